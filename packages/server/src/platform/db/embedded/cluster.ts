@@ -1,0 +1,105 @@
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type Account, spawnIdentity } from './account.ts'
+import { type Binaries, POSTGRES_ENV } from './binaries.ts'
+
+/** Superuser and database of every embedded cluster. */
+export const USER = 'keyrail'
+export const DATABASE = 'keyrail'
+
+/** Reads the password file, or makes one (256 random bits, mode 0600) when there is none. */
+export function readOrMakePassword(path: string): { password: string; made: boolean } {
+  if (existsSync(path)) {
+    const password = readFileSync(path, 'utf8').trim()
+    if (password) return { password, made: false }
+  }
+  const password = randomBytes(32).toString('base64url')
+  const staging = `${path}.${process.pid}`
+  writeFileSync(staging, `${password}\n`, { mode: 0o600, flush: true })
+  renameSync(staging, path)
+  return { password, made: true }
+}
+
+/**
+ * Creates the cluster: UTF8, locale C, checksums, scram for everyone, and the database. It is made under another
+ * name and renamed at the end, so that a start killed in the middle leaves nothing that looks like a cluster.
+ *
+ * @param sync false for a cluster that may be lost with the machine
+ */
+export function createCluster(
+  dataDirectory: string,
+  {
+    binaries,
+    account,
+    password,
+    sync,
+  }: { binaries: Binaries; account: Account; password: string; sync: boolean },
+): void {
+  const parent = dirname(dataDirectory)
+  const staging = join(parent, `creating-${process.pid}`)
+  const passwordFile = join(parent, `creating-${process.pid}.password`)
+  mkdirSync(staging, { mode: 0o700 })
+  // initdb reads the password from a file it can open itself; ours belongs to root.
+  writeFileSync(passwordFile, password, { mode: 0o600, flag: 'wx' })
+  if (account.switched) {
+    chownSync(staging, account.uid, account.gid)
+    chownSync(passwordFile, account.uid, account.gid)
+  }
+  try {
+    run(binaries, account, 'initdb', [
+      `--pgdata=${staging}`,
+      `--username=${USER}`,
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale=C',
+      '--data-checksums',
+      ...(sync ? [] : ['--no-sync']),
+    ])
+    runSingleUser(staging, `CREATE DATABASE ${DATABASE}`, { binaries, account, sync })
+    renameSync(staging, dataDirectory)
+  } finally {
+    rmSync(passwordFile, { force: true })
+    rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+/** Gives the superuser a new password on a stopped cluster: its password file was lost. */
+export function resetPassword(
+  dataDirectory: string,
+  options: { binaries: Binaries; account: Account; password: string },
+): void {
+  runSingleUser(dataDirectory, `ALTER ROLE ${USER} PASSWORD '${options.password}'`, {
+    ...options,
+    sync: true,
+  })
+}
+
+/** Postgres's single-user mode: one statement on a stopped cluster, no password asked. */
+function runSingleUser(
+  dataDirectory: string,
+  statement: string,
+  { binaries, account, sync }: { binaries: Binaries; account: Account; sync: boolean },
+): void {
+  const args = ['--single', '-D', dataDirectory, '-c', `fsync=${sync ? 'on' : 'off'}`, 'template1']
+  const output = run(binaries, account, 'postgres', args, `${statement}\n`)
+  // It exits with 0 even when the statement failed.
+  if (/\b(ERROR|FATAL|PANIC):/.test(output)) throw new Error(`Postgres refused a statement: ${output.trim()}`)
+}
+
+/** Runs one of the two programs to its end and returns everything it printed. */
+function run(binaries: Binaries, account: Account, program: string, args: string[], input = ''): string {
+  const { status, signal, error, stdout, stderr } = spawnSync(join(binaries.bin, program), args, {
+    input,
+    encoding: 'utf8',
+    env: POSTGRES_ENV,
+    cwd: '/',
+    ...spawnIdentity(account),
+  })
+  if (error) throw new Error(`${program} could not be run: ${error.message}`, { cause: error })
+  if (status !== 0)
+    throw new Error(`${program} failed (${signal ?? status}): ${stderr.trim() || stdout.trim()}`)
+  return stdout + stderr
+}

@@ -1,0 +1,42 @@
+import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Account } from './account.ts'
+
+/** A socket's path has room for 107 bytes on Linux and 103 on macOS, the file name `.s.PGSQL.<port>` included. */
+const PATH_BYTES_MAX = 103
+const NAME_BYTES_MAX = Buffer.byteLength('/.s.PGSQL.65535')
+/** Short on every system, unlike what TMPDIR may say. */
+const SHORT_PLACE = '/tmp'
+
+/** Whether the socket of a server may lie in this directory. */
+export function fitsSocket(directory: string): boolean {
+  return Buffer.byteLength(directory) + NAME_BYTES_MAX <= PATH_BYTES_MAX
+}
+
+/**
+ * Gives the directory for the socket, closed to everybody but the account: the wanted one, or when that path is
+ * too long the one used last time, or else a new one with a random name in a short place.
+ *
+ * @param last where the server that ran before had its socket
+ */
+export function makeSocketDirectory(wanted: string, account: Account, last?: string): string {
+  if (fitsSocket(wanted)) {
+    mkdirSync(wanted, { recursive: true, mode: 0o700 })
+    return close(wanted, account)
+  }
+  if (last && isOurs(last, account)) return last
+  return close(mkdtempSync(join(SHORT_PLACE, 'keyrail-')), account)
+}
+
+/** Whether nobody but the account could have put things there: a name in /tmp may be anybody's. */
+function isOurs(directory: string, account: Account): boolean {
+  if (!directory.startsWith(join(SHORT_PLACE, 'keyrail-'))) return false
+  const found = lstatSync(directory, { throwIfNoEntry: false })
+  return found?.isDirectory() === true && found.uid === account.uid && (found.mode & 0o777) === 0o700
+}
+
+function close(directory: string, account: Account): string {
+  chmodSync(directory, 0o700)
+  if (account.switched) chownSync(directory, account.uid, account.gid)
+  return directory
+}
