@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process'
+import { isInForeground } from './processes.mjs'
+import { ensureInstalled, nodePath, StartRefused } from './runtime.mjs'
+
+/**
+ * Runs a file with Keyrail's Node in our place: same streams, same signals, same end.
+ *
+ * @param {string} file @param {string[]} args @param {{ dev: boolean }} options
+ */
+export async function runInPlace(file, args, { dev }) {
+  let node
+  try {
+    await ensureInstalled({ dev })
+    node = nodePath()
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = 1
+    return
+  }
+  const child = spawn(node, [file, ...args], { stdio: 'inherit' })
+  const listeners = passSignals(child)
+  child.once('error', error => {
+    process.stderr.write(`${node} could not be run: ${error.message}\n`)
+    process.exitCode = 1
+  })
+  child.once('exit', (code, signal) => {
+    for (const [name, listener] of listeners) process.off(name, listener)
+    if (signal) process.kill(process.pid, signal)
+    else process.exitCode = code ?? 1
+  })
+}
+
+/**
+ * A key pressed at the terminal reaches the whole process group, so the child has it already and a second one
+ * could mean "at once" to it. A signal sent to us alone is passed on.
+ */
+function passSignals(child) {
+  const pass = signal => child.kill(signal)
+  const passUnlessTyped = signal => {
+    if (!isInForeground()) child.kill(signal)
+  }
+  const listeners = [
+    ['SIGINT', passUnlessTyped],
+    ['SIGQUIT', passUnlessTyped],
+    ['SIGTERM', pass],
+    ['SIGHUP', pass],
+    ['SIGUSR2', pass],
+  ]
+  for (const [name, listener] of listeners) process.on(name, listener)
+  return listeners
+}

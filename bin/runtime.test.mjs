@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { takeLock } from './install-lock.mjs'
+import { compareLocks, findDisagreements } from './lockfile.mjs'
+import { startOf } from './processes.mjs'
+import { nodePath, refuseWhileInUse, StartRefused } from './runtime.mjs'
+
+const BIN = dirname(fileURLToPath(import.meta.url))
+const ON_LINUX = { dev: false, platform: 'linux', arch: 'x64' }
+
+let temp
+before(() => {
+  temp = mkdtempSync(join(tmpdir(), 'keyrail bin '))
+})
+after(() => rmSync(temp, { recursive: true, force: true }))
+
+/** A checkout with our `bin`, one workspace to install and a command line that prints what it was given. */
+function makeCheckout(name, mainText = 'console.log(JSON.stringify(process.argv.slice(2)))') {
+  const root = join(temp, name)
+  mkdirSync(join(root, 'packages/server/src/cli'), { recursive: true })
+  cpSync(BIN, join(root, 'bin'), { recursive: true })
+  const leaf = { name: 'leaf', version: '1.0.0' }
+  const top = { name: 'top', version: '1.0.0', workspaces: ['packages/server'] }
+  writeFileSync(join(root, 'packages/server/src/cli/main.ts'), mainText)
+  writeFileSync(join(root, 'packages/server/package.json'), JSON.stringify(leaf))
+  writeFileSync(join(root, 'package.json'), JSON.stringify(top))
+  const packages = {
+    '': top,
+    'node_modules/leaf': { resolved: 'packages/server', link: true },
+    'packages/server': leaf,
+  }
+  writeFileSync(
+    join(root, 'package-lock.json'),
+    JSON.stringify({ ...top, workspaces: undefined, lockfileVersion: 3, requires: true, packages }),
+  )
+  return root
+}
+
+function start(root, args = [], options = {}) {
+  const child = spawn(process.execPath, [join(root, 'bin/keyrail.mjs'), ...args], { cwd: '/', ...options })
+  const output = { out: '', err: '' }
+  child.stdout.setEncoding('utf8').on('data', text => {
+    output.out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', text => {
+    output.err += text
+  })
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, ...output }))
+  return { child, ended, output }
+}
+
+async function until(condition) {
+  while (!condition()) await new Promise(resolve => setTimeout(resolve, 10))
+}
+
+describe('comparing what is installed with the lockfile', () => {
+  const wanted = {
+    '': { name: 'top' },
+    'node_modules/a': { version: '1.0.0', integrity: 'sha512-a' },
+    'node_modules/tool': { version: '2.0.0', integrity: 'sha512-t', dev: true },
+    'node_modules/mac': { version: '3.0.0', integrity: 'sha512-m', optional: true, os: ['darwin'] },
+    'node_modules/arm': {
+      version: '3.0.0',
+      integrity: 'sha512-r',
+      optional: true,
+      os: 'linux',
+      cpu: 'arm64',
+    },
+    'node_modules/here': {
+      version: '3.0.0',
+      integrity: 'sha512-h',
+      optional: true,
+      os: ['!win32'],
+      cpu: 'x64',
+    },
+    'node_modules/room': { resolved: 'packages/room', link: true },
+  }
+  const { 'node_modules/mac': _, 'node_modules/arm': __, ...installed } = wanted
+  delete installed['']
+
+  test('packages for another system or processor may be absent', () => {
+    assert.deepEqual(compareLocks(wanted, installed, { ...ON_LINUX, dev: true }), [])
+  })
+
+  test('an optional package for this system may not', () => {
+    const { 'node_modules/here': ___, ...rest } = installed
+    assert.deepEqual(compareLocks(wanted, rest, ON_LINUX), ['node_modules/here is missing'])
+  })
+
+  test('development packages may be absent only where they are not needed', () => {
+    const { 'node_modules/tool': ___, ...rest } = installed
+    assert.deepEqual(compareLocks(wanted, rest, ON_LINUX), [])
+    assert.deepEqual(compareLocks(wanted, rest, { ...ON_LINUX, dev: true }), ['node_modules/tool is missing'])
+  })
+
+  test('another version, other contents, a surplus and a folder in place of a link are each named', () => {
+    const other = {
+      ...installed,
+      'node_modules/a': { version: '1.0.0', integrity: 'sha512-other' },
+      'node_modules/tool': { version: '1.9.0', integrity: 'sha512-t' },
+      'node_modules/room': { resolved: 'packages/room' },
+      'node_modules/a/node_modules/b': { version: '1.0.0' },
+    }
+    const faults = compareLocks(wanted, other, ON_LINUX)
+    assert.equal(faults.length, 4)
+    assert.match(faults.join('\n'), /a\/node_modules\/b is no longer in the lockfile/)
+  })
+
+  test('a package whose folder was deleted counts as not installed', () => {
+    const root = makeCheckout('deleted folder')
+    mkdirSync(join(root, 'node_modules'))
+    cpSync(join(root, 'package-lock.json'), join(root, 'node_modules/.package-lock.json'))
+    const hidden = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+    delete hidden.packages['']
+    writeFileSync(join(root, 'node_modules/.package-lock.json'), JSON.stringify(hidden))
+    assert.deepEqual(findDisagreements(root, { dev: true }), ['node_modules/leaf was removed'])
+  })
+})
+
+describe('which Node', () => {
+  test('our own is taken when new enough, else the message says what is needed', () => {
+    assert.equal(nodePath({ root: temp, own: { path: '/opt/node', version: '24.0.0' } }), '/opt/node')
+    assert.throws(
+      () => nodePath({ root: temp, own: { path: '/opt/node', version: '20.20.2' } }),
+      /needs Node >= 24/,
+    )
+  })
+
+  test('the one from the lockfile comes first', () => {
+    const root = join(temp, 'with node')
+    const bin = join(root, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin')
+    mkdirSync(bin, { recursive: true })
+    writeFileSync(join(bin, 'node'), '')
+    assert.equal(nodePath({ root, own: { path: '/opt/node', version: '26.0.0' } }), join(bin, 'node'))
+  })
+})
+
+describe('the install lock', () => {
+  test('one that a killed process left behind is taken over', async () => {
+    const path = join(temp, 'stale-lock')
+    const dead = spawnSync(process.execPath, ['-e', ''])
+    writeFileSync(path, JSON.stringify([{ pid: dead.pid, start: '1' }]))
+    const lock = await takeLock(path)
+    assert.equal(JSON.parse(readFileSync(path, 'utf8'))[0].pid, process.pid)
+    lock.release()
+    assert.equal(existsSync(path), false)
+  })
+
+  test('a pid that belongs to another process by now does not hold it', async () => {
+    const path = join(temp, 'reused-lock')
+    writeFileSync(path, JSON.stringify([{ pid: process.pid, start: 'earlier' }]))
+    const lock = await takeLock(path)
+    lock.release()
+  })
+
+  test('it is held while npm still runs, although the start that ran npm was killed', async () => {
+    const path = join(temp, 'npm-lock')
+    const npm = spawn('sleep', ['60'])
+    writeFileSync(
+      path,
+      JSON.stringify([
+        { pid: 1, start: 'gone' },
+        { pid: npm.pid, start: startOf(npm.pid) },
+      ]),
+    )
+    const waitedFor = new Promise(resolve => {
+      void takeLock(path, { onWait: resolve }).then(lock => lock.release())
+    })
+    assert.equal(await waitedFor, npm.pid)
+    npm.kill()
+    await until(() => !existsSync(path))
+  })
+
+  test('of many that find a stale lock at the same moment, one at a time holds it', async () => {
+    const path = join(temp, 'contended-lock')
+    const inside = join(temp, 'inside')
+    writeFileSync(path, JSON.stringify([{ pid: 1, start: 'gone' }]))
+    const script = `
+      import { mkdirSync, rmdirSync } from 'node:fs'
+      import { takeLock } from ${JSON.stringify(join(BIN, 'install-lock.mjs'))}
+      const lock = await takeLock(process.argv[1])
+      mkdirSync(process.argv[2])
+      await new Promise(resolve => setTimeout(resolve, 20))
+      rmdirSync(process.argv[2])
+      lock.release()`
+    const ends = Array.from({ length: 6 }, () =>
+      once(
+        spawn(process.execPath, ['--input-type=module', '-e', script, path, inside], { stdio: 'inherit' }),
+        'exit',
+      ),
+    )
+    assert.deepEqual(
+      await Promise.all(ends),
+      ends.map(() => [0, null]),
+    )
+  })
+})
+
+test('installing is refused while a program runs out of node_modules, and the message names it', async () => {
+  const nodeModules = join(temp, 'used', 'node_modules')
+  mkdirSync(nodeModules, { recursive: true })
+  cpSync('/bin/sleep', join(nodeModules, 'server'), { dereference: true })
+  refuseWhileInUse(nodeModules)
+  const user = spawn(join(nodeModules, 'server'), ['60'])
+  await once(user, 'spawn')
+  assert.throws(
+    () => refuseWhileInUse(nodeModules),
+    error => error instanceof StartRefused && error.message.includes(`kill -INT ${user.pid}`),
+  )
+  user.kill()
+})
+
+describe('a start', () => {
+  test('installs when nothing is, and two at the same moment install once', async () => {
+    const root = makeCheckout('two at once')
+    const ends = await Promise.all([start(root, ['one']).ended, start(root, ['two']).ended])
+    assert.deepEqual(
+      ends.map(({ code, out }) => [code, out]),
+      [
+        [0, '["one"]\n'],
+        [0, '["two"]\n'],
+      ],
+    )
+    const told = ends.map(({ err }) => err).join('')
+    assert.equal(told.match(/Installing packages with npm ci/g)?.length, 1, told)
+    assert.equal(told.match(/Installed in \d+\.\d s/g)?.length, 1, told)
+    assert.equal(existsSync(join(root, '.install-lock')), false)
+  })
+
+  test('repairs an installation that was killed in the middle', async () => {
+    const root = makeCheckout('killed install')
+    const first = start(root, [], { detached: true })
+    await until(() => first.output.err.includes('Installing'))
+    process.kill(-first.child.pid, 'SIGKILL')
+    await first.ended
+    const second = await start(root, ['again']).ended
+    assert.equal(second.out, '["again"]\n', second.err)
+  })
+
+  test('tells when npm failed, starts nothing, and the next start tries again', async () => {
+    const root = makeCheckout('failing install')
+    const lockfile = readFileSync(join(root, 'package-lock.json'), 'utf8')
+    writeFileSync(
+      join(root, 'package-lock.json'),
+      lockfile.replaceAll('1.0.0', '1.0.1').replaceAll('leaf', 'loaf'),
+    )
+    const failed = await start(root).ended
+    assert.equal(failed.code, 1)
+    assert.match(failed.err, /npm ci failed with exit code 1/)
+    assert.equal(failed.out, '')
+    writeFileSync(join(root, 'package-lock.json'), lockfile)
+    assert.equal((await start(root).ended).code, 0)
+  })
+
+  test('works through a symbolic link, from anywhere, and mirrors the exit code', async () => {
+    const root = makeCheckout('linked', 'process.exit(process.argv.length + 40)')
+    const link = join(temp, 'keyrail')
+    symlinkSync(join(root, 'bin/keyrail.mjs'), link)
+    const { status, stderr } = spawnSync(process.execPath, [link, 'a b', 'c'], { cwd: '/', encoding: 'utf8' })
+    assert.equal(status, 44, stderr)
+  })
+})
+
+describe('signals', () => {
+  const SERVER = `
+    let got = []
+    process.on('SIGTERM', () => { got.push('TERM'); setTimeout(() => { console.log(got.join()); process.exit(7) }, 200) })
+    process.on('SIGINT', () => { got.push('INT'); setTimeout(() => { console.log(got.join()); process.exit(8) }, 200) })
+    setInterval(() => {}, 1000)
+    console.log('up')`
+
+  test('SIGTERM and SIGINT sent to us alone reach the server, and its end is ours', async () => {
+    const root = makeCheckout('signals', SERVER)
+    for (const [signal, code] of [
+      ['SIGTERM', 7],
+      ['SIGINT', 8],
+    ]) {
+      const { child, ended, output } = start(root, [], { detached: true })
+      await until(() => output.out.includes('up'))
+      child.kill(signal)
+      const end = await ended
+      assert.deepEqual([end.code, end.out], [code, `up\n${signal.slice(3)}\n`])
+    }
+  })
+
+  test('a server that a signal ended ends us by the same signal', async () => {
+    const root = makeCheckout('killed', "process.kill(process.pid, 'SIGKILL')")
+    assert.equal((await start(root).ended).signal, 'SIGKILL')
+  })
+
+  test('Ctrl-C at a terminal reaches the server once, and we wait for it to end', async () => {
+    const root = makeCheckout('terminal', SERVER)
+    const command = `"${process.execPath}" "${join(root, 'bin/keyrail.mjs')}"; echo "ended with $?"`
+    // script(1) gives the command a terminal of its own; what we write to it is typed there.
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] })
+    let seen = ''
+    terminal.stdout.setEncoding('utf8').on('data', text => {
+      seen += text
+    })
+    await until(() => seen.includes('up'))
+    terminal.stdin.write('\x03')
+    await once(terminal, 'close')
+    assert.match(seen, /\^CINT\r\nended with 8/)
+  })
+})
