@@ -1,8 +1,20 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { type Account, spawnIdentity } from './account.ts'
+import { EmbeddedRefused } from './refusal.ts'
 
 /** A Postgres that the account can run. `bin` holds `postgres` and `initdb`. */
 export type Binaries = { bin: string; version: string; major: number }
@@ -14,7 +26,7 @@ export const POSTGRES_ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
  * Finds the Postgres that npm installed for this machine and makes sure the account can run it: in place when it
  * can, else as a copy under `copyDirectory` (a checkout below a home that is closed to others).
  *
- * @throws Error when no binaries are installed for this machine
+ * @throws EmbeddedRefused when no binaries are installed for this machine
  */
 export function locateBinaries(account: Account, copyDirectory: string): Binaries {
   const root = installedRoot()
@@ -36,7 +48,7 @@ export function inspectBinaries(bin: string, account: Account): Binaries {
     ...spawnIdentity(account),
   })
   const match = /\(PostgreSQL\) ((\d+)\S*)/.exec(text)
-  if (!match?.[1]) throw new Error(`${bin}/postgres does not say its version: ${text.trim()}`)
+  if (!match?.[1]) throw new EmbeddedRefused(`${bin}/postgres does not say its version: ${text.trim()}`)
   return { bin, version: match[1], major: Number(match[2]) }
 }
 
@@ -54,7 +66,7 @@ function installedRoot(): string {
     // The package exports its dist/index.js alone; its root is the folder above.
     return dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch (error) {
-    throw new Error(
+    throw new EmbeddedRefused(
       `There is no embedded Postgres for this machine (package ${name} is not installed). ` +
         'Run npm ci, or set DATABASE_URL to a Postgres of your own.',
       { cause: error },
@@ -104,6 +116,7 @@ function copyTo(root: string, directory: string): string {
   })
   cpSync(join(root, 'package.json'), join(staging, 'package.json'))
   linkLibraries(staging)
+  openToAll(staging)
   try {
     renameSync(staging, target)
   } catch (error) {
@@ -111,4 +124,14 @@ function copyTo(root: string, directory: string): string {
     if (!existsSync(join(target, 'native'))) throw error
   }
   return join(target, 'native')
+}
+
+/** The packages may have been installed by somebody whose umask keeps others out. */
+function openToAll(directory: string): void {
+  chmodSync(directory, 0o755)
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name)
+    if (entry.isDirectory()) openToAll(path)
+    else if (entry.isFile()) chmodSync(path, statSync(path).mode & 0o100 ? 0o755 : 0o644)
+  }
 }

@@ -1,6 +1,15 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Account, spawnIdentity } from './account.ts'
 import { type Binaries, POSTGRES_ENV } from './binaries.ts'
@@ -9,17 +18,20 @@ import { type Binaries, POSTGRES_ENV } from './binaries.ts'
 export const USER = 'keyrail'
 export const DATABASE = 'keyrail'
 
-/** Reads the password file, or makes one (256 random bits, mode 0600) when there is none. */
-export function readOrMakePassword(path: string): { password: string; made: boolean } {
-  if (existsSync(path)) {
-    const password = readFileSync(path, 'utf8').trim()
-    if (password) return { password, made: false }
-  }
-  const password = randomBytes(32).toString('base64url')
-  const staging = `${path}.${process.pid}`
-  writeFileSync(staging, `${password}\n`, { mode: 0o600, flush: true })
-  renameSync(staging, path)
-  return { password, made: true }
+export function readPassword(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() || undefined : undefined
+}
+
+/** 256 random bits, in letters that need no quoting anywhere. */
+export function makePassword(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** Whole or not at all, and readable by us alone. */
+export function writePassword(path: string, password: string): void {
+  const draft = `${path}.${process.pid}`
+  writeFileSync(draft, `${password}\n`, { mode: 0o600, flush: true })
+  renameSync(draft, path)
 }
 
 /**
@@ -38,6 +50,7 @@ export function createCluster(
   }: { binaries: Binaries; account: Account; password: string; sync: boolean },
 ): void {
   const parent = dirname(dataDirectory)
+  removeHalfMade(parent)
   const staging = join(parent, `creating-${process.pid}`)
   const passwordFile = join(parent, `creating-${process.pid}.password`)
   mkdirSync(staging, { mode: 0o700 })
@@ -63,6 +76,13 @@ export function createCluster(
   } finally {
     rmSync(passwordFile, { force: true })
     rmSync(staging, { recursive: true, force: true })
+  }
+}
+
+/** What starts that were killed left behind. Such an initdb may still run for a moment. */
+function removeHalfMade(parent: string): void {
+  for (const name of readdirSync(parent).filter(name => name.startsWith('creating-'))) {
+    rmSync(join(parent, name), { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
   }
 }
 

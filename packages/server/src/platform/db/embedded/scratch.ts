@@ -1,42 +1,36 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { Socket } from 'node:net'
-import { join } from 'node:path'
 import { findAccount } from './account.ts'
 import { inspectBinaries, locateBinaries } from './binaries.ts'
-import { createCluster, DATABASE, readOrMakePassword, USER } from './cluster.ts'
+import { createCluster, DATABASE, makePassword, readPassword, USER, writePassword } from './cluster.ts'
+import { makeDirectory, STATE_DIRECTORY } from './directory.ts'
 import { layoutOf } from './layout.ts'
-import { clearOrphans, type Launch, launchPostmaster, stopPostmaster } from './postmaster.ts'
+import { clearDirectories } from './leftover.ts'
+import { type Launch, spawnPostmaster, stopPostmaster, untilReady } from './postmaster.ts'
 import { portOf, renderSettings, type Settings } from './settings.ts'
-import { makeSocketDirectory } from './socket-directory.ts'
+import { makeSocketDirectory, removeSocketDirectory } from './socket-directory.ts'
+import type { EmbeddedPostgres } from './start.ts'
 
-export type ScratchCluster = {
-  /** `host` is the directory of the socket. */
-  connection: { host: string; port: number; user: string; password: string; database: string }
-  dataDirectory: string
-  /** For instance `18.4`. */
-  serverVersion: string
-  /** Of the postmaster; changes with `restart`. */
-  readonly pid: number
-  /** Starts it again on the same files, after `stop` or after it was killed. */
+export type ScratchCluster = EmbeddedPostgres & {
+  /** Starts it again on the same files and the same socket, after `stop` or after it was killed. */
   restart(): Promise<void>
-  /** Fast shutdown. The files stay. */
-  stop(): Promise<void>
-  /** Ends it at once and removes its files, unless the directory was given. */
+  /** Ends it at once and removes its files, unless their directory was given. */
   remove(): Promise<void>
 }
 
 /**
- * A throw-away cluster for tests and benches: no lock, no bringing back, and it ends with the process that
- * started it, however that ends. Without `directory` it lies in a new one under /tmp, which is removed.
+ * A throw-away cluster for tests and benches: no lock and no bringing back, and it ends with the process that
+ * started it, however that ends. `stop` leaves the files.
  *
+ * @param directory where it lies and may have lain before; else a new one under /tmp, removed in the end
  * @param settings over the embedded server's own; `fsync` and `full_page_writes` are off unless given
  * @param bin folder with `postgres` and `initdb` of another Postgres
  * @param env more environment for the postmaster (LD_PRELOAD of a fault library, for instance)
  */
 export async function startScratchCluster({
   directory,
-  settings = {},
+  settings,
   bin,
   env = {},
 }: {
@@ -46,46 +40,62 @@ export async function startScratchCluster({
   env?: Record<string, string>
 } = {}): Promise<ScratchCluster> {
   const account = findAccount()
-  if (directory) mkdirSync(directory, { recursive: true, mode: 0o711 })
-  const base = realpathSync(directory ?? mkdtempSync('/tmp/keyrail-scratch-'))
+  const made = directory === undefined ? mkdtempSync('/tmp/keyrail-scratch-') : undefined
   // mkdtemp closes it to others, and the account has to pass through.
-  if (!directory) chmodSync(base, 0o711)
-  const binaries = bin ? inspectBinaries(bin, account) : locateBinaries(account, base)
+  if (made) chmodSync(made, 0o755)
+  const wanted = made ?? directory ?? ''
+  makeDirectory(wanted, account)
+  const base = realpathSync(wanted)
+  const binaries = bin
+    ? inspectBinaries(bin, account)
+    : locateBinaries(account, account.switched ? STATE_DIRECTORY : base)
   const layout = layoutOf(base, binaries.major)
-  const all: Settings = { fsync: false, full_page_writes: false, ...settings }
-  mkdirSync(layout.clusters, { recursive: true, mode: 0o711 })
-  const { password } = readOrMakePassword(layout.passwordFile)
+  makeDirectory(layout.clusters, account)
+  const password = readPassword(layout.passwordFile) ?? makePassword()
+  writePassword(layout.passwordFile, password)
   if (!existsSync(layout.dataDirectory)) {
     createCluster(layout.dataDirectory, { binaries, account, password, sync: false })
   }
   const host = makeSocketDirectory(layout.socketDirectory, account)
-  writeFileSync(layout.configFile, renderSettings(host, all), { mode: 0o644 })
-  const launch: Launch = { ...layout, binaries, account, env }
+  const all = { fsync: false, full_page_writes: false, ...settings }
+  writeFileSync(layout.configFile, renderSettings(host, all))
+  chmodSync(layout.configFile, 0o644)
+  const connection = { host, port: portOf(all), user: USER, password, database: DATABASE }
+  return run({ ...layout, socketDirectory: host, binaries, account, env }, connection, made)
+}
 
-  let postmaster = await launchPostmaster(launch)
-  const watcher = endWithUs(layout.dataDirectory, directory ? undefined : base)
-  const stop = async () => {
-    await stopPostmaster(layout.dataDirectory, postmaster.pid)
-    await clearOrphans(layout.dataDirectory)
+async function run(
+  launch: Launch,
+  connection: ScratchCluster['connection'],
+  made: string | undefined,
+): Promise<ScratchCluster> {
+  const { dataDirectory, binaries } = launch
+  const watcher = endWithUs(dataDirectory, made)
+  let postmaster = await start()
+
+  async function start() {
+    await clearDirectories(launch)
+    const started = await spawnPostmaster(launch)
+    await untilReady(launch, started)
+    return started
   }
+
   return {
-    connection: { host, port: portOf(all), user: USER, password, database: DATABASE },
-    dataDirectory: layout.dataDirectory,
+    connection,
+    dataDirectory,
     serverVersion: binaries.version,
     get pid() {
       return postmaster.pid
     },
     async restart() {
-      await stop()
-      rmSync(join(layout.dataDirectory, 'postmaster.pid'), { force: true })
-      postmaster = await launchPostmaster(launch)
+      postmaster = await start()
     },
-    stop,
+    stop: () => stopPostmaster(dataDirectory, postmaster),
     async remove() {
-      await stopPostmaster(layout.dataDirectory, postmaster.pid, { fastMs: 0 })
-      await clearOrphans(layout.dataDirectory)
+      await stopPostmaster(dataDirectory, postmaster, { fastMs: 0 })
       watcher.kill('SIGKILL')
-      if (!directory) rmSync(base, { recursive: true, force: true, maxRetries: 5 })
+      removeSocketDirectory(connection.host)
+      if (made) rmSync(made, { recursive: true, force: true, maxRetries: 5 })
     },
   }
 }
@@ -104,7 +114,6 @@ function endWithUs(dataDirectory: string, removable: string | undefined): ChildP
     cwd: '/',
   })
   watcher.unref()
-  const { stdin } = watcher
-  if (stdin instanceof Socket) stdin.unref()
+  if (watcher.stdin instanceof Socket) watcher.stdin.unref()
   return watcher
 }

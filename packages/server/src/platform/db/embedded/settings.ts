@@ -1,11 +1,11 @@
 /** Settings of `postgresql.conf`, by name. */
-export type Settings = Record<string, string | number | boolean>
+export type Settings = { [name: string]: string | number | boolean; port?: number }
 
 /**
  * What the embedded server runs with. Everything about durability (fsync, full_page_writes,
  * synchronous_commit) keeps Postgres's own safe default. Reached through a socket only, never by network.
  */
-const DEFAULTS: Settings = {
+const DEFAULTS = {
   listen_addresses: '',
   unix_socket_permissions: '0700',
   port: 5432,
@@ -18,7 +18,7 @@ const DEFAULTS: Settings = {
   log_line_prefix: '%m [%p] ',
   // The service's own problems with statements are in its own log, with the request id.
   log_min_error_statement: 'panic',
-}
+} satisfies Settings
 
 /** The text of `postgresql.conf`: the defaults, the given settings over them, and where the socket lies. */
 export function renderSettings(socketDirectory: string, extra: Settings = {}): string {
@@ -33,7 +33,7 @@ export function renderSettings(socketDirectory: string, extra: Settings = {}): s
 
 /** The port the settings give: it is part of the socket's file name. */
 export function portOf(extra: Settings = {}): number {
-  return Number(extra['port'] ?? DEFAULTS['port'])
+  return Number(extra.port ?? DEFAULTS.port)
 }
 
 function renderValue(value: string | number | boolean): string {

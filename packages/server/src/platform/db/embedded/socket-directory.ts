@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync } from 'node:fs'
+import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Account } from './account.ts'
 
@@ -7,6 +7,7 @@ const PATH_BYTES_MAX = 103
 const NAME_BYTES_MAX = Buffer.byteLength('/.s.PGSQL.65535')
 /** Short on every system, unlike what TMPDIR may say. */
 const SHORT_PLACE = '/tmp'
+const PREFIX = 'keyrail-socket-'
 
 /** Whether the socket of a server may lie in this directory. */
 export function fitsSocket(directory: string): boolean {
@@ -25,12 +26,17 @@ export function makeSocketDirectory(wanted: string, account: Account, last?: str
     return close(wanted, account)
   }
   if (last && isOurs(last, account)) return last
-  return close(mkdtempSync(join(SHORT_PLACE, 'keyrail-')), account)
+  return close(mkdtempSync(join(SHORT_PLACE, PREFIX)), account)
+}
+
+/** Tidies up after the server has stopped: a random name in the short place is of no more use. */
+export function removeSocketDirectory(directory: string): void {
+  if (directory.startsWith(join(SHORT_PLACE, PREFIX))) rmSync(directory, { recursive: true, force: true })
 }
 
 /** Whether nobody but the account could have put things there: a name in /tmp may be anybody's. */
 function isOurs(directory: string, account: Account): boolean {
-  if (!directory.startsWith(join(SHORT_PLACE, 'keyrail-'))) return false
+  if (!directory.startsWith(join(SHORT_PLACE, PREFIX))) return false
   const found = lstatSync(directory, { throwIfNoEntry: false })
   return found?.isDirectory() === true && found.uid === account.uid && (found.mode & 0o777) === 0o700
 }

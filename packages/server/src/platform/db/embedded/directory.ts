@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto'
+import { chmodSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import type { Account } from './account.ts'
+import { listClusters } from './layout.ts'
+import { EmbeddedRefused } from './refusal.ts'
+
+/** Where root's databases and copied binaries lie when the account cannot reach the checkout. */
+export const STATE_DIRECTORY = '/var/lib/keyrail'
+
+/** In the wanted directory when its database lies elsewhere: says where, and goes along when it is moved. */
+const POINTER = 'postgres-directory'
+/** In that other place: the wanted directory it serves. So a copy of the pointer is told from a moved one. */
+const BELONGS_TO = 'belongs-to'
+
+/** The directory that holds a database and all that belongs to it; `moved` when it is not the wanted one. */
+export type Place = { base: string; moved: boolean }
+
+/** The place of the database that is already there, if any. */
+export function findPlace(wanted: string, stateDirectory = STATE_DIRECTORY): Place | undefined {
+  const real = realPath(wanted)
+  if (!real) return undefined
+  if (listClusters(real).length > 0) return { base: real, moved: false }
+  const pointed = readLine(join(real, POINTER))
+  if (pointed && listClusters(pointed).length > 0 && !servesAnother(pointed, real)) {
+    return { base: pointed, moved: true }
+  }
+  const usual = usualPlace(real, stateDirectory)
+  const isOurs = listClusters(usual).length > 0 && readLine(join(usual, BELONGS_TO)) === real
+  return isOurs ? { base: usual, moved: true } : undefined
+}
+
+/**
+ * Decides where the database lies and makes that directory: where it is already; else the wanted directory when
+ * the account can get there; else, as root, `/var/lib/keyrail/<hash of the wanted path>`.
+ *
+ * @throws EmbeddedRefused when it exists where the account cannot reach it any more
+ */
+export function choosePlace(wanted: string, account: Account, stateDirectory = STATE_DIRECTORY): Place {
+  makeDirectory(wanted, account)
+  const real = realpathSync(wanted)
+  const found = findPlace(real, stateDirectory)
+  if (found && !canReach(found.base, account)) {
+    throw new EmbeddedRefused(
+      `The database lies in ${found.base}, and the account ${account.name}, which Postgres runs under, cannot get ` +
+        'there any more: a folder on the way was closed. Open it again with chmod o+x.',
+    )
+  }
+  if (!found && canReach(real, account)) return { base: real, moved: false }
+  const place = found ?? { base: freePlace(real, stateDirectory), moved: true }
+  if (place.moved) {
+    makeDirectory(place.base, account)
+    writeFileSync(join(place.base, BELONGS_TO), `${real}\n`)
+    writeFileSync(join(real, POINTER), `${place.base}\n`)
+  }
+  return place
+}
+
+/** Whether the account may pass through every folder on the way and into the last one. */
+export function canReach(path: string, account: Account): boolean {
+  if (!account.switched) return true
+  const { uid, gid, mode } = statSync(path)
+  const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001
+  const parent = dirname(path)
+  return (mode & bit) !== 0 && (parent === path || canReach(parent, account))
+}
+
+/**
+ * Makes a directory and what is missing above it: open to pass through as root, else our own alone. What exists
+ * keeps its mode.
+ */
+export function makeDirectory(path: string, account: Account): void {
+  const mode = account.switched ? 0o755 : 0o700
+  const first = mkdirSync(path, { recursive: true, mode })
+  if (first === undefined) return
+  // The process may have a umask that took bits away.
+  for (let made = resolve(path); made.length >= first.length; made = dirname(made)) chmodSync(made, mode)
+}
+
+/** Two clones side by side have different paths, hence different places. */
+function usualPlace(real: string, stateDirectory: string): string {
+  return join(stateDirectory, createHash('sha256').update(real).digest('hex').slice(0, 16))
+}
+
+/** The usual place may be taken by a checkout that stood here once and was moved with its pointer. */
+function freePlace(real: string, stateDirectory: string): string {
+  const usual = usualPlace(real, stateDirectory)
+  let place = usual
+  for (let n = 2; listClusters(place).length > 0; n += 1) place = `${usual}-${n}`
+  return place
+}
+
+/** True for a copied checkout: the one it was copied from is still there and points to the same place. */
+function servesAnother(base: string, real: string): boolean {
+  const owner = readLine(join(base, BELONGS_TO))
+  return owner !== undefined && owner !== real && readLine(join(owner, POINTER)) === base
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+function readLine(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8').trim() || undefined
+  } catch {
+    return undefined
+  }
+}

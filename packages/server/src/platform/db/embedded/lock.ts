@@ -1,0 +1,154 @@
+import {
+  linkSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startOf } from './processes.ts'
+import { EmbeddedRefused } from './refusal.ts'
+
+/**
+ * One service a data directory. The lock is a file `service.lock.N` that says who holds it; the highest N counts.
+ * It is taken by creating N+1, which succeeds for one only, once the holder of N is known to be gone. Nobody ever
+ * removes the highest one, so no judgement about N can be overtaken: whoever finds a higher number after creating
+ * his own steps back. A holder that was killed leaves a file whose process is gone, and that is all.
+ */
+export type Lock = { release(): void }
+
+type Holder = { pid: number; start: string; machine: string; released?: true }
+
+const NAME = /^service\.lock\.(\d+)$/
+/** A holder says so often that it lives; only needed where its pid means nothing to us. */
+const BEAT_EVERY_MS = 2_000
+/** A holder elsewhere whose file is older than this is gone; a younger one is watched for as long. */
+const SILENCE_MS = 3 * BEAT_EVERY_MS
+
+/**
+ * Takes the lock of a directory.
+ *
+ * @param machine where pids are comparable; another container that shares the directory is another machine
+ * @throws EmbeddedRefused naming the process that holds it
+ */
+export async function lockDirectory(directory: string, machine = thisMachine()): Promise<Lock> {
+  const me: Holder = { pid: process.pid, start: startOf(process.pid) ?? '', machine }
+  for (;;) {
+    const last = highest(directory)
+    const holder = last === undefined ? undefined : readHolder(join(directory, nameOf(last)))
+    if (last !== undefined && holder && (await isHeld(join(directory, nameOf(last)), holder, machine))) {
+      throw new EmbeddedRefused(
+        `Process ${holder.pid}${holder.machine === machine ? '' : ', in another container or on another machine,'} ` +
+          `already runs Keyrail on ${directory}. Stop it first, or give this one a place of its own with SERVICE_DATA_DIR.`,
+      )
+    }
+    const mine = (last ?? 0) + 1
+    if (!claim(directory, mine, me)) continue
+    if (highest(directory) !== mine) {
+      rmSync(join(directory, nameOf(mine)), { force: true })
+      continue
+    }
+    removeBelow(directory, mine)
+    return heldLock(directory, mine, me)
+  }
+}
+
+function heldLock(directory: string, number: number, me: Holder): Lock {
+  const path = join(directory, nameOf(number))
+  const beat = setInterval(() => {
+    try {
+      utimesSync(path, new Date(), new Date())
+    } catch {
+      // The directory was removed under us: Postgres will say so much louder.
+    }
+  }, BEAT_EVERY_MS).unref()
+  return {
+    release() {
+      clearInterval(beat)
+      replace(path, { ...me, released: true })
+    },
+  }
+}
+
+async function isHeld(path: string, holder: Holder, machine: string): Promise<boolean> {
+  if (holder.released) return false
+  if (holder.machine === machine) return startOf(holder.pid) === holder.start
+  const seen = modified(path)
+  if (Date.now() - seen > SILENCE_MS) return false
+  for (const end = performance.now() + SILENCE_MS; performance.now() < end; await sleep(100)) {
+    if (modified(path) !== seen) return true
+  }
+  return false
+}
+
+/** Both the pid namespace and the boot: container engines give the same pids again and again. */
+function thisMachine(): string {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return process.platform
+  }
+}
+
+function nameOf(number: number): string {
+  return `service.lock.${number}`
+}
+
+function numbers(directory: string): number[] {
+  return readdirSync(directory).flatMap(name => Number(NAME.exec(name)?.[1] ?? []))
+}
+
+function highest(directory: string): number | undefined {
+  const all = numbers(directory)
+  return all.length > 0 ? Math.max(...all) : undefined
+}
+
+function removeBelow(directory: string, number: number): void {
+  for (const older of numbers(directory)) {
+    if (older < number) rmSync(join(directory, nameOf(older)), { force: true })
+  }
+}
+
+/** A link appears with its content or not at all. */
+function claim(directory: string, number: number, me: Holder): boolean {
+  const draft = join(directory, `.lock-draft-${process.pid}`)
+  writeFileSync(draft, JSON.stringify(me), { mode: 0o644 })
+  try {
+    linkSync(draft, join(directory, nameOf(number)))
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    return false
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+function replace(path: string, holder: Holder): void {
+  const draft = `${path}.${process.pid}`
+  try {
+    writeFileSync(draft, JSON.stringify(holder))
+    renameSync(draft, path)
+  } catch {
+    // Removed with its directory; then there is nothing left to release.
+  }
+}
+
+function readHolder(path: string): Holder | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Holder
+  } catch {
+    // Removed a moment ago by a newer holder (the number tells), or cut short by a full disk.
+    return undefined
+  }
+}
+
+function modified(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+}

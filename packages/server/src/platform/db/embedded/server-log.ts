@@ -1,0 +1,38 @@
+import { closeSync, copyFileSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
+
+/** With the one kept before it, the log takes twice this at most, but for what comes between two looks. */
+const LOG_BYTES_MAX = 10 * 1024 * 1024
+/** The end of a log that goes into an error message. */
+const QUOTE_BYTES_MAX = 4096
+
+export function sizeOfLog(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
+
+/**
+ * Moves a log that has grown large to `<path>.1`. It is copied and cut, not renamed: Postgres, and whoever adopts
+ * it later, keeps writing to the same open file, always at its end.
+ */
+export function rotateLog(path: string, bytesMax = LOG_BYTES_MAX): void {
+  if (sizeOfLog(path) <= bytesMax) return
+  try {
+    copyFileSync(path, `${path}.1`)
+  } catch {
+    // Most likely the disk is full, and then room matters more than the old lines.
+  }
+  truncateSync(path)
+}
+
+/** What was added to a log since, at most the last 4 KiB; empty when there is nothing. */
+export function readLogFrom(path: string, start: number): string {
+  const size = sizeOfLog(path)
+  const position = Math.max(Math.min(start, size), size - QUOTE_BYTES_MAX)
+  const buffer = Buffer.alloc(size - position)
+  if (buffer.length === 0) return ''
+  const file = openSync(path, 'r')
+  try {
+    return buffer.toString('utf8', 0, readSync(file, buffer, 0, buffer.length, position)).trim()
+  } finally {
+    closeSync(file)
+  }
+}
