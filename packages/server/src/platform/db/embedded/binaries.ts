@@ -1,9 +1,8 @@
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
   cpSync,
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -14,6 +13,8 @@ import {
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { type Account, spawnIdentity } from './account.ts'
+import { makeDirectory } from './directory.ts'
+import { findProcess } from './processes.ts'
 import { EmbeddedRefused } from './refusal.ts'
 
 /** A Postgres that the account can run. `bin` holds `postgres` and `initdb`. */
@@ -26,30 +27,34 @@ export const POSTGRES_ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
  * Finds the Postgres that npm installed for this machine and makes sure the account can run it: in place when it
  * can, else as a copy under `copyDirectory` (a checkout below a home that is closed to others).
  *
+ * @param root folder of the package that holds them
  * @throws EmbeddedRefused when no binaries are installed for this machine
  */
-export function locateBinaries(account: Account, copyDirectory: string): Binaries {
-  const root = installedRoot()
-  const native = join(root, 'native')
+export function locateBinaries(account: Account, copyDirectory: string, root = installedRoot()): Binaries {
   linkLibraries(root)
-  const inPlace = tryBinaries(join(native, 'bin'), account)
-  if (inPlace) return inPlace
-  const copy = copyTo(root, copyDirectory)
-  return inspectBinaries(join(copy, 'bin'), account)
+  const bin = join('native', 'bin')
+  const inPlace = tryBinaries(join(root, bin), account)
+  return inPlace ?? inspectBinaries(join(copyTo(root, copyDirectory, account), bin), account)
 }
 
-/** Asks the binaries for their version as the account, which also proves that it can reach and run them. */
+/**
+ * Asks the binaries for their version as the account, which also proves that it can reach and run them.
+ *
+ * @throws EmbeddedRefused when it cannot
+ */
 export function inspectBinaries(bin: string, account: Account): Binaries {
-  const text = execFileSync(join(bin, 'postgres'), ['-V'], {
+  const { stdout, stderr, error } = spawnSync(join(bin, 'postgres'), ['-V'], {
     encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'pipe'],
     env: POSTGRES_ENV,
     cwd: '/',
     ...spawnIdentity(account),
   })
-  const match = /\(PostgreSQL\) ((\d+)\S*)/.exec(text)
-  if (!match?.[1]) throw new EmbeddedRefused(`${bin}/postgres does not say its version: ${text.trim()}`)
-  return { bin, version: match[1], major: Number(match[2]) }
+  const match = /\(PostgreSQL\) ((\d+)\S*)/.exec(stdout ?? '')
+  if (match?.[1]) return { bin, version: match[1], major: Number(match[2]) }
+  throw new EmbeddedRefused(
+    `The Postgres in ${bin} does not run as ${account.name}: ${error?.message ?? stderr.trim()}. ` +
+      'Set DATABASE_URL to use a Postgres of your own.',
+  )
 }
 
 function tryBinaries(bin: string, account: Account): Binaries | undefined {
@@ -101,29 +106,32 @@ function listedLinks(root: string): Link[] {
 }
 
 /** Copies under a name of its own and renames, so that an interrupted copy is never taken for a whole one. */
-function copyTo(root: string, directory: string): string {
+function copyTo(root: string, directory: string, account: Account): string {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
-  const target = join(directory, `postgres-${version}-${process.platform}-${process.arch}`)
-  if (existsSync(join(target, 'native'))) return join(target, 'native')
-  const staging = `${target}.${process.pid}.partial`
-  rmSync(staging, { recursive: true, force: true })
-  mkdirSync(staging, { recursive: true, mode: 0o755 })
-  cpSync(join(root, 'native'), join(staging, 'native'), {
-    recursive: true,
-    // Static libraries are for compiling against Postgres: half of the size.
-    filter: source => !source.endsWith('.a'),
-    verbatimSymlinks: true,
-  })
-  cpSync(join(root, 'package.json'), join(staging, 'package.json'))
+  const name = `postgres-${version}-${process.platform}-${process.arch}`
+  const target = join(directory, name)
+  if (existsSync(target)) return target
+  makeDirectory(directory, account)
+  removeInterruptedCopies(directory)
+  const staging = join(directory, `copying-${process.pid}`)
+  cpSync(join(root, 'native'), join(staging, 'native'), { recursive: true, verbatimSymlinks: true })
   linkLibraries(staging)
   openToAll(staging)
   try {
     renameSync(staging, target)
   } catch (error) {
     rmSync(staging, { recursive: true, force: true })
-    if (!existsSync(join(target, 'native'))) throw error
+    // Another checkout's start was faster.
+    if (!existsSync(target)) throw error
   }
-  return join(target, 'native')
+  return target
+}
+
+function removeInterruptedCopies(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    const pid = /^copying-(\d+)$/.exec(name)?.[1]
+    if (pid && !findProcess(Number(pid))) rmSync(join(directory, name), { recursive: true, force: true })
+  }
 }
 
 /** The packages may have been installed by somebody whose umask keeps others out. */

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Account, spawnIdentity } from './account.ts'
 import { type Binaries, POSTGRES_ENV } from './binaries.ts'
 
@@ -40,7 +41,7 @@ export function writePassword(path: string, password: string): void {
  *
  * @param sync false for a cluster that may be lost with the machine
  */
-export function createCluster(
+export async function createCluster(
   dataDirectory: string,
   {
     binaries,
@@ -48,9 +49,9 @@ export function createCluster(
     password,
     sync,
   }: { binaries: Binaries; account: Account; password: string; sync: boolean },
-): void {
+): Promise<void> {
   const parent = dirname(dataDirectory)
-  removeHalfMade(parent)
+  await removeHalfMade(parent)
   const staging = join(parent, `creating-${process.pid}`)
   const passwordFile = join(parent, `creating-${process.pid}.password`)
   mkdirSync(staging, { mode: 0o700 })
@@ -79,10 +80,17 @@ export function createCluster(
   }
 }
 
-/** What starts that were killed left behind. Such an initdb may still run for a moment. */
-function removeHalfMade(parent: string): void {
+/**
+ * What starts that were killed left behind. Their initdb may still run and make files while we remove them; it
+ * fails soon, and then they go. (rmSync itself reports no error when a folder filled again under it.)
+ */
+async function removeHalfMade(parent: string): Promise<void> {
   for (const name of readdirSync(parent).filter(name => name.startsWith('creating-'))) {
-    rmSync(join(parent, name), { recursive: true, force: true, maxRetries: 5, retryDelay: 50 })
+    const path = join(parent, name)
+    for (let tries = 0; existsSync(path) && tries < 100; tries += 1) {
+      if (tries > 0) await sleep(50)
+      rmSync(path, { recursive: true, force: true })
+    }
   }
 }
 

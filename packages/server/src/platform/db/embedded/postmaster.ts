@@ -28,7 +28,8 @@ export type Started = Running & { logStart: number }
 const LOOK_EVERY_MS = 10
 /** A fast shutdown ends with a checkpoint, which takes long on a slow disk; past this it is broken off. */
 const FAST_STOP_MS = 30_000
-const IMMEDIATE_STOP_MS = 5_000
+/** Postgres itself kills children that an immediate shutdown has not ended after 5 s. */
+const IMMEDIATE_STOP_MS = 8_000
 /** Idle children of a killed postmaster leave within milliseconds; a busy one not before its statement ends. */
 const ORPHAN_PATIENCE_MS = 500
 
@@ -82,17 +83,18 @@ export async function untilReady(launch: Launch, started: Started, signal?: Abor
  * Fast shutdown (clients are cut off, a checkpoint is written), then immediate, then kill.
  *
  * @param fastMs how long the fast one may take; 0 leaves it out
+ * @param immediateMs how long the immediate one may take
  */
 export async function stopPostmaster(
   dataDirectory: string,
   postmaster: Running,
-  { fastMs = FAST_STOP_MS }: { fastMs?: number } = {},
+  { fastMs = FAST_STOP_MS, immediateMs = IMMEDIATE_STOP_MS }: { fastMs?: number; immediateMs?: number } = {},
 ): Promise<void> {
   const there = () => isAlive(postmaster)
   if (fastMs > 0) sendSignal(postmaster, 'SIGINT')
   if (!(await untilGone(there, fastMs))) {
     sendSignal(postmaster, 'SIGQUIT')
-    if (!(await untilGone(there, IMMEDIATE_STOP_MS))) sendSignal(postmaster, 'SIGKILL')
+    if (!(await untilGone(there, immediateMs))) sendSignal(postmaster, 'SIGKILL')
   }
   await clearOrphans(dataDirectory)
 }

@@ -19,6 +19,14 @@ export type ScratchCluster = EmbeddedPostgres & {
   remove(): Promise<void>
 }
 
+const SCRATCH_SETTINGS: Settings = {
+  fsync: false,
+  full_page_writes: false,
+  // Files of the cluster, which go with it: one that is killed and never started again would leave its segments
+  // in /dev/shm for good.
+  dynamic_shared_memory_type: 'mmap',
+}
+
 /**
  * A throw-away cluster for tests and benches: no lock and no bringing back, and it ends with the process that
  * started it, however that ends. `stop` leaves the files.
@@ -54,10 +62,10 @@ export async function startScratchCluster({
   const password = readPassword(layout.passwordFile) ?? makePassword()
   writePassword(layout.passwordFile, password)
   if (!existsSync(layout.dataDirectory)) {
-    createCluster(layout.dataDirectory, { binaries, account, password, sync: false })
+    await createCluster(layout.dataDirectory, { binaries, account, password, sync: false })
   }
   const host = makeSocketDirectory(layout.socketDirectory, account)
-  const all = { fsync: false, full_page_writes: false, ...settings }
+  const all = { ...SCRATCH_SETTINGS, ...settings }
   writeFileSync(layout.configFile, renderSettings(host, all))
   chmodSync(layout.configFile, 0o644)
   const connection = { host, port: portOf(all), user: USER, password, database: DATABASE }

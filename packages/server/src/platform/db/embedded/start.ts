@@ -113,7 +113,7 @@ async function prepareCluster(
     log.info({ directory: dataDirectory }, `Creating a database with Postgres ${binaries.version}`)
     makeDirectory(layout.clusters, account)
     if (!known) writePassword(passwordFile, password)
-    createCluster(dataDirectory, { binaries, account, password, sync: true })
+    await createCluster(dataDirectory, { binaries, account, password, sync: true })
     return password
   }
   refuseMisnamed(dataDirectory, binaries.major)

@@ -1,0 +1,56 @@
+/**
+ * The error catalogue: every code that the service can answer with, its status and what it means.
+ * `docs/errors.md`, the OpenAPI document and the thrown codes are held against this table by tests.
+ *
+ * Codes are for programs and never change their meaning; `detail` is for people and may.
+ */
+export const errors = {
+  malformed_request: [400, 'The request is not well-formed HTTP or its path cannot be decoded'],
+  malformed_json: [400, 'The body is not well-formed JSON in UTF-8'],
+  validation_failed: [400, 'A field of the body or the query is missing, unknown or out of bounds'],
+  unauthenticated: [401, 'No valid credential was presented'],
+  credential_not_accepted: [403, 'The credential is valid, but this route does not take its kind'],
+  forbidden: [403, 'The role of the credential does not allow this'],
+  owner_required: [403, 'Only an owner may do this'],
+  live_credential_required: [403, 'A test credential may only read this'],
+  env_mismatch: [403, 'A test credential cannot reach the live environment'],
+  not_found: [404, 'There is no such thing, or not in your reach'],
+  route_not_found: [404, 'There is no such route'],
+  method_not_allowed: [405, 'The route exists, but not for this method'],
+  request_timeout: [408, 'The request did not arrive in time'],
+  slug_taken: [409, 'The slug is in use'],
+  external_id_taken: [409, 'Another tenant has this external_id'],
+  key_not_active: [409, 'The key is revoked or expired'],
+  key_limit_reached: [409, 'The tenant has as many active keys as it may have'],
+  idempotency_key_reused: [409, 'The Idempotency-Key was used with another request'],
+  payload_too_large: [413, 'The body is larger than this route takes'],
+  unsupported_media_type: [415, 'The body must be application/json, not compressed'],
+  too_many_requests: [429, 'Too many requests of this kind at once'],
+  headers_too_large: [431, 'The header section is too large'],
+  internal_error: [500, 'Something failed inside; the request_id finds it in the log'],
+  unavailable: [
+    503,
+    'The store cannot be reached or did not answer in time; nothing is known to have changed',
+  ],
+} as const satisfies Record<string, readonly [status: number, meaning: string]>
+
+export type ErrorCode = keyof typeof errors
+
+/** A failing field: its dotted path in body or query, and what is wrong with it. */
+export interface FieldFault {
+  path: string
+  message: string
+}
+
+/** RFC 9457 problem details as every error is answered, `application/problem+json`. */
+export interface Problem {
+  type: string
+  title: string
+  status: number
+  detail: string
+  code: ErrorCode
+  errors?: FieldFault[]
+  request_id: string
+}
+
+export const problemType = (code: ErrorCode) => `https://keyrail.dev/errors/${code}`

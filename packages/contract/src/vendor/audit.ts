@@ -1,0 +1,74 @@
+import Type, { type Static } from 'typebox'
+import { Env, listOf, nullable, oneOf, paging, strictObject, Timestamp, Uuid } from '../shared.ts'
+
+/** Who did it. The last four act without a row of their own in the workspace. */
+export const actorTypes = [
+  'user',
+  'secret_key',
+  'embed_token',
+  'bootstrap',
+  'codehost',
+  'operator',
+  'system',
+] as const
+
+/** Every action an audit row can name. `docs/audit-verification.md` is held against this list. */
+export const auditActions = [
+  'workspace.created',
+  'workspace.updated',
+  'project.created',
+  'project.updated',
+  'project.deleted',
+  'tenant.created',
+  'tenant.updated',
+  'tenant.deleted',
+  'tenant.embed_tokens_revoked',
+  'api_key.created',
+  'api_key.updated',
+  'api_key.rotated',
+  'api_key.revoked',
+  'secret_key.created',
+  'secret_key.rotated',
+  'secret_key.revoked',
+] as const
+export type AuditAction = (typeof auditActions)[number]
+
+const Sha256Hex = Type.String({ pattern: '^[0-9a-f]{64}$' })
+
+export const AuditLog = strictObject({
+  object: Type.Literal('audit_log'),
+  id: Type.String({ description: 'The seq, as text.' }),
+  seq: Type.Integer({ minimum: 1 }),
+  workspace_id: Uuid,
+  action: oneOf(auditActions),
+  actor_type: oneOf(actorTypes),
+  actor_id: nullable(Type.String()),
+  target_type: oneOf(['workspace', 'project', 'tenant', 'api_key', 'secret_key']),
+  target_id: Uuid,
+  env: nullable(Env),
+  payload: nullable(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })),
+  prev_hash: Sha256Hex,
+  hash: Sha256Hex,
+  created_at: Timestamp,
+})
+export type AuditLog = Static<typeof AuditLog>
+
+export const AuditLogList = Type.Object({
+  after_seq: Type.Optional(Type.Integer({ minimum: 0 })),
+  ...paging(),
+})
+export const AuditLogs = listOf(AuditLog)
+
+export const chainFaults = ['hash_mismatch', 'gap', 'head_mismatch'] as const
+
+/** What a full re-derivation found. Only counts and hashes: the answer discloses nothing of the rows. */
+export const AuditChain = strictObject({
+  object: Type.Literal('audit_chain'),
+  valid: Type.Boolean(),
+  checked: Type.Integer({ minimum: 0, description: 'Rows that hold, counted from the first.' }),
+  first_bad_seq: nullable(Type.Integer()),
+  reason: nullable(oneOf(chainFaults)),
+  head_seq: nullable(Type.Integer()),
+  head_hash: nullable(Sha256Hex),
+})
+export type AuditChain = Static<typeof AuditChain>

@@ -1,0 +1,41 @@
+import Type, { type Static } from 'typebox'
+import {
+  deleted,
+  KeyPrefix,
+  listOf,
+  Name,
+  paging,
+  RateLimits,
+  resource,
+  Slug,
+  strictObject,
+  Timestamp,
+} from '../shared.ts'
+
+export const ProjectCreate = strictObject({
+  name: Name,
+  slug: Slug,
+  key_prefix: Type.Optional(KeyPrefix),
+  default_rate_limits: Type.Optional(RateLimits),
+})
+export type ProjectCreate = Static<typeof ProjectCreate>
+
+export const ProjectUpdate = strictObject({
+  name: Type.Optional(Name),
+  slug: Type.Optional(Slug),
+  default_rate_limits: Type.Optional(RateLimits),
+})
+export type ProjectUpdate = Static<typeof ProjectUpdate>
+
+export const Project = resource('project', {
+  name: Name,
+  slug: Slug,
+  key_prefix: Type.String(),
+  default_rate_limits: RateLimits,
+  policy_version: Type.Integer({ minimum: 1, description: 'Grows with every change that a node must see.' }),
+  updated_at: Timestamp,
+})
+export type Project = Static<typeof Project>
+export const ProjectList = Type.Object(paging())
+export const Projects = listOf(Project)
+export const DeletedProject = deleted('project')

@@ -1,0 +1,38 @@
+import Type, { type Static } from 'typebox'
+import { Email, Env, Name, nullable, resource, Slug, strictObject, Timestamp } from '../shared.ts'
+import { CreatedSecretKey } from './secret-keys.ts'
+
+/** A registered origin: scheme, host and optional port; no path, no trailing slash, no wildcard. */
+const EmbedOrigin = Type.String({
+  maxLength: 255,
+  pattern: '^https?://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?$',
+  examples: ['https://app.example.com'],
+})
+
+export const WorkspaceCreate = strictObject({
+  name: Name,
+  slug: Slug,
+  billing_email: Type.Optional(Email),
+  env: Type.Optional(Type.Unsafe<Env>({ ...Env, default: 'live' })),
+})
+export type WorkspaceCreate = Static<typeof WorkspaceCreate>
+
+export const WorkspaceUpdate = strictObject({
+  name: Type.Optional(Name),
+  billing_email: Type.Optional(nullable(Email)),
+  embed_origins: Type.Optional(Type.Array(EmbedOrigin, { maxItems: 20, 'x-unique': true })),
+})
+export type WorkspaceUpdate = Static<typeof WorkspaceUpdate>
+
+const fields = {
+  name: Name,
+  slug: Slug,
+  billing_email: nullable(Email),
+  embed_origins: Type.Array(Type.String()),
+  updated_at: Timestamp,
+}
+export const Workspace = resource('workspace', fields)
+export type Workspace = Static<typeof Workspace>
+
+/** A new workspace comes with the first secret key to use it; the key itself is shown here only. */
+export const CreatedWorkspace = resource('workspace', { ...fields, secret_key: CreatedSecretKey })

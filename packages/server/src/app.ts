@@ -1,0 +1,86 @@
+import type { IncomingMessage } from 'node:http'
+import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import type { Deps } from './deps.ts'
+import { assertAccess, assertEnvReach } from './gate/access.ts'
+import type { Principal } from './gate/principal.ts'
+import { readReplayKey } from './gate/replay-key.ts'
+import type { Route } from './gate/route.ts'
+import { acceptJsonBodies, bodyLimit } from './platform/http/body.ts'
+import { headerValues } from './platform/http/headers.ts'
+import { readQuery } from './platform/http/query.ts'
+import { logRequests } from './platform/http/request-log.ts'
+import { answerProblems, refuseOtherMethods, serverOptions } from './platform/http/server.ts'
+import { compile, isUuid } from './platform/http/validate.ts'
+import { Refusal } from './platform/refusal.ts'
+import { describe, serveReference } from './reference.ts'
+import { routes } from './routes.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    principal: Principal | null
+  }
+}
+
+/** The service as a Fastify app, not yet listening. Tests speak to it without a socket. */
+export async function buildApp(deps: Deps): Promise<FastifyInstance> {
+  const app = Fastify(serverOptions(deps))
+  app.decorateRequest('principal', null)
+  answerProblems(app)
+  logRequests(app, deps)
+  acceptJsonBodies(app)
+  await serveReference(app)
+  for (const route of routes) serve(app, deps, route)
+  refuseOtherMethods(app)
+  return app
+}
+
+/** One route: gate, then contract, then handler. */
+function serve(app: FastifyInstance, deps: Deps, route: Route): void {
+  const { access } = route
+  const validateQuery = compile(route.query, 'query')
+  const validateBody = route.body === null ? null : compile(route.body, 'body')
+  app.route({
+    method: route.method,
+    url: route.path,
+    bodyLimit,
+    schema: describe(route),
+    // Before a body is read: who asks, and may they.
+    onRequest: async request => {
+      if (access.open) return
+      request.principal = await deps.authenticate(headerValues(request.raw, 'authorization'))
+      assertAccess(request.principal, access)
+    },
+    handler: async (request, reply) => {
+      const principal = request.principal as Principal
+      const query = readQuery(queryTextOf(request.raw), route.query)
+      validateQuery(query)
+      const body = validateBody === null ? undefined : (request.body ?? {})
+      validateBody?.(body)
+      assertEnvReach(principal, query)
+      assertEnvReach(principal, body)
+      const id = (request.params as { id?: string }).id ?? ''
+      if (id !== '' && !isUuid(id)) throw new Refusal('not_found')
+      const replay = route.replayable ? readReplayKey(request, principal, body) : null
+      const answer = await route.handle(deps, {
+        principal,
+        id: id.toLowerCase(),
+        query: query as never,
+        body: body as never,
+        replay,
+      })
+      return send(reply, route, answer)
+    },
+  })
+}
+
+function send(reply: FastifyReply, route: Route, answer: { body: unknown; replayed?: { status: number } }) {
+  if (answer.replayed) reply.header('idempotent-replayed', 'true')
+  reply.header('cache-control', 'no-store')
+  return reply.code(answer.replayed?.status ?? route.answer.status).send(answer.body)
+}
+
+const queryTextOf = (request: IncomingMessage): string => {
+  const url = request.url ?? ''
+  const cut = url.indexOf('?')
+  return cut === -1 ? '' : url.slice(cut + 1)
+}

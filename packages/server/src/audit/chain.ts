@@ -1,0 +1,104 @@
+import { hash } from 'node:crypto'
+
+/**
+ * The hash chain, apart from any database: what is hashed, and how each hash stands on the one before.
+ * Values in, values out. A stranger can write the same from `docs/audit-verification.md`.
+ */
+export const domain = 'keyrail-audit-v1\n'
+
+/** A row as it is hashed. `payload` is its RFC 8785 form, byte for byte. */
+export interface ChainRow {
+  seq: number
+  workspaceId: string
+  action: string
+  actorType: string
+  actorId: string | null
+  targetType: string
+  targetId: string
+  env: string | null
+  /** RFC 3339, UTC, milliseconds. */
+  createdAt: string
+  payload: string
+}
+
+/** RFC 8785 of a row: members in the order of their names, no white space. */
+export function canonicalRow(row: ChainRow): string {
+  const text = JSON.stringify
+  return (
+    `{"action":${text(row.action)},"actor_id":${text(row.actorId)},"actor_type":${text(row.actorType)},` +
+    `"created_at":${text(row.createdAt)},"env":${text(row.env)},"payload":${row.payload},"seq":${row.seq},` +
+    `"target_id":${text(row.targetId)},"target_type":${text(row.targetType)},"workspace_id":${text(row.workspaceId)}}`
+  )
+}
+
+/** What the first row stands on: bound to the workspace, so that a chain cannot be moved to another. */
+export const genesisHash = (workspaceId: string): Buffer => hash('sha256', domain + workspaceId, 'buffer')
+
+export const nextHash = (previous: Uint8Array, canonical: string): Buffer =>
+  hash('sha256', Buffer.concat([Buffer.from(domain), previous, Buffer.from(canonical)]), 'buffer')
+
+/** SHA-256 of 16 salt bytes and the UTF-8 address, in hex: all that the chain holds of a person. */
+export const addressHash = (salt: Uint8Array, address: string): string =>
+  hash('sha256', Buffer.concat([salt, Buffer.from(address)]), 'hex')
+
+export type ChainFault = 'hash_mismatch' | 'gap' | 'head_mismatch'
+
+export interface ChainHead {
+  seq: number
+  hash: Buffer
+}
+
+/** Where a verification stands after the rows it has seen. */
+export interface Verified {
+  checked: number
+  hash: Buffer
+  fault: { seq: number; reason: ChainFault } | null
+}
+
+/** Takes rows in rising order of `seq` and stops at the first that does not hold. */
+export class ChainVerifier {
+  #checked = 0
+  #hash: Buffer
+  #fault: Verified['fault'] = null
+
+  constructor(workspaceId: string) {
+    this.#hash = genesisHash(workspaceId)
+  }
+
+  /** @returns whether the chain still holds. */
+  take(seq: number, canonical: string, prevHash: Uint8Array, rowHash: Uint8Array): boolean {
+    if (this.#fault !== null) return false
+    const expected = this.#checked + 1
+    if (seq !== expected) return this.#fail(expected, 'gap')
+    const hashed = nextHash(this.#hash, canonical)
+    if (!this.#hash.equals(prevHash) || !hashed.equals(rowHash)) return this.#fail(seq, 'hash_mismatch')
+    this.#checked = seq
+    this.#hash = hashed
+    return true
+  }
+
+  /** A side row whose address is not the one that the chain holds the hash of. */
+  refuse(seq: number): void {
+    if (this.#fault === null || seq < this.#fault.seq) {
+      this.#fault = { seq, reason: 'hash_mismatch' }
+      this.#checked = Math.min(this.#checked, seq - 1)
+    }
+  }
+
+  /** @param head where the chain says it ends; null when that is missing. A cut tail shows here. */
+  end(head: ChainHead | null): Verified {
+    if (this.#fault === null && (head?.seq !== this.#checked || !head.hash.equals(this.#hash))) {
+      const seq = head !== null && head.seq < this.#checked ? head.seq + 1 : this.#checked + 1
+      this.#fault = {
+        seq: head !== null && head.seq === this.#checked ? head.seq : seq,
+        reason: 'head_mismatch',
+      }
+    }
+    return { checked: this.#checked, hash: this.#hash, fault: this.#fault }
+  }
+
+  #fail(seq: number, reason: ChainFault): false {
+    this.#fault = { seq, reason }
+    return false
+  }
+}

@@ -1,0 +1,47 @@
+import type { AuditLog } from '@keyrail/contract/vendor/audit'
+import type { Principal } from '../gate/principal.ts'
+import { iso } from '../platform/time.ts'
+import type { AuditRow } from './sql.ts'
+
+/** Target types whose payload a test credential is given: the state of the product, and no person's. */
+const productState = new Set(['api_key', 'secret_key', 'project', 'tenant'])
+
+/** An audit row as the API shows it to this principal. */
+export function toAuditLog(workspaceId: string, { reach }: Principal, row: AuditRow): AuditLog {
+  const withheld = reach === 'test' && !productState.has(row.target_type)
+  return {
+    object: 'audit_log',
+    id: String(row.seq),
+    seq: row.seq,
+    workspace_id: workspaceId,
+    action: row.action,
+    actor_type: row.actor_type,
+    actor_id: row.actor_id,
+    target_type: row.target_type,
+    target_id: row.target_id,
+    env: row.env,
+    payload: withheld ? null : payloadFor(reach, row),
+    prev_hash: row.prev_hash.toString('hex'),
+    hash: row.hash.toString('hex'),
+    created_at: iso(row.created_at),
+  }
+}
+
+/** The payload with the addresses that were not erased, each beside its hash with its salt. */
+function payloadFor(reach: Principal['reach'], row: AuditRow): Record<string, unknown> {
+  const payload = JSON.parse(row.payload) as Record<string, unknown>
+  for (const { path, address, salt } of row.addresses ?? []) {
+    const steps = path.split('.')
+    const name = steps.pop() ?? ''
+    const holder = steps.reduce<Record<string, unknown>>(
+      (at, step) => at[step] as Record<string, unknown>,
+      payload,
+    )
+    holder[name] = address
+    holder[`${name}_salt`] = salt
+  }
+  const counts = payload.keys_revoked as Record<string, number> | undefined
+  // How many live keys there were is nothing that a test credential may learn.
+  if (reach === 'test' && counts !== undefined) payload.keys_revoked = { test: counts.test }
+  return payload
+}

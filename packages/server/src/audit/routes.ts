@@ -1,0 +1,34 @@
+import { AuditChain, AuditLogList, AuditLogs } from '@keyrail/contract/vendor/audit'
+import { readers } from '../gate/access.ts'
+import { type Route, vendorRoute } from '../gate/route.ts'
+import { page } from '../platform/cursor.ts'
+import { toAuditLog } from './resource.ts'
+import { listAuditRows } from './sql.ts'
+
+export const auditRoutes: Route[] = [
+  vendorRoute('GET', '/v1/audit_logs', {
+    operation: 'listAuditLogs',
+    summary: 'Read the audit log, oldest first',
+    access: readers,
+    query: AuditLogList,
+    answer: AuditLogs,
+    handle: async ({ db, cursors }, { principal, query }) => {
+      const { workspaceId, reach } = principal
+      const { limit = 50, after_seq = 0, cursor } = query
+      const after = cursor === undefined ? after_seq : Number(cursors.open('audit_logs', workspaceId, cursor))
+      const rows = await db.inWorkspace(workspaceId, tx => listAuditRows(tx, reach, after, limit))
+      const toItem = (row: (typeof rows)[number]) => toAuditLog(workspaceId, principal, row)
+      return {
+        body: page(rows, limit, toItem, last => cursors.seal('audit_logs', workspaceId, String(last.seq))),
+      }
+    },
+  }),
+  vendorRoute('GET', '/v1/audit_logs/chain', {
+    operation: 'verifyAuditChain',
+    summary: 'Re-derive every hash of the audit chain and name the first position that does not hold',
+    access: readers,
+    answer: AuditChain,
+    refusals: ['too_many_requests'],
+    handle: async ({ verifyChain }, { principal }) => ({ body: await verifyChain(principal.workspaceId) }),
+  }),
+]

@@ -1,0 +1,82 @@
+import type { Env } from '@keyrail/contract/shared'
+import type { AuditAction, AuditLog } from '@keyrail/contract/vendor/audit'
+import { sql } from '../platform/db/connection.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+
+export interface AuditRow {
+  seq: number
+  action: AuditAction
+  actor_type: AuditLog['actor_type']
+  actor_id: string | null
+  target_type: AuditLog['target_type']
+  target_id: string
+  env: Env | null
+  payload: string
+  created_at: Date
+  prev_hash: Buffer
+  hash: Buffer
+  /** Addresses that have not been erased. */
+  addresses: { path: string; address: string; salt: string }[] | null
+}
+
+const columns = `l.seq, l.action, l.actor_type, l.actor_id, l.target_type, l.target_id, l.env, l.payload, l.created_at,
+  l.prev_hash, l.hash,
+  (select json_agg(json_build_object('path', a.path, 'address', a.address, 'salt', encode(a.salt, 'base64')))
+   from audit_addresses a where a.workspace_id = l.workspace_id and a.seq = l.seq) as addresses`
+
+const list = sql(
+  'audit.list',
+  `select ${columns} from audit_logs l where l.workspace_id = $1 and l.seq > $2 order by l.seq limit $3`,
+)
+
+/**
+ * What a test credential sees: rows without an environment and rows of test, and of those about a key only
+ * the ones whose key is there and is a test key.
+ */
+const listTest = sql(
+  'audit.list_test',
+  `select ${columns} from audit_logs l
+   where l.workspace_id = $1 and l.seq > $2 and coalesce(l.env, 'test') = 'test'
+     and case l.target_type
+       when 'api_key' then exists (select from api_keys k
+         where k.workspace_id = l.workspace_id and k.id = l.target_id and k.env = 'test')
+       when 'secret_key' then exists (select from secret_keys k
+         where k.workspace_id = l.workspace_id and k.id = l.target_id and k.env = 'test')
+       else true end
+   order by l.seq limit $3`,
+)
+
+/** Rising by seq, one more than the limit. */
+export const listAuditRows = (tx: Tx, reach: 'test' | 'both', afterSeq: number, limit: number) =>
+  tx.query<AuditRow>(reach === 'test' ? listTest : list, [tx.workspaceId, afterSeq, limit + 1])
+
+/** A page of the chain as the verifier takes it. Times come as the text that was hashed. */
+export const chainPage = sql(
+  'audit.chain_page',
+  `select seq, action, actor_type, actor_id, target_type, target_id, env, payload, prev_hash, hash,
+     to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as created_at
+   from audit_logs where workspace_id = $1 and seq > $2 order by seq limit $3`,
+)
+
+export interface ChainPageRow extends Omit<AuditRow, 'created_at' | 'addresses'> {
+  created_at: string
+}
+
+export const chainHead = sql('audit.chain_head', 'select seq, hash from audit_heads where workspace_id = $1')
+
+/** Side rows with what their audit row says of them, by pages. */
+export const addressPage = sql(
+  'audit.address_page',
+  `select a.seq, a.path, a.address, a.salt, l.action, l.payload
+   from audit_addresses a join audit_logs l on l.workspace_id = a.workspace_id and l.seq = a.seq
+   where a.workspace_id = $1 and (a.seq, a.path) > ($2, $3) order by a.seq, a.path limit $4`,
+)
+
+export interface AddressPageRow {
+  seq: number
+  path: string
+  address: string
+  salt: Buffer
+  action: AuditAction
+  payload: string
+}

@@ -1,0 +1,180 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+
+/**
+ * Every setting of the service: its name, kind, default, unit and reason, declared once.
+ * `docs/configuration.md` is held against this table, and nothing else reads the environment.
+ */
+interface Setting {
+  kind: 'text' | 'integer' | 'url' | 'path' | 'secret'
+  default: string | null
+  min?: number
+  max?: number
+  why: string
+}
+
+export const settings = {
+  SERVICE_HOST: { kind: 'text', default: '127.0.0.1', why: 'Address to listen on' },
+  SERVICE_PORT: { kind: 'integer', default: '8080', min: 0, max: 65_535, why: 'Port; 0 takes a free one' },
+  SERVICE_PUBLIC_URL: {
+    kind: 'url',
+    default: null,
+    why: 'How people and tokens name the service; http://localhost:<port> when unset',
+  },
+  SERVICE_DATA_DIR: { kind: 'path', default: './data', why: 'Embedded database and generated secrets' },
+  DATABASE_URL: { kind: 'url', default: null, why: 'Postgres 15 or later; unset: the embedded one' },
+  DATABASE_DIRECT_URL: {
+    kind: 'url',
+    default: null,
+    why: 'The same database past a pooler, for migrations, backup and restore',
+  },
+  SERVICE_DATABASE_POOL: {
+    kind: 'integer',
+    default: '10',
+    min: 1,
+    max: 200,
+    why: 'Connections for management requests, beside one a lane',
+  },
+  SERVICE_BOOTSTRAP_TOKEN: {
+    kind: 'secret',
+    default: null,
+    min: 32,
+    why: 'May create workspaces; unset: that branch is off (an embedded database generates one)',
+  },
+  SERVICE_MAX_ACTIVE_KEYS_PER_TENANT: {
+    kind: 'integer',
+    default: '10000',
+    min: 1,
+    max: 10_000_000,
+    why: 'Keys a tenant may hold that are neither revoked nor expired',
+  },
+  SERVICE_TRUST_PROXY: {
+    kind: 'integer',
+    default: '0',
+    min: 0,
+    max: 10,
+    why: 'Proxy hops whose X-Forwarded-For is believed',
+  },
+  SERVICE_METRICS_PORT: {
+    kind: 'integer',
+    default: null,
+    min: 0,
+    max: 65_535,
+    why: 'Prometheus text on a port of its own, never on the public one',
+  },
+  SERVICE_LOG_LEVEL: { kind: 'text', default: 'info', why: 'trace, debug, info, warn, error or silent' },
+} as const satisfies Record<string, Setting>
+
+export interface Config {
+  host: string
+  port: number
+  publicUrl: string | null
+  dataDir: string
+  databaseUrl: string | null
+  databaseDirectUrl: string | null
+  databasePool: number
+  bootstrapToken: string | null
+  maxActiveKeysPerTenant: number
+  trustProxyHops: number
+  metricsPort: number | null
+  logLevel: string
+}
+
+/** All faults of a configuration at once, so that one start is enough to mend them. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[]
+  constructor(faults: readonly string[]) {
+    super(`The configuration cannot be used:\n${faults.map(fault => `  - ${fault}`).join('\n')}`)
+    this.faults = faults
+  }
+}
+
+const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+
+/**
+ * Reads the settings. `NAME_FILE` gives a setting's value from a file, for secrets.
+ * An empty value counts as unset.
+ * @throws {ConfigError} naming every bad value, without ever quoting a secret.
+ */
+export function readConfig(env: Record<string, string | undefined>): { config: Config; warnings: string[] } {
+  const faults: string[] = []
+  const names = Object.keys(settings) as (keyof typeof settings)[]
+  const raw = new Map(names.map(name => [name, rawValue(name, env, faults)]))
+
+  const text = (name: keyof typeof settings) => raw.get(name) ?? settings[name].default
+  const integer = (name: keyof typeof settings): number | null => {
+    const value = text(name)
+    if (value === null) return null
+    const { min = 0, max = Number.MAX_SAFE_INTEGER } = settings[name] as Setting
+    const number = Number(value)
+    if (!/^\d{1,15}$/.test(value) || number < min || number > max) {
+      faults.push(`${name} must be a whole number from ${min} to ${max}, not "${value}"`)
+    }
+    return number
+  }
+  const url = (name: keyof typeof settings, schemes: string[]) => {
+    const value = text(name)
+    if (value === null) return null
+    if (!schemes.some(scheme => value.startsWith(`${scheme}://`)) || !URL.canParse(value)) {
+      faults.push(`${name} must be a URL that begins with ${schemes.map(s => `${s}://`).join(' or ')}`)
+    }
+    return value.replace(/\/+$/, '')
+  }
+
+  const config: Config = {
+    host: text('SERVICE_HOST') ?? '127.0.0.1',
+    port: integer('SERVICE_PORT') ?? 8080,
+    publicUrl: url('SERVICE_PUBLIC_URL', ['http', 'https']),
+    dataDir: resolve(text('SERVICE_DATA_DIR') ?? './data'),
+    databaseUrl: url('DATABASE_URL', ['postgres', 'postgresql']),
+    databaseDirectUrl: url('DATABASE_DIRECT_URL', ['postgres', 'postgresql']),
+    databasePool: integer('SERVICE_DATABASE_POOL') ?? 10,
+    bootstrapToken: text('SERVICE_BOOTSTRAP_TOKEN'),
+    maxActiveKeysPerTenant: integer('SERVICE_MAX_ACTIVE_KEYS_PER_TENANT') ?? 10_000,
+    trustProxyHops: integer('SERVICE_TRUST_PROXY') ?? 0,
+    metricsPort: integer('SERVICE_METRICS_PORT'),
+    logLevel: text('SERVICE_LOG_LEVEL') ?? 'info',
+  }
+  if (config.bootstrapToken !== null && config.bootstrapToken.length < 32) {
+    faults.push('SERVICE_BOOTSTRAP_TOKEN must have at least 32 characters')
+  }
+  if (!levels.includes(config.logLevel)) faults.push(`SERVICE_LOG_LEVEL must be one of ${levels.join(', ')}`)
+  if (faults.length > 0) throw new ConfigError(faults)
+  return { config, warnings: unknownNames(env, names) }
+}
+
+function rawValue(name: string, env: Record<string, string | undefined>, faults: string[]): string | null {
+  const file = env[`${name}_FILE`]
+  if (!file) return env[name] || null
+  if (env[name]) faults.push(`${name} and ${name}_FILE are both set; keep one`)
+  try {
+    return readFileSync(file, 'utf8').trim() || null
+  } catch (error) {
+    faults.push(`${name}_FILE cannot be read (${(error as NodeJS.ErrnoException).code})`)
+    return null
+  }
+}
+
+function unknownNames(env: Record<string, string | undefined>, names: string[]): string[] {
+  const known = new Set(names.flatMap(name => [name, `${name}_FILE`]))
+  return Object.keys(env)
+    .filter(name => name.startsWith('SERVICE_') && !known.has(name))
+    .map(name => `${name} is not a setting; did you mean ${nearest(name, names)}?`)
+}
+
+const nearest = (name: string, names: string[]) =>
+  names.reduce((best, next) => (distance(name, next) < distance(name, best) ? next : best))
+
+/** Levenshtein distance; names are short and few. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}

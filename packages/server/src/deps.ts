@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import { createVerifyChain, type VerifyChain } from './audit/verify.ts'
+import type { Config } from './config.ts'
+import { type Authenticate, createAuthenticate } from './gate/authenticate.ts'
+import { openLookup } from './gate/lookup.ts'
+import { type Clock, systemClock } from './platform/clock.ts'
+import { type Cursors, createCursors } from './platform/cursor.ts'
+import type { Connection } from './platform/db/connection.ts'
+import { type Db, openDb } from './platform/db/pool.ts'
+import { openReadiness, type Readiness } from './platform/db/readiness.ts'
+import { serviceSecret } from './platform/db/service-secret.ts'
+import { idMaker, type MakeId } from './platform/ids.ts'
+import type { Logger } from './platform/log.ts'
+import { createMetrics, type Metrics } from './platform/metrics.ts'
+import { version } from './version.ts'
+
+/** All that the rooms are given from outside: the store, time, chance, and where to tell what happens. */
+export interface Deps {
+  readonly config: Config
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly clock: Clock
+  readonly randomBytes: (size: number) => Buffer
+  readonly makeId: MakeId
+  readonly db: Db
+  /** For long reads that must not hold a connection of the pool. */
+  readonly connection: Connection
+  readonly cursors: Cursors
+  readonly authenticate: Authenticate
+  readonly readiness: Readiness
+  readonly verifyChain: VerifyChain
+  close(): Promise<void>
+}
+
+export interface Outside {
+  config: Config
+  log: Logger
+  connection: Connection
+  clock?: Clock
+  randomBytes?: (size: number) => Buffer
+}
+
+/** Opens what the service stands on. The database must be migrated. */
+export async function openDeps(outside: Outside): Promise<Deps> {
+  const { config, log, connection, clock = systemClock } = outside
+  const draw = outside.randomBytes ?? randomBytes
+  const metrics = createMetrics({ version, node: process.version })
+  const cursorSecret = await serviceSecret(connection, 'cursor', draw)
+  const db = openDb(connection, config.databasePool, metrics)
+  const lookup = openLookup(connection, metrics)
+  const readiness = openReadiness(connection, metrics)
+
+  metrics.watch('keyrail_pool_connections', 'Connections of the management pool.', () => {
+    const { total, idle } = db.depth()
+    return [
+      { labels: { state: 'busy' }, value: total - idle },
+      { labels: { state: 'idle' }, value: idle },
+    ]
+  })
+  metrics.watch('keyrail_pool_waiting', 'Callers that wait for a connection.', () => [
+    { value: db.depth().waiting },
+  ])
+  metrics.watch('keyrail_lane_waiting', 'Items that wait for a statement of a lane.', () => [
+    { labels: { lane: 'credential' }, value: lookup.find.depth() },
+    { labels: { lane: 'last_used' }, value: lookup.touch.depth() },
+  ])
+
+  return {
+    config,
+    log,
+    metrics,
+    clock,
+    randomBytes: draw,
+    makeId: idMaker(clock, draw),
+    db,
+    connection,
+    cursors: createCursors(cursorSecret),
+    authenticate: createAuthenticate(lookup, config.bootstrapToken),
+    readiness,
+    verifyChain: createVerifyChain({ connection }),
+    async close() {
+      await Promise.all([lookup.find.close(), lookup.touch.close(), readiness.close()])
+      await db.close()
+    },
+  }
+}

@@ -1,0 +1,42 @@
+import { Refusal } from '../platform/refusal.ts'
+import { type CredentialKind, type Principal, type Role, roles } from './principal.ts'
+
+/** Who may call a route. A route without it does not compile: nothing is open by default. */
+export type Access =
+  | { readonly open: true }
+  | {
+      readonly open?: never
+      readonly credentials: readonly CredentialKind[]
+      /** The least role. */
+      readonly role: Role
+      /** Whether a test credential is refused: unsafe methods on what carries no environment. */
+      readonly liveOnly: boolean
+    }
+
+/** What a vendor's backend and its people read. */
+export const readers: Access = { credentials: ['secret_key', 'session'], role: 'member', liveOnly: false }
+/** Changes to what carries an environment; a test credential changes what is test. */
+export const editors: Access = { credentials: ['secret_key', 'session'], role: 'admin', liveOnly: false }
+/** Changes to what carries no environment. */
+export const liveEditors: Access = { ...editors, liveOnly: true }
+
+/**
+ * Refuses a principal that may not call a route: kind of credential first, then role, then environment.
+ * Each condition stands alone, so that none can make up for another.
+ */
+export function assertAccess(principal: Principal, access: Access): void {
+  if (access.open) return
+  if (!access.credentials.includes(principal.kind)) {
+    throw new Refusal('credential_not_accepted', `This route takes ${access.credentials.join(' or ')}.`)
+  }
+  if (roles.indexOf(principal.role) < roles.indexOf(access.role)) {
+    throw new Refusal(access.role === 'owner' ? 'owner_required' : 'forbidden')
+  }
+  if (access.liveOnly && principal.reach === 'test') throw new Refusal('live_credential_required')
+}
+
+/** Refuses a test credential that names the live environment, in body or query alike. */
+export function assertEnvReach(principal: Principal, input: unknown): void {
+  const env = (input as { env?: unknown } | null)?.env
+  if (principal.reach === 'test' && env === 'live') throw new Refusal('env_mismatch')
+}

@@ -1,0 +1,100 @@
+import type { ErrorCode } from '@keyrail/contract/errors'
+import type { Static, TSchema } from 'typebox'
+import type { Deps } from '../deps.ts'
+import type { ReplayKey } from '../platform/db/replay.ts'
+import type { Access } from './access.ts'
+import type { Principal, VendorPrincipal } from './principal.ts'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+/** What a handler is given of a request: parsed, bounded and allowed. */
+export interface Call<P, Query, Body> {
+  principal: P
+  /** `:id` of the path: a well-formed UUID in lower case, or an empty string. */
+  id: string
+  query: Query
+  body: Body
+  /** Set when the caller sent an `Idempotency-Key`. */
+  replay: ReplayKey | null
+}
+
+export interface Answer {
+  body: unknown
+  /** Set when this is the stored answer of an earlier request with the same `Idempotency-Key`. */
+  replayed?: { status: number }
+}
+
+/** A route as data: all that the router, the gate, OpenAPI and the tests that walk the list need to know. */
+export interface Route {
+  method: Method
+  path: string
+  /** `operationId` in OpenAPI. */
+  operation: string
+  summary: string
+  plane: 'open' | 'vendor'
+  access: Access
+  query: TSchema
+  /** Null for a route that reads none. */
+  body: TSchema | null
+  answer: { status: 200 | 201; schema: TSchema }
+  /** Codes beyond those that every route of its kind can answer with. */
+  refusals: readonly ErrorCode[]
+  /** Takes `Idempotency-Key`. */
+  replayable: boolean
+  handle(deps: Deps, call: Call<Principal, never, never>): Promise<Answer>
+}
+
+interface RouteParts<Query extends TSchema, Body extends TSchema, P> {
+  operation: string
+  summary: string
+  access: Access
+  query?: Query
+  body?: Body
+  status?: 200 | 201
+  answer: TSchema
+  refusals?: readonly ErrorCode[]
+  replayable?: boolean
+  handle(deps: Deps, call: Call<P, Static<Query>, Static<Body>>): Promise<Answer>
+}
+
+const nothing = { type: 'object' } as TSchema
+
+/** A route of the vendor plane: its principal acts in a workspace. */
+export function vendorRoute<Query extends TSchema = TSchema, Body extends TSchema = TSchema>(
+  method: Method,
+  path: string,
+  parts: RouteParts<Query, Body, VendorPrincipal>,
+): Route {
+  return route(method, path, parts)
+}
+
+/** A route that needs no credential. */
+export function openRoute(
+  method: Method,
+  path: string,
+  parts: Omit<RouteParts<TSchema, TSchema, Principal>, 'access'>,
+): Route {
+  return { ...route(method, path, { ...parts, access: { open: true } }), plane: 'open' }
+}
+
+/** A route that a credential without a workspace may call. */
+export function route<Query extends TSchema, Body extends TSchema, P extends Principal>(
+  method: Method,
+  path: string,
+  parts: RouteParts<Query, Body, P>,
+): Route {
+  return {
+    method,
+    path,
+    operation: parts.operation,
+    summary: parts.summary,
+    plane: 'vendor',
+    access: parts.access,
+    query: parts.query ?? nothing,
+    body: parts.body ?? null,
+    answer: { status: parts.status ?? 200, schema: parts.answer },
+    refusals: parts.refusals ?? [],
+    replayable: parts.replayable ?? false,
+    handle: (deps, call) => parts.handle(deps, call as never),
+  }
+}

@@ -1,0 +1,127 @@
+import type { Key, KeyList, KeyUpdate } from '@keyrail/contract/vendor/keys'
+import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
+import { changesOf } from '../audit/changes.ts'
+import type { Deps } from '../deps.ts'
+import { type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
+import { page } from '../platform/cursor.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+import { invalidField, Refusal } from '../platform/refusal.ts'
+import { dateOrNull, millisOrNull } from '../platform/time.ts'
+import { lockPolicyHeads, notePolicyChange, policyVersionOf } from '../policy/changes.ts'
+import { outlivesOverlap } from './lifecycle.ts'
+import { toKey, toTarget } from './resource.ts'
+import { findKey, type KeyRow, listKeys, lockKey, revokeKeyRow, updateKey } from './sql.ts'
+
+export async function getKey({ db }: Deps, principal: VendorPrincipal, id: string): Promise<Key> {
+  const row = await db.inWorkspace(principal.workspaceId, tx => findKey(tx, id, visibleEnvs(principal)))
+  if (row === null) throw new Refusal('not_found')
+  return toKey(row)
+}
+
+export async function listKeysPage({ db, cursors }: Deps, principal: VendorPrincipal, query: KeyList) {
+  const { workspaceId } = principal
+  const { limit = 50 } = query
+  const before = query.cursor === undefined ? null : cursors.open('keys', workspaceId, query.cursor)
+  const rows = await db.inWorkspace(workspaceId, tx =>
+    listKeys(tx, {
+      envs: query.env === undefined ? visibleEnvs(principal) : [query.env],
+      projectId: query.project_id ?? null,
+      tenantId: query.tenant_id ?? null,
+      includeRevoked: query.include_revoked === 'true',
+      before,
+      limit,
+    }),
+  )
+  return page(rows, limit, toKey, last => cursors.seal('keys', workspaceId, last.id))
+}
+
+/** Replaces the fields that the body names. A change to what nodes enforce raises the policy version. */
+export function updateKeyFields(
+  deps: Deps,
+  principal: VendorPrincipal,
+  id: string,
+  body: KeyUpdate,
+): Promise<Key> {
+  const concernsNodes = 'scopes' in body || 'rate_limits' in body || 'expires_at' in body
+  return deps.db.inWorkspace(principal.workspaceId, async tx => {
+    const found = await findKey(tx, id, visibleEnvs(principal))
+    if (found === null) throw new Refusal('not_found')
+    if (concernsNodes) await lockPolicyHeads(tx, [found.project_id])
+    const row = (await lockKey(tx, id)) ?? found
+    if (row.revoked_at !== null) throw new Refusal('key_not_active', 'A revoked key cannot be changed.')
+
+    const at = deps.clock.now()
+    const { now: _, ...stored } = row
+    const next: KeyRow = {
+      ...stored,
+      ...(body.name !== undefined && { name: body.name }),
+      ...(body.scopes !== undefined && { scopes: body.scopes }),
+      ...(body.meta !== undefined && { meta: body.meta }),
+      ...(body.rate_limits !== undefined && { rate_limits: body.rate_limits }),
+      ...(body.expires_at !== undefined && { expires_at: dateOrNull(body.expires_at) }),
+      updated_at: new Date(at),
+    }
+    if (
+      body.expires_at !== undefined &&
+      outlivesOverlap(millisOrNull(next.expires_at), millisOrNull(row.overlap_ends_at))
+    ) {
+      throw invalidField('expires_at', 'must not lie beyond the overlap of the rotation')
+    }
+    const changes = changesOf(toKey(stored), toKey(next))
+    if (Object.keys(changes).length === 0) return toKey(stored)
+    updateKey(tx, next)
+    if ('scopes' in changes || 'rate_limits' in changes || 'expires_at' in changes) {
+      notePolicyChange(tx, next.project_id, [id])
+    }
+    appendAudit(deps, tx, actorOf(principal), at, [
+      { ...toTarget(next), action: 'api_key.updated', payload: changes },
+    ])
+    return toKey(next)
+  })
+}
+
+/** Ends a key for good. Repeating it changes nothing and leaves no second audit row. */
+export function revokeKey(
+  deps: Deps,
+  principal: VendorPrincipal,
+  id: string,
+  reason: string | null,
+  wait: boolean,
+) {
+  return deps.db.inWorkspace(principal.workspaceId, async tx => {
+    const found = await findKey(tx, id, visibleEnvs(principal))
+    if (found === null) throw new Refusal('not_found')
+    const revoked =
+      found.revoked_at === null ? await revoke(deps, actorOf(principal), tx, found, reason) : found
+    if (!wait) return toKey(revoked)
+    const version = await policyVersionOf(tx, found.project_id, id)
+    return { ...toKey(revoked), propagation: propagationWithoutNodes(version) }
+  })
+}
+
+async function revoke(
+  deps: Deps,
+  actor: Actor,
+  tx: Tx,
+  found: KeyRow,
+  reason: string | null,
+): Promise<KeyRow> {
+  await lockPolicyHeads(tx, [found.project_id])
+  const at = deps.clock.now()
+  const row = await revokeKeyRow(tx, found.id, new Date(at), reason)
+  // Somebody was faster: theirs is the revocation, and the only audit row.
+  if (row === null) return (await lockKey(tx, found.id)) ?? found
+  notePolicyChange(tx, row.project_id, [row.id])
+  appendAudit(deps, tx, actor, at, [{ ...toTarget(row), action: 'api_key.revoked', payload: { reason } }])
+  return row
+}
+
+/** No node has asked for this project's policy, so there is none to wait for. */
+const propagationWithoutNodes = (version: number) => ({
+  acknowledged: true,
+  version,
+  nodes: 0,
+  nodes_acknowledged: 0,
+  pending: [],
+  waited_ms: 0,
+})

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { issueKey, makeVendor } from '../../test/vendor.ts'
+
+const harness = await startHarness({ maxActiveKeysPerTenant: 3 })
+const { ask } = harness
+
+const create = (vendor: Awaited<ReturnType<typeof makeVendor>>) =>
+  ask('POST', '/v1/keys', {
+    token: vendor.live,
+    body: { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live' },
+  })
+
+test('of simultaneous creations exactly as many succeed as the cap leaves room for', async () => {
+  const vendor = await makeVendor(harness)
+  const answers = await Promise.all(Array.from({ length: 8 }, () => create(vendor)))
+  assert.deepEqual(answers.map(answer => answer.status).toSorted(), [201, 201, 201, 409, 409, 409, 409, 409])
+  assert.equal(answers.find(answer => answer.status === 409)?.body.code, 'key_limit_reached')
+})
+
+test('revoked and expired keys leave room', async () => {
+  const vendor = await makeVendor(harness)
+  await issueKey(harness, vendor, { expires_at: '2020-01-01T00:00:00Z' })
+  const keys = [
+    await issueKey(harness, vendor),
+    await issueKey(harness, vendor),
+    await issueKey(harness, vendor),
+  ]
+  assert.equal((await create(vendor)).status, 409)
+  await ask('POST', `/v1/keys/${keys[0].id}/revoke`, { token: vendor.live })
+  assert.equal((await create(vendor)).status, 201)
+})
+
+test('at the cap a key is still rotated without overlap, and with one only where there is room for both', async () => {
+  const vendor = await makeVendor(harness)
+  const [key] = [
+    await issueKey(harness, vendor),
+    await issueKey(harness, vendor),
+    await issueKey(harness, vendor),
+  ]
+  const overlapping = await ask('POST', `/v1/keys/${key.id}/rotate`, { token: vendor.live })
+  assert.equal(overlapping.body.code, 'key_limit_reached')
+  const swapped = await ask('POST', `/v1/keys/${key.id}/rotate`, {
+    token: vendor.live,
+    body: { overlap_hours: 0 },
+  })
+  assert.equal(swapped.status, 200)
+})

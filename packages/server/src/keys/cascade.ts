@@ -1,0 +1,41 @@
+import type { Env } from '@keyrail/contract/shared'
+import type { Entry } from '../audit/append.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+import { lockPolicyHeads, notePolicyChange } from '../policy/changes.ts'
+import { toTarget } from './resource.ts'
+import { findProjectsOfTenant, revokeKeysOf } from './sql.ts'
+
+/**
+ * Revokes every key of a project or a tenant that is being deleted. The parent is locked by the caller;
+ * for a tenant the heads of the projects it has keys in are locked here, before the keys.
+ * @returns the audit entries, one a key, for the caller to append behind its own.
+ */
+export async function revokeKeysOfParent(
+  tx: Tx,
+  parent: 'project' | 'tenant',
+  id: string,
+  at: number,
+): Promise<Entry[]> {
+  const projects = parent === 'tenant' ? await findProjectsOfTenant(tx, id) : []
+  if (projects.length > 0) await lockPolicyHeads(tx, projects)
+  const revoked = await revokeKeysOf(tx, parent, id, new Date(at))
+  // A deleted project serves no keys at all, so its nodes need no list of them.
+  for (const projectId of projects) {
+    const keyIds = revoked.filter(key => key.project_id === projectId).map(key => key.id)
+    if (keyIds.length > 0) notePolicyChange(tx, projectId, keyIds)
+  }
+  return revoked
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .map(key => ({
+      ...toTarget(key),
+      action: 'api_key.revoked' as const,
+      payload: { reason: `${parent}_deleted` },
+    }))
+}
+
+/** How many keys of each environment went; a test credential is told of its own alone. */
+export function countByEnv(revoked: readonly { env: Env | null }[]): Record<Env, number> {
+  const counts = { live: 0, test: 0 }
+  for (const { env } of revoked) if (env !== null) counts[env] += 1
+  return counts
+}

@@ -1,0 +1,171 @@
+import type { CreatedKey, KeyCreate } from '@keyrail/contract/vendor/keys'
+import { actorOf, appendAudit } from '../audit/append.ts'
+import type { Deps } from '../deps.ts'
+import { type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
+import { displayPrefix, drawToken, tokenDigest } from '../platform/crypto/token.ts'
+import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+import { Refusal } from '../platform/refusal.ts'
+import { dateOrNull, iso, millisOrNull } from '../platform/time.ts'
+import { lockPolicyHeads, notePolicyChange } from '../policy/changes.ts'
+import { isActive, overlapEnd } from './lifecycle.ts'
+import { toNewKey, toTarget } from './resource.ts'
+import {
+  countActiveKeys,
+  endOverlap,
+  findKey,
+  findKeyProject,
+  holdTenant,
+  insertKey,
+  type JudgedKeyRow,
+  type KeyRow,
+  lockKey,
+  lockTenantCap,
+  type NewKey,
+} from './sql.ts'
+
+/** Issues a key. The answer is the only place where the key itself is ever shown. */
+export function createKey(
+  deps: Deps,
+  principal: VendorPrincipal,
+  body: KeyCreate,
+  replay: ReplayKey | null,
+): Promise<Replayable> {
+  return mutate(
+    deps.db,
+    principal.workspaceId,
+    replay,
+    201,
+    tx => create(deps, principal, body, tx),
+    withoutSecret,
+  )
+}
+
+async function create(deps: Deps, principal: VendorPrincipal, body: KeyCreate, tx: Tx): Promise<CreatedKey> {
+  const [tenant, project, active] = await Promise.all([
+    holdTenant(tx, body.tenant_id),
+    findKeyProject(tx, body.project_id),
+    countActiveKeys(tx, body.tenant_id, deps.config.maxActiveKeysPerTenant),
+  ])
+  if (tenant === null || project === null) throw new Refusal('not_found')
+  await assertRoom(deps, tx, tenant.id, active)
+
+  const at = deps.clock.now()
+  const { key, row } = drawKey(deps, at, project.key_prefix, {
+    project_id: project.id,
+    tenant_id: tenant.id,
+    env: body.env,
+    name: body.name ?? null,
+    scopes: body.scopes ?? [],
+    meta: body.meta ?? {},
+    rate_limits: body.rate_limits ?? null,
+    expires_at: dateOrNull(body.expires_at),
+    rotated_from: null,
+  })
+  insertKey(tx, row)
+  notePolicyChange(tx, project.id, [row.id])
+  const created = toNewKey(row)
+  appendAudit(deps, tx, actorOf(principal), at, [
+    { ...toTarget(row), action: 'api_key.created', payload: { ...created } },
+  ])
+  return { ...created, key }
+}
+
+/** Puts a successor beside a key, with every setting of it; the key itself lives on for the overlap. */
+export function rotateKey(
+  deps: Deps,
+  principal: VendorPrincipal,
+  id: string,
+  overlapHours: number,
+  replay: ReplayKey | null,
+): Promise<Replayable> {
+  return mutate(
+    deps.db,
+    principal.workspaceId,
+    replay,
+    200,
+    tx => rotate(deps, principal, id, overlapHours, tx),
+    withoutSecret,
+  )
+}
+
+async function rotate(deps: Deps, principal: VendorPrincipal, id: string, overlapHours: number, tx: Tx) {
+  const found = await findKey(tx, id, visibleEnvs(principal))
+  if (found === null) throw new Refusal('not_found')
+  const { maxActiveKeysPerTenant } = deps.config
+  const [active, project] = await Promise.all([
+    countActiveKeys(tx, found.tenant_id, maxActiveKeysPerTenant),
+    findKeyProject(tx, found.project_id),
+  ])
+  // With an overlap both count for a while; without one the successor takes the predecessor's place.
+  if (overlapHours > 0 && isActiveRow(found)) await assertRoom(deps, tx, found.tenant_id, active)
+  const [, locked] = await Promise.all([lockPolicyHeads(tx, [found.project_id]), lockKey(tx, id)])
+  const row = locked ?? found
+  if (!isActiveRow(row) || project === null) {
+    throw new Refusal('key_not_active', 'A revoked or expired key cannot be rotated.')
+  }
+
+  const at = deps.clock.now()
+  const endsAt = new Date(overlapEnd(lifeOf(row), row.now.getTime(), overlapHours))
+  const { key, row: successor } = drawKey(deps, at, project.key_prefix, {
+    project_id: row.project_id,
+    tenant_id: row.tenant_id,
+    env: row.env,
+    name: row.name,
+    scopes: row.scopes,
+    meta: row.meta,
+    rate_limits: row.rate_limits,
+    expires_at: row.expires_at,
+    rotated_from: row.id,
+  })
+  insertKey(tx, successor)
+  endOverlap(tx, row.id, endsAt, successor.id, new Date(at))
+  notePolicyChange(tx, row.project_id, [row.id, successor.id])
+  const created = toNewKey(successor)
+  const predecessor = { id: row.id, expires_at: iso(endsAt) }
+  appendAudit(deps, tx, actorOf(principal), at, [
+    { ...toTarget(row), action: 'api_key.rotated', payload: { successor: created, predecessor } },
+  ])
+  return { ...created, key, predecessor }
+}
+
+const roomMargin = 500
+
+/**
+ * Refuses a tenant that has as many active keys as it may have. Far from the cap a count is enough; near it,
+ * requests look one at a time, so that none slips past another.
+ */
+async function assertRoom({ config }: Deps, tx: Tx, tenantId: string, active: number): Promise<void> {
+  const most = config.maxActiveKeysPerTenant
+  if (active < most - roomMargin) return
+  await lockTenantCap(tx, tenantId)
+  if ((await countActiveKeys(tx, tenantId, most)) < most) return
+  throw new Refusal('key_limit_reached', `The tenant has ${most} active keys; revoke one first.`)
+}
+
+/** Draws a key and the row to keep of it: its digest, never itself. */
+function drawKey(
+  deps: Deps,
+  at: number,
+  prefix: string,
+  settings: Omit<NewKey, 'id' | 'digest' | 'display_prefix' | 'created_at'>,
+) {
+  const key = drawToken(`${prefix}_${settings.env}`, deps.randomBytes)
+  const row: NewKey = {
+    ...settings,
+    id: deps.makeId(),
+    digest: tokenDigest(key),
+    display_prefix: displayPrefix(key),
+    created_at: new Date(at),
+  }
+  return { key, row }
+}
+
+const lifeOf = (row: KeyRow) => ({
+  expiresAt: millisOrNull(row.expires_at),
+  revokedAt: millisOrNull(row.revoked_at),
+})
+
+const isActiveRow = (row: JudgedKeyRow) => isActive(lifeOf(row), row.now.getTime())
+
+const withoutSecret = ({ key: _, ...rest }: CreatedKey) => rest

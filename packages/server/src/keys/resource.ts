@@ -1,0 +1,54 @@
+import type { RateLimit } from '@keyrail/contract/shared'
+import type { Key } from '@keyrail/contract/vendor/keys'
+import { iso, isoOrNull } from '../platform/time.ts'
+import type { KeyRow, NewKey } from './sql.ts'
+
+/** A key as the API shows it. The key itself is no part of it. */
+export const toKey = (row: KeyRow): Key => ({
+  object: 'api_key',
+  id: row.id,
+  project_id: row.project_id,
+  tenant_id: row.tenant_id,
+  env: row.env,
+  name: row.name,
+  display_prefix: row.display_prefix,
+  scopes: row.scopes,
+  meta: row.meta,
+  rate_limits: row.rate_limits === null ? null : row.rate_limits.map(toRateLimit),
+  expires_at: isoOrNull(row.expires_at),
+  revoked_at: isoOrNull(row.revoked_at),
+  revoked_reason: row.revoked_reason,
+  rotated_from: row.rotated_from,
+  rotated_to: row.rotated_to,
+  last_used_at: isoOrNull(row.last_used_at),
+  updated_at: iso(row.updated_at),
+  created_at: iso(row.created_at),
+})
+
+/** A key that was just written, without reading it back. */
+export const toNewKey = (key: NewKey): Key =>
+  toKey({
+    ...key,
+    revoked_at: null,
+    revoked_reason: null,
+    rotated_to: null,
+    overlap_ends_at: null,
+    last_used_at: null,
+    updated_at: key.created_at,
+  })
+
+/** Members in the order of the contract; jsonb keeps an order of its own. */
+export const toRateLimit = ({ id, limit, window_ms, algorithm, scope }: RateLimit): RateLimit => ({
+  id,
+  limit,
+  window_ms,
+  algorithm,
+  scope,
+})
+
+/** What an audit row of a key is about. */
+export const toTarget = (key: Pick<KeyRow, 'id' | 'env'>) => ({
+  targetType: 'api_key' as const,
+  targetId: key.id,
+  env: key.env,
+})

@@ -1,0 +1,243 @@
+import type { Env, RateLimit } from '@keyrail/contract/shared'
+import { type Statement, sql } from '../platform/db/connection.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+
+/** A key as it is stored. `now` is the store's clock, which alone judges expiry. */
+export interface KeyRow {
+  id: string
+  project_id: string
+  tenant_id: string
+  env: Env
+  name: string | null
+  display_prefix: string
+  scopes: string[]
+  meta: Record<string, unknown>
+  rate_limits: RateLimit[] | null
+  expires_at: Date | null
+  revoked_at: Date | null
+  revoked_reason: string | null
+  rotated_from: string | null
+  rotated_to: string | null
+  overlap_ends_at: Date | null
+  last_used_at: Date | null
+  created_at: Date
+  updated_at: Date
+}
+export interface JudgedKeyRow extends KeyRow {
+  now: Date
+}
+
+/** A key as it is first written: nobody has revoked, rotated or used it. */
+export interface NewKey {
+  id: string
+  project_id: string
+  tenant_id: string
+  env: Env
+  name: string | null
+  display_prefix: string
+  digest: Buffer
+  scopes: string[]
+  meta: Record<string, unknown>
+  rate_limits: RateLimit[] | null
+  expires_at: Date | null
+  rotated_from: string | null
+  created_at: Date
+}
+
+const columns = `id, project_id, tenant_id, env, name, display_prefix, scopes, meta, rate_limits, expires_at,
+  revoked_at, revoked_reason, rotated_from, rotated_to, overlap_ends_at, last_used_at, created_at, updated_at`
+
+const insertKeyStatement = sql(
+  'keys.insert',
+  `with credential as (
+     insert into credentials (digest, kind, workspace_id, id) values ($2, 'api_key', $1, $3)
+   )
+   insert into api_keys (workspace_id, lookup_hash, id, project_id, tenant_id, env, name, display_prefix, scopes,
+     meta, rate_limits, expires_at, rotated_from, created_at, updated_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)`,
+)
+export function insertKey(tx: Tx, key: NewKey): void {
+  tx.send(insertKeyStatement, [
+    tx.workspaceId,
+    key.digest,
+    key.id,
+    key.project_id,
+    key.tenant_id,
+    key.env,
+    key.name,
+    key.display_prefix,
+    key.scopes,
+    JSON.stringify(key.meta),
+    key.rate_limits === null ? null : JSON.stringify(key.rate_limits),
+    key.expires_at,
+    key.rotated_from,
+    key.created_at,
+  ])
+}
+
+const findKeyStatement = sql(
+  'keys.find',
+  `select ${columns}, service_now() as now from api_keys where workspace_id = $1 and id = $2 and env = any($3::text[])`,
+)
+export async function findKey(tx: Tx, id: string, envs: readonly Env[]): Promise<JudgedKeyRow | null> {
+  const [row] = await tx.query<JudgedKeyRow>(findKeyStatement, [tx.workspaceId, id, envs])
+  return row ?? null
+}
+
+const lockKeyStatement = sql(
+  'keys.lock',
+  `select ${columns}, service_now() as now from api_keys where workspace_id = $1 and id = $2 for update`,
+)
+/** Locks a key that is known to exist. Its project's head is locked before, where the change concerns nodes. */
+export async function lockKey(tx: Tx, id: string): Promise<JudgedKeyRow | null> {
+  const [row] = await tx.query<JudgedKeyRow>(lockKeyStatement, [tx.workspaceId, id])
+  return row ?? null
+}
+
+const updateKeyStatement = sql(
+  'keys.update',
+  `update api_keys set name = $3, scopes = $4, meta = $5, rate_limits = $6, expires_at = $7, updated_at = $8
+   where workspace_id = $1 and id = $2`,
+)
+export function updateKey(tx: Tx, key: KeyRow): void {
+  tx.send(updateKeyStatement, [
+    tx.workspaceId,
+    key.id,
+    key.name,
+    key.scopes,
+    JSON.stringify(key.meta),
+    key.rate_limits === null ? null : JSON.stringify(key.rate_limits),
+    key.expires_at,
+    key.updated_at,
+  ])
+}
+
+const endOverlapStatement = sql(
+  'keys.end_overlap',
+  `update api_keys set expires_at = $3, overlap_ends_at = $3, rotated_to = $4, updated_at = $5
+   where workspace_id = $1 and id = $2`,
+)
+export const endOverlap = (tx: Tx, id: string, endsAt: Date, successorId: string, at: Date) =>
+  tx.send(endOverlapStatement, [tx.workspaceId, id, endsAt, successorId, at])
+
+const revokeKeyStatement = sql(
+  'keys.revoke',
+  `update api_keys set revoked_at = $3, revoked_reason = $4, updated_at = $3
+   where workspace_id = $1 and id = $2 and revoked_at is null returning ${columns}`,
+)
+/** @returns the key as it is now, or null when somebody else has revoked it before. */
+export async function revokeKeyRow(
+  tx: Tx,
+  id: string,
+  at: Date,
+  reason: string | null,
+): Promise<KeyRow | null> {
+  const [row] = await tx.query<KeyRow>(revokeKeyStatement, [tx.workspaceId, id, at, reason])
+  return row ?? null
+}
+
+/** Keys that a deleted parent takes with it. Locked by id; the parents are locked before. */
+const revokeAll = (name: string, parent: 'project_id' | 'tenant_id') =>
+  sql(
+    name,
+    `update api_keys k set revoked_at = $3, revoked_reason = $4, updated_at = $3
+     from (select id from api_keys where workspace_id = $1 and ${parent} = $2 and revoked_at is null
+           order by id for update) doomed
+     where k.workspace_id = $1 and k.id = doomed.id
+     returning k.id, k.project_id, k.env`,
+  )
+const revokeAllOf = {
+  project: revokeAll('keys.revoke_project', 'project_id'),
+  tenant: revokeAll('keys.revoke_tenant', 'tenant_id'),
+}
+export type RevokedKeyRow = Pick<KeyRow, 'id' | 'project_id' | 'env'>
+export const revokeKeysOf = (tx: Tx, parent: 'project' | 'tenant', id: string, at: Date) =>
+  tx.query<RevokedKeyRow>(revokeAllOf[parent], [tx.workspaceId, id, at, `${parent}_deleted`])
+
+const projectsOfTenant = sql(
+  'keys.projects_of_tenant',
+  `select distinct project_id from api_keys where workspace_id = $1 and tenant_id = $2 and revoked_at is null`,
+)
+export const findProjectsOfTenant = async (tx: Tx, tenantId: string): Promise<string[]> =>
+  (await tx.query<{ project_id: string }>(projectsOfTenant, [tx.workspaceId, tenantId])).map(
+    row => row.project_id,
+  )
+
+/** A tenant that keys can be issued to, held against deletion until the commit, and its active keys so far. */
+const holdTenantStatement = sql(
+  'keys.hold_tenant',
+  'select id from tenants where workspace_id = $1 and id = $2 and deleted_at is null for share',
+)
+export async function holdTenant(tx: Tx, tenantId: string): Promise<{ id: string } | null> {
+  const [row] = await tx.query<{ id: string }>(holdTenantStatement, [tx.workspaceId, tenantId])
+  return row ?? null
+}
+
+const countActiveStatement = sql(
+  'keys.count_active',
+  `select count(*)::int as active from (
+     select from api_keys where workspace_id = $1 and tenant_id = $2 and revoked_at is null
+       and (expires_at is null or expires_at > service_now()) limit $3) k`,
+)
+export async function countActiveKeys(tx: Tx, tenantId: string, most: number): Promise<number> {
+  const [row] = await tx.query<{ active: number }>(countActiveStatement, [tx.workspaceId, tenantId, most])
+  return row?.active ?? 0
+}
+
+const lockCap = sql('keys.lock_cap', 'select pg_advisory_xact_lock(hashtextextended($1, 0))')
+/** Lets one request at a time look at a tenant that is near its cap. */
+export const lockTenantCap = (tx: Tx, tenantId: string) =>
+  tx.query(lockCap, [`keyrail.tenant_cap ${tenantId}`])
+
+const findProjectStatement = sql(
+  'keys.find_project',
+  'select id, key_prefix from projects where workspace_id = $1 and id = $2 and deleted_at is null',
+)
+export async function findKeyProject(tx: Tx, id: string): Promise<{ id: string; key_prefix: string } | null> {
+  const [row] = await tx.query<{ id: string; key_prefix: string }>(findProjectStatement, [tx.workspaceId, id])
+  return row ?? null
+}
+
+export interface KeyFilter {
+  envs: readonly Env[]
+  projectId: string | null
+  tenantId: string | null
+  includeRevoked: boolean
+  /** Only keys older than this id, which is where the page before ended. */
+  before: string | null
+  limit: number
+}
+
+/**
+ * One statement for each combination of filters, so that each is planned for the index that fits it; a
+ * single one with `$n is null or …` would get one plan for all.
+ */
+const listStatements = new Map<string, Statement>()
+function listStatement({ projectId, tenantId, includeRevoked, before }: KeyFilter): Statement {
+  const shape = [projectId && 'project', tenantId && 'tenant', includeRevoked && 'all', before && 'before']
+  const name = ['keys.list', ...shape.filter(Boolean)].join('.')
+  let statement = listStatements.get(name)
+  if (statement === undefined) {
+    statement = sql(
+      name,
+      `select ${columns} from api_keys where workspace_id = $1 and env = any($2::text[])
+         and ${projectId ? 'project_id = $3' : '$3::uuid is null'}
+         and ${tenantId ? 'tenant_id = $4' : '$4::uuid is null'}
+         and ${before ? 'id < $5' : '$5::uuid is null'}
+         ${includeRevoked ? '' : 'and revoked_at is null'}
+       order by id desc limit $6`,
+    )
+    listStatements.set(name, statement)
+  }
+  return statement
+}
+/** Newest first, one more than the limit. */
+export const listKeys = (tx: Tx, filter: KeyFilter) =>
+  tx.query<KeyRow>(listStatement(filter), [
+    tx.workspaceId,
+    filter.envs,
+    filter.projectId,
+    filter.tenantId,
+    filter.before,
+    filter.limit + 1,
+  ])

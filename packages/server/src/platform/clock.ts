@@ -1,0 +1,12 @@
+/** Where time and randomness come from, so that a test can hold both. */
+export interface Clock {
+  /** Wall clock, milliseconds since 1970. It may step; measure spans with `monotonic`. */
+  now(): number
+  /** Milliseconds from an arbitrary start; never steps back. */
+  monotonic(): number
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+}

@@ -1,0 +1,49 @@
+import { hash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+/**
+ * The form of every credential: `<prefix>_<32 base62><6 base62>`. The 32 characters are 190 random bits;
+ * the last 6 are the CRC-32 of everything before them, so that a mistyped or invented credential, or
+ * one whose `live` was edited to `test`, is refused without a look-up.
+ */
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const randomLength = 32
+const shape = /^[a-z][a-z0-9]{1,15}(?:_(?:live|test))?_[0-9A-Za-z]{38}$/
+
+/** Draws a new credential. `prefix` is everything before the last underscore, such as `krsk_live`. */
+export function drawToken(prefix: string, randomBytes: (size: number) => Buffer): string {
+  const body = `${prefix}_${randomBase62(randomLength, randomBytes)}`
+  return body + checksum(body)
+}
+
+/** Whether a string has the form and the checksum of a credential. It says nothing of being valid. */
+export function isWellFormedToken(token: string): boolean {
+  return shape.test(token) && checksum(token.slice(0, -6)) === token.slice(-6)
+}
+
+/** SHA-256 of the whole credential: how it is stored, found and compared. */
+export const tokenDigest = (token: string): Buffer => hash('sha256', token, 'buffer')
+
+/** What may be shown of a credential: its prefix and the first 4 of its random characters. */
+export const displayPrefix = (token: string): string => token.slice(0, token.lastIndexOf('_') + 5)
+
+function checksum(body: string): string {
+  let rest = crc32(body)
+  let text = ''
+  while (text.length < 6) {
+    text = alphabet[rest % 62] + text
+    rest = Math.floor(rest / 62)
+  }
+  return text
+}
+
+/** Bytes of 248 and more are thrown away: 248 is the last multiple of 62, and a remainder would favour some. */
+function randomBase62(length: number, randomBytes: (size: number) => Buffer): string {
+  let text = ''
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      if (byte < 248 && text.length < length) text += alphabet[byte % 62]
+    }
+  }
+  return text
+}

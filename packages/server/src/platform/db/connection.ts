@@ -1,0 +1,44 @@
+import pg from 'pg'
+import { parseIntoClientConfig } from 'pg-connection-string'
+
+/** Where a Postgres is: an outside one by URL, the embedded one by its socket. */
+export type Connection = pg.ClientConfig
+
+export const connectionFromUrl = (url: string): Connection => parseIntoClientConfig(url)
+
+const int8 = 20
+
+/** bigint as a number: versions and sequences stay far below 2^53. Times stay Dates, to the millisecond. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === int8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format)) as never,
+}
+
+/** Options that every connection of the service shares. `pipeline`: statements are sent without waiting for each other. */
+export function clientConfig(connection: Connection, name: string): pg.ClientConfig & { pipeline: true } {
+  return {
+    ...connection,
+    application_name: `keyrail ${name}`,
+    connectionTimeoutMillis: 1_500,
+    keepAlive: true,
+    pipeline: true,
+    types,
+  }
+}
+
+/** A statement with the name it is prepared under, at most 63 bytes, `room.verb`. */
+export interface Statement {
+  readonly name: string
+  readonly text: string
+}
+
+export const sql = (name: string, text: string): Statement => ({ name, text })
+
+/** A connection of one's own, for a lane, a migration or a long read. The caller ends it. */
+export async function connect(connection: Connection, name: string, pipeline = true): Promise<pg.Client> {
+  const client = new pg.Client({ ...clientConfig(connection, name), pipeline } as pg.ClientConfig)
+  // Without a listener a lost connection would end the process; its pending statements are told anyway.
+  client.on('error', () => {})
+  await client.connect()
+  return client
+}

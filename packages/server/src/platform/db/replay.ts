@@ -1,0 +1,86 @@
+import { hash } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import { Refusal } from '../refusal.ts'
+import { sql } from './connection.ts'
+import type { Db } from './pool.ts'
+import type { Tx, Work } from './transaction.ts'
+
+/** One use of an `Idempotency-Key`: whose it is, and what was asked under it. */
+export interface ReplayKey {
+  /** Kind and id of the credential: keys of two callers never meet. */
+  caller: string
+  /** Null for a caller that acts in no workspace. */
+  workspaceId: string | null
+  key: string
+  fingerprint: Buffer
+}
+
+/** The answer of a mutation, or the stored one of the first request under the same key. */
+export type Replayable = { body: unknown; replayed?: { status: number } }
+
+const keptHours = 24
+const nowhere = '00000000-0000-0000-0000-000000000000'
+
+/** A row that another transaction has inserted and not yet committed makes this wait for it. */
+const claim = sql(
+  'replay.claim',
+  `insert into replays (workspace_id, caller, key, fingerprint) values ($1, $2, $3, $4)
+   on conflict (workspace_id, caller, key) do update
+     set fingerprint = excluded.fingerprint, status = null, body = null, created_at = excluded.created_at
+     where replays.created_at < excluded.created_at - make_interval(hours => ${keptHours})
+   returning key`,
+)
+const find = sql(
+  'replay.find',
+  `select fingerprint, status, body from replays where workspace_id = $1 and caller = $2 and key = $3`,
+)
+const record = sql(
+  'replay.record',
+  `update replays set status = $4, body = $5 where workspace_id = $1 and caller = $2 and key = $3`,
+)
+const prune = sql(
+  'replay.prune',
+  `delete from replays where (workspace_id, caller, key) in (
+     select workspace_id, caller, key from replays
+     where created_at < service_now() - make_interval(hours => ${keptHours})
+     order by created_at limit 100 for update skip locked)`,
+)
+
+/** SHA-256 of what was asked: method, path and body, the body in its canonical form. */
+export const fingerprintOf = (method: string, path: string, body: unknown): Buffer =>
+  hash('sha256', canonicalize([method, path, body]) ?? '', 'buffer')
+
+/**
+ * Runs a mutation whose answer may be asked for again. With a replay key, the answer is recorded in the
+ * mutation's own transaction: either both are there or neither. Of simultaneous requests with one key one
+ * executes, the others wait for it and get its answer.
+ * @param redact the answer without its secret, as it is stored.
+ * @throws {Refusal} `idempotency_key_reused` when the key stands for another request.
+ */
+export async function mutate<T>(
+  db: Db,
+  workspaceId: string,
+  replay: ReplayKey | null,
+  status: number,
+  work: Work<T>,
+  redact: (body: T) => unknown,
+): Promise<Replayable> {
+  if (replay === null) return { body: await db.inWorkspace(workspaceId, work) }
+  const id = [replay.workspaceId ?? nowhere, replay.caller, replay.key]
+  return await db.inWorkspace(workspaceId, async tx => {
+    const mine = (await tx.query(claim, [...id, replay.fingerprint])).length > 0
+    if (!mine) return await stored(tx, id, replay)
+    const body = await work(tx)
+    tx.send(record, [...id, status, JSON.stringify(redact(body))])
+    tx.send(prune)
+    return { body }
+  })
+}
+
+async function stored(tx: Tx, id: string[], replay: ReplayKey): Promise<Replayable> {
+  const [row] = await tx.query<{ fingerprint: Buffer; status: number; body: unknown }>(find, id)
+  // Gone between the two statements only when it was pruned; the caller may simply ask again.
+  if (row === undefined) throw new Refusal('unavailable')
+  if (!row.fingerprint.equals(replay.fingerprint)) throw new Refusal('idempotency_key_reused')
+  return { body: row.body, replayed: { status: row.status } }
+}

@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify'
+import { Refusal } from '../refusal.ts'
+import { parseJson } from './json.ts'
+
+/** 1 MiB, unless a route says otherwise. */
+export const bodyLimit = 1_048_576
+
+const json = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
+
+/**
+ * Takes every content type, so that the decision is made here, exactly, and not by a framework's loose
+ * match. An empty body is `{}` whatever its type; the schema says whether that is enough.
+ */
+export function acceptJsonBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (request, bytes, done) => {
+    try {
+      const { 'content-type': type, 'content-encoding': encoding } = request.headers
+      if (bytes.length === 0) return done(null, {})
+      if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+        throw new Refusal('unsupported_media_type', 'Compressed requests are not taken.')
+      }
+      if (type === undefined || !json.test(type)) throw new Refusal('unsupported_media_type')
+      done(null, parseJson(bytes as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}

@@ -1,0 +1,11 @@
+import type { IncomingMessage } from 'node:http'
+
+/** Every value of a header, in order. Node's own `headers` keeps only the first of two `Authorization`. */
+export function headerValues(request: IncomingMessage, name: string): string[] {
+  const { rawHeaders } = request
+  const values: string[] = []
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.toLowerCase() === name) values.push(rawHeaders[i + 1] ?? '')
+  }
+  return values
+}

@@ -1,0 +1,88 @@
+import { type JSONPath, visit } from 'jsonc-parser'
+import { invalidField, Refusal } from '../refusal.ts'
+
+const mostDepth = 32
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * Reads a JSON body more strictly than `JSON.parse`: valid UTF-8 without a byte-order mark, at most 32
+ * levels deep, no member name twice in an object, no NUL and no unpaired surrogate in any string, no
+ * number that a double cannot hold. What would be read differently by the next program is refused.
+ * @throws {Refusal} `malformed_json`, or `validation_failed` naming the path of a string or number.
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  let text: string
+  try {
+    text = utf8.decode(bytes)
+  } catch {
+    throw new Refusal('malformed_json', 'The body is not valid UTF-8.')
+  }
+  if (text.startsWith('\uFEFF'))
+    throw new Refusal('malformed_json', 'The body begins with a byte-order mark.')
+  refuseDepth(text)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new Refusal('malformed_json', 'The body is not well-formed JSON.')
+  }
+  inspect(text)
+  return value
+}
+
+/** Before anything recursive sees the text: brackets outside of strings, counted. */
+function refuseDepth(text: string): void {
+  let depth = 0
+  let inString = false
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i)
+    if (inString) {
+      if (char === 0x5c) i += 1
+      else if (char === 0x22) inString = false
+    } else if (char === 0x22) inString = true
+    else if (char === 0x5b || char === 0x7b) {
+      depth += 1
+      if (depth > mostDepth)
+        throw new Refusal('malformed_json', `The body is nested deeper than ${mostDepth} levels.`)
+    } else if (char === 0x5d || char === 0x7d) depth -= 1
+  }
+}
+
+/** Walks a text that is known to be well-formed JSON and not deep, telling what `JSON.parse` keeps quiet about. */
+function inspect(text: string): void {
+  const seen: Set<string>[] = []
+  visit(text, {
+    onObjectBegin: () => void seen.push(new Set()),
+    onObjectEnd: () => void seen.pop(),
+    onObjectProperty: (name, _offset, _length, _line, _column, pathTo) => {
+      const path = [...pathTo(), name]
+      assertText(name, path)
+      if (seen.at(-1)?.has(name)) throw new Refusal('malformed_json', `${pathOf(path)}: is given twice`)
+      seen.at(-1)?.add(name)
+    },
+    onLiteralValue: (value, offset, length, _line, _column, pathTo) => {
+      if (typeof value === 'string') assertText(value, pathTo)
+      if (typeof value === 'number') assertNumber(text.slice(offset, offset + length), pathTo)
+    },
+  })
+}
+
+function assertText(text: string, path: JSONPath | (() => JSONPath)): void {
+  if (text.includes('\0')) throw invalidField(pathOf(path), 'must not contain NUL')
+  if (!text.isWellFormed()) throw invalidField(pathOf(path), 'must not contain an unpaired surrogate')
+}
+
+/** RFC 7493: a number outside of a double's range or exactness would silently become another one. */
+function assertNumber(text: string, path: () => JSONPath): void {
+  const number = Number(text)
+  if (!Number.isFinite(number)) throw invalidField(pathOf(path), 'is too large a number')
+  if (/^-?\d+$/.test(text) && !Number.isSafeInteger(number)) {
+    throw invalidField(pathOf(path), 'is an integer beyond 2^53; send it as a string')
+  }
+}
+
+/** A path to show: what is odd in a name is made harmless, and no name is echoed at length. */
+const pathOf = (path: JSONPath | (() => JSONPath)): string =>
+  (typeof path === 'function' ? path() : path)
+    .map(step => String(step).slice(0, 200).toWellFormed().replaceAll('\0', '\uFFFD'))
+    .join('.') || 'body'

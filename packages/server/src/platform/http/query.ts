@@ -1,0 +1,59 @@
+import type { TSchema } from 'typebox'
+import { invalidField } from '../refusal.ts'
+
+/**
+ * Splits a query string. Names come out of a Map, so `__proto__` is a name like any other. A value that is
+ * not well-formed stays marked by null, since only known names are worth a refusal.
+ */
+export function splitQuery(text: string): Map<string, (string | null)[]> {
+  const query = new Map<string, (string | null)[]>()
+  for (const pair of text.split('&').slice(0, 200)) {
+    if (pair === '') continue
+    const cut = pair.indexOf('=')
+    const name = decode(cut === -1 ? pair : pair.slice(0, cut))
+    if (name === null) continue
+    const values = query.get(name) ?? []
+    values.push(cut === -1 ? '' : decode(pair.slice(cut + 1)))
+    query.set(name, values)
+  }
+  return query
+}
+
+function decode(text: string): string | null {
+  try {
+    const decoded = decodeURIComponent(text.replaceAll('+', ' '))
+    return decoded.includes('\0') ? null : decoded
+  } catch {
+    return null
+  }
+}
+
+/**
+ * The known parameters of a query, integers read as such; unknown ones are left out. A plain decimal integer
+ * is digits and nothing else, and a repeated parameter is refused: two readers might take two values.
+ * @throws {Refusal} `validation_failed` naming the parameter.
+ */
+export function readQuery(text: string, schema: TSchema): Record<string, unknown> {
+  const properties = (schema as { properties?: Record<string, { type?: string; default?: unknown }> })
+    .properties
+  const result: Record<string, unknown> = {}
+  if (properties === undefined) return result
+  const query = splitQuery(text)
+  for (const [name, property] of Object.entries(properties)) {
+    const values = query.get(name)
+    if (values === undefined) {
+      if (property.default !== undefined) result[name] = property.default
+      continue
+    }
+    const [value] = values
+    if (values.length > 1) throw invalidField(name, 'must be given once')
+    if (value === null || value === undefined) throw invalidField(name, 'is not valid percent-encoded UTF-8')
+    result[name] = property.type === 'integer' ? readInteger(name, value) : value
+  }
+  return result
+}
+
+function readInteger(name: string, value: string): number {
+  if (!/^-?\d{1,15}$/.test(value)) throw invalidField(name, 'must be a whole number in decimal digits')
+  return Number(value)
+}

@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify'
+import type { Deps } from '../../deps.ts'
+
+/**
+ * One line a request, and its duration in the metrics, both by route template: a raw path or query may
+ * carry what does not belong into a log.
+ */
+export function logRequests(app: FastifyInstance, { log, metrics }: Deps): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'unknown'
+    metrics.requestEnded(request.method, route, reply.statusCode, reply.elapsedTime / 1000)
+    const { principal, refusal } = request
+    const line = {
+      request_id: request.id,
+      method: request.method,
+      route,
+      status: reply.statusCode,
+      duration_ms: Math.round(reply.elapsedTime * 10) / 10,
+      ...(principal && {
+        principal: principal.kind,
+        principal_id: principal.id,
+        workspace_id: principal.workspaceId,
+      }),
+      ...(refusal && { code: refusal.code }),
+    }
+    if (reply.statusCode >= 500) log.error({ ...line, err: refusal?.cause ?? refusal }, 'request failed')
+    else log.info(line, 'request')
+  })
+}

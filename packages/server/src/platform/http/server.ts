@@ -1,0 +1,106 @@
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { FastifyHttpOptions, FastifyInstance, FastifyReply } from 'fastify'
+import type { Deps } from '../../deps.ts'
+import { Refusal } from '../refusal.ts'
+import { toProblem, toRefusal } from './problem.ts'
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+
+/** Fastify's defaults, set for this service: bounded times and sizes, ids of our own, no trust in headers. */
+export function serverOptions({ config, randomBytes }: Deps): FastifyHttpOptions<Server> {
+  return {
+    logger: false,
+    // An inbound x-request-id is ignored: it is not ours to believe.
+    requestIdHeader: false,
+    genReqId: () => `req_${randomBytes(12).toString('hex')}`,
+    trustProxy: (_address: string, hop: number) => hop < config.trustProxyHops,
+    requestTimeout: 30_000,
+    connectionTimeout: 0,
+    keepAliveTimeout: 72_000,
+    forceCloseConnections: 'idle',
+    return503OnClosing: true,
+    routerOptions: { maxParamLength: 200, caseSensitive: true, ignoreTrailingSlash: false },
+    http: { headersTimeout: 10_000, maxHeaderSize: 16_384 },
+    frameworkErrors: (error, request, reply) => {
+      const problem = toProblem(toRefusal(error), request.id)
+      reply.header('x-request-id', request.id).type('application/problem+json')
+      return (reply as FastifyReply).code(problem.status).send(problem)
+    },
+    clientErrorHandler: (error, socket) => {
+      answerRawSocket(error.code ?? '', socket, `req_${randomBytes(12).toString('hex')}`)
+    },
+  }
+}
+
+/** What Node's HTTP parser refuses never becomes a request; it still gets a problem body. */
+function answerRawSocket(code: string, socket: Socket, requestId: string): void {
+  if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const refusal = new Refusal(
+    code === 'HPE_HEADER_OVERFLOW'
+      ? 'headers_too_large'
+      : code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? 'request_timeout'
+        : 'malformed_request',
+  )
+  const problem = toProblem(refusal, requestId)
+  const body = JSON.stringify(problem)
+  socket.end(
+    `HTTP/1.1 ${problem.status} ${refusal.code}\r\ncontent-type: application/problem+json\r\n` +
+      `x-request-id: ${requestId}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}
+
+/** Every answer has an id; every error is a problem. */
+export function answerProblems(app: FastifyInstance): void {
+  app.decorate('routesServed', [])
+  app.addHook('onRoute', ({ url, method }) => {
+    app.routesServed.push({ url, method })
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+  })
+  app.setErrorHandler((error, request, reply) => {
+    const refusal = toRefusal(error)
+    request.refusal = refusal
+    const problem = toProblem(refusal, request.id)
+    return reply.headers(refusal.headers).code(problem.status).type('application/problem+json').send(problem)
+  })
+  app.setNotFoundHandler(() => {
+    throw new Refusal('route_not_found')
+  })
+  app.decorateRequest('refusal', null)
+}
+
+/** Answers 405 with `Allow` on every path that exists, for the methods that it does not have. */
+export function refuseOtherMethods(app: FastifyInstance): void {
+  const paths = new Map<string, Set<string>>()
+  for (const { url, method } of app.routesServed) {
+    const taken = paths.get(url) ?? new Set()
+    for (const one of [method].flat()) taken.add(one)
+    if (taken.has('GET')) taken.add('HEAD')
+    paths.set(url, taken)
+  }
+  for (const [url, taken] of paths) {
+    const others = methods.filter(method => !taken.has(method))
+    const allow = methods.filter(method => taken.has(method)).join(', ')
+    app.route({
+      method: others,
+      url,
+      handler: async () => {
+        throw new Refusal('method_not_allowed', `This route takes ${allow}.`, { headers: { allow } })
+      },
+    })
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Why the request was refused, for its log line. */
+    refusal: Refusal | null
+  }
+  interface FastifyInstance {
+    /** Every route registered so far. */
+    routesServed: { url: string; method: string | string[] }[]
+  }
+}

@@ -1,0 +1,50 @@
+import { type DestinationStream, type Logger, pino } from 'pino'
+
+export type { Logger }
+
+/** Fields that no log line may carry, wherever they stand. The service logs none of them on purpose. */
+const secretFields = [
+  'authorization',
+  'key',
+  'token',
+  'password',
+  'secret',
+  'bootstrapToken',
+  'connectionString',
+]
+
+/** Structured logs, one JSON object a line. */
+export function createLog(level: string, destination?: DestinationStream): Logger {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: label => ({ level: label }) },
+      redact: {
+        paths: secretFields.flatMap(name => [name, `*.${name}`, `*.*.${name}`, `*.*.*.${name}`]),
+        censor: '[redacted]',
+      },
+      serializers: { err: describeError },
+    },
+    destination ?? pino.destination(1),
+  )
+}
+
+/**
+ * An error for the log: what and where. The driver's `detail` and `parameters` quote row values, so of a
+ * database error only its code, constraint and message are kept.
+ */
+export function describeError(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: String(error) }
+  const { code, constraint, table } = error as Error & Record<string, unknown>
+  return {
+    type: error.name,
+    message: error.message,
+    ...(code !== undefined && { code }),
+    ...(constraint !== undefined && { constraint }),
+    ...(table !== undefined && { table }),
+    stack: error.stack,
+    ...(error.cause !== undefined && { cause: describeError(error.cause) }),
+  }
+}

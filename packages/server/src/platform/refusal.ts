@@ -1,0 +1,30 @@
+import type { ErrorCode, FieldFault } from '@keyrail/contract/errors'
+
+/**
+ * A request that is refused, told in the catalogue's words. Domain code throws codes; what becomes of
+ * them outside (status, problem body) is decided in one place, `http/problem.ts`.
+ */
+export class Refusal extends Error {
+  readonly code: ErrorCode
+  readonly faults: readonly FieldFault[]
+  readonly headers: Readonly<Record<string, string>>
+
+  /**
+   * @param detail what a person should read; the catalogue's own sentence when left out. Never a secret.
+   * @param more.cause the inner error, for the log alone.
+   */
+  constructor(
+    code: ErrorCode,
+    detail = '',
+    more: { faults?: FieldFault[]; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(detail, { cause: more.cause })
+    this.code = code
+    this.faults = more.faults ?? []
+    this.headers = more.headers ?? {}
+  }
+}
+
+/** A field of body or query that cannot be taken, named by its dotted path. */
+export const invalidField = (path: string, message: string) =>
+  new Refusal('validation_failed', `${path}: ${message}`, { faults: [{ path, message }] })

@@ -1,0 +1,60 @@
+import { sql } from '../platform/db/connection.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+
+/**
+ * What a node must hear of. A project's version and its floor stand in its policy head, whose row lock makes
+ * the order: it is taken after the tenant's and before a key's.
+ */
+const lockHeads = sql(
+  'policy.lock_heads',
+  `select project_id from policy_heads where workspace_id = $1 and project_id = any($2::uuid[])
+   order by project_id for update`,
+)
+const noteChange = sql('policy.note_change', 'select policy_changed($1, $2, $3::uuid[])')
+const raiseFloor = sql(
+  'policy.raise_floor',
+  `update policy_heads set version = version + 1, floor = version + 1
+   where workspace_id = $1 and project_id = $2 returning version`,
+)
+const openHead = sql(
+  'policy.open_head',
+  'insert into policy_heads (workspace_id, project_id) values ($1, $2)',
+)
+const closeHead = sql(
+  'policy.close_head',
+  `update policy_heads set version = version + 1, project_deleted = true
+   where workspace_id = $1 and project_id = $2 and not project_deleted returning version`,
+)
+const versionOf = sql(
+  'policy.version_of',
+  `select coalesce(
+     (select max(version) from policy_changes where workspace_id = $1 and project_id = $2 and key_id = $3),
+     (select version from policy_heads where workspace_id = $1 and project_id = $2)) as version`,
+)
+
+/** Locks the heads of several projects in the order of their ids. */
+export const lockPolicyHeads = (tx: Tx, projectIds: readonly string[]) =>
+  tx.query<{ project_id: string }>(lockHeads, [tx.workspaceId, projectIds])
+
+/** Raises the version by one; the keys named are what changed with it. The commit fails for a deleted project. */
+export const notePolicyChange = (tx: Tx, projectId: string, keyIds: readonly string[]) =>
+  tx.send(noteChange, [tx.workspaceId, projectId, keyIds])
+
+/** Raises the version and the floor to it: every node's next poll is answered with a whole snapshot. */
+export async function raisePolicyFloor(tx: Tx, projectId: string): Promise<number | null> {
+  const [row] = await tx.query<{ version: number }>(raiseFloor, [tx.workspaceId, projectId])
+  return row?.version ?? null
+}
+
+export const openPolicyHead = (tx: Tx, projectId: string) => tx.send(openHead, [tx.workspaceId, projectId])
+
+/** Ends a project's policy. False when it has ended before. */
+export async function closePolicyHead(tx: Tx, projectId: string): Promise<boolean> {
+  return (await tx.query(closeHead, [tx.workspaceId, projectId])).length > 0
+}
+
+/** The version at which a key last changed, or the project's own when that is forgotten. */
+export async function policyVersionOf(tx: Tx, projectId: string, keyId: string): Promise<number> {
+  const [row] = await tx.query<{ version: number }>(versionOf, [tx.workspaceId, projectId, keyId])
+  return row?.version ?? 1
+}

@@ -1,0 +1,89 @@
+import type { RateLimit } from '@keyrail/contract/shared'
+import { sql } from '../platform/db/connection.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+
+export interface ProjectRow {
+  id: string
+  name: string
+  slug: string
+  key_prefix: string
+  default_rate_limits: RateLimit[]
+  created_at: Date
+  updated_at: Date
+}
+/** With the version of its policy head, which is a table of its own. */
+export interface VersionedProjectRow extends ProjectRow {
+  policy_version: number
+}
+
+const columns = 'p.id, p.name, p.slug, p.key_prefix, p.default_rate_limits, p.created_at, p.updated_at'
+
+const insert = sql(
+  'projects.insert',
+  `insert into projects (workspace_id, id, name, slug, key_prefix, default_rate_limits, created_at, updated_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $7)`,
+)
+export const insertProject = (tx: Tx, row: ProjectRow) =>
+  tx.send(insert, [
+    tx.workspaceId,
+    row.id,
+    row.name,
+    row.slug,
+    row.key_prefix,
+    JSON.stringify(row.default_rate_limits),
+    row.created_at,
+  ])
+
+const find = sql(
+  'projects.find',
+  `select ${columns}, h.version as policy_version
+   from projects p join policy_heads h on h.workspace_id = p.workspace_id and h.project_id = p.id
+   where p.workspace_id = $1 and p.id = $2 and p.deleted_at is null`,
+)
+export async function findProject(tx: Tx, id: string): Promise<VersionedProjectRow | null> {
+  const [row] = await tx.query<VersionedProjectRow>(find, [tx.workspaceId, id])
+  return row ?? null
+}
+
+const lock = sql(
+  'projects.lock',
+  `select ${columns} from projects p where p.workspace_id = $1 and p.id = $2 and p.deleted_at is null
+   for no key update`,
+)
+export async function lockProject(tx: Tx, id: string): Promise<ProjectRow | null> {
+  const [row] = await tx.query<ProjectRow>(lock, [tx.workspaceId, id])
+  return row ?? null
+}
+
+const list = sql(
+  'projects.list',
+  `select ${columns}, h.version as policy_version
+   from projects p join policy_heads h on h.workspace_id = p.workspace_id and h.project_id = p.id
+   where p.workspace_id = $1 and p.deleted_at is null and ($2::uuid is null or p.id < $2)
+   order by p.id desc limit $3`,
+)
+/** Newest first, one more than the limit. */
+export const listProjectRows = (tx: Tx, before: string | null, limit: number) =>
+  tx.query<VersionedProjectRow>(list, [tx.workspaceId, before, limit + 1])
+
+const update = sql(
+  'projects.update',
+  `update projects set name = $3, slug = $4, default_rate_limits = $5, updated_at = $6
+   where workspace_id = $1 and id = $2`,
+)
+export const updateProjectRow = (tx: Tx, row: ProjectRow) =>
+  tx.send(update, [
+    tx.workspaceId,
+    row.id,
+    row.name,
+    row.slug,
+    JSON.stringify(row.default_rate_limits),
+    row.updated_at,
+  ])
+
+const remove = sql(
+  'projects.delete',
+  'update projects set deleted_at = $3, updated_at = $3 where workspace_id = $1 and id = $2 and deleted_at is null',
+)
+/** A deleted project's row is kept: its keys stay readable, and its slug is free again. */
+export const markProjectDeleted = (tx: Tx, id: string, at: Date) => tx.send(remove, [tx.workspaceId, id, at])

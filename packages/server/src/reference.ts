@@ -1,0 +1,170 @@
+import swagger from '@fastify/swagger'
+import { type ErrorCode, errors } from '@keyrail/contract/errors'
+import scalar from '@scalar/fastify-api-reference'
+import type { FastifyInstance, FastifySchema } from 'fastify'
+import Type from 'typebox'
+import type { Route } from './gate/route.ts'
+import { version } from './version.ts'
+
+/**
+ * The OpenAPI 3.1 document at `/v1/openapi.json`, made from the very schemas that validate, and the page at
+ * `/docs` that shows it. The page loads nothing from another host: its script is served from here, and its
+ * Content-Security-Policy holds it to that.
+ */
+export async function serveReference(app: FastifyInstance): Promise<void> {
+  // Fastify is given the schemas to publish, not to apply: `platform/http/validate.ts` does that.
+  app.setValidatorCompiler(() => () => true)
+  app.setSerializerCompiler(() => body => JSON.stringify(body))
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Keyrail',
+        version,
+        description: 'The control plane for API keys.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: '/' }],
+      components: {
+        securitySchemes: Object.fromEntries(
+          Object.entries(schemes).map(([name, description]) => [
+            name,
+            { type: 'http' as const, scheme: 'bearer', description },
+          ]),
+        ),
+      },
+    },
+  })
+  app.get('/v1/openapi.json', { schema: { hide: true } as FastifySchema }, async (_request, reply) => {
+    return reply.header('cache-control', 'no-cache').send(app.swagger())
+  })
+  await app.register(async page => {
+    page.addHook('onSend', async (_request, reply) => {
+      reply.header('content-security-policy', pagePolicy)
+      reply.header('x-content-type-options', 'nosniff')
+      reply.header('referrer-policy', 'no-referrer')
+    })
+    await page.register(scalar, {
+      routePrefix: '/docs',
+      configuration: {
+        url: '/v1/openapi.json',
+        withDefaultFonts: false,
+        telemetry: false,
+        hideClientButton: true,
+      },
+    })
+  })
+}
+
+const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self' 'unsafe-inline'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const schemes: Record<string, string> = {
+  secret_key: 'A secret key, `krsk_…`: the credential of a vendor’s own backend.',
+  session: 'A dashboard session, `krses_…`: the credential of a signed-in person.',
+  bootstrap: 'The operator’s bootstrap token: creates workspaces and nothing else.',
+}
+
+/** What OpenAPI says of a route: its parameters, its answers, and every code it can refuse with. */
+export function describe(route: Route): FastifySchema {
+  const { access } = route
+  return {
+    operationId: route.operation,
+    summary: route.summary,
+    tags: [tagOf(route.path)],
+    ...(access.open ? { security: [] } : { security: access.credentials.map(kind => ({ [kind]: [] })) }),
+    querystring: route.query,
+    ...(route.path.includes(':id') && {
+      params: Type.Object({ id: Type.String({ format: 'uuid' }) }),
+    }),
+    ...(route.body !== null && { body: route.body }),
+    ...(route.replayable && { headers: replayHeader }),
+    response: {
+      [route.answer.status]: { description: 'Success', ...route.answer.schema },
+      ...problems(route),
+    },
+  } as FastifySchema
+}
+
+const replayHeader = Type.Object({
+  'Idempotency-Key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'A repeat within 24 h is answered with the first answer.',
+    }),
+  ),
+})
+
+const tagOf = (path: string) => path.replace(/^\/v1\//, '/').split('/')[1] ?? ''
+
+const common: readonly ErrorCode[] = [
+  'malformed_request',
+  'too_many_requests',
+  'internal_error',
+  'unavailable',
+]
+
+/** Every code that a route can answer with, for OpenAPI and for the tests that hold answers against it. */
+export function refusalsOf(route: Route): ErrorCode[] {
+  const codes = new Set<ErrorCode>(route.refusals)
+  if (!route.access.open) {
+    for (const code of common) codes.add(code)
+    codes.add('unauthenticated').add('credential_not_accepted').add('validation_failed')
+    if (route.access.role !== 'member') codes.add('forbidden')
+    if (route.access.liveOnly) codes.add('live_credential_required')
+    else codes.add('env_mismatch')
+    if (route.path.includes(':id')) codes.add('not_found')
+    if (route.method !== 'GET')
+      codes.add('malformed_json').add('payload_too_large').add('unsupported_media_type')
+    if (route.replayable) codes.add('idempotency_key_reused')
+  }
+  return [...codes]
+}
+
+function problems(route: Route) {
+  const byStatus = new Map<number, ErrorCode[]>()
+  for (const code of refusalsOf(route)) {
+    const [status] = errors[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      status,
+      {
+        description: codes.map(code => `\`${code}\`: ${errors[code][1]}.`).join(' '),
+        content: { 'application/problem+json': { schema: problemSchema(status, codes) } },
+      },
+    ]),
+  )
+}
+
+const problemSchema = (status: number, codes: ErrorCode[]) => ({
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
+  properties: {
+    type: { type: 'string', format: 'uri' },
+    title: { type: 'string' },
+    status: { type: 'integer', const: status },
+    detail: { type: 'string' },
+    code: { type: 'string', enum: codes },
+    errors: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['path', 'message'],
+        properties: { path: { type: 'string' }, message: { type: 'string' } },
+      },
+    },
+    request_id: { type: 'string' },
+  },
+})

@@ -1,0 +1,19 @@
+import { auditRoutes } from './audit/routes.ts'
+import type { Route } from './gate/route.ts'
+import { healthRoutes } from './health/routes.ts'
+import { keyRoutes } from './keys/routes.ts'
+import { projectRoutes } from './projects/routes.ts'
+import { secretKeyRoutes } from './secret-keys/routes.ts'
+import { tenantRoutes } from './tenants/routes.ts'
+import { workspaceRoutes } from './workspace/routes.ts'
+
+/** Every route of the service, in the order of the API reference. */
+export const routes: readonly Route[] = [
+  ...workspaceRoutes,
+  ...secretKeyRoutes,
+  ...projectRoutes,
+  ...tenantRoutes,
+  ...keyRoutes,
+  ...auditRoutes,
+  ...healthRoutes,
+]

@@ -1,0 +1,50 @@
+import type { Env } from '@keyrail/contract/shared'
+import type { CreatedSecretKey, SecretKeyRole } from '@keyrail/contract/vendor/secret-keys'
+import type { Actor, Entry } from '../audit/append.ts'
+import type { Deps } from '../deps.ts'
+import { displayPrefix, drawToken, tokenDigest } from '../platform/crypto/token.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+import { toNewSecretKey } from './resource.ts'
+import { type CreatorType, insertSecretKey, type NewSecretKey } from './sql.ts'
+
+export interface SecretKeySettings {
+  env: Env
+  role: SecretKeyRole
+  name: string | null
+  meta: Record<string, unknown>
+  expires_at: Date | null
+  rotated_from: string | null
+}
+
+/** Draws a secret key and writes what is kept of it. The caller appends the audit entry. */
+export function issueSecretKey(
+  deps: Pick<Deps, 'makeId' | 'randomBytes'>,
+  tx: Tx,
+  actor: Actor,
+  at: number,
+  settings: SecretKeySettings,
+): { created: CreatedSecretKey; shown: CreatedSecretKey } {
+  const key = drawToken(`krsk_${settings.env}`, deps.randomBytes)
+  const row: NewSecretKey = {
+    ...settings,
+    id: deps.makeId(),
+    created_by_type: actor.type as CreatorType,
+    created_by_id: actor.id,
+    digest: tokenDigest(key),
+    display_prefix: displayPrefix(key),
+    created_at: new Date(at),
+  }
+  insertSecretKey(tx, row)
+  const created = toNewSecretKey(row)
+  return { created, shown: { ...created, key } }
+}
+
+export const secretKeyCreated = (created: CreatedSecretKey): Entry => ({
+  action: 'secret_key.created',
+  targetType: 'secret_key',
+  targetId: created.id,
+  env: created.env,
+  payload: { ...created },
+})
+
+export const withoutSecret = <T extends CreatedSecretKey>({ key: _, ...rest }: T) => rest

@@ -1,0 +1,108 @@
+import type { Workspace, WorkspaceCreate, WorkspaceUpdate } from '@keyrail/contract/vendor/workspace'
+import { actorOf, appendAudit, openChain } from '../audit/append.ts'
+import { changesOf } from '../audit/changes.ts'
+import type { Deps } from '../deps.ts'
+import type { Principal, VendorPrincipal } from '../gate/principal.ts'
+import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
+import { Refusal } from '../platform/refusal.ts'
+import { iso } from '../platform/time.ts'
+import { issueSecretKey, secretKeyCreated, withoutSecret } from '../secret-keys/issue.ts'
+import {
+  findWorkspace,
+  insertWorkspace,
+  lockWorkspace,
+  updateWorkspaceRow,
+  type WorkspaceRow,
+} from './sql.ts'
+
+/** Creates a workspace and the first secret key to use it with, an owner's; its key is shown here alone. */
+export function createWorkspace(
+  deps: Deps,
+  principal: Principal,
+  body: WorkspaceCreate,
+  replay: ReplayKey | null,
+): Promise<Replayable> {
+  const workspaceId = deps.makeId()
+  return mutate(
+    deps.db,
+    workspaceId,
+    replay,
+    201,
+    async tx => {
+      const at = deps.clock.now()
+      const actor = actorOf(principal)
+      const row: WorkspaceRow = {
+        id: workspaceId,
+        name: body.name,
+        slug: body.slug,
+        billing_email: body.billing_email ?? null,
+        embed_origins: [],
+        created_at: new Date(at),
+        updated_at: new Date(at),
+      }
+      insertWorkspace(tx, row)
+      openChain(tx)
+      const { created, shown } = issueSecretKey(deps, tx, actor, at, {
+        env: body.env ?? 'live',
+        role: 'owner',
+        name: null,
+        meta: {},
+        expires_at: null,
+        rotated_from: null,
+      })
+      const workspace = toWorkspace(row)
+      appendAudit(deps, tx, actor, at, [
+        { ...target(row.id), action: 'workspace.created', payload: { ...workspace } },
+        secretKeyCreated(created),
+      ])
+      return { ...workspace, secret_key: shown }
+    },
+    created => ({ ...created, secret_key: withoutSecret(created.secret_key) }),
+  )
+}
+
+export async function getWorkspace({ db }: Deps, { workspaceId }: VendorPrincipal): Promise<Workspace> {
+  const row = await db.inWorkspace(workspaceId, findWorkspace)
+  if (row === null) throw new Refusal('not_found')
+  return toWorkspace(row)
+}
+
+/** Replaces the fields that the body names. */
+export function updateWorkspace(
+  deps: Deps,
+  principal: VendorPrincipal,
+  body: WorkspaceUpdate,
+): Promise<Workspace> {
+  return deps.db.inWorkspace(principal.workspaceId, async tx => {
+    const row = await lockWorkspace(tx)
+    if (row === null) throw new Refusal('not_found')
+    const at = deps.clock.now()
+    const next: WorkspaceRow = {
+      ...row,
+      ...(body.name !== undefined && { name: body.name }),
+      ...(body.billing_email !== undefined && { billing_email: body.billing_email }),
+      ...(body.embed_origins !== undefined && { embed_origins: body.embed_origins }),
+      updated_at: new Date(at),
+    }
+    const changes = changesOf(toWorkspace(row), toWorkspace(next))
+    if (Object.keys(changes).length === 0) return toWorkspace(row)
+    updateWorkspaceRow(tx, next)
+    appendAudit(deps, tx, actorOf(principal), at, [
+      { ...target(row.id), action: 'workspace.updated', payload: changes },
+    ])
+    return toWorkspace(next)
+  })
+}
+
+const target = (id: string) => ({ targetType: 'workspace' as const, targetId: id, env: null })
+
+const toWorkspace = (row: WorkspaceRow): Workspace => ({
+  object: 'workspace',
+  id: row.id,
+  name: row.name,
+  slug: row.slug,
+  billing_email: row.billing_email,
+  embed_origins: row.embed_origins,
+  updated_at: iso(row.updated_at),
+  created_at: iso(row.created_at),
+})

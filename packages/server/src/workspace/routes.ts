@@ -1,0 +1,38 @@
+import {
+  CreatedWorkspace,
+  Workspace,
+  WorkspaceCreate,
+  WorkspaceUpdate,
+} from '@keyrail/contract/vendor/workspace'
+import { liveEditors, readers } from '../gate/access.ts'
+import { type Route, route, vendorRoute } from '../gate/route.ts'
+import { createWorkspace, getWorkspace, updateWorkspace } from './actions.ts'
+
+export const workspaceRoutes: Route[] = [
+  route('POST', '/v1/workspaces', {
+    operation: 'createWorkspace',
+    summary: 'Create a workspace, with the first secret key to use it',
+    access: { credentials: ['bootstrap', 'session'], role: 'member', liveOnly: false },
+    body: WorkspaceCreate,
+    status: 201,
+    answer: CreatedWorkspace,
+    refusals: ['slug_taken'],
+    replayable: true,
+    handle: (deps, { principal, body, replay }) => createWorkspace(deps, principal, body, replay),
+  }),
+  vendorRoute('GET', '/v1/workspace', {
+    operation: 'getWorkspace',
+    summary: 'Read the workspace of the credential',
+    access: readers,
+    answer: Workspace,
+    handle: async (deps, { principal }) => ({ body: await getWorkspace(deps, principal) }),
+  }),
+  vendorRoute('PATCH', '/v1/workspace', {
+    operation: 'updateWorkspace',
+    summary: 'Change the workspace of the credential',
+    access: liveEditors,
+    body: WorkspaceUpdate,
+    answer: Workspace,
+    handle: async (deps, { principal, body }) => ({ body: await updateWorkspace(deps, principal, body) }),
+  }),
+]

@@ -1,0 +1,47 @@
+import { sql } from '../platform/db/connection.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+
+export interface WorkspaceRow {
+  id: string
+  name: string
+  slug: string
+  billing_email: string | null
+  embed_origins: string[]
+  created_at: Date
+  updated_at: Date
+}
+
+const columns = 'id, name, slug, billing_email, embed_origins, created_at, updated_at'
+
+const insert = sql(
+  'workspace.insert',
+  `insert into workspaces (id, name, slug, billing_email, embed_origins, created_at, updated_at)
+   values ($1, $2, $3, $4, $5, $6, $6)`,
+)
+const insertSlug = sql(
+  'workspace.insert_slug',
+  'insert into workspace_slugs (slug, workspace_id) values ($1, $2)',
+)
+export function insertWorkspace(tx: Tx, row: WorkspaceRow): void {
+  tx.send(insert, [row.id, row.name, row.slug, row.billing_email, row.embed_origins, row.created_at])
+  tx.send(insertSlug, [row.slug, row.id])
+}
+
+const find = sql('workspace.find', `select ${columns} from workspaces where id = $1`)
+export async function findWorkspace(tx: Tx): Promise<WorkspaceRow | null> {
+  const [row] = await tx.query<WorkspaceRow>(find, [tx.workspaceId])
+  return row ?? null
+}
+
+const lock = sql('workspace.lock', `select ${columns} from workspaces where id = $1 for no key update`)
+export async function lockWorkspace(tx: Tx): Promise<WorkspaceRow | null> {
+  const [row] = await tx.query<WorkspaceRow>(lock, [tx.workspaceId])
+  return row ?? null
+}
+
+const update = sql(
+  'workspace.update',
+  'update workspaces set name = $2, billing_email = $3, embed_origins = $4, updated_at = $5 where id = $1',
+)
+export const updateWorkspaceRow = (tx: Tx, row: WorkspaceRow) =>
+  tx.send(update, [tx.workspaceId, row.name, row.billing_email, row.embed_origins, row.updated_at])

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto'
+import { after } from 'node:test'
+import type { FastifyInstance } from 'fastify'
+import pg from 'pg'
+import { buildApp } from '../src/app.ts'
+import { type Config, readConfig } from '../src/config.ts'
+import { type Deps, openDeps } from '../src/deps.ts'
+import type { Clock } from '../src/platform/clock.ts'
+import type { Connection } from '../src/platform/db/connection.ts'
+import { createLog } from '../src/platform/log.ts'
+import { assertKeepsContract } from './contract-watch.ts'
+import { makeDatabase, testCluster } from './database.ts'
+
+export const bootstrapToken = 'bootstrap-token-of-the-tests-0123456789'
+
+export interface Heard {
+  status: number
+  headers: Record<string, string | undefined>
+  // biome-ignore lint/suspicious/noExplicitAny: what a test hears is checked by its assertions and by the contract watch.
+  body: any
+}
+
+export interface Ask {
+  token?: string
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+/** Time that stands still until a test moves it. */
+export interface HeldClock extends Clock {
+  set(milliseconds: number): void
+  advance(milliseconds: number): void
+}
+
+export interface Harness {
+  app: FastifyInstance
+  deps: Deps
+  clock: HeldClock
+  connection: Connection
+  /** What the service logged so far, a JSON object a line. */
+  logged: string[]
+  /** Speaks to the app without a socket; every answer is held against the contract. */
+  ask(method: string, url: string, ask?: Ask): Promise<Heard>
+  /** SQL as the owner of the tables, past row-level security. */
+  // biome-ignore lint/suspicious/noExplicitAny: rows of any shape, read by the test that asked for them.
+  query(text: string, values?: unknown[]): Promise<any[]>
+  /** Sets the store's clock; null gives it back. */
+  setStoreTime(time: Date | null): Promise<void>
+}
+
+/** A service of one's own on a fresh database, gone when the test file ends. */
+export async function startHarness(settings: Partial<Config> = {}): Promise<Harness> {
+  const database = await makeDatabase(testCluster())
+  const { connection } = database
+  const logged: string[] = []
+  const clock = heldClock()
+  const { config } = readConfig({ SERVICE_BOOTSTRAP_TOKEN: bootstrapToken })
+  const log = createLog('info', {
+    write: line => {
+      logged.push(line)
+      if (process.env.KEYRAIL_TEST_LOG) process.stderr.write(line)
+    },
+  })
+  const deps = await openDeps({ config: { ...config, ...settings }, log, connection, clock, randomBytes })
+  const app = await buildApp(deps)
+  const client = new pg.Client({ ...connection, types: numbersForBigints })
+  client.on('error', () => {})
+  await client.connect()
+  after(async () => {
+    await app.close()
+    await deps.close()
+    await client.end()
+    await database.drop()
+  })
+
+  return {
+    app,
+    deps,
+    clock,
+    connection,
+    logged,
+    async ask(method, url, { token, body, headers = {} } = {}) {
+      const response = await app.inject({
+        method: method as 'GET',
+        url,
+        headers: {
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      })
+      const heard = {
+        status: response.statusCode,
+        headers: response.headers as Heard['headers'],
+        body: /json/.test(String(response.headers['content-type'])) ? response.json() : response.body,
+      }
+      assertKeepsContract({ method, url, ...heard })
+      return heard
+    },
+    query: async (text, values) => (await client.query(text, values)).rows,
+    async setStoreTime(time) {
+      const body =
+        time === null
+          ? `date_trunc('milliseconds', clock_timestamp())`
+          : `timestamptz '${time.toISOString()}'`
+      await client.query(
+        `create or replace function service_now() returns timestamptz language sql stable as $$ select ${body} $$`,
+      )
+    },
+  }
+}
+
+const numbersForBigints = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === 20 ? Number : pg.types.getTypeParser(oid, format),
+} as pg.CustomTypesConfig
+
+function heldClock(): HeldClock {
+  let now = Date.now()
+  return {
+    now: () => now,
+    monotonic: () => performance.now(),
+    set: milliseconds => {
+      now = milliseconds
+    },
+    advance: milliseconds => {
+      now += milliseconds
+    },
+  }
+}

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { bootstrapToken, type Harness } from './harness.ts'
+
+/** A workspace with what most tests need in it, made over the API as a vendor would. */
+export interface Vendor {
+  workspaceId: string
+  /** Owner's live secret key. */
+  live: string
+  /** Owner's test secret key. */
+  test: string
+  liveId: string
+  testId: string
+  projectId: string
+  tenantId: string
+}
+
+export const uniqueSlug = (name = 'acme') => `${name}-${randomBytes(4).toString('hex')}`
+
+export async function makeVendor({ ask }: Harness): Promise<Vendor> {
+  const created = await ask('POST', '/v1/workspaces', {
+    token: bootstrapToken,
+    body: { name: 'Acme', slug: uniqueSlug() },
+  })
+  assert.equal(created.status, 201, JSON.stringify(created.body))
+  const live = created.body.secret_key.key
+  const test = await ask('POST', '/v1/secret_keys', { token: live, body: { env: 'test' } })
+  const project = await ask('POST', '/v1/projects', {
+    token: live,
+    body: { name: 'Payments', slug: uniqueSlug('pay') },
+  })
+  const tenant = await ask('POST', '/v1/tenants', { token: live, body: { external_id: uniqueSlug('org') } })
+  return {
+    workspaceId: created.body.id,
+    live,
+    test: test.body.key,
+    liveId: created.body.secret_key.id,
+    testId: test.body.id,
+    projectId: project.body.id,
+    tenantId: tenant.body.id,
+  }
+}
+
+/** Issues a key and returns the answer, the key itself included. */
+export async function issueKey({ ask }: Harness, vendor: Vendor, more: Record<string, unknown> = {}) {
+  const { status, body } = await ask('POST', '/v1/keys', {
+    token: vendor.live,
+    body: { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live', ...more },
+  })
+  assert.equal(status, 201, JSON.stringify(body))
+  return body
+}
