@@ -1,0 +1,32 @@
+import { parseArgs } from 'node:util'
+import fastify from 'fastify'
+
+/**
+ * The control of most benches: Fastify that does nothing but take and give the same bytes, with logging on,
+ * one line a request.
+ *
+ *   bare-fastify.ts --port 4801 [--answer '{"allowed":true}']
+ *
+ * GET /healthz, GET /echo and POST /echo. POST parses its JSON and gives it back; with `--answer` both echo
+ * routes give that JSON instead, so that answers are as long as those of the other arm.
+ */
+const { values } = parseArgs({ options: { port: { type: 'string' }, answer: { type: 'string' } } })
+const answer: unknown = values.answer === undefined ? undefined : JSON.parse(values.answer)
+
+const app = fastify({ logger: true, disableRequestLogging: true })
+app.addHook('onResponse', async (request, reply) => {
+  request.log.info({
+    method: request.method,
+    url: request.url,
+    status: reply.statusCode,
+    ms: reply.elapsedTime,
+  })
+})
+app.get('/healthz', async () => ({ status: 'ok' }))
+app.get('/echo', async () => answer ?? {})
+app.post('/echo', async request => answer ?? request.body)
+
+process.once('SIGTERM', () => {
+  app.close()
+})
+await app.listen({ host: '127.0.0.1', port: Number(values.port) })
