@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { EmbeddedRefused } from './refusal.ts'
@@ -70,47 +70,30 @@ function currentUser(): { username: string; uid: number; gid: number } {
   }
 }
 
-function lookUp(name: string): Account | undefined {
-  const uid = idOf('-u', name)
-  const gid = idOf('-g', name)
-  if (!uid || gid === undefined) return undefined
-  return { name: idText('-un', name) ?? name, uid, gid, switched: true }
+/** By name or by number. An account with the id of root would be no help. */
+function lookUp(nameOrUid: string): Account | undefined {
+  const [name, , uid, gid] = output('getent', ['passwd', nameOrUid])?.split(':') ?? idsBySystem(nameOrUid)
+  if (!name || !Number(uid) || !gid) return undefined
+  return { name, uid: Number(uid), gid: Number(gid), switched: true }
 }
 
-function idOf(flag: string, name: string): number | undefined {
-  const text = idText(flag, name)
-  return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined
+/** In the order of a line of /etc/passwd; macOS has no getent. */
+function idsBySystem(nameOrUid: string): (string | undefined)[] {
+  const ask = (flag: string) => output('id', [flag, nameOrUid])
+  return [ask('-un'), '', ask('-u'), ask('-g')]
 }
 
-function idText(flag: string, name: string): string | undefined {
-  try {
-    return execFileSync('id', [flag, name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
-  } catch {
-    return undefined
-  }
+function output(command: string, args: string[]): string | undefined {
+  const { status, stdout } = spawnSync(command, args, { encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : undefined
 }
 
 function create(name: string): Account | undefined {
   const useradd = USERADD.find(path => existsSync(path))
   if (!useradd) return undefined
-  try {
-    execFileSync(
-      useradd,
-      [
-        '--system',
-        '--user-group',
-        '--no-create-home',
-        '--home-dir',
-        '/nonexistent',
-        '--shell',
-        '/usr/sbin/nologin',
-        name,
-      ],
-      { stdio: 'ignore' },
-    )
-  } catch {
-    // Another start may have created it at the same moment; the look-up below tells.
-  }
+  const options = ['--system', '--user-group', '--no-create-home', '--home-dir', '/nonexistent']
+  // It fails when another start has created it at the same moment: whether it is there is what counts.
+  spawnSync(useradd, [...options, '--shell', '/usr/sbin/nologin', name])
   return lookUp(name)
 }
 

@@ -22,7 +22,7 @@ export type Launch = {
 }
 
 /** A postmaster we started, and how long the log was before, so that its own words can be found. */
-export type Started = Running & { logStart: number }
+type Started = Running & { logStart: number }
 
 /** How often a state that Postgres announces only in a file or by dying is looked at, in milliseconds. */
 const LOOK_EVERY_MS = 10
@@ -30,6 +30,7 @@ const LOOK_EVERY_MS = 10
 const FAST_STOP_MS = 30_000
 /** Postgres itself kills children that an immediate shutdown has not ended after 5 s. */
 const IMMEDIATE_STOP_MS = 8_000
+const SHARED_MEMORY_MS = 5_000
 /** Idle children of a killed postmaster leave within milliseconds; a busy one not before its statement ends. */
 const ORPHAN_PATIENCE_MS = 500
 
@@ -38,10 +39,36 @@ export function launchArguments({ dataDirectory, configFile }: Launch): string[]
 }
 
 /**
+ * Starts a postmaster in a data directory in which none runs, and waits until it takes connections.
+ *
+ * @param signal breaks off; then the postmaster is ended again
+ * @throws Error with what Postgres logged, when it ends instead
+ */
+export async function launchPostmaster(launch: Launch, signal?: AbortSignal): Promise<Running> {
+  const giveUp = performance.now() + SHARED_MEMORY_MS
+  for (;;) {
+    const started = await spawnPostmaster(launch)
+    try {
+      await untilReady(launch, started, signal)
+      return started
+    } catch (error) {
+      await stopPostmaster(launch.dataDirectory, started)
+      if (!isSharedMemoryBusy(error) || performance.now() > giveUp) throw error
+      await sleep(LOOK_EVERY_MS, undefined, signal ? { signal } : {})
+    }
+  }
+}
+
+/** Of a server that was killed: the kernel gives it back a moment later, and no process is to be seen any more. */
+function isSharedMemoryBusy(error: unknown): boolean {
+  return error instanceof Error && error.message.includes('pre-existing shared memory block')
+}
+
+/**
  * Starts a postmaster. It leads a session of its own: a terminal's Ctrl-C reaches us alone, so that we can drain
  * before we stop it; and should we be killed, it stays.
  */
-export async function spawnPostmaster(launch: Launch): Promise<Started> {
+async function spawnPostmaster(launch: Launch): Promise<Started> {
   const logStart = sizeOfLog(launch.logFile)
   const log = openSync(launch.logFile, 'a', 0o600)
   try {
@@ -62,12 +89,8 @@ export async function spawnPostmaster(launch: Launch): Promise<Started> {
   }
 }
 
-/**
- * Waits until the postmaster takes connections, crash recovery included, however long that takes.
- *
- * @throws Error with what Postgres logged, when it ends instead; the signal's reason, when that aborts the wait
- */
-export async function untilReady(launch: Launch, started: Started, signal?: AbortSignal): Promise<void> {
+/** Crash recovery is waited for, however long it takes. */
+async function untilReady(launch: Launch, started: Started, signal?: AbortSignal): Promise<void> {
   for (;;) {
     const file = readPostmasterFile(launch.dataDirectory)
     if (file?.pid === started.pid && file.status === 'ready') return

@@ -61,12 +61,19 @@ function pidsByProc(dataDirectory: string): number[] {
   return readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
     .map(Number)
-    .filter(pid => linkOf(pid, 'cwd') === dataDirectory && isPostgres(linkOf(pid, 'exe')))
+    .filter(pid => linkOf(pid, 'cwd') === dataDirectory && commandOf(pid) === 'postgres')
 }
 
-/** A person's shell may stand in the data directory too. An upgrade removes the file of a running program. */
-function isPostgres(executable: string | undefined): boolean {
-  return executable !== undefined && /\/postgres( \(deleted\))?$/.test(executable)
+/**
+ * A person's shell may stand in the data directory too, so the name counts as well. Not the link to the program:
+ * that goes before a killed process has let go of the shared memory, the working directory goes after.
+ */
+function commandOf(pid: number): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
+  } catch {
+    return undefined
+  }
 }
 
 function linkOf(pid: number, name: 'cwd' | 'exe'): string | undefined {

@@ -7,7 +7,7 @@ import { createCluster, DATABASE, makePassword, readPassword, USER, writePasswor
 import { makeDirectory, STATE_DIRECTORY } from './directory.ts'
 import { layoutOf } from './layout.ts'
 import { clearDirectories } from './leftover.ts'
-import { type Launch, spawnPostmaster, stopPostmaster, untilReady } from './postmaster.ts'
+import { type Launch, launchPostmaster, stopPostmaster } from './postmaster.ts'
 import { portOf, renderSettings, type Settings } from './settings.ts'
 import { makeSocketDirectory, removeSocketDirectory } from './socket-directory.ts'
 import type { EmbeddedPostgres } from './start.ts'
@@ -83,9 +83,7 @@ async function run(
 
   async function start() {
     await clearDirectories(launch)
-    const started = await spawnPostmaster(launch)
-    await untilReady(launch, started)
-    return started
+    return launchPostmaster(launch)
   }
 
   return {

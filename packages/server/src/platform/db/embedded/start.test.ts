@@ -8,6 +8,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -241,6 +242,32 @@ describe('the embedded Postgres, whoever starts it', () => {
     assert.notEqual(readFileSync(passwordFile, 'utf8'), lost)
     assert.deepEqual(await query(connection, 'SELECT note FROM kept'), [{ note: 'from before' }])
     await stop(second)
+  })
+
+  test('stopped while Postgres is being brought back, it leaves none behind', async () => {
+    const service = startService(person, place)
+    const { pid, dataDirectory } = await service.up
+    process.kill(pid, 'SIGKILL')
+    await until(() => service.logged.includes('Postgres ended by itself; it is started again'))
+    await stop(service)
+    assert.deepEqual(processesIn(dataDirectory), [])
+  })
+
+  test('a database of another major version is refused with what to do, and stays as it is', async () => {
+    const clusters = join(place.dataDir, 'postgres')
+    renameSync(join(clusters, '18'), join(clusters, '17'))
+    const service = startService(person, place)
+    const { name, message } = await service.refusal
+    assert.equal(name, 'EmbeddedRefused')
+    assert.match(message, /made by Postgres 17; this release of Keyrail brings Postgres 18.*keyrail backup/s)
+    await service.ended
+    assert.equal(existsSync(join(clusters, '18')), false)
+    renameSync(join(clusters, '17'), join(clusters, '18'))
+    const again = startService(person, place)
+    assert.deepEqual(await query((await again.up).connection, 'SELECT note FROM kept'), [
+      { note: 'from before' },
+    ])
+    await stop(again)
   })
 
   test('a cluster whose creation was killed in the middle is created anew', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { adoptLeftover } from './leftover.ts'
 import type { Log } from './log.ts'
-import { type Launch, spawnPostmaster, stopPostmaster, untilReady } from './postmaster.ts'
+import { type Launch, launchPostmaster, stopPostmaster } from './postmaster.ts'
 import { readPostmasterFile } from './postmaster-file.ts'
 import { isAlive, type Running } from './processes.ts'
 import { rotateLog } from './server-log.ts'
@@ -9,7 +9,7 @@ import { rotateLog } from './server-log.ts'
 /** How soon a dead postmaster is noticed. An adopted one is not our child, so nothing tells us. */
 const LOOK_EVERY_MS = 100
 /** Long enough for us to be told to stop as well, and to answer what is under way. */
-const STOPPING_PATIENCE_MS = 3_000
+const STOPPING_PATIENCE_MS = 1_500
 const RETRY_FIRST_MS = 100
 const RETRY_MAX_MS = 5_000
 const ROTATE_EVERY_MS = 60_000
@@ -36,14 +36,7 @@ export async function supervise(launch: Launch, log: Log): Promise<Supervised> {
       log.info({ pid: kept.pid }, 'Postgres was still running and is kept')
       return kept
     }
-    const started = await spawnPostmaster(launch)
-    try {
-      await untilReady(launch, started, signal)
-    } catch (error) {
-      await stopPostmaster(launch.dataDirectory, started)
-      throw error
-    }
-    return started
+    return launchPostmaster(launch, signal)
   }
 
   async function bringBack(): Promise<void> {

