@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ConfigError, readConfig } from './config.ts'
+
+test('without any setting the service listens on loopback, on the embedded database, with bootstrap off', () => {
+  const { config, warnings } = readConfig({})
+  assert.deepEqual(
+    [config.host, config.port, config.databaseUrl, config.bootstrapToken, config.metricsPort],
+    ['127.0.0.1', 8080, null, null, null],
+  )
+  assert.deepEqual(warnings, [])
+})
+
+test('all faults are listed at once, and none quotes a secret', () => {
+  const token = 'short-secret'
+  assert.throws(
+    () =>
+      readConfig({
+        SERVICE_PORT: '0x50',
+        SERVICE_DATABASE_POOL: '0',
+        DATABASE_URL: 'mysql://x',
+        SERVICE_BOOTSTRAP_TOKEN: token,
+        SERVICE_LOG_LEVEL: 'loud',
+      }),
+    error => {
+      assert.ok(error instanceof ConfigError)
+      assert.equal(error.faults.length, 5)
+      assert.ok(!error.message.includes(token))
+      return true
+    },
+  )
+})
+
+test('a secret is read from a file, and a setting given twice or a file that is not there is a fault', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'keyrail-config-')), 'token')
+  writeFileSync(file, `${'t'.repeat(40)}\n`)
+  const { config } = readConfig({ SERVICE_BOOTSTRAP_TOKEN_FILE: file })
+  assert.equal(config.bootstrapToken, 't'.repeat(40))
+  const twice = { SERVICE_BOOTSTRAP_TOKEN_FILE: file, SERVICE_BOOTSTRAP_TOKEN: 'u'.repeat(40) }
+  for (const env of [twice, { SERVICE_BOOTSTRAP_TOKEN_FILE: `${file}.gone` }]) {
+    assert.throws(() => readConfig(env), ConfigError)
+  }
+})
+
+test('an unknown name is a warning that names the nearest known one', () => {
+  const { warnings } = readConfig({ SERVICE_PROT: '1', OTHER: 'x' })
+  assert.deepEqual(warnings, ['SERVICE_PROT is not a setting; did you mean SERVICE_PORT?'])
+})

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import { makeDatabase, testCluster } from '../../../test/database.ts'
+import { Refusal } from '../refusal.ts'
+import { sql } from './connection.ts'
+import { type LaneSpec, openLane } from './lane.ts'
+
+const database = await makeDatabase(testCluster())
+const { connection } = database
+const admin = new pg.Client(connection)
+await admin.connect()
+const holder = new pg.Client(connection)
+await holder.connect()
+await admin.query('create table counted (id int primary key, times int not null)')
+test.after(async () => {
+  await holder.end()
+  await admin.end()
+  await database.drop()
+})
+
+const batches: number[] = []
+const observer = { batchSent: (_lane: string, items: number) => void batches.push(items) }
+const isUnavailable = (error: unknown) => error instanceof Refusal && error.code === 'unavailable'
+
+const double: LaneSpec<number, number> = {
+  name: 'double',
+  statement: sql(
+    'test.double',
+    'select n * 2 as twice from unnest($1::int[]) with ordinality u(n, place) order by place',
+  ),
+  values: items => [items],
+  answers: rows => rows.map(row => Number(row.twice)),
+  repeatable: true,
+}
+const divide: LaneSpec<number, number> = {
+  ...double,
+  name: 'divide',
+  statement: sql(
+    'test.divide',
+    'select 100 / n as twice from unnest($1::int[]) with ordinality u(n, place) order by place',
+  ),
+}
+
+test('what arrives while a statement is in flight rides the next one, and each caller gets its own answer', async () => {
+  const lane = openLane(connection, double, observer)
+  batches.length = 0
+  const answers = await Promise.all(Array.from({ length: 1200 }, (_, i) => lane.run(i)))
+  assert.deepEqual(
+    answers,
+    answers.map((_, i) => i * 2),
+  )
+  assert.deepEqual(batches, [1, 500, 500, 199])
+  await lane.close()
+})
+
+test('a batch is cut at its bytes as well as at its items', async () => {
+  const lane = openLane(connection, { ...double, bytesOf: () => 100 * 1024 }, observer)
+  batches.length = 0
+  await Promise.all(Array.from({ length: 6 }, (_, i) => lane.run(i)))
+  assert.deepEqual(batches, [1, 2, 2, 1])
+  await lane.close()
+})
+
+test('one bad item fails alone, its neighbours are answered', async () => {
+  const lane = openLane(connection, divide, observer)
+  const answers = await Promise.allSettled([1, 2, 0, 4, 5].map(n => lane.run(n)))
+  assert.deepEqual(
+    answers.map(answer => (answer.status === 'fulfilled' ? answer.value : 'refused')),
+    [100, 50, 'refused', 25, 20],
+  )
+  await lane.close()
+})
+
+test('a lost connection is opened anew for a read, without its caller noticing', async () => {
+  const lane = openLane(connection, double, observer)
+  await lane.run(1)
+  await admin.query(
+    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'keyrail lane double'",
+  )
+  assert.deepEqual(await Promise.all([2, 3].map(n => lane.run(n))), [4, 6])
+  await lane.close()
+})
+
+test('a write whose connection is lost is answered 503 and never sent a second time', async () => {
+  const lane = openLane<number, void>(
+    connection,
+    {
+      name: 'count',
+      statement: sql(
+        'test.count',
+        'insert into counted select n, 1 from unnest($1::int[]) n on conflict (id) do update set times = counted.times + 1',
+      ),
+      values: items => [items],
+      answers: (_rows, items) => items.map(() => undefined),
+      repeatable: false,
+    },
+    observer,
+  )
+  await holder.query('begin; lock table counted in share mode')
+  const write = lane.run(7)
+  const blocked = async (): Promise<void> => {
+    const { rows } = await admin.query(
+      "select pid from pg_stat_activity where application_name = 'keyrail lane count' and wait_event_type = 'Lock'",
+    )
+    if (rows.length === 0) return await blocked()
+    await admin.query('select pg_terminate_backend($1)', [rows[0].pid])
+  }
+  await blocked()
+  await assert.rejects(write, isUnavailable)
+  await holder.query('commit')
+  assert.deepEqual((await admin.query('select * from counted')).rows, [])
+  await lane.run(7)
+  assert.deepEqual((await admin.query('select * from counted')).rows, [{ id: 7, times: 1 }])
+  await lane.close()
+})
+
+test('a caller of a store that cannot be reached is told so, and the lane works again when it is back', async () => {
+  const nowhere = { ...connection, host: '/nonexistent' }
+  const lane = openLane(nowhere, double, observer)
+  await assert.rejects(lane.run(1), isUnavailable)
+  Object.assign(nowhere, { host: connection.host })
+  assert.equal(await lane.run(1), 2)
+  await lane.close()
+})

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHarness } from '../../../test/harness.ts'
+import { makeVendor } from '../../../test/vendor.ts'
+import { Refusal } from '../refusal.ts'
+import { sql } from './connection.ts'
+import { openDb } from './pool.ts'
+
+const harness = await startHarness()
+const { workspaceId } = await makeVendor(harness)
+let deadlocks = 0
+const db = openDb(harness.connection, 2, {
+  deadlockRetried() {
+    deadlocks += 1
+  },
+})
+test.after(() => db.close())
+
+const insertTenant = sql(
+  'test.insert',
+  "insert into tenants (workspace_id, id, external_id, created_at, updated_at) values ($1, gen_random_uuid(), $2, 'epoch', 'epoch')",
+)
+const whoAmI = sql('test.who', "select current_user as who, current_setting('app.workspace_id') as scope")
+const tenants = (external: string) =>
+  harness.query('select 1 from tenants where external_id = $1', [external])
+
+test('work runs as the role that owns nothing, in one workspace, and leaves neither behind on the connection', async () => {
+  const [row] = await db.inWorkspace(workspaceId, tx => tx.query<{ who: string; scope: string }>(whoAmI))
+  assert.deepEqual(row, { who: 'keyrail_app', scope: workspaceId })
+  const other = '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11'
+  const [again] = await db.inWorkspace(other, tx => tx.query<{ scope: string }>(whoAmI))
+  assert.equal(again?.scope, other)
+})
+
+test('a work that throws leaves nothing, and its error comes through', async () => {
+  const failing = db.inWorkspace(workspaceId, async tx => {
+    tx.send(insertTenant, [workspaceId, 'thrown'])
+    throw new Refusal('not_found')
+  })
+  await assert.rejects(failing, error => error instanceof Refusal && error.code === 'not_found')
+  assert.deepEqual(await tenants('thrown'), [])
+})
+
+test('a statement that fails unread, or last, fails the commit and undoes the rest', async () => {
+  for (const how of ['send', 'sendLast'] as const) {
+    const failing = db.inWorkspace(workspaceId, async tx => {
+      tx.send(insertTenant, [workspaceId, 'undone'])
+      tx[how](insertTenant, [workspaceId, ''])
+      tx.send(insertTenant, [workspaceId, 'undone too'])
+    })
+    await assert.rejects(failing, error => error instanceof Refusal && error.code === 'validation_failed')
+  }
+  assert.deepEqual([await tenants('undone'), await tenants('undone too')], [[], []])
+})
+
+test('what is sent last travels behind everything else', async () => {
+  const order = sql(
+    'test.order',
+    "select set_config('app.order', coalesce(current_setting('app.order', true), '') || $1, true)",
+  )
+  const read = sql('test.read', "select current_setting('app.order', true) as seen")
+  const seen = await db.inWorkspace(workspaceId, async tx => {
+    tx.sendLast(order, ['last'])
+    tx.send(order, ['first'])
+    return (await tx.query<{ seen: string }>(read))[0]?.seen
+  })
+  assert.equal(seen, 'first')
+})
+
+test('of two works that lock each other out one is run again, and both succeed', async () => {
+  const lock = sql('test.lock', 'select pg_advisory_xact_lock($1)')
+  const met = Promise.withResolvers<void>()
+  let arrived = 0
+  const work = (first: number, second: number) =>
+    db.inWorkspace(workspaceId, async tx => {
+      await tx.query(lock, [first])
+      arrived += 1
+      if (arrived === 2) met.resolve()
+      await met.promise
+      await tx.query(lock, [second])
+    })
+  await Promise.all([work(1, 2), work(2, 1)])
+  assert.equal(deadlocks, 1)
+})
+
+test('when every connection is taken, a caller is answered 503 and the rest goes on', async () => {
+  const release = Promise.withResolvers<void>()
+  const holders = [0, 1].map(() => db.inWorkspace(workspaceId, () => release.promise))
+  const waiting = db.inWorkspace(workspaceId, tx => tx.query(whoAmI))
+  await assert.rejects(waiting, error => error instanceof Refusal && error.code === 'unavailable')
+  release.resolve()
+  await Promise.allSettled(holders)
+  assert.equal((await db.inWorkspace(workspaceId, tx => tx.query(whoAmI))).length, 1)
+})
+
+test('a work that takes too long is answered 503, undone, and its connection is not used again', async () => {
+  const slow = db.inWorkspace(workspaceId, async tx => {
+    tx.send(insertTenant, [workspaceId, 'too slow'])
+    await tx.query(sql('test.sleep', 'select pg_sleep(30)'))
+  })
+  await assert.rejects(slow, error => error instanceof Refusal && error.code === 'unavailable')
+  assert.deepEqual(await tenants('too slow'), [])
+  assert.equal((await db.inWorkspace(workspaceId, tx => tx.query(whoAmI))).length, 1)
+})

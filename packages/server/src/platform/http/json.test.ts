@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Refusal } from '../refusal.ts'
+import { parseJson } from './json.ts'
+
+const parse = (text: string) => parseJson(Buffer.from(text))
+function refusalOf(text: string | Buffer): { code: string; detail: string } {
+  try {
+    parseJson(Buffer.from(text as string))
+  } catch (error) {
+    assert.ok(error instanceof Refusal, String(error))
+    return { code: error.code, detail: error.message }
+  }
+  return assert.fail(`${String(text).slice(0, 100)} was taken`)
+}
+
+test('what JSON.parse reads of ordinary JSON is read the same', () => {
+  fc.assert(
+    fc.property(fc.json({ stringUnit: 'grapheme', maxDepth: 8 }), text => {
+      fc.pre(!text.includes('\\u0000'))
+      assert.deepEqual(parse(text), JSON.parse(text))
+    }),
+  )
+})
+
+test('no text whatever makes it throw anything but a refusal', () => {
+  const brackets = fc.string({
+    unit: fc.constantFrom('{', '}', '[', ']', '"', ':', ',', '\\', '1', 'a', ' ', 'null'),
+  })
+  fc.assert(
+    fc.property(fc.oneof(brackets, fc.string()), text => {
+      try {
+        assert.deepEqual(parse(text), JSON.parse(text))
+      } catch (error) {
+        assert.ok(error instanceof Refusal)
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('a member given twice is refused, at any level, whatever the spelling of its name', () => {
+  assert.equal(refusalOf('{"a":1,"a":2}').detail, 'a: is given twice')
+  assert.equal(refusalOf('{"x":[{"b":1,"\\u0062":2}]}').detail, 'x.0.b: is given twice')
+  assert.deepEqual(parse('{"a":{"b":1},"b":{"a":1}}'), { a: { b: 1 }, b: { a: 1 } })
+})
+
+test('32 levels are taken, 33 are not, and a deep bomb costs no stack', () => {
+  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  assert.ok(parse(nested(32)))
+  for (const depth of [33, 500_000]) assert.equal(refusalOf(nested(depth)).code, 'malformed_json')
+  assert.deepEqual(parse(`{"a":"${'['.repeat(100)}"}`), { a: '['.repeat(100) })
+})
+
+test('NUL and unpaired surrogates are refused by their path, in values and in names', () => {
+  assert.deepEqual(refusalOf('{"a":["x","\\u0000"]}'), {
+    code: 'validation_failed',
+    detail: 'a.1: must not contain NUL',
+  })
+  assert.match(refusalOf('{"a":"\\ud800"}').detail, /^a: must not contain an unpaired/)
+  assert.match(refusalOf('{"\\udc00":1}').detail, /must not contain an unpaired/)
+  assert.deepEqual(parse('{"a":"\\ud83d\\ude00"}'), { a: '\u{1f600}' })
+})
+
+test('a byte-order mark, bytes that are no UTF-8, and text after the end are refused', () => {
+  assert.equal(refusalOf('\uFEFF{}').code, 'malformed_json')
+  assert.equal(refusalOf(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])).code, 'malformed_json')
+  for (const text of ['', '{', '{} {}', "{'a':1}", '{"a":1,}', '// x\n{}', '[1,]', 'NaN', '{"a":01}']) {
+    assert.equal(refusalOf(text).code, 'malformed_json', text)
+  }
+})
+
+test('a number that a double cannot hold is refused by its path, not rounded', () => {
+  assert.match(refusalOf('{"a":1e400}').detail, /^a: /)
+  assert.match(refusalOf('{"a":[9007199254740993]}').detail, /^a.0: /)
+  assert.deepEqual(parse('{"a":9007199254740991,"b":-1.5e-7}'), { a: 9007199254740991, b: -1.5e-7 })
+})
+
+test('names of the prototype are names like any other', () => {
+  const parsed = parse('{"__proto__":{"polluted":1},"constructor":2}') as object
+  assert.deepEqual(Object.keys(parsed), ['__proto__', 'constructor'])
+  assert.equal(({} as { polluted?: number }).polluted, undefined)
+})

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import Type from 'typebox'
+import { Refusal } from '../refusal.ts'
+import { readQuery } from './query.ts'
+
+const schema = Type.Object({
+  limit: Type.Optional(Type.Integer({ default: 50 })),
+  name: Type.Optional(Type.String()),
+})
+const read = (text: string) => readQuery(text, schema)
+const pathOf = (text: string) => {
+  try {
+    read(text)
+  } catch (error) {
+    assert.ok(error instanceof Refusal)
+    return error.faults[0]?.path
+  }
+  return null
+}
+
+test('known parameters are read, integers as numbers, defaults filled in, unknown ones left out', () => {
+  assert.deepEqual(read('limit=10&name=a%20b+c&other=1'), { limit: 10, name: 'a b c' })
+  assert.deepEqual(read(''), { limit: 50 })
+})
+
+test('a whole number is decimal digits and nothing else', () => {
+  for (const text of ['0x10', '1e2', '%2B5', '1.5', '', ' 1', '1,2', '1'.repeat(16), '٣']) {
+    assert.equal(pathOf(`limit=${text}`), 'limit', text)
+  }
+})
+
+test('a parameter that is known and repeated, or no valid UTF-8, is refused; an unknown one may be anything', () => {
+  assert.equal(pathOf('limit=1&limit=1'), 'limit')
+  for (const bad of ['%', '%ff', '%00', '%ed%a0%80']) {
+    assert.equal(pathOf(`name=${bad}`), 'name', bad)
+    assert.equal(pathOf(`other=${bad}&${bad}=1`), null, bad)
+  }
+})
+
+test('names of the prototype are unknown parameters', () => {
+  assert.deepEqual(read('__proto__=1&constructor=2&toString=3'), { limit: 50 })
+})

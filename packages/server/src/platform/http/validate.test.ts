@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Meta, nullable, RateLimits, Scopes, strictObject, Timestamp } from '@keyrail/contract/shared'
+import fc from 'fast-check'
+import type { TSchema } from 'typebox'
+import { Refusal } from '../refusal.ts'
+import { compile, isTimestamp } from './validate.ts'
+
+function faultOf(schema: TSchema, value: unknown): string | null {
+  try {
+    compile(schema, 'body')(value)
+  } catch (error) {
+    assert.ok(error instanceof Refusal)
+    return error.message
+  }
+  return null
+}
+
+test('a fault names its path with dots, and the whole by its name', () => {
+  const schema = strictObject({ rate_limits: nullable(RateLimits) })
+  const rule = { id: 'a', limit: 0, window_ms: 1000, algorithm: 'fixed', scope: 'key' }
+  assert.equal(faultOf(schema, { rate_limits: [rule] }), 'rate_limits.0.limit: must be >= 1')
+  assert.equal(faultOf(schema, {}), 'rate_limits: is required')
+  assert.equal(faultOf(schema, { rate_limits: null, expire_at: 1 }), 'expire_at: is not a known field')
+  assert.equal(faultOf(schema, []), 'body: must be object')
+})
+
+test('rate limit ids are unique, in the words that are promised', () => {
+  const rule = { id: 'a', limit: 1, window_ms: 1000, algorithm: 'fixed', scope: 'key' }
+  assert.equal(
+    faultOf(strictObject({ r: RateLimits }), { r: [rule, { ...rule, limit: 2 }] }),
+    'r: rate limit ids must be unique',
+  )
+})
+
+test('lengths count code points', () => {
+  const key = '\u{1f511}'
+  assert.equal(faultOf(Scopes, [key.repeat(200)]), null)
+  assert.match(String(faultOf(Scopes, [key.repeat(201)])), /^0: must not have more than 200 characters/)
+})
+
+test('meta is bounded in bytes as JSON and in members at every level', () => {
+  const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 1]))
+  assert.equal(faultOf(Meta, members(256)), null)
+  assert.notEqual(faultOf(Meta, members(257)), null)
+  assert.notEqual(faultOf(Meta, { a: [{ b: members(257) }] }), null)
+  assert.equal(faultOf(Meta, { a: 'x'.repeat(65_536 - 8) }), null)
+  assert.notEqual(faultOf(Meta, { a: 'x'.repeat(65_536 - 7) }), null)
+})
+
+test('a timestamp needs a zone and a date that exists', () => {
+  for (const good of [
+    '2024-02-29T00:00:00Z',
+    '2000-02-29T23:59:59.123456789+14:00',
+    '0001-01-01T00:00:00Z',
+    '9999-12-31T23:59:59.999Z',
+  ]) {
+    assert.ok(isTimestamp(good), good)
+  }
+  for (const bad of [
+    '2024-02-30T00:00:00Z',
+    '2023-02-29T00:00:00Z',
+    '1900-02-29T00:00:00Z',
+    '2024-04-31T00:00:00Z',
+    '2024-13-01T00:00:00Z',
+    '2024-00-01T00:00:00Z',
+    '2024-01-00T00:00:00Z',
+    '2024-01-01T24:00:00Z',
+    '2024-01-01T00:60:00Z',
+    '2024-01-01T23:59:60Z',
+    '2024-01-01T00:00:00',
+    '2024-01-01 00:00:00Z',
+    '2024-01-01T00:00:00+24:00',
+    '2024-01-01',
+    '0000-12-31T23:59:59Z',
+    '0001-01-01T00:00:00+01:00',
+    '9999-12-31T23:59:59-01:00',
+    '10000-01-01T00:00:00Z',
+    '',
+  ]) {
+    assert.ok(!isTimestamp(bad), bad)
+  }
+})
+
+test('every time that can be answered is taken back', () => {
+  const date = fc.date({
+    min: new Date('0001-01-01T00:00:00Z'),
+    max: new Date('9999-12-31T23:59:59.999Z'),
+    noInvalidDate: true,
+  })
+  fc.assert(fc.property(date, date => faultOf(Timestamp, date.toISOString()) === null))
+})

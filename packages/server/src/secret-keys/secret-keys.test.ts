@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { makeVendor } from '../../test/vendor.ts'
+
+const harness = await startHarness()
+const { ask, query } = harness
+const vendor = await makeVendor(harness)
+const { live } = vendor
+
+const create = async (body: Record<string, unknown> = { env: 'live' }, token = live) =>
+  (await ask('POST', '/v1/secret_keys', { token, body })).body
+/** Makes a key an admin's, which only a person with that role could have made. */
+const demote = (id: string) => query("update secret_keys set role = 'admin' where id = $1", [id])
+
+test('a secret key is shown once, stored as its digest alone, and works at once', async () => {
+  const created = await create({ env: 'live', name: 'CI', meta: { a: 1 } })
+  assert.match(created.key, /^krsk_live_[0-9A-Za-z]{38}$/)
+  assert.deepEqual(created.created_by, { type: 'secret_key', id: vendor.liveId })
+  const { key, ...rest } = created
+  const { body } = await ask('GET', `/v1/secret_keys/${created.id}`, { token: key })
+  assert.deepEqual({ ...body, last_used_at: null }, rest)
+  const rows = await query("select id from credentials where digest = $1 and kind = 'secret_key'", [
+    hash('sha256', key, 'buffer'),
+  ])
+  assert.deepEqual(rows, [{ id: created.id }])
+})
+
+test('a revoked secret key is refused on the next request, and revoking it again changes nothing', async () => {
+  const { id, key } = await create()
+  const first = await ask('POST', `/v1/secret_keys/${id}/revoke`, { token: live, body: { reason: 'left' } })
+  assert.equal((await ask('GET', '/v1/workspace', { token: key })).status, 401)
+  const second = await ask('POST', `/v1/secret_keys/${id}/revoke`, { token: live, body: { reason: 'again' } })
+  assert.deepEqual(second.body, first.body)
+  const rows = await query(
+    "select 1 from audit_logs where target_id = $1 and action = 'secret_key.revoked'",
+    [id],
+  )
+  assert.equal(rows.length, 1)
+})
+
+test('a secret key may revoke itself', async () => {
+  const { id, key } = await create()
+  assert.equal((await ask('POST', `/v1/secret_keys/${id}/revoke`, { token: key })).status, 200)
+  assert.equal((await ask('GET', '/v1/workspace', { token: key })).status, 401)
+})
+
+test('a rotated secret key works until the overlap ends by the store’s clock; its successor keeps the role', async () => {
+  const { id, key } = await create()
+  await demote(id)
+  const { body } = await ask('POST', `/v1/secret_keys/${id}/rotate`, {
+    token: live,
+    body: { overlap_hours: 2 },
+  })
+  assert.equal(body.role, 'admin')
+  assert.equal(body.rotated_from, id)
+  const end = Date.parse(body.predecessor.expires_at)
+  for (const [offset, status] of [
+    [-1, 200],
+    [0, 401],
+  ] as const) {
+    await harness.setStoreTime(new Date(end + offset))
+    assert.equal((await ask('GET', '/v1/workspace', { token: key })).status, status, `${offset} ms`)
+  }
+  await harness.setStoreTime(null)
+  assert.equal((await ask('GET', '/v1/workspace', { token: body.key })).status, 200)
+  assert.equal((await ask('GET', `/v1/secret_keys/${id}`, { token: live })).body.rotated_to, body.id)
+})
+
+test('an admin key cannot rotate an owner’s into its hands, but may revoke it', async () => {
+  const admin = await create()
+  await demote(admin.id)
+  const owner = await create()
+  const refused = await ask('POST', `/v1/secret_keys/${owner.id}/rotate`, { token: admin.key })
+  assert.deepEqual([refused.status, refused.body.code], [403, 'owner_required'])
+  assert.equal((await create({ env: 'live' }, admin.key)).role, 'admin')
+  assert.equal((await ask('POST', `/v1/secret_keys/${owner.id}/revoke`, { token: admin.key })).status, 200)
+})
+
+test('a test key makes, sees and touches test keys alone', async () => {
+  const made = await create({ env: 'test' }, vendor.test)
+  assert.match(made.key, /^krsk_test_/)
+  const listed = await ask('GET', '/v1/secret_keys', { token: vendor.test })
+  assert.ok(listed.body.data.length >= 2)
+  assert.ok(listed.body.data.every((key: { env: string }) => key.env === 'test'))
+  assert.equal((await ask('GET', `/v1/secret_keys/${vendor.liveId}`, { token: vendor.test })).status, 404)
+  assert.equal(
+    (await ask('POST', `/v1/secret_keys/${vendor.liveId}/revoke`, { token: vendor.test })).status,
+    404,
+  )
+  const live = await ask('POST', '/v1/secret_keys', { token: vendor.test, body: { env: 'live' } })
+  assert.equal(live.body.code, 'env_mismatch')
+})
+
+test('an expired secret key is refused and cannot be rotated', async () => {
+  const { id, key } = await create({ env: 'live', expires_at: '2020-01-01T00:00:00+02:00' })
+  assert.equal((await ask('GET', '/v1/workspace', { token: key })).status, 401)
+  assert.equal(
+    (await ask('POST', `/v1/secret_keys/${id}/rotate`, { token: live })).body.code,
+    'key_not_active',
+  )
+})
+
+test('the use of a secret key is noted, at most once a minute', async () => {
+  const { id, key } = await create()
+  const usedAt = async (): Promise<number | null> =>
+    (await query('select last_used_at from secret_keys where id = $1', [id]))[0].last_used_at?.getTime() ??
+    null
+  const use = () => ask('GET', '/v1/workspace', { token: key })
+  // Nobody waits for the note, so the test has to.
+  const noted = async (before: number | null): Promise<number> => {
+    const at = await usedAt()
+    if (at !== null && at !== before) return at
+    await new Promise(resolve => setTimeout(resolve, 5))
+    return await noted(before)
+  }
+  await use()
+  const first = await noted(null)
+  await use()
+  assert.equal(await usedAt(), first)
+  await harness.setStoreTime(new Date(first + 61_000))
+  await use()
+  assert.equal(await noted(first), first + 61_000)
+  await harness.setStoreTime(null)
+})
