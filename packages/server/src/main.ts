@@ -10,30 +10,40 @@ export interface Service {
   readonly url: string
   readonly metricsUrl: string | null
   readonly deps: Deps
-  /** Stops to accept, lets what runs end, then lets go of the store. */
+  /** Stops to accept, lets what runs end, then lets go of the store. A second call waits for the first. */
   close(): Promise<void>
+  /** Cuts off what is still running, so that a `close` under way ends at once. */
+  hurry(): void
 }
 
 /** Starts the service on a migrated database. */
 export async function startService(outside: Outside): Promise<Service> {
   const { config } = outside
   const deps = await openDeps(outside)
+  const app = await buildApp(deps)
   try {
-    const app = await buildApp(deps)
     await app.listen({ host: config.host, port: config.port })
     const metrics = await serveMetrics(config, deps.metrics)
+    let closed: Promise<void> | undefined
+    const close = async () => {
+      metrics?.close()
+      metrics?.closeAllConnections()
+      await app.close()
+      await deps.close()
+    }
     return {
       url: urlOf(app.server),
       metricsUrl: metrics === null ? null : `${urlOf(metrics)}/metrics`,
       deps,
-      async close() {
-        metrics?.close()
-        metrics?.closeAllConnections()
-        await app.close()
-        await deps.close()
+      close() {
+        closed ??= close()
+        return closed
       },
+      hurry: () => app.server.closeAllConnections(),
     }
   } catch (error) {
+    // The public port may be open already when the one for metrics is taken.
+    await app.close()
     await deps.close()
     throw error
   }

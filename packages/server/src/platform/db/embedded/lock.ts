@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startOf } from './processes.ts'
-import { EmbeddedRefused } from './refusal.ts'
+import { DirectoryHeld } from './refusal.ts'
 
 /**
  * One service a data directory. The lock is a file `service.lock.N` that says who holds it; the highest N counts.
@@ -34,7 +34,7 @@ const SILENCE_MS = 3 * BEAT_EVERY_MS
  * Takes the lock of a directory.
  *
  * @param machine where pids are comparable; another container that shares the directory is another machine
- * @throws EmbeddedRefused naming the process that holds it
+ * @throws DirectoryHeld naming the process that holds it
  */
 export async function lockDirectory(directory: string, machine = thisMachine()): Promise<Lock> {
   const me: Holder = { pid: process.pid, start: startOf(process.pid) ?? '', machine }
@@ -42,7 +42,7 @@ export async function lockDirectory(directory: string, machine = thisMachine()):
     const last = highest(directory)
     const holder = last === undefined ? undefined : readHolder(join(directory, nameOf(last)))
     if (last !== undefined && holder && (await isHeld(join(directory, nameOf(last)), holder, machine))) {
-      throw new EmbeddedRefused(
+      throw new DirectoryHeld(
         `Process ${holder.pid}${holder.machine === machine ? '' : ', in another container or on another machine,'} ` +
           `already runs Keyrail on ${directory}. Stop it first, or give this one a place of its own with SERVICE_DATA_DIR.`,
       )

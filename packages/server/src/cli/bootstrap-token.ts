@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { CommandFailed } from './failure.ts'
+
+/** The same bound as SERVICE_BOOTSTRAP_TOKEN has. */
+const charactersMin = 32
+
+export const bootstrapTokenPath = (dataDir: string) => join(dataDir, 'bootstrap-token')
+
+/** The token that an embedded database has of its own, while SERVICE_BOOTSTRAP_TOKEN is unset. */
+export interface BootstrapToken {
+  readonly token: string
+  readonly path: string
+  /** Made by this start. */
+  readonly isNew: boolean
+}
+
+/**
+ * Reads the token of a data directory, and makes it on the first start. The caller holds the directory, so
+ * that two starts cannot make one each.
+ * @throws {CommandFailed} when the file holds no usable token.
+ */
+export function ensureBootstrapToken(dataDir: string): BootstrapToken {
+  const path = bootstrapTokenPath(dataDir)
+  const known = readBootstrapToken(path)
+  if (known !== null) return { token: known, path, isNew: false }
+  const token = randomBytes(32).toString('hex')
+  mkdirSync(dirname(path), { recursive: true })
+  // Whole or not at all, and readable by us alone from the first moment.
+  const draft = `${path}.${process.pid}`
+  writeFileSync(draft, `${token}\n`, { mode: 0o600, flush: true })
+  renameSync(draft, path)
+  return { token, path, isNew: true }
+}
+
+/**
+ * @returns null when there is no such file.
+ * @throws {CommandFailed} when it holds no usable token, without quoting it.
+ */
+export function readBootstrapToken(path: string): string | null {
+  const token = readIfThere(path)?.trim()
+  if (token === undefined) return null
+  if (token.length >= charactersMin && /^[\x21-\x7e]+$/.test(token)) return token
+  throw new CommandFailed(
+    `${path} must hold one token of at least ${charactersMin} printable characters. ` +
+      'Remove the file; the next start makes a new token.',
+  )
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return undefined
+    throw new CommandFailed(
+      `${path} cannot be read (${code}). It must belong to the account that runs Keyrail.`,
+    )
+  }
+}

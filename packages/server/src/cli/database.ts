@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import type { Config } from '../config.ts'
+import { type Connection, connect, connectionFromUrl } from '../platform/db/connection.ts'
+import { DirectoryHeld } from '../platform/db/embedded/refusal.ts'
+import { findRunningEmbedded } from '../platform/db/embedded/running.ts'
+import { type EmbeddedPostgres, startEmbedded } from '../platform/db/embedded/start.ts'
+import { appliedMigrations, migrations } from '../platform/db/migrate.ts'
+import { postgresMajorMin, readServerFacts, type ServerFacts } from '../platform/db/server-facts.ts'
+import { CommandFailed, interruptedCode } from './failure.ts'
+import { tell, warn } from './output.ts'
+import { explainUnreachable } from './unreachable.ts'
+
+/** The database of the service, for a command that works beside it or without it. */
+export interface CommandDatabase {
+  /** `outside`: of DATABASE_URL. `running`: embedded, under a service that is up. `started`: embedded, by us. */
+  readonly kind: 'outside' | 'running' | 'started'
+  readonly connection: Connection
+  /** The same one past a pooler: for migrations, backup and restore. */
+  readonly direct: Connection
+  readonly facts: ServerFacts
+  /** Lets go of it, and stops the embedded Postgres if it was started for this command. */
+  close(): Promise<void>
+}
+
+/** A service that is starting has its Postgres up within this, crash recovery of a normal size included. */
+const startingMs = 20_000
+
+/**
+ * Gives the database to a command: the outside one, or the embedded one, beside the service that holds it or
+ * else started for as long as the command runs. An embedded database that was never there is created.
+ * @throws {CommandFailed} saying why it cannot be reached, or that it is older than Postgres 15.
+ */
+export async function openDatabase(config: Config): Promise<CommandDatabase> {
+  const { databaseUrl, databaseDirectUrl } = config
+  if (databaseUrl === null) return await openEmbedded(config)
+  const connection = connectionFromUrl(databaseUrl)
+  const direct = databaseDirectUrl === null ? connection : connectionFromUrl(databaseDirectUrl)
+  return { kind: 'outside', connection, direct, facts: await inspectServer(direct), close: async () => {} }
+}
+
+/**
+ * Logs in and asks the server what it is.
+ * @throws {CommandFailed} as `openDatabase`.
+ */
+export async function inspectServer(connection: Connection): Promise<ServerFacts> {
+  const facts = await withClient(connection, readServerFacts)
+  if (facts.major >= postgresMajorMin) return facts
+  throw new CommandFailed(
+    `The database is Postgres ${facts.version}; Keyrail needs ${postgresMajorMin} or later. ` +
+      'Upgrade it, or unset DATABASE_URL to use the embedded one.',
+  )
+}
+
+/** Lends a connection of its own. */
+export async function withClient<T>(
+  connection: Connection,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = await connect(connection, 'command', false).catch(error => {
+    const reason = explainUnreachable(error, connection)
+    throw reason === null ? error : new CommandFailed(reason, { cause: error })
+  })
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+/** @throws {CommandFailed} when the database lacks a migration that this code was written for. */
+export async function requireSchema(connection: Connection): Promise<void> {
+  const applied = new Set(await withClient(connection, appliedMigrations))
+  const missing = migrations.filter(name => !applied.has(name))
+  if (missing.length === 0) return
+  throw new CommandFailed(`The database lacks ${missing.length} migrations. Run keyrail migrate first.`)
+}
+
+async function openEmbedded(config: Config): Promise<CommandDatabase> {
+  const giveUp = performance.now() + startingMs
+  for (;;) {
+    const running = findRunningEmbedded(config.dataDir)
+    if (running) return await besideService(running)
+    try {
+      return await forThisCommand(config)
+    } catch (error) {
+      // Somebody holds the directory, and Postgres is not up yet, or just being brought back.
+      if (!(error instanceof DirectoryHeld) || performance.now() > giveUp) throw error
+      await sleep(100)
+    }
+  }
+}
+
+async function besideService(connection: Connection): Promise<CommandDatabase> {
+  const facts = await inspectServer(connection)
+  return { kind: 'running', connection, direct: connection, facts, close: async () => {} }
+}
+
+async function forThisCommand({ dataDir }: Config): Promise<CommandDatabase> {
+  const postgres = await startEmbedded({ dataDir, log: quietLog })
+  const free = stopWithUs(postgres)
+  const close = async () => {
+    await postgres.stop()
+    free()
+  }
+  const { connection } = postgres
+  try {
+    const facts = await inspectServer(connection)
+    return { kind: 'started', connection, direct: connection, facts, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** A command that is broken off takes the Postgres along that it has started. */
+function stopWithUs(postgres: EmbeddedPostgres): () => void {
+  const interrupted = async () => {
+    await postgres.stop()
+    process.exit(interruptedCode)
+  }
+  // At an exit nothing can be waited for any more; told to, Postgres shuts down by itself.
+  const exiting = () => {
+    process.kill(postgres.pid, 'SIGINT')
+  }
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  for (const signal of signals) process.on(signal, interrupted)
+  process.on('exit', exiting)
+  return () => {
+    for (const signal of signals) process.off(signal, interrupted)
+    process.off('exit', exiting)
+  }
+}
+
+/** Of the embedded Postgres a command tells what may need attention, or what was made. */
+const quietLog = {
+  info: (fields: Record<string, unknown>, message: string) => {
+    if ('directory' in fields) tell(message)
+  },
+  warn: (_fields: Record<string, unknown>, message: string) => warn(message),
+}
