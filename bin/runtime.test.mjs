@@ -15,17 +15,13 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { takeLock } from './install-lock.mjs'
-import { compareLocks, findDisagreements } from './lockfile.mjs'
-import { startOf } from './processes.mjs'
 import { nodePath, refuseWhileInUse, StartRefused } from './runtime.mjs'
 
 const BIN = dirname(fileURLToPath(import.meta.url))
-const ON_LINUX = { dev: false, platform: 'linux', arch: 'x64' }
 
 let temp
 before(() => {
-  temp = mkdtempSync(join(tmpdir(), 'keyrail bin '))
+  temp = mkdtempSync(join(tmpdir(), 'keyrail test '))
 })
 after(() => rmSync(temp, { recursive: true, force: true }))
 
@@ -68,70 +64,6 @@ async function until(condition) {
   while (!condition()) await new Promise(resolve => setTimeout(resolve, 10))
 }
 
-describe('comparing what is installed with the lockfile', () => {
-  const wanted = {
-    '': { name: 'top' },
-    'node_modules/a': { version: '1.0.0', integrity: 'sha512-a' },
-    'node_modules/tool': { version: '2.0.0', integrity: 'sha512-t', dev: true },
-    'node_modules/mac': { version: '3.0.0', integrity: 'sha512-m', optional: true, os: ['darwin'] },
-    'node_modules/arm': {
-      version: '3.0.0',
-      integrity: 'sha512-r',
-      optional: true,
-      os: 'linux',
-      cpu: 'arm64',
-    },
-    'node_modules/here': {
-      version: '3.0.0',
-      integrity: 'sha512-h',
-      optional: true,
-      os: ['!win32'],
-      cpu: 'x64',
-    },
-    'node_modules/room': { resolved: 'packages/room', link: true },
-  }
-  const { 'node_modules/mac': _, 'node_modules/arm': __, ...installed } = wanted
-  delete installed['']
-
-  test('packages for another system or processor may be absent', () => {
-    assert.deepEqual(compareLocks(wanted, installed, { ...ON_LINUX, dev: true }), [])
-  })
-
-  test('an optional package for this system may not', () => {
-    const { 'node_modules/here': ___, ...rest } = installed
-    assert.deepEqual(compareLocks(wanted, rest, ON_LINUX), ['node_modules/here is missing'])
-  })
-
-  test('development packages may be absent only where they are not needed', () => {
-    const { 'node_modules/tool': ___, ...rest } = installed
-    assert.deepEqual(compareLocks(wanted, rest, ON_LINUX), [])
-    assert.deepEqual(compareLocks(wanted, rest, { ...ON_LINUX, dev: true }), ['node_modules/tool is missing'])
-  })
-
-  test('another version, other contents, a surplus and a folder in place of a link are each named', () => {
-    const other = {
-      ...installed,
-      'node_modules/a': { version: '1.0.0', integrity: 'sha512-other' },
-      'node_modules/tool': { version: '1.9.0', integrity: 'sha512-t' },
-      'node_modules/room': { resolved: 'packages/room' },
-      'node_modules/a/node_modules/b': { version: '1.0.0' },
-    }
-    const faults = compareLocks(wanted, other, ON_LINUX)
-    assert.equal(faults.length, 4)
-    assert.match(faults.join('\n'), /a\/node_modules\/b is no longer in the lockfile/)
-  })
-
-  test('a package whose folder was deleted counts as not installed', () => {
-    const root = makeCheckout('deleted folder')
-    mkdirSync(join(root, 'node_modules'))
-    cpSync(join(root, 'package-lock.json'), join(root, 'node_modules/.package-lock.json'))
-    const hidden = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
-    delete hidden.packages['']
-    writeFileSync(join(root, 'node_modules/.package-lock.json'), JSON.stringify(hidden))
-    assert.deepEqual(findDisagreements(root, { dev: true }), ['node_modules/leaf was removed'])
-  })
-})
-
 describe('which Node', () => {
   test('our own is taken when new enough, else the message says what is needed', () => {
     assert.equal(nodePath({ root: temp, own: { path: '/opt/node', version: '24.0.0' } }), '/opt/node')
@@ -147,67 +79,6 @@ describe('which Node', () => {
     mkdirSync(bin, { recursive: true })
     writeFileSync(join(bin, 'node'), '')
     assert.equal(nodePath({ root, own: { path: '/opt/node', version: '26.0.0' } }), join(bin, 'node'))
-  })
-})
-
-describe('the install lock', () => {
-  test('one that a killed process left behind is taken over', async () => {
-    const path = join(temp, 'stale-lock')
-    const dead = spawnSync(process.execPath, ['-e', ''])
-    writeFileSync(path, JSON.stringify([{ pid: dead.pid, start: '1' }]))
-    const lock = await takeLock(path)
-    assert.equal(JSON.parse(readFileSync(path, 'utf8'))[0].pid, process.pid)
-    lock.release()
-    assert.equal(existsSync(path), false)
-  })
-
-  test('a pid that belongs to another process by now does not hold it', async () => {
-    const path = join(temp, 'reused-lock')
-    writeFileSync(path, JSON.stringify([{ pid: process.pid, start: 'earlier' }]))
-    const lock = await takeLock(path)
-    lock.release()
-  })
-
-  test('it is held while npm still runs, although the start that ran npm was killed', async () => {
-    const path = join(temp, 'npm-lock')
-    const npm = spawn('sleep', ['60'])
-    writeFileSync(
-      path,
-      JSON.stringify([
-        { pid: 1, start: 'gone' },
-        { pid: npm.pid, start: startOf(npm.pid) },
-      ]),
-    )
-    const waitedFor = new Promise(resolve => {
-      void takeLock(path, { onWait: resolve }).then(lock => lock.release())
-    })
-    assert.equal(await waitedFor, npm.pid)
-    npm.kill()
-    await until(() => !existsSync(path))
-  })
-
-  test('of many that find a stale lock at the same moment, one at a time holds it', async () => {
-    const path = join(temp, 'contended-lock')
-    const inside = join(temp, 'inside')
-    writeFileSync(path, JSON.stringify([{ pid: 1, start: 'gone' }]))
-    const script = `
-      import { mkdirSync, rmdirSync } from 'node:fs'
-      import { takeLock } from ${JSON.stringify(join(BIN, 'install-lock.mjs'))}
-      const lock = await takeLock(process.argv[1])
-      mkdirSync(process.argv[2])
-      await new Promise(resolve => setTimeout(resolve, 20))
-      rmdirSync(process.argv[2])
-      lock.release()`
-    const ends = Array.from({ length: 6 }, () =>
-      once(
-        spawn(process.execPath, ['--input-type=module', '-e', script, path, inside], { stdio: 'inherit' }),
-        'exit',
-      ),
-    )
-    assert.deepEqual(
-      await Promise.all(ends),
-      ends.map(() => [0, null]),
-    )
   })
 })
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync } from 'node:fs'
 import { userInfo } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { findAccount, spawnIdentity } from './account.ts'
-import { isRoot } from './test-service.ts'
+import { cleanUp, FAST_PLACE, isRoot, startService } from './test-service.ts'
 
 const UNKNOWN_UID = 2_000_000_000
 
@@ -28,14 +30,14 @@ if (isRoot) {
     assert.throws(() => findAccount(UNKNOWN_UID), /user id 2000000000, which has no entry in \/etc\/passwd/)
   })
 
-  test('somebody without an entry in the user database is told that Postgres needs one', () => {
-    const script = `import { findAccount } from ${JSON.stringify(import.meta.resolve('./account.ts'))}; findAccount()`
-    const { stderr } = spawnSync(
-      'setpriv',
-      [`--reuid=${UNKNOWN_UID}`, '--clear-groups', process.execPath, '--input-type=module', '-e', script],
-      { encoding: 'utf8', cwd: '/' },
-    )
-    assert.match(stderr, /User id 2000000000 has no entry in \/etc\/passwd, and Postgres needs one/)
+  test('somebody without an entry in the user database is told that Postgres needs one', async () => {
+    const temp = mkdtempSync(join(FAST_PLACE, 'keyrail-test-'))
+    chmodSync(temp, 0o755)
+    const place = { temp, dataDir: join(temp, 'data'), stateDirectory: join(temp, 'state') }
+    const person = { name: 'a container user', uid: UNKNOWN_UID, gid: UNKNOWN_UID, switched: true }
+    const { message } = await startService(person, place).refusal
+    assert.match(message, /User id 2000000000 has no entry in \/etc\/passwd, and Postgres needs one/)
+    cleanUp(place)
   })
 } else {
   test("another account's database is refused by name of both", () => {

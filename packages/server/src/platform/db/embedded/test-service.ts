@@ -1,6 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -83,6 +93,16 @@ export function startService(person: Person, place: Place): Service {
 export const FAST_PLACE = existsSync('/dev/shm') ? '/dev/shm' : '/tmp'
 
 export type Place = { temp: string; dataDir: string; stateDirectory: string }
+
+/** A home of the person's, with a name that needs quoting wherever it goes. */
+export function makePlace(person: Person): Place {
+  const temp = mkdtempSync(join(FAST_PLACE, 'keyrail-test-'))
+  chmodSync(temp, 0o755)
+  const home = join(temp, "o'neil, home")
+  mkdirSync(home)
+  if (person.switched) chownSync(home, person.uid, person.gid)
+  return { temp, dataDir: join(home, 'data'), stateDirectory: join(temp, 'state') }
+}
 
 const started: { child: ChildProcess; place: Place }[] = []
 

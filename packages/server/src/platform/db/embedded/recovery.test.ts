@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { appendFileSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import { processesIn } from './processes.ts'
+import {
+  cleanUp,
+  kill,
+  makePlace,
+  PERSONS,
+  type Person,
+  type Place,
+  query,
+  startService,
+  stop,
+  until,
+} from './test-service.ts'
+
+describe('the embedded Postgres, whoever starts it', () => {
+  const [person] = PERSONS as [Person]
+  let place: Place
+  before(async () => {
+    place = makePlace(person)
+    const service = startService(person, place)
+    await query((await service.up).connection, "CREATE TABLE kept AS SELECT 'from before' AS note")
+    await stop(service)
+  })
+  after(() => cleanUp(place))
+
+  test('a server that still runs with other settings is replaced', async () => {
+    const first = startService(person, place)
+    const { pid } = await first.up
+    await kill(first)
+    appendFileSync(join(place.dataDir, 'postgresql.conf'), 'max_connections = 7\n')
+    const second = startService(person, place)
+    const { connection, pid: other } = await second.up
+    assert.notEqual(other, pid)
+    assert.deepEqual(await query(connection, 'SHOW max_connections'), [{ max_connections: '100' }])
+    await stop(second)
+  })
+
+  test('told to stop by somebody else while clients hold it open, Postgres comes back', async () => {
+    const service = startService(person, place)
+    const { connection, pid } = await service.up
+    const client = new pg.Client(connection)
+    const cut = new Promise(resolve => client.on('error', resolve))
+    await client.connect()
+    process.kill(pid, 'SIGTERM')
+    await cut
+    await until(() => service.logged.includes('Postgres is back'))
+    await query(connection, 'SELECT 1')
+    await stop(service)
+  })
+
+  test('a lost password file costs nothing but the password', async () => {
+    const passwordFile = join(place.dataDir, 'postgres-password')
+    const lost = readFileSync(passwordFile, 'utf8')
+    const first = startService(person, place)
+    await first.up
+    await kill(first)
+    rmSync(passwordFile)
+    const second = startService(person, place)
+    const { connection } = await second.up
+    assert.notEqual(readFileSync(passwordFile, 'utf8'), lost)
+    assert.deepEqual(await query(connection, 'SELECT note FROM kept'), [{ note: 'from before' }])
+    await stop(second)
+  })
+
+  test('stopped while Postgres is being brought back, it leaves none behind', async () => {
+    const service = startService(person, place)
+    const { pid, dataDirectory } = await service.up
+    process.kill(pid, 'SIGKILL')
+    await until(() => service.logged.includes('Postgres ended by itself; it is started again'))
+    await stop(service)
+    assert.deepEqual(processesIn(dataDirectory), [])
+  })
+
+  test('a database of another major version is refused with what to do, and stays as it is', async () => {
+    const clusters = join(place.dataDir, 'postgres')
+    renameSync(join(clusters, '18'), join(clusters, '17'))
+    const service = startService(person, place)
+    const { name, message } = await service.refusal
+    assert.equal(name, 'EmbeddedRefused')
+    assert.match(message, /made by Postgres 17; this release of Keyrail brings Postgres 18.*keyrail backup/s)
+    await service.ended
+    assert.equal(existsSync(join(clusters, '18')), false)
+    renameSync(join(clusters, '17'), join(clusters, '18'))
+    const again = startService(person, place)
+    assert.deepEqual(await query((await again.up).connection, 'SELECT note FROM kept'), [
+      { note: 'from before' },
+    ])
+    await stop(again)
+  })
+
+  test('a cluster whose creation was killed in the middle is created anew', async () => {
+    const fresh = { ...place, dataDir: join(dirname(place.dataDir), 'broken off') }
+    const first = startService(person, fresh)
+    const creating = join(fresh.dataDir, 'postgres', `creating-${first.child.pid}`)
+    await until(() => existsSync(join(creating, 'PG_VERSION')))
+    await kill(first)
+    const second = startService(person, fresh)
+    const { connection } = await second.up
+    await query(connection, 'SELECT 1')
+    assert.equal(existsSync(creating), false)
+    await stop(second)
+  })
+})
