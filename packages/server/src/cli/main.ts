@@ -1,6 +1,8 @@
 import { Command } from 'commander'
 import { version } from '../version.ts'
+import { addDoctorCommand } from './doctor.ts'
 import { exitCodeOf, explain } from './failure.ts'
+import { addMigrateCommand } from './migrate.ts'
 import { paintError, tell } from './output.ts'
 import { addServeCommand } from './serve.ts'
 import { settingsFrom } from './settings.ts'
@@ -21,6 +23,8 @@ const program = new Command('keyrail')
   )
 
 addServeCommand(program, settings)
+addMigrateCommand(program, settings)
+addDoctorCommand(program, settings)
 
 try {
   await program.parseAsync()

@@ -1,11 +1,13 @@
-import type pg from 'pg'
+import pg from 'pg'
 
 /**
  * The role that every request's transaction drops to. It owns nothing and cannot log in; the role that
- * the service logs in with owns the tables and is a member of it.
+ * the service logs in with owns the tables and may become it. For an operator to run, where the service's own
+ * user may not create roles.
+ * @param user the one that the service logs in with.
  */
-export const rolesSql = `create role keyrail_app nologin noinherit;
-grant keyrail_app to current_user;`
+export const rolesSql = (user: string) => `create role keyrail_app nologin noinherit;
+grant keyrail_app to ${pg.escapeIdentifier(user)};`
 
 /** Codes of two processes doing the same at once: duplicate object, unique violation, tuple updated meanwhile. */
 const races = new Set(['42710', '23505', 'XX000'])
@@ -16,24 +18,31 @@ const races = new Set(['42710', '23505', 'XX000'])
  * @throws with the SQL for an operator to run, where the login role may not create roles.
  */
 export async function ensureRoles(client: pg.ClientBase): Promise<void> {
-  for (const step of rolesSql.split('\n')) {
+  const { rows } = await client.query('select current_user as name')
+  const steps = rolesSql(rows[0].name)
+  for (const step of steps.split('\n')) {
     if (await rolesReady(client)) return
     await client.query(step).catch(error => {
       if (races.has(error.code)) return
       if (error.code !== '42501') throw error
-      throw new Error(`The database user may not create roles. Let an operator run once:\n\n${rolesSql}\n`, {
+      throw new Error(`The database user may not create roles. Let an operator run once:\n\n${steps}\n`, {
         cause: error,
       })
     })
   }
   if (!(await rolesReady(client)))
-    throw new Error(`The role keyrail_app is missing. Run once:\n\n${rolesSql}\n`)
+    throw new Error(`The role keyrail_app is missing. Let an operator run once:\n\n${steps}\n`)
 }
 
-/** Whether `keyrail_app` exists and the current user is a member of it. */
+/**
+ * Whether `keyrail_app` exists and the current user may become it. Being a member is not enough since Postgres
+ * 16: who creates a role is one, but with the right to administer it alone.
+ */
 export async function rolesReady(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query(
-    `select pg_has_role(current_user, r.oid, 'member') as ready from pg_roles r where r.rolname = 'keyrail_app'`,
+    `select pg_has_role(current_user, r.oid,
+       case when current_setting('server_version_num')::int < 160000 then 'member' else 'set' end) as ready
+     from pg_roles r where r.rolname = 'keyrail_app'`,
   )
   return rows[0]?.ready === true
 }

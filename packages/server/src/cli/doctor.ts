@@ -1,0 +1,68 @@
+import type { Command } from 'commander'
+import { findPlace } from '../platform/db/embedded/directory.ts'
+import { type CommandDatabase, openDatabase } from './database.ts'
+import { type Check, worst } from './doctor-check.ts'
+import { checkServer, checkStore } from './doctor-database.ts'
+import { checkBootstrapToken, checkDataDirectory } from './doctor-directory.ts'
+import { explain } from './failure.ts'
+import { paint, print, printJson } from './output.ts'
+import { withProgress } from './progress.ts'
+import type { Settings } from './settings.ts'
+
+export function addDoctorCommand(program: Command, settings: Settings): void {
+  program
+    .command('doctor')
+    .summary('look for what is wrong with this installation')
+    .description(
+      'Looks at configuration, data directory, bootstrap token, database, roles, migrations and clock. Every line\n' +
+        'is ok, a warning or a fault, with what to do. It changes nothing.',
+    )
+    .option('--json', 'print {"status", "checks": [{"name", "status", "message", "todo"}]}')
+    .addHelpText(
+      'after',
+      '\nThe embedded database is started for a moment when no service runs on it.\nExit code: 1 when there is a fault.',
+    )
+    .action(async ({ json }: { json?: true }) => {
+      const checks = await examine(settings)
+      if (json) printJson({ status: worst(checks), checks })
+      else for (const check of checks) print(lineOf(check))
+      if (worst(checks) === 'fault') process.exitCode = 1
+    })
+}
+
+/** Every check that can be made; one that rests on another which failed is left out. */
+async function examine(settings: Settings): Promise<Check[]> {
+  const { config, faults, warnings } = settings.inspect()
+  const checks: Check[] = [
+    ...faults.map(message => ({ name: 'configuration', status: 'fault' as const, message })),
+    ...warnings.map(message => ({ name: 'configuration', status: 'warning' as const, message })),
+  ]
+  if (checks.length === 0)
+    checks.push({ name: 'configuration', status: 'ok', message: 'every setting is usable' })
+  if (config === null) return checks
+  checks.push(...checkDataDirectory(config), checkBootstrapToken(config))
+  if (config.databaseUrl === null && findPlace(config.dataDir) === undefined) {
+    const message = 'there is no embedded database yet'
+    return [...checks, { name: 'database', status: 'warning', message, todo: 'npm start creates it.' }]
+  }
+  let database: CommandDatabase
+  try {
+    database = await withProgress('Opening the database', () => openDatabase(config))
+  } catch (error) {
+    return [...checks, { name: 'database', status: 'fault', message: explain(error) }]
+  }
+  try {
+    return [...checks, checkServer(database), ...(await checkStore(database))]
+  } finally {
+    await database.close()
+  }
+}
+
+const colours = { ok: 'green', warning: 'yellow', fault: 'red' } as const
+const indent = ' '.repeat(26)
+
+function lineOf({ name, status, message, todo }: Check): string {
+  const head = `${paint(colours[status], status.padEnd(9))}${name.padEnd(17)}`
+  const rest = [message, ...(todo === undefined ? [] : [`To do: ${todo}`])].join('\n')
+  return head + rest.replaceAll('\n', `\n${indent}`)
+}
