@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { routes } from '../../src/routes.ts'
+import { bootstrapToken, startHarness } from '../harness.ts'
+import { makeScene, mutationsOf } from '../mutations.ts'
+import { faultsOf } from '../whole.ts'
+import { openBarrier } from './barrier.ts'
+
+const harness = await startHarness()
+const { ask, query } = harness
+const barrier = await openBarrier(harness)
+const scene = await makeScene(ask, bootstrapToken)
+
+/** What a backend may pause at: any write of a row, and the end of the transaction. */
+const pauseLock = 4711
+const written = ['workspaces', 'projects', 'policy_heads', 'tenants', 'api_keys', 'secret_keys', 'replays']
+await query(`
+  create function pause() returns trigger language plpgsql as
+    $$ begin perform pg_advisory_xact_lock_shared(${pauseLock}); return new; end $$;
+  create table locks_seen (stage text, pid int, relations text[]);
+  grant insert on locks_seen to public;
+  -- Which tables this transaction has locked for writing, or for locking rows in them.
+  create function note_locks() returns trigger language plpgsql as
+    $$ begin
+      insert into locks_seen select tg_argv[0], pg_backend_pid(), array_agg(distinct relation::regclass::text order by relation::regclass::text)
+        from pg_locks where pid = pg_backend_pid() and locktype = 'relation'
+          and mode in ('RowShareLock', 'RowExclusiveLock')
+          and relation::regclass::text <> 'locks_seen';
+      return null; end $$;
+  create trigger note_at_head after update on audit_heads for each row execute function note_locks('head moved');
+  create constraint trigger note_at_end after update on audit_heads deferrable initially deferred
+    for each row execute function note_locks('commit');
+  ${written.map(table => `create trigger pause before insert or update on ${table} for each row execute function pause();`).join('')}`)
+
+const waitingLocks = () =>
+  query(`select distinct l.relation::regclass::text as relation from pg_locks l
+    where l.locktype = 'relation' and l.mode in ('RowShareLock', 'RowExclusiveLock')
+      and l.pid in (select pid from pg_locks where locktype = 'advisory' and not granted)`)
+
+for (const { route, prepare } of mutationsOf(routes)) {
+  test(`${route.operation}: the audit head is locked when all else is written, and nothing is locked after it`, async () => {
+    const { url, token, body } = await prepare({ ask, bootstrapToken, scene })
+    await barrier.hold('select pg_advisory_xact_lock($1)', [pauseLock])
+    const answer = ask(route.method, url, { token, body, headers: { 'idempotency-key': route.operation } })
+    try {
+      await barrier.untilWaiting(1)
+      const relations = (await waitingLocks()).map(row => row.relation)
+      assert.ok(relations.length > 0)
+      assert.ok(!relations.includes('audit_logs'), String(relations))
+      // Beginning a chain inserts its head; that row is nobody else's yet.
+      if (route.operation !== 'createWorkspace') assert.ok(!relations.includes('audit_heads'))
+    } finally {
+      await query('truncate locks_seen')
+      await barrier.release()
+    }
+    assert.equal((await answer).status, route.answer.status)
+    const [atHead, atEnd] = await query('select stage, pid, relations from locks_seen order by stage desc')
+    assert.deepEqual([atHead.stage, atEnd.stage], ['head moved', 'commit'])
+    assert.deepEqual(atEnd.relations, atHead.relations)
+    assert.ok(atHead.relations.includes('audit_heads'))
+  })
+}
+
+test('of many writers at once every mutation has exactly one row, in the order in which they got the head', async () => {
+  const before = (await query('select seq from audit_heads where workspace_id = $1', [scene.workspaceId]))[0]
+  const writers = 24
+  const each = 5
+  const ids = await Promise.all(
+    Array.from({ length: writers }, async () => {
+      const own: string[] = []
+      for (let i = 0; i < each; i += 1) {
+        const { project_id, tenant_id } = { project_id: scene.projectId, tenant_id: scene.tenantId }
+        const { status, body } = await ask('POST', '/v1/keys', {
+          token: scene.live,
+          body: { project_id, tenant_id, env: 'test' },
+        })
+        assert.equal(status, 201)
+        own.push(body.id)
+      }
+      return own
+    }),
+  )
+  const rows = await query(
+    'select seq, target_id from audit_logs where workspace_id = $1 and seq > $2 order by seq',
+    [scene.workspaceId, before.seq],
+  )
+  assert.deepEqual(
+    rows.map(row => row.seq),
+    rows.map((_, i) => before.seq + 1 + i),
+  )
+  assert.deepEqual(rows.map(row => row.target_id).toSorted(), ids.flat().toSorted())
+  const place = new Map(rows.map(row => [row.target_id, row.seq]))
+  for (const own of ids) {
+    const places = own.map(id => place.get(id))
+    assert.deepEqual(
+      places,
+      places.toSorted((a, b) => a - b),
+      'a writer’s rows stand in the order it made them',
+    )
+  }
+  assert.deepEqual(await faultsOf(query, scene.workspaceId), [])
+  const chain = await ask('GET', '/v1/audit_logs/chain', { token: scene.live })
+  assert.deepEqual([chain.body.valid, chain.body.head_seq], [true, before.seq + writers * each])
+})

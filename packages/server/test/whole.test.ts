@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHarness } from './harness.ts'
+import { issueKey, makeVendor } from './vendor.ts'
+import { faultsOf } from './whole.ts'
+
+const harness = await startHarness()
+const { ask, query } = harness
+const vendor = await makeVendor(harness)
+const { live, workspaceId, projectId, tenantId } = vendor
+const key = await issueKey(harness, vendor)
+const revoked = await issueKey(harness, vendor)
+await ask('POST', `/v1/keys/${revoked.id}/revoke`, { token: live })
+const rotated = await issueKey(harness, vendor)
+await ask('POST', `/v1/keys/${rotated.id}/rotate`, { token: live })
+await ask('PATCH', `/v1/keys/${key.id}`, { token: live, body: { name: 'renamed', scopes: ['a'] } })
+await ask('POST', `/v1/tenants/${tenantId}/embed_tokens/revoke`, { token: live })
+
+test('a workspace that only the service has touched is whole', async () => {
+  assert.deepEqual(await faultsOf(query, workspaceId), [])
+})
+
+/** Halves of mutations, as a lost write would leave them. */
+const halves: Record<string, [string, RegExp]> = {
+  'a key without its audit row': [
+    `insert into api_keys (workspace_id, id, project_id, tenant_id, env, display_prefix, lookup_hash, created_at, updated_at)
+     values ('${workspaceId}', gen_random_uuid(), '${projectId}', '${tenantId}', 'live', 'kr', sha256('x'), now(), now())`,
+    /api_keys: 0 audit rows of its birth/,
+  ],
+  'an audit row without its key': [
+    `delete from policy_changes where key_id = '${key.id}'; delete from api_keys where id = '${key.id}'`,
+    /api_keys: 1 audit rows of its birth/,
+  ],
+  'a revocation without its audit row': [
+    `update api_keys set revoked_at = now() where id = '${key.id}'`,
+    /revoked_at but 0 rows of api_key.revoked/,
+  ],
+  'an audit row without its revocation': [
+    `update api_keys set revoked_at = null where id = '${revoked.id}'`,
+    /revoked_at but 1 rows of api_key.revoked/,
+  ],
+  'a rotation without its link': [
+    `update api_keys set rotated_to = null where id = '${rotated.id}'`,
+    /successors and rows of api_key.rotated differ/,
+  ],
+  'an update that was undone': [
+    `update api_keys set name = 'old' where id = '${key.id}'`,
+    /not the one of the last audit row/,
+  ],
+  'a version that was not raised': [
+    `update policy_heads set version = version - 1 where project_id = '${projectId}'`,
+    /policy version \d+, the log tells of \d+/,
+  ],
+  'a version without its change': [
+    `delete from policy_changes where key_id = '${key.id}'`,
+    /changes at \d+ versions/,
+  ],
+  'a key alive under a deleted tenant': [
+    `update tenants set deleted_at = now() where id = '${tenantId}'`,
+    /key alive under a deleted parent/,
+  ],
+  'a project deleted without its policy': [
+    `update projects set deleted_at = now() where id = '${projectId}'`,
+    /policy head and project disagree/,
+  ],
+  'a key without its credential': [
+    `delete from credentials where id = '${key.id}'`,
+    /credential and key differ/,
+  ],
+  'an epoch that was not raised': [
+    `update tenants set embed_epoch = 1 where id = '${tenantId}'`,
+    /the epoch is not what the log tells/,
+  ],
+  'a cut tail': [
+    `delete from audit_logs where workspace_id = '${workspaceId}'
+       and seq = (select max(seq) from audit_logs where workspace_id = '${workspaceId}')`,
+    /audit head: does not stand at the last row/,
+  ],
+  'a gap in the chain': [
+    `delete from audit_logs where workspace_id = '${workspaceId}' and seq = 3`,
+    /seq 4 does not stand on the row before/,
+  ],
+}
+
+for (const [name, [statement, fault]] of Object.entries(halves)) {
+  test(`${name} is named as a fault`, async () => {
+    await query('begin')
+    try {
+      await query(statement)
+      const faults = await faultsOf(query, workspaceId)
+      assert.ok(
+        faults.some(line => fault.test(line)),
+        `${fault} is not among ${JSON.stringify(faults)}`,
+      )
+    } finally {
+      await query('rollback')
+    }
+  })
+}

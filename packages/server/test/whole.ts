@@ -1,0 +1,141 @@
+/**
+ * What must hold in a workspace after any number of mutations, whatever was killed meanwhile: each of them is
+ * there with its rows, its audit row and its version bump, or it is not there at all. Read from the database
+ * alone, so that it also judges a service that has just died.
+ */
+export type Query = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
+
+const born = (table: string, ids: string) => `
+  select '${table}: ' || count(b.id) || ' audit rows of its birth' as fault, coalesce(t.id, b.id)::text as id
+  from (select id from ${table} where workspace_id = $1) t
+  full join (${ids}) b on b.id = t.id
+  group by t.id, b.id having count(b.id) <> 1 or t.id is null`
+
+const created = (action: string) =>
+  `select target_id as id from audit_logs where workspace_id = $1 and action = '${action}'`
+const successors = (action: string) => `select (payload::json->'successor'->>'id')::uuid
+  from audit_logs where workspace_id = $1 and action = '${action}'`
+
+const ended = (table: string, state: string, action: string) => `
+  select '${table}: ${state} but ' || count(l.seq) || ' rows of ${action}', t.id::text
+  from ${table} t left join audit_logs l
+    on l.workspace_id = t.workspace_id and l.target_id = t.id and l.action = '${action}'
+  where t.workspace_id = $1
+  group by t.id, t.${state} having count(l.seq) <> case when t.${state} is null then 0 else 1 end`
+
+const rotated = (table: string, action: string) => `
+  select '${table}: successors and rows of ${action} differ', t.id::text
+  from ${table} t
+  where t.workspace_id = $1
+    and ((select count(*) from ${table} s where s.workspace_id = $1 and s.rotated_from = t.id)
+      <> (select count(*) from audit_logs l
+          where l.workspace_id = $1 and l.target_id = t.id and l.action = '${action}')
+      or (t.rotated_to is not null
+        and not exists (select from ${table} s where s.id = t.rotated_to and s.rotated_from = t.id))
+      or (t.rotated_to is null
+        and exists (select from ${table} s where s.workspace_id = $1 and s.rotated_from = t.id)))`
+
+/** The last name that the log tells is the one that stands. */
+const renamed = (table: string, type: string) => `
+  select '${table}: its name is not the one of the last audit row', t.id::text
+  from ${table} t join lateral (
+    select payload::json->'name'->>'new' as name from audit_logs l
+    where l.workspace_id = $1 and l.target_type = '${type}' and l.target_id = t.id
+      and l.action like '%.updated' and payload::jsonb ? 'name'
+    order by l.seq desc limit 1) last on last.name is distinct from t.name
+  where t.workspace_id = $1`
+
+const faults = `
+  ${born('api_keys', `${created('api_key.created')} union all ${successors('api_key.rotated')}`)}
+  union all ${born('secret_keys', `${created('secret_key.created')} union all ${successors('secret_key.rotated')}`)}
+  union all ${born('projects', created('project.created'))}
+  union all ${born('tenants', created('tenant.created'))}
+  union all ${ended('api_keys', 'revoked_at', 'api_key.revoked')}
+  union all ${ended('secret_keys', 'revoked_at', 'secret_key.revoked')}
+  union all ${ended('projects', 'deleted_at', 'project.deleted')}
+  union all ${ended('tenants', 'deleted_at', 'tenant.deleted')}
+  union all ${rotated('api_keys', 'api_key.rotated')}
+  union all ${rotated('secret_keys', 'secret_key.rotated')}
+  union all ${renamed('api_keys', 'api_key')}
+  union all ${renamed('projects', 'project')}
+  union all ${renamed('tenants', 'tenant')}
+  union all
+  select 'workspace: ' || count(*) || ' rows of workspace.created', $1::text
+  from audit_logs where workspace_id = $1 and action = 'workspace.created' having count(*) <> 1
+  union all
+  select 'key alive under a deleted parent', k.id::text
+  from api_keys k join projects p on p.workspace_id = k.workspace_id and p.id = k.project_id
+    join tenants t on t.workspace_id = k.workspace_id and t.id = k.tenant_id
+  where k.workspace_id = $1 and k.revoked_at is null and (p.deleted_at is not null or t.deleted_at is not null)
+  union all
+  select 'policy head and project disagree on deletion', p.id::text
+  from projects p left join policy_heads h on h.workspace_id = p.workspace_id and h.project_id = p.id
+  where p.workspace_id = $1 and h.project_deleted is distinct from (p.deleted_at is not null)
+  union all
+  select 'credential and key differ', coalesce(c.id, k.id)::text
+  from (select digest, id from credentials where workspace_id = $1 and kind = 'api_key') c
+    full join (select lookup_hash, id from api_keys where workspace_id = $1) k
+      on k.id = c.id and k.lookup_hash = c.digest
+  where c.id is null or k.id is null
+  union all
+  select 'credential and secret key differ', coalesce(c.id, k.id)::text
+  from (select id from credentials where workspace_id = $1 and kind = 'secret_key') c
+    full join (select id from secret_keys where workspace_id = $1) k on k.id = c.id
+  where c.id is null or k.id is null
+  union all
+  select 'the epoch is not what the log tells', t.id::text
+  from tenants t
+  where t.workspace_id = $1 and t.embed_epoch <> 1 + (select count(*) from audit_logs l
+    where l.workspace_id = $1 and l.target_id = t.id
+      and l.action in ('tenant.embed_tokens_revoked', 'tenant.deleted'))
+  union all
+  select 'an Idempotency-Key without its answer', key
+  from replays where workspace_id = $1 and (status is null or body is null)`
+
+/** One row a version that the log tells of; `keys` says whether it also stands in policy_changes. */
+const versions = `
+  select coalesce(payload::json->>'project_id', payload::json->'successor'->>'project_id')::uuid as project_id, true as keys
+  from audit_logs where workspace_id = $1 and action in ('api_key.created', 'api_key.rotated')
+  union all
+  select k.project_id, true from audit_logs l
+  join api_keys k on k.workspace_id = l.workspace_id and k.id = l.target_id
+  where l.workspace_id = $1 and (
+    (l.action = 'api_key.updated' and l.payload::jsonb ?| array['scopes', 'rate_limits', 'expires_at'])
+    or (l.action = 'api_key.revoked'
+      and coalesce(l.payload::json->>'reason', '') not in ('project_deleted', 'tenant_deleted')))
+  union all
+  select distinct on (k.tenant_id, k.project_id) k.project_id, true from api_keys k
+  where k.workspace_id = $1 and k.revoked_reason = 'tenant_deleted'
+  union all
+  select target_id, false from audit_logs where workspace_id = $1
+    and (action = 'project.deleted' or (action = 'project.updated' and payload::jsonb ? 'default_rate_limits'))`
+
+const versionFaults = `
+  with told as (select project_id, count(*) as all_of_them, count(*) filter (where keys) as with_keys
+                from (${versions}) v group by project_id)
+  select 'policy version ' || h.version || ', the log tells of ' || 1 + coalesce(t.all_of_them, 0)
+    || '; changes at ' || c.versions || ' versions, the log tells of ' || coalesce(t.with_keys, 0) as fault,
+    h.project_id::text as id
+  from policy_heads h left join told t on t.project_id = h.project_id
+    cross join lateral (select count(distinct version) as versions, coalesce(max(version), 1) as newest
+      from policy_changes c where c.workspace_id = h.workspace_id and c.project_id = h.project_id) c
+  where h.workspace_id = $1 and (h.version <> 1 + coalesce(t.all_of_them, 0)
+    or c.versions <> coalesce(t.with_keys, 0) or c.newest > h.version)`
+
+const chainFaults = `
+  select 'audit chain: seq ' || seq || ' does not stand on the row before' as fault, $1::text as id
+  from (select seq, prev_hash, lag(hash) over w as before, row_number() over w as place
+        from audit_logs where workspace_id = $1 window w as (order by seq)) l
+  where seq <> place or prev_hash is distinct from before and place > 1
+  union all
+  select 'audit head: does not stand at the last row', $1::text
+  from audit_heads h left join lateral (select seq, hash from audit_logs l where l.workspace_id = h.workspace_id
+    order by seq desc limit 1) l on true
+  where h.workspace_id = $1 and (h.seq is distinct from l.seq or h.hash is distinct from l.hash)`
+
+/** @returns a line a fault; empty when the workspace is whole. */
+export async function faultsOf(query: Query, workspaceId: string): Promise<string[]> {
+  const rows: Record<string, unknown>[] = []
+  for (const text of [faults, versionFaults, chainFaults]) rows.push(...(await query(text, [workspaceId])))
+  return rows.map(({ fault, id }) => `${fault} (${id})`)
+}
