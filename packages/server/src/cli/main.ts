@@ -4,8 +4,10 @@ import { addDoctorCommand } from './doctor.ts'
 import { exitCodeOf, explain } from './failure.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { paintError, tell } from './output.ts'
+import { addSecretKeysCommand } from './secret-keys.ts'
 import { addServeCommand } from './serve.ts'
 import { settingsFrom } from './settings.ts'
+import { addWorkspaceCommand } from './workspace.ts'
 
 /** The one place that hands the environment on. */
 const settings = settingsFrom(process.env)
@@ -25,6 +27,8 @@ const program = new Command('keyrail')
 addServeCommand(program, settings)
 addMigrateCommand(program, settings)
 addDoctorCommand(program, settings)
+addSecretKeysCommand(program, settings)
+addWorkspaceCommand(program, settings)
 
 try {
   await program.parseAsync()

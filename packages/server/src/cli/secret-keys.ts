@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto'
+import type { Env } from '@keyrail/contract/shared'
+import type { CreatedSecretKey, SecretKeyRole } from '@keyrail/contract/vendor/secret-keys'
+import { type Command, Option } from 'commander'
+import { appendAudit } from '../audit/append.ts'
+import { systemClock } from '../platform/clock.ts'
+import { openDb } from '../platform/db/pool.ts'
+import { isUuid } from '../platform/http/validate.ts'
+import { idMaker } from '../platform/ids.ts'
+import { Refusal } from '../platform/refusal.ts'
+import { issueSecretKey, secretKeyCreated } from '../secret-keys/issue.ts'
+import { askChoice, askText, requireFlags } from './ask.ts'
+import { type CommandDatabase, openDatabase, requireSchema } from './database.ts'
+import { CommandFailed } from './failure.ts'
+import { print, printJson, tell } from './output.ts'
+import { withProgress } from './progress.ts'
+import type { Settings } from './settings.ts'
+
+const envs: readonly Env[] = ['live', 'test']
+const roles: readonly SecretKeyRole[] = ['owner', 'admin']
+const nameLengthMax = 200
+
+interface Flags {
+  workspace?: string
+  env?: Env
+  role?: SecretKeyRole
+  name?: string
+  json?: true
+}
+
+interface Wanted {
+  workspace: string
+  env: Env
+  role: SecretKeyRole
+  name: string | null
+}
+
+export function addSecretKeysCommand(program: Command, settings: Settings): void {
+  const secretKeys = program
+    .command('secret-keys')
+    .summary("credentials of a vendor's own backend")
+    .description("Secret keys (krsk_…): the credentials with which a vendor's own backend uses the service.")
+  secretKeys
+    .command('create')
+    .summary('make a secret key for a workspace')
+    .description(
+      'Makes a secret key for a workspace and prints it, once, to standard output. This is the way in when no\n' +
+        "credential of the workspace is left. The workspace's audit log tells of it, with the operator as actor.",
+    )
+    .option('--workspace <id>', 'the workspace')
+    .addOption(
+      new Option('--env <env>', 'live keys reach both environments, test keys test alone').choices(envs),
+    )
+    .addOption(new Option('--role <role>', 'what the key may do').choices(roles))
+    .option('--name <name>', `a name to know it by, at most ${nameLengthMax} characters`)
+    .option('--json', 'print the secret key as the API would, with "key"')
+    .addHelpText(
+      'after',
+      '\nWhat is missing is asked for at a terminal. For instance:\n' +
+        '  keyrail secret-keys create --workspace ID --env live --role owner --name "after the incident"',
+    )
+    .action(async (flags: Flags) => {
+      const config = settings.read()
+      const wanted = await complete(flags)
+      const database = await withProgress('Opening the database', () => openDatabase(config))
+      try {
+        await requireSchema(database.direct)
+        const created = await create(database, wanted)
+        if (flags.json) printJson(created)
+        else show(created, wanted.workspace)
+      } finally {
+        await database.close()
+      }
+    })
+}
+
+async function complete({ workspace, env, role, name }: Flags): Promise<Wanted> {
+  requireFlags({ '--workspace ID': workspace, '--env live|test': env, '--role owner|admin': role })
+  const faults = [workspace && workspaceFault(workspace), name !== undefined && nameFault(name)].filter(
+    Boolean,
+  )
+  if (faults.length > 0) throw new CommandFailed(faults.join('\n'))
+  return {
+    workspace: (workspace ?? (await askText('Id of the workspace', workspaceFault))).toLowerCase(),
+    env: env ?? (await askChoice('Environment', envs)),
+    role: role ?? (await askChoice('Role', roles)),
+    name: name ?? null,
+  }
+}
+
+const workspaceFault = (id: string) => (isUuid(id) ? undefined : `"${id}" is no id of a workspace (a UUID).`)
+
+function nameFault(name: string): string | undefined {
+  const length = [...name].length
+  return length >= 1 && length <= nameLengthMax ? undefined : `A name has 1 to ${nameLengthMax} characters.`
+}
+
+/** Key and audit row are written in one transaction, as over the API. */
+async function create({ direct }: CommandDatabase, wanted: Wanted): Promise<CreatedSecretKey> {
+  const { workspace, env, role, name } = wanted
+  const deps = { randomBytes, makeId: idMaker(systemClock, randomBytes) }
+  const operator = { type: 'operator', id: null } as const
+  const db = openDb(direct, 1, { deadlockRetried() {} })
+  try {
+    return await db.inWorkspace(workspace, async tx => {
+      const at = systemClock.now()
+      const { created, shown } = issueSecretKey(deps, tx, operator, at, {
+        env,
+        role,
+        name,
+        meta: {},
+        expires_at: null,
+        rotated_from: null,
+      })
+      appendAudit(deps, tx, operator, at, [secretKeyCreated(created)])
+      return shown
+    })
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.code !== 'not_found') throw error
+    throw new CommandFailed(`There is no workspace ${workspace}.`)
+  } finally {
+    await db.close()
+  }
+}
+
+function show({ id, env, role, key }: CreatedSecretKey, workspace: string): void {
+  tell(`Secret key ${id} (${env}, ${role}) of workspace ${workspace}. It is shown this once:`)
+  print(key)
+}

@@ -1,0 +1,73 @@
+import type { Command } from 'commander'
+import { findWorkspaceLabel, removeWorkspace, type WorkspaceLabel } from '../platform/db/workspace-removal.ts'
+import { isUuid } from '../platform/http/validate.ts'
+import { askText } from './ask.ts'
+import { openDatabase, requireSchema, withClient } from './database.ts'
+import { CommandFailed } from './failure.ts'
+import { canAsk, print, printJson } from './output.ts'
+import { withProgress } from './progress.ts'
+import type { Settings } from './settings.ts'
+
+interface Flags {
+  yes?: true
+  json?: true
+}
+
+export function addWorkspaceCommand(program: Command, settings: Settings): void {
+  const workspace = program
+    .command('workspace')
+    .summary('workspaces, as the operator sees them')
+    .description('Workspaces, as the operator sees them. The API creates them: POST /v1/workspaces.')
+  workspace
+    .command('delete')
+    .summary('remove a workspace for good')
+    .description(
+      'Removes a workspace for good, with everything in it: projects, tenants, keys, secret keys, its audit log.\n' +
+        'Its credentials stop working and its slug is free again. Only a backup brings it back.',
+    )
+    .argument('<id>', 'id of the workspace')
+    .option('--yes', 'do not ask; without a terminal this is required')
+    .option('--json', 'print {"id", "name", "slug", "removed": {table: rows}}')
+    .addHelpText('after', '\nAt a terminal the slug has to be typed to confirm.')
+    .action(async (id: string, flags: Flags) => {
+      if (!isUuid(id)) throw new CommandFailed(`"${id}" is no id of a workspace (a UUID).`)
+      const config = settings.read()
+      const database = await withProgress('Opening the database', () => openDatabase(config))
+      try {
+        await requireSchema(database.direct)
+        await withClient(database.direct, async client => {
+          const label = await findWorkspaceLabel(client, id)
+          if (label === null) throw new CommandFailed(`There is no workspace ${id}.`)
+          await confirm(label, flags)
+          const work = () => removeWorkspace(client, label.id)
+          const removed = await withProgress(`Removing ${label.slug}`, work)
+          if (removed === null) throw new CommandFailed(`Workspace ${id} was removed by somebody else.`)
+          report(label, removed, flags)
+        })
+      } finally {
+        await database.close()
+      }
+    })
+}
+
+async function confirm({ slug, name }: WorkspaceLabel, { yes }: Flags): Promise<void> {
+  if (yes) return
+  if (!canAsk()) {
+    throw new CommandFailed(
+      `This removes the workspace "${slug}" and all that is in it for good. Give --yes.`,
+    )
+  }
+  await askText(
+    `Removes "${name}" and all that is in it for good. Type its slug, ${slug}, to confirm`,
+    answer => (answer === slug ? undefined : `The slug is ${slug}.`),
+  )
+}
+
+function report(label: WorkspaceLabel, removed: Record<string, number>, { json }: Flags): void {
+  if (json) {
+    printJson({ ...label, removed })
+    return
+  }
+  print(`Workspace ${label.slug} (${label.id}) is removed:`)
+  for (const [table, rows] of Object.entries(removed)) if (rows > 0) print(`  ${table.padEnd(18)}${rows}`)
+}
