@@ -4,7 +4,8 @@ import { Refusal } from '../platform/refusal.ts'
 import type { CredentialRecord, Lookup } from './lookup.ts'
 import type { Principal } from './principal.ts'
 
-export type Authenticate = (authorization: readonly string[]) => Promise<Principal>
+/** @param until when the caller must be answered, on the clock of `performance.now()`. */
+export type Authenticate = (authorization: readonly string[], until?: number) => Promise<Principal>
 
 /**
  * Turns the `Authorization` headers of a request into a principal, or refuses with one and the same 401,
@@ -12,13 +13,13 @@ export type Authenticate = (authorization: readonly string[]) => Promise<Princip
  */
 export function createAuthenticate(lookup: Lookup, bootstrapToken: string | null): Authenticate {
   const bootstrapDigest = bootstrapToken === null ? null : tokenDigest(bootstrapToken)
-  return async authorization => {
+  return async (authorization, until) => {
     const [header] = authorization
     if (header === undefined) throw unauthenticated('Bearer')
     const token = authorization.length === 1 ? /^bearer ([\x21-\x7e]{1,512})$/i.exec(header)?.[1] : undefined
     if (token === undefined) throw unauthenticated()
     if (!isWellFormedToken(token)) return bootstrapPrincipal(token, bootstrapDigest)
-    const record = await lookup.find.run(tokenDigest(token))
+    const record = await lookup.find.run(tokenDigest(token), until)
     if (record === null || !record.active) throw unauthenticated()
     if (record.stale) lookup.touch.run({ workspaceId: record.workspaceId, id: record.id }).catch(() => {})
     return principalOf(record)

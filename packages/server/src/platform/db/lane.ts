@@ -24,7 +24,8 @@ export interface LaneSpec<In, Out> {
 }
 
 export interface Lane<In, Out> {
-  run(item: In): Promise<Out>
+  /** @param until when the caller must be answered, on the clock of `performance.now()`. */
+  run(item: In, until?: number): Promise<Out>
   /** Items that wait for a statement. */
   depth(): number
   close(): Promise<void>
@@ -133,7 +134,7 @@ export function openLane<In, Out>(
   }
 
   return {
-    run(item) {
+    run(item, until = performance.now() + deadlineMs) {
       if (closed || queue.length >= mostWaiting) return Promise.reject(new Refusal('unavailable'))
       return new Promise<Out>((resolve, reject) => {
         const waiting: Waiting<In, Out> = {
@@ -145,7 +146,7 @@ export function openLane<In, Out>(
         const timer = setTimeout(() => {
           waiting.gone = true
           reject(new Refusal('unavailable'))
-        }, deadlineMs)
+        }, until - performance.now())
         function settle<V>(end: (value: V) => void) {
           return (value: V) => {
             clearTimeout(timer)

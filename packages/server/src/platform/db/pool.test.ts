@@ -102,3 +102,11 @@ test('a work that takes too long is answered 503, undone, and its connection is 
   assert.deepEqual(await tenants('too slow'), [])
   assert.equal((await db.inWorkspace(workspaceId, tx => tx.query(whoAmI))).length, 1)
 })
+
+test('the questions of one request share its deadline', async () => {
+  const own = db.until(performance.now() + 1000)
+  const pause = sql('test.pause', 'select pg_sleep($1)')
+  await own.inWorkspace(workspaceId, tx => tx.query(pause, [0.01]))
+  const second = own.inWorkspace(workspaceId, tx => tx.query(pause, [30]))
+  await assert.rejects(second, error => error instanceof Refusal && error.code === 'unavailable')
+})

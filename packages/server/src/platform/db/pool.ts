@@ -4,7 +4,7 @@ import { type Connection, clientConfig } from './connection.ts'
 import { isDeadlock, refusalOf } from './errors.ts'
 import { transact, type Work } from './transaction.ts'
 
-/** A request to the store is answered within this, or with 503. */
+/** A request is answered within this, or with 503, however many questions it has for the store. */
 export const deadlineMs = 1_900
 
 /** Deleting a project or tenant revokes every key of it, a row each, in one transaction. */
@@ -25,6 +25,8 @@ export interface Db {
    * @throws {Refusal} `unavailable` when the store does not answer in time; otherwise what `work` threw.
    */
   inWorkspace<T>(workspaceId: string, work: Work<T>, options?: WorkOptions): Promise<T>
+  /** The same store for one request that must be answered by then, on the clock of `performance.now()`. */
+  until(deadline: number): Db
   /** How many connections are open, idle, and how many callers wait. */
   depth(): { total: number; idle: number; waiting: number }
   close(): Promise<void>
@@ -39,17 +41,18 @@ export function openDb(connection: Connection, poolSize: number, observer: DbObs
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
 
-  async function once<T>(workspaceId: string, work: Work<T>, workMs: number): Promise<T> {
-    const start = performance.now()
-    const client = await pool.connect()
-    // Waiting for a connection counts: the caller hears within the deadline, whatever took the time.
-    const leftMs = Math.max(Math.ceil(workMs - (performance.now() - start)), 200)
+  async function once<T>(workspaceId: string, work: Work<T>, until: number): Promise<T> {
     const expired = Promise.withResolvers<never>()
-    const timer = setTimeout(() => expired.reject(new Refusal('unavailable')), leftMs)
+    expired.promise.catch(() => {})
+    const timer = setTimeout(() => expired.reject(new Refusal('unavailable')), until - performance.now())
+    const connecting = pool.connect()
+    let client: pg.PoolClient | undefined
     let broken = true
     try {
-      // Told to Postgres a little below ours, so that it drops a statement we are about to give up.
-      const running = transact(client, workspaceId, leftMs - 100, work)
+      client = await Promise.race([connecting, expired.promise])
+      // Told to Postgres a little below ours, so that it drops a statement that we are about to give up.
+      const statementMs = Math.max(Math.floor(until - performance.now()) - 100, 50)
+      const running = transact(client, workspaceId, statementMs, work)
       running.catch(() => {})
       const result = await Promise.race([running, expired.promise])
       broken = false
@@ -60,24 +63,32 @@ export function openDb(connection: Connection, poolSize: number, observer: DbObs
       throw error
     } finally {
       clearTimeout(timer)
-      client.release(broken)
+      if (client === undefined)
+        connecting.then(
+          late => late.release(),
+          () => {},
+        )
+      else client.release(broken)
     }
   }
 
-  return {
+  const dbUntil = (deadline: number | null): Db => ({
     async inWorkspace(workspaceId, work, { longWorkMs } = {}) {
-      const workMs = longWorkMs ?? deadlineMs
+      const now = performance.now()
+      const until = longWorkMs === undefined ? (deadline ?? now + deadlineMs) : now + longWorkMs
       try {
-        return await once(workspaceId, work, workMs)
+        return await once(workspaceId, work, until)
       } catch (error) {
         if (!isDeadlock(error)) throw refusalOf(error)
         observer.deadlockRetried()
-        return await once(workspaceId, work, workMs).catch(second => Promise.reject(refusalOf(second)))
+        return await once(workspaceId, work, until).catch(second => Promise.reject(refusalOf(second)))
       }
     },
+    until: dbUntil,
     depth: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
-  }
+  })
+  return dbUntil(null)
 }
 
 /** An error that Postgres itself reported over a connection that lives on. */
