@@ -5,6 +5,7 @@ import { assertAccess, assertEnvReach } from './gate/access.ts'
 import type { Principal } from './gate/principal.ts'
 import { readReplayKey } from './gate/replay-key.ts'
 import type { Route } from './gate/route.ts'
+import { deadlineMs } from './platform/db/pool.ts'
 import { acceptJsonBodies, bodyLimit } from './platform/http/body.ts'
 import { headerValues } from './platform/http/headers.ts'
 import { readQuery } from './platform/http/query.ts'
@@ -18,6 +19,8 @@ import { routes } from './routes.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal | null
+    /** When it must be answered, on the clock of `performance.now()`. */
+    until: number
   }
 }
 
@@ -25,6 +28,7 @@ declare module 'fastify' {
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const app = Fastify(serverOptions(deps))
   app.decorateRequest('principal', null)
+  app.decorateRequest('until', 0)
   answerProblems(app)
   logRequests(app, deps)
   acceptJsonBodies(app)
@@ -46,23 +50,26 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
     schema: describe(route),
     // Before a body is read: who asks, and may they.
     onRequest: async request => {
+      request.until = performance.now() + deadlineMs
       if (access.open) return
-      request.principal = await deps.authenticate(headerValues(request.raw, 'authorization'))
+      request.principal = await deps.authenticate(headerValues(request.raw, 'authorization'), request.until)
       assertAccess(request.principal, access)
     },
     handler: async (request, reply) => {
-      const principal = request.principal as Principal
+      const { principal } = request
       const query = readQuery(queryTextOf(request.raw), route.query)
       validateQuery(query)
-      const body = validateBody === null ? undefined : (request.body ?? {})
+      // No body at all is `{}`; the body `null` is not.
+      const body = validateBody !== null && request.body === undefined ? {} : request.body
       validateBody?.(body)
       assertEnvReach(principal, query)
       assertEnvReach(principal, body)
       const id = (request.params as { id?: string }).id ?? ''
       if (id !== '' && !isUuid(id)) throw new Refusal('not_found')
-      const replay = route.replayable ? readReplayKey(request, principal, body) : null
-      const answer = await route.handle(deps, {
-        principal,
+      const replay = route.replayable && principal !== null ? readReplayKey(request, principal, body) : null
+      const own = { ...deps, db: deps.db.until(request.until) }
+      const answer = await route.handle(own, {
+        principal: principal as Principal,
         id: id.toLowerCase(),
         query: query as never,
         body: body as never,

@@ -35,8 +35,8 @@ export function assertAccess(principal: Principal, access: Access): void {
   if (access.liveOnly && principal.reach === 'test') throw new Refusal('live_credential_required')
 }
 
-/** Refuses a test credential that names the live environment, in body or query alike. */
-export function assertEnvReach(principal: Principal, input: unknown): void {
+/** Refuses a test credential that names the live environment, in body or query alike. An open route has no principal. */
+export function assertEnvReach(principal: Principal | null, input: unknown): void {
   const env = (input as { env?: unknown } | null)?.env
-  if (principal.reach === 'test' && env === 'live') throw new Refusal('env_mismatch')
+  if (principal?.reach === 'test' && env === 'live') throw new Refusal('env_mismatch')
 }

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@keyrail/contract/errors'
+import { NoBody } from '@keyrail/contract/shared'
 import type { Static, TSchema } from 'typebox'
 import type { Deps } from '../deps.ts'
 import type { ReplayKey } from '../platform/db/replay.ts'
@@ -34,7 +35,7 @@ export interface Route {
   plane: 'open' | 'vendor'
   access: Access
   query: TSchema
-  /** Null for a route that reads none. */
+  /** Null for a route that reads none: the body of a GET means nothing. */
   body: TSchema | null
   answer: { status: 200 | 201; schema: TSchema }
   /** Codes beyond those that every route of its kind can answer with. */
@@ -91,7 +92,7 @@ export function route<Query extends TSchema, Body extends TSchema, P extends Pri
     plane: 'vendor',
     access: parts.access,
     query: parts.query ?? nothing,
-    body: parts.body ?? null,
+    body: parts.body ?? (method === 'GET' ? null : NoBody),
     answer: { status: parts.status ?? 200, schema: parts.answer },
     refusals: parts.refusals ?? [],
     replayable: parts.replayable ?? false,
