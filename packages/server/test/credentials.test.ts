@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import type { Route } from '../src/gate/route.ts'
+import { routes } from '../src/routes.ts'
+import { assertKeepsContract } from './contract-watch.ts'
+import { makeCredentials } from './credentials.ts'
+import { startHarness } from './harness.ts'
+import { nameOf, type Sample, sampleOf } from './samples.ts'
+import { makeVendor } from './vendor.ts'
+
+/** What each credential is answered, `status` or `status code`, for groups of routes that answer alike. */
+interface Group {
+  why: string
+  routes: string[]
+  answers: Record<string, string>
+}
+const groups: Group[] = JSON.parse(readFileSync(new URL('credential-matrix.json', import.meta.url), 'utf8'))
+const matrix = new Map(groups.flatMap(({ routes, answers }) => routes.map(name => [name, answers] as const)))
+
+const harness = await startHarness()
+const vendor = await makeVendor(harness)
+const credentials = await makeCredentials(harness, vendor)
+
+test('every route stands in the matrix once, and nothing else does', () => {
+  assert.deepEqual(groups.flatMap(group => group.routes).toSorted(), routes.map(nameOf).toSorted())
+})
+
+test('every group of the matrix tells of every credential', () => {
+  for (const { why, answers } of groups) assert.deepEqual(Object.keys(answers), Object.keys(credentials), why)
+})
+
+for (const route of routes) {
+  test(`${nameOf(route)} answers each credential as the matrix says`, async () => {
+    assert.deepEqual(await answersOf(route), matrix.get(nameOf(route)))
+  })
+}
+
+test('a refused credential is told the same whatever is wrong with it', async () => {
+  const refused = [
+    'malformed',
+    'wrong scheme',
+    'unknown well-formed key',
+    'mistyped checksum',
+    'revoked',
+    'expired',
+  ]
+  const answers = await Promise.all(
+    refused.map(async name => {
+      const { headers, body } = await answer({ url: '/v1/workspace', token: undefined }, 'GET', name)
+      return { ...body, request_id: '', challenge: headers['www-authenticate'] }
+    }),
+  )
+  for (const heard of answers) assert.deepEqual(heard, answers[0])
+})
+
+test('without a credential the challenge names no error, with a bad one it does', async () => {
+  const challenge = async (name: string) =>
+    (await answer({ url: '/v1/workspace', token: undefined }, 'GET', name)).headers['www-authenticate']
+  assert.equal(await challenge('none'), 'Bearer')
+  assert.equal(await challenge('revoked'), 'Bearer error="invalid_token"')
+})
+
+/** What the route answers to each credential; a sample that was spent by a success is made anew. */
+async function answersOf(route: Route): Promise<Record<string, string>> {
+  const answers: Record<string, string> = {}
+  let sample = await sampleOf(route, harness, vendor)
+  for (const name of Object.keys(credentials)) {
+    const { status, body } = await answer(sample, route.method, name)
+    answers[name] = status < 400 ? String(status) : `${status} ${body.code}`
+    if (status < 400 && route.method !== 'GET') sample = await sampleOf(route, harness, vendor)
+  }
+  return answers
+}
+
+/** Asks with a credential; one that is refused must be told the challenge, and no other. */
+async function answer({ url, body }: Sample, method: string, credential: string) {
+  const authorization = credentials[credential] ?? []
+  const response = await harness.app.inject({
+    method: method as 'GET',
+    url,
+    // A list is sent as so many headers; its type knows of one alone.
+    headers: { ...(authorization.length > 0 && { authorization: authorization as unknown as string }) },
+    ...(body !== undefined && { payload: body }),
+  })
+  const heard = {
+    status: response.statusCode,
+    headers: response.headers as Record<string, string | undefined>,
+    body: response.json(),
+  }
+  assertKeepsContract({ method, url, ...heard })
+  assert.equal(heard.headers['www-authenticate'] !== undefined, heard.status === 401)
+  return heard
+}

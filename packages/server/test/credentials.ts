@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { drawToken } from '../src/platform/crypto/token.ts'
+import { bootstrapToken, type Harness } from './harness.ts'
+import { issueKey, makeVendor, type Vendor } from './vendor.ts'
+
+/** Everything that can stand in `Authorization`, by what it is: the values of the header, one a line. */
+export async function makeCredentials(harness: Harness, vendor: Vendor): Promise<Record<string, string[]>> {
+  const make = (env: string, more: object = {}) => makeSecretKey(harness, vendor, { env, ...more })
+  const revoked = await make('live')
+  const { status } = await harness.ask('POST', `/v1/secret_keys/${revoked.id}/revoke`, { token: vendor.live })
+  assert.equal(status, 200)
+  const bearer = (token: string) => [`Bearer ${token}`]
+  return {
+    none: [],
+    malformed: ['Bearer two words'],
+    'two Authorization headers': [`Bearer ${vendor.live}`, `Bearer ${vendor.live}`],
+    'wrong scheme': [`Basic ${Buffer.from(`${vendor.live}:`).toString('base64')}`],
+    'unknown well-formed key': bearer(drawToken('krsk_live', randomBytes)),
+    'mistyped checksum': bearer(mistyped(vendor.live)),
+    'test key edited to live': bearer(vendor.test.replace('_test_', '_live_')),
+    revoked: bearer(revoked.key),
+    expired: bearer((await make('live', { expires_at: '2020-01-01T00:00:00Z' })).key),
+    'owner live': bearer(vendor.live),
+    'owner test': bearer(vendor.test),
+    'admin live': bearer(await demoted(harness, await make('live'))),
+    'admin test': bearer(await demoted(harness, await make('test'))),
+    'foreign owner live': bearer((await makeVendor(harness)).live),
+    bootstrap: bearer(bootstrapToken),
+    'wrong bootstrap': bearer(`${bootstrapToken}0`),
+    'issued API key': bearer((await issueKey(harness, vendor)).key),
+    'unknown session': bearer(drawToken('krses', randomBytes)),
+  }
+}
+
+interface Made {
+  id: string
+  key: string
+}
+
+async function makeSecretKey({ ask }: Harness, { live }: Vendor, body: object): Promise<Made> {
+  const made = await ask('POST', '/v1/secret_keys', { token: live, body })
+  assert.equal(made.status, 201, JSON.stringify(made.body))
+  return made.body
+}
+
+/** Admins’ keys are made by admins, and the first admin of a workspace is invited by mail: here, by hand. */
+async function demoted({ query }: Harness, { id, key }: Made): Promise<string> {
+  await query(`update secret_keys set role = 'admin' where id = $1`, [id])
+  return key
+}
+
+/** The last character is another one. */
+const mistyped = (token: string) => token.slice(0, -1) + (token.endsWith('a') ? 'b' : 'a')

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import type { Route } from '../src/gate/route.ts'
+import { routes } from '../src/routes.ts'
+import { bootstrapToken, type Harness } from './harness.ts'
+import { makeKey, mutationsOf } from './mutations.ts'
+import type { Vendor } from './vendor.ts'
+
+/** A request that its route answers with success when it is sent once. */
+export interface Sample {
+  url: string
+  /** Undefined for a route that asks for no credential. */
+  token: string | undefined
+  body?: Record<string, unknown>
+}
+
+const mutations = new Map(mutationsOf(routes).map(({ route, prepare }) => [route.operation, prepare]))
+
+export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>) => `${method} ${path}`
+
+/** The nouns of `/v1/<noun>/:id`, each with a way to make one in a workspace. */
+const things: Record<string, (harness: Harness, vendor: Vendor) => Promise<string>> = {
+  projects: async (_, vendor) => vendor.projectId,
+  tenants: async (_, vendor) => vendor.tenantId,
+  secret_keys: async (_, vendor) => vendor.liveId,
+  keys: async ({ ask }, vendor) => (await makeKey({ ask, bootstrapToken, scene: vendor })).id,
+}
+
+/** The id of a thing in this workspace, live where it has an environment, for the `:id` of a route. */
+export async function idFor(route: Route, harness: Harness, vendor: Vendor): Promise<string> {
+  const noun = route.path.split('/')[2] ?? ''
+  const make = things[noun]
+  assert.ok(make, `packages/server/test/samples.ts cannot make one of ${noun}`)
+  return await make(harness, vendor)
+}
+
+/** Makes what a request of this route needs, and gives back the request. */
+export async function sampleOf(route: Route, harness: Harness, vendor: Vendor): Promise<Sample> {
+  const prepare = mutations.get(route.operation)
+  if (prepare !== undefined) {
+    const { url, token, body } = await prepare({ ask: harness.ask, bootstrapToken, scene: vendor })
+    return { url, token, ...(body !== undefined && { body: body as Record<string, unknown> }) }
+  }
+  const token = route.access.open ? undefined : vendor.live
+  if (!route.path.includes(':id')) return { url: route.path, token }
+  return { url: route.path.replace(':id', await idFor(route, harness, vendor)), token }
+}
