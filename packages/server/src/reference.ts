@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import swagger from '@fastify/swagger'
 import { type ErrorCode, errors } from '@keyrail/contract/errors'
 import scalar from '@scalar/fastify-api-reference'
@@ -36,11 +37,14 @@ export async function serveReference(app: FastifyInstance): Promise<void> {
     },
   })
   app.get('/v1/openapi.json', { schema: { hide: true } as FastifySchema }, async (_request, reply) => {
-    return reply.header('cache-control', 'no-cache').send(app.swagger())
+    const document = app.swagger()
+    tellOptionalBodies(document as object)
+    return reply.header('cache-control', 'no-cache').send(document)
   })
   await app.register(async page => {
-    page.addHook('onSend', async (_request, reply) => {
-      reply.header('content-security-policy', pagePolicy)
+    page.addHook('onSend', async (_request, reply, payload) => {
+      const isPage = String(reply.getHeader('content-type')).startsWith('text/html')
+      reply.header('content-security-policy', pagePolicy(isPage ? String(payload) : ''))
       reply.header('x-content-type-options', 'nosniff')
       reply.header('referrer-policy', 'no-referrer')
     })
@@ -56,17 +60,24 @@ export async function serveReference(app: FastifyInstance): Promise<void> {
   })
 }
 
-const pagePolicy = [
-  "default-src 'none'",
-  "script-src 'self' 'unsafe-inline'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data: blob:",
-  "font-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/** Only what this host serves, and of inline scripts only the page's own, by their SHA-256. */
+const pagePolicy = (html: string) =>
+  [
+    "default-src 'none'",
+    `script-src 'self'${inlineScripts(html)}`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data: blob:",
+    "font-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
+const inlineScripts = (html: string) =>
+  [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)]
+    .map(([, script = '']) => ` 'sha256-${hash('sha256', script, 'base64')}'`)
+    .join('')
 
 const schemes: Record<string, string> = {
   secret_key: 'A secret key, `krsk_…`: the credential of a vendor’s own backend.',
@@ -93,6 +104,20 @@ export function describe(route: Route): FastifySchema {
       ...problems(route),
     },
   } as FastifySchema
+}
+
+/** A body of which every field is optional may be left out; the plugin says of every body that it is required. */
+function tellOptionalBodies({ paths }: { paths?: Record<string, Record<string, Operation>> }): void {
+  for (const path of Object.values(paths ?? {})) {
+    for (const { requestBody } of Object.values(path)) {
+      if (requestBody === undefined) continue
+      requestBody.required = requestBody.content['application/json']?.schema.required !== undefined
+    }
+  }
+}
+
+interface Operation {
+  requestBody?: { required: boolean; content: Record<string, { schema: { required?: string[] } }> }
 }
 
 const replayHeader = Type.Object({

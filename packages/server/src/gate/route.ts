@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@keyrail/contract/errors'
-import { NoBody } from '@keyrail/contract/shared'
+import { NoBody, NoQuery } from '@keyrail/contract/shared'
 import type { Static, TSchema } from 'typebox'
 import type { Deps } from '../deps.ts'
 import type { ReplayKey } from '../platform/db/replay.ts'
@@ -58,8 +58,6 @@ interface RouteParts<Query extends TSchema, Body extends TSchema, P> {
   handle(deps: Deps, call: Call<P, Static<Query>, Static<Body>>): Promise<Answer>
 }
 
-const nothing = { type: 'object' } as TSchema
-
 /** A route of the vendor plane: its principal acts in a workspace. */
 export function vendorRoute<Query extends TSchema = TSchema, Body extends TSchema = TSchema>(
   method: Method,
@@ -91,7 +89,7 @@ export function route<Query extends TSchema, Body extends TSchema, P extends Pri
     summary: parts.summary,
     plane: 'vendor',
     access: parts.access,
-    query: parts.query ?? nothing,
+    query: parts.query ?? NoQuery,
     body: parts.body ?? (method === 'GET' ? null : NoBody),
     answer: { status: parts.status ?? 200, schema: parts.answer },
     refusals: parts.refusals ?? [],

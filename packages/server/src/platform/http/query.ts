@@ -7,7 +7,7 @@ import { invalidField } from '../refusal.ts'
  */
 export function splitQuery(text: string): Map<string, (string | null)[]> {
   const query = new Map<string, (string | null)[]>()
-  for (const pair of text.split('&').slice(0, 200)) {
+  for (const pair of text.split('&')) {
     if (pair === '') continue
     const cut = pair.indexOf('=')
     const name = decode(cut === -1 ? pair : pair.slice(0, cut))

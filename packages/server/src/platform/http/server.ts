@@ -1,11 +1,12 @@
-import type { Server } from 'node:http'
+import { METHODS, type Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyHttpOptions, FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyHttpOptions, FastifyInstance, FastifyReply, FastifySchema } from 'fastify'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../refusal.ts'
 import { toProblem, toRefusal } from './problem.ts'
 
-const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+/** All that Node's parser lets through as a request. CONNECT never becomes one. */
+const methods = METHODS.filter(method => method !== 'CONNECT')
 
 /** Fastify's defaults, set for this service: bounded times and sizes, ids of our own, no trust in headers. */
 export function serverOptions({ config, randomBytes }: Deps): FastifyHttpOptions<Server> {
@@ -19,8 +20,10 @@ export function serverOptions({ config, randomBytes }: Deps): FastifyHttpOptions
     connectionTimeout: 0,
     keepAliveTimeout: 72_000,
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
-    routerOptions: { maxParamLength: 200, caseSensitive: true, ignoreTrailingSlash: false },
+    // Fastify's own 503 is no problem body. A request that is already here while we close is still served.
+    return503OnClosing: false,
+    // As long as a request line may be: an overlong id is refused like any other that names nothing.
+    routerOptions: { maxParamLength: 16_384, caseSensitive: true, ignoreTrailingSlash: false },
     http: { headersTimeout: 10_000, maxHeaderSize: 16_384 },
     frameworkErrors: (error, request, reply) => {
       const problem = toProblem(toRefusal(error), request.id)
@@ -59,6 +62,8 @@ export function answerProblems(app: FastifyInstance): void {
   })
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
+    // Here and not in the handler, so that the body of a request that goes nowhere is never read.
+    if (request.is404) throw new Refusal('route_not_found')
   })
   app.setErrorHandler((error, request, reply) => {
     const refusal = toRefusal(error)
@@ -66,14 +71,12 @@ export function answerProblems(app: FastifyInstance): void {
     const problem = toProblem(refusal, request.id)
     return reply.headers(refusal.headers).code(problem.status).type('application/problem+json').send(problem)
   })
-  app.setNotFoundHandler(() => {
-    throw new Refusal('route_not_found')
-  })
   app.decorateRequest('refusal', null)
 }
 
 /** Answers 405 with `Allow` on every path that exists, for the methods that it does not have. */
 export function refuseOtherMethods(app: FastifyInstance): void {
+  for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   const paths = new Map<string, Set<string>>()
   for (const { url, method } of app.routesServed) {
     const taken = paths.get(url) ?? new Set()
@@ -84,12 +87,15 @@ export function refuseOtherMethods(app: FastifyInstance): void {
   for (const [url, taken] of paths) {
     const others = methods.filter(method => !taken.has(method))
     const allow = methods.filter(method => taken.has(method)).join(', ')
+    const refuse = async () => {
+      throw new Refusal('method_not_allowed', `This route takes ${allow}.`, { headers: { allow } })
+    }
     app.route({
       method: others,
       url,
-      handler: async () => {
-        throw new Refusal('method_not_allowed', `This route takes ${allow}.`, { headers: { allow } })
-      },
+      schema: { hide: true } as FastifySchema,
+      onRequest: refuse,
+      handler: refuse,
     })
   }
 }

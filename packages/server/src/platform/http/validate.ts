@@ -74,12 +74,18 @@ export function compile(schema: TSchema, root: string): Validate {
   }
 }
 
+/** Characters of a member name that an answer repeats: names come from outside and may be a megabyte. */
+const mostEchoed = 200
+
 function faultOf(error: ErrorObject, root: string): FieldFault {
   const steps = error.instancePath
     .split('/')
     .slice(1)
     .map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-  const at = (more?: string) => [...steps, ...(more === undefined ? [] : [more])].join('.') || root
+  const at = (more?: string) =>
+    [...steps, ...(more === undefined ? [] : [more])]
+      .map(step => step.slice(0, mostEchoed).toWellFormed())
+      .join('.') || root
   const { keyword, params } = error
   switch (keyword) {
     case 'required':

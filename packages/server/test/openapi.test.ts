@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { test } from 'node:test'
+import { errors } from '@keyrail/contract/errors'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import type { Route } from '../src/gate/route.ts'
+import { refusalsOf } from '../src/reference.ts'
+import { routes } from '../src/routes.ts'
+import { startHarness } from './harness.ts'
+import { nameOf } from './samples.ts'
+
+const { app, ask } = await startHarness()
+const { body: document } = await ask('GET', '/v1/openapi.json')
+
+const operationOf = ({ method, path }: Route) =>
+  document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
+
+test('the document is OpenAPI 3.1 by its own schema', async () => {
+  const validator = new Validator()
+  const { valid, errors: faults } = await validator.validate(structuredClone(document))
+  assert.ok(valid, JSON.stringify(faults))
+  assert.equal(validator.version, '3.1')
+})
+
+test('the document lists exactly the routes', () => {
+  const listed = Object.entries<Record<string, unknown>>(document.paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map(method => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
+  )
+  assert.deepEqual(listed.toSorted(), routes.map(nameOf).toSorted())
+})
+
+test('every operation has an id of its own', () => {
+  const ids = routes.map(route => operationOf(route).operationId)
+  assert.equal(new Set(ids).size, routes.length)
+  assert.deepEqual(
+    ids,
+    routes.map(route => route.operation),
+  )
+})
+
+for (const route of routes) {
+  test(`${nameOf(route)} is documented with its credentials, its fields and all that it can answer`, () => {
+    const operation = operationOf(route)
+    assert.deepEqual(operation.security.flatMap(Object.keys), kindsOf(route))
+    for (const kind of kindsOf(route)) assert.ok(document.components.securitySchemes[kind], kind)
+    assert.equal(operation.summary, route.summary)
+
+    const codes = refusalsOf(route)
+    const statuses = new Set([route.answer.status, ...codes.map(code => errors[code][0])].map(String))
+    assert.deepEqual(Object.keys(operation.responses).toSorted(), [...statuses].toSorted())
+    assert.ok(operation.responses[route.answer.status].content['application/json'].schema)
+    const told = Object.values<Response>(operation.responses).flatMap(
+      ({ content }) => content['application/problem+json']?.schema.properties.code.enum ?? [],
+    )
+    assert.deepEqual(told.toSorted(), codes.toSorted())
+
+    const fields = propertiesOf(route.query)
+    assert.deepEqual(namesIn('query', operation), Object.keys(fields))
+    assert.deepEqual(namesIn('path', operation), route.path.includes(':id') ? ['id'] : [])
+    assert.deepEqual(namesIn('header', operation), route.replayable ? ['Idempotency-Key'] : [])
+    const body = operation.requestBody
+    assert.equal(body !== undefined, route.body !== null)
+    if (body === undefined) return
+    assert.deepEqual(
+      Object.keys(body.content['application/json'].schema.properties ?? {}),
+      Object.keys(propertiesOf(route.body)),
+    )
+    assert.equal(body.required, (route.body as { required?: string[] }).required !== undefined)
+  })
+}
+
+test('the reference page loads nothing from another host and runs no script but its own', async () => {
+  const moved = await app.inject({ url: '/docs' })
+  assert.equal(moved.headers.location, '/docs/')
+  const page = await app.inject({ url: '/docs/' })
+  assert.equal(page.statusCode, 200)
+  assert.match(String(page.headers['content-type']), /^text\/html/)
+  assert.doesNotMatch(page.body, /(?:https?:)?\/\/[a-z0-9]/i, 'the page names another host')
+
+  const policy = policyOf(page.headers['content-security-policy'])
+  assert.deepEqual(policy['default-src'], ["'none'"])
+  const inline = [...page.body.matchAll(/<script(?![^>]*src=)[^>]*>([\s\S]*?)<\/script>/g)]
+  assert.equal(inline.length, 1)
+  const digests = inline.map(([, script = '']) => `'sha256-${hash('sha256', script, 'base64')}'`)
+  assert.deepEqual(policy['script-src'], ["'self'", ...digests])
+  for (const [directive, sources] of Object.entries(policy)) {
+    for (const source of sources) assert.match(source, /^(?:'.*'|data:|blob:)$/, directive)
+  }
+  for (const directive of [
+    'connect-src',
+    'style-src',
+    'img-src',
+    'font-src',
+    'base-uri',
+    'frame-ancestors',
+  ]) {
+    assert.ok(policy[directive], directive)
+  }
+})
+
+test('every script of the reference page is served from here, under the same policy', async () => {
+  const page = await app.inject({ url: '/docs/' })
+  const scripts = [...page.body.matchAll(/<script[^>]*src="([^"]+)"/g)].map(([, src = '']) => src)
+  assert.ok(scripts.length > 0)
+  for (const src of scripts) {
+    const script = await app.inject({ url: new URL(src, 'http://here/docs/').pathname })
+    assert.equal(script.statusCode, 200, src)
+    assert.match(String(script.headers['content-type']), /javascript/)
+    assert.equal(script.headers['x-content-type-options'], 'nosniff')
+    assert.deepEqual(policyOf(script.headers['content-security-policy'])['script-src'], ["'self'"])
+  }
+})
+
+interface Response {
+  content: Record<string, { schema: { properties: { code: { enum: string[] } } } } | undefined>
+}
+
+const kindsOf = ({ access }: Route): string[] => (access.open ? [] : [...access.credentials])
+
+const propertiesOf = (schema: object | null): object =>
+  (schema as { properties?: object } | null)?.properties ?? {}
+
+const namesIn = (place: string, { parameters = [] }: { parameters?: { in: string; name: string }[] }) =>
+  parameters.filter(parameter => parameter.in === place).map(({ name }) => name)
+
+const policyOf = (header: unknown): Record<string, string[]> =>
+  Object.fromEntries(
+    String(header)
+      .split('; ')
+      .map(directive => directive.split(' '))
+      .map(([name = '', ...sources]) => [name, sources]),
+  )
