@@ -9,6 +9,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
@@ -144,4 +145,13 @@ test('reaching goes by the bits of owner, group and others, for every folder on 
   assert.equal(reach({ ...OTHER, gid }, 0o701), false)
   assert.equal(reach(OTHER, 0o711, deep), true)
   assert.equal(reach(OTHER, 0o710, deep), false)
+})
+
+test('a place where no directory can be made is refused with the setting that helps', () => {
+  const file = join(home, 'file')
+  writeFileSync(file, '')
+  assert.throws(() => choosePlace(join(file, 'data'), SELF, state), {
+    name: 'EmbeddedRefused',
+    message: /^The directory .*file\/data cannot be used: ENOTDIR.* SERVICE_DATA_DIR\.$/,
+  })
 })

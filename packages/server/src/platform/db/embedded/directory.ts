@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Account } from './account.ts'
 import { listClusters } from './layout.ts'
@@ -68,13 +77,23 @@ export function canReach(path: string, account: Account): boolean {
 /**
  * Makes a directory and what is missing above it: open to pass through as root, else our own alone. What exists
  * keeps its mode.
+ *
+ * @throws EmbeddedRefused when it is not ours to make or to write to
  */
 export function makeDirectory(path: string, account: Account): void {
   const mode = account.switched ? 0o755 : 0o700
-  const first = mkdirSync(path, { recursive: true, mode })
-  if (first === undefined) return
-  // The process may have a umask that took bits away.
-  for (let made = resolve(path); made.length >= first.length; made = dirname(made)) chmodSync(made, mode)
+  try {
+    const first = mkdirSync(path, { recursive: true, mode })
+    accessSync(path, constants.W_OK | constants.X_OK)
+    if (first === undefined) return
+    // The process may have a umask that took bits away.
+    for (let made = resolve(path); made.length >= first.length; made = dirname(made)) chmodSync(made, mode)
+  } catch (error) {
+    throw new EmbeddedRefused(
+      `The directory ${path} cannot be used: ${(error as Error).message}. Take another one with SERVICE_DATA_DIR.`,
+      { cause: error },
+    )
+  }
 }
 
 /** Two clones side by side have different paths, hence different places. */

@@ -143,9 +143,10 @@ function replace(path: string, holder: Holder): void {
 function readHolder(path: string): Holder | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as Holder
-  } catch {
-    // Removed a moment ago by a newer holder (the number tells), or cut short by a full disk.
-    return undefined
+  } catch (error) {
+    // Cut short by a full disk, or removed a moment ago by a newer holder, whose number tells.
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
 }
 

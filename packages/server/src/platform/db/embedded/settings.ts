@@ -16,8 +16,10 @@ const DEFAULTS = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_line_prefix: '%m [%p] ',
-  // The service's own problems with statements are in its own log, with the request id.
+  // Statements and the values in them (addresses, hashes) stay out of the log; what failed in a request stands in
+  // the service's own, with the request's id.
   log_min_error_statement: 'panic',
+  log_error_verbosity: 'terse',
 } satisfies Settings
 
 /** The text of `postgresql.conf`: the defaults, the given settings over them, and where the socket lies. */
