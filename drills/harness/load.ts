@@ -1,0 +1,77 @@
+import type { Scene } from '../../packages/server/test/mutations.ts'
+import { seeded } from '../../packages/server/test/seeded.ts'
+import { type Api, type TimedAnswer, Unanswered } from './api.ts'
+import { type MutationPlan, noBelongings, planMutation } from './client-mutations.ts'
+
+/** A mutation as a client sent it, and what it heard. */
+export interface Sent {
+  plan: MutationPlan
+  replayKey: string | null
+  /** Null while, or when, no whole answer came. */
+  answer: TimedAnswer | null
+  hung: boolean
+}
+
+export interface Load {
+  readonly sent: readonly Sent[]
+  /** Mutations answered with success so far. */
+  acknowledged(): number
+  /** No client begins another mutation; resolves when those under way have ended, in whatever way. */
+  stop(): Promise<void>
+}
+
+/**
+ * Lets clients mutate at once until they are stopped, each its own belongings in one of the workspaces.
+ * @param prefix begins every name and slug, so that what a load made is found again
+ */
+export function startLoad(
+  api: Api,
+  scenes: readonly Scene[],
+  { clients, prefix, seed }: { clients: number; prefix: string; seed: number },
+): Load {
+  const sent: Sent[] = []
+  let acknowledged = 0
+  let stopping = false
+  const running = Array.from({ length: clients }, async (_, index) => {
+    const random = seeded(seed * 1_000 + index)
+    const own = noBelongings()
+    const scene = scenes[index % scenes.length] as Scene
+    for (let step = 0; !stopping; step += 1) {
+      const marker = `${prefix}-${index}-${step}`
+      const plan = planMutation({ random, own, scene, marker })
+      const one: Sent = { plan, replayKey: plan.replayable ? marker : null, answer: null, hung: false }
+      sent.push(one)
+      await sendMutation(api, one)
+      if (!isAcknowledged(one)) continue
+      acknowledged += 1
+      plan.remember(one.answer?.body)
+    }
+  })
+  return {
+    sent,
+    acknowledged: () => acknowledged,
+    async stop() {
+      stopping = true
+      await Promise.all(running)
+    },
+  }
+}
+
+export const isAcknowledged = ({ answer }: Sent): boolean =>
+  answer !== null && answer.status >= 200 && answer.status < 300
+
+/** Sends it; what was heard is noted in it. */
+export async function sendMutation(api: Api, sent: Sent): Promise<void> {
+  const [method, url, body] = sent.plan.call
+  const headers = sent.replayKey === null ? {} : { 'idempotency-key': sent.replayKey }
+  try {
+    sent.answer = await api.ask(method, url, {
+      token: sent.plan.token,
+      headers,
+      ...(body !== undefined && { body }),
+    })
+  } catch (error) {
+    if (!(error instanceof Unanswered)) throw error
+    sent.hung = error.hung
+  }
+}

@@ -1,0 +1,58 @@
+import { globSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { formatTable } from '../bench/harness/table.ts'
+import { type Drill, type DrillOptions, formatOutcome } from './harness/drill.ts'
+
+/**
+ * Tries to break what Keyrail promises.
+ *
+ *   npm run drills                                    lists the drills
+ *   npm run drills -- p1 [--cycles N] [--seed N]      runs one; exit code 1 when the promise was broken
+ *   npm run drills -- all                             runs each
+ */
+const { values, positionals } = parseArgs({
+  options: { cycles: { type: 'string' }, seed: { type: 'string' } },
+  allowPositionals: true,
+})
+
+const files = globSync('p[0-9]*.ts', { cwd: import.meta.dirname, exclude: ['*.test.ts'] }).toSorted()
+const drills: Drill[] = []
+for (const file of files) drills.push((await import(`./${file}`)).drill)
+
+const [name] = positionals
+if (name === undefined) {
+  console.log(
+    formatTable(
+      ['name', 'what it tries to break'],
+      drills.map(drill => [drill.name, drill.title]),
+    ),
+  )
+} else {
+  const chosen = drills.filter(drill => name === 'all' || drill.name === name)
+  if (chosen.length === 0) {
+    console.error(`There is no drill ${name}; without a name they are listed.`)
+    process.exit(2)
+  }
+  for (const drill of chosen) process.exitCode = Math.max(Number(process.exitCode ?? 0), await run(drill))
+}
+
+async function run(drill: Drill): Promise<0 | 1> {
+  const options: DrillOptions = {
+    seed: wholeNumber('seed') ?? Date.now() % 1_000_000,
+    say: line => process.stderr.write(process.stderr.isTTY ? `\r\x1b[2K${line}` : ''),
+  }
+  const cycles = wholeNumber('cycles')
+  if (cycles !== undefined) options.cycles = cycles
+  const outcome = await drill.run(options)
+  options.say('')
+  console.log(`${formatOutcome(drill, options, outcome)}\n`)
+  return outcome.broken.length === 0 ? 0 : 1
+}
+
+function wholeNumber(option: 'cycles' | 'seed'): number | undefined {
+  const text = values[option]
+  if (text === undefined) return undefined
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  console.error(`--${option} must be a whole number, not ${text}`)
+  process.exit(2)
+}
