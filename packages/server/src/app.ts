@@ -19,8 +19,8 @@ import { routes } from './routes.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal | null
-    /** When it must be answered, on the clock of `performance.now()`. */
-    until: number
+    /** Milliseconds that it may still spend on the store. The time that its body takes to arrive is the caller's. */
+    storeMs: number
   }
 }
 
@@ -28,7 +28,7 @@ declare module 'fastify' {
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const app = Fastify(serverOptions(deps))
   app.decorateRequest('principal', null)
-  app.decorateRequest('until', 0)
+  app.decorateRequest('storeMs', deadlineMs)
   answerProblems(app)
   logRequests(app, deps)
   acceptJsonBodies(app)
@@ -50,9 +50,10 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
     schema: describe(route),
     // Before a body is read: who asks, and may they.
     onRequest: async request => {
-      request.until = performance.now() + deadlineMs
       if (access.open) return
-      request.principal = await deps.authenticate(headerValues(request.raw, 'authorization'), request.until)
+      const until = performance.now() + deadlineMs
+      request.principal = await deps.authenticate(headerValues(request.raw, 'authorization'), until)
+      request.storeMs = until - performance.now()
       assertAccess(request.principal, access)
     },
     handler: async (request, reply) => {
@@ -64,13 +65,14 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
       validateBody?.(body)
       assertEnvReach(principal, query)
       assertEnvReach(principal, body)
-      const id = (request.params as { id?: string }).id ?? ''
-      if (id !== '' && !isUuid(id)) throw new Refusal('not_found')
+      // Undefined where the path has none; an empty one is an id too, and malformed.
+      const { id } = request.params as { id?: string }
+      if (id !== undefined && !isUuid(id)) throw new Refusal('not_found')
       const replay = route.replayable && principal !== null ? readReplayKey(request, principal, body) : null
-      const own = { ...deps, db: deps.db.until(request.until) }
+      const own = { ...deps, db: deps.db.until(performance.now() + request.storeMs) }
       const answer = await route.handle(own, {
         principal: principal as Principal,
-        id: id.toLowerCase(),
+        id: id?.toLowerCase() ?? '',
         query: query as never,
         body: body as never,
         replay,

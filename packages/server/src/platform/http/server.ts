@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyHttpOptions, FastifyInstance, FastifyReply, FastifySchema } from 'fastify'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../refusal.ts'
+import { headerValues } from './headers.ts'
 import { toProblem, toRefusal } from './problem.ts'
 
 /** All that Node's parser lets through as a request. CONNECT never becomes one. */
@@ -24,7 +25,8 @@ export function serverOptions({ config, randomBytes }: Deps): FastifyHttpOptions
     return503OnClosing: false,
     // As long as a request line may be: an overlong id is refused like any other that names nothing.
     routerOptions: { maxParamLength: 16_384, caseSensitive: true, ignoreTrailingSlash: false },
-    http: { headersTimeout: 10_000, maxHeaderSize: 16_384 },
+    // Node's own answer to a missing Host has no body; `answerProblems` gives one.
+    http: { headersTimeout: 10_000, maxHeaderSize: 16_384, requireHostHeader: false },
     frameworkErrors: (error, request, reply) => {
       const problem = toProblem(toRefusal(error), request.id)
       reply.header('x-request-id', request.id).type('application/problem+json')
@@ -56,6 +58,8 @@ function answerRawSocket(code: string, socket: Socket, requestId: string): void 
 
 /** Every answer has an id; every error is a problem. */
 export function answerProblems(app: FastifyInstance): void {
+  // Without a listener Node answers an unknown `Expect` with a 417 of its own; RFC 9110 lets it be ignored.
+  app.server.on('checkExpectation', (request, response) => app.routing(request, response))
   app.decorate('routesServed', [])
   app.addHook('onRoute', ({ url, method }) => {
     app.routesServed.push({ url, method })
@@ -63,6 +67,9 @@ export function answerProblems(app: FastifyInstance): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     // Here and not in the handler, so that the body of a request that goes nowhere is never read.
+    const { raw } = request
+    if (raw.httpVersion === '1.1' && headerValues(raw, 'host').length !== 1)
+      throw new Refusal('malformed_request')
     if (request.is404) throw new Refusal('route_not_found')
   })
   app.setErrorHandler((error, request, reply) => {

@@ -1,0 +1,24 @@
+import type { Harness } from './harness.ts'
+
+type Query = Harness['query']
+
+/**
+ * Every row of every table, in a stable order, so that two moments can be compared. `last_used_at` of secret
+ * keys is left out: the gate notes it for any request with a valid credential, refused later or not.
+ */
+export async function dump(query: Query): Promise<Record<string, unknown[]>> {
+  const tables = await tablesOf(query)
+  const rows = await query(`${tables.map(rowsOf).join(' union all ')} order by 1, 2`)
+  const dumped: Record<string, unknown[]> = Object.fromEntries(tables.map(table => [table, []]))
+  for (const { table, row } of rows) dumped[table]?.push(row)
+  return dumped
+}
+
+const rowsOf = (table: string) =>
+  `select '${table}' as table, to_jsonb(t) - 'last_used_at' as row from ${table} t`
+
+export const tablesOf = async (query: Query): Promise<string[]> =>
+  (
+    await query(`select relname from pg_class where relkind in ('r', 'p')
+      and relnamespace = 'public'::regnamespace order by relname`)
+  ).map(({ relname }) => relname)

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import type { Route } from '../src/gate/route.ts'
+import { routes } from '../src/routes.ts'
+import { dump } from './dump.ts'
+import { type Heard, startHarness } from './harness.ts'
+import { idFor, nameOf, sampleOf } from './samples.ts'
+import { makeVendor } from './vendor.ts'
+
+/**
+ * An id that is not the caller's must be answered as one that nobody has: else answers tell what exists
+ * elsewhere. Walked over every route with an id in its path and over every field that takes one.
+ */
+const harness = await startHarness()
+const { ask, query } = harness
+const vendor = await makeVendor(harness)
+const other = await makeVendor(harness)
+
+/** Things of the other workspace by the field that names them. A field without an entry fails its test. */
+const foreignIds: Record<string, string> = { project_id: other.projectId, tenant_id: other.tenantId }
+const deletedIds: Record<string, string> = {
+  project_id: await deletedThing('projects', { name: 'gone', slug: 'gone' }),
+  tenant_id: await deletedThing('tenants', { external_id: 'gone' }),
+}
+
+const malformed = [
+  'x',
+  `${randomUUID()}0`,
+  randomUUID().replaceAll('-', ''),
+  `{${randomUUID()}}`,
+  'null',
+  '0',
+  '%00',
+  `${randomUUID()}%00`,
+  `${randomUUID()}%0A`,
+  '%F0%9F%98%80',
+  'a'.repeat(5000),
+]
+
+for (const route of routes.filter(({ path }) => path.includes(':id'))) {
+  test(`${nameOf(route)} answers an id of elsewhere as one that nobody has, and writes nothing`, async () => {
+    const { url, body } = await sampleOf(route, harness, vendor)
+    const own = url.split('/')[3] ?? ''
+    const to = (id: string, token = vendor.live) =>
+      ask(route.method, url.replace(own, id), { token, ...(body !== undefined && { body }) })
+    const foreign = await idFor(route, harness, other)
+    const live = await idFor(route, harness, vendor)
+    const before = await dump(query)
+
+    const nobodys = await to(randomUUID())
+    assert.equal(nobodys.status, 404)
+    assert.equal(nobodys.body.code, 'not_found')
+    assertSame(await to(foreign), nobodys, 'another workspace’s')
+    assertSame(await to(foreign.toUpperCase()), nobodys, 'another workspace’s in capitals')
+    assertSame(await to(vendor.workspaceId), nobodys, 'the workspace’s own')
+    for (const id of ['', ...malformed]) assertSame(await to(id), nobodys, id.slice(0, 50))
+    const deleted = deletedIds[url.includes('/projects/') ? 'project_id' : 'tenant_id'] ?? ''
+    assertSame(await to(deleted), nobodys, 'a deleted one, or one of another kind')
+    if (carriesEnv(route)) {
+      assertSame(await to(randomUUID(), vendor.test), nobodys, 'nobody’s, asked for with a test credential')
+      assertSame(await to(live, vendor.test), nobodys, 'a live thing, asked for with a test credential')
+    }
+    assert.deepEqual(await dump(query), before)
+  })
+}
+
+/** Keys of both kinds have an environment; projects and tenants are the same ones for both. */
+const carriesEnv = ({ path }: Route) => path.includes('keys/:id')
+
+for (const { route, place, field, required } of idFields()) {
+  test(`${nameOf(route)} answers a ${field} of elsewhere in its ${place} as one that nobody has, and writes nothing`, async () => {
+    const sample = await sampleOf(route, harness, vendor)
+    const withId = (id: unknown) =>
+      place === 'query'
+        ? ask(route.method, `${sample.url}?${field}=${id}`, { token: vendor.live })
+        : ask(route.method, sample.url, { token: vendor.live, body: { ...sample.body, [field]: id } })
+    const foreign = foreignIds[field]
+    const deleted = deletedIds[field]
+    assert.ok(foreign && deleted, `no entry for ${field}`)
+    const before = await dump(query)
+
+    const nobodys = await withId(randomUUID())
+    assert.equal(nobodys.status, required ? 404 : 200)
+    if (!required) assert.deepEqual(nobodys.body.data, [])
+    assertSame(await withId(foreign), nobodys, 'another workspace’s')
+    assertSame(await withId(vendor.workspaceId), nobodys, 'a thing of another kind')
+    assertSame(await withId(deleted), nobodys, 'a deleted one')
+    for (const id of place === 'query' ? malformed : [...malformed, '', 0, true, [randomUUID()], { id: 1 }]) {
+      const { status, body } = await withId(id)
+      assert.deepEqual([status, body.code, body.errors[0].path], [400, 'validation_failed', field], `${id}`)
+    }
+    assert.deepEqual(await dump(query), before)
+  })
+}
+
+test('a list never shows what is of another workspace', async () => {
+  const lists = routes.filter(({ method, path }) => method === 'GET' && !path.includes(':id'))
+  for (const route of lists.filter(({ access }) => !access.open)) {
+    const { body } = await ask('GET', route.path, { token: vendor.live })
+    const text = JSON.stringify(body)
+    for (const id of [other.workspaceId, other.projectId, other.tenantId, other.liveId, other.testId]) {
+      assert.ok(!text.includes(id), `${nameOf(route)} shows ${id}`)
+    }
+  }
+})
+
+/** Every field of a query or body that is a UUID. */
+function idFields() {
+  return routes.flatMap(route =>
+    (['query', 'body'] as const).flatMap(place => {
+      const { properties = {}, required = [] } = (route[place] ?? {}) as {
+        properties?: Record<string, { format?: string }>
+        required?: string[]
+      }
+      return Object.entries(properties)
+        .filter(([, { format }]) => format === 'uuid')
+        .map(([field]) => ({ route, place, field, required: required.includes(field) }))
+    }),
+  )
+}
+
+async function deletedThing(noun: string, body: object): Promise<string> {
+  const { body: made } = await ask('POST', `/v1/${noun}`, { token: vendor.live, body })
+  const { status } = await ask('DELETE', `/v1/${noun}/${made.id}`, { token: vendor.live })
+  assert.equal(status, 200)
+  return made.id
+}
+
+/** The same status, body and headers, but for what differs between any two answers. */
+function assertSame(heard: Heard, expected: Heard, what: string): void {
+  const told = ({ status, headers, body }: Heard) => ({
+    status,
+    body: { ...body, request_id: undefined },
+    headers: { ...headers, 'x-request-id': undefined, date: undefined, 'content-length': undefined },
+  })
+  assert.deepEqual(told(heard), told(expected), what)
+}
