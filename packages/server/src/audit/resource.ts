@@ -1,6 +1,7 @@
 import type { AuditLog } from '@keyrail/contract/vendor/audit'
 import type { Principal } from '../gate/principal.ts'
 import { iso } from '../platform/time.ts'
+import { addressPaths } from './actions.ts'
 import type { AuditRow } from './sql.ts'
 
 /** Target types whose payload a test credential is given: the state of the product, and no person's. */
@@ -31,12 +32,15 @@ export function toAuditLog(workspaceId: string, { reach }: Principal, row: Audit
 function payloadFor(reach: Principal['reach'], row: AuditRow): Record<string, unknown> {
   const payload = JSON.parse(row.payload) as Record<string, unknown>
   for (const { path, address, salt } of row.addresses ?? []) {
+    if (!addressPaths[row.action]?.includes(path)) continue
     const steps = path.split('.')
     const name = steps.pop() ?? ''
-    const holder = steps.reduce<Record<string, unknown>>(
-      (at, step) => at[step] as Record<string, unknown>,
+    const holder = steps.reduce<Record<string, unknown> | undefined>(
+      (at, step) => at?.[step] as Record<string, unknown> | undefined,
       payload,
     )
+    // A row that was tampered with may have no such place; it must be readable all the same.
+    if (typeof holder !== 'object' || holder === null) continue
     holder[name] = address
     holder[`${name}_salt`] = salt
   }
