@@ -6,6 +6,8 @@ import type { ErrorCode, FieldFault } from '@keyrail/contract/errors'
  */
 export class Refusal extends Error {
   readonly code: ErrorCode
+  /** What a person should read; empty where the catalogue's own sentence says it. */
+  readonly detail: string
   readonly faults: readonly FieldFault[]
   readonly headers: Readonly<Record<string, string>>
 
@@ -18,8 +20,9 @@ export class Refusal extends Error {
     detail = '',
     more: { faults?: FieldFault[]; headers?: Record<string, string>; cause?: unknown } = {},
   ) {
-    super(detail, { cause: more.cause })
+    super(detail === '' ? code : detail, { cause: more.cause })
     this.code = code
+    this.detail = detail
     this.faults = more.faults ?? []
     this.headers = more.headers ?? {}
   }

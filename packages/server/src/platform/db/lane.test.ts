@@ -99,14 +99,20 @@ test('a write whose connection is lost is answered 503 and never sent a second t
   )
   await holder.query('begin; lock table counted in share mode')
   const write = lane.run(7)
-  const blocked = async (): Promise<void> => {
+  let answered = false
+  write
+    .catch(() => {})
+    .finally(() => {
+      answered = true
+    })
+  const untilBlocked = async (): Promise<void> => {
     const { rows } = await admin.query(
       "select pid from pg_stat_activity where application_name = 'keyrail lane count' and wait_event_type = 'Lock'",
     )
-    if (rows.length === 0) return await blocked()
-    await admin.query('select pg_terminate_backend($1)', [rows[0].pid])
+    if (rows.length > 0) await admin.query('select pg_terminate_backend($1)', [rows[0].pid])
+    else if (!answered) await untilBlocked()
   }
-  await blocked()
+  await untilBlocked()
   await assert.rejects(write, isUnavailable)
   await holder.query('commit')
   assert.deepEqual((await admin.query('select * from counted')).rows, [])

@@ -29,7 +29,7 @@ export function toProblem(refusal: Refusal, requestId: string): Problem {
     type: problemType(refusal.code),
     title,
     status,
-    detail: refusal.message === '' ? `${title}.` : refusal.message,
+    detail: refusal.detail === '' ? `${title}.` : refusal.detail,
     code: refusal.code,
     ...(refusal.faults.length > 0 && { errors: [...refusal.faults] }),
     request_id: requestId,
