@@ -110,3 +110,20 @@ test('the questions of one request share its deadline', async () => {
   const second = own.inWorkspace(workspaceId, tx => tx.query(pause, [30]))
   await assert.rejects(second, error => error instanceof Refusal && error.code === 'unavailable')
 })
+
+test('a work that may take long waits no longer for a lock than any other', async () => {
+  const lock = sql('test.wait', 'select pg_advisory_xact_lock(99)')
+  await harness.query('select pg_advisory_lock(99)')
+  try {
+    const waiting = db.inWorkspace(workspaceId, tx => tx.query(lock), { longWorkMs: 3_600_000 })
+    await assert.rejects(waiting, error => error instanceof Refusal && error.code === 'unavailable')
+  } finally {
+    await harness.query('select pg_advisory_unlock(99)')
+  }
+})
+
+test('a work that may take long is not cut off while the store answers', async () => {
+  const pause = sql('test.long', 'select pg_sleep(2.5)')
+  const done = await db.inWorkspace(workspaceId, tx => tx.query(pause), { longWorkMs: 240_000 })
+  assert.equal(done.length, 1)
+})

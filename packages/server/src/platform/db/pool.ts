@@ -2,6 +2,7 @@ import pg from 'pg'
 import { Refusal } from '../refusal.ts'
 import { type Connection, clientConfig } from './connection.ts'
 import { isDeadlock, refusalOf } from './errors.ts'
+import { watchForSilence } from './silence.ts'
 import { transact, type Work } from './transaction.ts'
 
 /** A request is answered within this, or with 503, however many questions it has for the store. */
@@ -13,7 +14,7 @@ export const cascadeMs = 60_000
 export interface WorkOptions {
   /**
    * A work that may rightly take longer than a request usually does, such as revoking every key of a
-   * project. Waiting for a connection and for locks stays bounded as ever.
+   * project. Waiting for a connection, for each lock, and for a store that has fallen silent stays bounded as ever.
    */
   longWorkMs?: number
 }
@@ -41,7 +42,8 @@ export function openDb(connection: Connection, poolSize: number, observer: DbObs
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
 
-  async function once<T>(workspaceId: string, work: Work<T>, until: number): Promise<T> {
+  async function once<T>(workspaceId: string, work: Work<T>, until: number, isLong: boolean): Promise<T> {
+    const watch = isLong ? watchForSilence(connection) : null
     const expired = Promise.withResolvers<never>()
     expired.promise.catch(() => {})
     const timer = setTimeout(() => expired.reject(new Refusal('unavailable')), until - performance.now())
@@ -52,9 +54,10 @@ export function openDb(connection: Connection, poolSize: number, observer: DbObs
       client = await Promise.race([connecting, expired.promise])
       // Told to Postgres a little below ours, so that it drops a statement that we are about to give up.
       const statementMs = Math.max(Math.floor(until - performance.now()) - 100, 50)
-      const running = transact(client, workspaceId, statementMs, work)
+      const lockMs = Math.min(statementMs, deadlineMs - 100)
+      const running = transact(client, workspaceId, { statementMs, lockMs }, work)
       running.catch(() => {})
-      const result = await Promise.race([running, expired.promise])
+      const result = await Promise.race([running, expired.promise, ...(watch ? [watch.silent] : [])])
       broken = false
       return result
     } catch (error) {
@@ -63,6 +66,7 @@ export function openDb(connection: Connection, poolSize: number, observer: DbObs
       throw error
     } finally {
       clearTimeout(timer)
+      watch?.stop()
       if (client === undefined)
         connecting.then(
           late => late.release(),
@@ -75,13 +79,14 @@ export function openDb(connection: Connection, poolSize: number, observer: DbObs
   const dbUntil = (deadline: number | null): Db => ({
     async inWorkspace(workspaceId, work, { longWorkMs } = {}) {
       const now = performance.now()
-      const until = longWorkMs === undefined ? (deadline ?? now + deadlineMs) : now + longWorkMs
+      const isLong = longWorkMs !== undefined
+      const until = isLong ? now + longWorkMs : (deadline ?? now + deadlineMs)
       try {
-        return await once(workspaceId, work, until)
+        return await once(workspaceId, work, until, isLong)
       } catch (error) {
         if (!isDeadlock(error)) throw refusalOf(error)
         observer.deadlockRetried()
-        return await once(workspaceId, work, until).catch(second => Promise.reject(refusalOf(second)))
+        return await once(workspaceId, work, until, isLong).catch(second => Promise.reject(refusalOf(second)))
       }
     },
     until: dbUntil,

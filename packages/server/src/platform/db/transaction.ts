@@ -19,21 +19,26 @@ export interface Tx {
 
 export type Work<T> = (tx: Tx) => Promise<T>
 
+/** How long one statement may take, and how long of that it may wait for a lock. Milliseconds. */
+export interface TimeLimits {
+  statementMs: number
+  lockMs: number
+}
+
 const openScope = sql(
   'db.open_scope',
   `select set_config('role', 'keyrail_app', true), set_config('app.workspace_id', $1, true),
-     set_config('statement_timeout', $2, true), set_config('lock_timeout', $2, true)`,
+     set_config('statement_timeout', $2, true), set_config('lock_timeout', $3, true)`,
 )
 
 /**
  * Opens a transaction as the role that owns nothing, does the work, and commits. In the same flush as the
  * first statement of the work travel BEGIN and the scope; with the last travels COMMIT.
- * @param timeoutMs how long one statement may take or wait for a lock.
  */
 export async function transact<T>(
   client: pg.ClientBase,
   workspaceId: string,
-  timeoutMs: number,
+  { statementMs, lockMs }: TimeLimits,
   work: Work<T>,
 ): Promise<T> {
   const sent: Promise<unknown>[] = []
@@ -52,7 +57,7 @@ export async function transact<T>(
   })
 
   send('begin')
-  send(prepared(openScope, [workspaceId, String(timeoutMs)]))
+  send(prepared(openScope, [workspaceId, String(statementMs), String(lockMs)]))
   const tx: Tx = {
     workspaceId,
     query: async (statement, values) => (await send(prepared(statement, values))).rows,
