@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { bootstrapToken, type Heard, startHarness } from '../packages/server/test/harness.ts'
+import { issueKey, makeVendor, uniqueSlug } from '../packages/server/test/vendor.ts'
+import { readDocument, section, tableOf } from './documents.ts'
+
+const harness = await startHarness({ maxActiveKeysPerTenant: 3 })
+const { ask, query } = harness
+const page = readDocument('docs/lifecycle.md')
+
+interface Stage {
+  token: string
+  projectId: string
+  tenantId: string
+  keyId: string
+  secretKeyId: string
+}
+
+/** A workspace with one key of each environment in one project, and a secret key to spare. */
+async function setStage(): Promise<Stage> {
+  const vendor = await makeVendor(harness)
+  const key = await issueKey(harness, vendor)
+  await issueKey(harness, vendor, { env: 'test' })
+  const { live: token, projectId, tenantId, testId } = vendor
+  return { token, projectId, tenantId, keyId: key.id, secretKeyId: testId }
+}
+
+type Call = (
+  stage: Stage,
+  ask: (method: string, path: string, body?: object) => Promise<Heard>,
+) => Promise<Heard>
+
+const limits = [{ id: 'burst', limit: 5, window_ms: 1_000, algorithm: 'fixed', scope: 'key' }]
+const twice =
+  (call: Call): Call =>
+  async (stage, ask) => {
+    await call(stage, ask)
+    return marked(stage, () => call(stage, ask))
+  }
+const revokeKey: Call = ({ keyId }, ask) => ask('POST', `/v1/keys/${keyId}/revoke`)
+const revokeSecretKey: Call = ({ secretKeyId }, ask) => ask('POST', `/v1/secret_keys/${secretKeyId}/revoke`)
+
+/** How each row of the page's table is carried out. */
+const calls: Record<string, Call> = {
+  '`PATCH /v1/workspace`': (_, ask) => ask('PATCH', '/v1/workspace', { name: 'Other' }),
+  '`POST /v1/secret_keys`': (_, ask) => ask('POST', '/v1/secret_keys', { env: 'live' }),
+  '`POST /v1/secret_keys/:id/rotate`': ({ secretKeyId }, ask) =>
+    ask('POST', `/v1/secret_keys/${secretKeyId}/rotate`),
+  '`POST /v1/secret_keys/:id/revoke`': revokeSecretKey,
+  'the same again': twice(revokeSecretKey),
+  '`PATCH /v1/projects/:id`: `name`, `slug`': ({ projectId }, ask) =>
+    ask('PATCH', `/v1/projects/${projectId}`, { name: 'Other', slug: uniqueSlug() }),
+  '`PATCH /v1/projects/:id`: `default_rate_limits`': ({ projectId }, ask) =>
+    ask('PATCH', `/v1/projects/${projectId}`, { default_rate_limits: limits }),
+  '`DELETE /v1/projects/:id`': ({ projectId }, ask) => ask('DELETE', `/v1/projects/${projectId}`),
+  '`POST /v1/tenants`': (_, ask) => ask('POST', '/v1/tenants', { external_id: uniqueSlug() }),
+  '`PATCH /v1/tenants/:id`': ({ tenantId }, ask) =>
+    ask('PATCH', `/v1/tenants/${tenantId}`, { name: 'Other' }),
+  '`POST /v1/tenants/:id/embed_tokens/revoke`': ({ tenantId }, ask) =>
+    ask('POST', `/v1/tenants/${tenantId}/embed_tokens/revoke`),
+  '`DELETE /v1/tenants/:id`': ({ tenantId }, ask) => ask('DELETE', `/v1/tenants/${tenantId}`),
+  '`POST /v1/keys`': ({ projectId, tenantId }, ask) =>
+    ask('POST', '/v1/keys', { project_id: projectId, tenant_id: tenantId, env: 'live' }),
+  '`PATCH /v1/keys/:id`: `name`, `meta`': ({ keyId }, ask) =>
+    ask('PATCH', `/v1/keys/${keyId}`, { name: 'other', meta: { a: 1 } }),
+  '`PATCH /v1/keys/:id`: `scopes`, `rate_limits`, `expires_at`': ({ keyId }, ask) =>
+    ask('PATCH', `/v1/keys/${keyId}`, {
+      scopes: ['a'],
+      rate_limits: limits,
+      expires_at: '2999-01-01T00:00:00Z',
+    }),
+  '`PATCH` with the values that are there': ({ keyId }, ask) =>
+    ask('PATCH', `/v1/keys/${keyId}`, {
+      name: null,
+      scopes: [],
+      meta: {},
+      rate_limits: null,
+      expires_at: null,
+    }),
+  '`POST /v1/keys/:id/rotate`': ({ keyId }, ask) => ask('POST', `/v1/keys/${keyId}/rotate`),
+  '`POST /v1/keys/:id/revoke`': revokeKey,
+  'the same again, of a key': twice(revokeKey),
+}
+
+/** Rows whose workspace or project is not there before; they are looked at apart. */
+const births = ['`POST /v1/workspaces`', '`POST /v1/projects`']
+
+interface State {
+  seq: number
+  version: number
+  floor: number
+}
+
+async function stateOf({ projectId }: Stage): Promise<State> {
+  const [row] = await query(
+    `select p.version, p.floor, a.seq from policy_heads p join audit_heads a using (workspace_id) where project_id = $1`,
+    [projectId],
+  )
+  return row
+}
+
+const before = new Map<Stage, State>()
+async function marked(stage: Stage, call: () => Promise<Heard>): Promise<Heard> {
+  before.set(stage, await stateOf(stage))
+  return await call()
+}
+
+interface AuditRow {
+  action: string
+  target_type: string
+  payload: Record<string, unknown>
+}
+
+const rowsSince = async ({ projectId }: Stage, seq: number): Promise<AuditRow[]> =>
+  await query(
+    `select action, target_type, payload::json from audit_logs l join policy_heads p using (workspace_id)
+     where project_id = $1 and l.seq > $2 order by l.seq`,
+    [projectId, seq],
+  )
+
+/** What the page on verification says of payloads, by action. */
+const payloads = new Map(
+  tableOf(section(readDocument('docs/audit-verification.md'), 'Actions')).map(
+    ([action = '', payload = '']) => [action.replaceAll('`', ''), payload],
+  ),
+)
+
+function assertPayload({ action, target_type, payload }: AuditRow): void {
+  const told = payloads.get(action) ?? ''
+  const names = Object.keys(payload).sort()
+  if (told === 'resource') {
+    assert.equal(payload.object, target_type)
+    assert.ok(!names.includes('key') && names.includes('created_at'))
+  } else if (told === 'changes') {
+    for (const change of Object.values(payload))
+      assert.deepEqual(Object.keys(change as object).sort(), ['new', 'old'])
+    assert.ok(!names.includes('updated_at') && !names.includes('policy_version'))
+  } else {
+    assert.deepEqual(names, [...told.matchAll(/`(\w+)`/g)].map(([, name]) => name).sort())
+  }
+}
+
+/** What the page says of audit rows, for a project and a tenant with two keys. */
+function actionsOf(cell: string): string[] {
+  const names = [...cell.matchAll(/`([a-z_.]+)`/g)].map(([, name = '']) => name)
+  return cell.endsWith('for each key') ? [...names, ...names.slice(-1)] : names
+}
+
+const rows = tableOf(section(page, 'What each call leaves behind'))
+
+test('every row of the table is carried out here, and nothing else', () => {
+  assert.deepEqual(rows.map(([call]) => call).sort(), [...births, ...Object.keys(calls)].sort())
+})
+
+for (const [name = '', audit = '', version = '', floor = ''] of rows.filter(
+  ([name = '']) => !births.includes(name),
+)) {
+  test(`${name} leaves behind what the page says`, async () => {
+    const stage = await setStage()
+    const asked = (method: string, path: string, body?: object) =>
+      ask(method, path, { token: stage.token, ...(body && { body }) })
+    const { status } = await marked(stage, async () => (await calls[name]?.(stage, asked)) as Heard)
+    assert.ok(status < 300, `${status}`)
+    const old = before.get(stage) as State
+    const now = await stateOf(stage)
+    const written = await rowsSince(stage, old.seq)
+    assert.deepEqual(
+      written.map(row => row.action),
+      actionsOf(audit),
+    )
+    for (const row of written) assertPayload(row)
+    assert.equal(now.version - old.version, Number.parseInt(version, 10))
+    assert.equal(now.floor, floor === 'rises' ? now.version : old.floor)
+  })
+}
+
+test('a new workspace and a new project begin as the table says', async () => {
+  const body = { name: 'n', slug: uniqueSlug() }
+  const created = await ask('POST', '/v1/workspaces', { token: bootstrapToken, body })
+  const token = created.body.secret_key.key
+  const project = await ask('POST', '/v1/projects', { token, body: { name: 'n', slug: uniqueSlug() } })
+  const stage = { projectId: project.body.id } as Stage
+  const actions = [...actionsOf(rows[0]?.[1] ?? ''), 'project.created']
+  const written = await rowsSince(stage, 0)
+  assert.deepEqual(
+    written.map(row => row.action),
+    actions,
+  )
+  for (const row of written) assertPayload(row)
+  assert.deepEqual(await stateOf(stage), { version: 1, floor: 1, seq: actions.length })
+})
+
+test('the second successor of a key ends with the first overlap, and rotated_to names it', async () => {
+  const { token, keyId } = await setStage()
+  const rotate = (overlap_hours: number) =>
+    ask('POST', `/v1/keys/${keyId}/rotate`, { token, body: { overlap_hours } })
+  const first = await rotate(0.5)
+  assert.equal(first.body.expires_at, null)
+  const second = await rotate(0)
+  assert.equal(second.body.expires_at, first.body.predecessor.expires_at)
+  const { body } = await ask('GET', `/v1/keys/${keyId}`, { token })
+  assert.equal(body.rotated_to, second.body.id)
+})
+
+test('the cap is looked at when a key is made, and not when an expired one is renewed', async () => {
+  const stage = await setStage()
+  const { token, projectId: project_id, tenantId: tenant_id } = stage
+  const create = (more: object = {}) =>
+    ask('POST', '/v1/keys', { token, body: { project_id, tenant_id, env: 'test', ...more } })
+  const expired = await create({ expires_at: '2020-01-01T00:00:00Z' })
+  assert.equal((await create()).status, 201)
+  assert.equal((await create()).body.code, 'key_limit_reached')
+  const renewed = await ask('PATCH', `/v1/keys/${expired.body.id}`, { token, body: { expires_at: null } })
+  assert.equal(renewed.status, 200)
+})
+
+test('an Idempotency-Key brings the first answer again without its secret, for the same credential and request alone', async () => {
+  const { token, projectId, tenantId } = await setStage()
+  const other = await ask('POST', '/v1/secret_keys', { token, body: { env: 'live' } })
+  const create = (name: string, by = token) =>
+    ask('POST', '/v1/keys', {
+      token: by,
+      headers: { 'idempotency-key': 'order-17' },
+      body: { project_id: projectId, tenant_id: tenantId, env: 'live', name },
+    })
+  const refused = await create('x'.repeat(201))
+  assert.equal(refused.status, 400)
+  const { key, ...first } = (await create('a')).body
+  assert.ok(key)
+  const again = await create('a')
+  assert.deepEqual([again.status, again.headers['idempotent-replayed'], again.body], [201, 'true', first])
+  assert.equal((await create('b')).body.code, 'idempotency_key_reused')
+  assert.equal((await create('a', other.body.key)).body.code, 'key_limit_reached')
+})
+
+test('a request is refused in the order of the page', async () => {
+  const stage = await setStage()
+  const member = await ask('POST', '/v1/secret_keys', { token: stage.token, body: { env: 'test' } })
+  const token = member.body.key
+  const missing = '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11'
+  const json = { 'content-type': 'application/json' }
+  const codes: string[] = []
+  const hear = async (method: string, path: string, more: object) =>
+    codes.push((await ask(method, path, more)).body.code)
+  await hear('POST', '/v1/nothing', { body: '{' })
+  await hear('PUT', '/v1/keys', { body: '{' })
+  await hear('POST', '/v1/workspaces', { token: 'nobody', body: '{' })
+  await hear('POST', '/v1/workspaces', { token, body: '{' })
+  await hear('POST', '/v1/projects', { token, body: '{' })
+  await hear('POST', '/v1/keys', { token, body: '{', headers: { 'content-type': 'text/plain' } })
+  await hear('POST', '/v1/keys', { token, body: '{', headers: json })
+  await hear('POST', '/v1/keys', { token, body: { env: 'live' } })
+  await hear('POST', '/v1/keys', { token, body: { env: 'live', project_id: missing, tenant_id: missing } })
+  await hear('POST', `/v1/keys/${missing}/revoke?wait=perhaps`, { token, body: { reason: '' } })
+  await hear('POST', '/v1/keys', { token, body: { env: 'test', project_id: missing, tenant_id: missing } })
+  await ask('POST', `/v1/keys/${stage.keyId}/revoke`, { token: stage.token })
+  await hear('POST', `/v1/keys/${stage.keyId}/rotate`, { token: stage.token })
+  assert.deepEqual(codes, [
+    'route_not_found',
+    'method_not_allowed',
+    'unauthenticated',
+    'credential_not_accepted',
+    'live_credential_required',
+    'unsupported_media_type',
+    'malformed_json',
+    'validation_failed',
+    'env_mismatch',
+    'validation_failed',
+    'not_found',
+    'key_not_active',
+  ])
+})
