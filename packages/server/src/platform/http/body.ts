@@ -5,7 +5,7 @@ import { parseJson } from './json.ts'
 /** 1 MiB, unless a route says otherwise. */
 export const bodyLimit = 1_048_576
 
-const json = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i
+const json = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
 
 /**
  * Takes every content type, so that the decision is made here, exactly, and not by a framework's loose

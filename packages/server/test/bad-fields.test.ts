@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Route } from '../src/gate/route.ts'
+import { routes } from '../src/routes.ts'
+import { dump } from './dump.ts'
+import { type Edge, edgesOf } from './edges.ts'
+import { startHarness } from './harness.ts'
+import { nameOf, sampleOf } from './samples.ts'
+import { type Field, readField, specRows } from './spec-rows.ts'
+import { makeVendor, type Vendor } from './vendor.ts'
+
+/**
+ * Every field of every body at each of its bounds, one below and one above, as the specification has them: what
+ * is within is taken and shown again, what is not is refused by its path and writes nothing.
+ */
+const harness = await startHarness()
+const { ask, query } = harness
+
+/** Fields that the specification does not show. */
+const beyond: Record<string, Record<string, Field>> = {
+  'POST /v1/projects': {
+    key_prefix: { schema: { type: 'string', pattern: '^[a-z][a-z0-9]{1,15}$' }, required: false },
+  },
+  'PATCH /v1/projects/:id': { slug: readField('Slug') },
+}
+
+const bodies = specRows.flatMap(row => {
+  const route = routes.find(({ method, path }) => method === row.method && path === row.path)
+  const fields = { ...row.body, ...beyond[`${row.method} ${row.path}`] }
+  return route === undefined || Object.keys(fields).length === 0 ? [] : [{ route, fields }]
+})
+
+for (const { route, fields } of bodies) {
+  test(`${nameOf(route)} takes every field to its bounds and not beyond, and writes nothing when it refuses`, async () => {
+    // A workspace of its own, since slugs and external ids at the bounds are few.
+    const vendor = await makeVendor(harness)
+    const { url, token, body } = await sampleOf(route, harness, vendor)
+    const before = await dump(query)
+    for (const [name, { schema, required }] of Object.entries(fields)) {
+      if (required) {
+        const { [name]: _, ...rest } = body ?? {}
+        const { status, body: problem } = await ask(route.method, url, {
+          ...(token && { token }),
+          body: rest,
+        })
+        assert.deepEqual([status, problem.errors], [400, [{ path: name, message: 'is required' }]])
+      }
+      for (const edge of edgesOf(schema)) {
+        if (!edge.ok)
+          await assertRefused(route, { url, token }, { ...body, [name]: edge.value }, name + edge.at)
+      }
+    }
+    assert.deepEqual(await dump(query), before)
+
+    for (const [name, { schema }] of Object.entries(fields)) {
+      for (const edge of edgesOf(schema)) if (edge.ok) await assertTaken(route, vendor, name, edge)
+    }
+  })
+}
+
+test('rate limits that share an id are refused in the words of the specification', async () => {
+  const { live } = await makeVendor(harness)
+  const rule = { id: 'burst', limit: 1, window_ms: 1_000, algorithm: 'fixed', scope: 'key' }
+  const { body } = await ask('POST', '/v1/projects', {
+    token: live,
+    body: { name: 'n', slug: 'unique-ids', default_rate_limits: [rule, { ...rule, limit: 2 }] },
+  })
+  const message = 'rate limit ids must be unique'
+  assert.deepEqual(body.errors, [{ path: 'default_rate_limits', message }])
+  assert.equal(body.detail, `default_rate_limits: ${message}`)
+})
+
+async function assertRefused(
+  { method }: Route,
+  { url, token }: { url: string; token: string | undefined },
+  body: unknown,
+  path: string,
+): Promise<void> {
+  const heard = await ask(method, url, { ...(token && { token }), body })
+  const said = `${path} of ${JSON.stringify(body).slice(0, 300)}: ${JSON.stringify(heard.body)}`
+  assert.deepEqual(
+    [heard.status, heard.body.code, heard.body.errors?.length],
+    [400, 'validation_failed', 1],
+    said,
+  )
+  assert.equal(heard.body.errors[0].path, path, said)
+  assert.equal(heard.body.detail, `${path}: ${heard.body.errors[0].message}`)
+}
+
+/** A value at its bound is taken, and shown again where the answer has the field. */
+async function assertTaken(route: Route, vendor: Vendor, name: string, { value }: Edge): Promise<void> {
+  const { url, token, body } = await sampleOf(route, harness, vendor)
+  const heard = await ask(route.method, url, { ...(token && { token }), body: { ...body, [name]: value } })
+  const said = `${name}: ${JSON.stringify(value).slice(0, 300)} answered ${JSON.stringify(heard.body).slice(0, 500)}`
+  assert.equal(heard.status, route.answer.status, said)
+  if (!(name in heard.body)) return
+  const shown = name === 'expires_at' && value !== null ? new Date(value as string).toISOString() : value
+  assert.deepEqual(heard.body[name], shown, said)
+}

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Route } from '../src/gate/route.ts'
+import { routes } from '../src/routes.ts'
+import { dump } from './dump.ts'
+import { formatEdges } from './edge-texts.ts'
+import { startHarness } from './harness.ts'
+import { nameOf, sampleOf } from './samples.ts'
+import { type Fragment, readField, specRows } from './spec-rows.ts'
+import { issueKey, makeVendor, uniqueSlug } from './vendor.ts'
+
+/** Every query parameter at its bounds and in every shape that is no plain value, and cursors from elsewhere. */
+const harness = await startHarness()
+const { ask, query } = harness
+const vendor = await makeVendor(harness)
+const other = await makeVendor(harness)
+
+const pageFields = { limit: readField('integer 1 to 200, default 50'), cursor: readField('string 1 to 512') }
+const beyond: Record<string, object> = {
+  'GET /v1/projects': pageFields,
+  'GET /v1/tenants': pageFields,
+  'GET /v1/keys': pageFields,
+  'GET /v1/secret_keys': {
+    ...pageFields,
+    env: readField('Env'),
+    include_revoked: readField('true or false'),
+  },
+  'GET /v1/audit_logs': pageFields,
+}
+
+const queries = routes.flatMap(route => {
+  const row = specRows.find(({ method, path }) => method === route.method && path === route.path)
+  const fields = { ...row?.query, ...beyond[nameOf(route)] } as Record<string, { schema: Fragment }>
+  return Object.entries(fields).map(([name, { schema }]) => ({ route, name, schema }))
+})
+
+/** Percent-encoded texts that are no plain decimal integer, whatever the bounds. */
+const noIntegers = [
+  '',
+  '0x10',
+  '1e2',
+  '%2B5',
+  '+5',
+  '1.5',
+  '1.0',
+  '%205',
+  '5%20',
+  '1_0',
+  '1,0',
+  '٣',
+  'NaN',
+  'null',
+  'true',
+  '%5B5%5D',
+  '9'.repeat(40),
+]
+
+/** What is no text at all, whatever the parameter. */
+const noText = ['%00', '%zz', '%', '%E2%82', '%FF', '%ED%A0%80', '%C0%80']
+
+function edgesOf(name: string, schema: Fragment): { taken: string[]; refused: string[] } {
+  if (name === 'cursor')
+    return { taken: [], refused: ['', 'x', 'A'.repeat(32), 'a'.repeat(512), 'a'.repeat(513)] }
+  if (schema.type === 'integer') {
+    const [least, most] = [Number(schema.minimum), Number(schema.maximum ?? 999_999_999_999_999)]
+    const beyondMost = schema.maximum === undefined ? [] : [`${most + 1}`]
+    return { taken: [`${least}`, `${most}`], refused: [...noIntegers, `${least - 1}`, '-1', ...beyondMost] }
+  }
+  if (schema.enum !== undefined) {
+    const values = schema.enum as string[]
+    return {
+      taken: values,
+      refused: ['', '1', 'null', ...values.flatMap(v => [v.toUpperCase(), `${v}%20`, `${v},${v}`])],
+    }
+  }
+  const uuids = formatEdges.uuid
+  assert.equal(schema.format, 'uuid', `no edges for ${name}`)
+  return { taken: [vendor.projectId], refused: (uuids?.bad ?? []).map(encodeURIComponent) }
+}
+
+for (const { route, name, schema } of queries) {
+  test(`${nameOf(route)} takes ${name} at its bounds, and refuses it beyond and in any other shape`, async () => {
+    const { url, token } = await sampleOf(route, harness, vendor)
+    const { taken, refused } = edgesOf(name, schema)
+    const before = await dump(query)
+    const valid = taken[0] ?? 'x'
+    for (const text of [
+      ...[...refused, ...noText].map(value => `${name}=${value}`),
+      `${name}=${valid}&${name}=${valid}`,
+      `${name}=${valid}&${encodedName(name)}=${valid}`,
+      `${'x&'.repeat(500)}${name}=${valid}&${name}=${valid}`,
+      name,
+    ]) {
+      const { status, body } = await ask(route.method, `${url}?${text}`, { ...(token && { token }) })
+      assert.deepEqual(
+        [text, status, body.code, body.errors?.[0].path],
+        [text, 400, 'validation_failed', name],
+      )
+    }
+    assert.deepEqual(await dump(query), before)
+    for (const value of taken) {
+      const sample = await sampleOf(route, harness, vendor)
+      const { status } = await ask(route.method, `${sample.url}?${name}=${value}`, {
+        ...(token && { token }),
+      })
+      assert.equal(status, 200, `${name}=${value}`)
+    }
+  })
+}
+
+const encodedName = (name: string) => `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`
+
+test('a parameter that nobody knows is ignored, whatever its name and value', async () => {
+  for (const route of routes.filter(({ method }) => method === 'GET')) {
+    const { url, token } = await sampleOf(route, harness, vendor)
+    const plain = await ask('GET', url, { ...(token && { token }) })
+    for (const text of [
+      'x=1',
+      '__proto__=1',
+      'constructor=1',
+      'toString',
+      'limit%00=0',
+      'limit[]=0',
+      '%zz=%zz',
+      'x=%00',
+      '&&',
+      '=',
+      '?',
+      ';limit=0',
+      'LIMIT=0',
+    ]) {
+      const { status, body } = await ask('GET', `${url}?${text}`, { ...(token && { token }) })
+      assert.deepEqual([status, body], [plain.status, plain.body], `${nameOf(route)} ${text}`)
+    }
+  }
+})
+
+test('an integer’s least value gives the least page', async () => {
+  for (const route of lists()) {
+    await fill(route)
+    const { body } = await ask('GET', `${route.path}?limit=1`, { token: vendor.live })
+    assert.deepEqual([body.data.length, body.has_more], [1, true], nameOf(route))
+  }
+})
+
+test('a cursor works on its own list in its own workspace alone, and no change to it goes unnoticed', async () => {
+  const cursors = new Map<string, string>()
+  for (const route of lists()) {
+    await fill(route)
+    const { body } = await ask('GET', `${route.path}?limit=1`, { token: vendor.live })
+    cursors.set(route.path, body.next_cursor)
+  }
+  const before = await dump(query)
+  for (const route of lists()) {
+    const own = cursors.get(route.path) ?? ''
+    assert.equal((await ask('GET', `${route.path}?cursor=${own}`, { token: vendor.live })).status, 200)
+    const others = [...cursors].filter(([path]) => path !== route.path).map(([, cursor]) => cursor)
+    const changed = [...own].map(
+      (char, at) => own.slice(0, at) + (char === 'A' ? 'B' : 'A') + own.slice(at + 1),
+    )
+    const forged = Buffer.concat([Buffer.alloc(16), Buffer.from(vendor.projectId)]).toString('base64url')
+    for (const cursor of [
+      ...others,
+      ...changed,
+      forged,
+      own.slice(1),
+      own.slice(0, -1),
+      `${own}A`,
+      `${own}=`,
+      `${own}%20`,
+      own.toUpperCase(),
+    ]) {
+      await assertNoCursor(route, cursor, vendor.live)
+    }
+    await assertNoCursor(route, own, other.live)
+  }
+  assert.deepEqual(await dump(query), before)
+})
+
+async function assertNoCursor({ path }: Route, cursor: string, token: string): Promise<void> {
+  const { status, body } = await ask('GET', `${path}?cursor=${cursor}`, { token })
+  assert.deepEqual(
+    [path, cursor, status, body.errors],
+    [path, cursor, 400, [{ path: 'cursor', message: 'is not a cursor of this list' }]],
+  )
+}
+
+const lists = () => queries.filter(({ name }) => name === 'cursor').map(({ route }) => route)
+
+/** Puts two more things into a list. */
+async function fill({ path }: Route): Promise<void> {
+  const bodies: Record<string, () => object> = {
+    '/v1/projects': () => ({ name: 'n', slug: uniqueSlug() }),
+    '/v1/tenants': () => ({ external_id: uniqueSlug() }),
+    '/v1/secret_keys': () => ({ env: 'live' }),
+  }
+  for (let i = 0; i < 2; i++) {
+    const body = bodies[path]
+    if (body === undefined) await issueKey(harness, vendor)
+    else await ask('POST', path, { token: vendor.live, body: body() })
+  }
+}

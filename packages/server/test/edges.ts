@@ -1,0 +1,127 @@
+import { formatEdges, patternEdges } from './edge-texts.ts'
+import type { Fragment } from './spec-rows.ts'
+
+/** A value at or beyond a bound. One that must be refused names where, from the field on. */
+export type Edge = { value: unknown } & ({ ok: true } | { ok: false; at: string })
+
+const ok = (value: unknown): Edge => ({ value, ok: true })
+const bad = (value: unknown, at = ''): Edge => ({ value, ok: false, at })
+
+/** One outside of the Basic Multilingual Plane: one code point, two UTF-16 units, four bytes. */
+const astral = '\u{1F600}'
+
+/** Every bound of a schema, one below, at, and one above; and every JSON type that it does not name. */
+export function edgesOf(schema: Fragment): Edge[] {
+  const types = [schema.type].flat() as string[]
+  const wrong: Record<string, unknown[]> = {
+    null: [null],
+    boolean: [true],
+    number: [5],
+    string: ['5', 'true'],
+    array: [[]],
+    object: [{}],
+  }
+  const named = new Set(types.map(type => (type === 'integer' ? 'number' : type)))
+  return [
+    ...Object.entries(wrong).flatMap(([type, values]) =>
+      named.has(type) ? [] : values.map(value => bad(value)),
+    ),
+    ...(named.has('null') ? [ok(null)] : []),
+    ...types.flatMap(type => ofType[type]?.(schema) ?? []),
+  ]
+}
+
+const ofType: Record<string, (schema: Fragment) => Edge[]> = {
+  string: stringEdges,
+  integer: schema => [...numberEdges(schema, 1), bad(1.5)],
+  number: schema => [...numberEdges(schema, 0.001), ok(0.5)],
+  array: arrayEdges,
+  object: schema => (schema.properties === undefined ? metaEdges() : memberEdges(schema)),
+}
+
+function stringEdges(schema: Fragment): Edge[] {
+  const { minLength, maxLength, pattern, format } = schema as Record<string, number & string>
+  if (schema.enum !== undefined) {
+    const values = schema.enum.filter(value => value !== null) as string[]
+    return [
+      ...values.map(ok),
+      ...values.flatMap(value => [bad(value.toUpperCase()), bad(`${value} `)]),
+      bad(''),
+    ]
+  }
+  const texts = pattern === undefined ? formatEdges[format ?? ''] : patternEdges[pattern]
+  if (texts === undefined && (pattern ?? format) !== undefined)
+    throw new Error(`no edges for ${pattern ?? format}`)
+  if (texts !== undefined)
+    return [...texts.ok.map(ok), ...texts.bad.map(text => bad(text)), bad('a'.repeat(1_000_000))]
+  return [
+    ok(astral.repeat(minLength ?? 0)),
+    ...((minLength ?? 0) > 0 ? [bad(astral.repeat((minLength ?? 0) - 1))] : []),
+    ok(astral.repeat(maxLength ?? 0)),
+    bad(astral.repeat((maxLength ?? 0) + 1)),
+    bad('a'.repeat(1_000_000)),
+  ]
+}
+
+function numberEdges({ minimum, maximum }: Fragment, step: number): Edge[] {
+  const [least, most] = [Number(minimum), Number(maximum)]
+  return [bad(least - step), ok(least), ok(most), bad(most + step), bad(-most)]
+}
+
+function arrayEdges(schema: Fragment): Edge[] {
+  const items = schema.items as Fragment
+  const most = Number(schema.maxItems)
+  const some = (count: number) => Array.from({ length: count }, (_, i) => validItem(items, i))
+  const first = validItem(items, 0)
+  return [
+    ok([]),
+    ok(some(most)),
+    bad(some(most + 1)),
+    bad(Array.from({ length: 5_000 }, () => first)),
+    ...(schema['x-unique'] || schema['x-unique-by'] ? [bad([first, validItem(items, 1), first])] : []),
+    ...edgesOf(items).map(edge =>
+      edge.ok ? ok([edge.value]) : bad([validItem(items, 1), edge.value], `.1${edge.at}`),
+    ),
+  ]
+}
+
+/** An item that is valid, and another one for another place. */
+function validItem(items: Fragment, place: number): unknown {
+  if (items.type === 'object')
+    return { id: `r${place}`, limit: 10, window_ms: 60_000, algorithm: 'fixed', scope: 'key' }
+  return String(items.pattern ?? '').startsWith('^https') ? `https://h${place}.example` : `s${place}`
+}
+
+/** Each member at its bounds while the others are valid, each one missing, and one that is unknown. */
+function memberEdges({ properties, required }: Fragment): Edge[] {
+  const valid = validItem({ type: 'object' }, 0) as Record<string, unknown>
+  return [
+    ok(valid),
+    bad({ ...valid, unknown: 1 }, '.unknown'),
+    ...(required as string[]).map(name =>
+      bad(Object.fromEntries(Object.entries(valid).filter(([n]) => n !== name)), `.${name}`),
+    ),
+    ...Object.entries(properties as Record<string, Fragment>).flatMap(([name, schema]) =>
+      edgesOf(schema).map(edge => {
+        const value = { ...valid, [name]: edge.value }
+        return edge.ok ? ok(value) : bad(value, `.${name}${edge.at}`)
+      }),
+    ),
+  ]
+}
+
+/** At most 64 KiB of compact JSON, 256 members a level, an object at the top. */
+function metaEdges(): Edge[] {
+  const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`m${i}`, i]))
+  /** `{"x":"…"}` has 8 bytes without its text. */
+  const ofBytes = (count: number) => ({ x: 'é'.repeat(Math.floor((count - 8) / 2)) + 'a'.repeat(count % 2) })
+  return [
+    ok({}),
+    ok(members(256)),
+    bad(members(257)),
+    ok({ x: [members(256)] }),
+    bad({ x: [members(257)] }),
+    ok(ofBytes(65_536)),
+    bad(ofBytes(65_537)),
+  ]
+}
