@@ -1,9 +1,11 @@
 import { Command } from 'commander'
 import { version } from '../version.ts'
+import { addBackupCommand } from './backup.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { exitCodeOf, explain } from './failure.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { paintError, tell } from './output.ts'
+import { addRestoreCommand } from './restore.ts'
 import { addSecretKeysCommand } from './secret-keys.ts'
 import { addServeCommand } from './serve.ts'
 import { settingsFrom } from './settings.ts'
@@ -27,6 +29,8 @@ const program = new Command('keyrail')
 addServeCommand(program, settings)
 addMigrateCommand(program, settings)
 addDoctorCommand(program, settings)
+addBackupCommand(program, settings)
+addRestoreCommand(program, settings)
 addSecretKeysCommand(program, settings)
 addWorkspaceCommand(program, settings)
 

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { startHarness } from '../../test/harness.ts'
+import { issueKey, makeVendor } from '../../test/vendor.ts'
+import type { Connection } from '../platform/db/connection.ts'
+import { asRestored, contentsOf, freshDatabase, query } from '../platform/db/dump/test-contents.ts'
+
+const source = await startHarness()
+await issueKey(source, await makeVendor(source))
+const restored = await contentsOf(source.connection, asRestored)
+
+const folder = mkdtempSync(join(tmpdir(), 'keyrail-cli-'))
+// Postgres may run as another account than ours, and has to pass through.
+chmodSync(folder, 0o755)
+after(() => rmSync(folder, { recursive: true, force: true }))
+const file = join(folder, 'first.keyrail')
+
+const program = fileURLToPath(new URL('main.ts', import.meta.url))
+
+function urlOf({ user, password, host, port, database }: Connection): string {
+  const url = new URL(`postgres://localhost:${port}/${database}`)
+  url.username = user ?? ''
+  url.password = String(password)
+  url.searchParams.set('host', host ?? '')
+  return url.href
+}
+
+/** @param where a database, or the folder of an embedded one. */
+function start(where: Connection | string, args: string[]) {
+  const child = spawn(process.execPath, [program, ...args], {
+    env: {
+      PATH: process.env.PATH,
+      ...(typeof where === 'string' ? { SERVICE_DATA_DIR: where } : { DATABASE_URL: urlOf(where) }),
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const out: Buffer[] = []
+  const told: string[] = []
+  child.stdout.on('data', piece => out.push(piece))
+  child.stderr.on('data', piece => told.push(String(piece)))
+  const ended = once(child, 'close').then(([code]) => ({
+    code: code as number | null,
+    bytes: Buffer.concat(out),
+    out: Buffer.concat(out).toString(),
+    told: told.join(''),
+  }))
+  return { child, ended }
+}
+
+const run = (where: Connection | string, ...args: string[]) => start(where, args).ended
+
+test('a backup and its restore tell what they did, as text and as JSON', async () => {
+  const made = await run(source.connection, 'backup', file)
+  assert.deepEqual([made.code, made.told.split('\n').length], [0, 3], made.told)
+  assert.match(
+    made.out,
+    /^Backed up \d+ rows of \d+ tables to .*first\.keyrail \([\d,]+ bytes, SHA-256 \w{64}\)\.\n$/,
+  )
+
+  const target = await freshDatabase(true)
+  const done = await run(target, 'restore', file)
+  assert.equal(done.code, 0, done.told)
+  assert.match(
+    done.out,
+    /^Restored \d+ rows, taken at .*\nRaised the policy version of 1 projects by 1048576\.\n$/,
+  )
+  assert.deepEqual(await contentsOf(target), restored)
+
+  const json = await run(source.connection, 'backup', file, '--force', '--json')
+  assert.deepEqual([json.code, json.told], [0, ''])
+  const summary = JSON.parse(json.out)
+  assert.equal(summary.file, file)
+  assert.equal(summary.tables.api_keys, 1)
+  assert.equal(summary.bytes, readFileSync(file).length)
+  const again = await run(target, 'restore', file, '--force', '--json')
+  assert.deepEqual([again.code, JSON.parse(again.out).projects_raised], [0, 1], again.told)
+})
+
+test('a backup to standard output is the same file, and nothing else is printed there', async () => {
+  const made = await run(source.connection, 'backup', '-')
+  assert.equal(made.code, 0, made.told)
+  assert.match(made.told, /Backed up \d+ rows .* to standard output/)
+  const copy = join(folder, 'stdout.keyrail')
+  writeFileSync(copy, made.bytes)
+  const target = await freshDatabase(true)
+  assert.equal((await run(target, 'restore', copy)).code, 0)
+  assert.deepEqual(await contentsOf(target), restored)
+})
+
+test('what cannot be done is said in a sentence, without a stack, with exit code 1', async () => {
+  const target = await freshDatabase(true)
+  const damaged = join(folder, 'damaged.keyrail')
+  const bytes = readFileSync(file)
+  bytes[100] = (bytes[100] ?? 0) ^ 1
+  writeFileSync(damaged, bytes)
+  for (const [where, args, message] of [
+    [source.connection, ['backup', file], /exists\. Give another name, or --force/],
+    [source.connection, ['restore', file], /Keyrail is running on this database|it has workspaces/],
+    [target, ['restore', damaged], /is damaged: its checksum is not that of its bytes/],
+    [target, ['backup', join(folder, 'none')], /nothing to back up/],
+  ] as const) {
+    const { code, out, told } = await run(where, ...args)
+    assert.deepEqual([code, out], [1, ''], told)
+    assert.match(told, message)
+    assert.doesNotMatch(told, /\n\s+at /)
+  }
+})
+
+test('a backup goes from an outside database to an embedded one and back', async () => {
+  const data = join(folder, 'data')
+  const taken = await run(data, 'restore', file)
+  assert.equal(taken.code, 0, taken.told)
+  const back = join(folder, 'back.keyrail')
+  const made = await run(data, 'backup', back)
+  assert.equal(made.code, 0, made.told)
+  const target = await freshDatabase(true)
+  assert.equal((await run(target, 'restore', back)).code, 0)
+  // Raised once more by the second restore.
+  await query(target, 'update policy_heads set floor = floor - 1048576, version = version - 1048576')
+  assert.deepEqual(await contentsOf(target), restored)
+})
+
+test('a backup that is told to stop leaves no partial file', async () => {
+  const blocker = new pg.Client(source.connection)
+  await blocker.connect()
+  after(() => blocker.end())
+  await blocker.query('begin; lock table workspaces in access exclusive mode')
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const path = join(folder, signal)
+    const { child, ended } = start(source.connection, ['backup', path])
+    while (!existsSync(`${path}.partial`)) await sleep(20)
+    child.kill(signal)
+    assert.equal((await ended).code, 130)
+    assert.deepEqual([existsSync(path), existsSync(`${path}.partial`)], [false, false])
+  }
+  await blocker.query('rollback')
+})

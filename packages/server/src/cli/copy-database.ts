@@ -1,0 +1,33 @@
+import { DumpRefused } from '../platform/db/dump/refused.ts'
+import { type CommandDatabase, openDatabase } from './database.ts'
+import { Cancelled, CommandFailed, interruptedCode } from './failure.ts'
+import { withProgress } from './progress.ts'
+import type { Settings } from './settings.ts'
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** Lends the database to a backup or a restore, and ends both when the person does not want to go on. */
+export async function withCopyDatabase<T>(
+  settings: Settings,
+  work: (database: CommandDatabase) => Promise<T>,
+): Promise<T> {
+  const config = settings.read()
+  const database = await withProgress('Opening the database', () => openDatabase(config))
+  let interrupted = false
+  const interrupt = () => {
+    interrupted = true
+    // Left to itself, a signal ends us without the exit that clears the partial file away. A Postgres that was
+    // started for us is stopped first, which ends the work.
+    if (database.kind !== 'started') process.exit(interruptedCode)
+  }
+  for (const signal of signals) process.on(signal, interrupt)
+  try {
+    return await work(database)
+  } catch (error) {
+    if (interrupted) throw new Cancelled('Broken off. Nothing was changed.', { cause: error })
+    throw error instanceof DumpRefused ? new CommandFailed(error.message, { cause: error }) : error
+  } finally {
+    for (const signal of signals) process.off(signal, interrupt)
+    await database.close()
+  }
+}

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { appliedMigrations, type MigrationSet, migrationsTable } from '../migrate.ts'
+import { DumpRefused } from './refused.ts'
+
+/** What a `create` statement of the migrations names, of whatever kind. */
+const created =
+  /\bcreate\s+(?:or\s+replace\s+)?(?:unlogged\s+)?(?:table|view|materialized\s+view|function|procedure|type|domain|sequence)\s+(?:if\s+not\s+exists\s+)?(?:public\.)?"?(\w+)/gi
+
+/** Names of all that migrations make in the schema `public`. */
+export const namesMade = ({ directory, names }: MigrationSet): string[] => [
+  migrationsTable,
+  ...names.flatMap(name =>
+    [...readFileSync(join(directory, `${name}.sql`), 'utf8').matchAll(created)].map(match => match[1] ?? ''),
+  ),
+]
+
+const droppable = `
+  select 'table' as kind, format('public.%I', c.relname) as name from pg_class c
+  where c.relnamespace = 'public'::regnamespace and c.relname = any($1) and c.relkind in ('r', 'p')
+    and not c.relispartition
+  union all
+  select case c.relkind when 'v' then 'view' when 'm' then 'materialized view' else 'sequence' end,
+    format('public.%I', c.relname) from pg_class c
+  where c.relnamespace = 'public'::regnamespace and c.relname = any($1) and c.relkind in ('v', 'm', 'S')
+  union all
+  select 'routine', p.oid::regprocedure::text from pg_proc p
+  where p.pronamespace = 'public'::regnamespace and p.proname = any($1)
+  union all
+  select 'type', format('public.%I', t.typname) from pg_type t
+  where t.typnamespace = 'public'::regnamespace and t.typname = any($1)
+    and (t.typtype in ('d', 'e', 'r') or t.typtype = 'c' and exists (
+      select from pg_class c where c.oid = t.typrelid and c.relkind = 'c'))`
+
+const dependedOn = '2BP01'
+
+/**
+ * Drops all that our migrations have made, and nothing else that may be in the schema `public`.
+ * @throws {DumpRefused} when something that is not ours depends on it, or the database is newer than we are.
+ */
+export async function dropSchema(client: pg.ClientBase, set: MigrationSet): Promise<void> {
+  const unknown = (await appliedMigrations(client)).find(name => !set.names.includes(name))
+  if (unknown !== undefined) {
+    throw new DumpRefused(`The database has a schema that this Keyrail does not know (${unknown}).`)
+  }
+  const { rows } = await client.query<{ kind: string; name: string }>(droppable, [namesMade(set)])
+  const tables = rows.filter(({ kind }) => kind === 'table').map(({ name }) => name)
+  // Tables refer to each other, so they go in one statement.
+  let left = rows
+    .filter(({ kind }) => kind !== 'table')
+    .map(({ kind, name }) => `drop ${kind} if exists ${name}`)
+  if (tables.length > 0) left.unshift(`drop table ${tables.join(', ')}`)
+  while (left.length > 0) {
+    const kept: string[] = []
+    const reasons: string[] = []
+    for (const drop of left) {
+      const reason = await tryDrop(client, drop)
+      if (reason === null) continue
+      kept.push(drop)
+      reasons.push(reason)
+    }
+    if (kept.length === left.length) {
+      throw new DumpRefused(
+        `The old schema cannot be dropped, since something else depends on it:\n${reasons[0]}`,
+      )
+    }
+    left = kept
+  }
+}
+
+/**
+ * One thing at a time and never with CASCADE.
+ * @returns what still depends on it, or null when it is gone.
+ */
+async function tryDrop(client: pg.ClientBase, drop: string): Promise<string | null> {
+  await client.query('savepoint try')
+  try {
+    await client.query(drop)
+    await client.query('release savepoint try')
+    return null
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || error.code !== dependedOn) throw error
+    await client.query('rollback to savepoint try')
+    return error.detail ?? error.message
+  }
+}

@@ -1,0 +1,79 @@
+import { escapeIdentifier } from 'pg'
+import { DumpRefused } from './refused.ts'
+
+/**
+ * The text inside a backup: a header line, then a section for each table, parents before children. A section
+ * is a COPY statement, the rows as Postgres writes them in COPY's text format, and a line `\.`, which no row
+ * can be, since that format escapes every backslash.
+ * Text, because COPY's binary form may change from one Postgres to the next.
+ */
+export const formatNumber = 1
+
+export interface DumpTable {
+  readonly name: string
+  /** All but the generated ones, which are computed again. */
+  readonly columns: readonly string[]
+  readonly rows: number
+}
+
+export interface DumpSequence {
+  readonly name: string
+  /** A decimal number; it may be beyond 2^53. */
+  readonly lastValue: string
+  readonly isCalled: boolean
+}
+
+export interface DumpHeader {
+  readonly format: typeof formatNumber
+  /** Version of the Keyrail that wrote it. */
+  readonly keyrail: string
+  /** Version of the Postgres it comes from. */
+  readonly postgres: string
+  /** When the snapshot was taken, by that Postgres's clock; RFC 3339. */
+  readonly takenAt: string
+  /** Names of the migrations that the database had, in order: the schema of the rows. */
+  readonly migrations: readonly string[]
+  readonly tables: readonly DumpTable[]
+  readonly sequences: readonly DumpSequence[]
+}
+
+const headerMark = '-- keyrail backup '
+
+/** Names of tables and columns take a few KiB; a header beyond this is none. */
+export const headerBytesMax = 16 * 1024 * 1024
+
+export const endOfRows = '\\.\n'
+
+export const renderHeader = (header: DumpHeader): string => `${headerMark}${JSON.stringify(header)}\n`
+
+/** @throws {DumpRefused} for what is no header, and for one of a format that this code does not know. */
+export function parseHeader(line: string): DumpHeader {
+  if (!line.startsWith(headerMark)) throw new DumpRefused('This is not a Keyrail backup.')
+  const header = JSON.parse(line.slice(headerMark.length))
+  if (header.format !== formatNumber) {
+    throw new DumpRefused(
+      `The backup is of format ${header.format}; this Keyrail reads format ${formatNumber}. ` +
+        `It was written by Keyrail ${header.keyrail}: restore it with that version or a later one.`,
+    )
+  }
+  return header
+}
+
+export const tableName = (name: string): string => `public.${escapeIdentifier(name)}`
+
+const columnList = ({ columns }: Pick<DumpTable, 'columns'>) => columns.map(escapeIdentifier).join(', ')
+
+/** The line before the rows of a table, which is also how they are loaded. */
+export const copyIn = (table: Pick<DumpTable, 'name' | 'columns'>): string =>
+  `copy ${tableName(table.name)} (${columnList(table)}) from stdin;`
+
+/** A query, since COPY of a table alone takes no partitioned one. */
+export const copyOut = (table: Pick<DumpTable, 'name' | 'columns'>): string =>
+  `copy (select ${columnList(table)} from ${tableName(table.name)}) to stdout`
+
+/** Rows in a piece of COPY's text format: each ends in the only line feeds that are not escaped. */
+export function countRows(piece: Buffer): number {
+  let rows = 0
+  for (let at = piece.indexOf(10); at !== -1; at = piece.indexOf(10, at + 1)) rows += 1
+  return rows
+}

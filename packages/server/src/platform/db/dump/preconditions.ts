@@ -1,0 +1,41 @@
+import type pg from 'pg'
+import type { MigrationSet } from '../migrate.ts'
+import { type DumpHeader, tableName } from './format.ts'
+import { DumpRefused } from './refused.ts'
+
+/** @throws {DumpRefused} unless these migrations are the first of ours. */
+export function refuseUnknownSchema(header: DumpHeader, { names }: MigrationSet): void {
+  const unknown = header.migrations.find((name, i) => name !== names[i])
+  if (unknown === undefined) return
+  throw new DumpRefused(
+    `The backup has a schema that this Keyrail does not know (${unknown}); it was written by Keyrail ` +
+      `${header.keyrail}. Install that version or a later one, and restore with it.`,
+  )
+}
+
+/** @throws {DumpRefused} when anybody made a workspace here. */
+export async function refuseUsed(client: pg.ClientBase): Promise<void> {
+  const { rows: found } = await client.query(`select to_regclass('public.workspaces') is not null as there`)
+  if (!found[0].there) return
+  // Nobody makes one after we have looked.
+  await client.query(`lock table ${tableName('workspaces')} in access exclusive mode`)
+  const { rows } = await client.query(`select exists (select from ${tableName('workspaces')}) as used`)
+  if (!rows[0].used) return
+  throw new DumpRefused(
+    'The database is not empty: it has workspaces. Restore into an empty one, or give --force to delete all ' +
+      'that Keyrail has in this one first.',
+  )
+}
+
+/** @throws {DumpRefused} when a service, or another command, is connected. */
+export async function refuseInUse(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query(
+    `select count(*)::int as others from pg_stat_activity
+     where datname = current_database() and application_name like 'keyrail %' and pid <> pg_backend_pid()`,
+  )
+  if (rows[0].others === 0) return
+  throw new DumpRefused(
+    `Keyrail is running on this database (${rows[0].others} connections). Stop every process of it first. ` +
+      '--force restores beneath a running service, which has to be started again afterwards.',
+  )
+}

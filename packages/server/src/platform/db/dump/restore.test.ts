@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { Writable } from 'node:stream'
+import { test } from 'node:test'
+import { startHarness } from '../../../../test/harness.ts'
+import { issueKey, makeVendor, uniqueSlug } from '../../../../test/vendor.ts'
+import { buildApp } from '../../../app.ts'
+import { readConfig } from '../../../config.ts'
+import { openDeps } from '../../../deps.ts'
+import { createLog } from '../../log.ts'
+import type { Connection } from '../connection.ts'
+import { backup } from './backup.ts'
+import { restore, versionsRaisedBy } from './restore.ts'
+import { asRestored, contentsOf, freshDatabase, freshPath, query, tablesOf } from './test-contents.ts'
+
+const source = await startHarness()
+const vendor = await makeVendor(source)
+const { live } = vendor
+const { ask } = source
+
+/** A workspace with a history: every mutation that leaves a trace of its own. */
+const kept = await issueKey(source, vendor, { name: 'tab\there, line\nthere, \\. and \\N', meta: { a: '' } })
+const revoked = await issueKey(source, vendor)
+await ask('POST', `/v1/keys/${revoked.id}/revoke`, { token: live, body: { reason: 'lost' } })
+const rotated = await issueKey(source, vendor)
+await ask('POST', `/v1/keys/${rotated.id}/rotate`, { token: live, body: {} })
+const replayed = { 'idempotency-key': 'once' }
+const body = { name: 'Replayed', slug: uniqueSlug() }
+const first = await ask('POST', '/v1/projects', { token: live, body, headers: replayed })
+await ask('PATCH', '/v1/workspace', { token: live, body: { billing_email: 'it@acme.example' } })
+const other = await makeVendor(source)
+const firstPage = await ask('GET', '/v1/keys?limit=1', { token: live })
+
+const path = freshPath()
+await backup(source.connection, path)
+
+/** A service on a database that was restored. */
+async function serviceOn(connection: Connection) {
+  const { config } = readConfig({})
+  const deps = await openDeps({ config, log: createLog('silent'), connection, randomBytes })
+  const app = await buildApp(deps)
+  return {
+    async ask(
+      method: 'GET' | 'POST',
+      url: string,
+      token: string,
+      more: { body?: object; headers?: object } = {},
+    ) {
+      const headers = {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        ...more.headers,
+      }
+      const payload = JSON.stringify(more.body)
+      const answer = await app.inject({ method, url, headers, ...(more.body && { payload }) })
+      return { status: answer.statusCode, headers: answer.headers, body: answer.json() }
+    },
+    async close() {
+      await app.close()
+      await deps.close()
+    },
+  }
+}
+
+test('every row of every table comes back, and each project’s version and floor 2^20 higher', async () => {
+  const target = await freshDatabase(true)
+  const { projectsRaised, migrated, passedOver } = await restore(target, path)
+  assert.deepEqual(await contentsOf(target), await contentsOf(source.connection, asRestored))
+  assert.deepEqual([projectsRaised, migrated, passedOver], [3, [], []])
+
+  const heads = 'select project_id, version, floor from policy_heads order by project_id'
+  const before = (await query(source.connection, heads)) as { project_id: string; version: string }[]
+  const raised = before.map(({ project_id, version }) => {
+    const expected = String(Number(version) + versionsRaisedBy)
+    return { project_id, version: expected, floor: expected }
+  })
+  assert.equal(versionsRaisedBy, 1_048_576)
+  assert.deepEqual(await query(target, heads), raised)
+})
+
+test('a restored service knows its keys, cursors and replays, and its audit chains hold', async () => {
+  const target = await freshDatabase(false)
+  await restore(target, path)
+  const service = await serviceOn(target)
+  try {
+    for (const token of [live, other.live]) {
+      const chain = await service.ask('GET', '/v1/audit_logs/chain', token)
+      assert.deepEqual([chain.status, chain.body.valid], [200, true], JSON.stringify(chain.body))
+    }
+    const { body: was } = await ask('GET', `/v1/keys/${kept.id}`, { token: live })
+    const { body: is } = await service.ask('GET', `/v1/keys/${kept.id}`, live)
+    assert.deepEqual(is, was)
+
+    const next = `/v1/keys?limit=1&cursor=${firstPage.body.next_cursor}`
+    const { body: theirs } = await ask('GET', next, { token: live })
+    const { status, body: ours } = await service.ask('GET', next, live)
+    assert.deepEqual([status, ours.data], [200, theirs.data])
+
+    const again = await service.ask('POST', '/v1/projects', live, { body, headers: replayed })
+    assert.equal(again.headers['idempotent-replayed'], 'true')
+    assert.equal(again.body.id, first.body.id)
+
+    const [head] = await query(
+      target,
+      `select version::int from policy_heads where project_id = '${vendor.projectId}'`,
+    )
+    const made = await service.ask('POST', '/v1/keys', live, {
+      body: { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live' },
+    })
+    assert.equal(made.status, 201)
+    const [raised] = await query(
+      target,
+      `select version::int - 1 as version from policy_heads where project_id = '${vendor.projectId}'`,
+    )
+    assert.deepEqual(raised, head)
+    assert.equal((await service.ask('GET', '/v1/audit_logs/chain', live)).body.valid, true)
+  } finally {
+    await service.close()
+  }
+})
+
+test('a backup is one moment: what is written while it runs is not in it, in no table', async () => {
+  const busy = await startHarness()
+  const its = await makeVendor(busy)
+  // More than pipes and buffers hold, and not to be packed, so that the copy stands still in mid-way.
+  await busy.query(
+    'insert into service_secrets (name, secret) select n::text, $1 from generate_series(1, 3) n',
+    [randomBytes(1024 * 1024)],
+  )
+  const expected = await contentsOf(busy.connection, asRestored)
+  const pieces: Buffer[] = []
+  let wrote = false
+  const slow = new Writable({
+    async write(piece, _encoding, done) {
+      pieces.push(piece)
+      if (!wrote) {
+        wrote = true
+        await issueKey(busy, its)
+        await makeVendor(busy)
+      }
+      done()
+    },
+  })
+  await backup(busy.connection, slow)
+  assert.ok(wrote && !slow.writableEnded)
+  const file = freshPath()
+  writeFileSync(file, Buffer.concat(pieces))
+  const target = await freshDatabase(true)
+  await restore(target, file)
+  assert.deepEqual(await contentsOf(target), expected)
+})
+
+test('a database that has a workspace is refused; --force replaces all that is there', async () => {
+  const target = await freshDatabase(true)
+  await restore(target, path)
+  await query(target, `update workspaces set name = 'Changed'`)
+  await query(target, 'update policy_heads set floor = 1')
+  const before = [await tablesOf(target), await contentsOf(target)]
+  await assert.rejects(restore(target, path), /is not empty: it has workspaces.*--force/)
+  assert.deepEqual([await tablesOf(target), await contentsOf(target)], before)
+  await restore(target, path, { force: true })
+  assert.deepEqual(await contentsOf(target), await contentsOf(source.connection, asRestored))
+})
+
+test('a database on which a service runs is refused; --force restores beneath it', async () => {
+  const running = await startHarness()
+  assert.equal((await running.ask('GET', '/v1/keys', { token: live })).status, 401)
+  await assert.rejects(restore(running.connection, path), /Keyrail is running on this database/)
+  await restore(running.connection, path, { force: true })
+  assert.equal((await running.ask('GET', `/v1/keys/${kept.id}`, { token: live })).status, 200)
+})
+
+test('a backup holds no transaction and no lock once it is there, and a second one is equal', async () => {
+  const again = freshPath()
+  const [{ header }, { header: second }] = [
+    await backup(source.connection, freshPath()),
+    await backup(source.connection, again),
+  ]
+  assert.deepEqual({ ...second, takenAt: header.takenAt }, header)
+  const others = `select from pg_stat_activity where datname = current_database()
+    and application_name = 'keyrail backup'`
+  assert.deepEqual(await query(source.connection, others), [])
+})

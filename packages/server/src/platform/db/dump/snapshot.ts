@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from 'node:util'
+import type pg from 'pg'
+import { to as copyTo } from 'pg-copy-streams'
+import { version } from '../../../version.ts'
+import { appliedMigrations } from '../migrate.ts'
+import { listTables, readSequences } from './catalogue.ts'
+import {
+  copyIn,
+  copyOut,
+  countRows,
+  type DumpHeader,
+  type DumpTable,
+  endOfRows,
+  formatNumber,
+  renderHeader,
+  tableName,
+} from './format.ts'
+import type { OnProgress } from './progress.ts'
+import { DumpRefused } from './refused.ts'
+
+/** Opens a transaction in which everything is seen as it is now, and describes what there is. */
+export async function openSnapshot(client: pg.ClientBase, onProgress: OnProgress): Promise<DumpHeader> {
+  const expected = await listTables(client)
+  const migrations = await appliedMigrations(client)
+  if (migrations.length === 0) {
+    throw new DumpRefused('There is nothing to back up: the database has no schema of Keyrail.')
+  }
+  await client.query('begin transaction isolation level repeatable read, read only')
+  // Locked before the first query, which takes the snapshot: a migration that rewrites a table between the
+  // two would leave it empty in the snapshot.
+  await client.query(
+    `lock table ${expected.map(({ name }) => tableName(name)).join(', ')} in access share mode`,
+  )
+  const tables = await listTables(client)
+  if (!isDeepStrictEqual(tables, expected)) {
+    throw new DumpRefused('A migration ran at this moment. Run the backup again.')
+  }
+  const { rows } = await client.query(
+    `select now() as taken_at, split_part(current_setting('server_version'), ' ', 1) as version`,
+  )
+  return {
+    format: formatNumber,
+    keyrail: version,
+    postgres: rows[0].version,
+    takenAt: rows[0].taken_at.toISOString(),
+    migrations: await appliedMigrations(client),
+    tables: await countTables(client, tables, onProgress),
+    sequences: await readSequences(client),
+  }
+}
+
+async function countTables(
+  client: pg.ClientBase,
+  tables: readonly Omit<DumpTable, 'rows'>[],
+  onProgress: OnProgress,
+): Promise<DumpTable[]> {
+  const counted: DumpTable[] = []
+  for (const table of tables) {
+    onProgress({ step: 'count', table: table.name, done: counted.length, total: tables.length })
+    const { rows } = await client.query(`select count(*) as rows from ${tableName(table.name)}`)
+    counted.push({ ...table, rows: rows[0].rows })
+  }
+  return counted
+}
+
+/** The whole text of a backup, in the pieces in which Postgres sends it. */
+export async function* readSnapshot(
+  client: pg.ClientBase,
+  header: DumpHeader,
+  onProgress: OnProgress,
+): AsyncGenerator<Buffer> {
+  const total = header.tables.reduce((sum, { rows }) => sum + rows, 0)
+  let done = 0
+  yield Buffer.from(renderHeader(header))
+  for (const table of header.tables) {
+    yield Buffer.from(`${copyIn(table)}\n`)
+    let rows = 0
+    for await (const piece of client.query(copyTo(copyOut(table)))) {
+      rows += countRows(piece)
+      yield piece
+      onProgress({ step: 'copy', table: table.name, done: done + rows, total })
+    }
+    if (rows !== table.rows) throw new Error(`${table.name} gave ${rows} of ${table.rows} rows`)
+    done += rows
+    yield Buffer.from(endOfRows)
+  }
+}
