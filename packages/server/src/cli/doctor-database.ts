@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { systemClock } from '../platform/clock.ts'
 import { appliedMigrations, migrations } from '../platform/db/migrate.ts'
 import { rolesReady, rolesSql } from '../platform/db/roles.ts'
 import { readServerFacts, type ServerFacts } from '../platform/db/server-facts.ts'
@@ -21,10 +22,10 @@ export function checkServer({ kind, facts }: CommandDatabase): Check {
 
 export function checkStore({ direct }: CommandDatabase): Promise<Check[]> {
   return withClient(direct, async client => {
-    const asked = Date.now()
+    const asked = systemClock.now()
     const facts = await readServerFacts(client)
     // The server has read its clock about half-way.
-    const now = (asked + Date.now()) / 2
+    const now = (asked + systemClock.now()) / 2
     return [
       await checkRoles(client, facts),
       judgeMigrations(await appliedMigrations(client)),
