@@ -1,0 +1,60 @@
+import type { Arm, Bench } from './harness/bench.ts'
+import { measureCreating, WRITERS } from './service/creating.ts'
+import { keyCreations, tenantCreations } from './service/creations.ts'
+import { prepareHeadCommits } from './service/head-commits.ts'
+import { postgresCpuSeconds } from './service/postgres-cpu.ts'
+import { migratedPostgres, startKeyrail } from './service/start.ts'
+import { makeVendor } from './service/vendor.ts'
+
+/**
+ * One workspace that everybody writes into: every mutation waits for the head of its audit chain. Tenant
+ * creation over HTTP, with 32 connections, against pgbench with 32 clients that lock, insert and move a head
+ * on the same Postgres. Key creation, which also raises a policy version, is shown beside it.
+ */
+
+/** So many that none comes near the 10,000 active keys it may hold. */
+const TENANTS = 64
+
+export const bench: Bench = {
+  name: 'G11',
+  title: 'One hot workspace, 32 writers, against pgbench on one head row',
+  goal: { metric: 'commits/s', direction: 'at least', floor: 0.6, moonshot: 0.9 },
+  async arms(run) {
+    const postgres = await run.use(migratedPostgres())
+    const server = await run.use(startKeyrail(postgres))
+    const vendor = await makeVendor(server.url, { tenants: TENANTS })
+    const vendors = [vendor]
+    const [row] = await postgres.query(
+      `select max(octet_length(payload))::int as bytes from audit_logs where action = 'tenant.created'`,
+    )
+    const headCommits = await prepareHeadCommits(postgres, Number(row?.bytes))
+
+    const ours: Arm = {
+      name: 'keyrail',
+      role: 'subject',
+      async measure({ seconds }) {
+        const load = { server, postgres, vendors, seconds, audited: true }
+        const tenants = await measureCreating({ ...load, requests: tenantCreations(vendor) })
+        const keys = await measureCreating({ ...load, requests: keyCreations(vendors) })
+        const values = {
+          'commits/s': tenants.perSecond,
+          'key commits/s': keys.perSecond,
+          'Postgres CPU us': tenants.postgresUs,
+          'server CPU us': tenants.serverUs,
+        }
+        return { values, doubt: tenants.doubt ?? keys.doubt }
+      },
+    }
+    const control: Arm = {
+      name: 'pgbench',
+      role: 'control',
+      async measure({ seconds }) {
+        const cpuBefore = postgresCpuSeconds(postgres.pid)
+        const { tps, transactions } = await headCommits.measure(WRITERS, seconds)
+        const postgresUs = ((postgresCpuSeconds(postgres.pid) - cpuBefore) * 1e6) / transactions
+        return { values: { 'commits/s': tps, 'key commits/s': tps, 'Postgres CPU us': postgresUs } }
+      },
+    }
+    return [ours, control]
+  },
+}

@@ -1,0 +1,39 @@
+import { parseArgs } from 'node:util'
+import fastify from 'fastify'
+import pg from 'pg'
+
+/**
+ * The control of restarts: Fastify and a pool on the same Postgres, and nothing else. Logs one line a request,
+ * as the service does.
+ *
+ *   DATABASE_URL=… bare-pool.ts --port 4801
+ *
+ * GET /readyz asks the store; POST /rows inserts `{id}` into bench_rows, durably, and answers 201.
+ */
+const { values } = parseArgs({ options: { port: { type: 'string' } } })
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
+pool.on('error', () => {})
+
+const app = fastify({ logger: true, disableRequestLogging: true })
+app.addHook('onResponse', async (request, reply) => {
+  request.log.info({
+    method: request.method,
+    url: request.url,
+    status: reply.statusCode,
+    ms: reply.elapsedTime,
+  })
+})
+app.get('/readyz', async () => {
+  await pool.query('select 1')
+  return { status: 'ready' }
+})
+app.post<{ Body: { id: string } }>('/rows', async (request, reply) => {
+  await pool.query('insert into bench_rows (id) values ($1)', [request.body.id])
+  return reply.code(201).send({ id: request.body.id })
+})
+
+process.once('SIGTERM', async () => {
+  await app.close()
+  await pool.end()
+})
+await app.listen({ host: '127.0.0.1', port: Number(values.port) })

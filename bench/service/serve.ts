@@ -1,0 +1,36 @@
+import { parseArgs } from 'node:util'
+import { buildApp } from '../../packages/server/src/app.ts'
+import { readConfig } from '../../packages/server/src/config.ts'
+import { openDeps } from '../../packages/server/src/deps.ts'
+import { startService } from '../../packages/server/src/main.ts'
+import { connectionFromUrl } from '../../packages/server/src/platform/db/connection.ts'
+import { createLog } from '../../packages/server/src/platform/log.ts'
+import { withoutAudit } from './without-audit.ts'
+
+/**
+ * The service as it is, on a migrated database, for a bench to start in a process of its own. Settings come
+ * from the environment, as they do in production.
+ *
+ *   serve.ts                   the service
+ *   serve.ts --without-audit   the same, its audit statements dropped: a control, never a product
+ */
+const { values } = parseArgs({ options: { 'without-audit': { type: 'boolean', default: false } } })
+const { config } = readConfig(process.env)
+if (config.databaseUrl === null) throw new Error('DATABASE_URL is not set')
+const outside = {
+  config,
+  log: createLog(config.logLevel),
+  connection: connectionFromUrl(config.databaseUrl),
+}
+if (values['without-audit']) {
+  const deps = await openDeps(outside)
+  const app = await buildApp({ ...deps, db: withoutAudit(deps.db) })
+  await app.listen({ host: config.host, port: config.port })
+  process.once('SIGTERM', async () => {
+    await app.close()
+    await deps.close()
+  })
+} else {
+  const service = await startService(outside)
+  process.once('SIGTERM', () => service.close())
+}
