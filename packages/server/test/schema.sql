@@ -1,0 +1,364 @@
+table api_keys row level security
+  workspace_id uuid not null
+  id uuid not null
+  project_id uuid not null
+  tenant_id uuid not null
+  env text not null
+  name text
+  display_prefix text not null
+  lookup_hash bytea not null
+  scopes text[] not null default '{}'::text[]
+  meta json not null default '{}'::json
+  rate_limits jsonb
+  expires_at timestamp(3) with time zone
+  revoked_at timestamp(3) with time zone
+  revoked_reason text
+  rotated_from uuid
+  rotated_to uuid
+  overlap_ends_at timestamp(3) with time zone
+  last_used_at timestamp(3) with time zone
+  created_at timestamp(3) with time zone not null
+  updated_at timestamp(3) with time zone not null
+  constraint api_keys_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
+  constraint api_keys_lookup_hash_length CHECK ((octet_length(lookup_hash) = 32))
+  constraint api_keys_meta_bounds CHECK (((json_typeof(meta) = 'object'::text) AND (octet_length((meta)::text) <= 65536)))
+  constraint api_keys_name_bounds CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200)))
+  constraint api_keys_rate_limits_bounds CHECK (((rate_limits IS NULL) OR rate_limits_valid(rate_limits)))
+  constraint api_keys_reason_bounds CHECK (((char_length(revoked_reason) >= 1) AND (char_length(revoked_reason) <= 500)))
+  constraint api_keys_scopes_bounds CHECK (((cardinality(scopes) <= 64) AND lengths_between(scopes, 1, 200)))
+  constraint api_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+  constraint api_keys_workspace_id_project_id_fkey FOREIGN KEY (workspace_id, project_id) REFERENCES projects(workspace_id, id)
+  constraint api_keys_workspace_id_tenant_id_fkey FOREIGN KEY (workspace_id, tenant_id) REFERENCES tenants(workspace_id, id)
+  constraint api_keys_pkey PRIMARY KEY (workspace_id, id)
+  CREATE INDEX api_keys_active_by_project ON public.api_keys USING btree (workspace_id, project_id, id) WHERE (revoked_at IS NULL)
+  CREATE INDEX api_keys_active_by_tenant ON public.api_keys USING btree (workspace_id, tenant_id, id) WHERE (revoked_at IS NULL)
+  CREATE INDEX api_keys_by_project ON public.api_keys USING btree (workspace_id, project_id, id)
+  CREATE INDEX api_keys_by_tenant ON public.api_keys USING btree (workspace_id, tenant_id, id)
+  policy api_keys_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
+table audit_addresses row level security
+  workspace_id uuid not null
+  seq bigint not null
+  path text not null
+  address text not null
+  salt bytea not null
+  constraint audit_addresses_salt_length CHECK ((octet_length(salt) = 16))
+  constraint audit_addresses_workspace_id_seq_fkey FOREIGN KEY (workspace_id, seq) REFERENCES audit_logs(workspace_id, seq)
+  constraint audit_addresses_pkey PRIMARY KEY (workspace_id, seq, path)
+  policy audit_addresses_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select to keyrail_app
+
+table audit_heads row level security
+  workspace_id uuid not null
+  seq bigint not null
+  hash bytea not null
+  constraint audit_heads_hash_length CHECK ((octet_length(hash) = 32))
+  constraint audit_heads_seq CHECK ((seq >= 0))
+  constraint audit_heads_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+  constraint audit_heads_pkey PRIMARY KEY (workspace_id)
+  policy audit_heads_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
+table audit_logs row level security
+  workspace_id uuid not null
+  seq bigint not null
+  action text not null
+  actor_type text not null
+  actor_id text
+  target_type text not null
+  target_id uuid not null
+  env text
+  payload text not null
+  created_at timestamp(3) with time zone not null
+  prev_hash bytea not null
+  hash bytea not null
+  constraint audit_logs_action CHECK ((action ~ '^[a-z_]+\.[a-z_]+$'::text))
+  constraint audit_logs_actor_id CHECK ((actor_id ~ '^[A-Za-z0-9._:-]{1,128}$'::text))
+  constraint audit_logs_actor_type CHECK ((actor_type ~ '^[a-z_]+$'::text))
+  constraint audit_logs_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
+  constraint audit_logs_hash_length CHECK ((octet_length(hash) = 32))
+  constraint audit_logs_payload CHECK ((json_typeof((payload)::json) = 'object'::text))
+  constraint audit_logs_prev_hash_length CHECK ((octet_length(prev_hash) = 32))
+  constraint audit_logs_seq CHECK ((seq >= 1))
+  constraint audit_logs_target_type CHECK ((target_type ~ '^[a-z_]+$'::text))
+  constraint audit_logs_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+  constraint audit_logs_pkey PRIMARY KEY (workspace_id, seq)
+  policy audit_logs_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select to keyrail_app
+
+table credentials row level security
+  digest bytea not null
+  kind text not null
+  workspace_id uuid
+  id uuid not null
+  constraint credentials_digest_length CHECK ((octet_length(digest) = 32))
+  constraint credentials_kind CHECK ((kind = ANY (ARRAY['api_key'::text, 'secret_key'::text, 'session'::text])))
+  constraint credentials_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+  constraint credentials_pkey PRIMARY KEY (digest)
+  CREATE INDEX credentials_workspace ON public.credentials USING btree (workspace_id)
+  policy credentials_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert to keyrail_app
+
+table keyrail_migrations
+  id integer not null default nextval('keyrail_migrations_id_seq'::regclass)
+  name character varying(255) not null
+  run_on timestamp without time zone not null
+  constraint keyrail_migrations_pkey PRIMARY KEY (id)
+
+table policy_changes row level security
+  workspace_id uuid not null
+  project_id uuid not null
+  version bigint not null
+  key_id uuid not null
+  changed_at timestamp(3) with time zone not null default service_now()
+  constraint policy_changes_workspace_id_key_id_fkey FOREIGN KEY (workspace_id, key_id) REFERENCES api_keys(workspace_id, id)
+  constraint policy_changes_workspace_id_project_id_fkey FOREIGN KEY (workspace_id, project_id) REFERENCES policy_heads(workspace_id, project_id)
+  constraint policy_changes_pkey PRIMARY KEY (workspace_id, project_id, version, key_id)
+  policy policy_changes_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select to keyrail_app
+
+table policy_heads row level security
+  workspace_id uuid not null
+  project_id uuid not null
+  version bigint not null default 1
+  floor bigint not null default 1
+  project_deleted boolean not null default false
+  constraint policy_heads_floor CHECK (((floor >= 1) AND (floor <= version)))
+  constraint policy_heads_version CHECK ((version >= 1))
+  constraint policy_heads_workspace_id_project_id_fkey FOREIGN KEY (workspace_id, project_id) REFERENCES projects(workspace_id, id)
+  constraint policy_heads_pkey PRIMARY KEY (workspace_id, project_id)
+  policy policy_heads_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
+table projects row level security
+  workspace_id uuid not null
+  id uuid not null
+  name text not null
+  slug text not null
+  key_prefix text not null default 'kr'::text
+  default_rate_limits jsonb not null default '[]'::jsonb
+  created_at timestamp(3) with time zone not null
+  updated_at timestamp(3) with time zone not null
+  deleted_at timestamp(3) with time zone
+  constraint projects_default_rate_limits_bounds CHECK (rate_limits_valid(default_rate_limits))
+  constraint projects_key_prefix_bounds CHECK (((key_prefix ~ '^[a-z][a-z0-9]{1,15}$'::text) AND (key_prefix <> ALL (ARRAY['krsk'::text, 'krses'::text, 'sk'::text, 'pk'::text, 'rk'::text, 'ghp'::text]))))
+  constraint projects_name_bounds CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200)))
+  constraint projects_slug_bounds CHECK ((slug ~ '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'::text))
+  constraint projects_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+  constraint projects_pkey PRIMARY KEY (workspace_id, id)
+  CREATE UNIQUE INDEX projects_slug_unique ON public.projects USING btree (workspace_id, slug) WHERE (deleted_at IS NULL)
+  policy projects_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
+table replays row level security
+  workspace_id uuid not null
+  caller text not null
+  key text not null
+  fingerprint bytea not null
+  status smallint
+  body json
+  created_at timestamp(3) with time zone not null default service_now()
+  constraint replays_fingerprint_length CHECK ((octet_length(fingerprint) = 32))
+  constraint replays_key_bounds CHECK (((char_length(key) >= 1) AND (char_length(key) <= 255)))
+  constraint replays_pkey PRIMARY KEY (workspace_id, caller, key)
+  CREATE INDEX replays_created_at ON public.replays USING btree (created_at)
+  policy replays_scope permissive for * to keyrail_app using ((workspace_id = ANY (ARRAY[app_workspace_id(), '00000000-0000-0000-0000-000000000000'::uuid]))) with check (the same)
+  grant delete, insert, select, update to keyrail_app
+
+table secret_keys row level security
+  workspace_id uuid not null
+  id uuid not null
+  env text not null
+  role text not null
+  created_by_type text not null
+  created_by_id text
+  name text
+  meta json not null default '{}'::json
+  display_prefix text not null
+  expires_at timestamp(3) with time zone
+  revoked_at timestamp(3) with time zone
+  revoked_reason text
+  rotated_from uuid
+  rotated_to uuid
+  last_used_at timestamp(3) with time zone
+  created_at timestamp(3) with time zone not null
+  constraint secret_keys_created_by CHECK ((created_by_type = ANY (ARRAY['user'::text, 'secret_key'::text, 'bootstrap'::text, 'operator'::text])))
+  constraint secret_keys_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
+  constraint secret_keys_meta_bounds CHECK (((json_typeof(meta) = 'object'::text) AND (octet_length((meta)::text) <= 65536)))
+  constraint secret_keys_name_bounds CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200)))
+  constraint secret_keys_reason_bounds CHECK (((char_length(revoked_reason) >= 1) AND (char_length(revoked_reason) <= 500)))
+  constraint secret_keys_role CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text])))
+  constraint secret_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+  constraint secret_keys_pkey PRIMARY KEY (workspace_id, id)
+  policy secret_keys_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
+table service_secrets
+  name text not null
+  secret bytea not null
+  created_at timestamp(3) with time zone not null default service_now()
+  constraint service_secrets_pkey PRIMARY KEY (name)
+
+table tenants row level security
+  workspace_id uuid not null
+  id uuid not null
+  external_id text not null
+  name text
+  meta json not null default '{}'::json
+  embed_epoch bigint not null default 1
+  created_at timestamp(3) with time zone not null
+  updated_at timestamp(3) with time zone not null
+  deleted_at timestamp(3) with time zone
+  constraint tenants_embed_epoch CHECK ((embed_epoch >= 1))
+  constraint tenants_external_id_bounds CHECK (((char_length(external_id) >= 1) AND (char_length(external_id) <= 200)))
+  constraint tenants_meta_bounds CHECK (((json_typeof(meta) = 'object'::text) AND (octet_length((meta)::text) <= 65536)))
+  constraint tenants_name_bounds CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200)))
+  constraint tenants_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+  constraint tenants_pkey PRIMARY KEY (workspace_id, id)
+  CREATE UNIQUE INDEX tenants_external_id_unique ON public.tenants USING btree (workspace_id, external_id) WHERE (deleted_at IS NULL)
+  policy tenants_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
+table workspace_slugs row level security
+  slug text not null
+  workspace_id uuid not null
+  constraint workspace_slugs_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+  constraint workspace_slugs_pkey PRIMARY KEY (slug)
+  CREATE INDEX workspace_slugs_workspace ON public.workspace_slugs USING btree (workspace_id)
+  policy workspace_slugs_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert to keyrail_app
+
+table workspaces row level security
+  id uuid not null
+  name text not null
+  slug text not null
+  billing_email text
+  embed_origins text[] not null default '{}'::text[]
+  created_at timestamp(3) with time zone not null
+  updated_at timestamp(3) with time zone not null
+  constraint workspaces_billing_email_bounds CHECK (((char_length(billing_email) >= 3) AND (char_length(billing_email) <= 320)))
+  constraint workspaces_embed_origins_bounds CHECK (((cardinality(embed_origins) <= 20) AND lengths_between(embed_origins, 8, 255)))
+  constraint workspaces_name_bounds CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200)))
+  constraint workspaces_slug_bounds CHECK ((slug ~ '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'::text))
+  constraint workspaces_pkey PRIMARY KEY (id)
+  policy workspaces_scope permissive for * to keyrail_app using ((id = app_workspace_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
+CREATE OR REPLACE FUNCTION public.app_workspace_id()
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+AS $function$ select nullif(current_setting('app.workspace_id', true), '')::uuid $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.audit_append(of_workspace uuid, by_type text, by_id text, at timestamp with time zone, actions text[], target_types text[], target_ids uuid[], envs text[], payloads text[], addresses jsonb)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  head audit_heads;
+  next_hash bytea;
+begin
+  select h.workspace_id, h.seq, h.hash into strict head from audit_heads h
+    where h.workspace_id = of_workspace for update;
+  for i in 1 .. cardinality(actions) loop
+    head.seq := head.seq + 1;
+    next_hash := sha256('keyrail-audit-v1'::bytea || '\x0a'::bytea || head.hash || convert_to(
+      audit_canonical(of_workspace, head.seq, actions[i], by_type, by_id, target_types[i], target_ids[i],
+        envs[i], at, payloads[i]), 'UTF8'));
+    insert into audit_logs (workspace_id, seq, action, actor_type, actor_id, target_type, target_id, env,
+        payload, created_at, prev_hash, hash)
+      values (of_workspace, head.seq, actions[i], by_type, by_id, target_types[i], target_ids[i], envs[i],
+        payloads[i], at, head.hash, next_hash);
+    head.hash := next_hash;
+  end loop;
+  -- Addresses name their row by its place in the arrays, since its seq was not known before.
+  if addresses is not null then
+    insert into audit_addresses (workspace_id, seq, path, address, salt)
+      select of_workspace, head.seq - cardinality(actions) + (a->>'row')::int, a->>'path', a->>'address',
+        decode(a->>'salt', 'base64')
+      from jsonb_array_elements(addresses) a;
+  end if;
+  update audit_heads h set seq = head.seq, hash = head.hash where h.workspace_id = of_workspace;
+  return head.seq;
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.audit_canonical(workspace_id uuid, seq bigint, action text, actor_type text, actor_id text, target_type text, target_id uuid, env text, created_at timestamp with time zone, payload text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select '{"action":"' || action
+    || '","actor_id":' || coalesce('"' || actor_id || '"', 'null')
+    || ',"actor_type":"' || actor_type
+    || '","created_at":"' || to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+    || '","env":' || coalesce('"' || env || '"', 'null')
+    || ',"payload":' || payload
+    || ',"seq":' || seq
+    || ',"target_id":"' || target_id
+    || '","target_type":"' || target_type
+    || '","workspace_id":"' || workspace_id || '"}'
+$function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.lengths_between(items text[], fewest integer, most integer)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select coalesce(bool_and(char_length(item) between fewest and most), true) from unnest(items) item $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.policy_changed(of_workspace uuid, of_project uuid, key_ids uuid[])
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  next_version bigint;
+begin
+  update policy_heads set version = version + 1
+    where workspace_id = of_workspace and project_id = of_project and not project_deleted
+    returning version into next_version;
+  if not found then
+    raise exception 'the project is gone' using errcode = 'KR404';
+  end if;
+  insert into policy_changes (workspace_id, project_id, version, key_id)
+    select of_workspace, of_project, next_version, key_id from unnest(key_ids) key_id;
+  return next_version;
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.rate_limits_valid(rules jsonb)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select case when jsonb_typeof(rules) is distinct from 'array' then false
+    when jsonb_array_length(rules) > 8 then false
+    else (
+      select coalesce(bool_and(
+          case when jsonb_typeof(rule) is distinct from 'object' then false
+            when jsonb_typeof(rule->'limit') is distinct from 'number'
+              or jsonb_typeof(rule->'window_ms') is distinct from 'number' then false
+            else coalesce(
+              rule->>'id' ~ '^[a-z0-9][a-z0-9._-]{0,63}$'
+              and (rule->>'limit')::numeric between 1 and 1000000000
+              and (rule->>'limit')::numeric = trunc((rule->>'limit')::numeric)
+              and (rule->>'window_ms')::numeric between 1000 and 2678400000
+              and (rule->>'window_ms')::numeric = trunc((rule->>'window_ms')::numeric)
+              and rule->>'algorithm' in ('sliding', 'fixed')
+              and rule->>'scope' in ('key', 'tenant'), false)
+          end), true)
+        and count(distinct rule->>'id') = count(*)
+      from jsonb_array_elements(rules) rule)
+    end
+$function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.service_now()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+AS $function$ select date_trunc('milliseconds', clock_timestamp()) $function$
+  -- execute: public
