@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import { makeDatabase, type TestDatabase, testCluster } from '../../test/database.ts'
+import { ask, Installation, looksLikeStack, until, urlOf } from './test-keyrail.ts'
+
+describe('keyrail serve on the embedded Postgres', () => {
+  let installation: Installation
+  before(() => {
+    installation = new Installation()
+  })
+  after(() => installation.remove())
+
+  test('a first start says where it listens and what comes next, and that command works as printed', async () => {
+    const { url, output, child, ended } = await installation.serve()
+    assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
+    assert.equal((await ask(`${url}/readyz`))?.status, 200)
+    assert.equal((await fetch(`${url}/docs`)).status, 200)
+    assert.ok(output.out.includes(`API reference: ${url}/docs`))
+    assert.ok(output.out.includes(`Data: ${installation.dataDir} (embedded Postgres 18.`))
+    assert.match(output.out, /npm run demo/)
+    const curl = /^Create a workspace: (curl .+)$/m.exec(output.out)?.[1] ?? ''
+    const { code, out } = await installation.run('/bin/sh', ['-c', curl]).ended
+    assert.equal(code, 0)
+    assert.match(JSON.parse(out).secret_key.key, /^krsk_live_/)
+    child.kill('SIGTERM')
+    assert.equal((await ended).code, 0)
+  })
+
+  test('the token is generated once, into a file of mode 0600; only its path is printed into a pipe', async () => {
+    const path = join(installation.dataDir, 'bootstrap-token')
+    const { token } = installation
+    assert.ok(token.length >= 32)
+    assert.equal(statSync(path).mode & 0o777, 0o600)
+    const { url, output, child, ended } = await installation.serve()
+    assert.equal(installation.token, token)
+    assert.ok(output.out.includes(`Bootstrap token: in ${path}`))
+    assert.ok(!(output.out + output.err).includes(token))
+    const answer = await ask(`${url}/v1/workspaces`, { token, body: { name: 'Acme', slug: 'acme' } })
+    assert.equal(answer?.body.code, 'slug_taken', 'the workspace of the first start is still there')
+    child.kill('SIGTERM')
+    await ended
+  })
+
+  test('a terminal is shown the new token, once', async () => {
+    const fresh = new Installation()
+    // script(1) gives the command a terminal of its own.
+    const serve = `"${process.execPath}" bin/keyrail.mjs serve`
+    const shown = fresh.run('script', ['-qec', serve, '/dev/null'])
+    await until(() => shown.output.out.includes('Ctrl-C stops it.'))
+    assert.ok(shown.output.out.includes(fresh.token))
+    process.kill(fresh.servicePid(), 'SIGTERM')
+    await shown.ended
+    const again = fresh.run('script', ['-qec', serve, '/dev/null'])
+    await until(() => again.output.out.includes('Ctrl-C stops it.'))
+    assert.ok(!again.output.out.includes(fresh.token))
+    process.kill(fresh.servicePid(), 'SIGTERM')
+    await again.ended
+    await fresh.remove()
+  })
+
+  test('SERVICE_BOOTSTRAP_TOKEN takes the place of the file', async () => {
+    const token = 'a-token-of-the-operator-0123456789'
+    const { url, child, ended } = await installation.serve({ SERVICE_BOOTSTRAP_TOKEN: token })
+    const body = { name: 'Other', slug: 'other' }
+    assert.equal((await ask(`${url}/v1/workspaces`, { token: installation.token, body }))?.status, 401)
+    assert.equal((await ask(`${url}/v1/workspaces`, { token, body }))?.status, 201)
+    child.kill('SIGTERM')
+    await ended
+  })
+
+  test('a damaged token file stops the start with what to do, and leaves no Postgres', async () => {
+    const damaged = new Installation()
+    await damaged.start(['migrate']).ended
+    writeFileSync(join(damaged.dataDir, 'bootstrap-token'), 'short\n')
+    const { code, err } = await damaged.start(['serve']).ended
+    assert.equal(code, 1)
+    assert.match(err, /bootstrap-token must hold one token .* Remove the file/)
+    assert.deepEqual(damaged.postgresPids(), [])
+    await damaged.remove()
+  })
+
+  test('a second service on the same data is refused with the pid of the first, which goes on', async () => {
+    const first = await installation.serve()
+    const { code, err } = await installation.start(['serve']).ended
+    assert.equal(code, 1)
+    assert.match(err, new RegExp(`Process ${installation.servicePid()} already runs Keyrail on `))
+    assert.ok(!looksLikeStack(err), err)
+    assert.equal((await ask(`${first.url}/readyz`))?.status, 200)
+    first.child.kill('SIGTERM')
+    assert.equal((await first.ended).code, 0)
+  })
+
+  test('a taken port ends the start with the setting to change, and leaves no Postgres', async () => {
+    const holder = createServer()
+    const taken = await new Promise<number>(resolve =>
+      holder.listen(0, '127.0.0.1', () => resolve((holder.address() as { port: number }).port)),
+    )
+    for (const setting of ['SERVICE_PORT', 'SERVICE_METRICS_PORT']) {
+      const { code, out, err } = await installation.start(['serve'], { [setting]: String(taken) }).ended
+      assert.equal(code, 1)
+      assert.match(err, new RegExp(`127.0.0.1:${taken} is in use by another program.*with ${setting} `))
+      assert.ok(!looksLikeStack(out + err), out + err)
+      assert.deepEqual(installation.postgresPids(), [])
+    }
+    holder.close()
+  })
+
+  test('every fault of the configuration is told at once, and unknown names are warnings', async () => {
+    const { code, out, err } = await installation.start(['serve'], {
+      SERVICE_PORT: 'eighty',
+      SERVICE_LOG_LEVEL: 'loud',
+      SERVICE_BOOTSTRAP_TOKEN: 'too-short-a-token',
+      DATABASE_URL: 'mysql://nowhere',
+    }).ended
+    assert.equal(code, 1)
+    for (const name of ['SERVICE_PORT', 'SERVICE_LOG_LEVEL', 'SERVICE_BOOTSTRAP_TOKEN', 'DATABASE_URL'])
+      assert.match(err, new RegExp(`- ${name} must `))
+    assert.ok(!err.includes('too-short-a-token'), 'a secret is never quoted')
+    assert.ok(!looksLikeStack(out + err), out + err)
+
+    const running = await installation.serve({ SERVICE_PROT: '1' })
+    assert.match(running.output.err, /Warning: SERVICE_PROT is not a setting; did you mean SERVICE_PORT\?/)
+    running.child.kill('SIGTERM')
+    await running.ended
+  })
+})
+
+describe('keyrail serve on an outside Postgres', () => {
+  let installation: Installation
+  let database: TestDatabase
+  before(async () => {
+    database = await makeDatabase(testCluster(), true)
+    installation = new Installation({ DATABASE_URL: urlOf(database.connection) })
+  })
+  after(async () => {
+    await installation.remove()
+    await database.drop()
+  })
+  const run = async (...statements: string[]) => {
+    const client = new pg.Client(database.connection)
+    await client.connect()
+    for (const statement of statements) await client.query(statement)
+    await client.end()
+  }
+
+  test('it migrates, listens, and without a token says how to get in; no Postgres of our own starts', async () => {
+    const { url, output, child, ended } = await installation.serve()
+    assert.equal((await ask(`${url}/readyz`))?.status, 200)
+    assert.match(output.out, /Bootstrap token: none; SERVICE_BOOTSTRAP_TOKEN/)
+    assert.match(output.out, /keyrail secret-keys create --workspace ID --env live --role owner/)
+    const guess = { token: 'x'.repeat(40), body: { name: 'Acme', slug: 'acme' } }
+    assert.equal((await ask(`${url}/v1/workspaces`, guess))?.status, 401)
+    assert.deepEqual(installation.postgresPids(), [])
+    child.kill('SIGTERM')
+    assert.equal((await ended).code, 0)
+  })
+
+  test('one that cannot be reached, or does not let us in, ends the start with the reason', async () => {
+    const { host, port, user } = database.connection
+    const cases: [url: string, reason: RegExp][] = [
+      ['postgres://localhost:1/keyrail', /localhost:1 cannot be reached: nothing listens there/],
+      ['postgres://no-such-host.invalid/keyrail', /no-such-host\.invalid:5432 cannot be reached/],
+      [`postgres:///x?host=/nowhere`, /\/nowhere:5432 cannot be reached: there is no such socket/],
+      [urlOf({ ...database.connection, database: 'absent' }), /There is no database "absent" at /],
+      [
+        `postgres:///x?host=${host}&port=${port}&user=${user}&password=very-wrong`,
+        /does not let the user .* in: password/,
+      ],
+    ]
+    for (const [url, reason] of cases) {
+      const { code, out, err } = await installation.start(['serve'], { DATABASE_URL: url }).ended
+      assert.equal(code, 1, url)
+      assert.match(err, reason)
+      assert.ok(!looksLikeStack(out + err), out + err)
+      assert.ok(!err.includes('very-wrong'), 'a password is never quoted')
+    }
+  })
+
+  test('a Postgres older than 15 is refused with its version', async () => {
+    await run(
+      'create schema old',
+      `create function old.current_setting(name text) returns text language sql as $$
+         select case name when 'server_version' then '14.9' when 'server_version_num' then '140009'
+           else pg_catalog.current_setting(name) end $$`,
+      `alter database ${database.connection.database} set search_path = old, pg_catalog, public`,
+    )
+    const { code, err } = await installation.start(['serve']).ended
+    assert.equal(code, 1)
+    assert.match(err, /The database is Postgres 14\.9; Keyrail needs 15 or later\. Upgrade it/)
+    await run(`alter database ${database.connection.database} reset search_path`)
+  })
+})
