@@ -50,12 +50,16 @@ const listTest = sql(
 export const listAuditRows = (tx: Tx, reach: 'test' | 'both', afterSeq: number, limit: number) =>
   tx.query<AuditRow>(reach === 'test' ? listTest : list, [tx.workspaceId, afterSeq, limit + 1])
 
-/** A page of the chain as the verifier takes it. Times come as the text that was hashed. */
+/**
+ * A page of the chain as the verifier takes it. Times come as the text that was hashed. to_char leaves the era
+ * out, and a row moved to the same figures before our era must not look the same.
+ */
 export const chainPage = sql(
   'audit.chain_page',
   `select seq, action, actor_type, actor_id, target_type, target_id, env, payload, prev_hash, hash,
-     to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as created_at
-   from audit_logs where workspace_id = $1 and seq > $2 order by seq limit $3`,
+     to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
+       || case when created_at < '0001-01-01Z' then ' BC' else '' end as created_at
+   from audit_logs where workspace_id = $1 and seq >= $2 order by seq limit $3`,
 )
 
 export interface ChainPageRow extends Omit<AuditRow, 'created_at' | 'addresses'> {
@@ -69,7 +73,7 @@ export const addressPage = sql(
   'audit.address_page',
   `select a.seq, a.path, a.address, a.salt, l.action, l.payload
    from audit_addresses a join audit_logs l on l.workspace_id = a.workspace_id and l.seq = a.seq
-   where a.workspace_id = $1 and (a.seq, a.path) > ($2, $3) order by a.seq, a.path limit $4`,
+   where a.workspace_id = $1 and (a.seq, a.path) >= ($2, $3) order by a.seq, a.path limit $4`,
 )
 
 export interface AddressPageRow {

@@ -67,10 +67,12 @@ async function verify({ connection }: Pick<Deps, 'connection'>, workspaceId: str
 type Ask = <Row>(statement: Statement, values: unknown[]) => Promise<Row[]>
 
 async function takeRows(ask: Ask, workspaceId: string, verifier: ChainVerifier): Promise<void> {
-  let after = 0
-  for (;;) {
-    const rows = await ask<ChainPageRow>(chainPage, [workspaceId, after, pageRows])
-    for (const row of rows) {
+  // Below every seq, so that a row smuggled in before the first shows too.
+  let from = Number.MIN_SAFE_INTEGER
+  for (let isFirst = true; ; isFirst = false) {
+    // A page begins with the last row of the page before: should that have a double, it comes right behind.
+    const rows = await ask<ChainPageRow>(chainPage, [workspaceId, from, pageRows])
+    for (const row of isFirst ? rows : rows.slice(1)) {
       const canonical = canonicalRow({
         seq: row.seq,
         workspaceId,
@@ -84,7 +86,7 @@ async function takeRows(ask: Ask, workspaceId: string, verifier: ChainVerifier):
         payload: row.payload,
       })
       if (!verifier.take(row.seq, canonical, row.prev_hash, row.hash)) return
-      after = row.seq
+      from = row.seq
     }
     if (rows.length < pageRows) return
     await setImmediate()
@@ -93,12 +95,13 @@ async function takeRows(ask: Ask, workspaceId: string, verifier: ChainVerifier):
 
 /** An address that was not erased must be the one whose hash the chain holds. */
 async function checkAddresses(ask: Ask, workspaceId: string, verifier: ChainVerifier): Promise<void> {
-  let after: [number, string] = [0, '']
-  for (;;) {
-    const rows = await ask<AddressPageRow>(addressPage, [workspaceId, ...after, pageRows])
-    for (const row of rows) {
-      if (!addressHolds(row)) return verifier.refuse(row.seq)
-      after = [row.seq, row.path]
+  let from: [number, string] = [Number.MIN_SAFE_INTEGER, '']
+  for (let isFirst = true; ; isFirst = false) {
+    const rows = await ask<AddressPageRow>(addressPage, [workspaceId, ...from, pageRows])
+    for (const row of isFirst ? rows : rows.slice(1)) {
+      const isDouble = row.seq === from[0] && row.path === from[1]
+      if (isDouble || !addressHolds(row)) return verifier.refuse(row.seq)
+      from = [row.seq, row.path]
     }
     if (rows.length < pageRows) return
     await setImmediate()
