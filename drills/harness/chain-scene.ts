@@ -1,0 +1,75 @@
+import type pg from 'pg'
+import { auditedMutations } from '../../packages/server/test/mutations.ts'
+import { plainly } from './api.ts'
+import { bootstrapToken } from './service.ts'
+import type { Stage } from './stage.ts'
+
+/** A chain that the API has written, kept aside so that it can be put back after each forgery. */
+export interface ChainScene {
+  workspaceId: string
+  /** Rows of the chain. */
+  length: number
+  client: pg.Client
+  putBack(): Promise<void>
+}
+
+/** Tables of the chain; a forger of it owns them all. */
+const tables = ['audit_logs', 'audit_heads', 'audit_addresses']
+
+/** Mutations whose rows the chain is made of, again and again; every second names an address. */
+const operations = [
+  'updateWorkspace',
+  'createKey',
+  'updateWorkspace',
+  'rotateKey',
+  'updateWorkspace',
+  'createSecretKey',
+  'updateWorkspace',
+  'deleteTenant',
+]
+
+/**
+ * Writes a chain through the API, and takes away what would keep a forger from any value: checks, foreign keys
+ * and the primary key. So only the chain itself can tell.
+ * @param least rows; the last mutation may add more than one, so there may be a few more
+ */
+export async function makeChain({ api, client, scene }: Stage, least: number): Promise<ChainScene> {
+  const { workspaceId } = scene
+  const lengthNow = async () =>
+    (await client.query('select seq from audit_heads where workspace_id = $1', [workspaceId])).rows[0].seq
+  for (let turn = 0; (await lengthNow()) < least; turn += 1) {
+    const prepare = auditedMutations[operations[turn % operations.length] as string]
+    const route = methods[operations[turn % operations.length] as string]
+    if (prepare === undefined || route === undefined) throw new Error('an operation has gone')
+    const { url, token, body } = await prepare({ ask: plainly(api), bootstrapToken, scene })
+    const { status } = await api.ask(route, url, { token, ...(body !== undefined && { body }) })
+    if (status >= 300) throw new Error(`${operations[turn % operations.length]} was answered ${status}`)
+  }
+  await client.query(`do $$ declare c record; begin
+    for c in select conrelid::regclass as t, conname from pg_constraint
+      where conrelid in (${tables.map(table => `'${table}'::regclass`).join(', ')}) and contype in ('c', 'f', 'p')
+      order by contype = 'p' loop
+      execute format('alter table %s drop constraint if exists %I cascade', c.t, c.conname);
+    end loop; end $$`)
+  await client.query('alter table audit_logs alter column seq drop not null')
+  for (const table of tables) await client.query(`create table drill_${table} as table ${table}`)
+  return {
+    workspaceId,
+    length: await lengthNow(),
+    client,
+    async putBack() {
+      const back = tables.map(
+        table => `delete from ${table}; insert into ${table} select * from drill_${table};`,
+      )
+      await client.query(`begin; ${back.join('')} commit`)
+    },
+  }
+}
+
+const methods: Record<string, string> = {
+  updateWorkspace: 'PATCH',
+  createKey: 'POST',
+  rotateKey: 'POST',
+  createSecretKey: 'POST',
+  deleteTenant: 'DELETE',
+}
