@@ -5,6 +5,7 @@ import { rolesReady, rolesSql } from '../platform/db/roles.ts'
 import { readServerFacts, type ServerFacts } from '../platform/db/server-facts.ts'
 import { type CommandDatabase, withClient } from './database.ts'
 import type { Check } from './doctor-check.ts'
+import { explain } from './failure.ts'
 
 /** Past this, times in answers and in the database tell different stories. */
 const clockToleranceMs = 5_000
@@ -27,12 +28,16 @@ export function checkStore({ direct }: CommandDatabase): Promise<Check[]> {
     // The server has read its clock about half-way.
     const now = (asked + systemClock.now()) / 2
     return [
-      await checkRoles(client, facts),
-      judgeMigrations(await appliedMigrations(client)),
+      await orFault('roles', () => checkRoles(client, facts)),
+      await orFault('migrations', async () => judgeMigrations(await appliedMigrations(client))),
       judgeClock(facts.clock.getTime() - now),
     ]
   })
 }
+
+/** A database that does not let us look is a fault too, not the end of the looking. */
+const orFault = (name: string, check: () => Promise<Check>): Promise<Check> =>
+  check().catch(error => ({ name, status: 'fault', message: explain(error) }))
 
 async function checkRoles(client: pg.ClientBase, { user, mayCreateRoles }: ServerFacts): Promise<Check> {
   const name = 'roles'

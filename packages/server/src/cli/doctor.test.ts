@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import { makeDatabase, type TestDatabase, testCluster } from '../../test/database.ts'
+import type { Connection } from '../platform/db/connection.ts'
+import { migrations } from '../platform/db/migrate.ts'
+import { rolesSql } from '../platform/db/roles.ts'
+import type { Check } from './doctor-check.ts'
+import { Installation, looksLikeStack, urlOf } from './test-keyrail.ts'
+
+/** What the doctor finds, by name; the last one where a name has several. */
+async function examine(installation: Installation, env: Record<string, string> = {}) {
+  const { code, out, err } = await installation.start(['doctor', '--json'], env).ended
+  assert.ok(!looksLikeStack(out + err), out + err)
+  const { status, checks } = JSON.parse(out) as { status: string; checks: Check[] }
+  const found = new Map(checks.map(check => [check.name, check]))
+  return { code, status, checks, found: (name: string) => found.get(name) }
+}
+const summary = (checks: Check[]) => checks.map(({ name, status }) => `${name} ${status}`)
+
+describe('keyrail doctor and the embedded Postgres', () => {
+  let installation: Installation
+  before(() => {
+    installation = new Installation()
+  })
+  after(() => installation.remove())
+
+  test('before the first start it has no fault to tell, and makes nothing', async () => {
+    const { code, status, checks } = await examine(installation)
+    assert.deepEqual([code, status], [0, 'warning'])
+    assert.deepEqual(summary(checks), [
+      'configuration ok',
+      'data directory warning',
+      'bootstrap token warning',
+      'database warning',
+    ])
+    assert.equal((await examine(installation)).found('data directory')?.status, 'warning')
+  })
+
+  test('it works beside a running service and without one, and leaves no Postgres of its own', async () => {
+    const service = await installation.serve()
+    const beside = await examine(installation)
+    assert.match(beside.found('database')?.message ?? '', /embedded, under a running service/)
+    service.child.kill('SIGTERM')
+    assert.equal((await service.ended).code, 0)
+
+    const { code, status, checks, found } = await examine(installation)
+    assert.deepEqual([code, status], [0, 'ok'])
+    assert.deepEqual(summary(checks), [
+      'configuration ok',
+      'data directory ok',
+      'bootstrap token ok',
+      'database ok',
+      'roles ok',
+      'migrations ok',
+      'clock ok',
+    ])
+    assert.match(found('database')?.message ?? '', /embedded, started for this look/)
+    assert.deepEqual(installation.postgresPids(), [])
+  })
+
+  test('what others may read or write is a fault, with the command that mends it', async () => {
+    const token = join(installation.dataDir, 'bootstrap-token')
+    chmodSync(token, 0o644)
+    const readable = await examine(installation)
+    assert.equal(readable.code, 1)
+    assert.equal(readable.found('data directory')?.todo, `chmod 600 ${token}`)
+    chmodSync(token, 0o600)
+    chmodSync(installation.dataDir, 0o777)
+    const writable = await examine(installation)
+    assert.equal(writable.found('data directory')?.todo, `chmod go-w ${installation.dataDir}`)
+    chmodSync(installation.dataDir, 0o755)
+    writeFileSync(token, 'short')
+    const damaged = await examine(installation)
+    assert.equal(damaged.found('bootstrap token')?.status, 'fault')
+  })
+
+  test('every fault of the configuration is a line, with exit code 1', async () => {
+    const env = { SERVICE_PORT: 'x', SERVICE_TRUST_PROXY: '-1' }
+    const { code, out } = await installation.start(['doctor'], env).ended
+    assert.equal(code, 1)
+    assert.match(out, /^fault +configuration +SERVICE_PORT must be /m)
+    assert.match(out, /^fault +configuration +SERVICE_TRUST_PROXY must be /m)
+  })
+})
+
+describe('keyrail doctor and an outside Postgres', () => {
+  let database: TestDatabase
+  let installation: Installation
+  before(async () => {
+    database = await makeDatabase(testCluster())
+    installation = new Installation({ DATABASE_URL: urlOf(database.connection) })
+  })
+  after(async () => {
+    await installation.remove()
+    await database.drop()
+  })
+  async function run(connection: Connection, ...statements: string[]) {
+    const client = new pg.Client(connection)
+    await client.connect()
+    for (const statement of statements) await client.query(statement)
+    await client.end()
+  }
+
+  test('a healthy one is ok throughout; the data directory is not used', async () => {
+    const { code, status, found } = await examine(installation)
+    assert.deepEqual([code, status], [0, 'ok'])
+    assert.equal(found('data directory')?.message, 'not used: DATABASE_URL is set')
+    assert.match(found('migrations')?.message ?? '', new RegExp(`all ${migrations.length} are applied`))
+  })
+
+  test('one that cannot be reached is a fault', async () => {
+    const { code, found } = await examine(installation, { DATABASE_URL: 'postgres://localhost:1/keyrail' })
+    assert.equal(code, 1)
+    assert.match(found('database')?.message ?? '', /cannot be reached/)
+  })
+
+  test('a schema that lacks a migration is a fault, one from a newer release a warning', async () => {
+    const newest = migrations.at(-1) ?? ''
+    await run(database.connection, `delete from keyrail_migrations where name = '${newest}'`)
+    const behind = await examine(installation)
+    assert.equal(behind.code, 1)
+    assert.deepEqual(behind.found('migrations'), {
+      name: 'migrations',
+      status: 'fault',
+      message: `missing: ${newest}`,
+      todo: 'keyrail migrate',
+    })
+    const insert = 'insert into keyrail_migrations (name, run_on) values'
+    await run(database.connection, `${insert} ('${newest}', now()), ('9999_from_the_future', now())`)
+    const ahead = await examine(installation)
+    assert.deepEqual([ahead.code, ahead.found('migrations')?.status], [0, 'warning'])
+    assert.match(ahead.found('migrations')?.message ?? '', /9999_from_the_future/)
+    await run(database.connection, `delete from keyrail_migrations where name like '9999%'`)
+  })
+
+  test('a clock that is more than 5 s off is a warning', async () => {
+    const { database: name } = database.connection
+    await run(
+      database.connection,
+      'create schema skew',
+      `create function skew.clock_timestamp() returns timestamptz language sql as $$
+         select pg_catalog.clock_timestamp() - interval '1 hour' $$`,
+      `alter database ${name} set search_path = skew, pg_catalog, public`,
+    )
+    const { code, found } = await examine(installation)
+    assert.deepEqual([code, found('clock')?.status], [0, 'warning'])
+    assert.match(found('clock')?.message ?? '', /clock is 3[56]\d\d\.\d s behind$/)
+    await run(database.connection, `alter database ${name} reset search_path`, 'drop schema skew cascade')
+  })
+
+  test('a user that cannot become keyrail_app is a fault, with the SQL for an operator', async () => {
+    const user = `plain_${database.connection.database}`
+    await run(database.connection, `create role ${user} login password 'secret'`)
+    const plain = urlOf({ ...database.connection, user, password: 'secret' })
+    const { code, found } = await examine(installation, { DATABASE_URL: plain })
+    assert.equal(code, 1)
+    assert.equal(found('roles')?.todo, `let an operator run once:\n${rolesSql(user)}`)
+    assert.equal(found('migrations')?.status, 'fault', 'it may not read them either')
+    await run(database.connection, `drop role ${user}`)
+  })
+})

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { ask, Installation, looksLikeStack, type Serving } from './test-keyrail.ts'
+
+describe('keyrail secret-keys create', () => {
+  let installation: Installation
+  let service: Serving
+  let workspace: string
+  before(async () => {
+    installation = new Installation()
+    service = await installation.serve()
+    const body = { name: 'Acme', slug: 'acme' }
+    workspace = (await ask(`${service.url}/v1/workspaces`, { token: installation.token, body }))?.body.id
+  })
+  after(() => installation.remove())
+
+  const create = (...flags: string[]) => installation.start(['secret-keys', 'create', ...flags]).ended
+
+  test('prints the key alone to standard output, and it works over HTTP at once, with its role and env', async () => {
+    const made = await create(
+      '--workspace',
+      workspace,
+      '--env',
+      'live',
+      '--role',
+      'owner',
+      '--name',
+      'Way in',
+    )
+    assert.equal(made.code, 0, made.err)
+    assert.match(made.out, /^krsk_live_[0-9A-Za-z]{38}\n$/)
+    const token = made.out.trim()
+    const keys = await ask(`${service.url}/v1/secret_keys`, { token })
+    assert.equal(keys?.status, 200)
+    const [key] = keys?.body.data ?? []
+    assert.deepEqual(
+      [key.name, key.role, key.env, key.created_by],
+      ['Way in', 'owner', 'live', { type: 'operator', id: null }],
+    )
+
+    const audit = await ask(`${service.url}/v1/audit_logs?limit=200`, { token })
+    const row = audit?.body.data.at(-1)
+    assert.deepEqual(
+      [row.action, row.actor_type, row.target_id, row.env],
+      ['secret_key.created', 'operator', key.id, 'live'],
+    )
+    assert.ok(!JSON.stringify(audit?.body).includes(token), 'no log holds the key')
+    assert.equal((await ask(`${service.url}/v1/audit_logs/chain`, { token }))?.body.valid, true)
+  })
+
+  test('--json prints it as the API would', async () => {
+    const made = await create('--workspace', workspace.toUpperCase(), '--env=test', '--role=admin', '--json')
+    const key = JSON.parse(made.out)
+    assert.deepEqual([key.object, key.env, key.role, key.name], ['secret_key', 'test', 'admin', null])
+    assert.equal((await ask(`${service.url}/v1/workspace`, { token: key.key }))?.body.id, workspace)
+  })
+
+  test('what is missing or wrong is told at once, and without a terminal nothing is asked', async () => {
+    const cases: [flags: string[], message: RegExp][] = [
+      [[], /Missing: --workspace ID, --env live\|test, --role owner\|admin/],
+      [['--workspace', 'acme', '--env', 'live', '--role', 'owner'], /"acme" is no id of a workspace/],
+      [['--workspace', workspace, '--env', 'prod', '--role', 'owner'], /Allowed choices are live, test/],
+      [['--workspace', workspace, '--env', 'live', '--role', 'member'], /Allowed choices are owner, admin/],
+      [
+        ['--workspace', workspace, '--env', 'live', '--role', 'owner', '--name', 'x'.repeat(201)],
+        /A name has 1 to 200 characters/,
+      ],
+      [
+        ['--workspace', '01890000-0000-7000-8000-000000000000', '--env', 'live', '--role', 'owner'],
+        /There is no workspace 01890000-0000-7000-8000-000000000000/,
+      ],
+    ]
+    for (const [flags, message] of cases) {
+      const { code, out, err } = await create(...flags)
+      assert.deepEqual([code, out], [1, ''], err)
+      assert.match(err, message)
+      assert.ok(!looksLikeStack(err), err)
+    }
+  })
+})
