@@ -13,9 +13,8 @@ create table replays (
   created_at timestamptz(3) not null default service_now(),
   primary key (workspace_id, caller, key)
 );
-create index replays_created_at on replays (created_at);
+create index replays_by_age on replays (workspace_id, created_at);
 
 alter table replays enable row level security;
-create policy replays_scope on replays to keyrail_app
-  using (workspace_id in (app_workspace_id(), '00000000-0000-0000-0000-000000000000'));
+create policy replays_scope on replays to keyrail_app using (workspace_id = app_workspace_id());
 grant select, insert, update, delete on replays to keyrail_app;

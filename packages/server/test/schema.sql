@@ -162,8 +162,8 @@ table replays row level security
   constraint replays_fingerprint_length CHECK ((octet_length(fingerprint) = 32))
   constraint replays_key_bounds CHECK (((char_length(key) >= 1) AND (char_length(key) <= 255)))
   constraint replays_pkey PRIMARY KEY (workspace_id, caller, key)
-  CREATE INDEX replays_created_at ON public.replays USING btree (created_at)
-  policy replays_scope permissive for * to keyrail_app using ((workspace_id = ANY (ARRAY[app_workspace_id(), '00000000-0000-0000-0000-000000000000'::uuid]))) with check (the same)
+  CREATE INDEX replays_by_age ON public.replays USING btree (workspace_id, created_at)
+  policy replays_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant delete, insert, select, update to keyrail_app
 
 table secret_keys row level security

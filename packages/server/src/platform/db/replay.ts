@@ -21,6 +21,9 @@ export type Replayable = { body: unknown; replayed?: { status: number } }
 const keptHours = 24
 const nowhere = '00000000-0000-0000-0000-000000000000'
 
+/** Row-level security shows the rows of one workspace; those of no workspace are seen only from here, for as long as it takes. */
+const enter = sql('replay.enter', `select set_config('app.workspace_id', $1, true)`)
+
 /** A row that another transaction has inserted and not yet committed makes this wait for it. */
 const claim = sql(
   'replay.claim',
@@ -38,11 +41,12 @@ const record = sql(
   'replay.record',
   `update replays set status = $4, body = $5 where workspace_id = $1 and caller = $2 and key = $3`,
 )
+/** Those of the workspace at hand: a walk over all of them would pass by the leftovers of every workspace that sleeps. */
 const prune = sql(
   'replay.prune',
-  `delete from replays where (workspace_id, caller, key) in (
-     select workspace_id, caller, key from replays
-     where created_at < service_now() - make_interval(hours => ${keptHours})
+  `delete from replays where workspace_id = $1 and (caller, key) in (
+     select caller, key from replays
+     where workspace_id = $1 and created_at < service_now() - make_interval(hours => ${keptHours})
      order by created_at limit 100 for update skip locked)`,
 )
 
@@ -66,13 +70,19 @@ export async function mutate<T>(
   redact: (body: T) => unknown,
 ): Promise<Replayable> {
   if (replay === null) return { body: await db.inWorkspace(workspaceId, work) }
-  const id = [replay.workspaceId ?? nowhere, replay.caller, replay.key]
+  const home = replay.workspaceId ?? nowhere
+  const id = [home, replay.caller, replay.key]
   return await db.inWorkspace(workspaceId, async tx => {
+    const move = (to: string) => (home === workspaceId ? undefined : tx.send(enter, [to]))
+    move(home)
     const mine = (await tx.query(claim, [...id, replay.fingerprint])).length > 0
     if (!mine) return await stored(tx, id, replay)
+    move(workspaceId)
     const body = await work(tx)
+    move(home)
     tx.send(record, [...id, status, JSON.stringify(redact(body))])
-    tx.send(prune)
+    tx.send(prune, [home])
+    move(workspaceId)
     return { body }
   })
 }

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import { tablesOf } from './dump.ts'
+import { bootstrapToken, startHarness } from './harness.ts'
+import { serviceFiles, stringsOf } from './source-files.ts'
+import { issueKey, makeVendor, uniqueSlug } from './vendor.ts'
+
+/**
+ * A workspace is kept apart twice: every statement names it, and the role of a request's transaction sees no
+ * other by row-level security. Each is tried as if the other were not there.
+ */
+const harness = await startHarness()
+const { ask, query, connection } = harness
+const [mine, theirs] = [await makeFullWorkspace(), await makeFullWorkspace()]
+
+/** Tables that hold nothing of one workspace alone; the role can read none of them. */
+const global: Record<string, string> = {
+  service_secrets: 'keys of the service itself',
+  keyrail_migrations: 'the migrations that were applied',
+}
+const tables = await tablesOf(query)
+const scoped = tables.filter(table => global[table] === undefined)
+const scopeOf = (table: string) => (table === 'workspaces' ? 'id' : 'workspace_id')
+
+test('every table is kept apart by row-level security and a policy, or is listed as global', async () => {
+  for (const table of scoped) {
+    const [{ rls, forced, policies }] = await query(
+      `select relrowsecurity as rls, relforcerowsecurity as forced,
+         (select array_agg(polname::text) from pg_policy where polrelid = c.oid) as policies
+       from pg_class c where oid = $1::regclass`,
+      [table],
+    )
+    assert.deepEqual([rls, forced, policies], [true, false, [`${table}_scope`]], table)
+  }
+  for (const table of Object.keys(global)) assert.ok(tables.includes(table), table)
+})
+
+test('the role of a request owns nothing, cannot log in, and is above no rule', async () => {
+  const [role] =
+    await query(`select rolsuper, rolbypassrls, rolcanlogin, rolcreaterole, rolcreatedb, rolinherit
+    from pg_roles where rolname = 'keyrail_app'`)
+  assert.ok(
+    Object.values(role).every(allowed => allowed === false),
+    JSON.stringify(role),
+  )
+  const owned = await query(`select relname from pg_class where pg_get_userbyid(relowner) = 'keyrail_app'`)
+  assert.deepEqual(owned, [])
+  const memberships = await query(`select from pg_auth_members where member = 'keyrail_app'::regrole`)
+  assert.deepEqual(memberships, [])
+})
+
+for (const table of scoped) {
+  const scope = scopeOf(table)
+
+  test(`${table}: what is of another workspace is neither read, written, changed nor removed`, async () => {
+    const rows = await query(`select to_jsonb(t) as row, ctid from ${table} t where ${scope} = $1`, [
+      theirs.workspaceId,
+    ])
+    assert.ok(rows.length > 0, 'has no row to try it on')
+    const before = await query(`select to_jsonb(t) as row from ${table} t order by 1`)
+    for (const setting of [mine.workspaceId, '', null]) {
+      const own = setting === mine.workspaceId
+      const can = async (privilege: string) =>
+        (await query(`select has_table_privilege('keyrail_app', $1, $2) as can`, [table, privilege]))[0].can
+      if (await can('select')) {
+        const seen = await asApp(setting, `select ${scope}::text as of from ${table}`)
+        const expected = own ? new Set([mine.workspaceId]) : new Set()
+        assert.deepEqual(new Set(seen.rows?.map(({ of }) => of)), expected)
+      } else {
+        assert.equal((await asApp(setting, `select from ${table}`)).code, '42501')
+      }
+      assert.equal(
+        (
+          await asApp(setting, `insert into ${table} select (jsonb_populate_record(null::${table}, $1)).*`, [
+            JSON.stringify(rows[0].row),
+          ])
+        ).code,
+        '42501',
+        'inserted',
+      )
+      // Without the right to read, a condition is refused as well; with it, the rows are simply not there.
+      const change = await asApp(
+        setting,
+        `update ${table} set ${scope} = ${scope} where ${scope} = '${theirs.workspaceId}'`,
+      )
+      assert.ok(change.code === '42501' || change.count === 0, 'updated')
+      const removal = await asApp(setting, `delete from ${table} where ${scope} = '${theirs.workspaceId}'`)
+      assert.ok(removal.code === '42501' || removal.count === 0, 'deleted')
+      for (const ddl of ['truncate', 'drop table']) {
+        assert.equal((await asApp(setting, `${ddl} ${table}`)).code, '42501', ddl)
+      }
+      assert.equal((await asApp(setting, `alter table ${table} disable row level security`)).code, '42501')
+    }
+    assert.deepEqual(await query(`select to_jsonb(t) as row from ${table} t order by 1`), before)
+  })
+
+  test(`${table}: nothing of one’s own can be handed to another workspace`, async () => {
+    const moved = await asApp(mine.workspaceId, `update ${table} set ${scope} = '${theirs.workspaceId}'`)
+    assert.equal(moved.code, '42501')
+  })
+}
+
+test('the role can neither change nor remove an audit row, and reads no credential and no secret of the service', async () => {
+  const workspace = mine.workspaceId
+  for (const statement of [
+    `update audit_logs set payload = '{}'`,
+    'delete from audit_logs',
+    `update audit_addresses set address = 'x'`,
+    'delete from audit_addresses',
+    'delete from audit_heads',
+    'select from credentials',
+    'update credentials set id = id',
+    'delete from credentials',
+    'select from service_secrets',
+    'select from keyrail_migrations',
+    'select from workspace_slugs',
+    'delete from workspaces',
+    'delete from api_keys',
+  ]) {
+    assert.equal((await asApp(workspace, statement)).code, '42501', statement)
+  }
+})
+
+/** Statements of the operator, who is not of one workspace. No request reaches them. */
+const wholeInstallation: Record<string, string> = {
+  'platform/db/dump/restore.ts': 'a restore brings back every workspace, and raises every version',
+}
+
+test('every statement in the source names the workspace for every table of a workspace that it touches', () => {
+  const mention = new RegExp(
+    `\\b(?:from|join|into|update|table|truncate)\\s+(?:only\\s+)?(${scoped.join('|')})\\b`,
+    'gi',
+  )
+  let seen = 0
+  const exempt = new Set<string>()
+  for (const file of serviceFiles()) {
+    const path = file.path.replace('packages/server/src/', '')
+    for (const text of stringsOf(file)) {
+      const touched = [...text.matchAll(mention)].map(([, table = '']) => table)
+      if (touched.length === 0) continue
+      seen += 1
+      if (wholeInstallation[path] !== undefined) {
+        exempt.add(path)
+        continue
+      }
+      // The table of workspaces is keyed by the workspace's own id.
+      const own = touched.includes('workspaces') && /\bid = \$1|\(id, /.test(text) ? 1 : 0
+      const named = (text.match(/\bworkspace_id\b/g)?.length ?? 0) + own
+      assert.ok(
+        named >= touched.length,
+        `${path} touches ${touched.join(', ')} and names the workspace ${named} times: ${text}`,
+      )
+    }
+  }
+  assert.ok(seen > 30, 'the search finds nothing')
+  assert.deepEqual([...exempt], Object.keys(wholeInstallation))
+})
+
+/** A workspace with a row in every table. */
+async function makeFullWorkspace() {
+  const vendor = await makeVendor(harness)
+  await issueKey(harness, vendor)
+  await ask('PATCH', '/v1/workspace', { token: vendor.live, body: { billing_email: 'billing@example.com' } })
+  await ask('POST', '/v1/projects', {
+    token: vendor.live,
+    headers: { 'idempotency-key': 'one' },
+    body: { name: 'n', slug: uniqueSlug() },
+  })
+  // Of no workspace: seen by none.
+  await ask('POST', '/v1/workspaces', {
+    token: bootstrapToken,
+    headers: { 'idempotency-key': uniqueSlug() },
+    body: { name: 'n', slug: uniqueSlug() },
+  })
+  return vendor
+}
+
+interface Outcome {
+  code?: string
+  count?: number
+  // biome-ignore lint/suspicious/noExplicitAny: rows of any shape, read by the test that asked for them.
+  rows?: any[]
+}
+
+/** Runs a statement as a request's transaction would, and takes it back. Null leaves the setting unset. */
+async function asApp(workspaceId: string | null, text: string, values: unknown[] = []): Promise<Outcome> {
+  const client = new pg.Client(connection)
+  await client.connect()
+  try {
+    await client.query('begin')
+    await client.query('set local role keyrail_app')
+    if (workspaceId !== null)
+      await client.query(`select set_config('app.workspace_id', $1, true)`, [workspaceId])
+    const { rowCount, rows } = await client.query(text, values)
+    return { count: rowCount ?? 0, rows }
+  } catch (error) {
+    return { code: (error as { code: string }).code }
+  } finally {
+    await client.end()
+  }
+}
