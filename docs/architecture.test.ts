@@ -21,7 +21,7 @@ test('every folder of the service and of the checkout is on the map', () => {
       path,
     )
   for (const name of folders) named(source + name)
-  for (const name of ['bin', 'bench', 'drills', 'docs']) named(name)
+  for (const name of ['bin', 'bench', 'docs', 'drills', 'examples', 'tools']) named(name)
 })
 
 test('the arrows between rooms are those of the code', () => {
