@@ -18,7 +18,8 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 
-const places = positionals.length > 0 ? positionals : ['packages', 'bin', 'bench', 'drills', 'docs', 'tools']
+const places =
+  positionals.length > 0 ? positionals : ['packages', 'bin', 'bench', 'drills', 'docs', 'examples', 'tools']
 const files = places
   .flatMap(place => (/\.test\.m?[jt]s$/.test(place) ? [place] : globSync(`${place}/**/*.test.{ts,mjs}`)))
   .filter(file => !file.includes('node_modules'))

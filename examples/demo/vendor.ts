@@ -1,0 +1,149 @@
+import type { AuditChain, AuditLog } from '@keyrail/contract/vendor/audit'
+import type { CreatedKey, Key, RotatedKey } from '@keyrail/contract/vendor/keys'
+import type { Project } from '@keyrail/contract/vendor/projects'
+import type { Tenant } from '@keyrail/contract/vendor/tenants'
+import type { CreatedWorkspace } from '@keyrail/contract/vendor/workspace'
+import type { Static } from 'typebox'
+import { Conversation, expect, paint, print } from './talk.ts'
+
+/** What the vendor has done by the end, as the audit log must tell it. */
+const history = [
+  'workspace.created',
+  'secret_key.created',
+  'project.created',
+  'tenant.created',
+  'api_key.created',
+  'api_key.rotated',
+  'api_key.revoked',
+]
+
+/** The main job: a vendor's backend issues a key to a customer, rotates and revokes it, and proves who did what. */
+export async function runVendor(url: string, bootstrapToken: string): Promise<void> {
+  const talk = new Conversation(url)
+
+  const workspace = await talk.ask<Static<typeof CreatedWorkspace>>({
+    title: 'The operator opens a workspace for the vendor, with a first secret key',
+    method: 'POST',
+    path: '/v1/workspaces',
+    token: bootstrapToken,
+    body: { name: 'Acme', slug: 'acme' },
+    status: 201,
+    show: ['id', 'slug', 'secret_key.role', 'secret_key.key'],
+  })
+  const token = workspace.secret_key.key ?? ''
+
+  const project = await talk.ask<Project>({
+    title: 'The vendor registers the API that keys will protect',
+    method: 'POST',
+    path: '/v1/projects',
+    token,
+    body: {
+      name: 'Payments',
+      slug: 'payments',
+      key_prefix: 'acme',
+      default_rate_limits: [
+        { id: 'burst', limit: 100, window_ms: 60_000, algorithm: 'sliding', scope: 'key' },
+      ],
+    },
+    status: 201,
+    show: ['id', 'name', 'key_prefix', 'default_rate_limits'],
+  })
+
+  const tenant = await talk.ask<Tenant>({
+    title: "A customer signs up at the vendor's",
+    method: 'POST',
+    path: '/v1/tenants',
+    token,
+    body: { external_id: 'customer-42', name: 'Globex' },
+    status: 201,
+    show: ['id', 'external_id', 'name'],
+  })
+
+  const created = await talk.ask<Static<typeof CreatedKey>>({
+    title: 'The customer gets a key; this answer is the only place where it is ever shown',
+    method: 'POST',
+    path: '/v1/keys',
+    token,
+    body: {
+      project_id: project.id,
+      tenant_id: tenant.id,
+      env: 'live',
+      name: 'Production',
+      scopes: ['payments:write'],
+    },
+    status: 201,
+    show: ['id', 'scopes', 'key'],
+  })
+  const { id, key = '' } = created
+  expect(/^acme_live_[0-9A-Za-z]{38}$/.test(key), 'the key has the prefix of its project, and 38 characters')
+
+  const read = await talk.ask<Key>({
+    title: 'Read later, the key itself is not there any more',
+    method: 'GET',
+    path: `/v1/keys/${id}`,
+    token,
+    status: 200,
+    show: ['id', 'name', 'display_prefix', 'expires_at', 'revoked_at'],
+  })
+  expect(!JSON.stringify(read).includes(key), 'a key is shown once')
+  expect(key.startsWith(read.display_prefix), 'the display prefix begins the key')
+
+  const rotated = await talk.ask<Static<typeof RotatedKey>>({
+    title: 'The customer rotates it: both work for 24 hours',
+    method: 'POST',
+    path: `/v1/keys/${id}/rotate`,
+    token,
+    body: { overlap_hours: 24 },
+    status: 200,
+    show: ['id', 'rotated_from', 'key', 'predecessor.expires_at'],
+  })
+  expect(
+    rotated.rotated_from === id && rotated.key !== key,
+    'the successor is another key, and says of which',
+  )
+
+  const revoked = await talk.ask<Key>({
+    title: 'The old key has leaked and is revoked at once, before its 24 hours are over',
+    method: 'POST',
+    path: `/v1/keys/${id}/revoke`,
+    token,
+    body: { reason: 'found in a public repository' },
+    status: 200,
+    show: ['id', 'revoked_at', 'revoked_reason', 'rotated_to'],
+  })
+  expect(revoked.revoked_at !== null && revoked.rotated_to === rotated.id, 'the old key is revoked')
+
+  const audit = await talk.ask<{ data: AuditLog[] }>({
+    title: 'Who did what? The audit log, oldest first',
+    method: 'GET',
+    path: '/v1/audit_logs',
+    token,
+    status: 200,
+    show: ['has_more'],
+  })
+  for (const row of audit.data) {
+    print(
+      `   ${String(row.seq).padStart(3)}  ${row.action.padEnd(20)} by ${row.actor_type.padEnd(11)} ${row.hash}`,
+    )
+  }
+  print('')
+  expect(
+    audit.data.map(({ action }) => action).join() === history.join(),
+    'the log tells all of it, in order',
+  )
+  expect(!JSON.stringify(audit).includes(key), 'the log holds no key')
+
+  const chain = await talk.ask<AuditChain>({
+    title: 'Has anybody changed the log? Every hash is derived again',
+    method: 'GET',
+    path: '/v1/audit_logs/chain',
+    token,
+    status: 200,
+    show: ['valid', 'checked', 'head_seq', 'head_hash'],
+  })
+  expect(chain.valid && chain.checked === history.length, 'the chain holds from its first row to its last')
+  expect(chain.head_hash === audit.data.at(-1)?.hash, 'the chain ends where the log ends')
+  print(
+    paint('green', `The audit chain is verified: ${chain.checked} rows, unchanged since they were written.`),
+  )
+}
