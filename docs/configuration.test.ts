@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError, readConfig, settings } from '../packages/server/src/config.ts'
+import { serviceFiles } from '../packages/server/test/source-files.ts'
 import { codeBlocks, documentsWithText, readDocument, section, tableOf } from './documents.ts'
 
 const page = readDocument('docs/configuration.md')
@@ -35,6 +36,14 @@ test('the faults that the page shows are those of the service', () => {
     () => readConfig({ SERVICE_PORT: 'eighty', SERVICE_BOOTSTRAP_TOKEN: 'short' }),
     error => error instanceof ConfigError && `Error: ${error.message}` === shown?.text,
   )
+})
+
+test('the settings that the page calls without effect have none', () => {
+  const idle = 'nothing in this release depends on them yet'
+  const uses = serviceFiles().filter(
+    ({ path, code }) => !path.endsWith('/config.ts') && /publicUrl|request\.ips?\b/.test(code),
+  )
+  assert.deepEqual([uses.length === 0, page.includes(idle)], [true, true])
 })
 
 test('no page names a setting that there is not', () => {
