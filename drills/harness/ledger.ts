@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { faultsOf } from '../../packages/server/test/whole.ts'
 import type { Api } from './api.ts'
-import { isAcknowledged, type Sent, sendMutation } from './load.ts'
+import { isAcknowledged, makeSent, type Sent, sendMutation } from './load.ts'
 
 /** What the diff of a load against the database came to. */
 export interface Diff {
@@ -97,8 +97,10 @@ function answerFaults({ plan, answer }: Sent, row: AuditRow): string[] {
   return id === told ? [] : [`answered ${id}, the log tells of ${told}`]
 }
 
-/** Of those that were acknowledged, a few; the others are the ones that a client would ask again. */
-const acknowledgedAgain = 16
+/** What is asked again at most: of those acknowledged, of those that happened unacknowledged, of all others. */
+const againMost = { acknowledged: 16, happened: 200, others: 64 }
+/** Few enough for a service that has just come back. */
+const atOnce = 8
 
 async function askAgain(
   api: Api,
@@ -107,19 +109,22 @@ async function askAgain(
   diff: Diff,
 ): Promise<void> {
   const replayable = sent.filter(one => one.replayKey !== null)
+  const rowOf = (one: Sent) => index.get(indexKey(one))?.[0]
+  const unknown = replayable.filter(one => !isAcknowledged(one))
   const again = [
-    ...replayable.filter(one => !isAcknowledged(one)),
-    ...replayable.filter(one => isAcknowledged(one)).slice(-acknowledgedAgain),
-  ]
-  await Promise.all(
-    again.map(async one => {
-      const [row] = index.get(indexKey(one)) ?? []
-      const repeat: Sent = { ...one, answer: null, hung: false }
+    ...unknown.filter(one => rowOf(one) !== undefined).slice(-againMost.happened),
+    ...unknown.filter(one => rowOf(one) === undefined).slice(-againMost.others),
+    ...replayable.filter(isAcknowledged).slice(-againMost.acknowledged),
+  ].values()
+  const askInTurn = async () => {
+    for (const one of again) {
+      const repeat = makeSent(one.plan, one.replayKey)
       await sendMutation(api, repeat)
       diff.replayed += 1
-      diff.broken.push(...repeatFaults(repeat, row).map(fault => `${describe(one)} again: ${fault}`))
-    }),
-  )
+      diff.broken.push(...repeatFaults(repeat, rowOf(one)).map(fault => `${describe(one)} again: ${fault}`))
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, askInTurn))
 }
 
 function repeatFaults(repeat: Sent, row: AuditRow | undefined): string[] {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Scene } from '../../packages/server/test/mutations.ts'
 import { seeded } from '../../packages/server/test/seeded.ts'
 import { type Api, type TimedAnswer, Unanswered } from './api.ts'
@@ -7,10 +8,17 @@ import { type MutationPlan, noBelongings, planMutation } from './client-mutation
 export interface Sent {
   plan: MutationPlan
   replayKey: string | null
+  /** On the clock of `performance.now()`. */
+  sentAt: number
   /** Null while, or when, no whole answer came. */
   answer: TimedAnswer | null
+  /** How long it took to be answered or cut. */
+  ms: number
   hung: boolean
 }
+
+/** A client that was refused takes breath before it tries again, in milliseconds. */
+const breathMs = 20
 
 export interface Load {
   readonly sent: readonly Sent[]
@@ -39,10 +47,13 @@ export function startLoad(
     for (let step = 0; !stopping; step += 1) {
       const marker = `${prefix}-${index}-${step}`
       const plan = planMutation({ random, own, scene, marker })
-      const one: Sent = { plan, replayKey: plan.replayable ? marker : null, answer: null, hung: false }
+      const one = makeSent(plan, plan.replayable ? marker : null)
       sent.push(one)
       await sendMutation(api, one)
-      if (!isAcknowledged(one)) continue
+      if (!isAcknowledged(one)) {
+        await sleep(breathMs)
+        continue
+      }
       acknowledged += 1
       plan.remember(one.answer?.body)
     }
@@ -56,6 +67,15 @@ export function startLoad(
     },
   }
 }
+
+export const makeSent = (plan: MutationPlan, replayKey: string | null): Sent => ({
+  plan,
+  replayKey,
+  sentAt: performance.now(),
+  answer: null,
+  ms: 0,
+  hung: false,
+})
 
 export const isAcknowledged = ({ answer }: Sent): boolean =>
   answer !== null && answer.status >= 200 && answer.status < 300
@@ -73,5 +93,7 @@ export async function sendMutation(api: Api, sent: Sent): Promise<void> {
   } catch (error) {
     if (!(error instanceof Unanswered)) throw error
     sent.hung = error.hung
+  } finally {
+    sent.ms = performance.now() - sent.sentAt
   }
 }

@@ -67,7 +67,7 @@ const lookEveryMs = 2
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  patienceMs = 20_000,
+  patienceMs = 120_000,
 ): Promise<void> {
   const end = performance.now() + patienceMs
   while (!(await holds())) {

@@ -1,0 +1,163 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Diff, diffLoad } from './ledger.ts'
+import { isAcknowledged, type Load, type Sent, startLoad } from './load.ts'
+import { type OutageStage, setOutageStage } from './outage-stage.ts'
+import { type Outage, outages } from './outages.ts'
+import { until } from './pauses.ts'
+import { type Probe, probe, startWatch } from './watch.ts'
+
+export interface OutageOptions {
+  seed: number
+  clients: number
+  /** How long the store is out. */
+  outMs: number
+  limits: {
+    /** Within which every request is answered, from when it was sent or the outage began. */
+    answerMs: number
+    /** Within which requests succeed again, from the store's return. */
+    recoveryMs: number
+  }
+  /** Whether to go on until that time has passed, and hear whether all succeed then. */
+  waitOut?: boolean
+}
+
+export interface OutageResult {
+  /** Requests that were put while the store was out, by what they came to. */
+  succeeded: number
+  unavailable: number
+  slowestMs: number
+  readiness: string
+  health: string
+  recoveredMs: number
+  acknowledged: number
+  lost: number
+  broken: string[]
+}
+
+/** A request of any kind, as it is judged. */
+interface Heard {
+  what: string
+  sentAt: number
+  status: number
+  code: string | undefined
+  ms: number
+}
+
+/** Lets clients mutate and read through an outage and its end, then holds what they heard against the promise. */
+export async function runOutage(name: string, options: OutageOptions): Promise<OutageResult> {
+  const outage = outages[name] as Outage
+  const stage = await setOutageStage(outage.needsSmallDisk ?? false)
+  try {
+    return await judgeOutage(stage, outage, options)
+  } finally {
+    await stage.close()
+  }
+}
+
+async function judgeOutage(
+  stage: OutageStage,
+  outage: Outage,
+  { seed, clients, outMs, limits, waitOut = true }: OutageOptions,
+): Promise<OutageResult> {
+  const { api, scenes } = stage
+  const token = scenes[0]?.live ?? ''
+  const prefix = 'out'
+  const load = startLoad(api, scenes, { clients, prefix, seed })
+  await until('the clients’ first mutations', () => load.acknowledged() >= clients)
+  const watch = startWatch(api, [{ url: '/healthz' }, { url: '/readyz' }, { url: '/v1/keys?limit=5', token }])
+
+  const beganAt = performance.now()
+  const end = await outage.begin(stage)
+  const outAt = performance.now()
+  await sleep(outMs)
+  const endingAt = performance.now()
+  await end()
+  const backAt = performance.now()
+  const recoveredMs = await untilRecovered(stage, load, backAt)
+  // Whoever asks later than that must not hear of it any more.
+  if (waitOut) await sleep(Math.max(0, backAt + limits.recoveryMs - performance.now()) + 500)
+  await watch.stop()
+  await load.stop()
+
+  const sent = [...load.sent, ...(await Promise.all(stage.aside))]
+  const heard = [...sent.map(toHeard), ...watch.probes.map(toHeardProbe)]
+  const meanwhile = heard.filter(({ sentAt, ms }) => sentAt >= outAt && sentAt + ms <= endingAt)
+  const ofStore = meanwhile.filter(({ what }) => !what.includes('healthz'))
+  const statusesOf = (url: string) =>
+    [...new Set(meanwhile.filter(({ what }) => what.endsWith(url)).map(({ status }) => status))]
+      .toSorted()
+      .join(' ')
+  const readiness = statusesOf('/readyz')
+  const broken = [
+    ...answeredFaults(heard, beganAt, limits.answerMs),
+    ...(outage.extent === 'store gone'
+      ? ofStore.filter(isSuccess).map(one => `${line(one)} though the store was out`)
+      : []),
+    ...(outage.extent === 'store gone' && readiness !== '503'
+      ? [`readiness was ${readiness} while the store was out`]
+      : []),
+    ...(outage.extent === 'store well' ? ofStore.filter(one => !isSuccess(one)).map(line) : []),
+    ...(outage.extent !== 'store well' && !ofStore.some(one => one.status === 503)
+      ? ['no request noticed the outage']
+      : []),
+    ...(recoveredMs > limits.recoveryMs ? [`recovered only after ${Math.round(recoveredMs)} ms`] : []),
+    ...heard
+      .filter(one => one.sentAt > backAt + limits.recoveryMs && !isSuccess(one))
+      .map(one => `${line(one)}, ${Math.round(one.sentAt - backAt)} ms after the store was back`),
+  ]
+  const diff = await diffAfter(stage, sent, prefix)
+  return {
+    succeeded: ofStore.filter(isSuccess).length,
+    unavailable: ofStore.filter(({ status }) => status === 503).length,
+    slowestMs: Math.max(...heard.map(one => waitedMs(one, beganAt))),
+    readiness,
+    health: statusesOf('/healthz'),
+    recoveredMs,
+    acknowledged: diff.acknowledged,
+    lost: diff.lost,
+    broken: [...broken, ...diff.broken],
+  }
+}
+
+const isSuccess = ({ status }: Heard) => status >= 200 && status < 300
+const line = ({ what, status, code, ms }: Heard) =>
+  `${what} answered ${status} ${code ?? ''} after ${Math.round(ms)} ms`
+
+const toHeard = ({ plan, sentAt, answer, ms }: Sent): Heard => ({
+  what: `${plan.call[0]} ${plan.call[1]}`,
+  sentAt,
+  status: answer?.status ?? 0,
+  code: answer?.body?.code,
+  ms,
+})
+const toHeardProbe = ({ url, ...rest }: Probe): Heard => ({ ...rest, what: `GET ${url}` })
+
+/** From when it was sent, or from when the outage began, should that be later. */
+const waitedMs = ({ sentAt, ms }: Heard, beganAt: number) =>
+  sentAt + ms - Math.max(sentAt, Math.min(beganAt, sentAt + ms))
+
+function answeredFaults(heard: readonly Heard[], beganAt: number, answerMs: number): string[] {
+  return heard.flatMap(one => {
+    if (one.status === 0) return [`${one.what} was not answered, after ${Math.round(one.ms)} ms`]
+    if (!isSuccess(one) && !(one.status === 503 && one.code === 'unavailable')) return [line(one)]
+    if (one.what.includes('healthz') && one.status !== 200) return [line(one)]
+    return waitedMs(one, beganAt) > answerMs ? [`${line(one)}, more than ${answerMs}`] : []
+  })
+}
+
+/** Until readiness is green and a mutation was acknowledged that was begun after the store's return. */
+async function untilRecovered({ api }: OutageStage, load: Load, backAt: number): Promise<number> {
+  let seen = load.sent.length
+  await until('an acknowledged mutation', () => {
+    while (seen > 0 && (load.sent[seen - 1]?.sentAt ?? 0) > backAt) seen -= 1
+    return load.sent.slice(seen).some(one => one.sentAt > backAt && isAcknowledged(one))
+  })
+  await until('readiness', async () => (await probe(api, '/readyz')).status === 200)
+  return performance.now() - backAt
+}
+
+async function diffAfter(stage: OutageStage, sent: readonly Sent[], prefix: string): Promise<Diff> {
+  const client = await stage.reconnect()
+  const workspaceIds = stage.scenes.map(({ workspaceId }) => workspaceId)
+  return diffLoad(stage.api, client, { sent, prefix, workspaceIds })
+}
