@@ -19,6 +19,11 @@ const files = globSync('p[0-9]*.ts', { cwd: import.meta.dirname, exclude: ['*.te
 const drills: Drill[] = []
 for (const file of files) drills.push((await import(`./${file}`)).drill)
 
+const seed = wholeNumber('seed') ?? Date.now() % 1_000_000
+const cycles = wholeNumber('cycles')
+// Ended by exit, so that what is mounted or started goes with us.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+
 const [name] = positionals
 if (name === undefined) {
   console.log(
@@ -38,11 +43,10 @@ if (name === undefined) {
 
 async function run(drill: Drill): Promise<0 | 1> {
   const options: DrillOptions = {
-    seed: wholeNumber('seed') ?? Date.now() % 1_000_000,
+    seed,
+    ...(cycles !== undefined && { cycles }),
     say: line => process.stderr.write(process.stderr.isTTY ? `\r\x1b[2K${line}` : ''),
   }
-  const cycles = wholeNumber('cycles')
-  if (cycles !== undefined) options.cycles = cycles
   const outcome = await drill.run(options)
   options.say('')
   console.log(`${formatOutcome(drill, options, outcome)}\n`)

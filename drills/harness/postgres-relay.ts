@@ -10,6 +10,8 @@ import { type Piece, type Relay, type Side, type Splitter, startRelay } from './
  */
 export async function startPostgresRelay(target: Connection): Promise<Relay & { connection: Connection }> {
   const directory = mkdtempSync('/tmp/keyrail-relay-')
+  const removeDirectory = () => rmSync(directory, { recursive: true, force: true })
+  process.once('exit', removeDirectory)
   const file = `.s.PGSQL.${target.port}`
   const relay = await startRelay(
     { path: join(directory, file) },
@@ -21,7 +23,8 @@ export async function startPostgresRelay(target: Connection): Promise<Relay & { 
     connection: { ...target, host: directory },
     async close() {
       await relay.close()
-      rmSync(directory, { recursive: true, force: true })
+      process.off('exit', removeDirectory)
+      removeDirectory()
     },
   }
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { openSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Connection } from '../../packages/server/src/platform/db/connection.ts'
 
@@ -38,6 +38,7 @@ export async function startDrilledService(
     stdio: ['ignore', log, 'inherit', 'ipc'],
     env: {},
   })
+  closeSync(log)
   const start: StartMessage = {
     type: 'start',
     connection,

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -27,6 +27,12 @@ export function mountSmallDisk(): SmallDisk {
     rmdirSync(mountPoint)
     throw new Error('a disk to be filled could not be mounted; this outage takes root', { cause: error })
   }
+  // However we end: at once, though Postgres may still lie on it.
+  const unmountLazily = () => {
+    spawnSync('umount', ['-l', mountPoint])
+    spawnSync('rmdir', [mountPoint])
+  }
+  process.once('exit', unmountLazily)
   const directory = join(mountPoint, 'data')
   mkdirSync(directory)
   chmodSync(directory, 0o755)
@@ -36,6 +42,7 @@ export function mountSmallDisk(): SmallDisk {
     fill: () => fillUp(filler),
     clear: () => rmSync(filler, { force: true }),
     unmount() {
+      process.off('exit', unmountLazily)
       execFileSync('umount', [mountPoint])
       rmdirSync(mountPoint)
     },
