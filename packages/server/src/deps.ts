@@ -77,7 +77,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     cursors: createCursors(cursorSecret),
     authenticate: createAuthenticate(lookup, config.bootstrapToken),
     readiness,
-    verifyChain: createVerifyChain({ connection }),
+    verifyChain: createVerifyChain(connection),
     async close() {
       await Promise.all([lookup.find.close(), lookup.touch.close(), readiness.close()])
       await db.close()

@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { AuditChain } from '@keyrail/contract/vendor/audit'
 import type pg from 'pg'
-import type { Deps } from '../deps.ts'
-import { connect, type Statement } from '../platform/db/connection.ts'
+import { type Connection, connect, type Statement } from '../platform/db/connection.ts'
 import { refusalOf } from '../platform/db/errors.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { addressPaths } from './actions.ts'
@@ -20,7 +19,7 @@ export type VerifyChain = (workspaceId: string) => Promise<AuditChain>
  * Re-derives every hash of a workspace's chain in one snapshot, in constant memory. Those who ask while a run
  * of their workspace is under way share its result; a third workspace is told to come back.
  */
-export function createVerifyChain(deps: Pick<Deps, 'connection'>): VerifyChain {
+export function createVerifyChain(connection: Connection): VerifyChain {
   const runs = new Map<string, Promise<AuditChain>>()
   return workspaceId => {
     const running = runs.get(workspaceId)
@@ -30,13 +29,13 @@ export function createVerifyChain(deps: Pick<Deps, 'connection'>): VerifyChain {
         headers: { 'retry-after': '1' },
       })
     }
-    const run = verify(deps, workspaceId).finally(() => runs.delete(workspaceId))
+    const run = verify(connection, workspaceId).finally(() => runs.delete(workspaceId))
     runs.set(workspaceId, run)
     return run
   }
 }
 
-async function verify({ connection }: Pick<Deps, 'connection'>, workspaceId: string): Promise<AuditChain> {
+async function verify(connection: Connection, workspaceId: string): Promise<AuditChain> {
   let client: pg.Client | null = null
   try {
     client = await connect({ ...connection, query_timeout: 1_900 }, 'audit chain', false)
