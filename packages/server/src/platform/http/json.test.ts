@@ -18,7 +18,8 @@ function refusalOf(text: string | Buffer): { code: string; detail: string } {
 test('what JSON.parse reads of ordinary JSON is read the same', () => {
   fc.assert(
     fc.property(fc.json({ stringUnit: 'grapheme', maxDepth: 8 }), text => {
-      fc.pre(!text.includes('\\u0000'))
+      // NUL, and whole numbers that a double may not hold exactly, are refused.
+      fc.pre(!text.includes('\\u0000') && !/(?<![\d.e+-])-?\d{16,}(?![\d.e])/i.test(text))
       assert.deepEqual(parse(text), JSON.parse(text))
     }),
   )
