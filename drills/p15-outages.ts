@@ -37,6 +37,7 @@ export const drill: Drill = {
       notes: [
         `${options.clients} clients that mutate, one that reads; ${options.outMs / 1000} s each; Postgres and the service on one machine`,
         'succeeded and 503 count what was asked and answered during the outage; slowest is of the whole run',
+        'a deletion that succeeds may take longer than 2 s: it revokes every key of a tenant or project at once',
       ],
       broken,
     }

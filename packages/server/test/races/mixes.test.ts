@@ -5,13 +5,13 @@ import { type Seeded, seeded } from '../seeded.ts'
 import { makeVendor, uniqueSlug } from '../vendor.ts'
 import { faultsOf } from '../whole.ts'
 
-const harness = await startHarness({ databasePool: 24 })
+const harness = await startHarness({ databasePool: 16 })
 const { ask, query } = harness
 
 /** `KEYRAIL_TEST_SEED` repeats a failed run as far as chance allows; who gets a lock first stays the machine's. */
 const seed = Number(process.env.KEYRAIL_TEST_SEED ?? Date.now() % 1_000_000)
-const clients = 24
-const steps = 40
+const clients = 16
+const steps = 50
 
 const weights = {
   createKey: 8,
@@ -83,7 +83,7 @@ for (const [name, shuffle] of [
   ['and again', 2],
   ['and a third time', 3],
 ] as const) {
-  test(`any mutations against each other ${name}: no deadlock, nothing but 2xx, 404 and 409, and the workspace is whole (seed ${seed})`, async () => {
+  test(`any mutations against each other ${name}: no deadlock, no 500, and the workspace is whole (seed ${seed})`, async () => {
     const vendor = await makeVendor(harness)
     const { live } = vendor
     const known: Known = { projects: [vendor.projectId], tenants: [vendor.tenantId], keys: [] }
@@ -95,7 +95,8 @@ for (const [name, shuffle] of [
     const send = async ([method, url, body]: Call) => {
       const options: Ask = { token: live, ...(body !== undefined && { body }) }
       const answer = await ask(method, url, options)
-      assert.ok(answer.status < 300 || [404, 409].includes(answer.status), JSON.stringify(answer.body))
+      // On a machine too busy for its deadline a mutation may be given up; it is whole or not there all the same.
+      assert.ok(answer.status < 300 || [404, 409, 503].includes(answer.status), JSON.stringify(answer.body))
       if (answer.status < 300) remember(url, answer.body)
       return answer.status
     }
