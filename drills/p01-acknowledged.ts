@@ -9,7 +9,7 @@ export const drill: Drill = {
   title: 'What was acknowledged is there, whole',
   promise:
     'An acknowledged mutation has its rows, one audit row and its version bump; any other is whole or is not there.',
-  async run({ cycles = cyclesDefault, seed, say }) {
+  async run({ cycles = cyclesDefault, seed, signal, say }) {
     const names = Object.keys(points)
     // Each point meets each victim in turn.
     const crashes = Array.from({ length: cycles }, (_, cycle): Crash => {
@@ -17,7 +17,13 @@ export const drill: Drill = {
       const round = Math.floor(cycle / names.length)
       return { cycle, point, victim: victims[(cycle + round) % victims.length] as Crash['victim'] }
     })
-    const { tallies, notes, broken } = await runCrashes(crashes, { seed, clients: 32, durable: true, say })
+    const { tallies, notes, broken } = await runCrashes(crashes, {
+      seed,
+      clients: 32,
+      durable: true,
+      signal,
+      say,
+    })
     return {
       heading: [
         'killed at',

@@ -9,11 +9,12 @@ export const drill: Drill = {
   title: 'The store fails, the service answers',
   promise:
     'While the store is gone, slow or full, every request is answered within 2 s, with 503 where need be; 2 s after its return all succeed.',
-  async run({ cycles = 1, seed, say }) {
+  async run({ cycles = 1, seed, signal, say }) {
     const rows: string[][] = []
     const broken: string[] = []
     for (let cycle = 0; cycle < cycles; cycle += 1) {
       for (const name of Object.keys(outages)) {
+        if (signal.aborted) break
         say(`${name}: ${broken.length} broken`)
         const result = await runOutage(name, { ...options, seed: seed + cycle })
         rows.push(rowOf(name, result))

@@ -32,7 +32,7 @@ test('an unknown name and a bad number are refused with exit code 2', () => {
 test('a broken promise is told with what broke it', () => {
   const drill = { name: 'p0', title: 'Nothing', promise: 'It holds.' } as Drill
   const outcome = { heading: ['a'], rows: [['1']], notes: ['one note'] }
-  const tell = (broken: string[]) => formatOutcome(drill, { seed: 7, say: () => {} }, { ...outcome, broken })
+  const tell = (broken: string[]) => formatOutcome(drill, { seed: 7 }, { ...outcome, broken })
   assert.match(tell([]), /seed 7\nThe promise was kept\.$/)
   assert.match(tell(['it fell']), /BROKEN: it fell\nThe promise was broken 1 times\.$/)
 })

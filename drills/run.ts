@@ -21,8 +21,11 @@ for (const file of files) drills.push((await import(`./${file}`)).drill)
 
 const seed = wholeNumber('seed') ?? Date.now() % 1_000_000
 const cycles = wholeNumber('cycles')
-// Ended by exit, so that what is mounted or started goes with us.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
+/** The first signal asks for an early end; the second is one, by exit, so that what is mounted goes with us. */
+const interrupt = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => (interrupt.signal.aborted ? process.exit(1) : interrupt.abort()))
+}
 
 const [name] = positionals
 if (name === undefined) {
@@ -44,6 +47,7 @@ if (name === undefined) {
 async function run(drill: Drill): Promise<0 | 1> {
   const options: DrillOptions = {
     seed,
+    signal: interrupt.signal,
     ...(cycles !== undefined && { cycles }),
     say: line => process.stderr.write(process.stderr.isTTY ? `\r\x1b[2K${line}` : ''),
   }

@@ -35,6 +35,7 @@ export interface CrashOptions {
   durable: boolean
   /** More settings of Postgres. */
   settings?: Record<string, string | number>
+  signal?: AbortSignal
   say(line: string): void
 }
 
@@ -44,18 +45,21 @@ const scenesEach = 4
 /** Kills the victim in the middle of a load, cycle by cycle, and holds what is left against what was told. */
 export async function runCrashes(
   crashes: readonly Crash[],
-  { seed, clients, durable, settings = {}, say }: CrashOptions,
+  { seed, clients, durable, settings = {}, signal, say }: CrashOptions,
 ): Promise<{ tallies: Map<string, PointTally>; notes: string[]; broken: string[] }> {
   const started = performance.now()
   const stage = await setStage(durable, settings)
   const tallies = new Map<string, PointTally>()
   const broken: string[] = []
+  let cycles = 0
   try {
     for (const crash of crashes) {
+      if (signal?.aborted) break
       const diff = await runCrash(stage, crash, { seed, clients })
       const tally = tallies.get(crash.point) ?? emptyTally()
       tallies.set(crash.point, tally)
       addTo(tally, crash.victim, diff)
+      cycles += 1
       const { cycle, point, victim } = crash
       broken.push(...diff.broken.map(line => `cycle ${cycle}, ${victim} killed ${point}: ${line}`))
       say(`${cycle + 1}/${crashes.length} ${point}, ${victim}: ${broken.length} broken`)
@@ -65,7 +69,7 @@ export async function runCrashes(
   }
   const seconds = Math.round((performance.now() - started) / 1000)
   const notes = [
-    `${crashes.length} cycles, ${clients} clients, Postgres ${stage.cluster.serverVersion}, fsync ${durable ? 'on' : 'off'}, ${seconds} s`,
+    `${cycles} cycles${cycles < crashes.length ? ` of ${crashes.length}, broken off` : ''}, ${clients} clients, Postgres ${stage.cluster.serverVersion}, fsync ${durable ? 'on' : 'off'}, ${seconds} s`,
   ]
   return { tallies, notes, broken }
 }

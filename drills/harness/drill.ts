@@ -14,6 +14,8 @@ export interface DrillOptions {
   /** How often each fault is tried; every drill has a default of its own. */
   cycles?: number
   seed: number
+  /** Aborted by whoever has seen enough: the drill ends soon and tells of what it has done. */
+  signal: AbortSignal
   /** Progress, for the one who waits. */
   say(line: string): void
 }
@@ -31,7 +33,7 @@ export interface Outcome {
 /** Lines of broken promises that are printed; the first few tell as much as a thousand. */
 const mostLines = 40
 
-export function formatOutcome(drill: Drill, { seed }: DrillOptions, outcome: Outcome): string {
+export function formatOutcome(drill: Drill, { seed }: { seed: number }, outcome: Outcome): string {
   const { heading, rows, align, notes, broken } = outcome
   return [
     `${drill.name} ${drill.title}`,

@@ -10,7 +10,7 @@ const firstWrite =
 
 /** The named places of a mutation's way, from the request to its answer. */
 export const points: Record<string, Catch> = {
-  'before begin': { by: 'postgres relay', at: { side: 'to server', label: /^Q begin$/ } },
+  'before begin': { by: 'postgres relay', at: { side: 'to server', label: /^(Q begin|[PB] db\.begin)$/ } },
   'begun, nothing written': { by: 'postgres relay', at: { side: 'to server', label: firstWrite } },
   'row written': { by: 'trigger', place: 'row written' },
   'version raised': { by: 'trigger', place: 'version raised' },
@@ -18,7 +18,10 @@ export const points: Record<string, Catch> = {
   'chain locked, no row': { by: 'trigger', place: 'chain locked' },
   'chain row added': { by: 'trigger', place: 'chain row added' },
   'chain head moved': { by: 'trigger', place: 'chain head moved' },
-  'commit not sent': { by: 'postgres relay', at: { side: 'to server', label: /^Q commit$/ } },
+  'commit not sent': {
+    by: 'postgres relay',
+    at: { side: 'to server', label: /^(Q commit|[PB] db\.commit)$/ },
+  },
   'commit begun': { by: 'trigger', place: 'commit begun' },
   'committed, server not told': { by: 'postgres relay', at: { side: 'to client', label: /^C COMMIT$/ } },
   'committed, client not told': { by: 'http relay', at: { side: 'to client', label: /./ } },
