@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import pg from 'pg'
 import { tablesOf } from './dump.ts'
 import { bootstrapToken, startHarness } from './harness.ts'
@@ -12,6 +12,11 @@ import { issueKey, makeVendor, uniqueSlug } from './vendor.ts'
  */
 const harness = await startHarness()
 const { ask, query, connection } = harness
+const used = new pg.Client(connection)
+// The database may be dropped before the connection is let go.
+used.on('error', () => {})
+await used.connect()
+after(() => used.end())
 const [mine, theirs] = [await makeFullWorkspace(), await makeFullWorkspace()]
 
 /** Tables that hold nothing of one workspace alone; the role can read none of them. */
@@ -183,10 +188,13 @@ interface Outcome {
   rows?: any[]
 }
 
-/** Runs a statement as a request's transaction would, and takes it back. Null leaves the setting unset. */
+/**
+ * Runs a statement as a request's transaction would, and takes it back. Null leaves the setting unset, which it
+ * is only on a connection that never had it.
+ */
 async function asApp(workspaceId: string | null, text: string, values: unknown[] = []): Promise<Outcome> {
-  const client = new pg.Client(connection)
-  await client.connect()
+  const client = workspaceId === null ? new pg.Client(connection) : used
+  if (client !== used) await client.connect()
   try {
     await client.query('begin')
     await client.query('set local role keyrail_app')
@@ -197,6 +205,7 @@ async function asApp(workspaceId: string | null, text: string, values: unknown[]
   } catch (error) {
     return { code: (error as { code: string }).code }
   } finally {
-    await client.end()
+    await client.query('rollback')
+    if (client !== used) await client.end()
   }
 }
