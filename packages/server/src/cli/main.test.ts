@@ -20,6 +20,8 @@ describe('keyrail', () => {
       ['serve'],
       ['migrate'],
       ['doctor'],
+      ['backup'],
+      ['restore'],
       ['secret-keys'],
       ['secret-keys', 'create'],
       ['workspace'],
