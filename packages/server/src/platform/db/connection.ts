@@ -9,7 +9,7 @@ export const connectionFromUrl = (url: string): Connection => parseIntoClientCon
 const int8 = 20
 
 /** bigint as a number: versions and sequences stay far below 2^53. Times stay Dates, to the millisecond. */
-const types: pg.CustomTypesConfig = {
+export const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === int8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format)) as never,
 }

@@ -38,7 +38,12 @@ export interface DbObserver {
 }
 
 export function openDb(connection: Connection, poolSize: number, observer: DbObserver): Db {
-  const pool = new pg.Pool({ ...clientConfig(connection, 'pool'), max: poolSize } as pg.PoolConfig)
+  // Not pipelined by the driver: a flight carries what can go together, and the next waits for it.
+  const pool = new pg.Pool({
+    ...clientConfig(connection, 'pool'),
+    pipeline: false,
+    max: poolSize,
+  } as pg.PoolConfig)
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
 

@@ -1,17 +1,18 @@
 import type pg from 'pg'
 import { Refusal } from '../refusal.ts'
 import { type Statement, sql } from './connection.ts'
+import { Flight, type Leg } from './flight.ts'
+import { toParameter } from './parameter.ts'
 
 /**
- * One transaction in one workspace. Statements travel in the order in which they are given, without
- * waiting for each other (the connection is pipelined), so a mutation costs as many round trips as it
- * has answers that it must read.
+ * One transaction in one workspace. Statements run in the order in which they are given, and travel
+ * together as far as they can, so a mutation costs as many round trips as it has answers that it must read.
  */
 export interface Tx {
   readonly workspaceId: string
-  /** Sends a statement and reads its rows. */
+  /** Sends a statement and reads its rows. Those of one turn of the event loop travel together. */
   query<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>
-  /** Sends a statement whose answer nobody reads. Should it fail, the commit fails with its error. */
+  /** A statement whose answer nobody reads: it travels with the next. Should it fail, the commit fails with its error. */
   send(statement: Statement, values?: readonly unknown[]): void
   /** Keeps a statement back until everything else is sent; it travels with the commit. The audit head is locked so. */
   sendLast(statement: Statement, values?: readonly unknown[]): void
@@ -25,6 +26,9 @@ export interface TimeLimits {
   lockMs: number
 }
 
+const begin = sql('db.begin', 'begin')
+const commit = sql('db.commit', 'commit')
+const rollback = sql('db.rollback', 'rollback')
 const openScope = sql(
   'db.open_scope',
   `select set_config('role', 'keyrail_app', true), set_config('app.workspace_id', $1, true),
@@ -32,8 +36,8 @@ const openScope = sql(
 )
 
 /**
- * Opens a transaction as the role that owns nothing, does the work, and commits. In the same flush as the
- * first statement of the work travel BEGIN and the scope; with the last travels COMMIT.
+ * Opens a transaction as the role that owns nothing, does the work, and commits. With the first statement
+ * of the work travel BEGIN and the scope; with the last travels COMMIT.
  */
 export async function transact<T>(
   client: pg.ClientBase,
@@ -41,43 +45,51 @@ export async function transact<T>(
   { statementMs, lockMs }: TimeLimits,
   work: Work<T>,
 ): Promise<T> {
-  const sent: Promise<unknown>[] = []
-  const last: [Statement, readonly unknown[]][] = []
-  const send = (query: pg.QueryConfig | string) => {
-    const answer = client.query(query)
-    // Kept for the end; without a handler now, an early failure would count as unhandled.
-    answer.catch(() => {})
-    sent.push(answer)
-    return answer
-  }
-  const prepared = (statement: Statement, values: readonly unknown[] = []) => ({
-    name: statement.name,
-    text: statement.text,
-    values: [...values],
-  })
+  const waiting = [toLeg(begin), toLeg(openScope, [workspaceId, statementMs, lockMs])]
+  const last: Leg[] = []
+  const failures: unknown[] = []
+  let begun = false
+  let departing: Promise<string> | null = null
 
-  send('begin')
-  send(prepared(openScope, [workspaceId, String(statementMs), String(lockMs)]))
+  const fly = (legs: readonly Leg[]): Promise<string> => {
+    begun = true
+    const { landed } = client.query(new Flight(legs))
+    landed.catch(error => failures.push(error))
+    return landed
+  }
+  /** At the end of this turn of the event loop, with all that was given until then. */
+  const depart = () => {
+    departing ??= Promise.resolve().then(() => {
+      departing = null
+      return fly(waiting.splice(0))
+    })
+    return departing
+  }
   const tx: Tx = {
     workspaceId,
-    query: async (statement, values) => (await send(prepared(statement, values))).rows,
-    send: (statement, values) => void send(prepared(statement, values)),
-    sendLast: (statement, values = []) => void last.push([statement, values]),
+    query: (statement, values) =>
+      new Promise((resolve, reject) => {
+        waiting.push(toLeg(statement, values, resolve as Leg['landed']))
+        depart().catch(reject)
+      }),
+    send: (statement, values) => void waiting.push(toLeg(statement, values)),
+    sendLast: (statement, values) => void last.push(toLeg(statement, values)),
   }
-  let result: T
   try {
-    result = await work(tx)
+    const result = await work(tx)
+    const tag = await fly([...waiting.splice(0), ...last, toLeg(commit)])
+    // Postgres answers COMMIT of a failed transaction with the tag ROLLBACK, not with an error.
+    if (tag !== 'COMMIT') throw new Error('the transaction was rolled back at commit')
+    return result
   } catch (error) {
-    // The rollback rides behind what was sent. A statement that failed earlier is the real reason.
-    send('rollback')
-    const first = (await Promise.allSettled(sent)).find(answer => answer.status === 'rejected')
-    throw error instanceof Refusal || first === undefined ? error : first.reason
+    const [first = error] = failures
+    if (begun) await fly([toLeg(rollback)]).catch(() => {})
+    throw error instanceof Refusal ? error : first
   }
-  for (const [statement, values] of last) send(prepared(statement, values))
-  const committed = send('commit')
-  const failed = (await Promise.allSettled(sent)).find(answer => answer.status === 'rejected')
-  if (failed !== undefined) throw failed.reason
-  // Postgres answers COMMIT of a failed transaction with the tag ROLLBACK, not with an error.
-  if ((await committed).command !== 'COMMIT') throw new Error('the transaction was rolled back at commit')
-  return result
 }
+
+const toLeg = (statement: Statement, values: readonly unknown[] = [], landed: Leg['landed'] = null): Leg => ({
+  statement,
+  values: values.map(toParameter),
+  landed,
+})
