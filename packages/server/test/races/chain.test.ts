@@ -25,11 +25,18 @@ await query(`
       insert into locks_seen select tg_argv[0], pg_backend_pid(), array_agg(distinct relation::regclass::text order by relation::regclass::text)
         from pg_locks where pid = pg_backend_pid() and locktype = 'relation'
           and mode in ('RowShareLock', 'RowExclusiveLock')
-          and relation::regclass::text <> 'locks_seen';
+          and relation::regclass::text not in ('locks_seen', 'writes_seen', 'writes_seen_place_seq');
       return null; end $$;
   create trigger note_at_head after update on audit_heads for each row execute function note_locks('head moved');
   create constraint trigger note_at_end after update on audit_heads deferrable initially deferred
     for each row execute function note_locks('commit');
+  -- In which order the transaction has written.
+  create table writes_seen (place bigserial, tx bigint default txid_current(), relation text);
+  grant insert on writes_seen to public;
+  grant usage on sequence writes_seen_place_seq to public;
+  create function note_write() returns trigger language plpgsql as
+    $$ begin insert into writes_seen (relation) values (tg_table_name); return null; end $$;
+  ${[...written, 'credentials', 'policy_changes', 'audit_logs', 'audit_addresses', 'audit_heads'].map(table => `create trigger note_write after insert or update or delete on ${table} for each statement execute function note_write();`).join('')}
   ${written.map(table => `create trigger pause before insert or update on ${table} for each row execute function pause();`).join('')}`)
 
 const waitingLocks = () =>
@@ -50,7 +57,7 @@ for (const { route, prepare } of mutationsOf(routes)) {
       // Beginning a chain inserts its head; that row is nobody else's yet.
       if (route.operation !== 'createWorkspace') assert.ok(!relations.includes('audit_heads'))
     } finally {
-      await query('truncate locks_seen')
+      await query('truncate locks_seen, writes_seen')
       await barrier.release()
     }
     assert.equal((await answer).status, route.answer.status)
@@ -58,6 +65,18 @@ for (const { route, prepare } of mutationsOf(routes)) {
     assert.deepEqual([atHead.stage, atEnd.stage], ['head moved', 'commit'])
     assert.deepEqual(atEnd.relations, atHead.relations)
     assert.ok(atHead.relations.includes('audit_heads'))
+    const writes = await query(`select relation from writes_seen
+      where tx in (select tx from writes_seen where relation = 'audit_logs') order by place`)
+    const order = writes.map(row => row.relation)
+    const ofAudit = ['audit_logs', 'audit_addresses', 'audit_heads']
+    const first = order.indexOf('audit_logs')
+    assert.ok(first > 0)
+    assert.deepEqual(
+      order.slice(first).filter(relation => !ofAudit.includes(relation)),
+      [],
+      String(order),
+    )
+    assert.equal(order.at(-1), 'audit_heads')
   })
 }
 
