@@ -1,4 +1,5 @@
 import { globSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { readText } from '../packages/server/test/source-files.ts'
 
 /** The documents of the project as its tests read them: sections, tables and blocks of code. */
@@ -6,7 +7,7 @@ export { checkout, readText as readDocument } from '../packages/server/test/sour
 
 /** Every page, from the checkout's directory. */
 export const documents: readonly string[] = ['*.md', 'docs/**/*.md']
-  .flatMap(pattern => globSync(pattern, { cwd: new URL('../', import.meta.url).pathname }))
+  .flatMap(pattern => globSync(pattern, { cwd: fileURLToPath(new URL('../', import.meta.url)) }))
   .toSorted()
 
 /** The text under a heading of any level, up to the next heading of that level or a higher one. */

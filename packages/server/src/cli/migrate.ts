@@ -1,4 +1,6 @@
 import type { Command } from 'commander'
+import type { Config } from '../config.ts'
+import { isConnectionLost } from '../platform/db/errors.ts'
 import { appliedMigrations, migrate, migrations } from '../platform/db/migrate.ts'
 import { openDatabase, withClient } from './database.ts'
 import { print, printJson, warn } from './output.ts'
@@ -18,17 +20,25 @@ export function addMigrateCommand(program: Command, settings: Settings): void {
     .addHelpText('after', '\nAn embedded database that does not exist yet is created.')
     .action(async ({ json }: { json?: true }) => {
       const config = settings.read()
-      const database = await withProgress('Opening the database', () => openDatabase(config))
-      try {
-        const applied = await withProgress('Applying migrations', () => migrate(database.direct))
-        const known = await withClient(database.direct, appliedMigrations)
-        if (json) printJson({ applied, newest: known.at(-1) ?? null })
-        else for (const line of describe(applied)) print(line)
-        warnOfNewer(known)
-      } finally {
-        await database.close()
-      }
+      const { applied, known } = await bringUpToDate(config).catch(error => {
+        // Beside another command on the embedded database: that one has ended, and stopped it under us.
+        if (config.databaseUrl !== null || !isConnectionLost(error)) throw error
+        return bringUpToDate(config)
+      })
+      if (json) printJson({ applied, newest: known.at(-1) ?? null })
+      else for (const line of describe(applied)) print(line)
+      warnOfNewer(known)
     })
+}
+
+async function bringUpToDate(config: Config) {
+  const database = await withProgress('Opening the database', () => openDatabase(config))
+  try {
+    const applied = await withProgress('Applying migrations', () => migrate(database.direct))
+    return { applied, known: await withClient(database.direct, appliedMigrations) }
+  } finally {
+    await database.close()
+  }
 }
 
 const describe = (applied: readonly string[]) =>
