@@ -10,7 +10,7 @@ const seed = Date.now() % 1_000_000
 const options = {
   seed,
   clients: 8,
-  outMs: 2_500,
+  outMs: 4_500,
   limits: { answerMs: 15_000, recoveryMs: 15_000 },
   waitOut: false,
 }

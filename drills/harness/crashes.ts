@@ -125,7 +125,7 @@ async function runCrash(
   const before = clients * (1 + seeded(seed + cycle).integer(4))
   await until('the clients’ first mutations', () => load.acknowledged() >= before)
 
-  const trap = await setTrap(point, stage)
+  const trap = await setTrap(point, { ...stage, pending: load.pending })
   await until(`a mutation ${point}`, async () => (await trap.caught()) > 0)
   const stopped = load.stop()
   await kills[victim](stage, trap.open, stopped)

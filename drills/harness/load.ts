@@ -24,6 +24,8 @@ export interface Load {
   readonly sent: readonly Sent[]
   /** Mutations answered with success so far. */
   acknowledged(): number
+  /** Mutations under way. */
+  pending(): number
   /** No client begins another mutation; resolves when those under way have ended, in whatever way. */
   stop(): Promise<void>
 }
@@ -39,6 +41,7 @@ export function startLoad(
 ): Load {
   const sent: Sent[] = []
   let acknowledged = 0
+  let pending = 0
   let stopping = false
   const running = Array.from({ length: clients }, async (_, index) => {
     const random = seeded(seed * 1_000 + index)
@@ -49,7 +52,9 @@ export function startLoad(
       const plan = planMutation({ random, own, scene, marker })
       const one = makeSent(plan, plan.replayable ? marker : null)
       sent.push(one)
+      pending += 1
       await sendMutation(api, one)
+      pending -= 1
       if (!isAcknowledged(one)) {
         await sleep(breathMs)
         continue
@@ -61,6 +66,7 @@ export function startLoad(
   return {
     sent,
     acknowledged: () => acknowledged,
+    pending: () => pending,
     async stop() {
       stopping = true
       await Promise.all(running)

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { armPause, type PausePlace, pausedBackends, releasePauses } from './pauses.ts'
+import { armPause, type PausePlace, pausedBackends, releasePauses, until } from './pauses.ts'
 import type { Relay, StopAt } from './relay.ts'
 
 /** How a mutation is caught: by a relay or by a trigger. */
@@ -32,6 +32,8 @@ export interface Traps {
   httpRelay: Relay
   /** A direct connection, which holds the triggers' lock. */
   client: pg.Client
+  /** Mutations that clients wait for. */
+  pending(): number
 }
 
 export interface Trap {
@@ -41,7 +43,10 @@ export interface Trap {
   open(): Promise<void>
 }
 
-export async function setTrap(point: string, { postgresRelay, httpRelay, client }: Traps): Promise<Trap> {
+export async function setTrap(
+  point: string,
+  { postgresRelay, httpRelay, client, pending }: Traps,
+): Promise<Trap> {
   const how = points[point]
   if (how === undefined) throw new RangeError(`there is no point ${point}`)
   if (how.by === 'trigger') {
@@ -55,6 +60,11 @@ export async function setTrap(point: string, { postgresRelay, httpRelay, client 
   relay.arm(how.at)
   return {
     caught: async () => relay.stopped(),
-    open: async () => relay.cut(),
+    async open() {
+      // A service that lives on would still be at work on what its clients have been cut off from.
+      if (how.by === 'http relay')
+        await until('the answer to every client', () => relay.stopped() >= pending())
+      relay.cut()
+    },
   }
 }
