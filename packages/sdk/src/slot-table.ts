@@ -1,0 +1,55 @@
+/**
+ * An index from a 32-bit hash to slot numbers: open addressing with linear probing, at most half full, 4 bytes a
+ * cell. It holds no keys: the hash of a slot stands in the caller's records, and the caller compares. The hashes
+ * are of what the vendor's service issued, so no stranger can choose them to collide.
+ */
+export class SlotTable {
+  /** Slot + 1, or 0 where empty. Read by the caller's own probe: `hash & mask`, then onwards, up to an empty cell. */
+  cells = new Int32Array(16)
+  mask = 15
+  #size = 0
+  readonly #hashOf: (slot: number) => number
+
+  /** @param hashOf the hash of a slot, the same from `add` to `remove` */
+  constructor(hashOf: (slot: number) => number) {
+    this.#hashOf = hashOf
+  }
+
+  add(slot: number): void {
+    this.#size++
+    if (this.#size * 2 > this.cells.length) this.#grow()
+    this.#place(slot)
+  }
+
+  remove(slot: number): void {
+    const { cells, mask } = this
+    let hole = this.#hashOf(slot) & mask
+    while (cells[hole] !== slot + 1) {
+      if (cells[hole] === 0) return
+      hole = (hole + 1) & mask
+    }
+    // Whatever was pushed past the hole moves up, so that no probe ends early; there are no grave marks to sweep.
+    for (let at = (hole + 1) & mask; cells[at] !== 0; at = (at + 1) & mask) {
+      const home = this.#hashOf((cells[at] as number) - 1) & mask
+      if (((at - home) & mask) < ((at - hole) & mask)) continue
+      cells[hole] = cells[at] as number
+      hole = at
+    }
+    cells[hole] = 0
+    this.#size--
+  }
+
+  #place(slot: number): void {
+    const { cells, mask } = this
+    let at = this.#hashOf(slot) & mask
+    while (cells[at] !== 0) at = (at + 1) & mask
+    cells[at] = slot + 1
+  }
+
+  #grow(): void {
+    const former = this.cells
+    this.cells = new Int32Array(former.length * 2)
+    this.mask = this.cells.length - 1
+    for (const cell of former) if (cell !== 0) this.#place(cell - 1)
+  }
+}

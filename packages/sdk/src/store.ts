@@ -1,0 +1,155 @@
+import { LeastUsed } from './least-used.ts'
+import { digestWord, idHash, Records, type StoredKey } from './records.ts'
+import { SharedValues } from './shared-values.ts'
+import { SlotTable } from './slot-table.ts'
+
+/** Shared values may outlive their records by this many before they are gathered anew. */
+const SHARED_SLACK = 4096
+
+/**
+ * What a node knows: a bounded store of policy keys, found by digest at verification and by key id when a
+ * change arrives. Pure: no clock and no I/O. The least recently looked-up record goes when a new one finds
+ * no room.
+ */
+export class Store {
+  maxKeys: number
+  /** Records dropped for want of room since this store was made. Above 0 an unknown key may be a valid one. */
+  evictions = 0
+  readonly records = new Records()
+  readonly #byDigest = new SlotTable(slot => this.records.digestHash(slot))
+  readonly #byId = new SlotTable(slot => this.records.idHash(slot))
+  readonly #leastUsed = new LeastUsed(
+    () => this.records.slots(),
+    slot => this.records.used(slot),
+  )
+  readonly #shared = new SharedValues()
+  #confirmedAt = Number.NEGATIVE_INFINITY
+  #uses = 0
+
+  constructor(maxKeys: number) {
+    this.maxKeys = maxKeys
+  }
+
+  get size(): number {
+    return this.records.size
+  }
+
+  /** Tenant ids, scope lists and sets of limits held, each once. */
+  get sharedValues(): number {
+    return this.#shared.size
+  }
+
+  /**
+   * Slot of the record with this digest, which counts as used now; -1 if there is none. A slot is good until
+   * the store is next changed.
+   */
+  find(digest: string): number {
+    const slot = this.#slotOf(digest)
+    if (slot !== -1) this.records.touch(slot, ++this.#uses)
+    return slot
+  }
+
+  /** When the record was last confirmed, alone or with the whole store, on the clock of the caller. */
+  confirmedAt(slot: number): number {
+    return Math.max(this.records.confirmedAt(slot), this.#confirmedAt)
+  }
+
+  /** When the store as a whole was last confirmed: how far "there is no such key" can be trusted. */
+  get wholeConfirmedAt(): number {
+    return this.#confirmedAt
+  }
+
+  /** All records are known to be as they are, as of then. Going back has no effect. */
+  confirmAll(at: number): void {
+    if (at > this.#confirmedAt) this.#confirmedAt = at
+  }
+
+  /** Adds or replaces the record of a key. Counts as a use, so the newest key is not the first to go. */
+  upsert(key: StoredKey, confirmedAt: number): void {
+    const shared = this.#share(key)
+    const byDigest = this.#slotOf(key.digest)
+    const byId = this.#slotOfId(key.keyId)
+    const used = ++this.#uses
+    if (byDigest !== -1 && byDigest === byId) {
+      this.records.update(byDigest, shared, confirmedAt, used)
+      return
+    }
+    // An id with another digest, or the other way round: no record may be left that the feed no longer names.
+    if (byDigest !== -1) this.#remove(byDigest)
+    if (byId !== -1) this.#remove(byId)
+    while (this.size >= this.maxKeys && this.size > 0) this.#evict()
+    const slot = this.records.add(shared, confirmedAt, used)
+    this.#byDigest.add(slot)
+    this.#byId.add(slot)
+  }
+
+  /** Removes what goes by this id and what goes by this digest; both, should they ever differ. */
+  remove(keyId: string, digest: string): void {
+    const byId = this.#slotOfId(keyId)
+    if (byId !== -1) this.#remove(byId)
+    const byDigest = this.#slotOf(digest)
+    if (byDigest !== -1) this.#remove(byDigest)
+  }
+
+  clear(): void {
+    for (const slot of [...this.records.slots()]) this.#remove(slot)
+    this.#shared.clear()
+  }
+
+  #slotOf(digest: string): number {
+    const hash = digestWord(digest, 0)
+    const { cells, mask } = this.#byDigest
+    const { records } = this
+    for (let at = hash & mask; ; at = (at + 1) & mask) {
+      const slot = (cells[at] as number) - 1
+      if (slot === -1) return -1
+      if (records.digestHash(slot) === hash && records.hasDigest(slot, digest)) return slot
+    }
+  }
+
+  #slotOfId(keyId: string): number {
+    const { cells, mask } = this.#byId
+    for (let at = idHash(keyId) & mask; ; at = (at + 1) & mask) {
+      const slot = (cells[at] as number) - 1
+      if (slot === -1 || this.records.keyId(slot) === keyId) return slot
+    }
+  }
+
+  #evict(): void {
+    const slot = this.#leastUsed.take()
+    this.#remove(slot)
+    this.evictions++
+  }
+
+  #remove(slot: number): void {
+    this.#byDigest.remove(slot)
+    this.#byId.remove(slot)
+    this.records.remove(slot)
+  }
+
+  #share(key: StoredKey): StoredKey {
+    const shared = this.#shared
+    if (shared.size > 3 * this.size + SHARED_SLACK) this.#gatherShared()
+    return {
+      ...key,
+      tenantId: shared.text(key.tenantId),
+      scopes: shared.value(key.scopes),
+      rateLimits: key.rateLimits && shared.value(key.rateLimits),
+    }
+  }
+
+  /** Forgets the shared values that no record refers to any more. */
+  #gatherShared(): void {
+    this.#shared.clear()
+    for (const slot of this.records.slots()) {
+      const { records } = this
+      const limits = records.rateLimits(slot)
+      records.share(
+        slot,
+        this.#shared.text(records.tenantId(slot)),
+        this.#shared.value(records.scopes(slot)),
+        limits && this.#shared.value(limits),
+      )
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import type { Clock } from './clock.ts'
+import { digestOf } from './digest.ts'
+import type { Records } from './records.ts'
+import type { Store } from './store.ts'
+import { readKeyForm } from './token.ts'
+import { refused, type Valid, type Verdict } from './verdict.ts'
+
+/** What a verification may ask of a key beyond being valid. */
+export interface Requirements {
+  /** Every one of these must stand among the key's scopes, letter for letter. */
+  scopes?: readonly string[] | undefined
+  /** The environments that are taken here; unless given, those of the keyring. */
+  env?: 'live' | 'test' | 'both' | undefined
+}
+
+/** What verification reads: the store that is being served, if any, and the counts it keeps. */
+export interface Served {
+  store: Store | undefined
+  hits: number
+  misses: number
+}
+
+const NEVER = Number.POSITIVE_INFINITY
+
+export type Verify = (key: string | null | undefined, requirements?: Requirements) => Verdict
+
+/**
+ * The one rule by which a key is judged, in the order of the list of refusals. It cannot throw, whatever it is
+ * handed, and what it cannot judge it refuses.
+ *
+ * @param cachedTtlMs a record confirmed at t is served before t + cachedTtlMs on the monotonic clock, not at it
+ */
+export function createVerify(
+  served: Served,
+  { env: ownEnv, cachedTtlMs, clock }: { env: 'live' | 'test' | 'both'; cachedTtlMs: number; clock: Clock },
+): Verify {
+  const judge: Verify = (key, requirements) => {
+    if (key === undefined || key === null || key === '') return refused.missing_key
+    if (typeof key !== 'string') return refused.malformed_key
+    const form = readKeyForm(key)
+    if (form === 'malformed') return refused.malformed_key
+    if (ownEnv !== 'both' && form !== ownEnv) return refused.wrong_env
+    const env = requirements?.env
+    if (env !== undefined && env !== 'both' && form !== env) return refused.wrong_env
+
+    const { store } = served
+    if (store === undefined) return refused.not_ready
+    const oldest = clock.monotonic() - cachedTtlMs
+    const slot = store.find(digestOf(key))
+    if (slot === -1) {
+      served.misses++
+      return store.wholeConfirmedAt > oldest ? refused.unknown_key : refused.stale
+    }
+    served.hits++
+    if (!(store.confirmedAt(slot) > oldest)) return refused.stale
+
+    const { records } = store
+    // The checksum covers the environment in the text, so the two can differ only in a forged feed.
+    if (records.env(slot) !== form) return refused.unknown_key
+    const expiresAt = records.expiresAt(slot)
+    if (expiresAt !== NEVER && !(clock.wall() < expiresAt)) return refused.expired_key
+    const required = requirements?.scopes
+    if (required !== undefined && !hasAll(records.scopes(slot), required)) return refused.insufficient_scope
+    return validVerdict(records, slot, form)
+  }
+
+  return function verify(key, requirements) {
+    try {
+      return judge(key, requirements)
+    } catch {
+      return refused.not_ready
+    }
+  }
+}
+
+/** Two literals, because one that is spread into another costs more than the whole look-up. */
+function validVerdict(records: Records, slot: number, env: 'live' | 'test'): Valid {
+  const keyId = records.keyId(slot)
+  const tenantId = records.tenantId(slot)
+  const scopes = records.scopes(slot)
+  const rateLimits = records.rateLimits(slot)
+  const end = records.expiresAt(slot)
+  const expiresAt = end === NEVER ? null : end
+  if (rateLimits === undefined) return { valid: true, code: 'valid', keyId, tenantId, env, scopes, expiresAt }
+  return { valid: true, code: 'valid', keyId, tenantId, env, scopes, expiresAt, rateLimits }
+}
+
+/** A required scope that is no array of strings, from code without types, is had by no key. */
+function hasAll(scopes: readonly string[], required: readonly string[]): boolean {
+  if (!Array.isArray(required)) return false
+  for (let at = 0; at < required.length; at++) {
+    if (!scopes.includes(required[at] as string)) return false
+  }
+  return true
+}
