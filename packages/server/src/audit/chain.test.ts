@@ -76,6 +76,13 @@ test('the first hash stands on the domain and the workspace, every other on the 
   assert.equal(nextHash(genesisHash(id), '{}').toString('hex'), hash('sha256', bytes))
 })
 
+const toLink = ({ seq, text, prev, hash }: { seq: number; text: string; prev: Buffer; hash: Buffer }) => ({
+  seq,
+  canonical: Buffer.from(text).toString('latin1'),
+  prevHash: prev.toString('latin1'),
+  hash: hash.toString('latin1'),
+})
+
 test('any chain verifies, and any one change of it is found at its first position', () => {
   const chain = fc.array(fc.string(), { minLength: 1, maxLength: 20 })
   fc.assert(
@@ -115,7 +122,7 @@ test('any chain verifies, and any one change of it is found at its first positio
         } else if (how === 'swap' || how === 'none') [expected, reason] = [null, null]
 
         const verifier = new ChainVerifier(id)
-        for (const row of rows) if (!verifier.take(row.seq, row.text, row.prev, row.hash)) break
+        for (const row of rows) if (!verifier.take(toLink(row))) break
         const { fault } = verifier.end(head)
         assert.deepEqual([fault?.seq ?? null, fault?.reason ?? null], [expected, reason])
       },
@@ -129,8 +136,8 @@ test('a row behind the head, a head behind the rows and a missing head are each 
   const second = nextHash(first, 'b')
   const verify = (head: { seq: number; hash: Buffer } | null) => {
     const verifier = new ChainVerifier(id)
-    verifier.take(1, 'a', genesisHash(id), first)
-    verifier.take(2, 'b', first, second)
+    verifier.take(toLink({ seq: 1, text: 'a', prev: genesisHash(id), hash: first }))
+    verifier.take(toLink({ seq: 2, text: 'b', prev: first, hash: second }))
     return verifier.end(head).fault
   }
   assert.equal(verify({ seq: 2, hash: second }), null)

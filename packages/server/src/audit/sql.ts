@@ -1,5 +1,6 @@
 import type { Env } from '@keyrail/contract/shared'
 import type { AuditAction, AuditLog } from '@keyrail/contract/vendor/audit'
+import pg from 'pg'
 import { sql } from '../platform/db/connection.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 
@@ -51,20 +52,14 @@ export const listAuditRows = (tx: Tx, reach: 'test' | 'both', afterSeq: number, 
   tx.query<AuditRow>(reach === 'test' ? listTest : list, [tx.workspaceId, afterSeq, limit + 1])
 
 /**
- * A page of the chain as the verifier takes it. Times come as the text that was hashed. to_char leaves the era
- * out, and a row moved to the same figures before our era must not look the same.
+ * The whole chain as `CopiedRows` reads it. COPY takes no parameters, and gives out rows about three times as
+ * fast as pages of a prepared statement.
  */
-export const chainPage = sql(
-  'audit.chain_page',
-  `select seq, action, actor_type, actor_id, target_type, target_id, env, payload, prev_hash, hash,
-     to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-       || case when created_at < '0001-01-01Z' then ' BC' else '' end as created_at
-   from audit_logs where workspace_id = $1 and seq >= $2 order by seq limit $3`,
-)
-
-export interface ChainPageRow extends Omit<AuditRow, 'created_at' | 'addresses'> {
-  created_at: string
-}
+export const chainCopy = (workspaceId: string): string =>
+  `copy (
+     select seq, action, actor_type, actor_id, target_type, target_id, env, payload, created_at, prev_hash, hash
+     from audit_logs where workspace_id = ${pg.escapeLiteral(workspaceId)} order by seq
+   ) to stdout (format binary)`
 
 export const chainHead = sql('audit.chain_head', 'select seq, hash from audit_heads where workspace_id = $1')
 

@@ -1,0 +1,110 @@
+import { setImmediate } from 'node:timers/promises'
+import type { AuditChain } from '@keyrail/contract/vendor/audit'
+import type pg from 'pg'
+import { to as copyTo } from 'pg-copy-streams'
+import { type Connection, connect, type Statement } from '../platform/db/connection.ts'
+import { refusalOf } from '../platform/db/errors.ts'
+import { Refusal } from '../platform/refusal.ts'
+import { addressPaths } from './actions.ts'
+import { addressHash, ChainVerifier, canonicalRow } from './chain.ts'
+import { type CopiedRow, CopiedRows } from './copied-rows.ts'
+import { type AddressPageRow, addressPage, chainCopy, chainHead } from './sql.ts'
+
+/** Side rows a page. */
+const pageRows = 500
+/** A store that says nothing for so long has fallen silent. */
+const silentMs = 1_900
+
+/**
+ * Re-derives every hash of a workspace's chain, from one snapshot.
+ * @throws {Refusal} `unavailable` when the store does not answer.
+ */
+export async function verify(connection: Connection, workspaceId: string): Promise<AuditChain> {
+  let client: pg.Client | null = null
+  let whole = false
+  try {
+    client = await connect(connection, 'audit chain', false)
+    const ask = async <Row>(statement: Statement, values: unknown[]): Promise<Row[]> => {
+      const question = { ...statement, values, query_timeout: silentMs }
+      return (await (client as pg.Client).query(question)).rows
+    }
+    await client.query('begin transaction isolation level repeatable read read only')
+    const [head] = await ask<{ seq: number; hash: Buffer }>(chainHead, [workspaceId])
+    const badAddress = await firstBadAddress(ask, workspaceId)
+    const verifier = new ChainVerifier(workspaceId)
+    whole = await takeRows(client, workspaceId, verifier)
+    if (badAddress !== null) verifier.refuse(badAddress)
+    const { checked, fault } = verifier.end(head ?? null)
+    return {
+      object: 'audit_chain',
+      valid: fault === null,
+      checked,
+      first_bad_seq: fault?.seq ?? null,
+      reason: fault?.reason ?? null,
+      head_seq: head?.seq ?? null,
+      head_hash: head?.hash.toString('hex') ?? null,
+    }
+  } catch (error) {
+    throw refusalOf(error)
+  } finally {
+    if (whole) await client?.end().catch(() => {})
+    // With rows still under way a polite end would be heard behind the last of them.
+    else (client as unknown as Cuttable | null)?.connection.stream.destroy()
+  }
+}
+
+type Cuttable = { connection: { stream: { destroy(): void } } }
+
+/** @returns whether it read to the end; it stops at the first row that does not hold. */
+async function takeRows(client: pg.Client, workspaceId: string, verifier: ChainVerifier): Promise<boolean> {
+  const copy = client.query(copyTo(chainCopy(workspaceId)))
+  let heard = 0
+  const silence = setTimeout(async () => {
+    const before = heard
+    // A thread that did not get to run is late with its timer too: what has come meanwhile is heard first.
+    await setImmediate()
+    if (heard === before) copy.destroy(new Refusal('unavailable'))
+  }, silentMs)
+  const rows = new CopiedRows(workspaceId)
+  const take = (row: CopiedRow) => {
+    const { seq, prevHash, hash } = row
+    return verifier.take({ seq, canonical: canonicalRow(row), prevHash, hash })
+  }
+  try {
+    for await (const chunk of copy) {
+      heard += 1
+      silence.refresh()
+      if (!rows.read(chunk, take)) return false
+    }
+    return true
+  } finally {
+    clearTimeout(silence)
+  }
+}
+
+type Ask = <Row>(statement: Statement, values: unknown[]) => Promise<Row[]>
+
+/** An address that was not erased must be the one whose hash the chain holds. */
+async function firstBadAddress(ask: Ask, workspaceId: string): Promise<number | null> {
+  let from: [number, string] = [Number.MIN_SAFE_INTEGER, '']
+  for (let isFirst = true; ; isFirst = false) {
+    const rows = await ask<AddressPageRow>(addressPage, [workspaceId, ...from, pageRows])
+    for (const row of isFirst ? rows : rows.slice(1)) {
+      const isDouble = row.seq === from[0] && row.path === from[1]
+      if (isDouble || !addressHolds(row)) return row.seq
+      from = [row.seq, row.path]
+    }
+    if (rows.length < pageRows) return null
+    await setImmediate()
+  }
+}
+
+function addressHolds(row: AddressPageRow): boolean {
+  if (!addressPaths[row.action]?.includes(row.path)) return false
+  const steps = `${row.path}_hash`.split('.')
+  const named = steps.reduce<unknown>(
+    (at, step) => (at as Record<string, unknown> | undefined)?.[step],
+    JSON.parse(row.payload),
+  )
+  return named === addressHash(row.salt, row.address)
+}
