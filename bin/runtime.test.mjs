@@ -176,9 +176,13 @@ describe('signals', () => {
 
   test('Ctrl-C at a terminal reaches the server once, and we wait for it to end', async () => {
     const root = makeCheckout('terminal', SERVER)
-    const command = `"${process.execPath}" "${join(root, 'bin/keyrail.mjs')}"; echo "ended with $?"`
+    // The shell gets the Ctrl-C as well; not every shell outlives it without a trap.
+    const command = `trap : INT; "${process.execPath}" "${join(root, 'bin/keyrail.mjs')}"; echo "ended with $?"`
     // script(1) gives the command a terminal of its own; what we write to it is typed there.
-    const terminal = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] })
+    const terminal = spawn('script', ['-qec', command, '/dev/null'], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, SHELL: '/bin/sh' },
+    })
     let seen = ''
     terminal.stdout.setEncoding('utf8').on('data', text => {
       seen += text
