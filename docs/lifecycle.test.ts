@@ -190,17 +190,23 @@ test('a new workspace and a new project begin as the table says', async () => {
   assert.deepEqual(await stateOf(stage), { version: 1, floor: 1, seq: actions.length })
 })
 
-test('the second successor of a key ends with the first overlap, and rotated_to names it', async () => {
+test('every successor of a key takes the expiry it had before any overlap, and rotated_to names the newest', async () => {
   const { token, keyId } = await setStage()
-  const rotate = (overlap_hours: number) =>
-    ask('POST', `/v1/keys/${keyId}/rotate`, { token, body: { overlap_hours } })
-  const first = await rotate(0.5)
-  assert.equal(first.body.expires_at, null)
-  const second = await rotate(0)
-  assert.equal(second.body.expires_at, first.body.predecessor.expires_at)
-  const { body } = await ask('GET', `/v1/keys/${keyId}`, { token })
-  assert.equal(body.rotated_to, second.body.id)
+  for (const path of [`/v1/keys/${keyId}`, `/v1/secret_keys/${await secondSecretKey(token)}`]) {
+    const original = (await ask('GET', path, { token })).body.expires_at
+    for (const overlap_hours of [2, 0]) {
+      const { body } = await ask('POST', `${path}/rotate`, { token, body: { overlap_hours } })
+      assert.equal(body.expires_at, original)
+      assert.notEqual(body.predecessor.expires_at, original)
+      assert.equal((await ask('GET', path, { token })).body.rotated_to, body.id)
+    }
+  }
 })
+
+async function secondSecretKey(token: string): Promise<string> {
+  const body = { env: 'live', expires_at: '2999-01-01T00:00:00Z' }
+  return (await ask('POST', '/v1/secret_keys', { token, body })).body.id
+}
 
 test('the cap is looked at when a key is made, and not when an expired one is renewed', async () => {
   const stage = await setStage()

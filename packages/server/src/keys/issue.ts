@@ -115,11 +115,11 @@ async function rotate(deps: Deps, principal: VendorPrincipal, id: string, overla
     scopes: row.scopes,
     meta: row.meta,
     rate_limits: row.rate_limits,
-    expires_at: row.expires_at,
+    expires_at: endsWithOverlap(row) ? row.original_expires_at : row.expires_at,
     rotated_from: row.id,
   })
   insertKey(tx, successor)
-  endOverlap(tx, row.id, endsAt, successor.id, new Date(at))
+  endOverlap(tx, row.id, endsAt, successor)
   notePolicyChange(tx, row.project_id, [row.id, successor.id])
   const created = toNewKey(successor)
   const predecessor = { id: row.id, expires_at: iso(endsAt) }
@@ -165,6 +165,10 @@ const lifeOf = (row: KeyRow) => ({
   expiresAt: millisOrNull(row.expires_at),
   revokedAt: millisOrNull(row.revoked_at),
 })
+
+/** Its expiry is the end of an overlap, and no setting of it. A PATCH may have set an earlier one since. */
+const endsWithOverlap = ({ expires_at, overlap_ends_at }: KeyRow) =>
+  overlap_ends_at !== null && overlap_ends_at.getTime() === expires_at?.getTime()
 
 const isActiveRow = (row: JudgedKeyRow) => isActive(lifeOf(row), row.now.getTime())
 

@@ -130,6 +130,24 @@ test('a rotation makes a successor with every setting and shortens the predecess
   assert.ok(Date.parse(predecessor.body.expires_at) < Date.parse(expires_at))
 })
 
+test('a later successor takes the expiry from before any overlap, or the one that was set since', async () => {
+  const expires_at = new Date(clock.now() + 90 * 86_400_000).toISOString()
+  for (const original of [expires_at, null]) {
+    const { id } = await issueKey(harness, vendor, original === null ? {} : { expires_at })
+    const rotate = async (overlap_hours: number) =>
+      (await ask('POST', `/v1/keys/${id}/rotate`, { token: live, body: { overlap_hours } })).body
+    let end = 0
+    for (const hours of [3, 1, 2]) {
+      const { expires_at, predecessor } = await rotate(hours)
+      assert.equal(expires_at, original)
+      end = Date.parse(predecessor.expires_at)
+    }
+    const sooner = new Date(end - 1).toISOString()
+    await ask('PATCH', `/v1/keys/${id}`, { token: live, body: { expires_at: sooner } })
+    for (const hours of [1, 0]) assert.equal((await rotate(hours)).expires_at, sooner)
+  }
+})
+
 test('no patch lets a rotated key outlive its overlap', async () => {
   const old = await issueKey(harness, vendor)
   const { body } = await ask('POST', `/v1/keys/${old.id}/rotate`, { token: live })

@@ -33,6 +33,7 @@ export const toNewKey = (key: NewKey): Key =>
     revoked_reason: null,
     rotated_to: null,
     overlap_ends_at: null,
+    original_expires_at: null,
     last_used_at: null,
     updated_at: key.created_at,
   })

@@ -19,6 +19,7 @@ export interface KeyRow {
   rotated_from: string | null
   rotated_to: string | null
   overlap_ends_at: Date | null
+  original_expires_at: Date | null
   last_used_at: Date | null
   created_at: Date
   updated_at: Date
@@ -45,7 +46,8 @@ export interface NewKey {
 }
 
 const columns = `id, project_id, tenant_id, env, name, display_prefix, scopes, meta, rate_limits, expires_at,
-  revoked_at, revoked_reason, rotated_from, rotated_to, overlap_ends_at, last_used_at, created_at, updated_at`
+  revoked_at, revoked_reason, rotated_from, rotated_to, overlap_ends_at, original_expires_at, last_used_at,
+  created_at, updated_at`
 
 const insertKeyStatement = sql(
   'keys.insert',
@@ -114,11 +116,18 @@ export function updateKey(tx: Tx, key: KeyRow): void {
 
 const endOverlapStatement = sql(
   'keys.end_overlap',
-  `update api_keys set expires_at = $3, overlap_ends_at = $3, rotated_to = $4, updated_at = $5
+  `update api_keys set expires_at = $3, overlap_ends_at = $3, rotated_to = $4, original_expires_at = $5, updated_at = $6
    where workspace_id = $1 and id = $2`,
 )
-export const endOverlap = (tx: Tx, id: string, endsAt: Date, successorId: string, at: Date) =>
-  tx.send(endOverlapStatement, [tx.workspaceId, id, endsAt, successorId, at])
+export const endOverlap = (tx: Tx, id: string, endsAt: Date, successor: NewKey) =>
+  tx.send(endOverlapStatement, [
+    tx.workspaceId,
+    id,
+    endsAt,
+    successor.id,
+    successor.expires_at,
+    successor.created_at,
+  ])
 
 const revokeKeyStatement = sql(
   'keys.revoke',

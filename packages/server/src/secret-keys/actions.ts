@@ -96,10 +96,11 @@ export function rotateSecretKey(
     const at = deps.clock.now()
     const actor = actorOf(principal)
     const endsAt = new Date(overlapEnd(life, row.now.getTime(), overlapHours))
-    const { env, role, name, meta, expires_at } = row
+    const { env, role, name, meta } = row
+    const expires_at = row.rotated_to === null ? row.expires_at : row.original_expires_at
     const settings = { env, role, name, meta, expires_at, rotated_from: row.id }
     const { created, shown } = issueSecretKey(deps, tx, actor, at, settings)
-    endSecretKeyOverlap(tx, row.id, endsAt, created.id)
+    endSecretKeyOverlap(tx, row.id, endsAt, created.id, expires_at)
     const predecessor = { id: row.id, expires_at: iso(endsAt) }
     appendAudit(deps, tx, actor, at, [
       { ...target(row), action: 'secret_key.rotated', payload: { successor: created, predecessor } },

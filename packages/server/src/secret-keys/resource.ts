@@ -23,4 +23,11 @@ export const toSecretKey = (row: SecretKeyRow): SecretKey => ({
 
 /** A secret key that was just written, without reading it back. */
 export const toNewSecretKey = (key: NewSecretKey): SecretKey =>
-  toSecretKey({ ...key, revoked_at: null, revoked_reason: null, rotated_to: null, last_used_at: null })
+  toSecretKey({
+    ...key,
+    revoked_at: null,
+    revoked_reason: null,
+    rotated_to: null,
+    original_expires_at: null,
+    last_used_at: null,
+  })

@@ -19,6 +19,7 @@ export interface SecretKeyRow {
   revoked_reason: string | null
   rotated_from: string | null
   rotated_to: string | null
+  original_expires_at: Date | null
   last_used_at: Date | null
   created_at: Date
 }
@@ -28,13 +29,13 @@ export interface JudgedSecretKeyRow extends SecretKeyRow {
 }
 export type NewSecretKey = Omit<
   SecretKeyRow,
-  'revoked_at' | 'revoked_reason' | 'rotated_to' | 'last_used_at'
+  'revoked_at' | 'revoked_reason' | 'rotated_to' | 'original_expires_at' | 'last_used_at'
 > & {
   digest: Buffer
 }
 
 const columns = `id, env, role, created_by_type, created_by_id, name, meta, display_prefix, expires_at, revoked_at,
-  revoked_reason, rotated_from, rotated_to, last_used_at, created_at`
+  revoked_reason, rotated_from, rotated_to, original_expires_at, last_used_at, created_at`
 
 const insert = sql(
   'secret_keys.insert',
@@ -93,10 +94,16 @@ export async function lockSecretKey(
 
 const endOverlap = sql(
   'secret_keys.end_overlap',
-  'update secret_keys set expires_at = $3, rotated_to = $4 where workspace_id = $1 and id = $2',
+  `update secret_keys set expires_at = $3, rotated_to = $4, original_expires_at = $5
+   where workspace_id = $1 and id = $2`,
 )
-export const endSecretKeyOverlap = (tx: Tx, id: string, endsAt: Date, successorId: string) =>
-  tx.send(endOverlap, [tx.workspaceId, id, endsAt, successorId])
+export const endSecretKeyOverlap = (
+  tx: Tx,
+  id: string,
+  endsAt: Date,
+  successorId: string,
+  originalExpiresAt: Date | null,
+) => tx.send(endOverlap, [tx.workspaceId, id, endsAt, successorId, originalExpiresAt])
 
 const revoke = sql(
   'secret_keys.revoke',
