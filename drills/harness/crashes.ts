@@ -55,7 +55,12 @@ export async function runCrashes(
   try {
     for (const crash of crashes) {
       if (signal?.aborted) break
-      const diff = await runCrash(stage, crash, { seed, clients })
+      const diff = await runCrash(stage, crash, { seed, clients }).catch(error => {
+        // A Ctrl-C at the terminal ends the service of the stage too: this cycle proves nothing.
+        if (signal?.aborted) return null
+        throw error
+      })
+      if (diff === null) break
       const tally = tallies.get(crash.point) ?? emptyTally()
       tallies.set(crash.point, tally)
       addTo(tally, crash.victim, diff)
