@@ -1,5 +1,7 @@
 import type { RateLimit } from '@keyrail/contract/shared'
 
+export type { RateLimit }
+
 /** A key as the store takes it. `expiresAt` is in milliseconds since the epoch, Infinity where it never expires. */
 export interface StoredKey {
   keyId: string
@@ -12,12 +14,11 @@ export interface StoredKey {
   expiresAt: number
 }
 
-/** 64 bytes a record, so that all a verification compares lies in one line of the processor's cache. */
+/** 64 bytes a record, 8 of them spare: all that a verification compares lies in one line of the processor's cache. */
 const WORDS = 16
 const DOUBLES = 8
 const EXPIRES_AT = 4
-const CONFIRMED_AT = 5
-const USED = 6
+const USED = 5
 const ENV = 14
 /** Hash of the key id while the slot is in use, the next free slot + 1 while it is not. */
 const ID_HASH = 15
@@ -39,22 +40,21 @@ export class Records {
   #free = 0
   size = 0
 
-  add(key: StoredKey, confirmedAt: number, used: number): number {
+  add(key: StoredKey, used: number): number {
     const slot = this.#take()
     this.size++
     const word = slot * WORDS
     for (let at = 0; at < 8; at++) this.#words[word + at] = digestWord(key.digest, at)
     this.#words[word + ID_HASH] = idHash(key.keyId)
     this.#refs[slot * REFS] = key.keyId
-    this.update(slot, key, confirmedAt, used)
+    this.update(slot, key, used)
     return slot
   }
 
   /** Everything but the two things a record is found by. */
-  update(slot: number, key: StoredKey, confirmedAt: number, used: number): void {
+  update(slot: number, key: StoredKey, used: number): void {
     this.#words[slot * WORDS + ENV] = key.env === 'live' ? 1 : 2
     this.#doubles[slot * DOUBLES + EXPIRES_AT] = key.expiresAt
-    this.#doubles[slot * DOUBLES + CONFIRMED_AT] = confirmedAt
     this.#doubles[slot * DOUBLES + USED] = used
     this.share(slot, key.tenantId, key.scopes, key.rateLimits)
   }
@@ -117,10 +117,6 @@ export class Records {
 
   expiresAt(slot: number): number {
     return this.#doubles[slot * DOUBLES + EXPIRES_AT] as number
-  }
-
-  confirmedAt(slot: number): number {
-    return this.#doubles[slot * DOUBLES + CONFIRMED_AT] as number
   }
 
   used(slot: number): number {

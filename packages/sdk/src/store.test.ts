@@ -6,39 +6,33 @@ import { digestOf } from './digest.ts'
 import type { StoredKey } from './records.ts'
 import { Store } from './store.ts'
 
-interface Known {
-  key: StoredKey
-  confirmedAt: number
-}
-
 /** The same store in the plainest way: a list, the least recently used first. */
 class NaiveStore {
   readonly maxKeys: number
-  list: Known[] = []
+  list: StoredKey[] = []
   evictions = 0
-  confirmedAt = Number.NEGATIVE_INFINITY
 
   constructor(maxKeys: number) {
     this.maxKeys = maxKeys
   }
 
-  find(digest: string): Known | undefined {
-    const found = this.list.find(known => known.key.digest === digest)
+  find(digest: string): StoredKey | undefined {
+    const found = this.list.find(known => known.digest === digest)
     if (found) this.list = [...this.list.filter(known => known !== found), found]
     return found
   }
 
-  upsert(key: StoredKey, confirmedAt: number): void {
+  upsert(key: StoredKey): void {
     this.remove(key.keyId, key.digest)
     while (this.list.length >= this.maxKeys) {
       this.list.shift()
       this.evictions++
     }
-    this.list.push({ key, confirmedAt })
+    this.list.push(key)
   }
 
   remove(keyId: string, digest: string): void {
-    this.list = this.list.filter(({ key }) => key.keyId !== keyId && key.digest !== digest)
+    this.list = this.list.filter(key => key.keyId !== keyId && key.digest !== digest)
   }
 }
 
@@ -66,31 +60,26 @@ const someKey = fc.record(
 )
 
 const command = fc.oneof(
-  fc.record({ do: fc.constant('upsert' as const), key: someKey, at: fc.nat(1000) }),
+  fc.record({ do: fc.constant('upsert' as const), key: someKey }),
   fc.record({
     do: fc.constant('remove' as const),
     keyId: fc.nat(29).map(id),
     digest: fc.constantFrom(...digests),
   }),
   fc.record({ do: fc.constant('find' as const), digest: fc.constantFrom(...digests) }),
-  fc.record({ do: fc.constant('confirmAll' as const), at: fc.nat(1000) }),
   fc.record({ do: fc.constant('clear' as const) }),
 )
 
 /** Everything that can be asked of one record. */
-function read(store: Store, slot: number): Known {
-  const { records } = store
+function read({ records }: Store, slot: number): StoredKey {
   return {
-    key: {
-      keyId: records.keyId(slot),
-      tenantId: records.tenantId(slot),
-      env: records.env(slot),
-      digest: digests.find(digest => records.hasDigest(slot, digest)) ?? 'none',
-      scopes: records.scopes(slot),
-      rateLimits: records.rateLimits(slot),
-      expiresAt: records.expiresAt(slot),
-    },
-    confirmedAt: store.confirmedAt(slot),
+    keyId: records.keyId(slot),
+    tenantId: records.tenantId(slot),
+    env: records.env(slot),
+    digest: digests.find(digest => records.hasDigest(slot, digest)) ?? 'none',
+    scopes: records.scopes(slot),
+    rateLimits: records.rateLimits(slot),
+    expiresAt: records.expiresAt(slot),
   }
 }
 
@@ -104,31 +93,23 @@ test('the store holds what the plainest store holds, and drops the least recentl
         const naive = new NaiveStore(maxKeys)
         for (const step of commands) {
           if (step.do === 'upsert') {
-            store.upsert(structuredClone(step.key), step.at)
-            naive.upsert(step.key, step.at)
+            store.upsert(structuredClone(step.key))
+            naive.upsert(step.key)
           } else if (step.do === 'remove') {
             store.remove(step.keyId, step.digest)
             naive.remove(step.keyId, step.digest)
-          } else if (step.do === 'confirmAll') {
-            store.confirmAll(step.at)
-            naive.confirmedAt = Math.max(naive.confirmedAt, step.at)
           } else if (step.do === 'clear') {
             store.clear()
             naive.list = []
           } else {
             const slot = store.find(step.digest)
-            const known = naive.find(step.digest)
-            const expected = known && {
-              ...known,
-              confirmedAt: Math.max(known.confirmedAt, naive.confirmedAt),
-            }
-            assert.deepEqual(slot === -1 ? undefined : read(store, slot), expected)
+            assert.deepEqual(slot === -1 ? undefined : read(store, slot), naive.find(step.digest))
           }
           assert.equal(store.size, naive.list.length)
           assert.equal(store.evictions, naive.evictions)
         }
         const held = Array.from(store.records.slots(), slot => store.records.keyId(slot))
-        assert.deepEqual(held.sort(), naive.list.map(({ key }) => key.keyId).sort())
+        assert.deepEqual(held.sort(), naive.list.map(key => key.keyId).sort())
       },
     ),
     { numRuns: 500 },
@@ -148,7 +129,7 @@ const plain = (number: number, more: Partial<StoredKey> = {}): StoredKey => ({
 
 test('twenty thousand keys come and go, and each is found by its own digest alone', () => {
   const store = new Store(20_000)
-  for (let number = 0; number < 20_000; number++) store.upsert(plain(number), 0)
+  for (let number = 0; number < 20_000; number++) store.upsert(plain(number))
   for (let number = 0; number < 20_000; number += 2) store.remove(id(number), digestOf(`key ${number}`))
   assert.equal(store.size, 10_000)
   for (let number = 0; number < 20_000; number++) {
@@ -159,8 +140,8 @@ test('twenty thousand keys come and go, and each is found by its own digest alon
 
 test('scopes handed out by the store cannot be changed, and are one object for all who have the same', () => {
   const store = new Store(10)
-  store.upsert(plain(1), 0)
-  store.upsert(plain(2, { scopes: ['read'] }), 0)
+  store.upsert(plain(1))
+  store.upsert(plain(2, { scopes: ['read'] }))
   const scopes = store.records.scopes(store.find(digestOf('key 1')))
   assert.equal(scopes, store.records.scopes(store.find(digestOf('key 2'))))
   assert.throws(() => (scopes as string[]).push('admin'), TypeError)
@@ -168,7 +149,7 @@ test('scopes handed out by the store cannot be changed, and are one object for a
 
 test('tenants that come and go leave nothing behind', () => {
   const store = new Store(10)
-  for (let number = 0; number < 20_000; number++) store.upsert(plain(number, { tenantId: id(number) }), 0)
+  for (let number = 0; number < 20_000; number++) store.upsert(plain(number, { tenantId: id(number) }))
   assert.ok(store.sharedValues < 5_000, `${store.sharedValues} shared values for 10 keys`)
   assert.equal(store.records.tenantId(store.find(digestOf('key 19999'))), id(19_999))
 })

@@ -49,36 +49,35 @@ export class Store {
     return slot
   }
 
-  /** When the record was last confirmed, alone or with the whole store, on the clock of the caller. */
-  confirmedAt(slot: number): number {
-    return Math.max(this.records.confirmedAt(slot), this.#confirmedAt)
+  hasId(keyId: string): boolean {
+    return this.#slotOfId(keyId) !== -1
   }
 
-  /** When the store as a whole was last confirmed: how far "there is no such key" can be trusted. */
-  get wholeConfirmedAt(): number {
+  /** When all that is held was last known to be true, on the clock of the caller. */
+  get confirmedAt(): number {
     return this.#confirmedAt
   }
 
-  /** All records are known to be as they are, as of then. Going back has no effect. */
-  confirmAll(at: number): void {
-    if (at > this.#confirmedAt) this.#confirmedAt = at
+  /** Going back has no effect. */
+  confirm(at: number): void {
+    this.#confirmedAt = Math.max(this.#confirmedAt, at)
   }
 
   /** Adds or replaces the record of a key. Counts as a use, so the newest key is not the first to go. */
-  upsert(key: StoredKey, confirmedAt: number): void {
+  upsert(key: StoredKey): void {
     const shared = this.#share(key)
     const byDigest = this.#slotOf(key.digest)
     const byId = this.#slotOfId(key.keyId)
     const used = ++this.#uses
     if (byDigest !== -1 && byDigest === byId) {
-      this.records.update(byDigest, shared, confirmedAt, used)
+      this.records.update(byDigest, shared, used)
       return
     }
     // An id with another digest, or the other way round: no record may be left that the feed no longer names.
     if (byDigest !== -1) this.#remove(byDigest)
     if (byId !== -1) this.#remove(byId)
     while (this.size >= this.maxKeys && this.size > 0) this.#evict()
-    const slot = this.records.add(shared, confirmedAt, used)
+    const slot = this.records.add(shared, used)
     this.#byDigest.add(slot)
     this.#byId.add(slot)
   }

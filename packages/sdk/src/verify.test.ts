@@ -15,23 +15,21 @@ const NOW = Date.parse('2027-01-01T00:00:00Z')
 function setUp({ env = 'both' as 'live' | 'test' | 'both' } = {}) {
   const time = { wall: NOW, monotonic: 1_000_000 }
   const store = new Store(100)
-  const served: Served = { store, hits: 0, misses: 0 }
+  store.confirm(time.monotonic)
+  const served: Served = { store, hits: 0, misses: 0, evictions: 0 }
   const clock = { wall: () => time.wall, monotonic: () => time.monotonic }
   const verify = createVerify(served, { env, cachedTtlMs: TTL, clock })
   const add = (key: string, more: Partial<StoredKey> = {}) =>
-    store.upsert(
-      {
-        keyId: id(1),
-        tenantId: id(0xa000),
-        env: key.includes('_test_') ? 'test' : 'live',
-        digest: digestOf(key),
-        scopes: ['orders:read', 'orders:write'],
-        rateLimits: undefined,
-        expiresAt: Number.POSITIVE_INFINITY,
-        ...more,
-      },
-      time.monotonic,
-    )
+    store.upsert({
+      keyId: id(1),
+      tenantId: id(0xa000),
+      env: key.includes('_test_') ? 'test' : 'live',
+      digest: digestOf(key),
+      scopes: ['orders:read', 'orders:write'],
+      rateLimits: undefined,
+      expiresAt: Number.POSITIVE_INFINITY,
+      ...more,
+    })
   const code = (key: unknown, more?: Requirements) => verify(key as string, more).code
   return { time, store, served, verify, add, code }
 }
@@ -60,7 +58,7 @@ test('a known key is valid, and the verdict tells whose it is and holds nothing 
   assert.ok(!('rateLimits' in rest))
 })
 
-test('a record confirmed at t is served up to t + 59,999 ms and refused from t + 60,000 ms', () => {
+test('a key confirmed at t is served up to t + 59,999 ms and refused from t + 60,000 ms', () => {
   const { time, store, add, code } = setUp()
   const key = drawKey()
   const confirmedAt = time.monotonic
@@ -74,7 +72,7 @@ test('a record confirmed at t is served up to t + 59,999 ms and refused from t +
     time.monotonic = confirmedAt + after
     assert.equal(code(key), expected, `${after} ms after`)
   }
-  store.confirmAll(confirmedAt + 5)
+  store.confirm(confirmedAt + 5)
   for (const [after, expected] of [
     [TTL + 4, 'valid'],
     [TTL + 5, 'stale'],
@@ -84,7 +82,7 @@ test('a record confirmed at t is served up to t + 59,999 ms and refused from t +
   }
 })
 
-test('the wall clock, stepped an hour either way, makes no record stale and keeps none fresh', () => {
+test('the wall clock, stepped an hour either way, makes no key stale and keeps none fresh', () => {
   const { time, add, code } = setUp()
   const key = drawKey()
   add(key)
@@ -108,8 +106,7 @@ test('a key is valid before its expiry and refused at it', () => {
 })
 
 test('an unknown key is unknown while the store is confirmed, and stale when it might be new', () => {
-  const { time, store, code } = setUp()
-  store.confirmAll(time.monotonic)
+  const { time, code } = setUp()
   assert.equal(code(drawKey()), 'unknown_key')
   time.monotonic += TTL
   assert.equal(code(drawKey()), 'stale')
@@ -164,7 +161,7 @@ test('of several reasons the first in the list of refusals is told', () => {
   add(key, { expiresAt: NOW })
   time.monotonic += TTL
   tell(key, { scopes: ['none'] })
-  store.confirmAll(time.monotonic)
+  store.confirm(time.monotonic)
   tell(drawKey(), { scopes: ['none'] })
   tell(key, { scopes: ['none'] })
   time.wall = NOW - 1
@@ -204,8 +201,7 @@ test('a clock that gives no number refuses', () => {
 })
 
 test('hits and misses are counted; what is refused by its form is neither', () => {
-  const { store, time, served, add, code } = setUp()
-  store.confirmAll(time.monotonic)
+  const { served, add, code } = setUp()
   const key = drawKey()
   add(key)
   code(key)

@@ -18,6 +18,8 @@ export interface Served {
   store: Store | undefined
   hits: number
   misses: number
+  /** Of stores that were served before this one. */
+  evictions: number
 }
 
 const NEVER = Number.POSITIVE_INFINITY
@@ -28,7 +30,7 @@ export type Verify = (key: string | null | undefined, requirements?: Requirement
  * The one rule by which a key is judged, in the order of the list of refusals. It cannot throw, whatever it is
  * handed, and what it cannot judge it refuses.
  *
- * @param cachedTtlMs a record confirmed at t is served before t + cachedTtlMs on the monotonic clock, not at it
+ * @param cachedTtlMs a store confirmed at t is served before t + cachedTtlMs on the monotonic clock, not at it
  */
 export function createVerify(
   served: Served,
@@ -45,14 +47,13 @@ export function createVerify(
 
     const { store } = served
     if (store === undefined) return refused.not_ready
-    const oldest = clock.monotonic() - cachedTtlMs
+    if (!(store.confirmedAt > clock.monotonic() - cachedTtlMs)) return refused.stale
     const slot = store.find(digestOf(key))
     if (slot === -1) {
       served.misses++
-      return store.wholeConfirmedAt > oldest ? refused.unknown_key : refused.stale
+      return refused.unknown_key
     }
     served.hits++
-    if (!(store.confirmedAt(slot) > oldest)) return refused.stale
 
     const { records } = store
     // The checksum covers the environment in the text, so the two can differ only in a forged feed.

@@ -1,0 +1,63 @@
+export interface KeyringErrorFacts {
+  /** HTTP status, where the service answered. */
+  status?: number | undefined
+  requestId?: string | undefined
+  docUrl?: string | undefined
+  /** Whether the same request may succeed later without anybody changing anything. */
+  retryable: boolean
+  /** How long the service asked to be left alone, in milliseconds. */
+  retryAfterMs?: number | undefined
+}
+
+/**
+ * Something between this node and the service went wrong. `code` is the service's own error code, or one of
+ * `network_error`, `timeout`, `bad_response`, `response_too_large`, `policy_scope_too_large`, `closed`, or
+ * `http_<status>` where an answer held no code. No error holds a secret key.
+ */
+export class KeyringError extends Error {
+  override readonly name: string = 'KeyringError'
+  readonly code: string
+  readonly status: number | undefined
+  readonly requestId: string | undefined
+  readonly docUrl: string | undefined
+  readonly retryable: boolean
+  readonly retryAfterMs: number | undefined
+
+  constructor(code: string, message: string, facts: KeyringErrorFacts) {
+    super(message)
+    this.code = code
+    this.status = facts.status
+    this.requestId = facts.requestId
+    this.docUrl = facts.docUrl
+    this.retryable = facts.retryable
+    this.retryAfterMs = facts.retryAfterMs
+  }
+}
+
+/** There are more keys than this node may hold. */
+export class PolicyScopeTooLargeError extends KeyringError {
+  override readonly name = 'PolicyScopeTooLargeError'
+  /** True where the node has never served and therefore will not; false where it keeps serving what it has. */
+  readonly refusedToStart: boolean
+  /** How many keys it may hold at most. */
+  readonly maxKeys: number
+
+  constructor({ refusedToStart, maxKeys }: { refusedToStart: boolean; maxKeys: number }) {
+    const remedy = 'narrow the keyring with tenantIds, or give it room with maxCachedKeys'
+    super(
+      'policy_scope_too_large',
+      `There are more than ${maxKeys} keys, the most this node may hold: ${remedy}`,
+      {
+        retryable: !refusedToStart,
+      },
+    )
+    this.refusedToStart = refusedToStart
+    this.maxKeys = maxKeys
+  }
+}
+
+/** An answer that breaks the contract of the feed. Nothing of it was applied. */
+export const badResponse = (what: string): KeyringError =>
+  new KeyringError('bad_response', `The service's answer is not one of the policy feed: ${what}`, {
+    retryable: true,
+  })

@@ -1,0 +1,65 @@
+import { KeyringError } from './errors.ts'
+import { readRetryAfter } from './schedule.ts'
+
+/** Makes one kind of error of all that can go wrong on the wire. Texts of others are cut and never hold the secret. */
+
+const DETAIL_MAX = 300
+const retryableStatuses = new Set([408, 425, 429])
+
+/** An answer that is neither 200 nor an expected 304, with what a problem document (RFC 9457) tells of it. */
+export function problemError(
+  path: string,
+  response: Response,
+  text: string,
+  secretKey: string,
+): KeyringError {
+  const { status, headers } = response
+  const problem = parseProblem(text)
+  const code = matching(problem.code, /^[a-z][a-z0-9_]{0,63}$/) ?? `http_${status}`
+  const detail = typeof problem.detail === 'string' ? `: ${problem.detail.slice(0, DETAIL_MAX)}` : ''
+  const message = `GET ${path} was answered ${status} ${code}${detail}`
+  return new KeyringError(code, message.replaceAll(secretKey, '[secret key]'), {
+    status,
+    requestId: matching(problem.request_id ?? headers.get('x-request-id'), /^[\w.:-]{1,128}$/),
+    docUrl: matching(problem.type, /^https:\/\/[\w./-]{1,200}$/),
+    retryable: status >= 500 || retryableStatuses.has(status),
+    retryAfterMs: readRetryAfter(headers.get('retry-after'), Date.now()),
+  })
+}
+
+/** No answer. The cause is not attached: what a custom `fetch` throws may hold the request, and that the secret. */
+export function transportError(
+  error: unknown,
+  { path, timedOut, closed }: { path: string; timedOut: boolean; closed: boolean },
+): KeyringError {
+  if (closed) return closedError()
+  if (timedOut)
+    return new KeyringError('timeout', `GET ${path} was not answered in time`, { retryable: true })
+  const { cause, code, name } = (error ?? {}) as {
+    cause?: { code?: unknown }
+    code?: unknown
+    name?: unknown
+  }
+  const why = [cause?.code, code, name].find(text => typeof text === 'string' && /^\w{1,64}$/.test(text))
+  return new KeyringError('network_error', `GET ${path} failed: ${why ?? 'no reason given'}`, {
+    retryable: true,
+  })
+}
+
+export const closedError = (): KeyringError =>
+  new KeyringError('closed', 'The keyring was closed', { retryable: false })
+
+export const tooLarge = (maxBytes: number): KeyringError =>
+  new KeyringError('response_too_large', `The answer has more than ${maxBytes} bytes`, { retryable: true })
+
+function parseProblem(text: string): Record<string, unknown> {
+  try {
+    const problem: unknown = JSON.parse(text)
+    return typeof problem === 'object' && problem !== null ? (problem as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+const matching = (value: unknown, pattern: RegExp): string | undefined =>
+  typeof value === 'string' && pattern.test(value) ? value : undefined

@@ -1,0 +1,125 @@
+import { type Clock, systemClock } from './clock.ts'
+import { PolicyScopeTooLargeError } from './errors.ts'
+import { createFeedClient } from './feed-client.ts'
+import { type KeyringOptions, readOptions } from './options.ts'
+import { Poller } from './poller.ts'
+import { Reports } from './reports.ts'
+import { Sync } from './sync.ts'
+import type { Verdict } from './verdict.ts'
+import { createVerify, type Requirements, type Served, type Verify } from './verify.ts'
+
+/** What a keyring does and has done, for logs and metrics. Nothing in it is secret. */
+export interface KeyringStats {
+  /** Whether keys can be verified now: loaded, and confirmed recently enough. */
+  serving: boolean
+  node: string
+  /** Version of the policy that is served; null before the first snapshot. */
+  version: number | null
+  /** Keys held, and how many may be. */
+  keys: number
+  maxCachedKeys: number
+  /** Whether every key of project and environment is held: not narrowed to tenants, nothing dropped for room. */
+  complete: boolean
+  /** Milliseconds since the service last confirmed what is served; null before the first snapshot. */
+  confirmedAgeMs: number | null
+  /** Look-ups that found a key, and that did not. What is refused by its form is not looked up. */
+  hits: number
+  misses: number
+  /** Keys dropped for want of room. */
+  evictions: number
+  /** Evictions by look-ups; 0 before the first look-up. */
+  evictionRate: number
+  /** Polls by what came of them. */
+  polls: { snapshot: number; delta: number; unchanged: number; error: number }
+  /** Code of the error of the last poll; null where it went well. */
+  lastError: string | null
+}
+
+export interface Keyring extends AsyncDisposable {
+  /**
+   * Resolves when keys are loaded. Rejects with a `KeyringError` when they never will be without a change: a wrong
+   * secret, an unknown project, too many keys, or `close()`. While the service is merely away it waits.
+   */
+  ready(): Promise<void>
+  /** Judges a key: synchronous, in memory, never throws. */
+  verify(key: string | null | undefined, requirements?: Requirements): Verdict
+  stats(): KeyringStats
+  /** Stops polling and forgets all keys; every key is refused from here on. May be called twice. */
+  close(): Promise<void>
+}
+
+/**
+ * Loads the keys of a project and keeps them current, so that each can be verified in memory.
+ *
+ * @throws TypeError naming the option that is missing or wrong
+ */
+export function createKeyring(options: KeyringOptions): Keyring {
+  return openKeyring(options, { clock: systemClock, random: Math.random })
+}
+
+/** The same in a world of the caller's making. */
+export function openKeyring(
+  options: KeyringOptions,
+  { clock, random }: { clock: Clock; random: () => number },
+): Keyring {
+  const settings = readOptions(options)
+  const { cachedTtlMs, maxCachedKeys, node, scope, pollIntervalMs } = settings
+  const reports = new Reports(settings)
+  const served: Served = { store: undefined, hits: 0, misses: 0, evictions: 0 }
+  const verify: Verify = createVerify(served, { env: settings.env, cachedTtlMs, clock })
+  const sync = new Sync({
+    client: createFeedClient(settings),
+    clock,
+    settings,
+    served,
+    onRaised: maxKeys =>
+      reports.notice({
+        code: 'cache_raised',
+        message: `There are more keys than maxCachedKeys (${maxCachedKeys}): this node may now hold ${maxKeys}`,
+        maxCachedKeys: maxKeys,
+      }),
+  })
+  const poller = new Poller({
+    sync,
+    clock,
+    random,
+    pollIntervalMs,
+    overflow: () =>
+      served.store && served.store.evictions > 0
+        ? new PolicyScopeTooLargeError({ refusedToStart: false, maxKeys: served.store.maxKeys })
+        : undefined,
+    onError: error => reports.error(error),
+    onSuccess: () => reports.success(),
+  })
+  const close = async () => {
+    await poller.close()
+    served.store = undefined
+  }
+
+  return {
+    ready: () => poller.ready,
+    verify,
+    stats() {
+      const { store, hits, misses } = served
+      const evictions = served.evictions + (store?.evictions ?? 0)
+      const ageMs = store ? clock.monotonic() - store.confirmedAt : null
+      return {
+        serving: ageMs !== null && ageMs < cachedTtlMs,
+        node,
+        version: sync.version ?? null,
+        keys: store?.size ?? 0,
+        maxCachedKeys: store?.maxKeys ?? maxCachedKeys,
+        complete: store !== undefined && store.evictions === 0 && scope.tenantIds.length === 0,
+        confirmedAgeMs: ageMs,
+        hits,
+        misses,
+        evictions,
+        evictionRate: hits + misses === 0 ? 0 : evictions / (hits + misses),
+        polls: { ...poller.outcomes },
+        lastError: poller.lastError?.code ?? null,
+      }
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}

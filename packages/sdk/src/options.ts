@@ -1,0 +1,155 @@
+import type { KeyringError } from './errors.ts'
+import type { Scope } from './feed-body.ts'
+import { makeNodeId } from './node-id.ts'
+import { readKeyForm } from './token.ts'
+
+/** Something that worked, but that somebody may want to know. */
+export interface Notice {
+  code: 'cache_raised'
+  message: string
+  /** How many keys the store may hold from now on. */
+  maxCachedKeys: number
+}
+
+export interface KeyringOptions {
+  /** Address of the Keyrail service, such as `https://keys.example.com`. */
+  baseUrl: string | URL
+  /** A secret key (`krsk_…`) of the workspace. It is sent to `baseUrl` and nowhere else. */
+  secretKey: string
+  /** The project whose keys are verified. */
+  projectId: string
+  /** Which keys are taken. Unless given, those of the environment that the secret key is of. */
+  env?: 'live' | 'test' | 'both'
+  /** Narrows the keyring to the keys of these tenants, 50 at most. Empty or absent: the whole project. */
+  tenantIds?: readonly string[]
+  /** How often changes are asked for where the service does not hold its answers, 5,000 ms unless given. */
+  pollIntervalMs?: number
+  /** How long what is known is served without being confirmed again, 60,000 ms unless given. */
+  cachedTtlMs?: number
+  /** How many keys are held before the store raises its bound by itself, 10,000 unless given. */
+  maxCachedKeys?: number
+  /** How far it may raise it, 38,000 unless given. */
+  maxAutoCachedKeys?: number
+  /** Name of this node, unique in the fleet. Unless given, made of host name, process id and a random suffix. */
+  node?: string
+  /** Stands in for the global `fetch`. */
+  fetch?: typeof globalThis.fetch
+  /** Told of every failed poll. Without it, the first failure of each kind becomes a process warning. */
+  onError?: (error: KeyringError) => void
+  /** Told of what worked but matters. Without it, a process warning. */
+  onNotice?: (notice: Notice) => void
+}
+
+export interface Settings
+  extends Required<Omit<KeyringOptions, 'onError' | 'onNotice' | 'baseUrl' | 'tenantIds'>> {
+  baseUrl: URL
+  scope: Scope
+  onError: KeyringOptions['onError']
+  onNotice: KeyringOptions['onNotice']
+}
+
+/** Name of every option, so that a misspelt one is an error instead of a default. */
+const known: { readonly [Name in keyof Required<KeyringOptions>]: true } = {
+  baseUrl: true,
+  secretKey: true,
+  projectId: true,
+  env: true,
+  tenantIds: true,
+  pollIntervalMs: true,
+  cachedTtlMs: true,
+  maxCachedKeys: true,
+  maxAutoCachedKeys: true,
+  node: true,
+  fetch: true,
+  onError: true,
+  onNotice: true,
+}
+export const optionNames = Object.keys(known)
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const DAY_MS = 86_400_000
+
+/** @throws TypeError naming the option that is wrong; it never shows the secret key */
+export function readOptions(options: KeyringOptions): Settings {
+  if (typeof options !== 'object' || options === null)
+    throw new TypeError('createKeyring takes an object of options')
+  const unknown = Object.keys(options).find(name => !Object.hasOwn(known, name))
+  if (unknown !== undefined) throw new TypeError(`createKeyring has no option "${unknown}"`)
+
+  const { secretKey, node = makeNodeId(), fetch = globalThis.fetch } = options
+  const baseUrl = readUrl(options.baseUrl)
+  const keyEnv =
+    typeof secretKey === 'string' && secretKey.startsWith('krsk_') ? readKeyForm(secretKey) : 'malformed'
+  if (keyEnv === 'malformed')
+    throw new TypeError('secretKey is not a Keyrail secret key (krsk_live_… or krsk_test_…)')
+  const env = options.env ?? keyEnv
+  if (env !== 'live' && env !== 'test' && env !== 'both')
+    throw new TypeError('env must be live, test or both')
+  if (keyEnv === 'test' && env !== 'test') throw new TypeError(`a test secret key cannot see env ${env}`)
+  const projectId = readUuid('projectId', options.projectId)
+
+  const pollIntervalMs = readInteger('pollIntervalMs', options.pollIntervalMs ?? 5_000, 100, DAY_MS)
+  const cachedTtlMs = readInteger('cachedTtlMs', options.cachedTtlMs ?? 60_000, 100, DAY_MS)
+  if (cachedTtlMs <= pollIntervalMs) throw new TypeError('cachedTtlMs must be greater than pollIntervalMs')
+  const maxCachedKeys = readInteger('maxCachedKeys', options.maxCachedKeys ?? 10_000, 1, 10_000_000)
+  const maxAutoCachedKeys = readInteger(
+    'maxAutoCachedKeys',
+    options.maxAutoCachedKeys ?? 38_000,
+    0,
+    10_000_000,
+  )
+  if (typeof node !== 'string' || !/^[A-Za-z0-9._:-]{1,128}$/.test(node)) {
+    throw new TypeError('node must be 1 to 128 of A-Z a-z 0-9 . _ : -')
+  }
+  for (const name of ['fetch', 'onError', 'onNotice'] as const) {
+    const value = name === 'fetch' ? fetch : options[name]
+    if (value !== undefined && typeof value !== 'function') throw new TypeError(`${name} must be a function`)
+  }
+  return {
+    baseUrl,
+    secretKey,
+    projectId,
+    env,
+    scope: { projectId, env, tenantIds: readTenantIds(options.tenantIds ?? []) },
+    pollIntervalMs,
+    cachedTtlMs,
+    maxCachedKeys,
+    maxAutoCachedKeys,
+    node,
+    fetch,
+    onError: options.onError,
+    onNotice: options.onNotice,
+  }
+}
+
+function readUrl(value: unknown): URL {
+  const text = String(value)
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
+    throw new TypeError('baseUrl must be an http or https address')
+  }
+  if (url.username || url.password || url.search || url.hash) {
+    throw new TypeError('baseUrl must have no user, query or fragment')
+  }
+  return url
+}
+
+function readUuid(name: string, value: unknown): string {
+  const text = typeof value === 'string' ? value.toLowerCase() : ''
+  if (!uuid.test(text)) throw new TypeError(`${name} must be a uuid`)
+  return text
+}
+
+function readTenantIds(value: unknown): string[] {
+  if (!Array.isArray(value)) throw new TypeError('tenantIds must be an array')
+  const ids = [...new Set(value.map((each, at) => readUuid(`tenantIds.${at}`, each)))].sort()
+  if (ids.length > 50) throw new TypeError('tenantIds takes at most 50 tenants')
+  return ids
+}
+
+function readInteger(name: string, value: unknown, least: number, most: number): number {
+  if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most) {
+    throw new TypeError(`${name} must be an integer from ${least} to ${most}`)
+  }
+  return value as number
+}

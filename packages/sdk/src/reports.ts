@@ -1,0 +1,46 @@
+import type { KeyringError } from './errors.ts'
+import type { Notice, Settings } from './options.ts'
+
+/** Where errors and notices go. A listener that throws is warned of and stops nothing. */
+export class Reports {
+  readonly #settings: Pick<Settings, 'onError' | 'onNotice'>
+  /** Codes warned of since the last good poll: a service that is away for an hour is told once. */
+  readonly #warned = new Set<string>()
+
+  constructor(settings: Pick<Settings, 'onError' | 'onNotice'>) {
+    this.#settings = settings
+  }
+
+  error(error: KeyringError): void {
+    const { onError } = this.#settings
+    if (onError) {
+      tell(() => onError(error))
+    } else if (!this.#warned.has(error.code)) {
+      this.#warned.add(error.code)
+      warn(error.message, error.code)
+    }
+  }
+
+  success(): void {
+    this.#warned.clear()
+  }
+
+  notice(notice: Notice): void {
+    const { onNotice } = this.#settings
+    if (onNotice) tell(() => onNotice(notice))
+    else warn(notice.message, notice.code)
+  }
+}
+
+function tell(listener: () => void): void {
+  try {
+    listener()
+  } catch (error) {
+    warn(
+      `a listener of the keyring threw: ${error instanceof Error ? error.message : 'unknown'}`,
+      'listener_threw',
+    )
+  }
+}
+
+const warn = (message: string, code: string) => process.emitWarning(message, { type: 'KeyrailWarning', code })

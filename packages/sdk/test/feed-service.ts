@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type PolicyChange, PolicyDelta, type PolicyKey, PolicySnapshot } from '@keyrail/contract/feed'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { drawKey, id } from './keys.ts'
+
+export const projectId = id(0xc000)
+export const workspaceId = id(0xd000)
+export const secretKey = drawKey('krsk_live')
+
+const ajv = addFormats.default(new Ajv2020({ strict: false }))
+const isSnapshot = ajv.compile(PolicySnapshot)
+const isDelta = ajv.compile(PolicyDelta)
+
+export interface Asked {
+  url: URL
+  headers: IncomingMessage['headers']
+}
+
+/** What a test makes the service answer instead. A string body is sent as it is; `hang` never answers. */
+export interface Instead {
+  status?: number
+  headers?: Record<string, string>
+  body?: unknown
+  hang?: true
+  /** Lets the request be answered as usual after this. */
+  before?: () => void | Promise<void>
+}
+
+/**
+ * A small service on a real socket that speaks the policy feed by the contract: pages, deltas, re-seeds, entity
+ * tags and held answers. What it says of itself is held against the contract's schemas.
+ */
+export class FeedService {
+  readonly keys = new Map<string, PolicyKey>()
+  readonly asked: Asked[] = []
+  /** Answers to come before the usual ones, in order. */
+  readonly instead: Instead[] = []
+  version = 1
+  /** Deltas from below this are answered with a snapshot. */
+  floor = 0
+  deleted = false
+  pageKeys = 1_000
+  offersWait = false
+  env: 'live' | 'test' | null = 'live'
+  url = ''
+  readonly #changes: { version: number; change: PolicyChange }[] = []
+  readonly #waiters = new Set<() => void>()
+  readonly #server = createServer((request, response) => void this.#answer(request, response))
+
+  async listen(port = 0): Promise<void> {
+    this.#server.listen(port, '127.0.0.1')
+    await once(this.#server, 'listening')
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    if (this.#server.listening) await new Promise(resolve => this.#server.close(resolve))
+  }
+
+  upsert(key: PolicyKey): void {
+    this.keys.set(key.key_id, key)
+    this.#tell({ change: 'upsert', ...key })
+  }
+
+  revoke(keyId: string): void {
+    const key = this.keys.get(keyId)
+    assert.ok(key)
+    this.keys.delete(keyId)
+    this.#tell({ change: 'tombstone', key_id: keyId, env: key.env, lookup_hash: key.lookup_hash })
+  }
+
+  delete(): void {
+    this.keys.clear()
+    this.deleted = true
+    this.#bump()
+  }
+
+  /** Paths with their queries, as they were asked for. */
+  get paths(): string[] {
+    return this.asked.map(({ url }) => `${url.pathname.replace('/v1/policy/', '')}`)
+  }
+
+  #tell(change: PolicyChange): void {
+    this.#bump()
+    this.#changes.push({ version: this.version, change })
+  }
+
+  #bump(): void {
+    this.version++
+    for (const wake of this.#waiters) wake()
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', this.url)
+    this.asked.push({ url, headers: request.headers })
+    const instead = this.instead.shift()
+    await instead?.before?.()
+    if (instead?.hang) return
+    if (instead && !instead.before) {
+      const { status = 200, headers = {}, body = '' } = instead
+      response.writeHead(status, { 'content-type': 'application/json', ...headers })
+      response.end(typeof body === 'string' ? body : JSON.stringify(body))
+      return
+    }
+    const headers: Record<string, string> = { 'content-type': 'application/json' }
+    if (url.pathname === '/v1/policy/snapshot') return send(response, headers, this.#snapshot(url))
+
+    const since = Number(url.searchParams.get('since'))
+    const wait = /wait=(\d+)/.exec(String(request.headers.prefer ?? ''))?.[1]
+    if (this.offersWait && wait !== undefined) {
+      headers['preference-applied'] = `wait=${wait}`
+      if (since === this.version) await this.#change(Number(wait) * 1_000, response)
+    }
+    const etag = `W/"${this.version}"`
+    headers.etag = etag
+    if (since === this.version && request.headers['if-none-match'] === etag) {
+      response.writeHead(304, headers)
+      response.end()
+      return
+    }
+    const retells = since > this.version || since < this.floor
+    send(response, headers, retells ? this.#snapshot(url) : this.#delta(since))
+  }
+
+  #head() {
+    return {
+      workspace_id: workspaceId,
+      project_id: projectId,
+      env: this.env,
+      version: this.version,
+      project_deleted: this.deleted,
+      generated_at: new Date().toISOString(),
+    }
+  }
+
+  /** A cursor is the walk's version and the number of keys behind it. */
+  #snapshot(url: URL): PolicySnapshot {
+    const [version = this.version, from = 0] = url.searchParams.get('cursor')?.split('.').map(Number) ?? []
+    const size = Math.min(Number(url.searchParams.get('max_keys')), this.pageKeys)
+    const keys = [...this.keys.values()].sort((one, other) => (one.key_id < other.key_id ? -1 : 1))
+    const next_cursor = from + size < keys.length ? `${version}.${from + size}` : null
+    const body = {
+      object: 'policy_snapshot' as const,
+      ...this.#head(),
+      version,
+      keys: keys.slice(from, from + size),
+      next_cursor,
+    }
+    assert.ok(isSnapshot(body), ajv.errorsText(isSnapshot.errors))
+    return body
+  }
+
+  #delta(since: number): PolicyDelta {
+    const last = new Map<string, PolicyChange>()
+    for (const { version, change } of this.#changes) if (version > since) last.set(change.key_id, change)
+    const changes = this.deleted ? [] : [...last.values()]
+    const body = { object: 'policy_delta' as const, ...this.#head(), since, changes }
+    assert.ok(isDelta(body), ajv.errorsText(isDelta.errors))
+    return body
+  }
+
+  async #change(timeoutMs: number, response: ServerResponse): Promise<void> {
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(done, timeoutMs)
+      const { waiters } = { waiters: this.#waiters }
+      function done() {
+        clearTimeout(timer)
+        waiters.delete(done)
+        resolve()
+      }
+      waiters.add(done)
+      response.once('close', done)
+    })
+  }
+}
+
+function send(response: ServerResponse, headers: Record<string, string>, body: unknown): void {
+  response.writeHead(200, headers)
+  response.end(JSON.stringify(body))
+}
+
+export async function startFeedService(): Promise<FeedService> {
+  const service = new FeedService()
+  await service.listen()
+  return service
+}
