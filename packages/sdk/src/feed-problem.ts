@@ -4,6 +4,8 @@ import { readRetryAfter } from './schedule.ts'
 /** Makes one kind of error of all that can go wrong on the wire. Texts of others are cut and never hold the secret. */
 
 const DETAIL_MAX = 300
+/** `ECONNREFUSED`, `UND_ERR_SOCKET`. */
+const systemCode = /^[A-Z][A-Z0-9_]{1,63}$/
 const retryableStatuses = new Set([408, 425, 429])
 
 /** An answer that is neither 200 nor an expected 304, with what a problem document (RFC 9457) tells of it. */
@@ -40,7 +42,8 @@ export function transportError(
     code?: unknown
     name?: unknown
   }
-  const why = [cause?.code, code, name].find(text => typeof text === 'string' && /^\w{1,64}$/.test(text))
+  const why =
+    matching(cause?.code, systemCode) ?? matching(code, systemCode) ?? matching(name, /^[A-Za-z]{1,40}Error$/)
   return new KeyringError('network_error', `GET ${path} failed: ${why ?? 'no reason given'}`, {
     retryable: true,
   })

@@ -19,31 +19,39 @@ export interface KeyringOptions {
   /** The project whose keys are verified. */
   projectId: string
   /** Which keys are taken. Unless given, those of the environment that the secret key is of. */
-  env?: 'live' | 'test' | 'both'
+  env?: 'live' | 'test' | 'both' | undefined
   /** Narrows the keyring to the keys of these tenants, 50 at most. Empty or absent: the whole project. */
-  tenantIds?: readonly string[]
+  tenantIds?: readonly string[] | undefined
   /** How often changes are asked for where the service does not hold its answers, 5,000 ms unless given. */
-  pollIntervalMs?: number
+  pollIntervalMs?: number | undefined
   /** How long what is known is served without being confirmed again, 60,000 ms unless given. */
-  cachedTtlMs?: number
+  cachedTtlMs?: number | undefined
   /** How many keys are held before the store raises its bound by itself, 10,000 unless given. */
-  maxCachedKeys?: number
+  maxCachedKeys?: number | undefined
   /** How far it may raise it, 38,000 unless given. */
-  maxAutoCachedKeys?: number
+  maxAutoCachedKeys?: number | undefined
   /** Name of this node, unique in the fleet. Unless given, made of host name, process id and a random suffix. */
-  node?: string
+  node?: string | undefined
   /** Stands in for the global `fetch`. */
-  fetch?: typeof globalThis.fetch
+  fetch?: typeof globalThis.fetch | undefined
   /** Told of every failed poll. Without it, the first failure of each kind becomes a process warning. */
-  onError?: (error: KeyringError) => void
+  onError?: ((error: KeyringError) => void) | undefined
   /** Told of what worked but matters. Without it, a process warning. */
-  onNotice?: (notice: Notice) => void
+  onNotice?: ((notice: Notice) => void) | undefined
 }
 
-export interface Settings
-  extends Required<Omit<KeyringOptions, 'onError' | 'onNotice' | 'baseUrl' | 'tenantIds'>> {
+/** Every option read, checked and filled in. */
+export interface Settings {
   baseUrl: URL
+  secretKey: string
+  env: 'live' | 'test' | 'both'
   scope: Scope
+  pollIntervalMs: number
+  cachedTtlMs: number
+  maxCachedKeys: number
+  maxAutoCachedKeys: number
+  node: string
+  fetch: typeof globalThis.fetch
   onError: KeyringOptions['onError']
   onNotice: KeyringOptions['onNotice']
 }
@@ -108,7 +116,6 @@ export function readOptions(options: KeyringOptions): Settings {
   return {
     baseUrl,
     secretKey,
-    projectId,
     env,
     scope: { projectId, env, tenantIds: readTenantIds(options.tenantIds ?? []) },
     pollIntervalMs,

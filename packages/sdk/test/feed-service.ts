@@ -20,7 +20,7 @@ export interface Asked {
   headers: IncomingMessage['headers']
 }
 
-/** What a test makes the service answer instead. A string body is sent as it is; `hang` never answers. */
+/** What a test makes the service answer instead. A string or Buffer is sent as it is; `hang` never answers. */
 export interface Instead {
   status?: number
   headers?: Record<string, string>
@@ -104,7 +104,7 @@ export class FeedService {
     if (instead && !instead.before) {
       const { status = 200, headers = {}, body = '' } = instead
       response.writeHead(status, { 'content-type': 'application/json', ...headers })
-      response.end(typeof body === 'string' ? body : JSON.stringify(body))
+      response.end(typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body))
       return
     }
     const headers: Record<string, string> = { 'content-type': 'application/json' }

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { NodeId } from '@keyrail/contract/feed'
+import { makeNodeId } from './node-id.ts'
+
+const valid = new RegExp((NodeId as { pattern?: string }).pattern ?? assert.fail())
+
+test('a node id is one the service takes, whatever the host is called', () => {
+  for (const host of ['api-7f9c', '', 'büro host/№1', '☃', 'x'.repeat(300), 'a b:c']) {
+    for (let round = 0; round < 50; round++) {
+      const id = makeNodeId(host, 4_194_304)
+      assert.match(id, valid)
+      assert.match(id, /:4194304\.[\w.]{8}$/)
+    }
+  }
+  assert.ok(makeNodeId('api-7f9c', 7).startsWith('api-7f9c:7.'))
+  assert.ok(makeNodeId('☃', 7).startsWith('node:7.'))
+})
+
+test('two processes of one host and one process id have two names', () => {
+  const ids = new Set(Array.from({ length: 1_000 }, () => makeNodeId('host', 1)))
+  assert.equal(ids.size, 1_000)
+})
