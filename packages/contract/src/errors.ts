@@ -24,6 +24,7 @@ export const errors = {
   key_limit_reached: [409, 'The tenant has as many active keys as it may have'],
   idempotency_key_reused: [409, 'The Idempotency-Key was used with another request'],
   payload_too_large: [413, 'The body is larger than this route takes'],
+  snapshot_too_large: [413, 'The project has too many keys to send them whole'],
   unsupported_media_type: [415, 'The body must be application/json, not compressed'],
   too_many_requests: [429, 'Too many requests of this kind at once'],
   headers_too_large: [431, 'The header section is too large'],

@@ -4,7 +4,7 @@ import type { Deps } from './deps.ts'
 import { assertAccess, assertEnvReach } from './gate/access.ts'
 import type { Principal } from './gate/principal.ts'
 import { readReplayKey } from './gate/replay-key.ts'
-import type { Route } from './gate/route.ts'
+import type { Answer, Route } from './gate/route.ts'
 import { deadlineMs } from './platform/db/pool.ts'
 import { acceptJsonBodies, bodyLimit } from './platform/http/body.ts'
 import { headerValues } from './platform/http/headers.ts'
@@ -76,16 +76,28 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
         query: query as never,
         body: body as never,
         replay,
+        header: name => request.headers[name]?.toString(),
+        hangUp: () => hangUpOf(reply),
       })
       return send(reply, route, answer)
     },
   })
 }
 
-function send(reply: FastifyReply, route: Route, answer: { body: unknown; replayed?: { status: number } }) {
-  if (answer.replayed) reply.header('idempotent-replayed', 'true')
+function send(reply: FastifyReply, route: Route, { body, headers, status, replayed }: Answer) {
+  if (replayed) reply.header('idempotent-replayed', 'true')
   reply.header('cache-control', 'no-store')
-  return reply.code(answer.replayed?.status ?? route.answer.status).send(answer.body)
+  if (headers !== undefined) reply.headers(headers)
+  if (status === 304) return reply.code(304).send()
+  if (Buffer.isBuffer(body)) reply.type('application/json; charset=utf-8')
+  return reply.code(replayed?.status ?? route.answer.status).send(body)
+}
+
+/** The request itself ends when it has been read; it is the answer's end that tells of a caller who is gone. */
+function hangUpOf({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController()
+  raw.once('close', () => gone.abort())
+  return gone.signal
 }
 
 const queryTextOf = (request: IncomingMessage): string => {

@@ -26,7 +26,7 @@ export const settings = {
   DATABASE_DIRECT_URL: {
     kind: 'url',
     default: null,
-    why: 'The same database past a pooler, for migrations, backup and restore',
+    why: 'The same database past a pooler, for LISTEN, migrations, backup and restore',
   },
   SERVICE_DATABASE_POOL: {
     kind: 'integer',
@@ -40,6 +40,27 @@ export const settings = {
     default: null,
     min: 32,
     why: 'May create workspaces; unset: that branch is off (an embedded database generates one)',
+  },
+  SERVICE_REVOKE_WAIT_MS: {
+    kind: 'integer',
+    default: '15000',
+    min: 0,
+    max: 60_000,
+    why: 'How long `revoke?wait=true` waits for nodes, in ms: two polls of 5 s and slack',
+  },
+  SERVICE_POLICY_MAX_WHOLE_KEYS: {
+    kind: 'integer',
+    default: '10000',
+    min: 1,
+    max: 100_000,
+    why: 'Keys of a snapshot that is sent whole to a caller who does not page',
+  },
+  SERVICE_POLICY_MAX_PAGE_KEYS: {
+    kind: 'integer',
+    default: '5000',
+    min: 1,
+    max: 20_000,
+    why: 'Keys of a snapshot’s page, and changes of a delta, at most',
   },
   SERVICE_MAX_ACTIVE_KEYS_PER_TENANT: {
     kind: 'integer',
@@ -74,6 +95,9 @@ export interface Config {
   databaseDirectUrl: string | null
   databasePool: number
   bootstrapToken: string | null
+  revokeWaitMs: number
+  policyMaxWholeKeys: number
+  policyMaxPageKeys: number
   maxActiveKeysPerTenant: number
   trustProxyHops: number
   metricsPort: number | null
@@ -130,6 +154,9 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
     databaseDirectUrl: url('DATABASE_DIRECT_URL', ['postgres', 'postgresql']),
     databasePool: integer('SERVICE_DATABASE_POOL') ?? 10,
     bootstrapToken: text('SERVICE_BOOTSTRAP_TOKEN'),
+    revokeWaitMs: integer('SERVICE_REVOKE_WAIT_MS') ?? 15_000,
+    policyMaxWholeKeys: integer('SERVICE_POLICY_MAX_WHOLE_KEYS') ?? 10_000,
+    policyMaxPageKeys: integer('SERVICE_POLICY_MAX_PAGE_KEYS') ?? 5_000,
     maxActiveKeysPerTenant: integer('SERVICE_MAX_ACTIVE_KEYS_PER_TENANT') ?? 10_000,
     trustProxyHops: integer('SERVICE_TRUST_PROXY') ?? 0,
     metricsPort: integer('SERVICE_METRICS_PORT'),

@@ -6,12 +6,17 @@ import { openLookup } from './gate/lookup.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { type Cursors, createCursors } from './platform/cursor.ts'
 import type { Connection } from './platform/db/connection.ts'
+import { openHints } from './platform/db/hints.ts'
 import { type Db, openDb } from './platform/db/pool.ts'
 import { openReadiness, type Readiness } from './platform/db/readiness.ts'
+import { pruneReplays } from './platform/db/replay.ts'
 import { serviceSecret } from './platform/db/service-secret.ts'
+import { startUpkeep } from './platform/db/upkeep.ts'
 import { idMaker, type MakeId } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
 import { createMetrics, type Metrics } from './platform/metrics.ts'
+import { openPolicyFeed, type PolicyFeed } from './policy/service.ts'
+import { pruneChanges, pruneNodes } from './policy/upkeep.ts'
 import { version } from './version.ts'
 
 /** All that the rooms are given from outside: the store, time, chance, and where to tell what happens. */
@@ -29,6 +34,11 @@ export interface Deps {
   readonly authenticate: Authenticate
   readonly readiness: Readiness
   readonly verifyChain: VerifyChain
+  readonly policy: PolicyFeed
+  /** Aborted when the service is about to close: who is kept waiting is answered. */
+  readonly closing: AbortSignal
+  /** Answers those who are kept waiting, and keeps nobody waiting from now on. */
+  drain(): void
   close(): Promise<void>
 }
 
@@ -36,6 +46,8 @@ export interface Outside {
   config: Config
   log: Logger
   connection: Connection
+  /** The same database past a pooler, where there is one: LISTEN needs a session of its own. */
+  directConnection?: Connection
   clock?: Clock
   randomBytes?: (size: number) => Buffer
 }
@@ -46,9 +58,13 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const draw = outside.randomBytes ?? randomBytes
   const metrics = createMetrics({ version, node: process.version })
   const cursorSecret = await serviceSecret(connection, 'cursor', draw)
-  const db = openDb(connection, config.databasePool, metrics)
+  const hints = openHints(outside.directConnection ?? connection, metrics)
+  const db = openDb(connection, config.databasePool, hints, metrics)
   const lookup = openLookup(connection, metrics)
   const readiness = openReadiness(connection, metrics)
+  const policy = openPolicyFeed(connection, clock, hints, metrics)
+  const closing = new AbortController()
+  const stopUpkeep = startUpkeep(connection, [pruneChanges, pruneNodes, pruneReplays], log, draw)
 
   metrics.watch('keyrail_pool_connections', 'Connections of the management pool.', () => {
     const { total, idle } = db.depth()
@@ -63,6 +79,8 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   metrics.watch('keyrail_lane_waiting', 'Items that wait for a statement of a lane.', () => [
     { labels: { lane: 'credential' }, value: lookup.find.depth() },
     { labels: { lane: 'last_used' }, value: lookup.touch.depth() },
+    { labels: { lane: 'policy_head' }, value: policy.heads.depth() },
+    { labels: { lane: 'policy_nodes' }, value: policy.nodes.depth() },
   ])
 
   return {
@@ -78,9 +96,15 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     authenticate: createAuthenticate(lookup, config.bootstrapToken),
     readiness,
     verifyChain: createVerifyChain(connection),
+    policy,
+    closing: closing.signal,
+    drain: () => closing.abort(),
     async close() {
-      await Promise.all([lookup.find.close(), lookup.touch.close(), readiness.close()])
+      closing.abort()
+      await stopUpkeep()
+      await Promise.all([lookup.find.close(), lookup.touch.close(), readiness.close(), policy.close()])
       await db.close()
+      await hints.close()
     },
   }
 }

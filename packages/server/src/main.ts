@@ -29,6 +29,7 @@ export async function startService(outside: Outside): Promise<Service> {
     const metrics = await serveMetrics(config, deps.metrics)
     let closed: Promise<void> | undefined
     const close = async () => {
+      deps.drain()
       metrics?.close()
       metrics?.closeAllConnections()
       // A connection that is kept alive stays open behind its last answer; nobody would wait for the next request.

@@ -101,6 +101,7 @@ export function describe(route: Route): FastifySchema {
     ...(route.replayable && { headers: replayHeader }),
     response: {
       [route.answer.status]: { description: 'Success', ...route.answer.schema },
+      ...(route.plane === 'feed' && { 304: { description: 'What `If-None-Match` names is still so.' } }),
       ...problems(route),
     },
   } as FastifySchema

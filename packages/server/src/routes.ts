@@ -2,6 +2,7 @@ import { auditRoutes } from './audit/routes.ts'
 import type { Route } from './gate/route.ts'
 import { healthRoutes } from './health/routes.ts'
 import { keyRoutes } from './keys/routes.ts'
+import { policyRoutes } from './policy/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { secretKeyRoutes } from './secret-keys/routes.ts'
 import { tenantRoutes } from './tenants/routes.ts'
@@ -14,6 +15,7 @@ export const routes: readonly Route[] = [
   ...projectRoutes,
   ...tenantRoutes,
   ...keyRoutes,
+  ...policyRoutes,
   ...auditRoutes,
   ...healthRoutes,
 ]

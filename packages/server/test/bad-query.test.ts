@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import type { Route } from '../src/gate/route.ts'
 import { routes } from '../src/routes.ts'
 import { dump } from './dump.ts'
-import { formatEdges } from './edge-texts.ts'
+import { formatEdges, patternEdges } from './edge-texts.ts'
 import { startHarness } from './harness.ts'
-import { nameOf, sampleOf } from './samples.ts'
+import { nameOf, sampleOf, withQuery } from './samples.ts'
 import { type Fragment, readField, specRows } from './spec-rows.ts'
 import { issueKey, makeVendor, uniqueSlug } from './vendor.ts'
 
@@ -73,9 +74,30 @@ function edgesOf(name: string, schema: Fragment): { taken: string[]; refused: st
       refused: ['', '1', 'null', ...values.flatMap(v => [v.toUpperCase(), `${v}%20`, `${v},${v}`])],
     }
   }
-  const uuids = formatEdges.uuid
+  const noUuids = (formatEdges.uuid?.bad ?? []).map(encodeURIComponent)
+  const pattern = patternEdges[String(schema.pattern)]
+  if (pattern !== undefined) {
+    const { ok, bad } = pattern
+    return { taken: ok.map(encodeURIComponent), refused: bad.map(encodeURIComponent) }
+  }
+  if (schema.type === 'array') {
+    const many = (count: number) => Array.from({ length: count }, () => randomUUID())
+    const twice = [vendor.tenantId, vendor.tenantId.toUpperCase()]
+    return {
+      taken: [vendor.tenantId, many(50).join(), twice.join(), many(50).join(`&${name}=`)],
+      refused: [
+        ...noUuids,
+        many(51).join(),
+        many(51).join(`&${name}=`),
+        `${vendor.tenantId},`,
+        `,${vendor.tenantId}`,
+        `${vendor.tenantId},x`,
+        `${vendor.tenantId}&${name}=x`,
+      ],
+    }
+  }
   assert.equal(schema.format, 'uuid', `no edges for ${name}`)
-  return { taken: [vendor.projectId], refused: (uuids?.bad ?? []).map(encodeURIComponent) }
+  return { taken: [vendor.projectId], refused: noUuids }
 }
 
 for (const { route, name, schema } of queries) {
@@ -84,23 +106,25 @@ for (const { route, name, schema } of queries) {
     const { taken, refused } = edgesOf(name, schema)
     const before = await dump(query)
     const valid = taken[0] ?? 'x'
-    for (const text of [
-      ...[...refused, ...noText].map(value => `${name}=${value}`),
+    const repeated = [
       `${name}=${valid}&${name}=${valid}`,
       `${name}=${valid}&${encodedName(name)}=${valid}`,
       `${'x&'.repeat(500)}${name}=${valid}&${name}=${valid}`,
+    ]
+    for (const text of [
+      ...[...refused, ...noText].map(value => `${name}=${value}`),
+      ...(schema.type === 'array' ? [] : repeated),
       name,
     ]) {
-      const { status, body } = await ask(route.method, `${url}?${text}`, { ...(token && { token }) })
-      assert.deepEqual(
-        [text, status, body.code, body.errors?.[0].path],
-        [text, 400, 'validation_failed', name],
-      )
+      const { status, body } = await ask(route.method, withQuery(url, text), { ...(token && { token }) })
+      // A parameter that is a list names the place too.
+      const path = body.errors?.[0].path.replace(/\.\d+$/, '')
+      assert.deepEqual([text, status, body.code, path], [text, 400, 'validation_failed', name])
     }
     assert.deepEqual(await dump(query), before)
     for (const value of taken) {
       const sample = await sampleOf(route, harness, vendor)
-      const { status } = await ask(route.method, `${sample.url}?${name}=${value}`, {
+      const { status } = await ask(route.method, withQuery(sample.url, `${name}=${value}`), {
         ...(token && { token }),
       })
       assert.equal(status, 200, `${name}=${value}`)
@@ -129,7 +153,7 @@ test('a parameter that nobody knows is ignored, whatever its name and value', as
       ';limit=0',
       'LIMIT=0',
     ]) {
-      const { status, body } = await ask('GET', `${url}?${text}`, { ...(token && { token }) })
+      const { status, body } = await ask('GET', withQuery(url, text), { ...(token && { token }) })
       assert.deepEqual([status, body], [plain.status, plain.body], `${nameOf(route)} ${text}`)
     }
   }
@@ -185,7 +209,7 @@ async function assertNoCursor({ path }: Route, cursor: string, token: string): P
   )
 }
 
-const lists = () => queries.filter(({ name }) => name === 'cursor').map(({ route }) => route)
+const lists = () => queries.filter(({ name }) => name === 'limit').map(({ route }) => route)
 
 /** Puts two more things into a list. */
 async function fill({ path }: Route): Promise<void> {

@@ -29,7 +29,7 @@ const arrowsFrom = (room: string) =>
 const betweenRooms: Record<string, string[]> = {
   audit: [],
   health: [],
-  keys: ['audit/append', 'audit/changes', 'policy/changes'],
+  keys: ['audit/append', 'audit/changes', 'policy/changes', 'policy/propagation'],
   policy: [],
   projects: ['audit/append', 'audit/changes', 'keys/cascade', 'keys/resource', 'policy/changes'],
   'secret-keys': ['audit/append', 'keys/lifecycle'],

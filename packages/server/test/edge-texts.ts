@@ -105,6 +105,11 @@ export const patternEdges: Record<string, Texts> = {
     ok: ['a', '0', 'a._-', 'a'.repeat(64)],
     bad: ['', '.a', '-a', '_a', 'A', 'a b', 'a'.repeat(65), 'a\n'],
   },
+  // Node id
+  '^[A-Za-z0-9._:-]{1,128}$': {
+    ok: ['a', 'Z9._:-', 'a'.repeat(128)],
+    bad: ['', 'a b', 'a/b', 'é', 'a'.repeat(129), 'a\n'],
+  },
   // Registered origin
   '^https?://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?$': {
     ok: [

@@ -33,6 +33,20 @@ export async function idFor(route: Route, harness: Harness, vendor: Vendor): Pro
   return await make(harness, vendor)
 }
 
+/** Routes whose query has required parameters. */
+const queries: Record<string, (vendor: Vendor) => string> = {
+  getPolicySnapshot: ({ projectId }) => `project_id=${projectId}`,
+  getPolicyDelta: ({ projectId }) => `project_id=${projectId}&since=1`,
+}
+
+/** A sample's url with more in its query; of what it has itself, that is replaced. */
+export function withQuery(url: string, more: string): string {
+  const [path, own = ''] = url.split('?')
+  const given = more.split('&').map(pair => pair.split('=')[0])
+  const kept = own.split('&').filter(pair => pair !== '' && !given.includes(pair.split('=')[0]))
+  return `${path}?${[...kept, more].join('&')}`
+}
+
 /** Makes what a request of this route needs, and gives back the request. */
 export async function sampleOf(route: Route, harness: Harness, vendor: Vendor): Promise<Sample> {
   const prepare = mutations.get(route.operation)
@@ -41,6 +55,8 @@ export async function sampleOf(route: Route, harness: Harness, vendor: Vendor): 
     return { url, token, ...(body !== undefined && { body: body as Record<string, unknown> }) }
   }
   const token = route.access.open ? undefined : vendor.live
+  const query = queries[route.operation]
+  if (query !== undefined) return { url: `${route.path}?${query(vendor)}`, token }
   if (!route.path.includes(':id')) return { url: route.path, token }
   return { url: route.path.replace(':id', await idFor(route, harness, vendor)), token }
 }

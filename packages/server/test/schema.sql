@@ -16,6 +16,7 @@ table api_keys row level security
   rotated_from uuid
   rotated_to uuid
   overlap_ends_at timestamp(3) with time zone
+  original_expires_at timestamp(3) with time zone
   last_used_at timestamp(3) with time zone
   created_at timestamp(3) with time zone not null
   updated_at timestamp(3) with time zone not null
@@ -131,6 +132,20 @@ table policy_heads row level security
   policy policy_heads_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app
 
+table policy_nodes row level security
+  workspace_id uuid not null
+  project_id uuid not null
+  sees text not null
+  node text not null
+  version bigint not null
+  seen_at timestamp(3) with time zone not null
+  constraint policy_nodes_node_bounds CHECK ((node ~ '^[A-Za-z0-9._:-]{1,128}$'::text))
+  constraint policy_nodes_sees CHECK ((sees = ANY (ARRAY['live'::text, 'test'::text, 'both'::text])))
+  constraint policy_nodes_version CHECK ((version >= 0))
+  constraint policy_nodes_pkey PRIMARY KEY (workspace_id, project_id, sees, node)
+  policy policy_nodes_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant select to keyrail_app
+
 table projects row level security
   workspace_id uuid not null
   id uuid not null
@@ -181,6 +196,7 @@ table secret_keys row level security
   revoked_reason text
   rotated_from uuid
   rotated_to uuid
+  original_expires_at timestamp(3) with time zone
   last_used_at timestamp(3) with time zone
   created_at timestamp(3) with time zone not null
   constraint secret_keys_created_by CHECK ((created_by_type = ANY (ARRAY['user'::text, 'secret_key'::text, 'bootstrap'::text, 'operator'::text])))
@@ -326,6 +342,54 @@ begin
   insert into policy_changes (workspace_id, project_id, version, key_id)
     select of_workspace, of_project, next_version, key_id from unnest(key_ids) key_id;
   return next_version;
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.policy_nodes_seen(ws uuid[], projects uuid[], sights text[], nodes text[], versions bigint[], most integer)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  fresh record;
+  kept int;
+  moment timestamptz(3) := service_now();
+begin
+  with said as (
+    select distinct on (w, p, s, n) w, p, s, n, v
+    from unnest(ws, projects, sights, nodes, versions) with ordinality u(w, p, s, n, v, place)
+    order by w, p, s, n, place desc
+  )
+  update policy_nodes k
+    set version = case when said.v = 0 then k.version else said.v end, seen_at = moment
+    from said join policy_heads h on h.workspace_id = said.w and h.project_id = said.p and h.version >= said.v
+    where k.workspace_id = said.w and k.project_id = said.p and k.sees = said.s and k.node = said.n;
+
+  for fresh in
+    with said as (
+      select distinct on (w, p, s, n) w, p, s, n, v
+      from unnest(ws, projects, sights, nodes, versions) with ordinality u(w, p, s, n, v, place)
+      order by w, p, s, n, place desc
+    )
+    select said.w, said.p, array_agg(said.s) as sights, array_agg(said.n) as nodes, array_agg(said.v) as versions
+    from said join policy_heads h on h.workspace_id = said.w and h.project_id = said.p and h.version >= said.v
+    where not exists (select from policy_nodes k where k.workspace_id = said.w and k.project_id = said.p
+      and k.sees = said.s and k.node = said.n)
+    group by said.w, said.p order by said.w, said.p
+  loop
+    perform pg_advisory_xact_lock(hashtextextended('keyrail.policy_nodes ' || fresh.p, 0));
+    select count(*) into kept from policy_nodes k where k.workspace_id = fresh.w and k.project_id = fresh.p;
+    if kept + cardinality(fresh.nodes) > most then
+      delete from policy_nodes where (workspace_id, project_id, sees, node) in (
+        select k.workspace_id, k.project_id, k.sees, k.node from policy_nodes k
+        where k.workspace_id = fresh.w and k.project_id = fresh.p and k.seen_at < moment - interval '90 seconds'
+        order by k.seen_at limit kept + cardinality(fresh.nodes) - most for update skip locked);
+      select count(*) into kept from policy_nodes k where k.workspace_id = fresh.w and k.project_id = fresh.p;
+    end if;
+    insert into policy_nodes (workspace_id, project_id, sees, node, version, seen_at)
+      select fresh.w, fresh.p, u.s, u.n, u.v, moment from unnest(fresh.sights, fresh.nodes, fresh.versions) u(s, n, v)
+      order by u.s, u.n limit greatest(most - kept, 0)
+      on conflict do nothing;
+  end loop;
 end $function$
   -- execute: public
 

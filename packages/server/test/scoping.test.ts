@@ -172,6 +172,8 @@ async function makeFullWorkspace() {
     headers: { 'idempotency-key': 'one' },
     body: { name: 'n', slug: uniqueSlug() },
   })
+  const since = `project_id=${vendor.projectId}&since=1&node=one`
+  await ask('GET', `/v1/policy/delta?${since}`, { token: vendor.live })
   // Of no workspace: seen by none.
   await ask('POST', '/v1/workspaces', {
     token: bootstrapToken,

@@ -21,6 +21,8 @@ await ask('POST', '/v1/projects', {
   body: { name: 'n', slug: 'bounds' },
 })
 
+await ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=1&node=one`, { token: vendor.live })
+
 const text = (value: string) => `convert_from('\\x${Buffer.from(value).toString('hex')}', 'UTF8')`
 const json = (value: unknown) => `${text(JSON.stringify(value))}::jsonb`
 const repeated = (count: number) => `repeat(U&'\\+01F600', ${count})`
@@ -105,6 +107,9 @@ const bounds: Record<string, Bound> = {
   policy_heads_floor: bound('floor', ['1', 'version'], ['0', 'version + 1']),
   // A version below 1 is below every floor too, and the floor is looked at first.
   policy_heads_version: { ...bound('version', ['1000000'], ['0', '-1']), toldBy: 'policy_heads_floor' },
+  policy_nodes_node_bounds: pattern('node', '^[A-Za-z0-9._:-]{1,128}$'),
+  policy_nodes_sees: among('sees', [...environments, 'both']),
+  policy_nodes_version: bound('version', ['0', '1000000'], ['-1']),
   projects_default_rate_limits_bounds: rateLimits('default_rate_limits', false),
   projects_key_prefix_bounds: pattern('key_prefix', '^[a-z][a-z0-9]{1,15}$'),
   projects_name_bounds: length('name', 1, 200, false),

@@ -90,4 +90,5 @@ export const Propagation = strictObject({
   pending: Type.Array(Type.String(), { maxItems: 50 }),
   waited_ms: Type.Integer(),
 })
+export type Propagation = Static<typeof Propagation>
 export const RevokedKey = resource('api_key', { ...fields, propagation: Type.Optional(Propagation) })

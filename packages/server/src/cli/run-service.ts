@@ -95,7 +95,12 @@ async function start(
   for (const name of await migrate(direct)) log.info({ migration: name }, 'migration applied')
   const bootstrapToken = typeof bootstrap === 'string' ? config.bootstrapToken : bootstrap.token
   try {
-    return await startService({ config: { ...config, bootstrapToken }, log, connection })
+    return await startService({
+      config: { ...config, bootstrapToken },
+      log,
+      connection,
+      directConnection: direct,
+    })
   } catch (error) {
     throw explainListening(error, config)
   }

@@ -100,7 +100,7 @@ async function create({ direct }: CommandDatabase, wanted: Wanted): Promise<Crea
   const { workspace, env, role, name } = wanted
   const deps = { randomBytes, makeId: idMaker(systemClock, randomBytes) }
   const operator = { type: 'operator', id: null } as const
-  const db = openDb(direct, 1, { deadlockRetried() {} })
+  const db = openDb(direct, 1, { announce() {} }, { deadlockRetried() {} })
   try {
     return await db.inWorkspace(workspace, async tx => {
       const at = systemClock.now()

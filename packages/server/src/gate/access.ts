@@ -15,6 +15,8 @@ export type Access =
 
 /** What a vendor's backend and its people read. */
 export const readers: Access = { credentials: ['secret_key', 'session'], role: 'member', liveOnly: false }
+/** What the vendor's own servers read; no person has a reason to. */
+export const nodes: Access = { credentials: ['secret_key'], role: 'member', liveOnly: false }
 /** Changes to what carries an environment; a test credential changes what is test. */
 export const editors: Access = { credentials: ['secret_key', 'session'], role: 'admin', liveOnly: false }
 /** Changes to what carries no environment. */

@@ -17,10 +17,19 @@ export interface Call<P, Query, Body> {
   body: Body
   /** Set when the caller sent an `Idempotency-Key`. */
   replay: ReplayKey | null
+  /** A header by its name in lower case. Never the credential: what that says is the principal. */
+  header(name: 'accept-encoding' | 'if-none-match' | 'prefer'): string | undefined
+  /** Aborted when the caller hangs up, for handlers that wait. */
+  hangUp(): AbortSignal
 }
 
 export interface Answer {
+  /** What becomes JSON, or JSON already made. */
   body: unknown
+  /** Beside those that every answer has; `cache-control` is `no-store` when it is not named. */
+  headers?: Record<string, string>
+  /** Nothing has changed since what the caller holds. The body is not sent. */
+  status?: 304
   /** Set when this is the stored answer of an earlier request with the same `Idempotency-Key`. */
   replayed?: { status: number }
 }
@@ -32,7 +41,7 @@ export interface Route {
   /** `operationId` in OpenAPI. */
   operation: string
   summary: string
-  plane: 'open' | 'vendor'
+  plane: 'open' | 'vendor' | 'feed'
   access: Access
   query: TSchema
   /** Null for a route that reads none: the body of a GET means nothing. */
@@ -65,6 +74,14 @@ export function vendorRoute<Query extends TSchema = TSchema, Body extends TSchem
   parts: RouteParts<Query, Body, VendorPrincipal>,
 ): Route {
   return route(method, path, parts)
+}
+
+/** A route of the policy feed, which a vendor's own servers read. */
+export function feedRoute<Query extends TSchema = TSchema>(
+  path: string,
+  parts: RouteParts<Query, TSchema, VendorPrincipal>,
+): Route {
+  return { ...route('GET', path, parts), plane: 'feed' }
 }
 
 /** A route that needs no credential. */

@@ -8,6 +8,7 @@ import type { Tx } from '../platform/db/transaction.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
 import { dateOrNull, millisOrNull } from '../platform/time.ts'
 import { lockPolicyHeads, notePolicyChange, policyVersionOf } from '../policy/changes.ts'
+import { awaitFleet } from '../policy/propagation.ts'
 import { outlivesOverlap } from './lifecycle.ts'
 import { toKey, toTarget } from './resource.ts'
 import { findKey, type KeyRow, listKeys, lockKey, revokeKeyRow, updateKey } from './sql.ts'
@@ -80,23 +81,28 @@ export function updateKeyFields(
   })
 }
 
-/** Ends a key for good. Repeating it changes nothing and leaves no second audit row. */
-export function revokeKey(
+/**
+ * Ends a key for good. Repeating it changes nothing and leaves no second audit row.
+ * @param wait null, or the signal that the caller has hung up: then the fleet is waited for, behind the commit.
+ */
+export async function revokeKey(
   deps: Deps,
   principal: VendorPrincipal,
   id: string,
   reason: string | null,
-  wait: boolean,
+  wait: AbortSignal | null,
 ) {
-  return deps.db.inWorkspace(principal.workspaceId, async tx => {
+  const { workspaceId } = principal
+  const { row, version } = await deps.db.inWorkspace(workspaceId, async tx => {
     const found = await findKey(tx, id, visibleEnvs(principal))
     if (found === null) throw new Refusal('not_found')
-    const revoked =
-      found.revoked_at === null ? await revoke(deps, actorOf(principal), tx, found, reason) : found
-    if (!wait) return toKey(revoked)
-    const version = await policyVersionOf(tx, found.project_id, id)
-    return { ...toKey(revoked), propagation: propagationWithoutNodes(version) }
+    const row = found.revoked_at === null ? await revoke(deps, actorOf(principal), tx, found, reason) : found
+    return { row, version: wait === null ? 0 : await policyVersionOf(tx, found.project_id, id) }
   })
+  if (wait === null) return toKey(row)
+  const question = { workspaceId, projectId: row.project_id, env: row.env, version }
+  const propagation = await awaitFleet(deps, question, AbortSignal.any([wait, deps.closing]))
+  return { ...toKey(row), propagation }
 }
 
 async function revoke(
@@ -115,13 +121,3 @@ async function revoke(
   appendAudit(deps, tx, actor, at, [{ ...toTarget(row), action: 'api_key.revoked', payload: { reason } }])
   return row
 }
-
-/** No node has asked for this project's policy, so there is none to wait for. */
-const propagationWithoutNodes = (version: number) => ({
-  acknowledged: true,
-  version,
-  nodes: 0,
-  nodes_acknowledged: 0,
-  pending: [],
-  waited_ms: 0,
-})

@@ -71,8 +71,14 @@ export const keyRoutes: Route[] = [
     query: RevokeQuery,
     body: RevokeBody,
     answer: RevokedKey,
-    handle: async (deps, { principal, id, query, body }) => ({
-      body: await revokeKey(deps, principal, id, body.reason ?? null, query.wait === 'true'),
+    handle: async (deps, { principal, id, query, body, hangUp }) => ({
+      body: await revokeKey(
+        deps,
+        principal,
+        id,
+        body.reason ?? null,
+        query.wait === 'true' ? hangUp() : null,
+      ),
     }),
   }),
 ]

@@ -32,17 +32,23 @@ const versionOf = sql(
      (select version from policy_heads where workspace_id = $1 and project_id = $2)) as version`,
 )
 
+/** What is announced when a project's policy has changed. */
+export const policyTopic = (workspaceId: string, projectId: string) => `policy ${workspaceId} ${projectId}`
+
 /** Locks the heads of several projects in the order of their ids. */
 export const lockPolicyHeads = (tx: Tx, projectIds: readonly string[]) =>
   tx.query<{ project_id: string }>(lockHeads, [tx.workspaceId, projectIds])
 
 /** Raises the version by one; the keys named are what changed with it. The commit fails for a deleted project. */
-export const notePolicyChange = (tx: Tx, projectId: string, keyIds: readonly string[]) =>
+export function notePolicyChange(tx: Tx, projectId: string, keyIds: readonly string[]): void {
   tx.send(noteChange, [tx.workspaceId, projectId, keyIds])
+  tx.announce(policyTopic(tx.workspaceId, projectId))
+}
 
 /** Raises the version and the floor to it: every node's next poll is answered with a whole snapshot. */
 export async function raisePolicyFloor(tx: Tx, projectId: string): Promise<number | null> {
   const [row] = await tx.query<{ version: number }>(raiseFloor, [tx.workspaceId, projectId])
+  tx.announce(policyTopic(tx.workspaceId, projectId))
   return row?.version ?? null
 }
 
@@ -50,6 +56,7 @@ export const openPolicyHead = (tx: Tx, projectId: string) => tx.send(openHead, [
 
 /** Ends a project's policy. False when it has ended before. */
 export async function closePolicyHead(tx: Tx, projectId: string): Promise<boolean> {
+  tx.announce(policyTopic(tx.workspaceId, projectId))
   return (await tx.query(closeHead, [tx.workspaceId, projectId])).length > 0
 }
 

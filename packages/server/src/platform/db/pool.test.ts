@@ -9,11 +9,16 @@ import { openDb } from './pool.ts'
 const harness = await startHarness()
 const { workspaceId } = await makeVendor(harness)
 let deadlocks = 0
-const db = openDb(harness.connection, 2, {
-  deadlockRetried() {
-    deadlocks += 1
+const db = openDb(
+  harness.connection,
+  2,
+  { announce() {} },
+  {
+    deadlockRetried() {
+      deadlocks += 1
+    },
   },
-})
+)
 test.after(() => db.close())
 
 const insertTenant = sql(

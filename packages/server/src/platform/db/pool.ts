@@ -2,6 +2,7 @@ import pg from 'pg'
 import { Refusal } from '../refusal.ts'
 import { type Connection, clientConfig } from './connection.ts'
 import { isDeadlock, refusalOf } from './errors.ts'
+import type { Hints } from './hints.ts'
 import { watchForSilence } from './silence.ts'
 import { transact, type Work } from './transaction.ts'
 
@@ -37,7 +38,12 @@ export interface DbObserver {
   deadlockRetried(): void
 }
 
-export function openDb(connection: Connection, poolSize: number, observer: DbObserver): Db {
+export function openDb(
+  connection: Connection,
+  poolSize: number,
+  hints: Pick<Hints, 'announce'>,
+  observer: DbObserver,
+): Db {
   // Not pipelined by the driver: a flight carries what can go together, and the next waits for it.
   const pool = new pg.Pool({
     ...clientConfig(connection, 'pool'),
@@ -60,7 +66,7 @@ export function openDb(connection: Connection, poolSize: number, observer: DbObs
       // Told to Postgres a little below ours, so that it drops a statement that we are about to give up.
       const statementMs = Math.max(Math.floor(until - performance.now()) - 100, 50)
       const lockMs = Math.min(statementMs, deadlineMs - 100)
-      const running = transact(client, workspaceId, { statementMs, lockMs }, work)
+      const running = transact(client, workspaceId, { statementMs, lockMs }, work, hints)
       running.catch(() => {})
       const result = await Promise.race([running, expired.promise, ...(watch ? [watch.silent] : [])])
       broken = false

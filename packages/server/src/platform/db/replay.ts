@@ -4,6 +4,7 @@ import { Refusal } from '../refusal.ts'
 import { sql } from './connection.ts'
 import type { Db } from './pool.ts'
 import type { Tx, Work } from './transaction.ts'
+import { type Chore, untilNone } from './upkeep.ts'
 
 /** One use of an `Idempotency-Key`: whose it is, and what was asked under it. */
 export interface ReplayKey {
@@ -49,6 +50,19 @@ const prune = sql(
      where workspace_id = $1 and created_at < service_now() - make_interval(hours => ${keptHours})
      order by created_at limit 100 for update skip locked)`,
 )
+
+/** Those of workspaces in which nobody asks any more. */
+const pruneAll = sql(
+  'replay.prune_all',
+  `delete from replays where (workspace_id, caller, key) in (
+     select r.workspace_id, r.caller, r.key from replays r
+     where r.created_at < service_now() - make_interval(hours => ${keptHours})
+     limit 1000 for update skip locked)`,
+)
+export const pruneReplays: Chore = {
+  name: 'stored answers',
+  run: client => untilNone(async () => (await client.query(pruneAll.text)).rowCount ?? 0),
+}
 
 /** SHA-256 of what was asked: method, path and body, the body in its canonical form. */
 export const fingerprintOf = (method: string, path: string, body: unknown): Buffer =>

@@ -29,7 +29,7 @@ describe('the role that requests drop to', () => {
     return { ...cluster.connection, user: name, password: 'secret', database: name }
   }
   const roleInTransaction = async (connection: Connection) => {
-    const db = openDb(connection, 1, { deadlockRetried() {} })
+    const db = openDb(connection, 1, { announce() {} }, { deadlockRetried() {} })
     const ask = { name: 'test.who', text: 'select current_user as name' }
     const rows = await db
       .inWorkspace('00000000-0000-4000-8000-000000000000', tx => tx.query<{ name: string }>(ask))

@@ -2,6 +2,7 @@ import type pg from 'pg'
 import { Refusal } from '../refusal.ts'
 import { type Statement, sql } from './connection.ts'
 import { Flight, type Leg } from './flight.ts'
+import type { Hints } from './hints.ts'
 import { toParameter } from './parameter.ts'
 
 /**
@@ -16,6 +17,8 @@ export interface Tx {
   send(statement: Statement, values?: readonly unknown[]): void
   /** Keeps a statement back until everything else is sent; it travels with the commit. The audit head is locked so. */
   sendLast(statement: Statement, values?: readonly unknown[]): void
+  /** Tells, once this is committed, whoever waits for the topic. */
+  announce(topic: string): void
 }
 
 export type Work<T> = (tx: Tx) => Promise<T>
@@ -44,10 +47,12 @@ export async function transact<T>(
   workspaceId: string,
   { statementMs, lockMs }: TimeLimits,
   work: Work<T>,
+  hints: Pick<Hints, 'announce'>,
 ): Promise<T> {
   const waiting = [toLeg(begin), toLeg(openScope, [workspaceId, statementMs, lockMs])]
   const last: Leg[] = []
   const failures: unknown[] = []
+  const topics = new Set<string>()
   let begun = false
   let departing: Promise<string> | null = null
 
@@ -74,12 +79,14 @@ export async function transact<T>(
       }),
     send: (statement, values) => void waiting.push(toLeg(statement, values)),
     sendLast: (statement, values) => void last.push(toLeg(statement, values)),
+    announce: topic => void topics.add(topic),
   }
   try {
     const result = await work(tx)
     const tag = await fly([...waiting.splice(0), ...last, toLeg(commit)])
     // Postgres answers COMMIT of a failed transaction with the tag ROLLBACK, not with an error.
     if (tag !== 'COMMIT') throw new Error('the transaction was rolled back at commit')
+    for (const topic of topics) hints.announce(topic)
     return result
   } catch (error) {
     const [first = error] = failures

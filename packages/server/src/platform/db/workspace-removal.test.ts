@@ -54,6 +54,8 @@ describe('removing a workspace for good', () => {
         token: vendor.live,
         body: { billing_email: 'billing@example.com' },
       })
+      const query = `project_id=${vendor.projectId}&since=1&node=one`
+      await house.ask('GET', `/v1/policy/delta?${query}`, { token: vendor.live })
     }
     const before = await countRows(kept.workspaceId)
     const empty = Object.entries(before).filter(([, n]) => n === 0)

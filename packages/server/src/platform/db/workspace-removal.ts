@@ -9,6 +9,7 @@ export const workspaceTables = [
   'audit_addresses',
   'audit_logs',
   'audit_heads',
+  'policy_nodes',
   'policy_changes',
   'policy_heads',
   'api_keys',

@@ -34,8 +34,7 @@ function decode(text: string): string | null {
  * @throws {Refusal} `validation_failed` naming the parameter.
  */
 export function readQuery(text: string, schema: TSchema): Record<string, unknown> {
-  const properties = (schema as { properties?: Record<string, { type?: string; default?: unknown }> })
-    .properties
+  const { properties } = schema as { properties?: Record<string, Parameter> }
   const result: Record<string, unknown> = {}
   if (properties === undefined) return result
   const query = splitQuery(text)
@@ -45,12 +44,29 @@ export function readQuery(text: string, schema: TSchema): Record<string, unknown
       if (property.default !== undefined) result[name] = property.default
       continue
     }
+    if (property.type === 'array') {
+      result[name] = readList(name, values)
+      continue
+    }
     const [value] = values
     if (values.length > 1) throw invalidField(name, 'must be given once')
     if (value === null || value === undefined) throw invalidField(name, 'is not valid percent-encoded UTF-8')
     result[name] = property.type === 'integer' ? readInteger(name, value) : value
   }
   return result
+}
+
+interface Parameter {
+  type?: string
+  default?: unknown
+}
+
+/** Repeated, comma-separated, or both: `a=1&a=2` and `a=1,2` are the same list. */
+function readList(name: string, values: readonly (string | null)[]): string[] {
+  return values.flatMap(value => {
+    if (value === null) throw invalidField(name, 'is not valid percent-encoded UTF-8')
+    return value.split(',')
+  })
 }
 
 function readInteger(name: string, value: string): number {

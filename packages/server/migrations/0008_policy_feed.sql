@@ -1,0 +1,65 @@
+-- What the nodes of a vendor's fleet have said that they hold. Not bound to the head by a foreign key: its check
+-- would wait for every mutation that holds the head.
+
+create table policy_nodes (
+  workspace_id uuid not null,
+  project_id uuid not null,
+  -- What the node's credential and query let it see; it vouches for nothing else.
+  sees text not null constraint policy_nodes_sees check (sees in ('live', 'test', 'both')),
+  node text not null constraint policy_nodes_node_bounds check (node ~ '^[A-Za-z0-9._:-]{1,128}$'),
+  -- 0: seen, and not known to hold anything yet.
+  version bigint not null constraint policy_nodes_version check (version >= 0),
+  seen_at timestamptz(3) not null,
+  primary key (workspace_id, project_id, sees, node)
+);
+
+-- Takes what many nodes say at once, in the order in which they said it. Made-up versions and projects are
+-- passed over. Of a project at most `most` nodes are kept; one that has been silent makes room for a new one.
+create function policy_nodes_seen(ws uuid[], projects uuid[], sights text[], nodes text[], versions bigint[], most int)
+returns void language plpgsql as $$
+declare
+  fresh record;
+  kept int;
+  moment timestamptz(3) := service_now();
+begin
+  with said as (
+    select distinct on (w, p, s, n) w, p, s, n, v
+    from unnest(ws, projects, sights, nodes, versions) with ordinality u(w, p, s, n, v, place)
+    order by w, p, s, n, place desc
+  )
+  update policy_nodes k
+    set version = case when said.v = 0 then k.version else said.v end, seen_at = moment
+    from said join policy_heads h on h.workspace_id = said.w and h.project_id = said.p and h.version >= said.v
+    where k.workspace_id = said.w and k.project_id = said.p and k.sees = said.s and k.node = said.n;
+
+  for fresh in
+    with said as (
+      select distinct on (w, p, s, n) w, p, s, n, v
+      from unnest(ws, projects, sights, nodes, versions) with ordinality u(w, p, s, n, v, place)
+      order by w, p, s, n, place desc
+    )
+    select said.w, said.p, array_agg(said.s) as sights, array_agg(said.n) as nodes, array_agg(said.v) as versions
+    from said join policy_heads h on h.workspace_id = said.w and h.project_id = said.p and h.version >= said.v
+    where not exists (select from policy_nodes k where k.workspace_id = said.w and k.project_id = said.p
+      and k.sees = said.s and k.node = said.n)
+    group by said.w, said.p order by said.w, said.p
+  loop
+    perform pg_advisory_xact_lock(hashtextextended('keyrail.policy_nodes ' || fresh.p, 0));
+    select count(*) into kept from policy_nodes k where k.workspace_id = fresh.w and k.project_id = fresh.p;
+    if kept + cardinality(fresh.nodes) > most then
+      delete from policy_nodes where (workspace_id, project_id, sees, node) in (
+        select k.workspace_id, k.project_id, k.sees, k.node from policy_nodes k
+        where k.workspace_id = fresh.w and k.project_id = fresh.p and k.seen_at < moment - interval '90 seconds'
+        order by k.seen_at limit kept + cardinality(fresh.nodes) - most for update skip locked);
+      select count(*) into kept from policy_nodes k where k.workspace_id = fresh.w and k.project_id = fresh.p;
+    end if;
+    insert into policy_nodes (workspace_id, project_id, sees, node, version, seen_at)
+      select fresh.w, fresh.p, u.s, u.n, u.v, moment from unnest(fresh.sights, fresh.nodes, fresh.versions) u(s, n, v)
+      order by u.s, u.n limit greatest(most - kept, 0)
+      on conflict do nothing;
+  end loop;
+end $$;
+
+alter table policy_nodes enable row level security;
+create policy policy_nodes_scope on policy_nodes to keyrail_app using (workspace_id = app_workspace_id());
+grant select on policy_nodes to keyrail_app;

@@ -1,0 +1,89 @@
+import type { DeltaQuery } from '@keyrail/contract/feed'
+import type { Deps } from '../deps.ts'
+import type { VendorPrincipal } from '../gate/principal.ts'
+import type { Answer, Call } from '../gate/route.ts'
+import { deadlineMs } from '../platform/db/pool.ts'
+import { Refusal } from '../platform/refusal.ts'
+import { SharedBody } from './pages.ts'
+import { preferredWait } from './prefer.ts'
+import { etagOf, type FeedScope, matches, scopeOf } from './scope.ts'
+import { type FeedPage, headOf, sendSnapshot } from './snapshot.ts'
+import { type PolicyHead, readChangesSince } from './sql.ts'
+
+type DeltaCall = Call<VendorPrincipal, DeltaQuery, unknown>
+
+/**
+ * What changed since the version that a node holds, which it acknowledges by asking; a snapshot when that cannot
+ * be told. With `Prefer: wait=N` an answer of nothing is held until there is something.
+ */
+export async function answerDelta(deps: Deps, call: DeltaCall): Promise<Answer> {
+  const { since, node } = call.query
+  const { policy } = deps
+  const scope = scopeOf(call.principal, call.query)
+  let head = await policy.heads.run(scope)
+  if (head === null) throw new Refusal('not_found')
+  // Before anything is held or answered 304: whoever waits for a revocation waits for this.
+  if (node !== undefined && since <= head.version)
+    await policy.nodes.note({ ...scope, sees: scope.env ?? 'both', node, version: since })
+
+  const wait = preferredWait(call.header('prefer'))
+  const applied: Record<string, string> = wait === null ? {} : { 'preference-applied': `wait=${wait}` }
+  let own = deps
+  if (wait !== null && since === head.version) {
+    const gone = AbortSignal.any([call.hangUp(), deps.closing])
+    head = (await policy.watch.change(scope, since, wait * 1_000, gone)) ?? head
+    // The time that a request may take of the store began to run before it was held.
+    own = { ...deps, db: deps.db.until(performance.now() + deadlineMs) }
+  }
+  const answer = await tellChanges(own, call, scope, head)
+  return { ...answer, headers: { ...answer.headers, ...applied } }
+}
+
+async function tellChanges(deps: Deps, call: DeltaCall, scope: FeedScope, head: PolicyHead): Promise<Answer> {
+  const { since } = call.query
+  if (since > head.version) return await sendSnapshot(deps, call, scope, head)
+  if (since === head.version || head.deleted) return tellNoChange(deps, call, scope, head)
+  if (since < head.floor) return await sendSnapshot(deps, call, scope, head)
+
+  const { body } = await deps.policy.pages.share(`delta ${scope.name} ${since} ${head.version}`, () =>
+    makeDelta(deps, scope, since),
+  )
+  if (body === null) return await sendSnapshot(deps, call, scope, head)
+  const { body: bytes, encoding } = await body.encoded(call.header('accept-encoding'))
+  return {
+    body: bytes,
+    headers: {
+      ...headersOf(etagOf(scope, head.version)),
+      ...(encoding !== 'identity' && { 'content-encoding': encoding }),
+    },
+  }
+}
+
+/** Nothing to tell: the node is current, or the project is gone and with it every key. */
+function tellNoChange(deps: Deps, call: DeltaCall, scope: FeedScope, head: PolicyHead): Answer {
+  const etag = etagOf(scope, head.version)
+  const headers = headersOf(etag)
+  const isCurrent = call.query.since === head.version
+  if (isCurrent && matches(call.header('if-none-match'), etag)) return { body: null, status: 304, headers }
+  return { body: deltaOf(deps, scope, call.query.since, head.version, head.deleted), headers }
+}
+
+/** At most as many changes as a page has keys, whatever the caller asks for; beyond them a snapshot is cheaper. */
+async function makeDelta(deps: Deps, scope: FeedScope, since: number): Promise<FeedPage> {
+  const limit = deps.config.policyMaxPageKeys
+  const row = await deps.db.inWorkspace(scope.workspaceId, tx => readChangesSince(tx, scope, since, limit))
+  if (row === null) throw new Refusal('not_found')
+  if (row.logged > limit || since < row.floor) return { body: null, bytes: 0 }
+  const head = JSON.stringify(deltaOf(deps, scope, since, row.version, row.deleted))
+  const body = new SharedBody(head.replace('"changes":[]', () => `"changes":[${row.json ?? ''}]`))
+  return { body, bytes: body.bytes }
+}
+
+const deltaOf = (deps: Deps, scope: FeedScope, since: number, version: number, deleted: boolean) => ({
+  object: 'policy_delta',
+  ...headOf(deps, scope, version, deleted),
+  since,
+  changes: [],
+})
+
+const headersOf = (etag: string) => ({ etag, vary: 'accept-encoding', 'cache-control': 'private, no-cache' })

@@ -1,0 +1,338 @@
+import assert from 'node:assert/strict'
+import { hash, randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { issueKey, makeVendor } from '../../test/vendor.ts'
+
+const harness = await startHarness({ policyMaxWholeKeys: 12, policyMaxPageKeys: 5 })
+const { ask, clock, query } = harness
+
+type Vendor = Awaited<ReturnType<typeof makeVendor>>
+
+const get = (vendor: Vendor, path: 'snapshot' | 'delta', more = '', headers = {}, token = vendor.live) =>
+  ask('GET', `/v1/policy/${path}?project_id=${vendor.projectId}${more}`, { token, headers })
+const ids = (body: { keys: { key_id: string }[] }) => body.keys.map(key => key.key_id)
+const changesOf = (body: { changes: { change: string; key_id: string }[] }) =>
+  body.changes.map(({ change, key_id }) => [change, key_id])
+
+/** Walks a snapshot to its end. */
+async function walk(vendor: Vendor, size: number, more = '', token = vendor.live) {
+  const pages = []
+  for (let cursor = ''; ; ) {
+    const { status, body } = await get(vendor, 'snapshot', `&max_keys=${size}${more}${cursor}`, {}, token)
+    assert.equal(status, 200)
+    pages.push(body)
+    if (body.next_cursor === null) return pages
+    cursor = `&cursor=${body.next_cursor}`
+  }
+}
+
+test('a policy key says what a node must know of a key, with its effective limits, and nothing else', async () => {
+  const vendor = await makeVendor(harness)
+  const rule = { id: 'all', limit: 7, window_ms: 60_000, algorithm: 'sliding', scope: 'tenant' }
+  const own = { ...rule, id: 'own' }
+  await ask('PATCH', `/v1/projects/${vendor.projectId}`, {
+    token: vendor.live,
+    body: { default_rate_limits: [rule] },
+  })
+  const expires_at = new Date(clock.now() + 3_600_000).toISOString()
+  const inherits = await issueKey(harness, vendor, { scopes: ['a', 'ü "\\ 😀'], expires_at, name: 'n' })
+  const limited = await issueKey(harness, vendor, { rate_limits: [own] })
+  const unlimited = await issueKey(harness, vendor, { rate_limits: [] })
+  const { body } = await get(vendor, 'snapshot')
+  const policyKey = (key: typeof inherits) => ({
+    key_id: key.id,
+    tenant_id: vendor.tenantId,
+    env: 'live',
+    lookup_hash: hash('sha256', key.key, 'base64'),
+    display_prefix: key.display_prefix,
+    scopes: key.scopes,
+    expires_at: key.expires_at,
+  })
+  assert.deepEqual(body.keys, [
+    { ...policyKey(inherits), rate_limits: [rule] },
+    { ...policyKey(limited), rate_limits: [own] },
+    policyKey(unlimited),
+  ])
+  const project = await ask('GET', `/v1/projects/${vendor.projectId}`, { token: vendor.live })
+  const { keys: _, ...head } = body
+  assert.deepEqual(head, {
+    object: 'policy_snapshot',
+    workspace_id: vendor.workspaceId,
+    project_id: vendor.projectId,
+    env: null,
+    version: project.body.policy_version,
+    project_deleted: false,
+    generated_at: new Date(clock.now()).toISOString(),
+    next_cursor: null,
+  })
+})
+
+test('a live key sees both environments or the one it asks for, a test key sees test', async () => {
+  const vendor = await makeVendor(harness)
+  const live = await issueKey(harness, vendor)
+  const trial = await issueKey(harness, vendor, { env: 'test' })
+  const seen = async (more: string, token: string) => {
+    const { body } = await get(vendor, 'snapshot', more, {}, token)
+    const delta = await get(vendor, 'delta', `&since=1${more}`, {}, token)
+    assert.deepEqual([delta.body.env, changesOf(delta.body).map(([, id]) => id)], [body.env, ids(body)])
+    return [body.env, ids(body)]
+  }
+  assert.deepEqual(await seen('', vendor.live), [null, [live.id, trial.id]])
+  assert.deepEqual(await seen('&env=live', vendor.live), ['live', [live.id]])
+  assert.deepEqual(await seen('&env=test', vendor.live), ['test', [trial.id]])
+  assert.deepEqual(await seen('', vendor.test), ['test', [trial.id]])
+  assert.deepEqual(await seen('&env=test', vendor.test), ['test', [trial.id]])
+  const refused = await get(vendor, 'snapshot', '&env=live', {}, vendor.test)
+  assert.deepEqual([refused.status, refused.body.code], [403, 'env_mismatch'])
+})
+
+test('tenants narrow both routes, in any spelling, and no match never widens to the project', async () => {
+  const vendor = await makeVendor(harness)
+  const other = (await ask('POST', '/v1/tenants', { token: vendor.live, body: { external_id: 'other' } }))
+    .body.id
+  const gone = (await ask('POST', '/v1/tenants', { token: vendor.live, body: { external_id: 'gone' } })).body
+    .id
+  const mine = await issueKey(harness, vendor)
+  const others = await issueKey(harness, vendor, { tenant_id: other })
+  await issueKey(harness, vendor, { tenant_id: gone })
+  await ask('DELETE', `/v1/tenants/${gone}`, { token: vendor.live })
+  const seen = async (tenants: string) => {
+    const { body } = await get(vendor, 'snapshot', tenants)
+    const delta = (await get(vendor, 'delta', `&since=1${tenants}`)).body
+    const upserts = changesOf(delta).filter(([change]) => change === 'upsert')
+    assert.deepEqual(
+      upserts.map(([, id]) => id),
+      ids(body),
+    )
+    return ids(body)
+  }
+  const { tenantId } = vendor
+  assert.deepEqual(await seen(`&tenant_id=${tenantId}`), [mine.id])
+  assert.deepEqual(await seen(`&tenant_id=${other}&tenant_id=${tenantId}`), [mine.id, others.id])
+  assert.deepEqual(await seen(`&tenant_id=${other},${tenantId.toUpperCase()},${other}`), [mine.id, others.id])
+  assert.deepEqual(await seen(`&tenant_id=${gone}`), [])
+  assert.deepEqual(await seen(`&tenant_id=${randomUUID()}`), [])
+  assert.deepEqual(await seen(`&tenant_id=${(await makeVendor(harness)).tenantId}`), [])
+  const many = Array.from({ length: 49 }, () => randomUUID())
+  assert.deepEqual(await seen(`&tenant_id=${[...many, other].join()}`), [others.id])
+  // A tombstone of a deleted tenant’s key goes to whoever held it.
+  const { body } = await get(vendor, 'delta', `&since=1&tenant_id=${gone}`)
+  assert.deepEqual(
+    changesOf(body).map(([change]) => change),
+    ['tombstone'],
+  )
+})
+
+test('pages join to the whole, without gap or double, whatever their size; the service clamps it', async () => {
+  const vendor = await makeVendor(harness)
+  const made = []
+  for (let i = 0; i < 12; i++) made.push((await issueKey(harness, vendor)).id)
+  const whole = (await get(vendor, 'snapshot')).body
+  assert.deepEqual(ids(whole), made)
+  for (const size of [1, 2, 3, 4, 5, 6, 12, 1_000_000]) {
+    const pages = await walk(vendor, size)
+    assert.deepEqual(pages.flatMap(ids), made)
+    assert.equal(pages.length, Math.ceil(12 / Math.min(size, 5)))
+    assert.ok(pages.every(page => page.version === whole.version))
+  }
+})
+
+test('what does not fit is refused whole and named, never cut; paging and narrowing are the two ways out', async () => {
+  const vendor = await makeVendor(harness)
+  for (let i = 0; i < 13; i++) await issueKey(harness, vendor)
+  for (const request of [get(vendor, 'snapshot'), get(vendor, 'delta', '&since=0')]) {
+    const { status, body } = await request
+    assert.deepEqual([status, body.code], [413, 'snapshot_too_large'])
+    assert.match(body.detail, /max_keys.*tenant_id/)
+  }
+  assert.equal((await walk(vendor, 5)).flatMap(ids).length, 13)
+  assert.equal((await get(vendor, 'snapshot', `&tenant_id=${randomUUID()}`)).status, 200)
+})
+
+test('what changes in the middle of a walk comes with the delta from the version at which it began', async () => {
+  const vendor = await makeVendor(harness)
+  const keys = []
+  for (let i = 0; i < 6; i++) keys.push(await issueKey(harness, vendor))
+  const first = (await get(vendor, 'snapshot', '&max_keys=2')).body
+  await ask('POST', `/v1/keys/${keys[0]?.id}/revoke`, { token: vendor.live })
+  await ask('POST', `/v1/keys/${keys[5]?.id}/revoke`, { token: vendor.live })
+  const added = await issueKey(harness, vendor)
+  const held = new Set(ids(first))
+  for (let cursor = first.next_cursor; cursor !== null; ) {
+    const { body } = await get(vendor, 'snapshot', `&max_keys=2&cursor=${cursor}`)
+    assert.equal(body.version, first.version)
+    for (const id of ids(body)) held.add(id)
+    cursor = body.next_cursor
+  }
+  const { body } = await get(vendor, 'delta', `&since=${first.version}`)
+  for (const [change, id] of changesOf(body)) change === 'upsert' ? held.add(id ?? '') : held.delete(id ?? '')
+  assert.deepEqual([...held].toSorted(), ids((await get(vendor, 'snapshot')).body).toSorted())
+  assert.ok(held.has(added.id) && !held.has(keys[0]?.id))
+})
+
+test('a delta tells each changed key once, as it is now; a key that cannot be used is a tombstone', async () => {
+  const vendor = await makeVendor(harness)
+  const [patched, revoked, expiring] = [
+    await issueKey(harness, vendor),
+    await issueKey(harness, vendor),
+    await issueKey(harness, vendor),
+  ]
+  const since = (await get(vendor, 'snapshot')).body.version
+  const patch = (id: string, body: object) => ask('PATCH', `/v1/keys/${id}`, { token: vendor.live, body })
+  await patch(patched.id, { scopes: ['a'] })
+  await patch(patched.id, { scopes: ['b'] })
+  await ask('POST', `/v1/keys/${revoked.id}/revoke`, { token: vendor.live })
+  await patch(expiring.id, { expires_at: '2020-01-01T00:00:00Z' })
+  const { body } = await get(vendor, 'delta', `&since=${since}`)
+  assert.deepEqual(changesOf(body), [
+    ['upsert', patched.id],
+    ['tombstone', revoked.id],
+    ['tombstone', expiring.id],
+  ])
+  assert.deepEqual(body.changes[0].scopes, ['b'])
+  assert.deepEqual(body.changes[1], {
+    change: 'tombstone',
+    key_id: revoked.id,
+    env: 'live',
+    lookup_hash: hash('sha256', revoked.key, 'base64'),
+  })
+  assert.deepEqual([body.since, body.version], [since, since + 4])
+  await patch(expiring.id, { expires_at: null })
+  const renewed = (await get(vendor, 'delta', `&since=${body.version}`)).body
+  assert.deepEqual(changesOf(renewed), [['upsert', expiring.id]])
+  assert.deepEqual(ids((await get(vendor, 'snapshot')).body), [patched.id, expiring.id])
+})
+
+test('a key that only grows old makes no change, and is in no snapshot', async () => {
+  const vendor = await makeVendor(harness)
+  const key = await issueKey(harness, vendor, { expires_at: '2999-01-01T00:00:00Z' })
+  const { version } = (await get(vendor, 'snapshot')).body
+  await harness.setStoreTime(new Date('2999-01-01T00:00:00Z'))
+  assert.deepEqual((await get(vendor, 'delta', `&since=${version}`)).body.changes, [])
+  assert.deepEqual(ids((await get(vendor, 'snapshot', '&max_keys=1')).body), [])
+  await harness.setStoreTime(null)
+  assert.deepEqual(ids((await get(vendor, 'snapshot')).body), [key.id])
+})
+
+test('a delta that cannot be told is a snapshot: from ahead, from below the floor, and of too many changes', async () => {
+  const vendor = await makeVendor(harness)
+  const key = await issueKey(harness, vendor)
+  const { version } = (await get(vendor, 'snapshot')).body
+  const outcome = async (since: number, more = '') =>
+    (await get(vendor, 'delta', `&since=${since}${more}`)).body.object
+  assert.equal(await outcome(version + 1), 'policy_snapshot')
+  assert.equal(await outcome(0), 'policy_snapshot')
+  for (let i = 0; i < 5; i++)
+    await ask('PATCH', `/v1/keys/${key.id}`, { token: vendor.live, body: { scopes: [`s${i}`] } })
+  assert.equal(await outcome(version), 'policy_delta')
+  assert.equal(await outcome(version, '&max_keys=1'), 'policy_delta')
+  assert.equal(await outcome(version - 1), 'policy_snapshot')
+  const limits = {
+    default_rate_limits: [{ id: 'a', limit: 1, window_ms: 1000, algorithm: 'fixed', scope: 'key' }],
+  }
+  await ask('PATCH', `/v1/projects/${vendor.projectId}`, { token: vendor.live, body: limits })
+  const reseed = (await get(vendor, 'delta', `&since=${version + 5}`)).body
+  assert.equal(reseed.object, 'policy_snapshot')
+  assert.deepEqual(reseed.keys[0].rate_limits, limits.default_rate_limits)
+  assert.equal(await outcome(reseed.version), 'policy_delta')
+})
+
+test('a re-seed on the delta is a first page, and continues on the snapshot with its cursor', async () => {
+  const vendor = await makeVendor(harness)
+  const made = []
+  for (let i = 0; i < 7; i++) made.push((await issueKey(harness, vendor)).id)
+  const { body } = await get(vendor, 'delta', '&since=0&max_keys=4')
+  const rest = (await get(vendor, 'snapshot', `&max_keys=4&cursor=${body.next_cursor}`)).body
+  assert.deepEqual([...ids(body), ...ids(rest)], made)
+  assert.equal(rest.next_cursor, null)
+})
+
+test('a deleted project is told, with no keys, by both routes', async () => {
+  const vendor = await makeVendor(harness)
+  await issueKey(harness, vendor)
+  const { version } = (await get(vendor, 'snapshot')).body
+  await ask('DELETE', `/v1/projects/${vendor.projectId}`, { token: vendor.live })
+  const { body } = await get(vendor, 'snapshot')
+  assert.deepEqual([body.project_deleted, body.keys, body.version], [true, [], version + 1])
+  for (const since of [version, version + 1, version + 2]) {
+    const delta = (await get(vendor, 'delta', `&since=${since}`)).body
+    assert.equal(delta.project_deleted, true)
+    assert.deepEqual(delta.changes ?? delta.keys, [])
+  }
+})
+
+test('a cursor is good for its project, environment, tenants and workspace alone, and no change to it goes unnoticed', async () => {
+  const vendor = await makeVendor(harness)
+  for (let i = 0; i < 3; i++) await issueKey(harness, vendor)
+  const second = await ask('POST', '/v1/projects', {
+    token: vendor.live,
+    body: { name: 'n', slug: 'second' },
+  })
+  const cursor = (await get(vendor, 'snapshot', '&max_keys=1')).body.next_cursor
+  const refused = async (url: string, token = vendor.live) => {
+    const { status, body } = await ask('GET', url, { token })
+    assert.deepEqual([status, body.errors?.[0]?.path], [400, 'cursor'], url)
+  }
+  const own = `/v1/policy/snapshot?project_id=${vendor.projectId}&max_keys=1`
+  assert.equal((await ask('GET', `${own}&cursor=${cursor}`, { token: vendor.live })).status, 200)
+  await refused(`/v1/policy/snapshot?project_id=${second.body.id}&max_keys=1&cursor=${cursor}`)
+  await refused(`${own}&env=live&cursor=${cursor}`)
+  await refused(`${own}&tenant_id=${vendor.tenantId}&cursor=${cursor}`)
+  await refused(`${own}&cursor=${cursor}`, vendor.test)
+  await refused(`${own}&cursor=${cursor}`, (await makeVendor(harness)).live)
+  for (let at = 0; at < cursor.length; at += 1) {
+    const other = cursor[at] === 'A' ? 'B' : 'A'
+    await refused(`${own}&cursor=${cursor.slice(0, at)}${other}${cursor.slice(at + 1)}`)
+  }
+  for (const cut of [cursor.slice(1), cursor.slice(0, -1), `${cursor}A`])
+    await refused(`${own}&cursor=${cut}`)
+  const keys = (await ask('GET', '/v1/keys?limit=1', { token: vendor.live })).body.next_cursor
+  await refused(`${own}&cursor=${keys}`)
+})
+
+test('an unchanged version is answered 304 to whoever holds it, with its ETag, and to nobody else', async () => {
+  const vendor = await makeVendor(harness)
+  await issueKey(harness, vendor)
+  for (const path of ['snapshot', 'delta'] as const) {
+    const { version } = (await get(vendor, 'snapshot')).body
+    const since = path === 'delta' ? `&since=${version}` : ''
+    const { headers } = await get(vendor, path, since)
+    const etag = headers.etag ?? ''
+    assert.match(etag, /^W\/"/)
+    for (const value of [etag, `"x", ${etag}`, etag.slice(2), '*']) {
+      const again = await get(vendor, path, since, { 'if-none-match': value })
+      assert.deepEqual([again.status, again.body, again.headers.etag], [304, '', etag], `${path} ${value}`)
+    }
+    for (const value of ['W/"1-x"', '""', 'x', etag.slice(0, -2)]) {
+      assert.equal((await get(vendor, path, since, { 'if-none-match': value })).status, 200, value)
+    }
+    const asTest = await get(vendor, path, since, { 'if-none-match': etag }, vendor.test)
+    assert.equal(asTest.status, 200)
+    const narrowed = await get(vendor, path, `${since}&tenant_id=${vendor.tenantId}`, {
+      'if-none-match': etag,
+    })
+    assert.equal(narrowed.status, 200)
+    await issueKey(harness, vendor)
+    const changed = await get(vendor, path, since, { 'if-none-match': etag })
+    assert.equal(changed.status, 200)
+    assert.notEqual(changed.headers.etag, etag)
+  }
+})
+
+test('a feed read writes no audit row and locks no head', async () => {
+  const vendor = await makeVendor(harness)
+  await issueKey(harness, vendor)
+  const heads = () => query('select * from audit_heads order by workspace_id')
+  const before = await heads()
+  await query('begin')
+  try {
+    await query('select from policy_heads for update')
+    await query('select from audit_heads for update')
+    assert.equal((await get(vendor, 'snapshot', '&node=a')).status, 200)
+    assert.equal((await get(vendor, 'delta', '&since=1&node=a')).status, 200)
+  } finally {
+    await query('rollback')
+  }
+  assert.deepEqual(await heads(), before)
+})

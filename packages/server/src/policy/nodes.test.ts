@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { issueKey, makeVendor } from '../../test/vendor.ts'
+
+const harness = await startHarness({ revokeWaitMs: 300 })
+const { ask, clock, query } = harness
+
+type Vendor = Awaited<ReturnType<typeof makeVendor>>
+
+const poll = (vendor: Vendor, since: number, node: string, more = '', token = vendor.live) =>
+  ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=${since}&node=${node}${more}`, { token })
+const versionOf = async (vendor: Vendor): Promise<number> =>
+  (await ask('GET', `/v1/projects/${vendor.projectId}`, { token: vendor.live })).body.policy_version
+const rowsOf = (vendor: Vendor) =>
+  query('select node, sees, version, seen_at from policy_nodes where workspace_id = $1 order by node, sees', [
+    vendor.workspaceId,
+  ])
+const held = async (vendor: Vendor) =>
+  Object.fromEntries((await rowsOf(vendor)).map(({ node, sees, version }) => [`${node} ${sees}`, version]))
+const revoke = async (vendor: Vendor, id: string, token = vendor.live) =>
+  (await ask('POST', `/v1/keys/${id}/revoke?wait=true`, { token })).body.propagation
+
+test('a node holds what it asks from, told by what it sees; what it cannot hold is not noted', async () => {
+  const vendor = await makeVendor(harness)
+  await issueKey(harness, vendor)
+  await poll(vendor, 2, 'a')
+  await poll(vendor, 1, 'a')
+  await poll(vendor, 2, 'a', '&env=live')
+  await poll(vendor, 2, 'a', '', vendor.test)
+  await poll(vendor, 3, 'ahead')
+  await poll(vendor, 999_999_999_999_999, 'far-ahead')
+  assert.deepEqual(await held(vendor), { 'a both': 1, 'a live': 2, 'a test': 2 })
+})
+
+test('a node in its first walk is known and holds nothing; a walk later takes nothing from what it holds', async () => {
+  const vendor = await makeVendor(harness)
+  const walk = (node: string) =>
+    ask('GET', `/v1/policy/snapshot?project_id=${vendor.projectId}&node=${node}`, { token: vendor.live })
+  await walk('new')
+  await poll(vendor, 1, 'old')
+  await walk('old')
+  assert.deepEqual(await held(vendor), { 'new both': 0, 'old both': 1 })
+})
+
+test('a node that is current and was seen lately causes no write', async () => {
+  const vendor = await makeVendor(harness)
+  const seenAt = async () => (await rowsOf(vendor))[0].seen_at.getTime()
+  await poll(vendor, 1, 'a')
+  await query(`update policy_nodes set seen_at = '2020-01-01' where workspace_id = $1`, [vendor.workspaceId])
+  const old = await seenAt()
+  await poll(vendor, 1, 'a')
+  assert.equal(await seenAt(), old)
+  await issueKey(harness, vendor)
+  await poll(vendor, 2, 'a')
+  assert.notEqual(await seenAt(), old)
+})
+
+test('revoke with wait is acknowledged when every live node has asked from its version', async () => {
+  const vendor = await makeVendor(harness)
+  const { id } = await issueKey(harness, vendor)
+  const before = await versionOf(vendor)
+  for (const node of ['a', 'b']) await poll(vendor, before, node)
+  const waiting = revoke(vendor, id)
+  while ((await versionOf(vendor)) === before) await new Promise(resolve => setTimeout(resolve, 5))
+  const { body } = await poll(vendor, before, 'a')
+  assert.deepEqual(body.changes[0].change, 'tombstone')
+  for (const node of ['a', 'b']) await poll(vendor, body.version, node)
+  const { waited_ms, ...told } = await waiting
+  assert.deepEqual(told, {
+    acknowledged: true,
+    version: before + 1,
+    nodes: 2,
+    nodes_acknowledged: 2,
+    pending: [],
+  })
+  assert.ok(Number.isInteger(waited_ms))
+})
+
+test('a node that never asks is told as pending, with 200, when the wait is over; a repeat asks for the original version', async () => {
+  const vendor = await makeVendor(harness)
+  const { id } = await issueKey(harness, vendor)
+  const before = await versionOf(vendor)
+  for (const node of ['quick', 'silent']) await poll(vendor, before, node)
+  const first = await revoke(vendor, id)
+  assert.deepEqual(
+    [first.acknowledged, first.nodes, first.nodes_acknowledged, first.pending],
+    [false, 2, 0, ['quick', 'silent']],
+  )
+  assert.ok(first.waited_ms >= 300)
+  await issueKey(harness, vendor)
+  await poll(vendor, before + 1, 'quick')
+  const again = await revoke(vendor, id)
+  assert.deepEqual([again.version, again.pending], [first.version, ['silent']])
+  await poll(vendor, before + 1, 'silent')
+  assert.deepEqual((await revoke(vendor, id)).acknowledged, true)
+})
+
+test('only nodes that see the key’s environment and were seen within 90 s are waited for', async () => {
+  const vendor = await makeVendor(harness)
+  const { id } = await issueKey(harness, vendor)
+  const trial = await issueKey(harness, vendor, { env: 'test' })
+  const version = await versionOf(vendor)
+  await poll(vendor, version, 'test-only', '', vendor.test)
+  await poll(vendor, version, 'live-only', '&env=live')
+  await poll(vendor, version, 'gone')
+  await query(
+    `update policy_nodes set seen_at = service_now() - interval '91 seconds' where workspace_id = $1 and node = 'gone'`,
+    [vendor.workspaceId],
+  )
+  assert.deepEqual((await revoke(vendor, id)).pending, ['live-only'])
+  assert.deepEqual((await revoke(vendor, trial.id)).pending, ['test-only'])
+})
+
+test('a test credential cannot vouch for a node that serves live keys', async () => {
+  const vendor = await makeVendor(harness)
+  const { id } = await issueKey(harness, vendor)
+  const version = await versionOf(vendor)
+  await poll(vendor, version, 'api-1')
+  await poll(vendor, version, 'api-1', '', vendor.test)
+  const waiting = revoke(vendor, id)
+  while ((await versionOf(vendor)) === version) await new Promise(resolve => setTimeout(resolve, 5))
+  await poll(vendor, version + 1, 'api-1', '', vendor.test)
+  const told = await waiting
+  assert.deepEqual([told.acknowledged, told.nodes, told.pending], [false, 1, ['api-1']])
+})
+
+test('at most 50 pending nodes are named, whatever their number', async () => {
+  const vendor = await makeVendor(harness)
+  const { id } = await issueKey(harness, vendor)
+  const version = await versionOf(vendor)
+  await Promise.all(Array.from({ length: 60 }, (_, i) => poll(vendor, version, `n${i}`)))
+  const told = await revoke(vendor, id)
+  assert.deepEqual([told.nodes, told.nodes_acknowledged, told.pending.length], [60, 0, 50])
+})
+
+test('a project keeps at most 10,000 nodes; a new one takes the place of one that has fallen silent, never of a live one', async () => {
+  const vendor = await makeVendor(harness)
+  const other = await makeVendor(harness)
+  const count = async () => (await rowsOf(vendor)).length
+  const flood = (from: number) =>
+    query(
+      `select policy_nodes_seen(array_fill($1::uuid, array[12000]), array_fill($2::uuid, array[12000]),
+         array_fill('both'::text, array[12000]), array_agg('flood-' || i), array_fill(1::bigint, array[12000]), 10000)
+       from generate_series($3::int, $3 + 11999) i`,
+      [vendor.workspaceId, vendor.projectId, from],
+    )
+  await poll(vendor, 1, 'mine')
+  for (const from of [0, 6_000, 1_000_000]) {
+    await flood(from)
+    assert.equal(await count(), 10_000)
+  }
+  await poll(vendor, 1, 'turned-away')
+  await poll(other, 1, 'elsewhere')
+  assert.equal((await held(vendor))['turned-away both'], undefined)
+  assert.equal((await held(vendor))['mine both'], 1)
+  assert.deepEqual(await held(other), { 'elsewhere both': 1 })
+  await query(
+    `update policy_nodes set seen_at = service_now() - interval '91 seconds' where workspace_id = $1 and node <> 'mine'`,
+    [vendor.workspaceId],
+  )
+  await poll(vendor, 1, 'let-in')
+  assert.equal(await count(), 10_000)
+  assert.equal((await held(vendor))['let-in both'], 1)
+  assert.equal((await held(vendor))['mine both'], 1)
+})
+
+test('a store that takes no note of nodes still gives them their policy, and the next poll notes them', async () => {
+  const vendor = await makeVendor(harness)
+  await query('alter table policy_nodes rename to policy_nodes_gone')
+  try {
+    assert.equal((await poll(vendor, 1, 'a')).status, 200)
+  } finally {
+    await query('alter table policy_nodes_gone rename to policy_nodes')
+  }
+  clock.advance(1)
+  await poll(vendor, 1, 'a')
+  assert.deepEqual(await held(vendor), { 'a both': 1 })
+})

@@ -1,0 +1,51 @@
+import { hash } from 'node:crypto'
+import type { Env } from '@keyrail/contract/shared'
+import type { VendorPrincipal } from '../gate/principal.ts'
+
+/** The part of a project's policy that one caller is shown: its credential and its query decide together. */
+export interface FeedScope {
+  workspaceId: string
+  projectId: string
+  /** As answers state it; null: both environments. */
+  env: Env | null
+  envs: readonly Env[]
+  /** Sorted, each once; null: the whole project. An empty match never widens to it. */
+  tenantIds: readonly string[] | null
+  /** Names the scope, so that what was made for one is never given to another. */
+  name: string
+}
+
+interface ScopeQuery {
+  project_id: string
+  env?: Env
+  tenant_id?: string[]
+}
+
+/** A test key sees test; a live one what it asks for, and both when it does not say. */
+export function scopeOf(principal: VendorPrincipal, query: ScopeQuery): FeedScope {
+  const env = principal.reach === 'test' ? 'test' : (query.env ?? null)
+  const tenantIds =
+    query.tenant_id === undefined
+      ? null
+      : [...new Set(query.tenant_id.map(id => id.toLowerCase()))].toSorted()
+  const { workspaceId } = principal
+  const projectId = query.project_id.toLowerCase()
+  return {
+    workspaceId,
+    projectId,
+    env,
+    envs: env === null ? ['live', 'test'] : [env],
+    tenantIds,
+    name: hash('sha256', JSON.stringify([workspaceId, projectId, env, tenantIds]), 'base64url').slice(0, 22),
+  }
+}
+
+/** A version as this scope shows it. Weak: the bytes differ by compression and by `generated_at`. RFC 9110 §8.8.3. */
+export const etagOf = (scope: FeedScope, version: number, page = ''): string =>
+  `W/"${version}-${scope.name}${page}"`
+
+/** Whether `If-None-Match` names it, compared weakly. RFC 9110 §13.1.2. */
+export const matches = (ifNoneMatch: string | undefined, etag: string): boolean =>
+  (ifNoneMatch ?? '')
+    .split(',')
+    .some(one => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag.slice(2))

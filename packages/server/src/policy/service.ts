@@ -1,0 +1,37 @@
+import type { Clock } from '../platform/clock.ts'
+import type { Connection } from '../platform/db/connection.ts'
+import type { Hints } from '../platform/db/hints.ts'
+import type { LaneObserver } from '../platform/db/lane.ts'
+import { type Heads, openHeads } from './heads.ts'
+import { type Nodes, openNodes } from './nodes.ts'
+import { createPages, type Pages } from './pages.ts'
+import type { FeedPage } from './snapshot.ts'
+import { createWatch, type Watch } from './watch.ts'
+
+/** What the feed keeps between requests, none of which another process needs. */
+export interface PolicyFeed {
+  readonly heads: Heads
+  readonly nodes: Nodes
+  readonly pages: Pages<FeedPage>
+  readonly watch: Watch
+  close(): Promise<void>
+}
+
+export function openPolicyFeed(
+  connection: Connection,
+  clock: Clock,
+  hints: Hints,
+  observer: LaneObserver,
+): PolicyFeed {
+  const heads = openHeads(connection, observer)
+  const nodes = openNodes(connection, clock, observer)
+  return {
+    heads,
+    nodes,
+    pages: createPages(),
+    watch: createWatch(heads, hints),
+    async close() {
+      await Promise.all([heads.close(), nodes.close()])
+    },
+  }
+}

@@ -1,0 +1,133 @@
+import type { SnapshotQuery } from '@keyrail/contract/feed'
+import type { Deps } from '../deps.ts'
+import type { VendorPrincipal } from '../gate/principal.ts'
+import type { Answer, Call } from '../gate/route.ts'
+import { invalidField, Refusal } from '../platform/refusal.ts'
+import { iso } from '../platform/time.ts'
+import { SharedBody } from './pages.ts'
+import { etagOf, type FeedScope, matches, scopeOf } from './scope.ts'
+import { type PolicyHead, readSnapshotPage } from './sql.ts'
+
+/** A body of the feed; null stands for one that may not be sent, and why is known by whoever made it. */
+export interface FeedPage {
+  readonly body: SharedBody | null
+  readonly bytes: number
+}
+
+/** Where a walk is: the version at which it began, and the id that its last page ended with. */
+interface Position {
+  version: number
+  after: string
+}
+
+const start = '00000000-0000-0000-0000-000000000000'
+
+export async function answerSnapshot(
+  deps: Deps,
+  call: Call<VendorPrincipal, SnapshotQuery, unknown>,
+): Promise<Answer> {
+  const { query } = call
+  const scope = scopeOf(call.principal, query)
+  const at = query.cursor === undefined ? null : openCursor(deps, scope, query.cursor)
+  const head = await deps.policy.heads.run(scope)
+  if (head === null) throw new Refusal('not_found')
+  if (query.node !== undefined && at === null && !head.deleted) {
+    // In the middle of its first walk it may hold what is being revoked: it counts as live from here on.
+    await deps.policy.nodes.note({ ...scope, sees: scope.env ?? 'both', node: query.node, version: 0 })
+  }
+  return await sendSnapshot(deps, call, scope, head, at)
+}
+
+/** A page of a walk, its first when `at` is null. Also what a delta is answered with that cannot be told. */
+export async function sendSnapshot(
+  deps: Deps,
+  call: Pick<Call<VendorPrincipal, { max_keys?: number }, unknown>, 'header' | 'query'>,
+  scope: FeedScope,
+  head: PolicyHead,
+  at: Position | null = null,
+): Promise<Answer> {
+  const { config, policy } = deps
+  const { max_keys } = call.query
+  const isWhole = max_keys === undefined
+  const limit = isWhole ? config.policyMaxWholeKeys : Math.min(max_keys, config.policyMaxPageKeys)
+  const { version, after } = at ?? { version: head.version, after: start }
+  const page = `-${head.deleted ? 'deleted' : limit}-${after}`
+  const etag = etagOf(scope, version, page)
+  const headers = { etag, vary: 'accept-encoding', 'cache-control': 'private, no-cache' }
+  if (matches(call.header('if-none-match'), etag)) return { body: null, status: 304, headers }
+
+  const name = `snapshot ${scope.name} ${version}${page} ${isWhole ? 'whole' : 'paged'}`
+  const { body } = await policy.pages.share(name, () =>
+    head.deleted
+      ? Promise.resolve(toPage(deps, scope, { version, deleted: true, keys: '', nextCursor: null }))
+      : makePage(deps, scope, { version, after }, limit, isWhole),
+  )
+  if (body === null) {
+    throw new Refusal(
+      'snapshot_too_large',
+      `The project has more than ${limit} keys. Page through them with max_keys and cursor, or narrow to some tenants with tenant_id.`,
+    )
+  }
+  const { body: bytes, encoding } = await body.encoded(call.header('accept-encoding'))
+  return {
+    body: bytes,
+    headers: { ...headers, ...(encoding !== 'identity' && { 'content-encoding': encoding }) },
+  }
+}
+
+/** Every page states the version at which the walk began, whatever has changed since: the next delta brings that. */
+async function makePage(
+  deps: Deps,
+  scope: FeedScope,
+  { version, after }: Position,
+  limit: number,
+  isWhole: boolean,
+): Promise<FeedPage> {
+  const { keys, last, json } = await deps.db.inWorkspace(scope.workspaceId, tx =>
+    readSnapshotPage(tx, scope, after, limit),
+  )
+  const more = keys > limit
+  if (more && isWhole) return { body: null, bytes: 0 }
+  const nextCursor =
+    more && last !== null
+      ? deps.cursors.seal(cursorList(scope), scope.workspaceId, `${version} ${last}`)
+      : null
+  return toPage(deps, scope, { version, deleted: false, keys: json ?? '', nextCursor })
+}
+
+interface Content {
+  version: number
+  deleted: boolean
+  /** JSON, without the brackets. */
+  keys: string
+  nextCursor: string | null
+}
+
+function toPage(deps: Deps, scope: FeedScope, { version, deleted, keys, nextCursor }: Content): FeedPage {
+  const head = JSON.stringify({
+    object: 'policy_snapshot',
+    ...headOf(deps, scope, version, deleted),
+    next_cursor: nextCursor,
+  })
+  const body = new SharedBody(`${head.slice(0, -1)},"keys":[${keys}]}`)
+  return { body, bytes: body.bytes }
+}
+
+/** What every body of the feed begins with. */
+export const headOf = ({ clock }: Deps, scope: FeedScope, version: number, deleted: boolean) => ({
+  workspace_id: scope.workspaceId,
+  project_id: scope.projectId,
+  env: scope.env,
+  version,
+  project_deleted: deleted,
+  generated_at: iso(new Date(clock.now())),
+})
+
+/** A cursor is good for the scope that it was given out for, and no other. */
+const cursorList = (scope: FeedScope) => `policy ${scope.name}`
+
+function openCursor({ cursors }: Deps, scope: FeedScope, cursor: string): Position {
+  const [version, after] = cursors.open(cursorList(scope), scope.workspaceId, cursor).split(' ')
+  if (after === undefined) throw invalidField('cursor', 'is not a cursor of this list')
+  return { version: Number(version), after }
+}

@@ -1,0 +1,184 @@
+import type { Env } from '@keyrail/contract/shared'
+import { sql } from '../platform/db/connection.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+
+/** Where a project's policy stands. */
+export interface PolicyHead {
+  version: number
+  /** The lowest version that a delta can start from. */
+  floor: number
+  deleted: boolean
+}
+
+/** Heads of many projects at once, by their place in the arrays. */
+export const findHeads = sql(
+  'policy.find_heads',
+  `select u.place, h.version, h.floor, h.project_deleted as deleted
+   from unnest($1::uuid[], $2::uuid[]) with ordinality u(w, p, place)
+   join policy_heads h on h.workspace_id = u.w and h.project_id = u.p`,
+)
+
+/**
+ * A key as the feed sends it, as JSON text made by the store: no row of it becomes an object here. Texts that
+ * need no escaping by their constraints are put in as they are. `d.limits` is the project's default.
+ */
+const keyMembers = `'"key_id":"', k.id, '","tenant_id":"', k.tenant_id, '","env":"', k.env,
+    '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '","display_prefix":"', k.display_prefix,
+    '","scopes":', case when k.scopes = '{}' then '[]' else array_to_json(k.scopes)::text end,
+    ',"expires_at":', case when k.expires_at is null then 'null'
+      else to_char(k.expires_at at time zone 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""') end,
+    case when coalesce(k.rate_limits, d.limits) = '[]' then ''
+      else ',"rate_limits":' || coalesce(k.rate_limits, d.limits)::text end`
+
+const defaultLimits = `(select default_rate_limits as limits from projects where workspace_id = $1 and id = $2) d`
+
+/**
+ * One page of the keys that are neither revoked nor expired, by rising id. `keys` counts one more than the page
+ * holds when there are more.
+ */
+const pageText = (scope: string) => `
+  with page as materialized (
+    select k.id, row_number() over (order by k.id) as place, concat('{', ${keyMembers}, '}') as json
+    from api_keys k cross join ${defaultLimits}
+    where k.workspace_id = $1 and k.project_id = $2 and k.id > $3 and k.env = any($4::text[]) ${scope}
+      and k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now())
+    order by k.id limit $5 + 1
+  )
+  select count(*)::int as keys, min(id::text) filter (where place = $5) as last,
+    string_agg(json, ',' order by id) filter (where place <= $5) as json
+  from page`
+const snapshotPage = sql('policy.snapshot_page', pageText(''))
+const snapshotPageOfTenants = sql(
+  'policy.snapshot_page_tenants',
+  pageText('and k.tenant_id = any($6::uuid[])'),
+)
+
+export interface SnapshotPageRow {
+  keys: number
+  last: string | null
+  json: string | null
+}
+
+export interface Narrowing {
+  projectId: string
+  envs: readonly Env[]
+  /** Null: the whole project. */
+  tenantIds: readonly string[] | null
+}
+
+/** @param after the id that the page before ended with. */
+export async function readSnapshotPage(
+  tx: Tx,
+  { projectId, envs, tenantIds }: Narrowing,
+  after: string,
+  limit: number,
+): Promise<SnapshotPageRow> {
+  const values = [tx.workspaceId, projectId, after, envs, limit]
+  const [row] =
+    tenantIds === null
+      ? await tx.query<SnapshotPageRow>(snapshotPage, values)
+      : await tx.query<SnapshotPageRow>(snapshotPageOfTenants, [...values, tenantIds])
+  return row as SnapshotPageRow
+}
+
+/**
+ * What changed after a version, each key once and as it is now, in one statement and so in one snapshot with the
+ * version it leads to. Without `json` where there is more than the limit.
+ */
+const readChanges = sql(
+  'policy.read_changes',
+  `select h.version, h.floor, h.project_deleted as deleted, l.logged, c.json
+   from policy_heads h
+   cross join lateral (
+     select count(*)::int as logged, array_agg(distinct r.key_id) as ids
+     from (select key_id from policy_changes
+           where workspace_id = $1 and project_id = $2 and version > $3 order by version limit $6 + 1) r
+   ) l
+   left join lateral (
+     select string_agg(
+       case when k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now())
+         then concat('{"change":"upsert",', ${keyMembers}, '}')
+         else concat('{"change":"tombstone","key_id":"', k.id, '","env":"', k.env,
+           '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '"}') end, ',' order by k.id) as json
+     from api_keys k cross join ${defaultLimits}
+     where k.workspace_id = $1 and k.id = any(l.ids) and k.env = any($4::text[])
+       and ($5::uuid[] is null or k.tenant_id = any($5))
+   ) c on l.logged <= $6
+   where h.workspace_id = $1 and h.project_id = $2`,
+)
+
+export interface ChangesRow extends PolicyHead {
+  /** Changes noted after `since`, one more than the limit when there are more. */
+  logged: number
+  json: string | null
+}
+
+export async function readChangesSince(
+  tx: Tx,
+  { projectId, envs, tenantIds }: Narrowing,
+  since: number,
+  limit: number,
+): Promise<ChangesRow | null> {
+  const values = [tx.workspaceId, projectId, since, envs, tenantIds, limit]
+  const [row] = await tx.query<ChangesRow>(readChanges, values)
+  return row ?? null
+}
+
+/** Takes what nodes say, many at once. */
+export const noteNodes = sql(
+  'policy.note_nodes',
+  'select policy_nodes_seen($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6)',
+)
+
+/** Of the nodes that were seen lately and see an environment: how many, how many hold a version, and who does not. */
+export const countNodes = sql(
+  'policy.count_nodes',
+  `select u.place, count(k.node)::int as nodes, count(k.node) filter (where k.version >= u.v)::int as acknowledged,
+     (array_agg(k.node order by k.node) filter (where k.version < u.v))[1:50] as pending
+   from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[]) with ordinality u(w, p, env, v, place)
+   left join policy_nodes k on k.workspace_id = u.w and k.project_id = u.p and k.sees in (u.env, 'both')
+     and k.seen_at > service_now() - interval '90 seconds'
+   group by u.place`,
+)
+
+/**
+ * Of the next projects in the order of their keys, up to which version changes are kept no longer. Times rise with
+ * versions, so the oldest change tells whether any is too old.
+ */
+export const findCuts = sql(
+  'policy.find_cuts',
+  `select h.workspace_id, h.project_id, greatest(
+     case when (select c.changed_at from policy_changes c
+                where c.workspace_id = h.workspace_id and c.project_id = h.project_id
+                order by c.version limit 1) < service_now() - interval '7 days'
+       then (select max(c.version) from policy_changes c
+             where c.workspace_id = h.workspace_id and c.project_id = h.project_id
+               and c.changed_at < service_now() - interval '7 days') end,
+     (select c.version from policy_changes c
+      where c.workspace_id = h.workspace_id and c.project_id = h.project_id
+      order by c.version desc offset $4 limit 1)) as cut
+   from (select workspace_id, project_id from policy_heads where (workspace_id, project_id) > ($1, $2)
+         order by workspace_id, project_id limit $3) h
+   order by h.workspace_id, h.project_id`,
+)
+
+export const raiseFloorTo = sql(
+  'policy.raise_floor_to',
+  'update policy_heads set floor = $3 where workspace_id = $1 and project_id = $2 and floor < $3',
+)
+
+export const removeChanges = sql(
+  'policy.remove_changes',
+  `delete from policy_changes where workspace_id = $1 and project_id = $2 and (version, key_id) in (
+     select c.version, c.key_id from policy_changes c
+     where c.workspace_id = $1 and c.project_id = $2 and c.version <= $3
+     order by c.version limit $4 for update skip locked)`,
+)
+
+export const forgetNodes = sql(
+  'policy.forget_nodes',
+  `delete from policy_nodes where (workspace_id, project_id, sees, node) in (
+     select k.workspace_id, k.project_id, k.sees, k.node from policy_nodes k
+     where k.seen_at < service_now() - interval '1 day'
+     limit $1 for update skip locked)`,
+)

@@ -1,0 +1,48 @@
+import type pg from 'pg'
+import { type Chore, untilNone } from '../platform/db/upkeep.ts'
+import { findCuts, forgetNodes, raiseFloorTo, removeChanges } from './sql.ts'
+
+/** Of a project. A node that asks from before them is given a snapshot. */
+const keptChanges = 100_000
+const projectsAtOnce = 100
+const rowsAtOnce = 5_000
+const nowhere = '00000000-0000-0000-0000-000000000000'
+
+interface Cut {
+  workspace_id: string
+  project_id: string
+  /** Changes up to this version go; null: none do. */
+  cut: number | null
+}
+
+/** Changes older than 7 days, or beyond the 100,000 newest of their project. */
+export const pruneChanges: Chore = {
+  name: 'policy changes',
+  async run(client) {
+    let removed = 0
+    let last: Cut | undefined = { workspace_id: nowhere, project_id: nowhere, cut: null }
+    while (last !== undefined) {
+      const values: unknown[] = [last.workspace_id, last.project_id, projectsAtOnce, keptChanges]
+      const { rows }: { rows: Cut[] } = await client.query({ ...findCuts, values })
+      for (const row of rows) if (row.cut !== null) removed += await prune(client, row)
+      last = rows.at(-1)
+    }
+    return removed
+  },
+}
+
+/** The floor first: from then on nobody reads what goes. */
+async function prune(client: pg.ClientBase, { workspace_id, project_id, cut }: Cut): Promise<number> {
+  const values = [workspace_id, project_id, cut]
+  await client.query({ ...raiseFloorTo, values })
+  return await untilNone(
+    async () => (await client.query({ ...removeChanges, values: [...values, rowsAtOnce] })).rowCount ?? 0,
+  )
+}
+
+/** Nodes that were silent for a day. */
+export const pruneNodes: Chore = {
+  name: 'policy nodes',
+  run: client =>
+    untilNone(async () => (await client.query({ ...forgetNodes, values: [rowsAtOnce] })).rowCount ?? 0),
+}

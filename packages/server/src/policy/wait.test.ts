@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { issueKey, makeVendor } from '../../test/vendor.ts'
+import { buildApp } from '../app.ts'
+import { openDeps } from '../deps.ts'
+import { preferredWait } from './prefer.ts'
+
+/** Held answers, over a real socket. */
+const harness = await startHarness()
+const { app, ask } = harness
+await app.listen({ host: '127.0.0.1', port: 0 })
+const port = (app.server.address() as AddressInfo).port
+const vendor = await makeVendor(harness)
+
+interface Held {
+  answered: Promise<{ status: number; headers: IncomingMessage['headers']; body: string }>
+  hangUp(): void
+}
+
+function hold(path: string, { prefer = 'wait=20', method = 'GET', at = port, etag = '' } = {}): Held {
+  const call = request({
+    port: at,
+    host: '127.0.0.1',
+    method,
+    path,
+    headers: { authorization: `Bearer ${vendor.live}`, prefer, ...(etag && { 'if-none-match': etag }) },
+  })
+  const answered = (async () => {
+    const [response] = (await once(call, 'response')) as [IncomingMessage]
+    let body = ''
+    for await (const chunk of response.setEncoding('utf8')) body += chunk
+    return { status: response.statusCode ?? 0, headers: response.headers, body }
+  })()
+  answered.catch(() => {})
+  call.end()
+  return { answered, hangUp: () => call.destroy() }
+}
+
+const delta = (since: number, more = '') =>
+  `/v1/policy/delta?project_id=${vendor.projectId}&since=${since}&node=n${more}`
+const version = async (): Promise<number> =>
+  (await ask('GET', `/v1/projects/${vendor.projectId}`, { token: vendor.live })).body.policy_version
+/** Turns of the event loop and of the store, so that what was sent before is being held. */
+const settle = async () => {
+  for (let i = 0; i < 20; i++) await version()
+}
+
+test('an unchanged answer is held until something changes, and the change is in it', async () => {
+  const held = hold(delta(await version()))
+  await settle()
+  const { id } = await issueKey(harness, vendor)
+  const { status, headers, body } = await held.answered
+  assert.deepEqual([status, headers['preference-applied']], [200, 'wait=20'])
+  assert.deepEqual(
+    JSON.parse(body).changes.map((change: { key_id: string }) => change.key_id),
+    [id],
+  )
+})
+
+test('all who are held are answered by one change', async () => {
+  const since = await version()
+  const held = Array.from({ length: 50 }, () => hold(delta(since)))
+  await settle()
+  await issueKey(harness, vendor)
+  for (const { body } of await Promise.all(held.map(({ answered }) => answered))) {
+    assert.equal(JSON.parse(body).version, since + 1)
+  }
+})
+
+test('a change by another process is noticed as well', async () => {
+  const { connection, deps } = harness
+  const other = await openDeps({ config: deps.config, log: deps.log, connection })
+  const elsewhere = await buildApp(other)
+  try {
+    const held = hold(delta(await version()))
+    await settle()
+    const made = await elsewhere.inject({
+      method: 'POST',
+      url: '/v1/keys',
+      headers: { authorization: `Bearer ${vendor.live}` },
+      payload: { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live' },
+    })
+    assert.equal(JSON.parse((await held.answered).body).changes[0].key_id, made.json().id)
+  } finally {
+    await elsewhere.close()
+    await other.close()
+  }
+})
+
+test('when nothing changes, the answer comes when the wait is over: nothing, or 304 to whoever names it', async () => {
+  const since = await version()
+  const { status, headers, body } = await hold(delta(since), { prefer: 'wait=1' }).answered
+  assert.deepEqual([status, JSON.parse(body).changes], [200, []])
+  const unchanged = await hold(delta(since), { prefer: 'wait=1', etag: String(headers.etag) }).answered
+  assert.deepEqual([unchanged.status, unchanged.body], [304, ''])
+})
+
+test('who is not current is answered at once, with the preference applied', async () => {
+  const { headers, body } = await hold(delta(1)).answered
+  assert.equal(headers['preference-applied'], 'wait=20')
+  assert.ok(JSON.parse(body).changes.length > 0)
+  const ahead = await hold(delta((await version()) + 1)).answered
+  assert.equal(JSON.parse(ahead.body).object, 'policy_snapshot')
+})
+
+test('who is held has acknowledged already', async () => {
+  const { id } = await issueKey(harness, vendor)
+  const held = hold(delta(await version()))
+  await settle()
+  const revoked = ask('POST', `/v1/keys/${id}/revoke?wait=true`, { token: vendor.live })
+  const { body } = await held.answered
+  const next = hold(delta(JSON.parse(body).version))
+  const { propagation } = (await revoked).body
+  assert.deepEqual([propagation.acknowledged, propagation.nodes], [true, 1])
+  next.hangUp()
+})
+
+test('a caller that hangs up is forgotten, whether it waits for a change or for the fleet', async () => {
+  const waiting = hold(delta(await version()))
+  await settle()
+  waiting.hangUp()
+  const { id } = await issueKey(harness, vendor)
+  await ask('GET', delta(await version()), { token: vendor.live })
+  const revoking = hold(`/v1/keys/${id}/revoke?wait=true`, { method: 'POST' })
+  await settle()
+  revoking.hangUp()
+  await settle()
+  const { body } = await ask('GET', `/v1/keys/${id}`, { token: vendor.live })
+  assert.notEqual(body.revoked_at, null)
+})
+
+test('a service that closes answers those it holds, and then ends', async () => {
+  const { connection, deps } = harness
+  const other = await openDeps({ config: deps.config, log: deps.log, connection })
+  const closing = await buildApp(other)
+  await closing.listen({ host: '127.0.0.1', port: 0 })
+  const at = (closing.server.address() as AddressInfo).port
+  const since = await version()
+  const held = hold(delta(since), { at })
+  await settle()
+  other.drain()
+  const { status, body } = await held.answered
+  assert.deepEqual([status, JSON.parse(body).changes], [200, []])
+  await closing.close()
+  await other.close()
+})
+
+test('the first wait of a Prefer header counts, in whole seconds, at most 30', () => {
+  const cases: [string | undefined, number | null][] = [
+    [undefined, null],
+    ['', null],
+    ['respond-async', null],
+    ['wait=10', 10],
+    ['Wait = "10"', 10],
+    ['respond-async, wait=5;x=y, wait=9', 5],
+    ['wait=31', 30],
+    ['wait=999999999', 30],
+    ['wait=0', 0],
+    ['wait=-1', null],
+    ['wait=1.5', null],
+    ['wait', null],
+    ['wait=1e9', null],
+    ['await=3', null],
+    [`wait=${'9'.repeat(5_000)}`, null],
+  ]
+  for (const [header, seconds] of cases) assert.equal(preferredWait(header), seconds, String(header))
+})

@@ -1,0 +1,74 @@
+import type { Hints } from '../platform/db/hints.ts'
+import { policyTopic } from './changes.ts'
+import { type Heads, type ProjectRef, refKey } from './heads.ts'
+import type { PolicyHead } from './sql.ts'
+
+/** Holds requests until a project's policy is no longer at the version that they know. */
+export interface Watch {
+  /** @returns the head that ended the wait, or null when nothing has changed until then. */
+  change(ref: ProjectRef, version: number, ms: number, gone: AbortSignal): Promise<PolicyHead | null>
+}
+
+/** A hint may be lost. One look serves all who wait for a project. */
+const lookMs = 1_000
+
+interface Watched {
+  waiting: Set<(head: PolicyHead | null) => void>
+  stop(): void
+}
+
+export function createWatch(heads: Heads, hints: Hints): Watch {
+  const watched = new Map<string, Watched>()
+
+  const start = (ref: ProjectRef): Watched => {
+    const waiting: Watched['waiting'] = new Set()
+    let looking = false
+    let again = false
+    const look = async () => {
+      again = looking
+      if (looking) return
+      looking = true
+      const head = await heads.run(ref).catch(() => null)
+      for (const tell of waiting) tell(head)
+      looking = false
+      if (again) await look()
+    }
+    const timer = setInterval(look, lookMs)
+    const silence = hints.listen(policyTopic(ref.workspaceId, ref.projectId), look)
+    return {
+      waiting,
+      stop() {
+        clearInterval(timer)
+        silence()
+      },
+    }
+  }
+
+  return {
+    change(ref, version, ms, gone) {
+      const key = refKey(ref)
+      const own = watched.get(key) ?? start(ref)
+      watched.set(key, own)
+      const { promise, resolve } = Promise.withResolvers<PolicyHead | null>()
+      const end = (head: PolicyHead | null) => {
+        clearTimeout(timer)
+        gone.removeEventListener('abort', giveUp)
+        own.waiting.delete(hear)
+        if (own.waiting.size === 0 && watched.get(key) === own) {
+          watched.delete(key)
+          own.stop()
+        }
+        resolve(head)
+      }
+      const giveUp = () => end(null)
+      const hear = (head: PolicyHead | null) => {
+        if (head !== null && head.version !== version) end(head)
+      }
+      const timer = setTimeout(giveUp, ms)
+      gone.addEventListener('abort', giveUp)
+      own.waiting.add(hear)
+      if (gone.aborted) giveUp()
+      return promise
+    },
+  }
+}
