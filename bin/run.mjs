@@ -18,7 +18,8 @@ export async function runInPlace(file, args, { dev }) {
     process.exitCode = 1
     return
   }
-  const child = spawn(node, [file, ...args], { stdio: 'inherit' })
+  // The SDK is built before it is published; in the checkout its sources are run as they are.
+  const child = spawn(node, ['--conditions=keyrail-source', file, ...args], { stdio: 'inherit' })
   const listeners = passSignals(child)
   child.once('error', error => {
     process.stderr.write(`${node} could not be run: ${error.message}\n`)
