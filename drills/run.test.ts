@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type Drill, formatOutcome } from './harness/drill.ts'
@@ -20,6 +21,23 @@ test('without a name every drill is listed', () => {
     stdout.split('\n').flatMap(line => /^(p\d+) /.exec(line)?.[1] ?? []),
     ['p1', 'p2', 'p3', 'p15'],
   )
+})
+
+test('docs/reliability.md gives each promise in the words of its drill, and what a run of it printed', async () => {
+  const page = readFileSync(new URL('../docs/reliability.md', import.meta.url), 'utf8').replaceAll(
+    '\n> ',
+    ' ',
+  )
+  for (const name of ['p01-acknowledged', 'p02-audit-refused', 'p03-chain-tampering', 'p15-outages']) {
+    const { drill } = (await import(`./${name}.ts`)) as { drill: Drill }
+    const heading = `${drill.name.toUpperCase()} ${drill.title}`
+    const [, section = ''] = page.split(`\n## ${heading}\n`)
+    const own = section.split('\n## ')[0] ?? ''
+    assert.ok(own.includes(`> ${drill.promise}\n`), `${heading} has another promise`)
+    assert.ok(own.includes(`$ npm run drills -- ${drill.name} `), `${heading} has no command`)
+    assert.ok(own.includes(`${drill.name} ${drill.title}\n${drill.promise}`), `${heading} has no printed run`)
+    assert.ok(own.includes('\nThe promise was kept.\n```'), `${heading} has no printed verdict`)
+  }
 })
 
 test('an unknown name and a bad number are refused with exit code 2', () => {

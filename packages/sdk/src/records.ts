@@ -1,4 +1,5 @@
 import type { RateLimit } from '@keyrail/contract/shared'
+import { digestWord } from './digest.ts'
 
 export type { RateLimit }
 
@@ -7,7 +8,7 @@ export interface StoredKey {
   keyId: string
   tenantId: string
   env: 'live' | 'test'
-  /** 32 characters of one byte each, as `digestOf` gives it. */
+  /** As `digestOf` gives it. */
   digest: string
   scopes: readonly string[]
   rateLimits: readonly RateLimit[] | undefined
@@ -82,9 +83,18 @@ export class Records {
   }
 
   hasDigest(slot: number, digest: string): boolean {
+    const words = this.#words
     const word = slot * WORDS
-    for (let at = 0; at < 8; at++) if (this.#words[word + at] !== digestWord(digest, at)) return false
-    return true
+    return (
+      words[word] === digestWord(digest, 0) &&
+      words[word + 1] === digestWord(digest, 1) &&
+      words[word + 2] === digestWord(digest, 2) &&
+      words[word + 3] === digestWord(digest, 3) &&
+      words[word + 4] === digestWord(digest, 4) &&
+      words[word + 5] === digestWord(digest, 5) &&
+      words[word + 6] === digestWord(digest, 6) &&
+      words[word + 7] === digestWord(digest, 7)
+    )
   }
 
   digestHash(slot: number): number {
@@ -145,13 +155,6 @@ export class Records {
     this.#doubles = new Float64Array(words.buffer)
   }
 }
-
-/** The four bytes at `4 * at` of a digest, little-endian. */
-export const digestWord = (digest: string, at: number): number =>
-  digest.charCodeAt(4 * at) |
-  (digest.charCodeAt(4 * at + 1) << 8) |
-  (digest.charCodeAt(4 * at + 2) << 16) |
-  (digest.charCodeAt(4 * at + 3) << 24)
 
 /** FNV-1a. Key ids come from the service, one by one; look-ups by them happen once a change, not once a request. */
 export function idHash(keyId: string): number {

@@ -39,7 +39,7 @@ class NaiveStore {
 const digests = Array.from({ length: 24 }, (_, number) => digestOf(`key ${number}`))
 // Digests that begin alike, so that probes run into each other.
 for (let number = 0; number < 12; number++)
-  digests.push(digestOf('one start').slice(0, 8) + digestOf(`${number}`).slice(8))
+  digests.push(digestOf('one start').slice(0, 4) + digestOf(`${number}`).slice(4))
 
 const someKey = fc.record(
   {

@@ -1,5 +1,6 @@
+import { digestWord } from './digest.ts'
 import { LeastUsed } from './least-used.ts'
-import { digestWord, idHash, Records, type StoredKey } from './records.ts'
+import { idHash, Records, type StoredKey } from './records.ts'
 import { SharedValues } from './shared-values.ts'
 import { SlotTable } from './slot-table.ts'
 
@@ -102,7 +103,7 @@ export class Store {
     for (let at = hash & mask; ; at = (at + 1) & mask) {
       const slot = (cells[at] as number) - 1
       if (slot === -1) return -1
-      if (records.digestHash(slot) === hash && records.hasDigest(slot, digest)) return slot
+      if (records.hasDigest(slot, digest)) return slot
     }
   }
 

@@ -8,17 +8,25 @@ export type KeyForm = 'malformed' | 'live' | 'test'
 
 const PREFIX_MIN = 2
 const PREFIX_MAX = 16
+/** `_live_`, `_test_`. */
+const MIDDLE = 6
 const RANDOM = 32
 const CHECKSUM = 6
-/** `_live_` and the characters behind it: what every key ends with. */
-const TAIL = 6 + RANDOM + CHECKSUM
 const UNDERSCORE = 95
 
-const crcTable = new Int32Array(256)
+/**
+ * Four tables of 256, to take four characters at a time ("slicing"): byte by byte each step waits for the one
+ * before it, which costs twice as much.
+ */
+const crcTables = new Int32Array(1024)
 for (let byte = 0; byte < 256; byte++) {
   let crc = byte
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1
-  crcTable[byte] = crc
+  crcTables[byte] = crc
+}
+for (let at = 256; at < 1024; at++) {
+  const before = crcTables[at - 256] as number
+  crcTables[at] = (crcTables[before & 0xff] as number) ^ (before >>> 8)
 }
 
 /** Value of a character as a base62 digit (`0-9A-Za-z`), -1 for any other. */
@@ -32,38 +40,58 @@ for (let digit = 0; digit < 62; digit++) {
  * and on whatever a stranger sends.
  */
 export function readKeyForm(key: string): KeyForm {
-  const prefixLength = key.length - TAIL
+  const prefixLength = key.length - (MIDDLE + RANDOM + CHECKSUM)
   if (prefixLength < PREFIX_MIN || prefixLength > PREFIX_MAX) return 'malformed'
   const env = envAt(key, prefixLength)
   if (env === 'malformed' || !isPrefix(key, prefixLength)) return 'malformed'
 
+  const randomAt = prefixLength + MIDDLE
+  const checksumAt = randomAt + RANDOM
   let crc = -1
-  for (let at = 0; at < prefixLength + 6; at++) {
-    crc = (crcTable[(crc ^ key.charCodeAt(at)) & 0xff] as number) ^ (crc >>> 8)
+  for (let at = 0; at < randomAt; at++) {
+    crc = (crcTables[(crc ^ key.charCodeAt(at)) & 0xff] as number) ^ (crc >>> 8)
   }
-  const checksumAt = key.length - CHECKSUM
-  for (let at = prefixLength + 6; at < checksumAt; at++) {
-    const character = key.charCodeAt(at)
-    if (character > 127 || (digitOf[character] as number) < 0) return 'malformed'
-    crc = (crcTable[(crc ^ character) & 0xff] as number) ^ (crc >>> 8)
+  // Collects what no base62 digit has: bits beyond ASCII, and the sign of a -1.
+  let beyond = 0
+  let digits = 0
+  for (let at = randomAt; at < checksumAt; at += 4) {
+    const one = key.charCodeAt(at)
+    const two = key.charCodeAt(at + 1)
+    const three = key.charCodeAt(at + 2)
+    const four = key.charCodeAt(at + 3)
+    beyond |= one | two | three | four
+    digits |= digit(one) | digit(two) | digit(three) | digit(four)
+    crc ^= one | (two << 8) | (three << 16) | (four << 24)
+    crc =
+      (crcTables[768 + (crc & 0xff)] as number) ^
+      (crcTables[512 + ((crc >>> 8) & 0xff)] as number) ^
+      (crcTables[256 + ((crc >>> 16) & 0xff)] as number) ^
+      (crcTables[crc >>> 24] as number)
   }
-
   let stated = 0
-  for (let at = checksumAt; at < key.length; at++) {
+  for (let at = checksumAt; at < checksumAt + CHECKSUM; at++) {
     const character = key.charCodeAt(at)
-    if (character > 127) return 'malformed'
-    const digit = digitOf[character] as number
-    if (digit < 0) return 'malformed'
-    stated = stated * 62 + digit
+    const value = digit(character)
+    beyond |= character
+    digits |= value
+    stated = stated * 62 + value
   }
-  return stated === ~crc >>> 0 ? env : 'malformed'
+  return beyond < 128 && digits >= 0 && stated === ~crc >>> 0 ? env : 'malformed'
 }
+
+const digit = (character: number): number => digitOf[character & 127] as number
 
 function envAt(key: string, at: number): KeyForm {
   if (key.charCodeAt(at) !== UNDERSCORE || key.charCodeAt(at + 5) !== UNDERSCORE) return 'malformed'
-  if (key.startsWith('live', at + 1)) return 'live'
-  return key.startsWith('test', at + 1) ? 'test' : 'malformed'
+  if (isWord(key, at + 1, 108, 105, 118, 101)) return 'live'
+  return isWord(key, at + 1, 116, 101, 115, 116) ? 'test' : 'malformed'
 }
+
+const isWord = (key: string, at: number, one: number, two: number, three: number, four: number): boolean =>
+  key.charCodeAt(at) === one &&
+  key.charCodeAt(at + 1) === two &&
+  key.charCodeAt(at + 2) === three &&
+  key.charCodeAt(at + 3) === four
 
 /** `[a-z][a-z0-9]*` up to `length`. */
 function isPrefix(key: string, length: number): boolean {
