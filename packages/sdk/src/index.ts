@@ -1,6 +1,6 @@
 export { KeyringError, PolicyScopeTooLargeError } from './errors.ts'
 export { createKeyring, type Keyring, type KeyringStats } from './keyring.ts'
 export type { KeyringOptions, Notice } from './options.ts'
-export type { RateLimit } from './records.ts'
+export type { RateLimit } from './rate-limits.ts'
 export type { RefusalCode, Refused, Valid, Verdict } from './verdict.ts'
 export type { Requirements } from './verify.ts'

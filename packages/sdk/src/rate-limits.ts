@@ -1,4 +1,13 @@
-import type { RateLimit } from '@keyrail/contract/shared'
+/** One rule of a key's limits. */
+export interface RateLimit {
+  id: string
+  limit: number
+  /** Length of the window in milliseconds. */
+  window_ms: number
+  algorithm: 'sliding' | 'fixed'
+  /** Whether it counts per key, or for all keys of the tenant together. */
+  scope: 'key' | 'tenant'
+}
 
 /**
  * The effective limits of a key as the feed tells them: undefined where there are none, null where they are not

@@ -1,7 +1,5 @@
-import type { RateLimit } from '@keyrail/contract/shared'
 import { digestWord } from './digest.ts'
-
-export type { RateLimit }
+import type { RateLimit } from './rate-limits.ts'
 
 /** A key as the store takes it. `expiresAt` is in milliseconds since the epoch, Infinity where it never expires. */
 export interface StoredKey {

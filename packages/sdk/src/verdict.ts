@@ -1,4 +1,4 @@
-import type { RateLimit } from '@keyrail/contract/shared'
+import type { RateLimit } from './rate-limits.ts'
 
 /**
  * Why a key was refused. Codes are for programs and never change their meaning. They are told in this order:
