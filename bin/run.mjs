@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { isInForeground } from './processes.mjs'
-import { ensureInstalled, nodePath, StartRefused } from './runtime.mjs'
+import { ensureInstalled, nodePath, ROOT, StartRefused } from './runtime.mjs'
 
 /**
  * Runs a file with Keyrail's Node in our place: same streams, same signals, same end.
@@ -19,7 +20,11 @@ export async function runInPlace(file, args, { dev }) {
     return
   }
   // The SDK is built before it is published; in the checkout its sources are run as they are.
-  const child = spawn(node, ['--conditions=keyrail-source', file, ...args], { stdio: 'inherit' })
+  const child = spawn(node, ['--conditions=keyrail-source', file, ...args], {
+    stdio: 'inherit',
+    // What was compiled once: a restart takes two thirds of the time.
+    env: { NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'node'), ...process.env },
+  })
   const listeners = passSignals(child)
   child.once('error', error => {
     process.stderr.write(`${node} could not be run: ${error.message}\n`)

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { parseArgs } from 'node:util'
 import fastify from 'fastify'
 import pg from 'pg'
@@ -37,3 +38,5 @@ process.once('SIGTERM', async () => {
   await pool.end()
 })
 await app.listen({ host: '127.0.0.1', port: Number(values.port) })
+// As the service does: a start after `kill -9` finds what was compiled once.
+setImmediate(() => flushCompileCache())

@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http'
+import { flushCompileCache } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
@@ -27,6 +28,8 @@ export async function startService(outside: Outside): Promise<Service> {
   try {
     await app.listen({ host: config.host, port: config.port })
     const metrics = await serveMetrics(config, deps.metrics)
+    // Otherwise written at the end of the process, to which `kill -9` does not let it come.
+    setImmediate(() => flushCompileCache())
     let closed: Promise<void> | undefined
     const close = async () => {
       deps.drain()

@@ -1,16 +1,14 @@
-import { hash } from 'node:crypto'
 import swagger from '@fastify/swagger'
 import { type ErrorCode, errors } from '@keyrail/contract/errors'
-import scalar from '@scalar/fastify-api-reference'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import Type from 'typebox'
 import type { Route } from './gate/route.ts'
+import { openReferencePage } from './reference-page.ts'
 import { version } from './version.ts'
 
 /**
  * The OpenAPI 3.1 document at `/v1/openapi.json`, made from the very schemas that validate, and the page at
- * `/docs` that shows it. The page loads nothing from another host: its script is served from here, and its
- * Content-Security-Policy holds it to that.
+ * `/docs` that shows it.
  */
 export async function serveReference(app: FastifyInstance): Promise<void> {
   // Fastify is given the schemas to publish, not to apply: `platform/http/validate.ts` does that.
@@ -41,43 +39,15 @@ export async function serveReference(app: FastifyInstance): Promise<void> {
     tellOptionalBodies(document as object)
     return reply.header('cache-control', 'no-cache').send(document)
   })
-  await app.register(async page => {
-    page.addHook('onSend', async (_request, reply, payload) => {
-      const isPage = String(reply.getHeader('content-type')).startsWith('text/html')
-      reply.header('content-security-policy', pagePolicy(isPage ? String(payload) : ''))
-      reply.header('x-content-type-options', 'nosniff')
-      reply.header('referrer-policy', 'no-referrer')
+  let opening: ReturnType<typeof openReferencePage> | undefined
+  for (const url of ['/docs', '/docs/*']) {
+    app.get(url, { schema: { hide: true } as FastifySchema }, async (request, reply) => {
+      opening ??= openReferencePage()
+      const answer = await (await opening)(request.url)
+      return reply.code(answer.status).headers(answer.headers).send(answer.body)
     })
-    await page.register(scalar, {
-      routePrefix: '/docs',
-      configuration: {
-        url: '/v1/openapi.json',
-        withDefaultFonts: false,
-        telemetry: false,
-        hideClientButton: true,
-      },
-    })
-  })
+  }
 }
-
-/** Only what this host serves, and of inline scripts only the page's own, by their SHA-256. */
-const pagePolicy = (html: string) =>
-  [
-    "default-src 'none'",
-    `script-src 'self'${inlineScripts(html)}`,
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data: blob:",
-    "font-src 'self' data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ')
-
-const inlineScripts = (html: string) =>
-  [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)]
-    .map(([, script = '']) => ` 'sha256-${hash('sha256', script, 'base64')}'`)
-    .join('')
 
 const schemes: Record<string, string> = {
   secret_key: 'A secret key, `krsk_…`: the credential of a vendor’s own backend.',

@@ -1,9 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { PG_MIGRATE_LOCK_ID, runner } from 'node-pg-migrate'
 import type pg from 'pg'
 import { type Connection, connect } from './connection.ts'
 import { ensureRoles } from './roles.ts'
+
+/** Takes longer to load than Postgres to start, and only a database that lacks something needs it. */
+const loadRunner = () => import('node-pg-migrate')
 
 /** A folder of migrations and their names in order, without `.sql`. */
 export interface MigrationSet {
@@ -41,6 +43,7 @@ export async function migrate(
   const client = await connect(connection, 'migrate', false)
   try {
     await prepareServer(client)
+    if (upTo === undefined && (await appliedMigrations(client)).join() === set.names.join()) return []
     return await apply(client, set, await missing(client, set, upTo), {
       singleTransaction: false,
       advisoryLockMode: 'wait',
@@ -59,6 +62,7 @@ export async function prepareServer(client: pg.ClientBase): Promise<void> {
 
 /** Makes other processes wait with their migrations until this transaction ends. */
 export async function lockMigrations(client: pg.ClientBase): Promise<void> {
+  const { PG_MIGRATE_LOCK_ID } = await loadRunner()
   await client.query(`select pg_advisory_xact_lock(${PG_MIGRATE_LOCK_ID})`)
 }
 
@@ -98,6 +102,7 @@ async function apply(
   count: number,
   how: { singleTransaction: boolean; advisoryLockMode?: 'wait'; noLock?: boolean },
 ): Promise<string[]> {
+  const { runner } = await loadRunner()
   const applied = await runner({
     dbClient: client as never,
     dir: directory,
