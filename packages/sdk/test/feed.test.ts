@@ -41,14 +41,16 @@ test('a key issued over the API is verified in memory, page after page, and a fo
   assert.equal(keyring.verify(keys[0]?.key, { scopes: ['orders:write'] }).code, 'insufficient_scope')
 })
 
-test('revoke with wait=true tells the truth: when it has answered, the node refuses the key', async () => {
-  const { id, key } = await issueKey(service, vendor)
-  const keyring = await start({ pollIntervalMs: 200 })
-  assert.equal(keyring.verify(key).code, 'valid')
-  const { body } = await post(`/v1/keys/${id}/revoke?wait=true`)
-  assert.equal(keyring.verify(key).code, 'unknown_key')
-  assert.equal(body.propagation.acknowledged, true)
-  assert.ok(body.propagation.nodes >= 1)
+test('revoke with wait=true tells the truth: when it has answered, every node of the fleet refuses the key', async () => {
+  // A project of its own: nodes of other tests that are gone count as live for a while.
+  const own = await makeVendor(service)
+  const { id, key } = await issueKey(service, own)
+  const options = { secretKey: own.live, projectId: own.projectId, pollIntervalMs: 200 }
+  const fleet = await Promise.all([start(options), start(options), start(options)])
+  for (const keyring of fleet) assert.equal(keyring.verify(key).code, 'valid')
+  const { body } = await service.ask('POST', `/v1/keys/${id}/revoke?wait=true`, { token: own.live, body: {} })
+  for (const keyring of fleet) assert.equal(keyring.verify(key).code, 'unknown_key')
+  assert.deepEqual([body.propagation.acknowledged, body.propagation.nodes], [true, 3])
 })
 
 test('a change of a key, of its tenant and of the default limits reaches the node', async () => {
