@@ -8,6 +8,7 @@ import { issueKey, makeVendor } from '../../test/vendor.ts'
 import { buildApp } from '../app.ts'
 import { openDeps } from '../deps.ts'
 import { preferredWait } from './prefer.ts'
+import { createWatch } from './watch.ts'
 
 /** Held answers, over a real socket. */
 const harness = await startHarness()
@@ -69,6 +70,25 @@ test('all who are held are answered by one change', async () => {
   for (const { body } of await Promise.all(held.map(({ answered }) => answered))) {
     assert.equal(JSON.parse(body).version, since + 1)
   }
+})
+
+test('a change between a caller’s question and its wait is not missed', async () => {
+  const { deps } = harness
+  const since = await version()
+  await issueKey(harness, vendor)
+  const ref = { workspaceId: vendor.workspaceId, projectId: vendor.projectId }
+  let looks = 0
+  const heads = {
+    ...deps.policy.heads,
+    run: () => {
+      looks += 1
+      return deps.policy.heads.run(ref)
+    },
+  }
+  // Without hints, and sooner than the next look of the clock: nothing but a look of its own can tell.
+  const watch = createWatch(heads, { announce() {}, listen: () => () => {}, close: async () => {} })
+  const head = await watch.change(ref, since, 900, new AbortController().signal)
+  assert.deepEqual([head?.version, looks], [since + 1, 1])
 })
 
 test('a change by another process is noticed as well', async () => {

@@ -14,6 +14,7 @@ const lookMs = 1_000
 
 interface Watched {
   waiting: Set<(head: PolicyHead | null) => void>
+  look(): Promise<void>
   stop(): void
 }
 
@@ -24,7 +25,7 @@ export function createWatch(heads: Heads, hints: Hints): Watch {
     const waiting: Watched['waiting'] = new Set()
     let looking = false
     let again = false
-    const look = async () => {
+    const look = async (): Promise<void> => {
       again = looking
       if (looking) return
       looking = true
@@ -37,6 +38,7 @@ export function createWatch(heads: Heads, hints: Hints): Watch {
     const silence = hints.listen(policyTopic(ref.workspaceId, ref.projectId), look)
     return {
       waiting,
+      look,
       stop() {
         clearInterval(timer)
         silence()
@@ -68,6 +70,8 @@ export function createWatch(heads: Heads, hints: Hints): Watch {
       gone.addEventListener('abort', giveUp)
       own.waiting.add(hear)
       if (gone.aborted) giveUp()
+      // What changed between the caller's own look and now was announced to nobody.
+      else void own.look()
       return promise
     },
   }
