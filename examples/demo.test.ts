@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { after, describe, test } from 'node:test'
 import { ask, Installation, until } from '../packages/server/src/cli/test-keyrail.ts'
+import { runMainJob } from './demo/main-job.ts'
 import { Surprise } from './demo/talk.ts'
-import { runVendor } from './demo/vendor.ts'
 
 /** A whole credential, as opposed to the part of it that may be shown. */
 const wholeSecret = /[a-z0-9]+_(?:live|test)_[0-9A-Za-z]{38}/
@@ -24,12 +24,22 @@ describe('npm run demo', () => {
       'GET /v1/keys/.+  →  200',
       'POST /v1/keys/.+/rotate  →  200',
       'POST /v1/keys/.+/revoke  →  200',
+      'GET /payments  →  200',
+      'GET /payments  →  401',
+      'GET /payments  →  401',
+      'POST /v1/keys/.+/revoke\\?wait=true  →  200',
+      'GET /payments  →  401',
+      '',
       'GET /v1/audit_logs  →  200',
       'GET /v1/audit_logs/chain  →  200',
     ].entries()) {
-      assert.match(out, new RegExp(`^${index + 1}\\. .+\n   ${step}  \\d+\\.\\d ms$`, 'm'))
+      const asked = step === '' ? '' : `\n   ${step}  \\d+\\.\\d ms`
+      assert.match(out, new RegExp(`^${index + 1}\\. .+${asked}$`, 'm'))
     }
-    assert.match(out, /The audit chain is verified: 7 rows.*\nDone in .* data removed\.\n$/)
+    assert.match(out, /^ +propagation\.acknowledged +true\n +propagation\.nodes +1$/m)
+    assert.match(out, /^ +verify, the mean of 100,000 +\d+\.\d\d µs$/m)
+    assert.match(out, /^ +revoke → refused, held poll +\d+ ms\n +revoke → refused, poll of 5 s +\d+ ms$/m)
+    assert.match(out, /The audit chain is verified: 12 rows.*\nDone in .* data removed\.\n$/)
     assert.match(out, /^ +secret_key\.key +krsk_live_\w{4}…$/m)
     assert.doesNotMatch(out + err, wholeSecret)
     const [, url = '', dataDir = ''] = where.exec(out) ?? []
@@ -49,9 +59,9 @@ describe('npm run demo', () => {
 
   test('an answer that is not the promised one is a surprise', async () => {
     const service = await installation.serve()
-    await runVendor(service.url, installation.token)
+    await runMainJob(service.url, installation.token)
     await assert.rejects(
-      runVendor(service.url, installation.token),
+      runMainJob(service.url, installation.token),
       (error: Error) => error instanceof Surprise && error.message.includes('slug_taken'),
     )
     service.child.kill('SIGTERM')

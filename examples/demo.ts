@@ -1,6 +1,6 @@
+import { runMainJob } from './demo/main-job.ts'
 import { type DemoService, startDemoService } from './demo/service.ts'
 import { paint, print, Surprise } from './demo/talk.ts'
-import { runVendor } from './demo/vendor.ts'
 
 /**
  * npm run demo: the main job from end to end, over HTTP, against a Keyrail of its own that is gone afterwards.
@@ -28,7 +28,7 @@ try {
   print('')
   print(`Keyrail runs at ${service.url}, with a Postgres of its own in ${service.dataDir} (${seconds()})`)
   print('')
-  await Promise.race([runVendor(service.url, service.bootstrapToken), interrupted.promise])
+  await Promise.race([runMainJob(service.url, service.bootstrapToken), interrupted.promise])
 } catch (error) {
   process.exitCode ??= 1
   print(paint('red', `The demo ends here: ${error instanceof Error ? error.message : error}`))

@@ -7,7 +7,8 @@ export interface Step {
   title: string
   method: 'GET' | 'POST'
   path: string
-  token: string
+  /** Null: without a credential. */
+  token: string | null
   body?: unknown
   status: number
   /** Fields of the answer to print, dotted where they lie deeper. */
@@ -30,20 +31,29 @@ export class Conversation {
     this.#url = url
   }
 
-  async ask<Answer>({ title, method, path, token, body, status, show }: Step): Promise<Answer> {
+  /** Begins a step that is more than one request. */
+  begin(title: string): void {
+    this.#steps += 1
+    print(paint('bold', `${this.#steps}. ${title}`))
+  }
+
+  /** @param url where it is asked, when not at the service. */
+  async ask<Answer>(
+    { title, method, path, token, body, status, show }: Step,
+    url = this.#url,
+  ): Promise<Answer> {
     const began = performance.now()
-    const response = await fetch(this.#url + path, {
+    const response = await fetch(url + path, {
       method,
       headers: {
-        authorization: `Bearer ${token}`,
+        ...(token !== null && { authorization: `Bearer ${token}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
     const answer: unknown = await response.json()
     const took = performance.now() - began
-    this.#steps += 1
-    print(`${paint('bold', `${this.#steps}. ${title}`)}`)
+    this.begin(title)
     print(`   ${method} ${path}  →  ${response.status}  ${paint('dim', `${took.toFixed(1)} ms`)}`)
     if (response.status !== status) {
       const { code, detail } = answer as Partial<Problem>

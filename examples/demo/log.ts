@@ -1,0 +1,56 @@
+import type { AuditChain, AuditLog } from '@keyrail/contract/vendor/audit'
+import { type Conversation, expect, paint, print } from './talk.ts'
+import type { Vendor } from './vendor.ts'
+
+/** What the vendor has done by the end, as the audit log must tell it. */
+const history = [
+  'workspace.created',
+  'secret_key.created',
+  'project.created',
+  'tenant.created',
+  'api_key.created',
+  'api_key.rotated',
+  'api_key.revoked',
+  'api_key.revoked',
+  'api_key.created',
+  'api_key.revoked',
+  'api_key.created',
+  'api_key.revoked',
+]
+
+/** Who did what, and that nobody has changed the log of it since. */
+export async function proveIt(talk: Conversation, { token, key: { key } }: Vendor): Promise<void> {
+  const audit = await talk.ask<{ data: AuditLog[] }>({
+    title: 'Who did what? The audit log, oldest first',
+    method: 'GET',
+    path: '/v1/audit_logs',
+    token,
+    status: 200,
+    show: ['has_more'],
+  })
+  for (const row of audit.data) {
+    print(
+      `   ${String(row.seq).padStart(3)}  ${row.action.padEnd(20)} by ${row.actor_type.padEnd(11)} ${row.hash}`,
+    )
+  }
+  print('')
+  expect(
+    audit.data.map(({ action }) => action).join() === history.join(),
+    'the log tells all of it, in order',
+  )
+  expect(!JSON.stringify(audit).includes(key), 'the log holds no key')
+
+  const chain = await talk.ask<AuditChain>({
+    title: 'Has anybody changed the log? Every hash is derived again',
+    method: 'GET',
+    path: '/v1/audit_logs/chain',
+    token,
+    status: 200,
+    show: ['valid', 'checked', 'head_seq', 'head_hash'],
+  })
+  expect(chain.valid && chain.checked === history.length, 'the chain holds from its first row to its last')
+  expect(chain.head_hash === audit.data.at(-1)?.hash, 'the chain ends where the log ends')
+  print(
+    paint('green', `The audit chain is verified: ${chain.checked} rows, unchanged since they were written.`),
+  )
+}
