@@ -10,6 +10,7 @@ const blocks = (heading: string) => codeBlocks(section(page, heading))
 let installation: Installation
 let url: string
 let shown: Running
+let stopApi = async () => {}
 before(async () => {
   installation = new Installation({ NO_COLOR: '1' })
   // script(1) gives the service a terminal of its own, where it speaks to a person.
@@ -20,6 +21,7 @@ before(async () => {
   assert.notEqual(url, '', shown.output.out + shown.output.err)
 })
 after(async () => {
+  await stopApi()
   process.kill(installation.servicePid(), 'SIGTERM')
   await shown.ended
   await installation.remove()
@@ -58,8 +60,12 @@ const masks: [RegExp, string][] = [
   [/^kr_live_\w{4}$/, 'a prefix of a key'],
 ]
 const masked = (text: string) =>
-  JSON.parse(text, (_, value) =>
-    typeof value === 'string' ? (masks.find(([form]) => form.test(value))?.[1] ?? value) : value,
+  JSON.parse(text, (name, value) =>
+    name === 'waited_ms'
+      ? 'milliseconds'
+      : typeof value === 'string'
+        ? (masks.find(([form]) => form.test(value))?.[1] ?? value)
+        : value,
   )
 
 /** An assignment whose value the reader takes from the last answer: `NAME=… # where`. */
@@ -75,21 +81,59 @@ test('every command under "Use it" works as written and answers what is shown', 
   assert.equal(basename(installation.dataDir), 'data')
   let variables = ''
   let last: unknown = null
+  const api = { url: '' }
   for (let i = 0; i < steps.length; i += 2) {
     const [command, answer] = steps.slice(i, i + 2) as [CodeBlock, CodeBlock]
-    assert.deepEqual([command.language, answer.language], ['sh', 'json5'])
-    const lines = command.text.replaceAll('http://127.0.0.1:8080', url).split('\n')
+    assert.equal(command.language, 'sh')
+    const lines = command.text
+      .replaceAll('http://127.0.0.1:8080', url)
+      .replaceAll('http://127.0.0.1:3000', api.url)
+      .split('\n')
     const curl = lines.pop() ?? ''
     for (const line of lines) {
       const [, name, start, end, path = ''] = assignment.exec(line) ?? []
       variables += name === undefined ? `${line}\n` : `${name}=${start}${valueAt(last, path)}${end}\n`
     }
+    if (answer.language === 'text') {
+      api.url = await startApi(`${variables}${curl}`, url, answer.text)
+      continue
+    }
+    assert.equal(answer.language, 'json5')
     const { code, out, err } = await installation.run('/bin/sh', ['-c', `cd ${folder}\n${variables}${curl}`])
       .ended
     assert.equal(code, 0, `${curl}: ${err}`)
     assert.deepEqual(masked(out), masked(answer.text), curl)
     last = JSON.parse(out)
   }
+})
+
+/** Runs what the reader is told to run in the background, until it says what it is shown to say. */
+async function startApi(command: string, keyrail: string, expected: string): Promise<string> {
+  const api = installation.run('/bin/sh', ['-c', command], {
+    PORT: '0',
+    KEYRAIL_URL: keyrail,
+  })
+  await until(() => api.output.out.includes('http://') || api.output.err !== '')
+  stopApi = async () => {
+    process.kill(-(api.child.pid ?? 0), 'SIGTERM')
+    await api.ended
+  }
+  const listening = /http:\S+/.exec(api.output.out)?.[0] ?? ''
+  assert.equal(api.output.out.trim().replace(listening, 'http://127.0.0.1:3000'), expected, api.output.err)
+  return listening
+}
+
+test('the five lines are those of the example', () => {
+  const [five] = blocks('Protect an API in five lines')
+  const lines = five?.text.split('\n').filter(line => line !== '') ?? []
+  assert.equal(lines.length, 5)
+  const example = readDocument('examples/vendor-api/server.ts')
+    .replace(/\s+/g, ' ')
+    .replace(
+      'baseUrl: KEYRAIL_URL, secretKey: KEYRAIL_SECRET_KEY, projectId: KEYRAIL_PROJECT, ',
+      'baseUrl, secretKey, projectId ',
+    )
+  for (const line of lines) assert.ok(example.includes(line), line)
 })
 
 test('the verifier has as many lines as the page says', () => {
