@@ -1,0 +1,33 @@
+import { fanOut, INTERVAL_MS } from './service/fleet-fan-out.ts'
+
+/** How long a revoked key lives on in a fleet of 1,000 nodes. */
+
+const POLLED_P99_MS = INTERVAL_MS + 250
+const HELD_P99_MS = 250
+
+export const bench = fanOut(1_000, {
+  name: 'G13',
+  goals: [
+    {
+      metric: 'polled p99 ms',
+      compare: 'value',
+      direction: 'at most',
+      floor: POLLED_P99_MS,
+      moonshot: POLLED_P99_MS,
+    },
+    {
+      metric: 'polled max ms',
+      compare: 'value',
+      direction: 'at most',
+      floor: 1.2 * INTERVAL_MS,
+      moonshot: 1.2 * INTERVAL_MS,
+    },
+    {
+      metric: 'held p99 ms',
+      compare: 'value',
+      direction: 'at most',
+      floor: HELD_P99_MS,
+      moonshot: HELD_P99_MS,
+    },
+  ],
+})
