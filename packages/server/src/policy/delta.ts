@@ -6,7 +6,7 @@ import { deadlineMs } from '../platform/db/pool.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { SharedBody } from './pages.ts'
 import { preferredWait } from './prefer.ts'
-import { etagOf, type FeedScope, matches, scopeOf } from './scope.ts'
+import { etagOf, type FeedScope, matches, scopeName, scopeOf } from './scope.ts'
 import { type FeedPage, headOf, sendSnapshot } from './snapshot.ts'
 import { type PolicyHead, readChangesSince } from './sql.ts'
 
@@ -45,7 +45,7 @@ async function tellChanges(deps: Deps, call: DeltaCall, scope: FeedScope, head: 
   if (since === head.version || head.deleted) return tellNoChange(deps, call, scope, head)
   if (since < head.floor) return await sendSnapshot(deps, call, scope, head)
 
-  const { body } = await deps.policy.pages.share(`delta ${scope.name} ${since} ${head.version}`, () =>
+  const { body } = await deps.policy.pages.share(`delta ${scopeName(scope)} ${since} ${head.version}`, () =>
     makeDelta(deps, scope, since),
   )
   if (body === null) return await sendSnapshot(deps, call, scope, head)

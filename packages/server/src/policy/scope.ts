@@ -11,8 +11,8 @@ export interface FeedScope {
   envs: readonly Env[]
   /** Sorted, each once; null: the whole project. An empty match never widens to it. */
   tenantIds: readonly string[] | null
-  /** Names the scope, so that what was made for one is never given to another. */
-  name: string
+  /** Names what is seen of the project: the environment, and the tenants by a digest. */
+  view: string
 }
 
 interface ScopeQuery {
@@ -30,19 +30,24 @@ export function scopeOf(principal: VendorPrincipal, query: ScopeQuery): FeedScop
       : [...new Set(query.tenant_id.map(id => id.toLowerCase()))].toSorted()
   const { workspaceId } = principal
   const projectId = query.project_id.toLowerCase()
+  const view = env ?? 'both'
   return {
     workspaceId,
     projectId,
     env,
     envs: env === null ? ['live', 'test'] : [env],
     tenantIds,
-    name: hash('sha256', JSON.stringify([workspaceId, projectId, env, tenantIds]), 'base64url').slice(0, 22),
+    view: tenantIds === null ? view : `${view}-${hash('sha256', tenantIds.join(), 'base64url').slice(0, 22)}`,
   }
 }
 
+/** Names the scope among all, so that what was made for one is never given to another. */
+export const scopeName = ({ workspaceId, projectId, view }: FeedScope): string =>
+  `${workspaceId} ${projectId} ${view}`
+
 /** A version as this scope shows it. Weak: the bytes differ by compression and by `generated_at`. RFC 9110 §8.8.3. */
 export const etagOf = (scope: FeedScope, version: number, page = ''): string =>
-  `W/"${version}-${scope.name}${page}"`
+  `W/"${version}-${scope.view}${page}"`
 
 /** Whether `If-None-Match` names it, compared weakly. RFC 9110 §13.1.2. */
 export const matches = (ifNoneMatch: string | undefined, etag: string): boolean =>

@@ -5,7 +5,7 @@ import type { Answer, Call } from '../gate/route.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
 import { SharedBody } from './pages.ts'
-import { etagOf, type FeedScope, matches, scopeOf } from './scope.ts'
+import { etagOf, type FeedScope, matches, scopeName, scopeOf } from './scope.ts'
 import { type PolicyHead, readSnapshotPage } from './sql.ts'
 
 /** A body of the feed; null stands for one that may not be sent, and why is known by whoever made it. */
@@ -56,7 +56,7 @@ export async function sendSnapshot(
   const headers = { etag, vary: 'accept-encoding', 'cache-control': 'private, no-cache' }
   if (matches(call.header('if-none-match'), etag)) return { body: null, status: 304, headers }
 
-  const name = `snapshot ${scope.name} ${version}${page} ${isWhole ? 'whole' : 'paged'}`
+  const name = `snapshot ${scopeName(scope)} ${version}${page} ${isWhole ? 'whole' : 'paged'}`
   const { body } = await policy.pages.share(name, () =>
     head.deleted
       ? Promise.resolve(toPage(deps, scope, { version, deleted: true, keys: '', nextCursor: null }))
@@ -124,7 +124,7 @@ export const headOf = ({ clock }: Deps, scope: FeedScope, version: number, delet
 })
 
 /** A cursor is good for the scope that it was given out for, and no other. */
-const cursorList = (scope: FeedScope) => `policy ${scope.name}`
+const cursorList = (scope: FeedScope) => `policy ${scopeName(scope)}`
 
 function openCursor({ cursors }: Deps, scope: FeedScope, cursor: string): Position {
   const [version, after] = cursors.open(cursorList(scope), scope.workspaceId, cursor).split(' ')

@@ -40,8 +40,12 @@ const mostBytes = 256 * 1024
 /** Callers that may wait before new ones are turned away; at 500 a batch far more than 2 s of work. */
 const mostWaiting = 20_000
 
+/** How often overdue callers are looked for. A timer for each of them would cost more than a look-up. */
+const lookMs = 25
+
 interface Waiting<In, Out> {
   item: In
+  until: number
   resolve: (answer: Out) => void
   reject: (error: unknown) => void
   /** Set when the caller was answered 503 meanwhile. */
@@ -57,6 +61,24 @@ export function openLane<In, Out>(
   let queue: Waiting<In, Out>[] = []
   let running: Promise<void> | null = null
   let closed = false
+  /** Callers who have no answer yet, in the queue or under way. */
+  const unanswered = new Set<Waiting<In, Out>>()
+  let clock: NodeJS.Timeout | undefined
+
+  const lookForOverdue = () => {
+    const now = performance.now()
+    for (const waiting of unanswered) {
+      if (waiting.until > now) continue
+      waiting.gone = true
+      waiting.reject(new Refusal('unavailable'))
+    }
+  }
+  const answered = (waiting: Waiting<In, Out>) => {
+    unanswered.delete(waiting)
+    if (unanswered.size > 0) return
+    clearInterval(clock)
+    clock = undefined
+  }
 
   const send = async (items: readonly In[]): Promise<Out[]> => {
     client ??= await openClient(connection, spec.name)
@@ -139,20 +161,19 @@ export function openLane<In, Out>(
       return new Promise<Out>((resolve, reject) => {
         const waiting: Waiting<In, Out> = {
           item,
+          until,
           gone: false,
-          resolve: settle(resolve),
-          reject: settle(reject),
+          resolve(answer) {
+            answered(waiting)
+            resolve(answer)
+          },
+          reject(error) {
+            answered(waiting)
+            reject(error)
+          },
         }
-        const timer = setTimeout(() => {
-          waiting.gone = true
-          reject(new Refusal('unavailable'))
-        }, until - performance.now())
-        function settle<V>(end: (value: V) => void) {
-          return (value: V) => {
-            clearTimeout(timer)
-            end(value)
-          }
-        }
+        unanswered.add(waiting)
+        clock ??= setInterval(lookForOverdue, lookMs)
         queue.push(waiting)
         running ??= pump()
       })

@@ -5,7 +5,8 @@ export function headerValues(request: IncomingMessage, name: string): string[] {
   const { rawHeaders } = request
   const values: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (rawHeaders[i]?.toLowerCase() === name) values.push(rawHeaders[i + 1] ?? '')
+    const own = rawHeaders[i] ?? ''
+    if (own.length === name.length && own.toLowerCase() === name) values.push(rawHeaders[i + 1] ?? '')
   }
   return values
 }

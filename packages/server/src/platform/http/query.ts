@@ -20,6 +20,7 @@ export function splitQuery(text: string): Map<string, (string | null)[]> {
 }
 
 function decode(text: string): string | null {
+  if (!/[%+\0]/.test(text)) return text
   try {
     const decoded = decodeURIComponent(text.replaceAll('+', ' '))
     return decoded.includes('\0') ? null : decoded

