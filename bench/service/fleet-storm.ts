@@ -1,0 +1,118 @@
+import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { FleetConnection, type Received } from './fleet-connection.ts'
+import { FleetPage } from './fleet-page.ts'
+import { pull, type Trigger } from './fleet-trigger.ts'
+
+export type StormPlan = {
+  url: string
+  nodes: number
+  headers: Readonly<Record<string, string>>
+  /** What each node asks before the storm; `node` is added to each of these three, and to the last one `cursor`. */
+  greeting: string
+  first: string
+  next: string
+  /** What starts the storm; null: nothing has to. */
+  trigger: Trigger | null
+  /** What every node must hold in the end: that many keys, each with these limits. */
+  keys: number
+  rateLimits: unknown
+}
+
+export type StormCounts = {
+  /** From the answer to the trigger until the last node has its last page. */
+  ms: number
+  bytes: number
+  /** SHA-256 over the ids of the keys, in their order. */
+  ids: string
+  /** As every node was given them. */
+  pages: string[]
+  /** Share of its core that the fleet used, 0 to 1. */
+  generatorBusy: number
+}
+
+const connectAtOnce = 100
+
+/**
+ * Lets all nodes of a fleet walk a snapshot at once, a connection each. Every node asks for its next page when it
+ * has the one before; what it is given is compared with what the others are.
+ *
+ * @throws Error when an answer is not 200, nodes were given different bytes, or a key is missing or has other limits
+ */
+export async function storm(plan: StormPlan): Promise<StormCounts> {
+  const { nodes, trigger } = plan
+  const url = new URL(plan.url)
+  const headerLines = Object.entries({ accept: 'application/json', ...plan.headers })
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')
+  const fleet: FleetConnection[] = []
+  while (fleet.length < nodes) {
+    const some = Math.min(connectAtOnce, nodes - fleet.length)
+    fleet.push(...(await Promise.all(Array.from({ length: some }, () => FleetConnection.open(url)))))
+    // A few at a time, as a fleet that has been running is not all new at once.
+    await Promise.all(
+      fleet
+        .slice(-some)
+        .map((node, n) => greet(node, `${plan.greeting}&node=bench-${fleet.length - some + n}`, headerLines)),
+    )
+  }
+
+  const pages: FleetPage[] = []
+  const walk = async (node: FleetConnection, name: string) => {
+    let path = plan.first
+    for (let place = 0; ; place++) {
+      const page = pages[place] ?? new FleetPage()
+      pages[place] = page
+      const take = (piece: Buffer, offset: number) => page.take(piece, offset)
+      const received = await node.ask(`${path}&node=${name}`, headerLines, take)
+      requireOk(received, () => page.text())
+      page.end(received.bytes)
+      const cursor = page.nextCursor()
+      if (cursor === null) return
+      path = `${plan.next}&cursor=${cursor}`
+    }
+  }
+  const startedAt = trigger === null ? performance.now() : await pull(trigger)
+  const cpuBefore = process.cpuUsage()
+  await Promise.all(fleet.map((node, n) => walk(node, `bench-${n}`)))
+  const ms = performance.now() - startedAt
+  const cpu = process.cpuUsage(cpuBefore)
+  for (const node of fleet) node.close()
+  if (!pages.every(page => page.isOne)) throw new Error('nodes were given different pages')
+  return {
+    ms,
+    bytes: nodes * pages.reduce((sum, page) => sum + page.bytes, 0),
+    ids: readKeys(pages, plan),
+    pages: pages.map(page => page.text()),
+    generatorBusy: (cpu.user + cpu.system) / 1000 / ms,
+  }
+}
+
+async function greet(node: FleetConnection, path: string, headerLines: string): Promise<void> {
+  let text = ''
+  const received = await node.ask(path, headerLines, piece => {
+    text += piece.toString()
+  })
+  requireOk(received, () => text)
+}
+
+function requireOk({ status }: Received, text: () => string): void {
+  if (status !== 200) throw new Error(`a node was answered ${status}: ${text().slice(0, 500)}`)
+}
+
+/** @returns the digest of the ids. @throws Error when the pages are not the snapshot that every node must have */
+function readKeys(pages: readonly FleetPage[], { keys, rateLimits }: StormPlan): string {
+  const read = pages.map(page => JSON.parse(page.text()))
+  const stranger = read.find(
+    ({ object, version }) => object !== 'policy_snapshot' || version !== read[0].version,
+  )
+  if (stranger) throw new Error(`a page is a ${stranger.object} of version ${stranger.version}`)
+  const all: { key_id: string; rate_limits: unknown }[] = read.flatMap(page => page.keys)
+  const ids = new Set(all.map(key => key.key_id))
+  if (ids.size !== keys || all.length !== keys) {
+    throw new Error(`${all.length} keys, ${ids.size} of them different, instead of ${keys}`)
+  }
+  const other = all.find(key => !isDeepStrictEqual(key.rate_limits, rateLimits))
+  if (other) throw new Error(`key ${other.key_id} has the limits ${JSON.stringify(other.rate_limits)}`)
+  return hash('sha256', [...ids].join('\n'))
+}

@@ -1,0 +1,43 @@
+import type { ScratchPostgres } from '../harness/scratch-postgres.ts'
+import type { Vendor } from './vendor.ts'
+
+/** A tenant may hold as many active keys, unless it is configured otherwise. */
+const KEYS_OF_TENANT_MAX = 10_000
+
+/**
+ * Keys as creating them one by one leaves them, without their audit rows: ids that rise with time and lie in that
+ * order, a credential for each, and one version of the policy that tells of all. They have no limits of their own.
+ */
+const FILL = `
+  with made as materialized (
+    select n, encode(sha256(convert_to($1::uuid::text || ' ' || n, 'UTF8')), 'hex') as hex,
+      sha256(convert_to('key ' || $1::uuid::text || ' ' || n, 'UTF8')) as digest,
+      lpad(to_hex((extract(epoch from now()) * 1000)::bigint + n), 12, '0') as millis
+    from generate_series(1, $4::int) n
+  ),
+  keys as (
+    insert into api_keys (workspace_id, id, project_id, tenant_id, env, name, display_prefix, lookup_hash, scopes,
+      meta, created_at, updated_at)
+    select $1::uuid, (millis || '7' || substr(hex, 1, 3) || '8' || substr(hex, 4, 15))::uuid, $2,
+      ($3::uuid[])[1 + n % cardinality($3::uuid[])], 'live', 'bench', 'kr_live_' || substr(hex, 1, 4), digest,
+      '{orders:read,orders:write}', '{"plan":"pro"}', now(), now()
+    from made order by n
+    returning id, lookup_hash
+  ),
+  found as (
+    insert into credentials (digest, kind, workspace_id, id) select lookup_hash, 'api_key', $1, id from keys
+  )
+  select policy_changed($1, $2, (select array_agg(id) from keys))`
+
+/** Gives a project that many more keys, spread over the vendor's tenants, by SQL alone. */
+export async function fillKeys(
+  { query }: ScratchPostgres,
+  { workspaceId, projectId, tenantIds }: Vendor,
+  count: number,
+): Promise<void> {
+  if (count > KEYS_OF_TENANT_MAX * tenantIds.length) throw new RangeError(`${count} keys need more tenants`)
+  await query(FILL, [workspaceId, projectId, tenantIds, count])
+  // What an autovacuum that had the time would have done.
+  await query('vacuum analyze api_keys')
+  await query('checkpoint')
+}
