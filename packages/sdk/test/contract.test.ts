@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { RateLimit as ContractRateLimit } from '@keyrail/contract/shared'
+import { type RateLimit, readRateLimits } from '../src/rate-limits.ts'
+
+test('a limit as the contract has it is a limit as the SDK shows it, and the other way round', () => {
+  const told: ContractRateLimit = {
+    id: 'burst',
+    limit: 5,
+    window_ms: 1_000,
+    algorithm: 'fixed',
+    scope: 'key',
+  }
+  // The compiler holds both assignments; the SDK has a type of its own because it ships without the contract.
+  const shown: RateLimit = told
+  const back: ContractRateLimit = shown
+  assert.deepEqual(readRateLimits([{ ...back, colour: 'red' }]), [told])
+})
