@@ -37,6 +37,7 @@ export const bench: Bench = {
     { metric: 'ms', direction: 'at most', floor: 2, moonshot: 1.2 },
     { metric: 'rows read a key', compare: 'value', direction: 'at most', floor: 2, moonshot: 1.05 },
     { metric: 'RSS +MiB', compare: 'value', direction: 'at most', floor: 128, moonshot: 64 },
+    { metric: 'answers of 503', compare: 'value', direction: 'at most', floor: null, moonshot: 0 },
   ],
   async arms(run) {
     const postgres = await run.use(migratedPostgres())
@@ -91,6 +92,7 @@ function keyrail(project: Project, idleBytes: number): Arm {
         ...figuresOf(runs),
         'rows read a key': read / runs.length / KEYS,
         'RSS +MiB': rss,
+        'answers of 503': median(runs.map(run => run.refused)),
       }
       return { values, answer: answerOf(runs), doubt: doubtOf(runs) }
     },

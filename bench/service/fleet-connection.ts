@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net'
 /** What an answer was, once its last byte has come. */
 export type Received = { status: number; etag: string | undefined; bytes: number }
 
-/** Told of each piece of a body, with its place in it. The bytes are good during the call only. */
-export type Take = (piece: Buffer, offset: number) => void
+/** Told of each piece of a body, its place in it, and the answer's status. The bytes are good during the call only. */
+export type Take = (piece: Buffer, offset: number, status: number) => void
 
 type Asked = {
   take: Take
@@ -108,7 +108,7 @@ export class FleetConnection {
       this.#socket.destroy(new Error('the body is longer than it said'))
       return
     }
-    if (piece.length > 0) take(piece, received.bytes)
+    if (piece.length > 0) take(piece, received.bytes, received.status)
     received.bytes += piece.length
     if (received.bytes < this.#length) return
     this.#asked = undefined

@@ -82,6 +82,7 @@ function keyrail(nodes: number, server: Keyrail, postgres: ScratchPostgres, vend
         'polled max ms': polled.maxMs,
         'held p99 ms': held.p99Ms,
         'held max ms': held.maxMs,
+        'answers of 503': polled.refused + held.refused,
         'polls/s': polled.pollsPerSecond,
         'server cores': service + store,
         'of them Postgres': store,

@@ -1,3 +1,4 @@
+import { backoffMs } from './fleet-backoff.ts'
 import { FleetConnection } from './fleet-connection.ts'
 
 /** How a fleet asks: the same for all of its nodes. */
@@ -20,6 +21,8 @@ export type Ear = {
   tombstone(keyId: string): void
   /** A poll was answered rightly; `lateMs` is how much later than due it was sent. */
   polled(lateMs: number): void
+  /** Answered 503: the service has too much to do, or says so. The node asks again. */
+  refused(): void
   wrong(why: string): void
 }
 
@@ -39,6 +42,7 @@ export class FleetNode {
   #version: number
   #etag: string | undefined
   #timer: NodeJS.Timeout | undefined
+  #failures = 0
   #stopped = false
 
   private constructor(asking: Asking, name: string, ear: Ear, connection: FleetConnection) {
@@ -84,6 +88,12 @@ export class FleetNode {
           text += piece.toString('latin1')
         },
       )
+      if (status === 503) {
+        this.#ear.refused()
+        this.start(backoffMs(++this.#failures))
+        return
+      }
+      this.#failures = 0
       if (status === 200) {
         this.#etag = etag
         this.#apply(text)

@@ -22,6 +22,8 @@ export type RevocationCounts = {
   /** Of the time from the first revocation until the last node has heard of the last. */
   pollsPerSecond: number
   cores: Record<string, number>
+  /** Polls that were answered 503, from the first revocation on. */
+  refused: number
   /** What went wrong, the first few of it. */
   wrong: string[]
   /** How late the fleet itself was to poll. */
@@ -47,6 +49,7 @@ export async function measureRevocations(plan: RevocationPlan): Promise<Revocati
   const wrong: string[] = []
   const late: number[] = []
   let answered = 0
+  let refused = 0
   const earOf = (n: number): Ear => ({
     tombstone(keyId) {
       const place = places.get(keyId)
@@ -60,6 +63,9 @@ export async function measureRevocations(plan: RevocationPlan): Promise<Revocati
       polls[n] = (polls[n] ?? 0) + 1
       answered++
       late.push(lateMs)
+    },
+    refused() {
+      refused++
     },
     wrong(why) {
       wrong.push(why)
@@ -88,6 +94,7 @@ export async function measureRevocations(plan: RevocationPlan): Promise<Revocati
 
   late.length = 0
   answered = 0
+  refused = 0
   const cpuBefore = process.cpuUsage()
   const before = cpuOf(plan.pids)
   const startedAt = performance.now()
@@ -125,6 +132,7 @@ export async function measureRevocations(plan: RevocationPlan): Promise<Revocati
     learned: times.length,
     pollsPerSecond: (answered * 1000) / ms,
     cores,
+    refused,
     wrong: wrong.slice(0, wrongsTold),
     lateP99Ms: percentile(late, 0.99),
     generatorBusy: (cpu.user + cpu.system) / 1000 / ms,

@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { backoffMs } from './fleet-backoff.ts'
 import { FleetConnection, type Received } from './fleet-connection.ts'
 import { FleetPage } from './fleet-page.ts'
 import { pull, type Trigger } from './fleet-trigger.ts'
@@ -23,6 +25,8 @@ export type StormCounts = {
   /** From the answer to the trigger until the last node has its last page. */
   ms: number
   bytes: number
+  /** Answers of 503. A node that gets one asks again, later each time. */
+  refused: number
   /** SHA-256 over the ids of the keys, in their order. */
   ids: string
   /** As every node was given them. */
@@ -37,7 +41,7 @@ const connectAtOnce = 100
  * Lets all nodes of a fleet walk a snapshot at once, a connection each. Every node asks for its next page when it
  * has the one before; what it is given is compared with what the others are.
  *
- * @throws Error when an answer is not 200, nodes were given different bytes, or a key is missing or has other limits
+ * @throws Error when an answer is neither 200 nor 503, nodes were given different bytes, or a key is missing or has other limits
  */
 export async function storm(plan: StormPlan): Promise<StormCounts> {
   const { nodes, trigger } = plan
@@ -58,18 +62,30 @@ export async function storm(plan: StormPlan): Promise<StormCounts> {
   }
 
   const pages: FleetPage[] = []
+  let refused = 0
   const walk = async (node: FleetConnection, name: string) => {
     let path = plan.first
-    for (let place = 0; ; place++) {
+    let failures = 0
+    for (let place = 0; ; ) {
       const page = pages[place] ?? new FleetPage()
       pages[place] = page
-      const take = (piece: Buffer, offset: number) => page.take(piece, offset)
-      const received = await node.ask(`${path}&node=${name}`, headerLines, take)
-      requireOk(received, () => page.text())
+      let problem = ''
+      const received = await node.ask(`${path}&node=${name}`, headerLines, (piece, offset, status) => {
+        if (status === 200) page.take(piece, offset)
+        else problem += piece.toString()
+      })
+      if (received.status === 503) {
+        refused++
+        await sleep(backoffMs(++failures))
+        continue
+      }
+      requireOk(received, () => problem)
+      failures = 0
       page.end(received.bytes)
       const cursor = page.nextCursor()
       if (cursor === null) return
       path = `${plan.next}&cursor=${cursor}`
+      place++
     }
   }
   const startedAt = trigger === null ? performance.now() : await pull(trigger)
@@ -82,6 +98,7 @@ export async function storm(plan: StormPlan): Promise<StormCounts> {
   return {
     ms,
     bytes: nodes * pages.reduce((sum, page) => sum + page.bytes, 0),
+    refused,
     ids: readKeys(pages, plan),
     pages: pages.map(page => page.text()),
     generatorBusy: (cpu.user + cpu.system) / 1000 / ms,
