@@ -37,6 +37,16 @@ test('a live key whose environment was edited to test is malformed, and so is a 
   assert.equal(readKeyForm(key.toUpperCase()), 'malformed')
 })
 
+test('keys of many prefixes and environments, one after the other, are each read for what they are', () => {
+  for (let round = 0; round < 200; round++) {
+    for (const head of ['kr_live', 'kr_test', 'ks_live', 'krr_live', 'a1_test']) {
+      const key = drawKey(head)
+      assert.equal(readKeyForm(key), head.slice(-4))
+      assert.equal(readKeyForm(`x${key.slice(1)}`), 'malformed')
+    }
+  }
+})
+
 test('a right checksum does not save a wrong prefix, environment or length', () => {
   const random = '0'.repeat(32)
   for (const head of [
