@@ -1,11 +1,12 @@
 import { fanOut, INTERVAL_MS } from './service/fleet-fan-out.ts'
 
-/** G13 with ten times the nodes: 2,100 polls a second, and half a core for them. Held requests are shown, not judged. */
+/** G13 with ten times the nodes: 2,100 polls a second, and half a core for them. Held requests are left to G13. */
 
 const POLLED_P99_MS = INTERVAL_MS + 250
 
 export const bench = fanOut(10_000, {
   name: 'G13M',
+  held: false,
   goals: [
     {
       metric: 'polled p99 ms',

@@ -22,7 +22,7 @@ export type RevocationCounts = {
   /** Of the time from the first revocation until the last node has heard of the last. */
   pollsPerSecond: number
   cores: Record<string, number>
-  /** Polls that were answered 503, from the first revocation on. */
+  /** Answers of 503 from the first revocation on; whoever gets one asks again. */
   refused: number
   /** What went wrong, the first few of it. */
   wrong: string[]
@@ -100,7 +100,9 @@ export async function measureRevocations(plan: RevocationPlan): Promise<Revocati
   const startedAt = performance.now()
   const revokedAt: number[] = []
   for (const [place, { trigger }] of revocations.entries()) {
-    revokedAt.push(await pull(trigger))
+    const told = await pull(trigger)
+    revokedAt.push(told.at)
+    refused += told.refused
     if (isHeld) {
       if (!(await until(() => allKnow(place)))) break
       await sleep(settleMs)

@@ -88,7 +88,7 @@ export async function storm(plan: StormPlan): Promise<StormCounts> {
       place++
     }
   }
-  const startedAt = trigger === null ? performance.now() : await pull(trigger)
+  const startedAt = trigger === null ? performance.now() : (await pull(trigger)).at
   const cpuBefore = process.cpuUsage()
   await Promise.all(fleet.map((node, n) => walk(node, `bench-${n}`)))
   const ms = performance.now() - startedAt
