@@ -26,6 +26,7 @@ export class Poller {
   readonly ready: Promise<void>
   #isReady = false
   #failures = 0
+  #hasPhase = false
   readonly #deps: PollerDeps
   readonly #closing = new AbortController()
   readonly #running: Promise<void>
@@ -75,7 +76,10 @@ export class Poller {
     else this.#deps.onSuccess()
     this.#isReady = true
     this.#settle.resolve()
-    return delayAfter({ ...result, tookMs: clock.monotonic() - startedAt }, pollIntervalMs, random)
+    const unphased = !this.#hasPhase && !result.first && !result.waits
+    if (unphased) this.#hasPhase = true
+    const polled = { ...result, unphased, tookMs: clock.monotonic() - startedAt }
+    return delayAfter(polled, pollIntervalMs, random)
   }
 
   #fail(error: KeyringError): number | undefined {

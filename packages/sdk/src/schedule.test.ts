@@ -10,7 +10,14 @@ import {
   waitSeconds,
 } from './schedule.ts'
 
-const polled: Polled = { outcome: 'unchanged', waits: false, more: false, first: false, tookMs: 0 }
+const polled: Polled = {
+  outcome: 'unchanged',
+  waits: false,
+  more: false,
+  first: false,
+  unphased: false,
+  tookMs: 0,
+}
 const interval = 5_000
 const [least, most] = [() => 0, () => 0.999_999]
 
@@ -30,6 +37,7 @@ test('no two requests begin less than the floor apart, whatever happens', () => 
     waits: fc.boolean(),
     more: fc.boolean(),
     first: fc.boolean(),
+    unphased: fc.boolean(),
     tookMs: fc.double({ min: 0, max: 60_000, noNaN: true }),
   })
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
@@ -59,13 +67,17 @@ test('a service that says it holds answers and does not is polled at the interva
   assert.equal(delayAfter({ ...polled, waits: true, tookMs: 20 }, interval, least), 4_480)
 })
 
-test('the first poll after the first snapshot falls anywhere within the interval', () => {
-  const first: Polled = { ...polled, outcome: 'snapshot', first: true }
+test('after the first snapshot the service is asked at once, since it may hold its answer', () => {
+  assert.equal(delayAfter({ ...polled, outcome: 'snapshot', first: true }, interval, most), FLOOR_MS)
+})
+
+test('the first interval after an answer that is not held falls anywhere within it', () => {
+  const unphased: Polled = { ...polled, unphased: true }
   assert.equal(
-    delayAfter(first, interval, () => 0.5),
-    2_500,
+    delayAfter(unphased, interval, () => 0.5),
+    interval / 2,
   )
-  assert.equal(delayAfter(first, interval, least), FLOOR_MS)
+  assert.equal(delayAfter(unphased, interval, least), FLOOR_MS)
 })
 
 test('errors back off with full jitter, up to one interval', () => {

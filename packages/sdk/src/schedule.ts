@@ -17,22 +17,24 @@ export interface Polled {
   waits: boolean
   /** Whether more may have changed while this was taken in: a snapshot of several pages. */
   more: boolean
-  /** The first snapshot of a process. */
+  /** The first snapshot of a process: what comes next finds out whether the service holds answers. */
   first: boolean
+  /** The first answer of a process that the service will not hold. */
+  unphased: boolean
   tookMs: number
 }
 
 /**
  * Where the service holds answers: at once. Else one interval after the last request began, or a little sooner,
- * and never later: the interval bounds how long a revoked key works. The first poll after the first snapshot has
- * a random phase, so that a fleet that starts together does not ask together.
+ * and never later: the interval bounds how long a revoked key works. The first of these intervals is cut at random,
+ * so that a fleet that starts together does not ask together.
  */
 export function delayAfter(polled: Polled, pollIntervalMs: number, random: () => number): number {
-  const { outcome, waits, more, first, tookMs } = polled
+  const { outcome, waits, more, first, unphased, tookMs } = polled
   const floor = Math.max(0, FLOOR_MS - tookMs)
-  if (more) return floor
-  if (first) return Math.max(floor, random() * pollIntervalMs)
+  if (more || first) return floor
   if (waits && (outcome !== 'unchanged' || tookMs >= HELD_MS)) return floor
+  if (unphased) return Math.max(floor, random() * pollIntervalMs)
   return Math.max(floor, pollIntervalMs * (0.9 + 0.1 * random()) - tookMs)
 }
 

@@ -2,11 +2,8 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { type FeedService, projectId, secretKey, startFeedService } from '../test/feed-service.ts'
 import { drawKey, id, policyKey } from '../test/keys.ts'
-import type { KeyringError, PolicyScopeTooLargeError } from './errors.ts'
-import { createFeedClient } from './feed-client.ts'
-import { type KeyringOptions, readOptions } from './options.ts'
-import { Sync } from './sync.ts'
-import { createVerify, type Served } from './verify.ts'
+import { issueKeys, openNode } from '../test/node.ts'
+import type { KeyringOptions } from './options.ts'
 
 let service: FeedService
 beforeEach(async () => {
@@ -14,51 +11,8 @@ beforeEach(async () => {
 })
 afterEach(() => service.close())
 
-const signal = new AbortController().signal
-
-/** One node whose polls a test makes one by one. */
-function node(options: Partial<KeyringOptions> = {}) {
-  const settings = readOptions({
-    baseUrl: service.url,
-    secretKey,
-    projectId,
-    cachedTtlMs: 10_000,
-    ...options,
-  })
-  const time = { monotonic: 0 }
-  const clock = { wall: () => Date.now(), monotonic: () => time.monotonic }
-  const served: Served = { store: undefined, hits: 0, misses: 0, evictions: 0 }
-  const raised: number[] = []
-  const sync = new Sync({
-    client: createFeedClient(settings),
-    clock,
-    settings,
-    served,
-    onRaised: maxKeys => raised.push(maxKeys),
-  })
-  const verify = createVerify(served, { env: settings.env, cachedTtlMs: settings.cachedTtlMs, clock })
-  return {
-    time,
-    served,
-    sync,
-    raised,
-    poll: async () => (await sync.poll(signal)).outcome,
-    fails: async (code: string) => {
-      const [before, version] = [served.store, sync.version]
-      await assert.rejects(sync.poll(signal), (error: KeyringError) => error.code === code)
-      assert.deepEqual([served.store, sync.version], [before, version])
-    },
-    code: (key: string) => verify(key).code,
-  }
-}
-
-/** As many keys as asked for, told to the service; the keys themselves. */
-const issue = (count: number, from = 1): string[] =>
-  Array.from({ length: count }, (_, at) => {
-    const key = drawKey()
-    service.upsert(policyKey(key, from + at))
-    return key
-  })
+const node = (options: Partial<KeyringOptions> = {}) => openNode(service, options)
+const issue = (count: number, from = 1) => issueKeys(service, count, from)
 
 test('a node takes a snapshot page by page, asks as the contract says, and then knows every key', async () => {
   const keys = issue(25)
@@ -271,62 +225,4 @@ test('an older service that tells no next_cursor and no rate_limits is understoo
   })
   assert.equal(await poll(), 'snapshot')
   assert.equal(code(key), 'valid')
-})
-
-test('a snapshot beyond maxCachedKeys raises the bound as far as it may', async () => {
-  const keys = issue(12)
-  service.pageKeys = 5
-  const { poll, code, raised, served } = node({ maxCachedKeys: 4, maxAutoCachedKeys: 12 })
-  await poll()
-  for (const key of keys) assert.equal(code(key), 'valid')
-  assert.deepEqual(raised, [12])
-  assert.equal(served.store?.evictions, 0)
-})
-
-test('a node that has never served refuses a project that does not fit; one that serves keeps serving', async () => {
-  const keys = issue(4)
-  const bounds = { maxCachedKeys: 4, maxAutoCachedKeys: 4 }
-  const serving = node(bounds)
-  await serving.poll()
-  issue(1, 5)
-  await assert.rejects(node(bounds).poll(), (error: PolicyScopeTooLargeError) => {
-    return error.refusedToStart && error.maxKeys === 4 && !error.retryable
-  })
-  service.floor = service.version
-  const served = serving.served.store
-  await assert.rejects(serving.poll(), (error: PolicyScopeTooLargeError) => !error.refusedToStart)
-  assert.equal(serving.served.store, served)
-  for (const key of keys) assert.equal(serving.code(key), 'valid')
-})
-
-test('a delta beyond the bound drops the least recently used key, which is refused from then on', async () => {
-  const [first = '', second = ''] = issue(2)
-  const { poll, code, served } = node({ maxCachedKeys: 2, maxAutoCachedKeys: 0 })
-  await poll()
-  code(second)
-  code(first)
-  const [third = ''] = issue(1, 3)
-  await poll()
-  assert.deepEqual([code(first), code(second), code(third)], ['valid', 'unknown_key', 'valid'])
-  assert.equal(served.store?.evictions, 1)
-})
-
-test('a keyring narrowed to tenants asks for them, sorted and once each, and takes no key of another', async () => {
-  const { poll, fails } = node({ tenantIds: [id(0xa001), id(0xa000), id(0xa001)] })
-  issue(1)
-  await poll()
-  assert.equal(service.asked[0]?.url.searchParams.get('tenant_id'), `${id(0xa000)},${id(0xa001)}`)
-  service.upsert(policyKey(drawKey(), 2, { tenant_id: id(0xa002) }))
-  await fails('bad_response')
-})
-
-test('a keyring of both environments asks for neither and takes both', async () => {
-  service.env = null
-  const { poll, code } = node({ env: 'both' })
-  const [live, testing] = [drawKey(), drawKey('kr_test')]
-  service.upsert(policyKey(live, 1))
-  service.upsert(policyKey(testing, 2))
-  await poll()
-  assert.equal(service.asked[0]?.url.searchParams.get('env'), null)
-  assert.deepEqual([code(live), code(testing)], ['valid', 'valid'])
 })

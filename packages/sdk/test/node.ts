@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import type { KeyringError } from '../src/errors.ts'
+import { createFeedClient } from '../src/feed-client.ts'
+import { type KeyringOptions, readOptions } from '../src/options.ts'
+import { Sync } from '../src/sync.ts'
+import { createVerify, type Served } from '../src/verify.ts'
+import { type FeedService, projectId, secretKey } from './feed-service.ts'
+import { drawKey, policyKey } from './keys.ts'
+
+const signal = new AbortController().signal
+
+/** One node whose polls a test makes one by one. */
+export function openNode(service: FeedService, options: Partial<KeyringOptions> = {}) {
+  const settings = readOptions({
+    baseUrl: service.url,
+    secretKey,
+    projectId,
+    cachedTtlMs: 10_000,
+    ...options,
+  })
+  const time = { monotonic: 0 }
+  const clock = { wall: () => Date.now(), monotonic: () => time.monotonic }
+  const served: Served = { store: undefined, hits: 0, misses: 0, evictions: 0 }
+  const raised: number[] = []
+  const sync = new Sync({
+    client: createFeedClient(settings),
+    clock,
+    settings,
+    served,
+    onRaised: maxKeys => raised.push(maxKeys),
+  })
+  const verify = createVerify(served, { env: settings.env, cachedTtlMs: settings.cachedTtlMs, clock })
+  return {
+    time,
+    served,
+    sync,
+    raised,
+    poll: async () => (await sync.poll(signal)).outcome,
+    fails: async (code: string) => {
+      const [before, version] = [served.store, sync.version]
+      await assert.rejects(sync.poll(signal), (error: KeyringError) => error.code === code)
+      assert.deepEqual([served.store, sync.version], [before, version])
+    },
+    code: (key: string) => verify(key).code,
+  }
+}
+
+/** As many keys as asked for, told to the service; the keys themselves. */
+export const issueKeys = (service: FeedService, count: number, from = 1): string[] =>
+  Array.from({ length: count }, (_, at) => {
+    const key = drawKey()
+    service.upsert(policyKey(key, from + at))
+    return key
+  })
