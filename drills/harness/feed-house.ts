@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import pg from 'pg'
+import { buildApp } from '../../packages/server/src/app.ts'
+import { type Config, readConfig } from '../../packages/server/src/config.ts'
+import { openDeps } from '../../packages/server/src/deps.ts'
+import type { Connection } from '../../packages/server/src/platform/db/connection.ts'
+import { createLog, type Logger } from '../../packages/server/src/platform/log.ts'
+import { type AskApi, makeScene, type Scene } from '../../packages/server/test/mutations.ts'
+import { bootstrapToken } from './service.ts'
+
+/** A service in this process on a database of its own, whose time is ours, and a workspace in it. */
+export interface FeedHouse {
+  readonly app: FastifyInstance
+  readonly ask: AskApi
+  readonly scene: Scene
+  /** A secret key of the workspace that sees test keys alone. */
+  readonly testToken: string
+  /** SQL as the owner of the tables. */
+  readonly client: pg.Client
+  readonly connection: Connection
+  readonly log: Logger
+  /** Milliseconds since 1970, the same for the service and its store. It stands still until moved. */
+  now(): number
+  advance(milliseconds: number): Promise<void>
+  close(): Promise<void>
+}
+
+let made = 0
+
+/**
+ * @param template a migrated database that nobody is connected to
+ * @param settings over the service's own; smaller bounds than may be configured are taken
+ */
+export async function openFeedHouse(
+  template: Connection,
+  settings: Partial<Config> = {},
+): Promise<FeedHouse> {
+  made += 1
+  const connection = { ...template, database: `feed_${process.pid}_${made}` }
+  const admin = new pg.Client({ ...template, database: 'postgres' })
+  await admin.connect()
+  await admin.query(`create database ${connection.database} template ${template.database}`)
+
+  const client = new pg.Client({ ...connection, types: bigintsAsNumbers })
+  await client.connect()
+  let now = Date.now()
+  // A table, because a new function at every step would make every session plan its statements anew.
+  await client.query(`
+    create table drill_time (at timestamptz(3) not null);
+    grant select on drill_time to keyrail_app;
+    create or replace function service_now() returns timestamptz language sql stable as 'select at from drill_time'`)
+  await client.query('insert into drill_time values ($1)', [new Date(now)])
+
+  const { config } = readConfig({ SERVICE_BOOTSTRAP_TOKEN: bootstrapToken })
+  const log = createLog('silent')
+  const deps = await openDeps({
+    config: { ...config, databasePool: 4, ...settings },
+    log,
+    connection,
+    clock: { now: () => now, monotonic: () => performance.now() },
+    randomBytes,
+  })
+  const app = await buildApp(deps)
+  const ask = askInProcess(app)
+  const scene = await makeScene(ask, bootstrapToken)
+  const test = await ask('POST', '/v1/secret_keys', { token: scene.live, body: { env: 'test' } })
+
+  return {
+    app,
+    ask,
+    scene,
+    testToken: test.body.key,
+    client,
+    connection,
+    log,
+    now: () => now,
+    async advance(milliseconds) {
+      now += milliseconds
+      await client.query('update drill_time set at = $1', [new Date(now)])
+    },
+    async close() {
+      await app.close()
+      await deps.close()
+      await client.end()
+      await admin.query(`drop database ${connection.database} with (force)`)
+      await admin.end()
+    },
+  }
+}
+
+const askInProcess =
+  (app: FastifyInstance): AskApi =>
+  async (method, url, { token, body, headers = {} } = {}) => {
+    const answer = await app.inject({
+      method: method as 'GET',
+      url,
+      headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers },
+      ...(body !== undefined && { payload: body as object }),
+    })
+    const isJson = /json/.test(String(answer.headers['content-type']))
+    return { status: answer.statusCode, body: isJson ? answer.json() : answer.body }
+  }
+
+/** What stands in for `fetch`: no socket, the same bytes. */
+export const fetchFrom =
+  (app: FastifyInstance): typeof fetch =>
+  async (input, init) => {
+    const { pathname, search } = new URL(String(input))
+    const headers = Object.fromEntries(new Headers(init?.headers))
+    const answer = await app.inject({ method: 'GET', url: `${pathname}${search}`, headers })
+    return new Response(answer.statusCode === 304 ? null : new Uint8Array(answer.rawPayload), {
+      status: answer.statusCode,
+      headers: Object.entries(answer.headers).map(([name, value]) => [name, String(value)]),
+    })
+  }
+
+const int8 = 20
+const bigintsAsNumbers = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === int8 ? Number : pg.types.getTypeParser(oid, format),
+} as pg.CustomTypesConfig

@@ -1,0 +1,48 @@
+import { startDrillCluster } from './cluster.ts'
+import { type FeedHouse, openFeedHouse } from './feed-house.ts'
+import { feedBounds, runSeed, type SeedOptions } from './feed-seed.ts'
+
+/** Histories that run at once. A history waits for the store most of its time. */
+const lanes = 4
+/** After so many histories a lane begins on a fresh database, so that the last is as quick as the first. */
+const seedsPerHouse = 250
+
+export interface Seeds extends SeedOptions {
+  first: number
+  cycles: number
+  signal?: AbortSignal
+  say(line: string): void
+}
+
+/** @returns how many histories were run, and what contradicts the promise. */
+export async function runSeeds({ first, cycles, signal, say, ...options }: Seeds) {
+  const cluster = await startDrillCluster({ durable: false, settings: { synchronous_commit: 'off' } })
+  const broken: string[] = []
+  let begun = 0
+  let ended = 0
+  const next = () => (signal?.aborted || begun === cycles ? null : first + begun++)
+
+  const runLane = async () => {
+    let house: FeedHouse | null = null
+    try {
+      for (let turn = 0, seed = next(); seed !== null; seed = next(), turn += 1) {
+        if (turn % seedsPerHouse === 0) {
+          await house?.close()
+          house = await openFeedHouse(cluster.connection, feedBounds)
+        }
+        broken.push(...(await runSeed(house as FeedHouse, seed, options)))
+        ended += 1
+        say(`${ended} of ${cycles} seeds, ${broken.length} broken`)
+      }
+    } finally {
+      await house?.close()
+    }
+  }
+
+  try {
+    await Promise.all(Array.from({ length: Math.min(lanes, cycles) }, runLane))
+    return { ended, broken, serverVersion: cluster.serverVersion }
+  } finally {
+    await cluster.remove()
+  }
+}

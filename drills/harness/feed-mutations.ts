@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto'
+import type { Answer } from '../../packages/server/test/mutations.ts'
+import type { Seeded } from '../../packages/server/test/seeded.ts'
+import type { FeedHouse } from './feed-house.ts'
+
+/** What one seed has made: its own projects and tenants, so that seeds share a workspace and nothing else. */
+export interface FeedWorld {
+  house: FeedHouse
+  random: Seeded
+  /** The first is what most happens to. */
+  projects: string[]
+  tenants: string[]
+  /** Key ids that may still be changed, oldest first. */
+  keys: string[]
+  /** Whole keys by id, of every key there ever was. */
+  issued: Map<string, string>
+}
+
+const hourMs = 3_600_000
+
+const unique = (name: string) => `${name}-${randomBytes(6).toString('hex')}`
+
+export async function makeFeedWorld(house: FeedHouse, random: Seeded): Promise<FeedWorld> {
+  const world: FeedWorld = { house, random, projects: [], tenants: [], keys: [], issued: new Map() }
+  for (let i = 0; i < 2; i += 1) {
+    const { body } = await send(world, 'POST', '/v1/projects', { name: 'Fed', slug: unique('fed') })
+    world.projects.push(body.id)
+  }
+  for (let i = 0; i < 3; i += 1) {
+    const { body } = await send(world, 'POST', '/v1/tenants', { external_id: unique('org') })
+    world.tenants.push(body.id)
+  }
+  return world
+}
+
+/** @throws when the service fails; a refusal is an answer. */
+async function send({ house }: FeedWorld, method: string, url: string, body?: unknown): Promise<Answer> {
+  const answer = await house.ask(method, url, {
+    token: house.scene.live,
+    ...(body !== undefined && { body }),
+  })
+  if (answer.status >= 500) throw new Error(`${method} ${url} was answered ${JSON.stringify(answer.body)}`)
+  return answer
+}
+
+const scopeLists = [[], ['read'], ['read', 'write'], ['ü "\\ 😀'], ['a', 'b', 'c', 'd']]
+
+function limitsOf(random: Seeded) {
+  const rule = (id: string) => ({
+    id,
+    limit: 1 + random.integer(1_000),
+    window_ms: random.pick([1_000, 60_000]),
+    algorithm: random.pick(['sliding', 'fixed']),
+    scope: random.pick(['key', 'tenant']),
+  })
+  return random.pick([[], [rule('all')], [rule('burst'), rule('day')]])
+}
+
+/** Milliseconds from now; null: never. Time moves by hours within a seed, so the nearest pass. */
+const lives = [null, null, hourMs / 2, 2 * hourMs, 48 * hourMs]
+
+function expiryOf({ random, house }: FeedWorld): string | null {
+  const life = random.pick(lives)
+  return life === null ? null : new Date(house.now() + life).toISOString()
+}
+
+const patchKey = (world: FeedWorld, body: unknown) =>
+  send(world, 'PATCH', `/v1/keys/${world.random.pick(world.keys)}`, body)
+
+/** Every change that a feed may have to tell of, and one that it need not. */
+const kinds = {
+  async create(world: FeedWorld) {
+    const { random, projects, tenants } = world
+    const expires_at = expiryOf(world)
+    const rate_limits = random.integer(3) === 0 ? limitsOf(random) : null
+    const answer = await send(world, 'POST', '/v1/keys', {
+      project_id: random.integer(5) === 0 ? projects.at(-1) : projects[0],
+      tenant_id: random.pick(tenants),
+      env: random.weighted({ live: 3, test: 1 }),
+      scopes: random.pick(scopeLists),
+      ...(expires_at !== null && { expires_at }),
+      ...(rate_limits !== null && { rate_limits }),
+    })
+    if (answer.status === 201) remember(world, answer)
+    return answer
+  },
+  scopes: (world: FeedWorld) => patchKey(world, { scopes: world.random.pick(scopeLists) }),
+  limits: (world: FeedWorld) =>
+    patchKey(world, { rate_limits: world.random.integer(3) === 0 ? null : limitsOf(world.random) }),
+  /** Renews a key that has expired, or ends one at once. */
+  expiry: (world: FeedWorld) =>
+    patchKey(world, {
+      expires_at: world.random.integer(6) === 0 ? new Date(world.house.now()).toISOString() : expiryOf(world),
+    }),
+  rename: (world: FeedWorld) => patchKey(world, { name: `n${world.random.integer(9)}` }),
+  async rotate(world: FeedWorld) {
+    const overlap_hours = world.random.pick([0, 0.5, 24])
+    const answer = await send(world, 'POST', `/v1/keys/${world.random.pick(world.keys)}/rotate`, {
+      overlap_hours,
+    })
+    if (answer.status === 201) remember(world, answer)
+    return answer
+  },
+  revoke(world: FeedWorld) {
+    const at = world.random.integer(world.keys.length)
+    const id = world.keys[at]
+    // Some are revoked again, or changed after it.
+    if (world.random.integer(4) > 0) world.keys.splice(at, 1)
+    return send(world, 'POST', `/v1/keys/${id}/revoke`)
+  },
+  defaults: (world: FeedWorld) =>
+    send(world, 'PATCH', `/v1/projects/${world.projects[0]}`, {
+      default_rate_limits: limitsOf(world.random),
+    }),
+  deleteTenant(world: FeedWorld) {
+    const { random, tenants } = world
+    const id = random.pick(tenants)
+    if (tenants.length > 1) tenants.splice(tenants.indexOf(id), 1)
+    return send(world, 'DELETE', `/v1/tenants/${id}`)
+  },
+  deleteProject: (world: FeedWorld) => send(world, 'DELETE', `/v1/projects/${world.projects[0]}`),
+} satisfies Record<string, (world: FeedWorld) => Promise<Answer>>
+
+export type MutationKind = keyof typeof kinds
+export const mutationKinds = Object.keys(kinds) as MutationKind[]
+
+const weights: Record<MutationKind, number> = {
+  create: 20,
+  scopes: 9,
+  limits: 6,
+  expiry: 8,
+  rename: 2,
+  rotate: 7,
+  revoke: 9,
+  defaults: 3,
+  deleteTenant: 1.5,
+  deleteProject: 0,
+}
+
+const remember = ({ keys, issued }: FeedWorld, { body }: Answer) => {
+  keys.push(body.id)
+  issued.set(body.id, body.key)
+}
+
+/** @param late whether the project itself may go: little happens afterwards. */
+export function pickMutation({ random, keys }: FeedWorld, late: boolean): MutationKind {
+  if (keys.length === 0) return 'create'
+  return random.weighted({ ...weights, ...(late && { deleteProject: 2 }) })
+}
+
+/** @returns the status of the answer. */
+export async function mutateWorld(world: FeedWorld, kind: MutationKind): Promise<number> {
+  return (await kinds[kind](world)).status
+}

@@ -1,0 +1,135 @@
+import type pg from 'pg'
+import { digestFromBase64 } from '../../packages/sdk/src/digest.ts'
+import type { RateLimit } from '../../packages/sdk/src/rate-limits.ts'
+import type { Store } from '../../packages/sdk/src/store.ts'
+
+/** A key as its row has it; what follows from that is worked out here and not by the store. */
+interface KeyRow {
+  id: string
+  tenant_id: string
+  env: 'live' | 'test'
+  digest: string
+  scopes: string[]
+  rate_limits: RateLimit[] | null
+  /** Milliseconds since 1970. */
+  expires_at: number | null
+  revoked: boolean
+  tenant_deleted: boolean
+}
+
+/** A project at one moment: everything there is, whoever may use it. */
+export interface Truth {
+  version: number
+  deleted: boolean
+  default_rate_limits: RateLimit[]
+  keys: KeyRow[]
+}
+
+/** One statement, so one moment. It shares nothing with those of the feed. */
+const readProject = `
+  select h.version, p.deleted_at is not null as deleted, p.default_rate_limits,
+    (select coalesce(json_agg(json_build_object(
+       'id', k.id, 'tenant_id', k.tenant_id, 'env', k.env, 'digest', encode(k.lookup_hash, 'base64'),
+       'scopes', to_json(k.scopes), 'rate_limits', k.rate_limits,
+       'expires_at', floor(extract(epoch from k.expires_at) * 1000),
+       'revoked', k.revoked_at is not null, 'tenant_deleted', t.deleted_at is not null)), '[]')
+     from api_keys k join tenants t on t.id = k.tenant_id where k.project_id = p.id) as keys
+  from projects p join policy_heads h on h.project_id = p.id where p.id = $1`
+
+export async function readTruth(client: pg.Client, projectId: string): Promise<Truth> {
+  const { rows } = await client.query(readProject, [projectId])
+  return rows[0]
+}
+
+export interface Sight {
+  env: 'live' | 'test' | 'both'
+  /** Empty: the whole project. */
+  tenantIds: readonly string[]
+}
+
+const isSeen = (key: KeyRow, { env, tenantIds }: Sight) =>
+  (env === 'both' || env === key.env) && (tenantIds.length === 0 || tenantIds.includes(key.tenant_id))
+
+const isGone = (truth: Truth, key: KeyRow) => truth.deleted || key.tenant_deleted || key.revoked
+
+/** Revoked or under something deleted: it never comes back. */
+export const goneKeys = (truth: Truth): string[] =>
+  truth.keys.filter(key => isGone(truth, key)).map(key => key.id)
+
+/** How many keys a snapshot may have, expired ones that nobody has touched since included. */
+export const countLasting = (truth: Truth, sight: Sight): number =>
+  truth.keys.filter(key => isSeen(key, sight) && !isGone(truth, key)).length
+
+/** What may be used now, by id, each in one line of text. */
+export function usableKeys(truth: Truth, sight: Sight, now: number): Map<string, string> {
+  const usable = truth.keys.filter(
+    key => isSeen(key, sight) && !isGone(truth, key) && (key.expires_at === null || key.expires_at > now),
+  )
+  return new Map(
+    usable.map(key => [
+      key.id,
+      lineOf({
+        ...key,
+        limits: key.rate_limits ?? truth.default_rate_limits,
+        tenantId: key.tenant_id,
+        expiresAt: key.expires_at,
+      }),
+    ]),
+  )
+}
+
+/**
+ * What a node's store holds that has not expired, in the same form. A record that is not found by the digest that
+ * its key has in truth is told as such.
+ */
+export function heldKeys({ records, find }: StoreView, truth: Truth, now: number): Map<string, string> {
+  const digests = new Map(truth.keys.map(key => [key.id, digestFromBase64(key.digest) ?? '']))
+  const held = new Map<string, string>()
+  for (const slot of records.slots()) {
+    const end = records.expiresAt(slot)
+    if (end <= now) continue
+    const id = records.keyId(slot)
+    const line = lineOf({
+      tenantId: records.tenantId(slot),
+      env: records.env(slot),
+      scopes: records.scopes(slot),
+      limits: records.rateLimits(slot) ?? [],
+      expiresAt: end === Number.POSITIVE_INFINITY ? null : end,
+    })
+    const isFound = find(digests.get(id) ?? '') === slot
+    held.set(id, isFound && !held.has(id) ? line : `${line}, not found by its digest`)
+  }
+  return held
+}
+
+/** The store as it is compared. */
+export type StoreView = Pick<Store, 'records'> & { find(digest: string): number }
+
+interface Line {
+  tenantId: string
+  env: string
+  scopes: readonly string[]
+  limits: readonly RateLimit[]
+  expiresAt: number | null
+}
+
+const lineOf = ({ tenantId, env, scopes, limits, expiresAt }: Line): string =>
+  JSON.stringify([
+    tenantId,
+    env,
+    scopes,
+    limits.map(({ id, limit, window_ms, algorithm, scope }) => [id, limit, window_ms, algorithm, scope]),
+    expiresAt,
+  ])
+
+/** In what two sets of keys differ, a line a key. */
+export function differences(truth: Map<string, string>, held: Map<string, string>): string[] {
+  const lines: string[] = []
+  for (const [id, line] of truth) {
+    const own = held.get(id)
+    if (own === undefined) lines.push(`lacks key ${id} ${line}`)
+    else if (own !== line) lines.push(`holds key ${id} as ${own} instead of ${line}`)
+  }
+  for (const [id, line] of held) if (!truth.has(id)) lines.push(`still holds key ${id} ${line}`)
+  return lines
+}
