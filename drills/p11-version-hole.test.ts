@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runInterleavings } from './harness/feed-interleavings.ts'
+
+const seed = Date.now() % 1_000_000
+
+test(`whatever order transactions take, a poll between their steps misses no committed change (seed ${seed})`, async () => {
+  const { tallies, broken } = await runInterleavings({ cycles: 20, seed })
+  assert.deepEqual(broken, [])
+  assert.equal(tallies.get('every order of two')?.rounds, 80)
+  for (const [kind, { waited, committed, rolledBack }] of tallies) {
+    assert.ok(waited > 0 && committed > 0 && rolledBack > 0, kind)
+  }
+})
+
+test('the drill finds out versions that are assigned without a lock', async () => {
+  const sabotage = `
+    create sequence drill_versions minvalue 1000;
+    create or replace function policy_changed(of_workspace uuid, of_project uuid, key_ids uuid[]) returns bigint
+    language plpgsql as $$
+    declare
+      next_version bigint := nextval('drill_versions');
+    begin
+      update policy_heads set version = greatest(version, next_version)
+        where project_id in (select project_id from policy_heads
+          where workspace_id = of_workspace and project_id = of_project for no key update skip locked);
+      insert into policy_changes (workspace_id, project_id, version, key_id)
+        select of_workspace, of_project, next_version, key_id from unnest(key_ids) key_id;
+      return next_version;
+    end $$`
+  const { broken } = await runInterleavings({ cycles: 0, seed: 1, sabotage })
+  assert.match(broken.join('\n'), /instead of/)
+})
