@@ -170,7 +170,7 @@ async function revoke(plan: RevocationPlan): Promise<RevocationCounts> {
   const expected = plan.nodes * plan.revocations.length
   if (counts.learned === expected && counts.wrong.length === 0) return counts
   throw new BenchFault(
-    `${counts.learned} of ${expected} times a node has learnt of it: ${counts.wrong.join('; ')}`,
+    `${counts.learned} of ${expected} times a node has learnt of it, with ${counts.refused} answers of 503: ${counts.wrong.join('; ')}`,
   )
 }
 

@@ -36,8 +36,8 @@ const connectAtOnce = 100
 /** After all know: until every node of a held fleet is held again. */
 const settleMs = 1_000
 const wrongsTold = 3
-/** Beyond it a node that still has not heard counts as one that never will. */
-const patience = 3
+/** Intervals. Beyond them a node that still has not heard counts as one that never will. */
+const patience = 12
 
 /** Runs a fleet, revokes, and takes the time until each node refuses. All on one clock, in one process. */
 export async function measureRevocations(plan: RevocationPlan): Promise<RevocationCounts> {
