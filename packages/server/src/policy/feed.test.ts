@@ -1,31 +1,13 @@
 import assert from 'node:assert/strict'
 import { hash, randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { askFeed, changesOf, idsOf } from '../../test/feed.ts'
 import { startHarness } from '../../test/harness.ts'
 import { issueKey, makeVendor } from '../../test/vendor.ts'
 
 const harness = await startHarness({ policyMaxWholeKeys: 12, policyMaxPageKeys: 5 })
 const { ask, clock, query } = harness
-
-type Vendor = Awaited<ReturnType<typeof makeVendor>>
-
-const get = (vendor: Vendor, path: 'snapshot' | 'delta', more = '', headers = {}, token = vendor.live) =>
-  ask('GET', `/v1/policy/${path}?project_id=${vendor.projectId}${more}`, { token, headers })
-const ids = (body: { keys: { key_id: string }[] }) => body.keys.map(key => key.key_id)
-const changesOf = (body: { changes: { change: string; key_id: string }[] }) =>
-  body.changes.map(({ change, key_id }) => [change, key_id])
-
-/** Walks a snapshot to its end. */
-async function walk(vendor: Vendor, size: number, more = '', token = vendor.live) {
-  const pages = []
-  for (let cursor = ''; ; ) {
-    const { status, body } = await get(vendor, 'snapshot', `&max_keys=${size}${more}${cursor}`, {}, token)
-    assert.equal(status, 200)
-    pages.push(body)
-    if (body.next_cursor === null) return pages
-    cursor = `&cursor=${body.next_cursor}`
-  }
-}
+const get = askFeed(harness)
 
 test('a policy key says what a node must know of a key, with its effective limits, and nothing else', async () => {
   const vendor = await makeVendor(harness)
@@ -75,8 +57,8 @@ test('a live key sees both environments or the one it asks for, a test key sees 
   const seen = async (more: string, token: string) => {
     const { body } = await get(vendor, 'snapshot', more, {}, token)
     const delta = await get(vendor, 'delta', `&since=1${more}`, {}, token)
-    assert.deepEqual([delta.body.env, changesOf(delta.body).map(([, id]) => id)], [body.env, ids(body)])
-    return [body.env, ids(body)]
+    assert.deepEqual([delta.body.env, changesOf(delta.body).map(([, id]) => id)], [body.env, idsOf(body)])
+    return [body.env, idsOf(body)]
   }
   assert.deepEqual(await seen('', vendor.live), [null, [live.id, trial.id]])
   assert.deepEqual(await seen('&env=live', vendor.live), ['live', [live.id]])
@@ -103,9 +85,9 @@ test('tenants narrow both routes, in any spelling, and no match never widens to 
     const upserts = changesOf(delta).filter(([change]) => change === 'upsert')
     assert.deepEqual(
       upserts.map(([, id]) => id),
-      ids(body),
+      idsOf(body),
     )
-    return ids(body)
+    return idsOf(body)
   }
   const { tenantId } = vendor
   assert.deepEqual(await seen(`&tenant_id=${tenantId}`), [mine.id])
@@ -122,53 +104,6 @@ test('tenants narrow both routes, in any spelling, and no match never widens to 
     changesOf(body).map(([change]) => change),
     ['tombstone'],
   )
-})
-
-test('pages join to the whole, without gap or double, whatever their size; the service clamps it', async () => {
-  const vendor = await makeVendor(harness)
-  const made = []
-  for (let i = 0; i < 12; i++) made.push((await issueKey(harness, vendor)).id)
-  const whole = (await get(vendor, 'snapshot')).body
-  assert.deepEqual(ids(whole), made)
-  for (const size of [1, 2, 3, 4, 5, 6, 12, 1_000_000]) {
-    const pages = await walk(vendor, size)
-    assert.deepEqual(pages.flatMap(ids), made)
-    assert.equal(pages.length, Math.ceil(12 / Math.min(size, 5)))
-    assert.ok(pages.every(page => page.version === whole.version))
-  }
-})
-
-test('what does not fit is refused whole and named, never cut; paging and narrowing are the two ways out', async () => {
-  const vendor = await makeVendor(harness)
-  for (let i = 0; i < 13; i++) await issueKey(harness, vendor)
-  for (const request of [get(vendor, 'snapshot'), get(vendor, 'delta', '&since=0')]) {
-    const { status, body } = await request
-    assert.deepEqual([status, body.code], [413, 'snapshot_too_large'])
-    assert.match(body.detail, /max_keys.*tenant_id/)
-  }
-  assert.equal((await walk(vendor, 5)).flatMap(ids).length, 13)
-  assert.equal((await get(vendor, 'snapshot', `&tenant_id=${randomUUID()}`)).status, 200)
-})
-
-test('what changes in the middle of a walk comes with the delta from the version at which it began', async () => {
-  const vendor = await makeVendor(harness)
-  const keys = []
-  for (let i = 0; i < 6; i++) keys.push(await issueKey(harness, vendor))
-  const first = (await get(vendor, 'snapshot', '&max_keys=2')).body
-  await ask('POST', `/v1/keys/${keys[0]?.id}/revoke`, { token: vendor.live })
-  await ask('POST', `/v1/keys/${keys[5]?.id}/revoke`, { token: vendor.live })
-  const added = await issueKey(harness, vendor)
-  const held = new Set(ids(first))
-  for (let cursor = first.next_cursor; cursor !== null; ) {
-    const { body } = await get(vendor, 'snapshot', `&max_keys=2&cursor=${cursor}`)
-    assert.equal(body.version, first.version)
-    for (const id of ids(body)) held.add(id)
-    cursor = body.next_cursor
-  }
-  const { body } = await get(vendor, 'delta', `&since=${first.version}`)
-  for (const [change, id] of changesOf(body)) change === 'upsert' ? held.add(id ?? '') : held.delete(id ?? '')
-  assert.deepEqual([...held].toSorted(), ids((await get(vendor, 'snapshot')).body).toSorted())
-  assert.ok(held.has(added.id) && !held.has(keys[0]?.id))
 })
 
 test('a delta tells each changed key once, as it is now; a key that cannot be used is a tombstone', async () => {
@@ -201,7 +136,7 @@ test('a delta tells each changed key once, as it is now; a key that cannot be us
   await patch(expiring.id, { expires_at: null })
   const renewed = (await get(vendor, 'delta', `&since=${body.version}`)).body
   assert.deepEqual(changesOf(renewed), [['upsert', expiring.id]])
-  assert.deepEqual(ids((await get(vendor, 'snapshot')).body), [patched.id, expiring.id])
+  assert.deepEqual(idsOf((await get(vendor, 'snapshot')).body), [patched.id, expiring.id])
 })
 
 test('a key that only grows old makes no change, and is in no snapshot', async () => {
@@ -210,9 +145,9 @@ test('a key that only grows old makes no change, and is in no snapshot', async (
   const { version } = (await get(vendor, 'snapshot')).body
   await harness.setStoreTime(new Date('2999-01-01T00:00:00Z'))
   assert.deepEqual((await get(vendor, 'delta', `&since=${version}`)).body.changes, [])
-  assert.deepEqual(ids((await get(vendor, 'snapshot', '&max_keys=1')).body), [])
+  assert.deepEqual(idsOf((await get(vendor, 'snapshot', '&max_keys=1')).body), [])
   await harness.setStoreTime(null)
-  assert.deepEqual(ids((await get(vendor, 'snapshot')).body), [key.id])
+  assert.deepEqual(idsOf((await get(vendor, 'snapshot')).body), [key.id])
 })
 
 test('a delta that cannot be told is a snapshot: from ahead, from below the floor, and of too many changes', async () => {
@@ -238,16 +173,6 @@ test('a delta that cannot be told is a snapshot: from ahead, from below the floo
   assert.equal(await outcome(reseed.version), 'policy_delta')
 })
 
-test('a re-seed on the delta is a first page, and continues on the snapshot with its cursor', async () => {
-  const vendor = await makeVendor(harness)
-  const made = []
-  for (let i = 0; i < 7; i++) made.push((await issueKey(harness, vendor)).id)
-  const { body } = await get(vendor, 'delta', '&since=0&max_keys=4')
-  const rest = (await get(vendor, 'snapshot', `&max_keys=4&cursor=${body.next_cursor}`)).body
-  assert.deepEqual([...ids(body), ...ids(rest)], made)
-  assert.equal(rest.next_cursor, null)
-})
-
 test('a deleted project is told, with no keys, by both routes', async () => {
   const vendor = await makeVendor(harness)
   await issueKey(harness, vendor)
@@ -260,35 +185,6 @@ test('a deleted project is told, with no keys, by both routes', async () => {
     assert.equal(delta.project_deleted, true)
     assert.deepEqual(delta.changes ?? delta.keys, [])
   }
-})
-
-test('a cursor is good for its project, environment, tenants and workspace alone, and no change to it goes unnoticed', async () => {
-  const vendor = await makeVendor(harness)
-  for (let i = 0; i < 3; i++) await issueKey(harness, vendor)
-  const second = await ask('POST', '/v1/projects', {
-    token: vendor.live,
-    body: { name: 'n', slug: 'second' },
-  })
-  const cursor = (await get(vendor, 'snapshot', '&max_keys=1')).body.next_cursor
-  const refused = async (url: string, token = vendor.live) => {
-    const { status, body } = await ask('GET', url, { token })
-    assert.deepEqual([status, body.errors?.[0]?.path], [400, 'cursor'], url)
-  }
-  const own = `/v1/policy/snapshot?project_id=${vendor.projectId}&max_keys=1`
-  assert.equal((await ask('GET', `${own}&cursor=${cursor}`, { token: vendor.live })).status, 200)
-  await refused(`/v1/policy/snapshot?project_id=${second.body.id}&max_keys=1&cursor=${cursor}`)
-  await refused(`${own}&env=live&cursor=${cursor}`)
-  await refused(`${own}&tenant_id=${vendor.tenantId}&cursor=${cursor}`)
-  await refused(`${own}&cursor=${cursor}`, vendor.test)
-  await refused(`${own}&cursor=${cursor}`, (await makeVendor(harness)).live)
-  for (let at = 0; at < cursor.length; at += 1) {
-    const other = cursor[at] === 'A' ? 'B' : 'A'
-    await refused(`${own}&cursor=${cursor.slice(0, at)}${other}${cursor.slice(at + 1)}`)
-  }
-  for (const cut of [cursor.slice(1), cursor.slice(0, -1), `${cursor}A`])
-    await refused(`${own}&cursor=${cut}`)
-  const keys = (await ask('GET', '/v1/keys?limit=1', { token: vendor.live })).body.next_cursor
-  await refused(`${own}&cursor=${keys}`)
 })
 
 test('an unchanged version is answered 304 to whoever holds it, with its ETag, and to nobody else', async () => {

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { askFeed, changesOf, idsOf, walkSnapshot } from '../../test/feed.ts'
+import { startHarness } from '../../test/harness.ts'
+import { issueKey, makeVendor } from '../../test/vendor.ts'
+
+const harness = await startHarness({ policyMaxWholeKeys: 12, policyMaxPageKeys: 5 })
+const { ask } = harness
+const get = askFeed(harness)
+
+test('pages join to the whole, without gap or double, whatever their size; the service clamps it', async () => {
+  const vendor = await makeVendor(harness)
+  const made = []
+  for (let i = 0; i < 12; i++) made.push((await issueKey(harness, vendor)).id)
+  const whole = (await get(vendor, 'snapshot')).body
+  assert.deepEqual(idsOf(whole), made)
+  for (const size of [1, 2, 3, 4, 5, 6, 12, 1_000_000]) {
+    const pages = await walkSnapshot(harness, vendor, size)
+    assert.deepEqual(pages.flatMap(idsOf), made)
+    assert.equal(pages.length, Math.ceil(12 / Math.min(size, 5)))
+    assert.ok(pages.every(page => page.version === whole.version))
+  }
+})
+
+test('what does not fit is refused whole and named, never cut; paging and narrowing are the two ways out', async () => {
+  const vendor = await makeVendor(harness)
+  for (let i = 0; i < 13; i++) await issueKey(harness, vendor)
+  for (const request of [get(vendor, 'snapshot'), get(vendor, 'delta', '&since=0')]) {
+    const { status, body } = await request
+    assert.deepEqual([status, body.code], [413, 'snapshot_too_large'])
+    assert.match(body.detail, /max_keys.*tenant_id/)
+  }
+  assert.equal((await walkSnapshot(harness, vendor, 5)).flatMap(idsOf).length, 13)
+  assert.equal((await get(vendor, 'snapshot', `&tenant_id=${randomUUID()}`)).status, 200)
+})
+
+test('what changes in the middle of a walk comes with the delta from the version at which it began', async () => {
+  const vendor = await makeVendor(harness)
+  const keys = []
+  for (let i = 0; i < 6; i++) keys.push(await issueKey(harness, vendor))
+  const first = (await get(vendor, 'snapshot', '&max_keys=2')).body
+  await ask('POST', `/v1/keys/${keys[0]?.id}/revoke`, { token: vendor.live })
+  await ask('POST', `/v1/keys/${keys[5]?.id}/revoke`, { token: vendor.live })
+  const added = await issueKey(harness, vendor)
+  const held = new Set(idsOf(first))
+  for (let cursor = first.next_cursor; cursor !== null; ) {
+    const { body } = await get(vendor, 'snapshot', `&max_keys=2&cursor=${cursor}`)
+    assert.equal(body.version, first.version)
+    for (const id of idsOf(body)) held.add(id)
+    cursor = body.next_cursor
+  }
+  const { body } = await get(vendor, 'delta', `&since=${first.version}`)
+  for (const [change, id] of changesOf(body)) change === 'upsert' ? held.add(id ?? '') : held.delete(id ?? '')
+  assert.deepEqual([...held].toSorted(), idsOf((await get(vendor, 'snapshot')).body).toSorted())
+  assert.ok(held.has(added.id) && !held.has(keys[0]?.id))
+})
+
+test('a re-seed on the delta is a first page, and continues on the snapshot with its cursor', async () => {
+  const vendor = await makeVendor(harness)
+  const made = []
+  for (let i = 0; i < 7; i++) made.push((await issueKey(harness, vendor)).id)
+  const { body } = await get(vendor, 'delta', '&since=0&max_keys=4')
+  const rest = (await get(vendor, 'snapshot', `&max_keys=4&cursor=${body.next_cursor}`)).body
+  assert.deepEqual([...idsOf(body), ...idsOf(rest)], made)
+  assert.equal(rest.next_cursor, null)
+})
+
+test('a cursor is good for its project, environment, tenants and workspace alone, and no change to it goes unnoticed', async () => {
+  const vendor = await makeVendor(harness)
+  for (let i = 0; i < 3; i++) await issueKey(harness, vendor)
+  const second = await ask('POST', '/v1/projects', {
+    token: vendor.live,
+    body: { name: 'n', slug: 'second' },
+  })
+  const cursor = (await get(vendor, 'snapshot', '&max_keys=1')).body.next_cursor
+  const refused = async (url: string, token = vendor.live) => {
+    const { status, body } = await ask('GET', url, { token })
+    assert.deepEqual([status, body.errors?.[0]?.path], [400, 'cursor'], url)
+  }
+  const own = `/v1/policy/snapshot?project_id=${vendor.projectId}&max_keys=1`
+  assert.equal((await ask('GET', `${own}&cursor=${cursor}`, { token: vendor.live })).status, 200)
+  await refused(`/v1/policy/snapshot?project_id=${second.body.id}&max_keys=1&cursor=${cursor}`)
+  await refused(`${own}&env=live&cursor=${cursor}`)
+  await refused(`${own}&tenant_id=${vendor.tenantId}&cursor=${cursor}`)
+  await refused(`${own}&cursor=${cursor}`, vendor.test)
+  await refused(`${own}&cursor=${cursor}`, (await makeVendor(harness)).live)
+  for (let at = 0; at < cursor.length; at += 1) {
+    const other = cursor[at] === 'A' ? 'B' : 'A'
+    await refused(`${own}&cursor=${cursor.slice(0, at)}${other}${cursor.slice(at + 1)}`)
+  }
+  for (const cut of [cursor.slice(1), cursor.slice(0, -1), `${cursor}A`])
+    await refused(`${own}&cursor=${cut}`)
+  const keys = (await ask('GET', '/v1/keys?limit=1', { token: vendor.live })).body.next_cursor
+  await refused(`${own}&cursor=${keys}`)
+})
