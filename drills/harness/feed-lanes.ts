@@ -20,7 +20,8 @@ export async function runSeeds({ first, cycles, signal, say, ...options }: Seeds
   const broken: string[] = []
   let begun = 0
   let ended = 0
-  const next = () => (signal?.aborted || begun === cycles ? null : first + begun++)
+  let hasFailed = false
+  const next = () => (signal?.aborted || hasFailed || begun === cycles ? null : first + begun++)
 
   const runLane = async () => {
     let house: FeedHouse | null = null
@@ -34,13 +35,18 @@ export async function runSeeds({ first, cycles, signal, say, ...options }: Seeds
         ended += 1
         say(`${ended} of ${cycles} seeds, ${broken.length} broken`)
       }
+    } catch (error) {
+      hasFailed = true
+      throw error
     } finally {
       await house?.close()
     }
   }
 
   try {
-    await Promise.all(Array.from({ length: Math.min(lanes, cycles) }, runLane))
+    // Every lane ends before the cluster goes, or their lost connections would hide why one has failed.
+    const ends = await Promise.allSettled(Array.from({ length: Math.min(lanes, cycles) }, runLane))
+    for (const end of ends) if (end.status === 'rejected') throw end.reason
     return { ended, broken, serverVersion: cluster.serverVersion }
   } finally {
     await cluster.remove()

@@ -1,4 +1,4 @@
-import { type Api, openApi } from './api.ts'
+import { type Answer, type Api, openApi } from './api.ts'
 import { type Fleet, type FleetNode, type Outage, openFleet } from './feed-fleet.ts'
 import { type FleetWatch, watchFleet } from './feed-fleet-watch.ts'
 import { until } from './pauses.ts'
@@ -7,6 +7,7 @@ import { onStage, type Stage } from './stage.ts'
 
 /** Long enough for a fleet that can answer, short enough to be waited out for one that cannot. */
 const revokeWaitMs = 2_000
+const triesMost = 10
 const env = { SERVICE_REVOKE_WAIT_MS: String(revokeWaitMs) }
 
 export interface RevocationOptions {
@@ -159,13 +160,9 @@ async function runCycle(
 const heardSince = (at: number) => (node: FleetNode) =>
   performance.now() - (node.keyring.stats().confirmedAgeMs ?? Number.POSITIVE_INFINITY) > at
 
-async function issue({ api, stage: { scene } }: Run): Promise<{ id: string; key: string }> {
-  const { status, body } = await api.ask('POST', '/v1/keys', {
-    token: scene.live,
-    body: { project_id: scene.projectId, tenant_id: scene.tenantId, env: 'live' },
-  })
-  if (status !== 201) throw new Error(`a key was not issued: ${JSON.stringify(body)}`)
-  return body
+async function issue(run: Run): Promise<{ id: string; key: string }> {
+  const { projectId, tenantId } = run.stage.scene
+  return await post(run, '/v1/keys', { project_id: projectId, tenant_id: tenantId, env: 'live' })
 }
 
 async function revoke(
@@ -175,14 +172,25 @@ async function revoke(
   { id, key }: { id: string; key: string },
   query = '',
 ) {
-  const { status, body } = await run.api.ask('POST', `/v1/keys/${id}/revoke${query}`, {
-    token: run.stage.scene.live,
-  })
-  if (status !== 200) throw new Error(`a key was not revoked: ${JSON.stringify(body)}`)
+  const { propagation = {} } = await post(run, `/v1/keys/${id}/revoke${query}`)
   const acknowledgedAt = performance.now()
   watch.revoked(name, { key, acknowledgedAt })
-  const { acknowledged = false, nodes = 0, pending = [] } = body.propagation ?? {}
+  const { acknowledged = false, nodes = 0, pending = [] } = propagation
   return { acknowledgedAt, acknowledged, nodes, pending }
+}
+
+/** Again where the service is too busy to answer in its time. @throws when it is refused */
+async function post({ api, stage }: Run, url: string, body?: unknown): Promise<Answer['body']> {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await api.ask('POST', url, {
+      token: stage.scene.live,
+      ...(body !== undefined && { body }),
+    })
+    if (answer.status < 300) return answer.body
+    if (answer.status !== 503 || tries === triesMost) {
+      throw new Error(`${url} was answered ${JSON.stringify(answer.body)}`)
+    }
+  }
 }
 
 const note = ({ figures }: Run, situation: string, ms: number) =>
