@@ -30,5 +30,6 @@ export const bench = fanOut(1_000, {
       floor: HELD_P99_MS,
       moonshot: HELD_P99_MS,
     },
+    { metric: 'answers of 503', compare: 'value', direction: 'at most', floor: null, moonshot: 0 },
   ],
 })
