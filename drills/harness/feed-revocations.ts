@@ -7,8 +7,10 @@ import { onStage, type Stage } from './stage.ts'
 
 /** Long enough for a fleet that can answer, short enough to be waited out for one that cannot. */
 const revokeWaitMs = 2_000
-const triesMost = 10
 const env = { SERVICE_REVOKE_WAIT_MS: String(revokeWaitMs) }
+
+/** How often the same is asked of a service that says 503. */
+const triesMost = 10
 
 export interface RevocationOptions {
   cycles: number
