@@ -96,7 +96,10 @@ function send(reply: FastifyReply, route: Route, { body, headers, status, replay
 /** The request itself ends when it has been read; it is the answer's end that tells of a caller who is gone. */
 function hangUpOf({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()
-  raw.once('close', () => gone.abort())
+  raw.once('close', () => {
+    // It closes after its last byte as well, and an abort makes an error with a stack that nobody would read.
+    if (!raw.writableFinished) gone.abort()
+  })
   return gone.signal
 }
 
