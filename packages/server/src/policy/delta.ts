@@ -73,10 +73,10 @@ async function makeDelta(deps: Deps, scope: FeedScope, since: number): Promise<F
   const limit = deps.config.policyMaxPageKeys
   const row = await deps.db.inWorkspace(scope.workspaceId, tx => readChangesSince(tx, scope, since, limit))
   if (row === null) throw new Refusal('not_found')
-  if (row.logged > limit || since < row.floor) return { body: null, bytes: 0 }
+  if (row.logged > limit || since < row.floor) return { body: null, bytes: 0, isLasting: true }
   const head = JSON.stringify(deltaOf(deps, scope, since, row.version, row.deleted))
   const body = new SharedBody(head.replace('"changes":[]', () => `"changes":[${row.json ?? ''}]`))
-  return { body, bytes: body.bytes }
+  return { body, bytes: body.bytes, isLasting: true }
 }
 
 const deltaOf = (deps: Deps, scope: FeedScope, since: number, version: number, deleted: boolean) => ({

@@ -19,7 +19,13 @@ const mostBytes = 32 * 1024 * 1024
 /** About: a compressed form has a quarter of the bytes, and there are two. */
 const formsFactor = 1.5
 
-export function createPages<T extends { readonly bytes: number }>(): Pages<T> {
+export interface Page {
+  readonly bytes: number
+  /** False for what may be otherwise at the next question, though the version is the same. */
+  readonly isLasting: boolean
+}
+
+export function createPages<T extends Page>(): Pages<T> {
   const kept = new LRUCache<string, T>({
     maxSize: mostBytes,
     sizeCalculation: page => Math.ceil(page.bytes * formsFactor) + 1_024,
@@ -33,7 +39,7 @@ export function createPages<T extends { readonly bytes: number }>(): Pages<T> {
       if (under !== undefined) return under
       const made = make()
         .then(page => {
-          kept.set(name, page)
+          if (page.isLasting) kept.set(name, page)
           return page
         })
         .finally(() => making.delete(name))

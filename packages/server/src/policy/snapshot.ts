@@ -4,14 +4,13 @@ import type { VendorPrincipal } from '../gate/principal.ts'
 import type { Answer, Call } from '../gate/route.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
-import { SharedBody } from './pages.ts'
+import { type Page, SharedBody } from './pages.ts'
 import { etagOf, type FeedScope, matches, scopeName, scopeOf } from './scope.ts'
 import { type PolicyHead, readSnapshotPage } from './sql.ts'
 
 /** A body of the feed; null stands for one that may not be sent, and why is known by whoever made it. */
-export interface FeedPage {
+export interface FeedPage extends Page {
   readonly body: SharedBody | null
-  readonly bytes: number
 }
 
 /** Where a walk is: the version at which it began, and the id that its last page ended with. */
@@ -87,7 +86,8 @@ async function makePage(
     readSnapshotPage(tx, scope, after, limit),
   )
   const more = keys > limit
-  if (more && isWhole) return { body: null, bytes: 0 }
+  // Keys that expire make room without a change.
+  if (more && isWhole) return { body: null, bytes: 0, isLasting: false }
   const nextCursor =
     more && last !== null
       ? deps.cursors.seal(cursorList(scope), scope.workspaceId, `${version} ${last}`)
@@ -110,7 +110,7 @@ function toPage(deps: Deps, scope: FeedScope, { version, deleted, keys, nextCurs
     next_cursor: nextCursor,
   })
   const body = new SharedBody(`${head.slice(0, -1)},"keys":[${keys}]}`)
-  return { body, bytes: body.bytes }
+  return { body, bytes: body.bytes, isLasting: true }
 }
 
 /** What every body of the feed begins with. */

@@ -35,6 +35,17 @@ test('what does not fit is refused whole and named, never cut; paging and narrow
   assert.equal((await get(vendor, 'snapshot', `&tenant_id=${randomUUID()}`)).status, 200)
 })
 
+test('a project that has become small enough because keys expired is sent whole, at the same version', async () => {
+  const vendor = await makeVendor(harness)
+  const expires_at = '2999-01-01T00:00:00Z'
+  for (let i = 0; i < 13; i++) await issueKey(harness, vendor, i === 0 ? { expires_at } : {})
+  assert.equal((await get(vendor, 'snapshot')).status, 413)
+  await harness.setStoreTime(new Date(expires_at))
+  const { status, body } = await get(vendor, 'snapshot')
+  await harness.setStoreTime(null)
+  assert.deepEqual([status, body.keys?.length], [200, 12])
+})
+
 test('what changes in the middle of a walk comes with the delta from the version at which it began', async () => {
   const vendor = await makeVendor(harness)
   const keys = []

@@ -50,7 +50,7 @@ test('what arrives while a statement is in flight rides the next one, and each c
     answers,
     answers.map((_, i) => i * 2),
   )
-  assert.deepEqual(batches, [1, 500, 500, 199])
+  assert.deepEqual(batches, [500, 500, 200])
   await lane.close()
 })
 
@@ -58,7 +58,7 @@ test('a batch is cut at its bytes as well as at its items', async () => {
   const lane = openLane(connection, { ...double, bytesOf: () => 100 * 1024 }, observer)
   batches.length = 0
   await Promise.all(Array.from({ length: 6 }, (_, i) => lane.run(i)))
-  assert.deepEqual(batches, [1, 2, 2, 1])
+  assert.deepEqual(batches, [2, 2, 2])
   await lane.close()
 })
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
 import { Refusal } from '../refusal.ts'
 import { type Connection, connect, type Statement } from './connection.ts'
@@ -134,6 +135,9 @@ export function openLane<In, Out>(
 
   const pump = async () => {
     while (queue.length > 0) {
+      // Requests that are already here join: on a core shared with Postgres an answer comes so soon that batches
+      // would be of a few, each the price of a whole statement.
+      await setImmediate()
       const batch = takeBatch()
       if (batch.length > 0) await sendBatch(batch)
     }

@@ -1,6 +1,6 @@
 import { METHODS, type Server } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyHttpOptions, FastifyInstance, FastifyReply, FastifySchema } from 'fastify'
+import type { FastifyHttpOptions, FastifyInstance, FastifyReply } from 'fastify'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../refusal.ts'
 import { headerValues } from './headers.ts'
@@ -78,6 +78,7 @@ export function answerProblems(app: FastifyInstance): void {
   // Without a listener Node answers an unknown `Expect` with a 417 of its own; RFC 9110 lets it be ignored.
   app.server.on('checkExpectation', (request, response) => app.routing(request, response))
   app.decorate('routesServed', [])
+  app.decorate('pathsServed', [])
   app.addHook('onRoute', ({ url, method }) => {
     app.routesServed.push({ url, method })
   })
@@ -87,7 +88,7 @@ export function answerProblems(app: FastifyInstance): void {
     const { raw } = request
     if (raw.httpVersion === '1.1' && headerValues(raw, 'host').length !== 1)
       done(new Refusal('malformed_request'))
-    else if (request.is404) done(new Refusal('route_not_found'))
+    else if (request.is404) done(refusalOfNowhere(app, request.url))
     else done()
   })
   app.setErrorHandler((error, request, reply) => {
@@ -99,30 +100,33 @@ export function answerProblems(app: FastifyInstance): void {
   app.decorateRequest('refusal', null)
 }
 
-/** Answers 405 with `Allow` on every path that exists, for the methods that it does not have. */
+/**
+ * Learns which methods each path has, for the 405 with `Allow` that a request of another method is answered with. It
+ * is looked for only when a request leads nowhere: as routes of their own, thirty methods of every path took a tenth of
+ * the time in which the service starts.
+ */
 export function refuseOtherMethods(app: FastifyInstance): void {
-  for (const method of methods) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   const paths = new Map<string, Set<string>>()
   for (const { url, method } of app.routesServed) {
     const taken = paths.get(url) ?? new Set()
+    paths.set(url, taken)
     for (const one of [method].flat()) taken.add(one)
     if (taken.has('GET')) taken.add('HEAD')
-    paths.set(url, taken)
   }
   for (const [url, taken] of paths) {
-    const others = methods.filter(method => !taken.has(method))
+    const pattern = url.replace(/[.]/g, '\\.').replace('*', '.*').replace(/:\w+/g, '[^/]*')
     const allow = methods.filter(method => taken.has(method)).join(', ')
-    const refuse = async () => {
-      throw new Refusal('method_not_allowed', `This route takes ${allow}.`, { headers: { allow } })
-    }
-    app.route({
-      method: others,
-      url,
-      schema: { hide: true } as FastifySchema,
-      onRequest: refuse,
-      handler: refuse,
-    })
+    app.pathsServed.push({ pattern: new RegExp(`^${pattern}$`), allow })
   }
+}
+
+/** Why a request leads nowhere. The body of one is never read. */
+function refusalOfNowhere(app: FastifyInstance, url: string): Refusal {
+  const path = url.split('?', 1)[0] ?? ''
+  const served = app.pathsServed.find(({ pattern }) => pattern.test(path))
+  if (served === undefined) return new Refusal('route_not_found')
+  const { allow } = served
+  return new Refusal('method_not_allowed', `This route takes ${allow}.`, { headers: { allow } })
 }
 
 declare module 'fastify' {
@@ -133,5 +137,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Every route registered so far. */
     routesServed: { url: string; method: string | string[] }[]
+    /** Every path, and the methods that it takes. */
+    pathsServed: { pattern: RegExp; allow: string }[]
   }
 }
