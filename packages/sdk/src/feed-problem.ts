@@ -16,13 +16,15 @@ export function problemError(
   secretKey: string,
 ): KeyringError {
   const { status, headers } = response
-  const problem = parseProblem(text)
+  // Before anything is cut: half a secret is one too.
+  const clean = (said: string) => said.replaceAll(secretKey, '[secret key]')
+  const problem = parseProblem(clean(text))
   const code = matching(problem.code, /^[a-z][a-z0-9_]{0,63}$/) ?? `http_${status}`
   const detail = typeof problem.detail === 'string' ? `: ${problem.detail.slice(0, DETAIL_MAX)}` : ''
   const message = `GET ${path} was answered ${status} ${code}${detail}`
-  return new KeyringError(code, message.replaceAll(secretKey, '[secret key]'), {
+  return new KeyringError(code, message, {
     status,
-    requestId: matching(problem.request_id ?? headers.get('x-request-id'), /^[\w.:-]{1,128}$/),
+    requestId: matching(problem.request_id ?? clean(headers.get('x-request-id') ?? ''), /^[\w.:-]{1,128}$/),
     docUrl: matching(problem.type, /^https:\/\/[\w./-]{1,200}$/),
     retryable: status >= 500 || retryableStatuses.has(status),
     retryAfterMs: readRetryAfter(headers.get('retry-after'), Date.now()),

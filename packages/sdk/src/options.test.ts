@@ -58,6 +58,7 @@ test('a wrong option is a TypeError that names it and never shows the secret', (
     ['cachedTtlMs', { cachedTtlMs: Number.NaN }],
     ['cachedTtlMs', { cachedTtlMs: Number.POSITIVE_INFINITY }],
     ['cachedTtlMs', { cachedTtlMs: 5_000 }],
+    ['cachedTtlMs', { cachedTtlMs: 60_001 }],
     ['maxCachedKeys', { maxCachedKeys: 0 }],
     ['maxAutoCachedKeys', { maxAutoCachedKeys: -1 }],
     ['node', { node: 'a b' }],

@@ -24,7 +24,7 @@ export interface KeyringOptions {
   tenantIds?: readonly string[] | undefined
   /** How often changes are asked for where the service does not hold its answers, 5,000 ms unless given. */
   pollIntervalMs?: number | undefined
-  /** How long what is known is served without being confirmed again, 60,000 ms unless given. */
+  /** How long what is known is served without being confirmed again, 60,000 ms unless given, and at most. */
   cachedTtlMs?: number | undefined
   /** How many keys are held before the store raises its bound by itself, 10,000 unless given. */
   maxCachedKeys?: number | undefined
@@ -97,7 +97,8 @@ export function readOptions(options: KeyringOptions): Settings {
   const projectId = readUuid('projectId', options.projectId)
 
   const pollIntervalMs = readInteger('pollIntervalMs', options.pollIntervalMs ?? 5_000, 100, DAY_MS)
-  const cachedTtlMs = readInteger('cachedTtlMs', options.cachedTtlMs ?? 60_000, 100, DAY_MS)
+  // No more: the service takes a node that it has not heard of for 90 s to serve no key any longer.
+  const cachedTtlMs = readInteger('cachedTtlMs', options.cachedTtlMs ?? 60_000, 100, 60_000)
   if (cachedTtlMs <= pollIntervalMs) throw new TypeError('cachedTtlMs must be greater than pollIntervalMs')
   const maxCachedKeys = readInteger('maxCachedKeys', options.maxCachedKeys ?? 10_000, 1, 10_000_000)
   const maxAutoCachedKeys = readInteger(

@@ -91,6 +91,15 @@ export class Store {
     if (byDigest !== -1) this.#remove(byDigest)
   }
 
+  /** Drops every record whose key another store does not hold. */
+  keepOnly(other: Store): void {
+    for (const slot of [...this.records.slots()]) {
+      if (other.hasId(this.records.keyId(slot))) continue
+      this.#remove(slot)
+      this.evictions++
+    }
+  }
+
   clear(): void {
     for (const slot of [...this.records.slots()]) this.#remove(slot)
     this.#shared.clear()

@@ -97,15 +97,21 @@ export class Sync {
     const { served, settings } = this.#deps
     const staged = new Store(Math.max(settings.maxCachedKeys, served.store?.maxKeys ?? 0))
     let emptyPages = 0
+    let isFull = false
     let page = first
     for (;;) {
       if (page.version !== first.version) throw badResponse('version, which changed within a walk')
       if (page.deleted) break
       for (const key of page.keys) {
-        if (!this.#makeRoom(staged, key)) {
-          throw new PolicyScopeTooLargeError({ refusedToStart: !served.store, maxKeys: staged.maxKeys })
+        if (!isFull && !this.#makeRoom(staged, key)) {
+          if (!served.store)
+            throw new PolicyScopeTooLargeError({ refusedToStart: true, maxKeys: staged.maxKeys })
+          // What is served goes on being served: of the keys that are left, those that were held before.
+          staged.keepOnly(served.store)
+          isFull = true
         }
-        staged.upsert(key)
+        if (isFull && !served.store?.hasId(key.keyId)) staged.evictions++
+        else staged.upsert(key)
       }
       if (page.nextCursor === null) break
       if (page.keys.length === 0 && ++emptyPages > EMPTY_PAGES_MAX)

@@ -13,17 +13,18 @@ create table policy_nodes (
   primary key (workspace_id, project_id, sees, node)
 );
 
--- Takes what many nodes say at once, in the order in which they said it. Made-up versions and projects are
--- passed over. Of a project at most `most` nodes are kept; one that has been silent makes room for a new one.
-create function policy_nodes_seen(ws uuid[], projects uuid[], sights text[], nodes text[], versions bigint[], most int)
-returns void language plpgsql as $$
+-- Takes what many nodes say at once, in the order in which they said it, and gives the places of those that are kept.
+-- Made-up versions and projects are passed over. Of a project at most `most` nodes that see live keys are kept, and
+-- `most_test` others; one that has been silent makes room for a new one.
+create function policy_nodes_seen(
+  ws uuid[], projects uuid[], sights text[], nodes text[], versions bigint[], most int, most_test int
+) returns setof bigint language plpgsql as $$
 declare
   fresh record;
+  room int;
   kept int;
   moment timestamptz(3) := service_now();
 begin
-  -- What a crash of the store forgets here is at most that a node holds something: it is waited for in vain, once.
-  perform set_config('synchronous_commit', 'off', true);
   with said as (
     select distinct on (w, p, s, n) w, p, s, n, v
     from unnest(ws, projects, sights, nodes, versions) with ordinality u(w, p, s, n, v, place)
@@ -40,26 +41,35 @@ begin
       from unnest(ws, projects, sights, nodes, versions) with ordinality u(w, p, s, n, v, place)
       order by w, p, s, n, place desc
     )
-    select said.w, said.p, array_agg(said.s) as sights, array_agg(said.n) as nodes, array_agg(said.v) as versions
+    select said.w, said.p, said.s = 'test' as is_test,
+      array_agg(said.s) as sights, array_agg(said.n) as nodes, array_agg(said.v) as versions
     from said join policy_heads h on h.workspace_id = said.w and h.project_id = said.p and h.version >= said.v
     where not exists (select from policy_nodes k where k.workspace_id = said.w and k.project_id = said.p
       and k.sees = said.s and k.node = said.n)
-    group by said.w, said.p order by said.w, said.p
+    group by said.w, said.p, said.s = 'test' order by said.w, said.p, said.s = 'test'
   loop
     perform pg_advisory_xact_lock(hashtextextended('keyrail.policy_nodes ' || fresh.p, 0));
-    select count(*) into kept from policy_nodes k where k.workspace_id = fresh.w and k.project_id = fresh.p;
-    if kept + cardinality(fresh.nodes) > most then
+    room := case when fresh.is_test then most_test else most end;
+    select count(*) into kept from policy_nodes k
+      where k.workspace_id = fresh.w and k.project_id = fresh.p and (k.sees = 'test') = fresh.is_test;
+    if kept + cardinality(fresh.nodes) > room then
       delete from policy_nodes where (workspace_id, project_id, sees, node) in (
         select k.workspace_id, k.project_id, k.sees, k.node from policy_nodes k
-        where k.workspace_id = fresh.w and k.project_id = fresh.p and k.seen_at < moment - interval '90 seconds'
-        order by k.seen_at limit kept + cardinality(fresh.nodes) - most for update skip locked);
-      select count(*) into kept from policy_nodes k where k.workspace_id = fresh.w and k.project_id = fresh.p;
+        where k.workspace_id = fresh.w and k.project_id = fresh.p and (k.sees = 'test') = fresh.is_test
+          and k.seen_at < moment - interval '90 seconds'
+        order by k.seen_at limit kept + cardinality(fresh.nodes) - room for update skip locked);
+      select count(*) into kept from policy_nodes k
+        where k.workspace_id = fresh.w and k.project_id = fresh.p and (k.sees = 'test') = fresh.is_test;
     end if;
     insert into policy_nodes (workspace_id, project_id, sees, node, version, seen_at)
       select fresh.w, fresh.p, u.s, u.n, u.v, moment from unnest(fresh.sights, fresh.nodes, fresh.versions) u(s, n, v)
-      order by u.s, u.n limit greatest(most - kept, 0)
+      order by u.s, u.n limit greatest(room - kept, 0)
       on conflict do nothing;
   end loop;
+
+  return query
+    select u.place from unnest(ws, projects, sights, nodes) with ordinality u(w, p, s, n, place)
+    join policy_nodes k on k.workspace_id = u.w and k.project_id = u.p and k.sees = u.s and k.node = u.n;
 end $$;
 
 alter table policy_nodes enable row level security;

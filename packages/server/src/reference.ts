@@ -3,6 +3,7 @@ import { type ErrorCode, errors } from '@keyrail/contract/errors'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import Type from 'typebox'
 import type { Route } from './gate/route.ts'
+import { Refusal } from './platform/refusal.ts'
 import { openReferencePage } from './reference-page.ts'
 import { version } from './version.ts'
 
@@ -43,7 +44,11 @@ export async function serveReference(app: FastifyInstance): Promise<void> {
   for (const url of ['/docs', '/docs/*']) {
     app.get(url, { schema: { hide: true } as FastifySchema }, async (request, reply) => {
       opening ??= openReferencePage()
+      opening.catch(() => {
+        opening = undefined
+      })
       const answer = await (await opening)(request.url)
+      if (answer.status >= 400) throw new Refusal('route_not_found')
       return reply.code(answer.status).headers(answer.headers).send(answer.body)
     })
   }

@@ -1,13 +1,13 @@
 import { Worker } from 'node:worker_threads'
 import type { ErrorCode } from '@keyrail/contract/errors'
 import type { AuditChain } from '@keyrail/contract/vendor/audit'
-import type { Connection } from '../platform/db/connection.ts'
+import { type Connection, type PortableConnection, toPortable } from '../platform/db/connection.ts'
 import { Refusal } from '../platform/refusal.ts'
 
 /** What the thread is asked, one run of a workspace at a time. */
 export interface Question {
   workspaceId: string
-  connection: Connection
+  store: PortableConnection
 }
 
 /** What it says: the verdict, or why there is none. */
@@ -32,6 +32,7 @@ const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 96
 
 /** Verification in a thread of its own, so that other requests need not wait for a million hashes. */
 export function openVerifyThread(connection: Connection): VerifyThread {
+  const store = toPortable(connection)
   const asked = new Map<string, PromiseWithResolvers<AuditChain>>()
   let worker: Worker | null = null
   let idle: NodeJS.Timeout | undefined
@@ -74,7 +75,7 @@ export function openVerifyThread(connection: Connection): VerifyThread {
       worker.ref()
       const run = Promise.withResolvers<AuditChain>()
       asked.set(workspaceId, run)
-      worker.postMessage({ workspaceId, connection } satisfies Question)
+      worker.postMessage({ workspaceId, store } satisfies Question)
       return run.promise
     },
   }

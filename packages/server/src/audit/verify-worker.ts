@@ -1,5 +1,6 @@
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
+import { fromPortable } from '../platform/db/connection.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { verify } from './verify-run.ts'
 import type { Question, Reply } from './verify-thread.ts'
@@ -10,9 +11,9 @@ const niceness = 5
 // On Linux this is the calling thread's priority; elsewhere it would be that of the whole process.
 if (process.platform === 'linux') setPriority(0, niceness)
 
-parentPort?.on('message', async ({ workspaceId, connection }: Question) => {
+parentPort?.on('message', async ({ workspaceId, store }: Question) => {
   parentPort?.postMessage(
-    await verify(connection, workspaceId).then(
+    await verify(fromPortable(store), workspaceId).then(
       (chain): Reply => ({ workspaceId, chain }),
       (cause): Reply => ({
         workspaceId,

@@ -27,9 +27,10 @@ const closeHead = sql(
 )
 const versionOf = sql(
   'policy.version_of',
-  `select coalesce(
+  `select case when h.project_deleted then h.version else coalesce(
      (select max(version) from policy_changes where workspace_id = $1 and project_id = $2 and key_id = $3),
-     (select version from policy_heads where workspace_id = $1 and project_id = $2)) as version`,
+     h.version) end as version
+   from policy_heads h where h.workspace_id = $1 and h.project_id = $2`,
 )
 
 /** What is announced when a project's policy has changed. */
@@ -60,7 +61,7 @@ export async function closePolicyHead(tx: Tx, projectId: string): Promise<boolea
   return (await tx.query(closeHead, [tx.workspaceId, projectId])).length > 0
 }
 
-/** The version at which a key last changed, or the project's own when that is forgotten. */
+/** The version at which a key last changed; the project's own when that is forgotten, or when all its keys went with it. */
 export async function policyVersionOf(tx: Tx, projectId: string, keyId: string): Promise<number> {
   const [row] = await tx.query<{ version: number }>(versionOf, [tx.workspaceId, projectId, keyId])
   return row?.version ?? 1

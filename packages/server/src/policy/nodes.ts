@@ -30,7 +30,10 @@ export interface Fleet {
 }
 
 export interface Nodes {
-  /** Notes a sighting, unless the same was noted in the last 30 s. A store that takes no writes keeps no node from its policy. */
+  /**
+   * Notes a sighting, unless the same was noted in the last 30 s. A store that takes no writes, or has no room for the
+   * node, keeps it from no policy; it counts among those that hold nothing then.
+   */
   note(sighting: Sighting): Promise<void>
   /** The nodes seen within 90 s that see the environment, and which of them hold the version. */
   count(question: FleetQuestion): Promise<Fleet>
@@ -40,14 +43,25 @@ export interface Nodes {
 
 /** Of a project. Beyond them a new node is not kept, until one has been silent for 90 s. */
 const mostNodes = 10_000
+/** Of those, nodes that see test alone: so that a test key can fill no room that nodes of live keys need. */
+const mostTestNodes = 1_000
+/** How long a poll waits for its note, in ms. Longer, and it would be the poll that is lost. */
+const noteMs = 500
+/** How long a node counts as live, as in `countNodes`. */
+const liveMs = 90_000
+/** Nodes that could not be noted and are remembered here, over all projects. */
+const mostUnwritten = 10_000
 /** A node that is current and was seen so recently causes no write. Well below the 90 s for which it counts as live. */
 const rewriteMs = 30_000
+/** Nodes that an answer names. */
+const mostPending = 50
 /** Nodes whose last write is remembered, about 200 bytes each; one that is forgotten is written anew. */
 const mostRemembered = 100_000
 
 export function openNodes(connection: Connection, clock: Clock, observer: LaneObserver): Nodes {
   const remembered = new LRUCache<string, { version: number; at: number }>({ max: mostRemembered })
-  const writes = openLane<Sighting, void>(
+  const unwritten = new LRUCache<string, Sighting & { at: number }>({ max: mostUnwritten })
+  const writes = openLane<Sighting, boolean>(
     connection,
     {
       name: 'policy_nodes',
@@ -60,9 +74,13 @@ export function openNodes(connection: Connection, clock: Clock, observer: LaneOb
         said.map(one => one.sees),
         said.map(one => one.node),
         said.map(one => one.version),
-        mostNodes,
+        mostNodes - mostTestNodes,
+        mostTestNodes,
       ],
-      answers: (_rows, said) => said.map(() => undefined),
+      answers(rows, said) {
+        const kept = new Set(rows.map(row => Number(row.place)))
+        return said.map((_, i) => kept.has(i + 1))
+      },
       bytesOf: ({ node }) => 96 + node.length,
     },
     observer,
@@ -100,15 +118,33 @@ export function openNodes(connection: Connection, clock: Clock, observer: LaneOb
       const last = remembered.get(key)
       const now = clock.monotonic()
       if (last !== undefined && last.version === version && now - last.at < rewriteMs) return
-      try {
-        await writes.run(sighting)
+      const isKept = await writes.run(sighting, performance.now() + noteMs).catch(() => false)
+      if (isKept) {
         remembered.set(key, { version, at: now })
-      } catch {
-        // A full disk must not cost a fleet its confirmations; `revoke?wait=true` tells of the node as pending.
+        unwritten.delete(key)
+      } else {
+        // A full disk must not cost a fleet its confirmations, nor a revocation its truth.
         remembered.delete(key)
+        unwritten.set(key, { ...sighting, at: now })
       }
     },
-    count: question => counts.run(question),
+    async count(question) {
+      const fleet = await counts.run(question)
+      const missed = [...unwritten.values()].filter(
+        ({ workspaceId, projectId, sees, version, at }) =>
+          workspaceId === question.workspaceId &&
+          projectId === question.projectId &&
+          (sees === question.env || sees === 'both') &&
+          version < question.version &&
+          clock.monotonic() - at < liveMs,
+      )
+      const unknown = missed.map(({ node }) => node).filter(node => !fleet.pending.includes(node))
+      return {
+        nodes: fleet.nodes + unknown.length,
+        acknowledged: fleet.acknowledged,
+        pending: [...fleet.pending, ...unknown].slice(0, mostPending),
+      }
+    },
     depth: () => writes.depth(),
     async close() {
       await Promise.all([writes.close(), counts.close()])

