@@ -6,6 +6,7 @@ import { type FeedService, secretKey, startFeedService } from '../test/feed-serv
 import { until } from '../test/until.ts'
 import { KeyringError } from './errors.ts'
 import { createFeedClient, type FeedRequest } from './feed-client.ts'
+import { problemError } from './feed-problem.ts'
 
 let service: FeedService
 beforeEach(async () => {
@@ -80,6 +81,17 @@ test('an answer of something else than the service gets a code of its status, an
   assert.deepEqual([throttled.code, throttled.retryable], ['http_429', true])
   assert.deepEqual([missing.code, missing.docUrl, missing.requestId], ['http_404', undefined, undefined])
   assert.ok(long.message.length < 400)
+})
+
+test('an answer that echoes the secret, whole or where it would be cut, leaves nothing of it', () => {
+  const echo = (detail: string) =>
+    JSON.stringify({ code: 'odd', detail, request_id: secretKey, type: `https://a.b/${secretKey}` })
+  for (let before = 240; before < 310; before += 1) {
+    const response = new Response(null, { status: 400, headers: { 'x-request-id': secretKey } })
+    const error = problemError('/v1/policy/delta', response, echo('y'.repeat(before) + secretKey), secretKey)
+    const shown = inspect(error, { depth: 9, showHidden: true })
+    assert.ok(!shown.includes(secretKey.slice(0, 6)), shown)
+  }
 })
 
 test('a redirect is refused, so that the secret goes nowhere else', async () => {

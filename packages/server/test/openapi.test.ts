@@ -70,6 +70,17 @@ for (const route of routes) {
   })
 }
 
+test('what is not there below the reference page is told as anywhere else', async () => {
+  for (const url of ['/docs/xyz', '/docs/%00', '/docs/js/']) {
+    const { statusCode, headers, body } = await app.inject({ url })
+    assert.deepEqual(
+      [statusCode, headers['content-type']?.split(';')[0], JSON.parse(body).code],
+      [404, 'application/problem+json', 'route_not_found'],
+      url,
+    )
+  }
+})
+
 test('the reference page loads nothing from another host and runs no script but its own', async () => {
   const moved = await app.inject({ url: '/docs' })
   assert.equal(moved.headers.location, '/docs/')
