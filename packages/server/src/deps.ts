@@ -14,7 +14,7 @@ import { serviceSecret } from './platform/db/service-secret.ts'
 import { startUpkeep } from './platform/db/upkeep.ts'
 import { idMaker, type MakeId } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
-import { createMetrics, type Metrics } from './platform/metrics.ts'
+import { type Metrics, uncounted } from './platform/metrics.ts'
 import { openPolicyFeed, type PolicyFeed } from './policy/service.ts'
 import { pruneChanges, pruneNodes } from './policy/upkeep.ts'
 import { version } from './version.ts'
@@ -52,11 +52,17 @@ export interface Outside {
   randomBytes?: (size: number) => Buffer
 }
 
+/** The library takes a tenth of the time in which the service starts; only a port brings it in. */
+async function countedMetrics(): Promise<Metrics> {
+  const { createMetrics } = await import('./platform/prometheus.ts')
+  return createMetrics({ version, node: process.version })
+}
+
 /** Opens what the service stands on. The database must be migrated. */
 export async function openDeps(outside: Outside): Promise<Deps> {
   const { config, log, connection, clock = systemClock } = outside
   const draw = outside.randomBytes ?? randomBytes
-  const metrics = createMetrics({ version, node: process.version })
+  const metrics = config.metricsPort === null ? uncounted : await countedMetrics()
   const cursorSecret = await serviceSecret(connection, 'cursor', draw)
   const hints = openHints(outside.directConnection ?? connection, metrics)
   const db = openDb(connection, config.databasePool, hints, metrics)

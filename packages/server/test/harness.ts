@@ -61,7 +61,14 @@ export async function startHarness(settings: Partial<Config> = {}): Promise<Harn
       if (process.env.KEYRAIL_TEST_LOG) process.stderr.write(line)
     },
   })
-  const deps = await openDeps({ config: { ...config, ...settings }, log, connection, clock, randomBytes })
+  // With a port, which only a service that listens would open, metrics are counted.
+  const deps = await openDeps({
+    config: { ...config, metricsPort: 0, ...settings },
+    log,
+    connection,
+    clock,
+    randomBytes,
+  })
   const app = await buildApp(deps)
   const client = new pg.Client({ ...connection, types: numbersForBigints })
   client.on('error', () => {})

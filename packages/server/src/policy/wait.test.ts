@@ -139,16 +139,27 @@ test('who is held has acknowledged already', async () => {
   next.hangUp()
 })
 
-test('a caller that hangs up is forgotten, whether it waits for a change or for the fleet', async () => {
-  const waiting = hold(delta(await version()))
-  await settle()
-  waiting.hangUp()
+test('a caller that hangs up while it waits for the fleet has revoked, and nobody is counted for it any more', async () => {
+  const { nodes } = harness.deps.policy
   const { id } = await issueKey(harness, vendor)
   await ask('GET', delta(await version()), { token: vendor.live })
-  const revoking = hold(`/v1/keys/${id}/revoke?wait=true`, { method: 'POST' })
-  await settle()
-  revoking.hangUp()
-  await settle()
+  const { count } = nodes
+  let counts = 0
+  nodes.count = question => {
+    counts += 1
+    return count(question)
+  }
+  try {
+    const revoking = hold(`/v1/keys/${id}/revoke?wait=true`, { method: 'POST' })
+    while (counts < 2) await settle()
+    revoking.hangUp()
+    await settle()
+    const counted = counts
+    for (let i = 0; i < 5; i++) await settle()
+    assert.equal(counts, counted)
+  } finally {
+    nodes.count = count
+  }
   const { body } = await ask('GET', `/v1/keys/${id}`, { token: vendor.live })
   assert.notEqual(body.revoked_at, null)
 })
