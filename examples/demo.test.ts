@@ -70,7 +70,9 @@ describe('npm run demo', () => {
 
   test('a demo that cannot be done ends with exit code 1 and the reason', async () => {
     // Without npm, which would make that folder.
-    const demo = installation.run(process.execPath, ['examples/demo.ts'], { TMPDIR: '/no/such/folder' })
+    const demo = installation.run(process.execPath, ['bin/node.mjs', 'examples/demo.ts'], {
+      TMPDIR: '/no/such/folder',
+    })
     const { code, out, err } = await demo.ended
     assert.equal(code, 1, out + err)
     assert.match(out, /The demo ends here: .*ENOENT/)
