@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
 import { Refusal } from '../refusal.ts'
 import { type Connection, connect, type Statement } from './connection.ts'
+import { deadlineMs } from './deadline.ts'
 import { isConnectionLost, refusalOf } from './errors.ts'
-import { deadlineMs } from './pool.ts'
 
 /**
  * A lane makes a hot statement fast without a cache that goes stale: all calls that arrive while one

@@ -1,13 +1,11 @@
 import pg from 'pg'
 import { Refusal } from '../refusal.ts'
 import { type Connection, clientConfig } from './connection.ts'
+import { deadlineMs } from './deadline.ts'
 import { isDeadlock, refusalOf } from './errors.ts'
 import type { Hints } from './hints.ts'
 import { watchForSilence } from './silence.ts'
 import { transact, type Work } from './transaction.ts'
-
-/** A request is answered within this, or with 503, however many questions it has for the store. */
-export const deadlineMs = 1_900
 
 /** Deleting a project or tenant revokes every key of it, a row each, in one transaction. */
 export const cascadeMs = 60_000
