@@ -13,7 +13,7 @@ import { logRequests } from './platform/http/request-log.ts'
 import { answerProblems, refuseOtherMethods, serverOptions } from './platform/http/server.ts'
 import { compile, isUuid } from './platform/http/validate.ts'
 import { Refusal } from './platform/refusal.ts'
-import { describe, serveReference } from './reference.ts'
+import { serveReference } from './reference.ts'
 import { routes } from './routes.ts'
 
 declare module 'fastify' {
@@ -32,7 +32,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   answerProblems(app)
   logRequests(app, deps)
   acceptJsonBodies(app)
-  await serveReference(app)
+  serveReference(app, routes)
   for (const route of routes) serve(app, deps, route)
   refuseOtherMethods(app)
   return app
@@ -47,7 +47,6 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
     method: route.method,
     url: route.path,
     bodyLimit,
-    schema: describe(route),
     // Before a body is read: who asks, and may they.
     onRequest: async request => {
       if (access.open) return

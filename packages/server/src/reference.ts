@@ -1,6 +1,5 @@
-import swagger from '@fastify/swagger'
 import { type ErrorCode, errors } from '@keyrail/contract/errors'
-import type { FastifyInstance, FastifySchema } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify'
 import Type from 'typebox'
 import type { Route } from './gate/route.ts'
 import { Refusal } from './platform/refusal.ts'
@@ -9,13 +8,45 @@ import { version } from './version.ts'
 
 /**
  * The OpenAPI 3.1 document at `/v1/openapi.json`, made from the very schemas that validate, and the page at
- * `/docs` that shows it.
+ * `/docs` that shows it. Both are made when they are first asked for: what they need takes as long to load as
+ * everything else, and a restart has no reason to wait for it.
  */
-export async function serveReference(app: FastifyInstance): Promise<void> {
-  // Fastify is given the schemas to publish, not to apply: `platform/http/validate.ts` does that.
-  app.setValidatorCompiler(() => () => true)
-  app.setSerializerCompiler(() => body => JSON.stringify(body))
-  await app.register(swagger, {
+export function serveReference(app: FastifyInstance, routes: readonly Route[]): void {
+  const document = onceItSucceeds(() => makeDocument(routes))
+  app.get('/v1/openapi.json', async (_request, reply) =>
+    reply
+      .header('cache-control', 'no-cache')
+      .type('application/json; charset=utf-8')
+      .send(await document()),
+  )
+  const page = onceItSucceeds(openReferencePage)
+  for (const url of ['/docs', '/docs/*']) {
+    app.get(url, async (request, reply) => {
+      const answer = await (await page())(request.url)
+      if (answer.status >= 400) throw new Refusal('route_not_found')
+      return reply.code(answer.status).headers(answer.headers).send(answer.body)
+    })
+  }
+}
+
+function onceItSucceeds<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make().catch(error => {
+      made = undefined
+      throw error
+    })
+    return made
+  }
+}
+
+/** An app that is given every route to describe and serves none. */
+async function makeDocument(routes: readonly Route[]): Promise<string> {
+  const { default: swagger } = await import('@fastify/swagger')
+  const paper = Fastify({ exposeHeadRoutes: false })
+  paper.setValidatorCompiler(() => () => true)
+  paper.setSerializerCompiler(() => body => JSON.stringify(body))
+  await paper.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info: {
@@ -35,23 +66,13 @@ export async function serveReference(app: FastifyInstance): Promise<void> {
       },
     },
   })
-  app.get('/v1/openapi.json', { schema: { hide: true } as FastifySchema }, async (_request, reply) => {
-    const document = app.swagger()
-    tellOptionalBodies(document as object)
-    return reply.header('cache-control', 'no-cache').send(document)
-  })
-  let opening: ReturnType<typeof openReferencePage> | undefined
-  for (const url of ['/docs', '/docs/*']) {
-    app.get(url, { schema: { hide: true } as FastifySchema }, async (request, reply) => {
-      opening ??= openReferencePage()
-      opening.catch(() => {
-        opening = undefined
-      })
-      const answer = await (await opening)(request.url)
-      if (answer.status >= 400) throw new Refusal('route_not_found')
-      return reply.code(answer.status).headers(answer.headers).send(answer.body)
-    })
+  for (const route of routes) {
+    paper.route({ method: route.method, url: route.path, schema: describe(route), handler: async () => {} })
   }
+  await paper.ready()
+  const document = paper.swagger()
+  tellOptionalBodies(document as object)
+  return JSON.stringify(document)
 }
 
 const schemes: Record<string, string> = {
@@ -61,7 +82,7 @@ const schemes: Record<string, string> = {
 }
 
 /** What OpenAPI says of a route: its parameters, its answers, and every code it can refuse with. */
-export function describe(route: Route): FastifySchema {
+function describe(route: Route): FastifySchema {
   const { access } = route
   return {
     operationId: route.operation,

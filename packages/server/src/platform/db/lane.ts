@@ -135,13 +135,21 @@ export function openLane<In, Out>(
 
   const pump = async () => {
     while (queue.length > 0) {
-      // Requests that are already here join: on a core shared with Postgres an answer comes so soon that batches
-      // would be of a few, each the price of a whole statement.
-      await setImmediate()
+      await untilNoneComes()
       const batch = takeBatch()
       if (batch.length > 0) await sendBatch(batch)
     }
     running = null
+  }
+  /**
+   * Requests that are already here join: on a core shared with Postgres an answer comes so soon that batches would be
+   * of a few, each the price of a whole statement. As long as each turn of the event loop brings one, it waits.
+   */
+  const untilNoneComes = async () => {
+    for (let waiting = 0; queue.length > waiting && queue.length < mostItems; ) {
+      waiting = queue.length
+      await setImmediate()
+    }
   }
   const takeBatch = () => {
     const batch: Waiting<In, Out>[] = []
