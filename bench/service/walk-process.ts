@@ -1,4 +1,5 @@
 import { Agent, get } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { serveGenerator } from '../harness/generator.ts'
 
 /**
@@ -6,17 +7,24 @@ import { serveGenerator } from '../harness/generator.ts'
  * connection. `count` looks for keys too, which takes time of its own.
  */
 export type WalkPlan = { url: string; path: string; token: string; count: boolean }
-export type WalkCounts = { pages: number; keys: number; bytes: number; ms: number }
+export type WalkCounts = { pages: number; keys: number; bytes: number; ms: number; refused: number }
 
+const REFUSED_MAX = 40
 const KEY = Buffer.from('{"key_id":')
 
 await serveGenerator<WalkPlan, WalkCounts>(async ({ url, path, token, count }) => {
   const agent = new Agent({ keepAlive: true })
   const headers = { authorization: `Bearer ${token}` }
-  const total = { pages: 0, keys: 0, bytes: 0, ms: 0 }
+  const total = { pages: 0, keys: 0, bytes: 0, ms: 0, refused: 0 }
   const startedAt = performance.now()
   for (let cursor: string | undefined = ''; cursor !== undefined; ) {
     const page = await read(new URL(path + cursor, url), { agent, headers })
+    if (page === null) {
+      // A store that is still writing what was filled in; the time counts.
+      if (++total.refused > REFUSED_MAX) throw new Error(`refused ${total.refused} times`)
+      await sleep(250)
+      continue
+    }
     total.pages++
     total.bytes += page.bytes
     if (count) total.keys += keysIn(Buffer.concat(page.chunks))
@@ -30,8 +38,12 @@ await serveGenerator<WalkPlan, WalkCounts>(async ({ url, path, token, count }) =
 })
 
 function read(url: URL, options: { agent: Agent; headers: Record<string, string> }) {
-  const { promise, resolve, reject } = Promise.withResolvers<{ bytes: number; chunks: Buffer[] }>()
+  const { promise, resolve, reject } = Promise.withResolvers<{ bytes: number; chunks: Buffer[] } | null>()
   get(url, options, response => {
+    if (response.statusCode === 503) {
+      response.resume()
+      return resolve(null)
+    }
     if (response.statusCode !== 200) reject(new Error(`${url.pathname} answered ${response.statusCode}`))
     const chunks: Buffer[] = []
     let bytes = 0
