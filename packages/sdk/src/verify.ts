@@ -23,10 +23,6 @@ export interface Served {
 }
 
 const NEVER = Number.POSITIVE_INFINITY
-/** A key that ends farther off than this is judged by the time that was read last and what has passed since. */
-const NEAR_MS = 60_000
-/** So long a step of the machine's clock may go unnoticed. */
-const WALL_KEPT_MS = 1_000
 
 export type Verify = (key: string | null | undefined, requirements?: Requirements) => Verdict
 
@@ -40,19 +36,6 @@ export function createVerify(
   served: Served,
   { env: ownEnv, cachedTtlMs, clock }: { env: 'live' | 'test' | 'both'; cachedTtlMs: number; clock: Clock },
 ): Verify {
-  let wall = 0
-  let wallReadAt = Number.NEGATIVE_INFINITY
-  /** A second reading of a clock would be a tenth of a verification, and only a key near its end needs it. */
-  const isExpired = (expiresAt: number, monotonic: number): boolean => {
-    if (!(monotonic - wallReadAt < WALL_KEPT_MS)) {
-      wall = clock.wall()
-      wallReadAt = monotonic
-    }
-    const left = expiresAt - wall - (monotonic - wallReadAt)
-    if (left > NEAR_MS) return false
-    return left > -NEAR_MS ? !(clock.wall() < expiresAt) : true
-  }
-
   const judge: Verify = (key, requirements) => {
     if (key === undefined || key === null || key === '') return refused.missing_key
     if (typeof key !== 'string') return refused.malformed_key
@@ -64,8 +47,7 @@ export function createVerify(
 
     const { store } = served
     if (store === undefined) return refused.not_ready
-    const monotonic = clock.monotonic()
-    if (!(store.confirmedAt > monotonic - cachedTtlMs)) return refused.stale
+    if (!(store.confirmedAt > clock.monotonic() - cachedTtlMs)) return refused.stale
     const slot = store.find(digestOf(key))
     if (slot === -1) {
       served.misses++
@@ -77,7 +59,7 @@ export function createVerify(
     // The checksum covers the environment in the text, so the two can differ only in a forged feed.
     if (records.env(slot) !== form) return refused.unknown_key
     const expiresAt = records.expiresAt(slot)
-    if (expiresAt !== NEVER && isExpired(expiresAt, monotonic)) return refused.expired_key
+    if (expiresAt !== NEVER && !(clock.wall() < expiresAt)) return refused.expired_key
     const required = requirements?.scopes
     if (required !== undefined && !hasAll(records.scopes(slot), required)) return refused.insufficient_scope
     return validVerdict(records, slot, form)
