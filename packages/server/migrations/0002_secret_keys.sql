@@ -17,8 +17,6 @@ create table secret_keys (
   revoked_reason text constraint secret_keys_reason_bounds check (char_length(revoked_reason) between 1 and 500),
   rotated_from uuid,
   rotated_to uuid,
-  -- What expires_at was before the overlap of a rotation: a later successor takes it.
-  original_expires_at timestamptz(3),
   last_used_at timestamptz(3),
   created_at timestamptz(3) not null,
   primary key (workspace_id, id)

@@ -22,8 +22,6 @@ create table api_keys (
   rotated_to uuid,
   -- The end of the overlap window of the last rotation: no later expires_at is taken afterwards.
   overlap_ends_at timestamptz(3),
-  -- What expires_at was before the overlap: a later successor takes it.
-  original_expires_at timestamptz(3),
   last_used_at timestamptz(3),
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,

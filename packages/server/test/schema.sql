@@ -16,10 +16,10 @@ table api_keys row level security
   rotated_from uuid
   rotated_to uuid
   overlap_ends_at timestamp(3) with time zone
-  original_expires_at timestamp(3) with time zone
   last_used_at timestamp(3) with time zone
   created_at timestamp(3) with time zone not null
   updated_at timestamp(3) with time zone not null
+  original_expires_at timestamp(3) with time zone
   constraint api_keys_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
   constraint api_keys_lookup_hash_length CHECK ((octet_length(lookup_hash) = 32))
   constraint api_keys_meta_bounds CHECK (((json_typeof(meta) = 'object'::text) AND (octet_length((meta)::text) <= 65536)))
@@ -196,9 +196,9 @@ table secret_keys row level security
   revoked_reason text
   rotated_from uuid
   rotated_to uuid
-  original_expires_at timestamp(3) with time zone
   last_used_at timestamp(3) with time zone
   created_at timestamp(3) with time zone not null
+  original_expires_at timestamp(3) with time zone
   constraint secret_keys_created_by CHECK ((created_by_type = ANY (ARRAY['user'::text, 'secret_key'::text, 'bootstrap'::text, 'operator'::text])))
   constraint secret_keys_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
   constraint secret_keys_meta_bounds CHECK (((json_typeof(meta) = 'object'::text) AND (octet_length((meta)::text) <= 65536)))
