@@ -74,15 +74,15 @@ table audit_logs row level security
   created_at timestamp(3) with time zone not null
   prev_hash bytea not null
   hash bytea not null
-  constraint audit_logs_action CHECK ((action ~ '^[a-z_]+\.[a-z_]+$'::text))
-  constraint audit_logs_actor_id CHECK ((actor_id ~ '^[A-Za-z0-9._:-]{1,128}$'::text))
-  constraint audit_logs_actor_type CHECK ((actor_type ~ '^[a-z_]+$'::text))
+  constraint audit_logs_action CHECK (((action <> ''::text) AND (translate(action, 'abcdefghijklmnopqrstuvwxyz_.'::text, ''::text) = ''::text)))
+  constraint audit_logs_actor_id CHECK ((((char_length(actor_id) >= 1) AND (char_length(actor_id) <= 128)) AND (translate(actor_id, 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-'::text, ''::text) = ''::text)))
+  constraint audit_logs_actor_type CHECK (((actor_type <> ''::text) AND (translate(actor_type, 'abcdefghijklmnopqrstuvwxyz_'::text, ''::text) = ''::text)))
   constraint audit_logs_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
   constraint audit_logs_hash_length CHECK ((octet_length(hash) = 32))
   constraint audit_logs_payload CHECK ((json_typeof((payload)::json) = 'object'::text))
   constraint audit_logs_prev_hash_length CHECK ((octet_length(prev_hash) = 32))
   constraint audit_logs_seq CHECK ((seq >= 1))
-  constraint audit_logs_target_type CHECK ((target_type ~ '^[a-z_]+$'::text))
+  constraint audit_logs_target_type CHECK (((target_type <> ''::text) AND (translate(target_type, 'abcdefghijklmnopqrstuvwxyz_'::text, ''::text) = ''::text)))
   constraint audit_logs_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint audit_logs_pkey PRIMARY KEY (workspace_id, seq)
   policy audit_logs_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
@@ -321,9 +321,19 @@ $function$
 
 CREATE OR REPLACE FUNCTION public.lengths_between(items text[], fewest integer, most integer)
  RETURNS boolean
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE
-AS $function$ select coalesce(bool_and(char_length(item) between fewest and most), true) from unnest(items) item $function$
+AS $function$
+declare
+  item text;
+begin
+  foreach item in array items loop
+    if item is not null and char_length(item) not between fewest and most then
+      return false;
+    end if;
+  end loop;
+  return true;
+end $function$
   -- execute: public
 
 CREATE OR REPLACE FUNCTION public.policy_changed(of_workspace uuid, of_project uuid, key_ids uuid[])
@@ -405,29 +415,32 @@ end $function$
 
 CREATE OR REPLACE FUNCTION public.rate_limits_valid(rules jsonb)
  RETURNS boolean
- LANGUAGE sql
+ LANGUAGE plpgsql
  IMMUTABLE
 AS $function$
-  select case when jsonb_typeof(rules) is distinct from 'array' then false
-    when jsonb_array_length(rules) > 8 then false
-    else (
-      select coalesce(bool_and(
-          case when jsonb_typeof(rule) is distinct from 'object' then false
-            when jsonb_typeof(rule->'limit') is distinct from 'number'
-              or jsonb_typeof(rule->'window_ms') is distinct from 'number' then false
-            else coalesce(
-              rule->>'id' ~ '^[a-z0-9][a-z0-9._-]{0,63}$'
-              and (rule->>'limit')::numeric between 1 and 1000000000
-              and (rule->>'limit')::numeric = trunc((rule->>'limit')::numeric)
-              and (rule->>'window_ms')::numeric between 1000 and 2678400000
-              and (rule->>'window_ms')::numeric = trunc((rule->>'window_ms')::numeric)
-              and rule->>'algorithm' in ('sliding', 'fixed')
-              and rule->>'scope' in ('key', 'tenant'), false)
-          end), true)
-        and count(distinct rule->>'id') = count(*)
-      from jsonb_array_elements(rules) rule)
-    end
-$function$
+begin
+  if jsonb_typeof(rules) is distinct from 'array' then
+    return false;
+  elsif jsonb_array_length(rules) > 8 then
+    return false;
+  end if;
+  return (
+    select coalesce(bool_and(
+        case when jsonb_typeof(rule) is distinct from 'object' then false
+          when jsonb_typeof(rule->'limit') is distinct from 'number'
+            or jsonb_typeof(rule->'window_ms') is distinct from 'number' then false
+          else coalesce(
+            rule->>'id' ~ '^[a-z0-9][a-z0-9._-]{0,63}$'
+            and (rule->>'limit')::numeric between 1 and 1000000000
+            and (rule->>'limit')::numeric = trunc((rule->>'limit')::numeric)
+            and (rule->>'window_ms')::numeric between 1000 and 2678400000
+            and (rule->>'window_ms')::numeric = trunc((rule->>'window_ms')::numeric)
+            and rule->>'algorithm' in ('sliding', 'fixed')
+            and rule->>'scope' in ('key', 'tenant'), false)
+        end), true)
+      and count(distinct rule->>'id') = count(*)
+    from jsonb_array_elements(rules) rule);
+end $function$
   -- execute: public
 
 CREATE OR REPLACE FUNCTION public.service_now()

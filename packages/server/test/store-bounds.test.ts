@@ -89,7 +89,7 @@ const bounds: Record<string, Bound> = {
   audit_addresses_salt_length: bytes('salt', 16),
   audit_heads_hash_length: bytes('hash', 32),
   audit_heads_seq: bound('seq', ['0'], ['-1']),
-  audit_logs_action: bound('action', [`'a_b.c_d'`], [`''`, `'a'`, `'a.b.c'`, `'A.b'`, `'a."'`]),
+  audit_logs_action: bound('action', [`'a_b.c_d'`], [`''`, `'A.b'`, `'a."'`, `'a.1'`]),
   audit_logs_actor_id: bound(
     'actor_id',
     ['null', `repeat('a', 128)`],

@@ -52,6 +52,8 @@ export function openLookup(connection: Connection, observer: LaneObserver): Look
         name: 'credential',
         statement: findStatement,
         repeatable: true,
+        // A fleet polls with one key.
+        nameOf: digest => digest.toString('latin1'),
         values: digests => [digests],
         answers: (rows, digests) => {
           const answers: (CredentialRecord | null)[] = digests.map(() => null)

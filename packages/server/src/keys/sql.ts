@@ -172,14 +172,20 @@ export const findProjectsOfTenant = async (tx: Tx, tenantId: string): Promise<st
     row => row.project_id,
   )
 
-/** A tenant that keys can be issued to, held against deletion until the commit, and its active keys so far. */
+/**
+ * A tenant that keys can be issued to, held against deletion until the commit. Of a deleted one is told that it is:
+ * to leave it out here would let Postgres walk all living tenants, by the index of those.
+ */
 const holdTenantStatement = sql(
   'keys.hold_tenant',
-  'select id from tenants where workspace_id = $1 and id = $2 and deleted_at is null for share',
+  'select id, deleted_at is not null as is_deleted from tenants where workspace_id = $1 and id = $2 for share',
 )
 export async function holdTenant(tx: Tx, tenantId: string): Promise<{ id: string } | null> {
-  const [row] = await tx.query<{ id: string }>(holdTenantStatement, [tx.workspaceId, tenantId])
-  return row ?? null
+  const [row] = await tx.query<{ id: string; is_deleted: boolean }>(holdTenantStatement, [
+    tx.workspaceId,
+    tenantId,
+  ])
+  return row === undefined || row.is_deleted ? null : row
 }
 
 const countActiveStatement = sql(
@@ -200,11 +206,14 @@ export const lockTenantCap = (tx: Tx, tenantId: string) =>
 
 const findProjectStatement = sql(
   'keys.find_project',
-  'select id, key_prefix from projects where workspace_id = $1 and id = $2 and deleted_at is null',
+  'select id, key_prefix, deleted_at is not null as is_deleted from projects where workspace_id = $1 and id = $2',
 )
 export async function findKeyProject(tx: Tx, id: string): Promise<{ id: string; key_prefix: string } | null> {
-  const [row] = await tx.query<{ id: string; key_prefix: string }>(findProjectStatement, [tx.workspaceId, id])
-  return row ?? null
+  const [row] = await tx.query<{ id: string; key_prefix: string; is_deleted: boolean }>(
+    findProjectStatement,
+    [tx.workspaceId, id],
+  )
+  return row === undefined || row.is_deleted ? null : row
 }
 
 export interface KeyFilter {

@@ -13,26 +13,24 @@ export const refKey = ({ workspaceId, projectId }: ProjectRef) => `${workspaceId
 export type Heads = Lane<ProjectRef, PolicyHead | null>
 
 export function openHeads(connection: Connection, observer: LaneObserver): Heads {
-  const distinct = (refs: readonly ProjectRef[]) => new Map(refs.map(ref => [refKey(ref), ref]))
   return openLane<ProjectRef, PolicyHead | null>(
     connection,
     {
       name: 'policy_head',
       statement: findHeads,
       repeatable: true,
-      values(refs) {
-        const asked = [...distinct(refs).values()]
-        return [asked.map(ref => ref.workspaceId), asked.map(ref => ref.projectId)]
-      },
+      nameOf: refKey,
+      values: refs => [refs.map(ref => ref.workspaceId), refs.map(ref => ref.projectId)],
       answers(rows, refs) {
-        const keys = [...distinct(refs).keys()]
-        const heads = new Map(
-          rows.map(({ place, version, floor, deleted }) => [
-            keys[Number(place) - 1],
-            { version: Number(version), floor: Number(floor), deleted: deleted === true },
-          ]),
-        )
-        return refs.map(ref => heads.get(refKey(ref)) ?? null)
+        const heads: (PolicyHead | null)[] = refs.map(() => null)
+        for (const { place, version, floor, deleted } of rows) {
+          heads[Number(place) - 1] = {
+            version: Number(version),
+            floor: Number(floor),
+            deleted: deleted === true,
+          }
+        }
+        return heads
       },
     },
     observer,

@@ -54,6 +54,37 @@ test('what arrives while a statement is in flight rides the next one, and each c
   await lane.close()
 })
 
+test('callers who ask for the same are asked for once, and all get the answer', async () => {
+  const sent: number[][] = []
+  const shared: LaneSpec<number, number> = {
+    ...double,
+    nameOf: String,
+    values: items => {
+      sent.push([...items])
+      return [items]
+    },
+  }
+  const lane = openLane(connection, shared, observer)
+  assert.deepEqual(await Promise.all([7, 3, 7, 7, 3].map(n => lane.run(n))), [14, 6, 14, 14, 6])
+  assert.deepEqual(sent, [[7, 3]])
+  await lane.close()
+})
+
+test('a statement is planned for indexes, however small the tables are when it is first run', async () => {
+  const plan: LaneSpec<string, string> = {
+    name: 'plan',
+    statement: sql('test.plan', `select current_setting(name) as value from unnest($1::text[]) name`),
+    values: names => [names],
+    answers: rows => rows.map(row => String(row.value)),
+    repeatable: true,
+  }
+  const lane = openLane(connection, plan, observer)
+  const asked = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'plan_cache_mode']
+  const settings = await Promise.all(asked.map(name => lane.run(name)))
+  assert.deepEqual(settings, ['off', 'off', 'off', 'force_generic_plan'])
+  await lane.close()
+})
+
 test('a batch is cut at its bytes as well as at its items', async () => {
   const lane = openLane(connection, { ...double, bytesOf: () => 100 * 1024 }, observer)
   batches.length = 0

@@ -20,6 +20,8 @@ export interface LaneSpec<In, Out> {
   answers: (rows: Record<string, unknown>[], items: readonly In[]) => Out[]
   /** A read may be sent again after a lost connection; a write is answered 503, for it may have happened. */
   repeatable: boolean
+  /** What callers may share: items of one name are asked once, and all get that answer. */
+  nameOf?: (item: In) => string
   /** About how many bytes an item takes in a batch. */
   bytesOf?: (item: In) => number
 }
@@ -81,7 +83,15 @@ export function openLane<In, Out>(
     clock = undefined
   }
 
-  const send = async (items: readonly In[]): Promise<Out[]> => {
+  const send = async (asked: readonly In[]): Promise<Out[]> => {
+    if (spec.nameOf === undefined) return await sendEach(asked)
+    const names = asked.map(spec.nameOf)
+    const distinct = new Map(names.map((name, i) => [name, asked[i] as In]))
+    const answers = await sendEach([...distinct.values()])
+    const byName = new Map([...distinct.keys()].map((name, i) => [name, answers[i] as Out]))
+    return names.map(name => byName.get(name) as Out)
+  }
+  const sendEach = async (items: readonly In[]): Promise<Out[]> => {
     client ??= await openClient(connection, spec.name)
     const own = client
     const timer = setTimeout(() => drop(own), deadlineMs)
@@ -200,8 +210,15 @@ export function openLane<In, Out>(
   }
 }
 
+/**
+ * A lane looks rows up by their keys, whatever it is given, and its plan is made once. Made while a table is small it
+ * would read all of it, and be kept while the table grows.
+ */
+const plansForIndexes = `set plan_cache_mode = force_generic_plan; set enable_seqscan = off;
+  set enable_hashjoin = off; set enable_mergejoin = off`
+
 async function openClient(connection: Connection, name: string): Promise<pg.Client> {
   const client = await connect(connection, `lane ${name}`)
-  await client.query(`set statement_timeout = 2000; set lock_timeout = 1000`)
+  await client.query(`set statement_timeout = 2000; set lock_timeout = 1000; ${plansForIndexes}`)
   return client
 }

@@ -24,7 +24,13 @@ export function serverOptions({ config, randomBytes }: Deps): FastifyHttpOptions
     // Fastify's own 503 is no problem body. A request that is already here while we close is still served.
     return503OnClosing: false,
     // As long as a request line may be: an overlong id is refused like any other that names nothing.
-    routerOptions: { maxParamLength: 16_384, caseSensitive: true, ignoreTrailingSlash: false },
+    routerOptions: {
+      maxParamLength: 16_384,
+      caseSensitive: true,
+      ignoreTrailingSlash: false,
+      // `query.ts` reads what a route asks for, and refuses what is doubled.
+      querystringParser: () => ({}),
+    },
     // Node's own answer to a missing Host has no body; `answerProblems` gives one.
     http: { headersTimeout: 10_000, maxHeaderSize: 16_384, requireHostHeader: false },
     frameworkErrors: (error, request, reply) => {
