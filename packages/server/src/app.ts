@@ -6,7 +6,7 @@ import type { Principal } from './gate/principal.ts'
 import { readReplayKey } from './gate/replay-key.ts'
 import type { Answer, Route } from './gate/route.ts'
 import { deadlineMs } from './platform/db/deadline.ts'
-import { acceptJsonBodies, bodyLimit } from './platform/http/body.ts'
+import { acceptJsonBodies } from './platform/http/body.ts'
 import { headerValues } from './platform/http/headers.ts'
 import { readQuery } from './platform/http/query.ts'
 import { logRequests } from './platform/http/request-log.ts'
@@ -40,7 +40,8 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
 
 /** One route: gate, then contract, then handler. */
 function serve(app: FastifyInstance, deps: Deps, route: Route): void {
-  const { access } = route
+  const { access, bodyLimit } = route
+  const authenticate = route.plane === 'hot' ? deps.authenticateHot : deps.authenticate
   const validateQuery = compile(route.query, 'query')
   const validateBody = route.body === null ? null : compile(route.body, 'body')
   app.route({
@@ -51,7 +52,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
     onRequest: async request => {
       if (access.open) return
       const until = performance.now() + deadlineMs
-      request.principal = await deps.authenticate(headerValues(request.raw, 'authorization'), until)
+      request.principal = await authenticate(headerValues(request.raw, 'authorization'), until)
       request.storeMs = until - performance.now()
       assertAccess(request.principal, access)
     },

@@ -35,11 +35,23 @@ export const settings = {
     max: 200,
     why: 'Connections for management requests, beside one a lane',
   },
+  REDIS_URL: {
+    kind: 'secret',
+    default: null,
+    why: 'Redis or Valkey 7 or later for rate-limit counters, single or cluster; unset: Postgres',
+  },
   SERVICE_BOOTSTRAP_TOKEN: {
     kind: 'secret',
     default: null,
     min: 32,
     why: 'May create workspaces; unset: that branch is off (an embedded database generates one)',
+  },
+  SERVICE_HOT_AUTH_CACHE_MS: {
+    kind: 'integer',
+    default: '5000',
+    min: 0,
+    max: 60_000,
+    why: 'How long rate-limit checks and idempotency calls reuse what was found of a secret key, in ms; 0: not at all',
   },
   SERVICE_REVOKE_WAIT_MS: {
     kind: 'integer',
@@ -94,7 +106,9 @@ export interface Config {
   databaseUrl: string | null
   databaseDirectUrl: string | null
   databasePool: number
+  redisUrl: string | null
   bootstrapToken: string | null
+  hotAuthCacheMs: number
   revokeWaitMs: number
   policyMaxWholeKeys: number
   policyMaxPageKeys: number
@@ -153,7 +167,9 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
     databaseUrl: url('DATABASE_URL', ['postgres', 'postgresql']),
     databaseDirectUrl: url('DATABASE_DIRECT_URL', ['postgres', 'postgresql']),
     databasePool: integer('SERVICE_DATABASE_POOL') ?? 10,
+    redisUrl: url('REDIS_URL', ['redis', 'rediss']),
     bootstrapToken: text('SERVICE_BOOTSTRAP_TOKEN'),
+    hotAuthCacheMs: integer('SERVICE_HOT_AUTH_CACHE_MS') ?? 5_000,
     revokeWaitMs: integer('SERVICE_REVOKE_WAIT_MS') ?? 15_000,
     policyMaxWholeKeys: integer('SERVICE_POLICY_MAX_WHOLE_KEYS') ?? 10_000,
     policyMaxPageKeys: integer('SERVICE_POLICY_MAX_PAGE_KEYS') ?? 5_000,

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createVerifyChain, type VerifyChain } from './audit/verify.ts'
 import type { Config } from './config.ts'
 import { type Authenticate, createAuthenticate } from './gate/authenticate.ts'
+import { openHotCredentials } from './gate/hot-credentials.ts'
 import { openLookup } from './gate/lookup.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { type Cursors, createCursors } from './platform/cursor.ts'
@@ -32,6 +33,8 @@ export interface Deps {
   readonly connection: Connection
   readonly cursors: Cursors
   readonly authenticate: Authenticate
+  /** The same, from what was found a few seconds ago. */
+  readonly authenticateHot: Authenticate
   readonly readiness: Readiness
   readonly verifyChain: VerifyChain
   readonly policy: PolicyFeed
@@ -67,6 +70,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const hints = openHints(outside.directConnection ?? connection, metrics)
   const db = openDb(connection, config.databasePool, hints, metrics)
   const lookup = openLookup(connection, metrics)
+  const hotCredentials = openHotCredentials(lookup.find, config.hotAuthCacheMs, clock, hints)
   const readiness = openReadiness(connection, metrics)
   const policy = openPolicyFeed(connection, clock, hints, metrics)
   const closing = new AbortController()
@@ -99,7 +103,8 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     db,
     connection,
     cursors: createCursors(cursorSecret),
-    authenticate: createAuthenticate(lookup, config.bootstrapToken),
+    authenticate: createAuthenticate(lookup.find, lookup.touch, config.bootstrapToken),
+    authenticateHot: createAuthenticate(hotCredentials, lookup.touch, config.bootstrapToken),
     readiness,
     verifyChain: createVerifyChain(connection),
     policy,
@@ -107,6 +112,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     drain: () => closing.abort(),
     async close() {
       closing.abort()
+      hotCredentials.close()
       await stopUpkeep()
       await Promise.all([lookup.find.close(), lookup.touch.close(), readiness.close(), policy.close()])
       await db.close()

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { isWellFormedToken, tokenDigest } from '../platform/crypto/token.ts'
 import { Refusal } from '../platform/refusal.ts'
-import type { CredentialRecord, Lookup } from './lookup.ts'
+import type { CredentialRecord, FindCredential, Lookup } from './lookup.ts'
 import type { Principal } from './principal.ts'
 
 /** @param until when the caller must be answered, on the clock of `performance.now()`. */
@@ -11,7 +11,11 @@ export type Authenticate = (authorization: readonly string[], until?: number) =>
  * Turns the `Authorization` headers of a request into a principal, or refuses with one and the same 401,
  * whatever is wrong: missing, malformed, doubled, unknown, expired or revoked.
  */
-export function createAuthenticate(lookup: Lookup, bootstrapToken: string | null): Authenticate {
+export function createAuthenticate(
+  find: FindCredential,
+  touch: Lookup['touch'],
+  bootstrapToken: string | null,
+): Authenticate {
   const bootstrapDigest = bootstrapToken === null ? null : tokenDigest(bootstrapToken)
   return async (authorization, until) => {
     const [header] = authorization
@@ -19,9 +23,9 @@ export function createAuthenticate(lookup: Lookup, bootstrapToken: string | null
     const token = authorization.length === 1 ? /^bearer ([\x21-\x7e]{1,512})$/i.exec(header)?.[1] : undefined
     if (token === undefined) throw unauthenticated()
     if (!isWellFormedToken(token)) return bootstrapPrincipal(token, bootstrapDigest)
-    const record = await lookup.find.run(tokenDigest(token), until)
+    const record = await find.run(tokenDigest(token), until)
     if (record === null || !record.active) throw unauthenticated()
-    if (record.stale) lookup.touch.run({ workspaceId: record.workspaceId, id: record.id }).catch(() => {})
+    if (record.stale) touch.run({ workspaceId: record.workspaceId, id: record.id }).catch(() => {})
     return principalOf(record)
   }
 }

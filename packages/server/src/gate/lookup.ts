@@ -11,6 +11,8 @@ export interface CredentialRecord {
   role: Role
   env: Env
   active: boolean
+  /** Milliseconds until it expires by itself; null: never. */
+  endsInMs: number | null
   /** Whether last_used_at is old enough to be written anew. */
   stale: boolean
 }
@@ -25,6 +27,7 @@ const findStatement = sql(
    )
    select f.place, f.kind, f.workspace_id, f.id, k.role, k.env,
      k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now()) as active,
+     ceil(extract(epoch from k.expires_at - service_now()) * 1000)::bigint as ends_in_ms,
      k.last_used_at is null or k.last_used_at < service_now() - interval '60 seconds' as stale
    from found f join secret_keys k on k.workspace_id = f.workspace_id and k.id = f.id`,
 )
@@ -36,6 +39,9 @@ const touchStatement = sql(
    where k.workspace_id = used.w and k.id = used.i
      and (k.last_used_at is null or k.last_used_at < service_now() - interval '60 seconds')`,
 )
+
+/** Finds the record of a credential by its digest. */
+export type FindCredential = Pick<Lane<Buffer, CredentialRecord | null>, 'run'>
 
 export interface Lookup {
   /** The record of a credential, by its SHA-256; null when there is none. */
@@ -84,5 +90,6 @@ const toRecord = (row: Record<string, unknown>): CredentialRecord => ({
   role: row.role as Role,
   env: row.env as Env,
   active: row.active === true,
+  endsInMs: row.ends_in_ms === null ? null : Number(row.ends_in_ms),
   stale: row.stale === true,
 })

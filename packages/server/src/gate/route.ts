@@ -3,6 +3,7 @@ import { NoBody, NoQuery } from '@keyrail/contract/shared'
 import type { Static, TSchema } from 'typebox'
 import type { Deps } from '../deps.ts'
 import type { ReplayKey } from '../platform/db/replay.ts'
+import { bodyLimit } from '../platform/http/body.ts'
 import type { Access } from './access.ts'
 import type { Principal, VendorPrincipal } from './principal.ts'
 
@@ -41,7 +42,8 @@ export interface Route {
   /** `operationId` in OpenAPI. */
   operation: string
   summary: string
-  plane: 'open' | 'vendor' | 'feed'
+  /** `hot`: asked once per request of a vendor's customers, so a look-up of the last seconds may stand for its credential. */
+  plane: 'open' | 'vendor' | 'feed' | 'hot'
   access: Access
   query: TSchema
   /** Null for a route that reads none: the body of a GET means nothing. */
@@ -51,6 +53,8 @@ export interface Route {
   refusals: readonly ErrorCode[]
   /** Takes `Idempotency-Key`. */
   replayable: boolean
+  /** Bytes that a body may have. */
+  bodyLimit: number
   handle(deps: Deps, call: Call<Principal, never, never>): Promise<Answer>
 }
 
@@ -64,6 +68,7 @@ interface RouteParts<Query extends TSchema, Body extends TSchema, P> {
   answer: TSchema
   refusals?: readonly ErrorCode[]
   replayable?: boolean
+  bodyLimit?: number
   handle(deps: Deps, call: Call<P, Static<Query>, Static<Body>>): Promise<Answer>
 }
 
@@ -82,6 +87,14 @@ export function feedRoute<Query extends TSchema = TSchema>(
   parts: RouteParts<Query, TSchema, VendorPrincipal>,
 ): Route {
   return { ...route('GET', path, parts), plane: 'feed' }
+}
+
+/** A route that a vendor's own servers call on each request of their customers. */
+export function hotRoute<Body extends TSchema = TSchema>(
+  path: string,
+  parts: RouteParts<TSchema, Body, VendorPrincipal>,
+): Route {
+  return { ...route('POST', path, parts), plane: 'hot' }
 }
 
 /** A route that needs no credential. */
@@ -111,6 +124,7 @@ export function route<Query extends TSchema, Body extends TSchema, P extends Pri
     answer: { status: parts.status ?? 200, schema: parts.answer },
     refusals: parts.refusals ?? [],
     replayable: parts.replayable ?? false,
+    bodyLimit: parts.bodyLimit ?? bodyLimit,
     handle: (deps, call) => parts.handle(deps, call as never),
   }
 }

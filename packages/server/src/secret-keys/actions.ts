@@ -1,6 +1,7 @@
 import type { SecretKey, SecretKeyCreate } from '@keyrail/contract/vendor/secret-keys'
 import { actorOf, appendAudit } from '../audit/append.ts'
 import type { Deps } from '../deps.ts'
+import { credentialsTopic } from '../gate/hot-credentials.ts'
 import { type Role, roles, type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
 import { isActive, overlapEnd } from '../keys/lifecycle.ts'
 import { page } from '../platform/cursor.ts'
@@ -101,6 +102,7 @@ export function rotateSecretKey(
     const settings = { env, role, name, meta, expires_at, rotated_from: row.id }
     const { created, shown } = issueSecretKey(deps, tx, actor, at, settings)
     endSecretKeyOverlap(tx, row.id, endsAt, created.id, expires_at)
+    tx.announce(credentialsTopic)
     const predecessor = { id: row.id, expires_at: iso(endsAt) }
     appendAudit(deps, tx, actor, at, [
       { ...target(row), action: 'secret_key.rotated', payload: { successor: created, predecessor } },
@@ -120,6 +122,7 @@ export function revokeSecretKey(deps: Deps, principal: VendorPrincipal, id: stri
     const at = deps.clock.now()
     const row = await revokeSecretKeyRow(tx, id, new Date(at), reason)
     if (row === null) return toSecretKey((await findSecretKey(tx, id, envs)) ?? found)
+    tx.announce(credentialsTopic)
     appendAudit(deps, tx, actorOf(principal), at, [
       { ...target(row), action: 'secret_key.revoked', payload: { reason } },
     ])
