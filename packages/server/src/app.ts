@@ -69,12 +69,15 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
       const { id } = request.params as { id?: string }
       if (id !== undefined && !isUuid(id)) throw new Refusal('not_found')
       const replay = route.replayable && principal !== null ? readReplayKey(request, principal, body) : null
-      const own = { ...deps, db: deps.db.until(performance.now() + request.storeMs) }
+      const until = performance.now() + request.storeMs
+      // The paths that are asked once per request of a vendor's customers use no transaction of their own.
+      const own = route.plane === 'hot' ? deps : { ...deps, db: deps.db.until(until) }
       const answer = await route.handle(own, {
         principal: principal as Principal,
         id: id?.toLowerCase() ?? '',
         query: query as never,
         body: body as never,
+        until,
         replay,
         header: name => request.headers[name]?.toString(),
         hangUp: () => hangUpOf(reply),

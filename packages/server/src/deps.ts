@@ -18,6 +18,9 @@ import type { Logger } from './platform/log.ts'
 import { type Metrics, uncounted } from './platform/metrics.ts'
 import { openPolicyFeed, type PolicyFeed } from './policy/service.ts'
 import { pruneChanges, pruneNodes } from './policy/upkeep.ts'
+import { openPostgresCounters } from './ratelimit/postgres.ts'
+import type { CounterStore } from './ratelimit/store.ts'
+import { pruneCounters } from './ratelimit/upkeep.ts'
 import { version } from './version.ts'
 
 /** All that the rooms are given from outside: the store, time, chance, and where to tell what happens. */
@@ -38,6 +41,7 @@ export interface Deps {
   readonly readiness: Readiness
   readonly verifyChain: VerifyChain
   readonly policy: PolicyFeed
+  readonly counters: CounterStore
   /** Aborted when the service is about to close: who is kept waiting is answered. */
   readonly closing: AbortSignal
   /** Answers those who are kept waiting, and keeps nobody waiting from now on. */
@@ -73,8 +77,14 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const hotCredentials = openHotCredentials(lookup.find, config.hotAuthCacheMs, clock, hints)
   const readiness = openReadiness(connection, metrics)
   const policy = openPolicyFeed(connection, clock, hints, metrics)
+  const counters = openPostgresCounters(connection, metrics)
   const closing = new AbortController()
-  const stopUpkeep = startUpkeep(connection, [pruneChanges, pruneNodes, pruneReplays], log, draw)
+  const stopUpkeep = startUpkeep(
+    connection,
+    [pruneChanges, pruneNodes, pruneReplays, pruneCounters],
+    log,
+    draw,
+  )
 
   metrics.watch('keyrail_pool_connections', 'Connections of the management pool.', () => {
     const { total, idle } = db.depth()
@@ -91,6 +101,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     { labels: { lane: 'last_used' }, value: lookup.touch.depth() },
     { labels: { lane: 'policy_head' }, value: policy.heads.depth() },
     { labels: { lane: 'policy_nodes' }, value: policy.nodes.depth() },
+    { labels: { lane: 'ratelimit' }, value: counters.depth() },
   ])
 
   return {
@@ -108,13 +119,20 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     readiness,
     verifyChain: createVerifyChain(connection),
     policy,
+    counters,
     closing: closing.signal,
     drain: () => closing.abort(),
     async close() {
       closing.abort()
       hotCredentials.close()
       await stopUpkeep()
-      await Promise.all([lookup.find.close(), lookup.touch.close(), readiness.close(), policy.close()])
+      await Promise.all([
+        lookup.find.close(),
+        lookup.touch.close(),
+        readiness.close(),
+        policy.close(),
+        counters.close(),
+      ])
       await db.close()
       await hints.close()
     },

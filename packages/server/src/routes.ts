@@ -4,6 +4,7 @@ import { healthRoutes } from './health/routes.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { policyRoutes } from './policy/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
+import { ratelimitRoutes } from './ratelimit/routes.ts'
 import { secretKeyRoutes } from './secret-keys/routes.ts'
 import { tenantRoutes } from './tenants/routes.ts'
 import { workspaceRoutes } from './workspace/routes.ts'
@@ -16,6 +17,7 @@ export const routes: readonly Route[] = [
   ...tenantRoutes,
   ...keyRoutes,
   ...policyRoutes,
+  ...ratelimitRoutes,
   ...auditRoutes,
   ...healthRoutes,
 ]

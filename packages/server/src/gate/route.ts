@@ -16,6 +16,8 @@ export interface Call<P, Query, Body> {
   id: string
   query: Query
   body: Body
+  /** When it must be answered, on the clock of `performance.now()`. */
+  until: number
   /** Set when the caller sent an `Idempotency-Key`. */
   replay: ReplayKey | null
   /** A header by its name in lower case. Never the credential: what that says is the principal. */

@@ -38,6 +38,8 @@ export type Ask = (
 
 interface LaneTraits<In> {
   name: string
+  /** What else is set for its connection. */
+  settings?: string
   /** A read may be sent again after a lost connection; a write is answered 503, for it may have happened. */
   repeatable: boolean
   /** What callers may share: items of one name are asked once, and all get that answer. */
@@ -112,7 +114,7 @@ export function openLane<In, Out>(
     return names.map(name => byName.get(name) as Out)
   }
   const sendEach = async (items: readonly In[]): Promise<Out[]> => {
-    client ??= await openClient(connection, spec.name)
+    client ??= await openClient(connection, spec as LaneSpec<never, unknown>)
     const own = client
     const timer = setTimeout(() => drop(own), deadlineMs)
     try {
@@ -254,8 +256,11 @@ const asker =
 const plansForIndexes = `set plan_cache_mode = force_generic_plan; set enable_seqscan = off;
   set enable_hashjoin = off; set enable_mergejoin = off`
 
-async function openClient(connection: Connection, name: string): Promise<pg.Client> {
-  const client = await connect(connection, `lane ${name}`)
-  await client.query(`set statement_timeout = 2000; set lock_timeout = 1000; ${plansForIndexes}`)
+async function openClient(connection: Connection, spec: LaneSpec<never, unknown>): Promise<pg.Client> {
+  const { name, settings = '' } = spec
+  // The driver's own pipeline takes no flights.
+  const pipeline = !('converse' in spec)
+  const client = await connect(connection, `lane ${name}`, pipeline)
+  await client.query(`set statement_timeout = 2000; set lock_timeout = 1000; ${plansForIndexes}; ${settings}`)
   return client
 }

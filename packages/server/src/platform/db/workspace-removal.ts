@@ -10,6 +10,7 @@ export const workspaceTables = [
   'audit_logs',
   'audit_heads',
   'policy_nodes',
+  'rate_counters',
   'policy_changes',
   'policy_heads',
   'api_keys',

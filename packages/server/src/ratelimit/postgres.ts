@@ -1,0 +1,137 @@
+import type { Connection } from '../platform/db/connection.ts'
+import { type Ask, type LaneObserver, openLane } from '../platform/db/lane.ts'
+import { type Check, type Counters, charge, type Tally } from './fold.ts'
+import {
+  beginCheck,
+  commitCheck,
+  lockCounters,
+  openCounters,
+  readTime,
+  rollbackCheck,
+  writeCounters,
+} from './sql.ts'
+import type { CounterStore } from './store.ts'
+import { type Subject, subjectName, subjectOf, subjectsOf } from './subject.ts'
+import { type Cell, cellEnds } from './window.ts'
+
+/**
+ * Counters in Postgres. What arrives together is one transaction: the rows of all subjects are locked, the clock is
+ * read, the checks are folded here in the order of their arrival, and the rows that were charged are written. A caller
+ * who is limited asks about the same row as ever, so a flood of one key costs one row a batch.
+ *
+ * It is not waited for the disk: after a crash of Postgres itself, the counts of less than a second are forgotten.
+ */
+export function openPostgresCounters(connection: Connection, observer: LaneObserver): CounterStore {
+  const lane = openLane<Check, Tally>(
+    connection,
+    {
+      name: 'ratelimit',
+      // What may have been charged is not charged again.
+      repeatable: false,
+      settings: 'set synchronous_commit = off; set idle_in_transaction_session_timeout = 2000',
+      converse: decide,
+      bytesOf: ({ rules }) => 192 + 192 * rules.length,
+    },
+    observer,
+  )
+  return { check: lane.run, depth: lane.depth, close: lane.close }
+}
+
+/** A subject of a batch: its counters as they were locked, and whether anything was charged. */
+interface Held {
+  subject: Subject
+  counters: Counters
+  isCharged: boolean
+}
+
+async function decide(ask: Ask, checks: readonly Check[]): Promise<Tally[]> {
+  const held = subjectsInOrder(checks)
+  const now = await lock(ask, held)
+  const tallies = checks.map(check => {
+    const own = (scope: 'key' | 'tenant') => held.get(subjectName(subjectOf(check, scope))) as Held
+    const tally = charge(check, ({ scope }) => own(scope).counters, now)
+    if (tally.allowed && check.cost > 0) for (const { scope } of check.rules) own(scope).isCharged = true
+    return tally
+  })
+  const charged = [...held.values()].filter(({ isCharged }) => isCharged)
+  if (charged.length === 0) await ask({ statement: commitCheck, values: [] })
+  else
+    await ask(
+      { statement: writeCounters, values: rowsOf(charged, now) },
+      { statement: commitCheck, values: [] },
+    )
+  return tallies
+}
+
+/** In the order of their names, in which every process locks them. */
+function subjectsInOrder(checks: readonly Check[]): Map<string, Held> {
+  const subjects = new Map(checks.flatMap(subjectsOf).map(subject => [subjectName(subject), subject]))
+  const names = [...subjects.keys()].toSorted()
+  return new Map(
+    names.map(name => [
+      name,
+      { subject: subjects.get(name) as Subject, counters: new Map(), isCharged: false },
+    ]),
+  )
+}
+
+/**
+ * Locks the rows and reads what they hold. Those of subjects that were never seen are made first, and before any
+ * lock is taken: two processes that make the same one wait for each other in one order only.
+ */
+async function lock(ask: Ask, held: ReadonlyMap<string, Held>): Promise<number> {
+  const all = [...held.values()]
+  const keys = keysOf(all)
+  const begin = { statement: beginCheck, values: [] }
+  const take = { statement: lockCounters, values: keys }
+  const time = { statement: readTime, values: [] }
+  let [, rows = [], at = []] = await ask(begin, take, time)
+  for (let round = 0; rows.length < all.length; round++) {
+    // Somebody prunes as fast as this makes: no more of it.
+    if (round === 3) throw new Error('counters vanish while they are made')
+    const rollback = { statement: rollbackCheck, values: [] }
+    ;[, , , rows = [], at = []] = await ask(
+      rollback,
+      begin,
+      { statement: openCounters, values: keys },
+      take,
+      time,
+    )
+  }
+  for (const { place, cells } of rows) {
+    const { counters } = all[Number(place) - 1] as Held
+    for (const [name, [start, previous, current]] of Object.entries(cells as StoredCells)) {
+      counters.set(name, { start, previous, current })
+    }
+  }
+  return Number(at[0]?.now)
+}
+
+/** As `rate_counters.cells` holds them. */
+type StoredCells = Record<string, [start: number, previous: number, current: number]>
+
+const keysOf = (held: readonly Held[]) => [
+  held.map(({ subject }) => subject.workspaceId),
+  held.map(({ subject }) => subject.projectId),
+  held.map(({ subject }) => subject.env),
+  held.map(({ subject }) => subject.kind),
+  held.map(({ subject }) => subject.id),
+]
+
+function rowsOf(held: readonly Held[], now: number) {
+  const live = held.map(({ counters }) => [...counters].filter(([name, cell]) => endsOf(name, cell) > now))
+  return [
+    ...keysOf(held),
+    live.map(cells =>
+      JSON.stringify(
+        Object.fromEntries(
+          cells.map(([name, { start, previous, current }]) => [name, [start, previous, current]]),
+        ),
+      ),
+    ),
+    live.map(cells => new Date(Math.max(...cells.map(([name, cell]) => endsOf(name, cell)))).toISOString()),
+  ]
+}
+
+const endsOf = (name: string, cell: Cell): number =>
+  cellEnds(cell, { window_ms: Number(name.slice(name.lastIndexOf(' ') + 1)) })

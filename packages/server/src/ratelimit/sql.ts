@@ -1,0 +1,47 @@
+import { sql } from '../platform/db/connection.ts'
+
+/** A subject in five parameters, each an array: `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[])`. */
+const asked = `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[])`
+
+/** Row by row in the order given, which every process keeps, so that no two wait for each other. */
+export const lockCounters = sql(
+  'ratelimit.lock',
+  `select u.place, c.cells
+   from ${asked} with ordinality u(w, p, e, k, s, place)
+   join rate_counters c on c.workspace_id = u.w and c.project_id = u.p and c.env = u.e and c.kind = u.k and c.subject_id = u.s
+   order by u.place
+   for update of c`,
+)
+
+/** Read behind the locks: who waited for one must not judge by the time before. */
+export const readTime = sql(
+  'ratelimit.time',
+  `select (extract(epoch from service_now()) * 1000)::bigint as now`,
+)
+
+export const openCounters = sql(
+  'ratelimit.open',
+  `insert into rate_counters (workspace_id, project_id, env, kind, subject_id, cells, expires_at)
+   select u.w, u.p, u.e, u.k, u.s, '{}', service_now() + interval '1 hour'
+   from ${asked} u(w, p, e, k, s)
+   on conflict (workspace_id, project_id, env, kind, subject_id) do nothing`,
+)
+
+export const writeCounters = sql(
+  'ratelimit.write',
+  `update rate_counters c set cells = u.cells, expires_at = u.ends
+   from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::json[], $7::timestamptz[])
+     u(w, p, e, k, s, cells, ends)
+   where c.workspace_id = u.w and c.project_id = u.p and c.env = u.e and c.kind = u.k and c.subject_id = u.s`,
+)
+
+export const removeCounters = sql(
+  'ratelimit.prune',
+  `delete from rate_counters where (workspace_id, project_id, env, kind, subject_id) in (
+     select workspace_id, project_id, env, kind, subject_id from rate_counters
+     where expires_at < service_now() order by expires_at limit $1 for update skip locked)`,
+)
+
+export const beginCheck = sql('ratelimit.begin', 'begin')
+export const commitCheck = sql('ratelimit.commit', 'commit')
+export const rollbackCheck = sql('ratelimit.rollback', 'rollback')
