@@ -49,12 +49,13 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
     url: route.path,
     bodyLimit,
     // Before a body is read: who asks, and may they.
-    onRequest: async request => {
+    onRequest: async (request, reply) => {
       if (access.open) return
       const until = performance.now() + deadlineMs
       request.principal = await authenticate(headerValues(request.raw, 'authorization'), until)
       request.storeMs = until - performance.now()
       assertAccess(request.principal, access)
+      deps.largeBodies.holdBody(request.raw, reply.raw, bodyLimit)
     },
     handler: async (request, reply) => {
       const { principal } = request
@@ -78,6 +79,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
         query: query as never,
         body: body as never,
         until,
+        holdBytes: bytes => deps.largeBodies.holdAnswer(reply.raw, bytes),
         replay,
         header: name => request.headers[name]?.toString(),
         hangUp: () => hangUpOf(reply),

@@ -36,7 +36,7 @@ export const settings = {
     why: 'Connections for management requests, beside one a lane',
   },
   REDIS_URL: {
-    kind: 'secret',
+    kind: 'url',
     default: null,
     why: 'Redis or Valkey 7 or later for rate-limit counters, single or cluster; unset: Postgres',
   },

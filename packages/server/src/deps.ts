@@ -4,6 +4,8 @@ import type { Config } from './config.ts'
 import { type Authenticate, createAuthenticate } from './gate/authenticate.ts'
 import { openHotCredentials } from './gate/hot-credentials.ts'
 import { openLookup } from './gate/lookup.ts'
+import { type Idempotency, openIdempotency } from './idempotency/service.ts'
+import { pruneBodies, pruneClaims } from './idempotency/upkeep.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { type Cursors, createCursors } from './platform/cursor.ts'
 import type { Connection } from './platform/db/connection.ts'
@@ -13,6 +15,7 @@ import { openReadiness, type Readiness } from './platform/db/readiness.ts'
 import { pruneReplays } from './platform/db/replay.ts'
 import { serviceSecret } from './platform/db/service-secret.ts'
 import { startUpkeep } from './platform/db/upkeep.ts'
+import { createLargeBodies, type LargeBodies } from './platform/http/large-bodies.ts'
 import { idMaker, type MakeId } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
 import { type Metrics, uncounted } from './platform/metrics.ts'
@@ -42,6 +45,8 @@ export interface Deps {
   readonly verifyChain: VerifyChain
   readonly policy: PolicyFeed
   readonly counters: CounterStore
+  readonly idempotency: Idempotency
+  readonly largeBodies: LargeBodies
   /** Aborted when the service is about to close: who is kept waiting is answered. */
   readonly closing: AbortSignal
   /** Answers those who are kept waiting, and keeps nobody waiting from now on. */
@@ -78,10 +83,11 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const readiness = openReadiness(connection, metrics)
   const policy = openPolicyFeed(connection, clock, hints, metrics)
   const counters = openPostgresCounters(connection, metrics)
+  const idempotency = openIdempotency(connection, metrics)
   const closing = new AbortController()
   const stopUpkeep = startUpkeep(
     connection,
-    [pruneChanges, pruneNodes, pruneReplays, pruneCounters],
+    [pruneChanges, pruneNodes, pruneReplays, pruneCounters, pruneClaims, pruneBodies],
     log,
     draw,
   )
@@ -102,6 +108,9 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     { labels: { lane: 'policy_head' }, value: policy.heads.depth() },
     { labels: { lane: 'policy_nodes' }, value: policy.nodes.depth() },
     { labels: { lane: 'ratelimit' }, value: counters.depth() },
+    { labels: { lane: 'idempotency_claim' }, value: idempotency.claims.depth() },
+    { labels: { lane: 'idempotency_end' }, value: idempotency.ends.depth() },
+    { labels: { lane: 'idempotency_answer' }, value: idempotency.answers.depth() },
   ])
 
   return {
@@ -120,6 +129,8 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     verifyChain: createVerifyChain(connection),
     policy,
     counters,
+    idempotency,
+    largeBodies: createLargeBodies(),
     closing: closing.signal,
     drain: () => closing.abort(),
     async close() {
@@ -132,6 +143,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
         readiness.close(),
         policy.close(),
         counters.close(),
+        idempotency.close(),
       ])
       await db.close()
       await hints.close()

@@ -1,6 +1,7 @@
 import { auditRoutes } from './audit/routes.ts'
 import type { Route } from './gate/route.ts'
 import { healthRoutes } from './health/routes.ts'
+import { idempotencyRoutes } from './idempotency/routes.ts'
 import { keyRoutes } from './keys/routes.ts'
 import { policyRoutes } from './policy/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
@@ -18,6 +19,7 @@ export const routes: readonly Route[] = [
   ...keyRoutes,
   ...policyRoutes,
   ...ratelimitRoutes,
+  ...idempotencyRoutes,
   ...auditRoutes,
   ...healthRoutes,
 ]

@@ -93,7 +93,8 @@ async function assertTaken(route: Route, vendor: Vendor, name: string, { value }
   const heard = await ask(route.method, url, { ...(token && { token }), body: { ...body, [name]: value } })
   const said = `${name}: ${JSON.stringify(value).slice(0, 300)} answered ${JSON.stringify(heard.body).slice(0, 500)}`
   assert.equal(heard.status, route.answer.status, said)
-  if (!(name in heard.body)) return
+  // On the request path an answer is a verdict, which shows more than was said.
+  if (route.plane === 'hot' || !(name in heard.body)) return
   const shown = name === 'expires_at' && value !== null ? new Date(value as string).toISOString() : value
   assert.deepEqual(heard.body[name], shown, said)
 }

@@ -32,6 +32,7 @@ const betweenRooms: Record<string, string[]> = {
   keys: ['audit/append', 'audit/changes', 'policy/changes', 'policy/propagation'],
   policy: [],
   projects: ['audit/append', 'audit/changes', 'keys/cascade', 'keys/resource', 'policy/changes'],
+  ratelimit: [],
   'secret-keys': ['audit/append', 'keys/lifecycle'],
   tenants: ['audit/append', 'audit/changes', 'keys/cascade'],
   workspace: ['audit/append', 'audit/changes', 'secret-keys/issue'],

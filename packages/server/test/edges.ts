@@ -74,7 +74,7 @@ function arrayEdges(schema: Fragment): Edge[] {
   const some = (count: number) => Array.from({ length: count }, (_, i) => validItem(items, i))
   const first = validItem(items, 0)
   return [
-    ok([]),
+    schema.minItems === undefined ? ok([]) : bad([]),
     ok(some(most)),
     bad(some(most + 1)),
     bad(Array.from({ length: 5_000 }, () => first)),

@@ -39,6 +39,17 @@ const queries: Record<string, (vendor: Vendor) => string> = {
   getPolicyDelta: ({ projectId }) => `project_id=${projectId}&since=1`,
 }
 
+/** What the routes of the request path are asked, by `operation`. */
+const hotBodies: Record<string, (vendor: Vendor) => Record<string, unknown>> = {
+  checkRateLimits: ({ projectId, tenantId }) => ({
+    project_id: projectId,
+    tenant_id: tenantId,
+    env: 'live',
+    cost: 0,
+    limits: [{ id: 'burst', limit: 10, window_ms: 60_000, algorithm: 'sliding', scope: 'tenant' }],
+  }),
+}
+
 /** A sample's url with more in its query; of what it has itself, that is replaced. */
 export function withQuery(url: string, more: string): string {
   const [path, own = ''] = url.split('?')
@@ -57,6 +68,8 @@ export async function sampleOf(route: Route, harness: Harness, vendor: Vendor): 
   const token = route.access.open ? undefined : vendor.live
   const query = queries[route.operation]
   if (query !== undefined) return { url: `${route.path}?${query(vendor)}`, token }
+  const hotBody = hotBodies[route.operation]
+  if (hotBody !== undefined) return { url: route.path, token, body: hotBody(vendor) }
   if (!route.path.includes(':id')) return { url: route.path, token }
   return { url: route.path.replace(':id', await idFor(route, harness, vendor)), token }
 }

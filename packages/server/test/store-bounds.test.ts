@@ -4,7 +4,7 @@ import { patternEdges } from './edge-texts.ts'
 import { edgesOf } from './edges.ts'
 import { startHarness } from './harness.ts'
 import { readField } from './spec-rows.ts'
-import { issueKey, makeVendor } from './vendor.ts'
+import { issueKey, makeVendor, spendOnce } from './vendor.ts'
 
 /**
  * The store refuses what the contract refuses: each check constraint is tried by direct SQL, past the service,
@@ -22,6 +22,8 @@ await ask('POST', '/v1/projects', {
 })
 
 await ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=1&node=one`, { token: vendor.live })
+
+await spendOnce(harness, vendor)
 
 const text = (value: string) => `convert_from('\\x${Buffer.from(value).toString('hex')}', 'UTF8')`
 const json = (value: unknown) => `${text(JSON.stringify(value))}::jsonb`
@@ -114,6 +116,9 @@ const bounds: Record<string, Bound> = {
   projects_key_prefix_bounds: pattern('key_prefix', '^[a-z][a-z0-9]{1,15}$'),
   projects_name_bounds: length('name', 1, 200, false),
   projects_slug_bounds: pattern('slug', slug),
+  rate_counters_cells: bound('cells', [`'{}'`, `'{"a":[1,2,3]}'`], [`'[]'`, `'null'`, `'1'`]),
+  rate_counters_env: among('env', environments),
+  rate_counters_kind: among('kind', ['key', 'tenant', 'no_key', 'no_tenant']),
   replays_fingerprint_length: bytes('fingerprint', 32),
   replays_key_bounds: bound('key', [`'a'`, `repeat('a', 255)`], [`''`, `repeat('a', 256)`]),
   secret_keys_created_by: among('created_by_type', ['user', 'secret_key', 'bootstrap', 'operator']),

@@ -50,3 +50,13 @@ export async function issueKey({ ask }: Harness, vendor: Vendor, more: Record<st
   assert.equal(status, 201, JSON.stringify(body))
   return body
 }
+
+/** Charges a request to a limit of the vendor's tenant, so that there is a counter. */
+export async function spendOnce({ ask }: Harness, { live, projectId, tenantId }: Vendor): Promise<void> {
+  const limits = [{ id: 'burst', limit: 10, window_ms: 60_000, algorithm: 'sliding', scope: 'tenant' }]
+  const { status, body } = await ask('POST', '/v1/ratelimit/check', {
+    token: live,
+    body: { project_id: projectId, tenant_id: tenantId, env: 'live', limits },
+  })
+  assert.equal(status, 200, JSON.stringify(body))
+}

@@ -18,6 +18,8 @@ export interface Call<P, Query, Body> {
   body: Body
   /** When it must be answered, on the clock of `performance.now()`. */
   until: number
+  /** Takes the memory that a large answer needs; `unavailable` when there is none left. */
+  holdBytes(bytes: number): void
   /** Set when the caller sent an `Idempotency-Key`. */
   replay: ReplayKey | null
   /** A header by its name in lower case. Never the credential: what that says is the principal. */

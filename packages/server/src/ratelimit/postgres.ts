@@ -37,10 +37,11 @@ export function openPostgresCounters(connection: Connection, observer: LaneObser
   return { check: lane.run, depth: lane.depth, close: lane.close }
 }
 
-/** A subject of a batch: its counters as they were locked, and whether anything was charged. */
+/** A subject of a batch: its counters as they were locked, whether any check would charge them, and whether one did. */
 interface Held {
   subject: Subject
   counters: Counters
+  mayBeCharged: boolean
   isCharged: boolean
 }
 
@@ -54,49 +55,42 @@ async function decide(ask: Ask, checks: readonly Check[]): Promise<Tally[]> {
     return tally
   })
   const charged = [...held.values()].filter(({ isCharged }) => isCharged)
-  if (charged.length === 0) await ask({ statement: commitCheck, values: [] })
-  else
-    await ask(
-      { statement: writeCounters, values: rowsOf(charged, now) },
-      { statement: commitCheck, values: [] },
-    )
+  if (charged.length === 0) await ask(commit)
+  else await ask({ statement: writeCounters, values: rowsOf(charged, now) }, commit)
   return tallies
 }
 
 /** In the order of their names, in which every process locks them. */
 function subjectsInOrder(checks: readonly Check[]): Map<string, Held> {
-  const subjects = new Map(checks.flatMap(subjectsOf).map(subject => [subjectName(subject), subject]))
-  const names = [...subjects.keys()].toSorted()
-  return new Map(
-    names.map(name => [
-      name,
-      { subject: subjects.get(name) as Subject, counters: new Map(), isCharged: false },
-    ]),
-  )
+  const held = new Map<string, Held>()
+  for (const check of checks) {
+    for (const subject of subjectsOf(check)) {
+      const name = subjectName(subject)
+      const known = held.get(name)
+      if (known === undefined)
+        held.set(name, { subject, counters: new Map(), mayBeCharged: check.cost > 0, isCharged: false })
+      else known.mayBeCharged ||= check.cost > 0
+    }
+  }
+  return new Map([...held].toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /**
- * Locks the rows and reads what they hold. Those of subjects that were never seen are made first, and before any
+ * Locks the rows and reads what they hold. Those of subjects that were never charged are made first, and before any
  * lock is taken: two processes that make the same one wait for each other in one order only.
  */
 async function lock(ask: Ask, held: ReadonlyMap<string, Held>): Promise<number> {
   const all = [...held.values()]
-  const keys = keysOf(all)
-  const begin = { statement: beginCheck, values: [] }
-  const take = { statement: lockCounters, values: keys }
-  const time = { statement: readTime, values: [] }
+  const take = { statement: lockCounters, values: keysOf(all) }
   let [, rows = [], at = []] = await ask(begin, take, time)
-  for (let round = 0; rows.length < all.length; round++) {
+  for (let round = 0; ; round++) {
+    const found = new Set(rows.map(({ place }) => all[Number(place) - 1]))
+    const missing = all.filter(one => one.mayBeCharged && !found.has(one))
+    if (missing.length === 0) break
     // Somebody prunes as fast as this makes: no more of it.
     if (round === 3) throw new Error('counters vanish while they are made')
-    const rollback = { statement: rollbackCheck, values: [] }
-    ;[, , , rows = [], at = []] = await ask(
-      rollback,
-      begin,
-      { statement: openCounters, values: keys },
-      take,
-      time,
-    )
+    const open = { statement: openCounters, values: keysOf(missing) }
+    ;[, , , rows = [], at = []] = await ask(rollback, begin, open, take, time)
   }
   for (const { place, cells } of rows) {
     const { counters } = all[Number(place) - 1] as Held
@@ -106,6 +100,11 @@ async function lock(ask: Ask, held: ReadonlyMap<string, Held>): Promise<number> 
   }
   return Number(at[0]?.now)
 }
+
+const begin = { statement: beginCheck, values: [] }
+const commit = { statement: commitCheck, values: [] }
+const rollback = { statement: rollbackCheck, values: [] }
+const time = { statement: readTime, values: [] }
 
 /** As `rate_counters.cells` holds them. */
 type StoredCells = Record<string, [start: number, previous: number, current: number]>

@@ -11,6 +11,8 @@ export const workspaceTables = [
   'audit_heads',
   'policy_nodes',
   'rate_counters',
+  'idempotency_claims',
+  'idempotency_bodies',
   'policy_changes',
   'policy_heads',
   'api_keys',
