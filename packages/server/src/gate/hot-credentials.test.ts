@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { makeVendor } from '../../test/vendor.ts'
+import { openHotCredentials } from './hot-credentials.ts'
+import type { CredentialRecord } from './lookup.ts'
+
+const record: CredentialRecord = {
+  kind: 'secret_key',
+  workspaceId: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11',
+  id: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d12',
+  role: 'owner',
+  env: 'live',
+  active: true,
+  endsInMs: null,
+  stale: true,
+}
+const digest = Buffer.alloc(32, 1)
+
+/** Look-ups that answer when the test lets them, a clock that it moves, and a hint that it gives. */
+function scene(cacheMs = 5_000) {
+  let time = 1_000
+  let revoked = () => {}
+  const asked: ((record: CredentialRecord | null) => void)[] = []
+  const hot = openHotCredentials(
+    { run: () => new Promise(resolve => asked.push(resolve)) },
+    cacheMs,
+    { now: () => 0, monotonic: () => time },
+    {
+      listen(_topic, hear) {
+        revoked = hear
+        return () => {}
+      },
+    },
+  )
+  return {
+    asked,
+    run: () => hot.run(digest),
+    revoked: () => revoked(),
+    advance: (ms: number) => {
+      time += ms
+    },
+    /** Asks, and lets the store answer if it was asked. */
+    async found(answer: CredentialRecord | null = record) {
+      const before = asked.length
+      const answered = hot.run(digest)
+      if (asked.length > before) asked.at(-1)?.(answer)
+      return { record: await answered, wasLookedUp: asked.length > before }
+    },
+  }
+}
+
+test('a record is reused until 5 s after its look-up began, and no millisecond longer', async () => {
+  const { found, advance, run, asked } = scene()
+  const slow = run()
+  advance(400)
+  asked[0]?.(record)
+  assert.equal((await slow)?.id, record.id)
+  advance(4_599)
+  assert.equal((await found()).wasLookedUp, false)
+  advance(1)
+  assert.equal((await found()).wasLookedUp, true)
+})
+
+test('a slow look-up that began before a revocation is not kept, however late it answers', async () => {
+  const { found, run, asked, revoked } = scene()
+  const slow = run()
+  revoked()
+  asked[0]?.(record)
+  // It was valid when it was looked up, so this one request passes; the next one asks again.
+  assert.equal((await slow)?.active, true)
+  assert.deepEqual(await found({ ...record, active: false }), {
+    record: { ...record, active: false },
+    wasLookedUp: true,
+  })
+})
+
+test('a look-up that began before a revocation does not undo what one behind it has found', async () => {
+  const { found, run, asked, revoked } = scene()
+  const slow = run()
+  revoked()
+  await found({ ...record, role: 'admin' })
+  asked[0]?.(record)
+  await slow
+  const { record: kept, wasLookedUp } = await found()
+  assert.deepEqual([kept?.role, wasLookedUp], ['admin', false])
+})
+
+test('a hint of a revocation empties the cache at once', async () => {
+  const { found, revoked } = scene()
+  await found()
+  revoked()
+  assert.equal((await found()).wasLookedUp, true)
+})
+
+test('a key is not reused beyond its own expiry', async () => {
+  const { found, advance } = scene()
+  await found({ ...record, endsInMs: 700 })
+  advance(699)
+  assert.equal((await found()).wasLookedUp, false)
+  advance(1)
+  assert.equal((await found()).wasLookedUp, true)
+})
+
+test('what is unknown, revoked or expired is looked up every time', async () => {
+  const { found } = scene()
+  for (const answer of [null, { ...record, active: false }]) {
+    await found(answer)
+    assert.equal((await found(answer)).wasLookedUp, true)
+  }
+})
+
+test('with the setting 0 every request is looked up', async () => {
+  const { found } = scene(0)
+  await found()
+  assert.equal((await found()).wasLookedUp, true)
+})
+
+test('its use is noted with the first request, not with those that reuse it', async () => {
+  const { found } = scene()
+  assert.equal((await found()).record?.stale, true)
+  assert.equal((await found()).record?.stale, false)
+})
+
+const check = (projectId: string) => ({
+  project_id: projectId,
+  env: 'live',
+  limits: [{ id: 'burst', limit: 10, window_ms: 60_000, algorithm: 'sliding', scope: 'key' }],
+})
+
+for (const hotAuthCacheMs of [0, 5_000]) {
+  test(`a secret key that is revoked or rotated away here is refused at once, with the setting ${hotAuthCacheMs}`, async () => {
+    const harness = await startHarness({ hotAuthCacheMs })
+    const { ask } = harness
+    const vendor = await makeVendor(harness)
+    const ask200 = async (token: string) =>
+      (await ask('POST', '/v1/ratelimit/check', { token, body: check(vendor.projectId) })).status
+    const made = async () =>
+      (await ask('POST', '/v1/secret_keys', { token: vendor.live, body: { env: 'live' } })).body
+    const [leaked, replaced] = [await made(), await made()]
+    assert.deepEqual([await ask200(leaked.key), await ask200(replaced.key)], [200, 200])
+    await ask('POST', `/v1/secret_keys/${leaked.id}/revoke`, { token: vendor.live })
+    const rotated = await ask('POST', `/v1/secret_keys/${replaced.id}/rotate`, {
+      token: vendor.live,
+      body: { overlap_hours: 0 },
+    })
+    assert.deepEqual([await ask200(leaked.key), await ask200(replaced.key)], [401, 401])
+    assert.equal(await ask200(rotated.body.key), 200)
+  })
+}
+
+test('a key that another process revoked is refused at latest when its record is 5 s old', async () => {
+  const harness = await startHarness({ hotAuthCacheMs: 400 })
+  const { ask, query } = harness
+  const vendor = await makeVendor(harness)
+  const status = async () =>
+    (await ask('POST', '/v1/ratelimit/check', { token: vendor.live, body: check(vendor.projectId) })).status
+  assert.equal(await status(), 200)
+  // Past the service, so that no hint is given.
+  await query('update secret_keys set revoked_at = now() where id = $1', [vendor.liveId])
+  const began = performance.now()
+  while ((await status()) === 200) assert.ok(performance.now() - began < 5_000, 'it is still taken')
+})
