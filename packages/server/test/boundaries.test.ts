@@ -29,6 +29,7 @@ const arrowsFrom = (room: string) =>
 const betweenRooms: Record<string, string[]> = {
   audit: [],
   health: [],
+  idempotency: [],
   keys: ['audit/append', 'audit/changes', 'policy/changes', 'policy/propagation'],
   policy: [],
   projects: ['audit/append', 'audit/changes', 'keys/cascade', 'keys/resource', 'policy/changes'],

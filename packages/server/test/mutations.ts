@@ -154,6 +154,10 @@ export const auditedMutations: Record<string, PrepareMutation> = {
 /** Routes with an unsafe method that leave no audit row, by `operation`, each with the reason. */
 export const unauditedMutations: Record<string, string> = {
   checkRateLimits: 'asked once per request of a vendor’s customers: no audit row, no lock of the workspace',
+  claimIdempotency: 'as the check of rate limits',
+  completeIdempotency: 'as the check of rate limits',
+  releaseIdempotency: 'as the check of rate limits',
+  extendIdempotencyLock: 'as the check of rate limits',
 }
 
 interface Walked {

@@ -101,6 +101,50 @@ table credentials row level security
   policy credentials_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert to keyrail_app
 
+table idempotency_bodies row level security
+  workspace_id uuid not null
+  env text not null
+  scope_hash bytea not null
+  lock_token text not null
+  headers json not null
+  body bytea not null
+  expires_at timestamp(3) with time zone not null
+  constraint idempotency_bodies_body_bounds CHECK ((octet_length(body) <= 4718592))
+  constraint idempotency_bodies_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
+  constraint idempotency_bodies_headers_bounds CHECK (((json_typeof(headers) = 'object'::text) AND (octet_length((headers)::text) <= 8388608)))
+  constraint idempotency_bodies_lock_token_bounds CHECK (((char_length(lock_token) >= 8) AND (char_length(lock_token) <= 64)))
+  constraint idempotency_bodies_scope_hash_length CHECK ((octet_length(scope_hash) = 32))
+  constraint idempotency_bodies_pkey PRIMARY KEY (workspace_id, env, scope_hash)
+  CREATE INDEX idempotency_bodies_by_expiry ON public.idempotency_bodies USING btree (expires_at)
+  policy idempotency_bodies_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
+table idempotency_claims row level security
+  workspace_id uuid not null
+  env text not null
+  scope_hash bytea not null
+  fingerprint bytea not null
+  lock_token text not null
+  claimed_at timestamp(3) with time zone not null
+  locked_until timestamp(3) with time zone not null
+  ttl_ms integer not null
+  expires_at timestamp(3) with time zone not null
+  status smallint
+  answer_bytes integer
+  expires_hour timestamp without time zone not null default date_trunc('hour'::text, (expires_at AT TIME ZONE 'UTC'::text))
+  constraint idempotency_claims_answer_bytes_bounds CHECK ((answer_bytes >= 0))
+  constraint idempotency_claims_answered CHECK (((answer_bytes IS NULL) OR (status IS NOT NULL)))
+  constraint idempotency_claims_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
+  constraint idempotency_claims_fingerprint_length CHECK ((octet_length(fingerprint) = 32))
+  constraint idempotency_claims_lock_token_bounds CHECK (((char_length(lock_token) >= 8) AND (char_length(lock_token) <= 64)))
+  constraint idempotency_claims_scope_hash_length CHECK ((octet_length(scope_hash) = 32))
+  constraint idempotency_claims_status_bounds CHECK (((status >= 100) AND (status <= 599)))
+  constraint idempotency_claims_ttl_bounds CHECK (((ttl_ms >= 60000) AND (ttl_ms <= 604800000)))
+  constraint idempotency_claims_pkey PRIMARY KEY (workspace_id, env, scope_hash)
+  CREATE INDEX idempotency_claims_by_expiry ON public.idempotency_claims USING btree (expires_hour)
+  policy idempotency_claims_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant select, update to keyrail_app
+
 table keyrail_migrations
   id integer not null default nextval('keyrail_migrations_id_seq'::regclass)
   name character varying(255) not null
@@ -165,6 +209,21 @@ table projects row level security
   CREATE UNIQUE INDEX projects_slug_unique ON public.projects USING btree (workspace_id, slug) WHERE (deleted_at IS NULL)
   policy projects_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app
+
+table rate_counters row level security
+  workspace_id uuid not null
+  project_id uuid not null
+  env text not null
+  kind text not null
+  subject_id uuid not null
+  cells json not null
+  expires_at timestamp(3) with time zone not null
+  constraint rate_counters_cells CHECK ((json_typeof(cells) = 'object'::text))
+  constraint rate_counters_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
+  constraint rate_counters_kind CHECK ((kind = ANY (ARRAY['key'::text, 'tenant'::text, 'no_key'::text, 'no_tenant'::text])))
+  constraint rate_counters_pkey PRIMARY KEY (workspace_id, project_id, env, kind, subject_id)
+  CREATE INDEX rate_counters_by_expiry ON public.rate_counters USING btree (expires_at)
+  policy rate_counters_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
 
 table replays row level security
   workspace_id uuid not null
