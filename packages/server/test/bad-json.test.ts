@@ -12,7 +12,6 @@ const harness = await startHarness()
 const { query } = harness
 const vendor = await makeVendor(harness)
 
-const mebibyte = 1_048_576
 const bytes = (...parts: (string | number)[]) =>
   Buffer.concat(parts.map(part => (typeof part === 'string' ? Buffer.from(part) : Buffer.of(part))))
 
@@ -122,12 +121,12 @@ for (const route of routes.filter(({ body }) => body !== null)) {
     const long = await send(withMember(`"${'x'.repeat(500_000)}":1`))
     assert.equal(long.body.errors[0].path, 'x'.repeat(200))
     assert.ok(JSON.stringify(long.body).length < 2_000, 'an answer repeats what was sent at length')
-    const large = await send(`{${own}}`.padEnd(mebibyte + 1))
+    const large = await send(`{${own}}`.padEnd(route.bodyLimit + 1))
     assert.deepEqual([large.status, large.body.code], [413, 'payload_too_large'])
     assert.deepEqual(await dump(query), before)
 
-    const largest = await send(`{${own}}`.padEnd(mebibyte))
-    assert.equal(largest.status, route.answer.status, 'a body of exactly 1 MiB')
+    const largest = await send(`{${own}}`.padEnd(route.bodyLimit))
+    assert.equal(largest.status, route.answer.status, 'a body of exactly its limit')
   })
 }
 

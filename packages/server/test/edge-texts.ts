@@ -105,6 +105,18 @@ export const patternEdges: Record<string, Texts> = {
     ok: ['a', '0', 'a._-', 'a'.repeat(64)],
     bad: ['', '.a', '-a', '_a', 'A', 'a b', 'a'.repeat(65), 'a\n'],
   },
+  // SHA-256
+  '^[0-9A-Fa-f]{64}$': {
+    ok: ['0'.repeat(64), 'F'.repeat(64), '0123456789abcdefABCDEF0123456789abcdefABCDEF0123456789abcdefABCD'],
+    bad: [
+      '',
+      'a'.repeat(63),
+      'a'.repeat(65),
+      `${'a'.repeat(63)}g`,
+      `${'a'.repeat(64)}\n`,
+      `0x${'a'.repeat(62)}`,
+    ],
+  },
   // Node id
   '^[A-Za-z0-9._:-]{1,128}$': {
     ok: ['a', 'Z9._:-', 'a'.repeat(128)],

@@ -36,11 +36,15 @@ const ofType: Record<string, (schema: Fragment) => Edge[]> = {
   integer: schema => [...numberEdges(schema, 1), bad(1.5)],
   number: schema => [...numberEdges(schema, 0.001), ok(0.5)],
   array: arrayEdges,
-  object: schema => (schema.properties === undefined ? metaEdges() : memberEdges(schema)),
+  object: schema => {
+    if (schema.properties !== undefined) return memberEdges(schema)
+    return schema.propertyNames === undefined ? metaEdges() : recordEdges(schema)
+  },
 }
 
 function stringEdges(schema: Fragment): Edge[] {
   const { minLength, maxLength, pattern, format } = schema as Record<string, number & string>
+  if (schema.contentEncoding === 'base64') return base64Edges(maxLength ?? 0)
   if (schema.enum !== undefined) {
     const values = schema.enum.filter(value => value !== null) as string[]
     return [
@@ -62,6 +66,15 @@ function stringEdges(schema: Fragment): Edge[] {
     bad('a'.repeat(1_000_000)),
   ]
 }
+
+/** Of each text that decodes to the same bytes one is taken: with padding, nothing between, no bit left over. */
+const base64Edges = (maxLength: number): Edge[] => [
+  ...['', 'AA==', 'AAA=', '+/9A', 'A'.repeat(maxLength)].map(ok),
+  ...['A', 'AA', 'AAA', 'AB==', 'AAB=', 'A===', 'AA==\n', 'AA ==', '-_9A', 'AA==AA==', 'AAAA='].map(text =>
+    bad(text),
+  ),
+  ...[1, 4].map(more => bad('A'.repeat(maxLength + more))),
+]
 
 function numberEdges({ minimum, maximum }: Fragment, step: number): Edge[] {
   const [least, most] = [Number(minimum), Number(maximum)]
@@ -106,6 +119,19 @@ function memberEdges({ properties, required }: Fragment): Edge[] {
         const value = { ...valid, [name]: edge.value }
         return edge.ok ? ok(value) : bad(value, `.${name}${edge.at}`)
       }),
+    ),
+  ]
+}
+
+/** Names and values at their bounds; `x` stands for any name. */
+function recordEdges({ propertyNames, additionalProperties }: Fragment): Edge[] {
+  const longest = 'a'.repeat(Number((propertyNames as Fragment).maxLength))
+  return [
+    ok({}),
+    ok({ [longest]: '', x: '' }),
+    bad({ [`${longest}a`]: '' }, `.${longest}a`),
+    ...edgesOf(additionalProperties as Fragment).map(edge =>
+      edge.ok ? ok({ x: edge.value }) : bad({ x: edge.value }, `.x${edge.at}`),
     ),
   ]
 }

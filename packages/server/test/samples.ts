@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import type { Route } from '../src/gate/route.ts'
 import { routes } from '../src/routes.ts'
 import { bootstrapToken, type Harness } from './harness.ts'
 import { makeKey, mutationsOf } from './mutations.ts'
-import type { Vendor } from './vendor.ts'
+import { claimScope, type Vendor } from './vendor.ts'
 
 /** A request that its route answers with success when it is sent once. */
 export interface Sample {
@@ -40,14 +41,22 @@ const queries: Record<string, (vendor: Vendor) => string> = {
 }
 
 /** What the routes of the request path are asked, by `operation`. */
-const hotBodies: Record<string, (vendor: Vendor) => Record<string, unknown>> = {
-  checkRateLimits: ({ projectId, tenantId }) => ({
+const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Record<string, unknown>>> = {
+  checkRateLimits: async ({ projectId, tenantId }) => ({
     project_id: projectId,
     tenant_id: tenantId,
     env: 'live',
     cost: 0,
     limits: [{ id: 'burst', limit: 10, window_ms: 60_000, algorithm: 'sliding', scope: 'tenant' }],
   }),
+  claimIdempotency: async () => ({
+    scope_hash: randomBytes(32).toString('hex'),
+    fingerprint: '0'.repeat(64),
+    env: 'live',
+  }),
+  completeIdempotency: async (vendor, harness) => ({ ...(await claimScope(harness, vendor)), status: 200 }),
+  releaseIdempotency: (vendor, harness) => claimScope(harness, vendor),
+  extendIdempotencyLock: (vendor, harness) => claimScope(harness, vendor),
 }
 
 /** A sample's url with more in its query; of what it has itself, that is replaced. */
@@ -69,7 +78,7 @@ export async function sampleOf(route: Route, harness: Harness, vendor: Vendor): 
   const query = queries[route.operation]
   if (query !== undefined) return { url: `${route.path}?${query(vendor)}`, token }
   const hotBody = hotBodies[route.operation]
-  if (hotBody !== undefined) return { url: route.path, token, body: hotBody(vendor) }
+  if (hotBody !== undefined) return { url: route.path, token, body: await hotBody(vendor, harness) }
   if (!route.path.includes(':id')) return { url: route.path, token }
   return { url: route.path.replace(':id', await idFor(route, harness, vendor)), token }
 }

@@ -131,17 +131,18 @@ table idempotency_claims row level security
   expires_at timestamp(3) with time zone not null
   status smallint
   answer_bytes integer
-  expires_hour timestamp without time zone not null default date_trunc('hour'::text, (expires_at AT TIME ZONE 'UTC'::text))
+  kept_until timestamp(3) with time zone not null
   constraint idempotency_claims_answer_bytes_bounds CHECK ((answer_bytes >= 0))
   constraint idempotency_claims_answered CHECK (((answer_bytes IS NULL) OR (status IS NOT NULL)))
   constraint idempotency_claims_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
   constraint idempotency_claims_fingerprint_length CHECK ((octet_length(fingerprint) = 32))
+  constraint idempotency_claims_kept_until CHECK ((kept_until >= expires_at))
   constraint idempotency_claims_lock_token_bounds CHECK (((char_length(lock_token) >= 8) AND (char_length(lock_token) <= 64)))
   constraint idempotency_claims_scope_hash_length CHECK ((octet_length(scope_hash) = 32))
   constraint idempotency_claims_status_bounds CHECK (((status >= 100) AND (status <= 599)))
   constraint idempotency_claims_ttl_bounds CHECK (((ttl_ms >= 60000) AND (ttl_ms <= 604800000)))
   constraint idempotency_claims_pkey PRIMARY KEY (workspace_id, env, scope_hash)
-  CREATE INDEX idempotency_claims_by_expiry ON public.idempotency_claims USING btree (expires_hour)
+  CREATE INDEX idempotency_claims_by_expiry ON public.idempotency_claims USING btree (kept_until)
   policy idempotency_claims_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant select, update to keyrail_app
 

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { tablesOf } from './dump.ts'
 import { bootstrapToken, startHarness } from './harness.ts'
 import { serviceFiles, stringsOf } from './source-files.ts'
-import { issueKey, makeVendor, spendOnce, uniqueSlug } from './vendor.ts'
+import { answerOnce, issueKey, makeVendor, spendOnce, uniqueSlug } from './vendor.ts'
 
 /**
  * A workspace is kept apart twice: every statement names it, and the role of a request's transaction sees no
@@ -175,6 +175,7 @@ async function makeFullWorkspace() {
   const since = `project_id=${vendor.projectId}&since=1&node=one`
   await ask('GET', `/v1/policy/delta?${since}`, { token: vendor.live })
   await spendOnce(harness, vendor)
+  await answerOnce(harness, vendor)
   // Of no workspace: seen by none.
   await ask('POST', '/v1/workspaces', {
     token: bootstrapToken,

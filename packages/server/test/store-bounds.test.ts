@@ -4,7 +4,7 @@ import { patternEdges } from './edge-texts.ts'
 import { edgesOf } from './edges.ts'
 import { startHarness } from './harness.ts'
 import { readField } from './spec-rows.ts'
-import { issueKey, makeVendor, spendOnce } from './vendor.ts'
+import { answerOnce, issueKey, makeVendor, spendOnce } from './vendor.ts'
 
 /**
  * The store refuses what the contract refuses: each check constraint is tried by direct SQL, past the service,
@@ -24,6 +24,7 @@ await ask('POST', '/v1/projects', {
 await ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=1&node=one`, { token: vendor.live })
 
 await spendOnce(harness, vendor)
+await answerOnce(harness, vendor)
 
 const text = (value: string) => `convert_from('\\x${Buffer.from(value).toString('hex')}', 'UTF8')`
 const json = (value: unknown) => `${text(JSON.stringify(value))}::jsonb`
@@ -106,6 +107,32 @@ const bounds: Record<string, Bound> = {
   audit_logs_target_type: bound('target_type', [`'a_b'`], [`''`, `'A'`, `'a"'`]),
   credentials_digest_length: bytes('digest', 32),
   credentials_kind: among('kind', ['api_key', 'secret_key', 'session']),
+  idempotency_bodies_body_bounds: bound(
+    'body',
+    [`''`, `convert_to(repeat('a', 4718592), 'UTF8')`],
+    [`convert_to(repeat('a', 4718593), 'UTF8')`],
+  ),
+  idempotency_bodies_env: among('env', environments),
+  idempotency_bodies_headers_bounds: bound(
+    'headers',
+    [`'{}'`, `json_build_object('x', repeat('a', 8388608 - 10))`],
+    [`json_build_object('x', repeat('a', 8388608 - 9))`, `'[]'`, `'null'`, `'"x"'`],
+  ),
+  idempotency_bodies_lock_token_bounds: length('lock_token', 8, 64, false),
+  idempotency_bodies_scope_hash_length: bytes('scope_hash', 32),
+  idempotency_claims_answer_bytes_bounds: bound('answer_bytes', ['null', '0', '2147483647'], ['-1']),
+  idempotency_claims_answered: bound('status', ['200'], ['null']),
+  idempotency_claims_env: among('env', environments),
+  idempotency_claims_fingerprint_length: bytes('fingerprint', 32),
+  idempotency_claims_kept_until: bound(
+    'kept_until',
+    ['expires_at'],
+    [`expires_at - interval '1 millisecond'`],
+  ),
+  idempotency_claims_lock_token_bounds: length('lock_token', 8, 64, false),
+  idempotency_claims_scope_hash_length: bytes('scope_hash', 32),
+  idempotency_claims_status_bounds: bound('status', ['100', '599'], ['99', '600']),
+  idempotency_claims_ttl_bounds: bound('ttl_ms', ['60000', '604800000'], ['59999', '604800001']),
   policy_heads_floor: bound('floor', ['1', 'version'], ['0', 'version + 1']),
   // A version below 1 is below every floor too, and the floor is looked at first.
   policy_heads_version: { ...bound('version', ['1000000'], ['0', '-1']), toldBy: 'policy_heads_floor' },

@@ -51,6 +51,27 @@ export async function issueKey({ ask }: Harness, vendor: Vendor, more: Record<st
   return body
 }
 
+/** Claims a new record, and returns what its holder says of itself. */
+export async function claimScope({ ask }: Harness, { live }: Vendor) {
+  const held = { scope_hash: randomBytes(32).toString('hex'), env: 'live' }
+  const { body } = await ask('POST', '/v1/idempotency/claim', {
+    token: live,
+    body: { ...held, fingerprint: '0'.repeat(64) },
+  })
+  assert.equal(body.verdict, 'execute', JSON.stringify(body))
+  return { ...held, lock_token: String(body.lock_token) }
+}
+
+/** Claims a record and stores an answer, so that there is a row of each. */
+export async function answerOnce(harness: Harness, vendor: Vendor): Promise<void> {
+  const held = await claimScope(harness, vendor)
+  const { body } = await harness.ask('POST', '/v1/idempotency/complete', {
+    token: vendor.live,
+    body: { ...held, status: 201, headers: { 'content-type': 'text/plain' }, body: 'b2s=' },
+  })
+  assert.equal(body.verdict, 'completed', JSON.stringify(body))
+}
+
 /** Charges a request to a limit of the vendor's tenant, so that there is a counter. */
 export async function spendOnce({ ask }: Harness, { live, projectId, tenantId }: Vendor): Promise<void> {
   const limits = [{ id: 'burst', limit: 10, window_ms: 60_000, algorithm: 'sliding', scope: 'tenant' }]

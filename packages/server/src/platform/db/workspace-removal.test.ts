@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { bootstrapToken, startHarness } from '../../../test/harness.ts'
-import { issueKey, makeVendor, spendOnce } from '../../../test/vendor.ts'
+import { answerOnce, issueKey, makeVendor, spendOnce } from '../../../test/vendor.ts'
 import { removeWorkspace, workspaceTables } from './workspace-removal.ts'
 
 const house = await startHarness()
@@ -45,6 +45,7 @@ describe('removing a workspace for good', () => {
     const [doomed, kept] = [await makeVendor(house), await makeVendor(house)]
     for (const vendor of [doomed, kept]) {
       await spendOnce(house, vendor)
+      await answerOnce(house, vendor)
       const key = await issueKey(house, vendor)
       await house.ask('POST', `/v1/keys/${key.id}/rotate`, {
         token: vendor.live,

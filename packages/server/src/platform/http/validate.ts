@@ -90,7 +90,7 @@ function faultOf(error: ErrorObject, root: string): FieldFault {
     [...steps, ...(more === undefined ? [] : [more])]
       .map(step => step.slice(0, mostEchoed).toWellFormed())
       .join('.') || root
-  const { keyword, params } = error
+  const { keyword, params, propertyName } = error
   switch (keyword) {
     case 'required':
       return { path: at(params.missingProperty), message: 'is required' }
@@ -110,7 +110,8 @@ function faultOf(error: ErrorObject, root: string): FieldFault {
       return { path: at(), message: `must have at most ${error.schema} members a level` }
     default:
       return {
-        path: at(),
+        // A name that is refused is a part of the path, though it is in no member.
+        path: at(propertyName),
         message: (error.message ?? 'is not valid').replace('must NOT have', 'must not have'),
       }
   }
