@@ -13,8 +13,11 @@ import { withoutAudit } from './without-audit.ts'
  *
  *   serve.ts                   the service
  *   serve.ts --without-audit   the same, its audit statements dropped: a control, never a product
+ *   serve.ts --open-to ID      the same, its request path open to anybody as this workspace: a control as well
  */
-const { values } = parseArgs({ options: { 'without-audit': { type: 'boolean', default: false } } })
+const { values } = parseArgs({
+  options: { 'without-audit': { type: 'boolean', default: false }, 'open-to': { type: 'string' } },
+})
 const { config } = readConfig(process.env)
 if (config.databaseUrl === null) throw new Error('DATABASE_URL is not set')
 const outside = {
@@ -22,9 +25,22 @@ const outside = {
   log: createLog(config.logLevel),
   connection: connectionFromUrl(config.databaseUrl),
 }
-if (values['without-audit']) {
+const workspaceId = values['open-to']
+if (values['without-audit'] || workspaceId !== undefined) {
   const deps = await openDeps(outside)
-  const app = await buildApp({ ...deps, db: withoutAudit(deps.db) })
+  const app = await buildApp({
+    ...deps,
+    ...(values['without-audit'] && { db: withoutAudit(deps.db) }),
+    ...(workspaceId && {
+      authenticateHot: async () => ({
+        kind: 'secret_key',
+        id: null,
+        workspaceId,
+        role: 'owner',
+        reach: 'both',
+      }),
+    }),
+  })
   await app.listen({ host: config.host, port: config.port })
   process.once('SIGTERM', async () => {
     await app.close()

@@ -19,6 +19,15 @@ export async function migratedPostgres(): Promise<ScratchPostgres> {
 
 export type Keyrail = ServerProcess & { url: string }
 
+interface KeyrailOptions {
+  audit?: boolean
+  /** A workspace that the request path takes every caller for. */
+  openTo?: string
+  port?: number
+  nodeArgs?: string[]
+  env?: Readonly<Record<string, string>>
+}
+
 /**
  * The service in a process of its own on the server's core, logging to /dev/null as in every arm.
  *
@@ -26,18 +35,19 @@ export type Keyrail = ServerProcess & { url: string }
  */
 export async function startKeyrail(
   { url: databaseUrl }: ScratchPostgres,
-  { audit = true, port, nodeArgs = [] }: { audit?: boolean; port?: number; nodeArgs?: string[] } = {},
+  { audit = true, openTo, port, nodeArgs = [], env = {} }: KeyrailOptions = {},
 ): Promise<Keyrail> {
   const chosen = port ?? (await freePort())
   const url = `http://127.0.0.1:${chosen}`
   const server = await spawnServer({
     script: join(import.meta.dirname, 'serve.ts'),
-    args: audit ? [] : ['--without-audit'],
+    args: [...(audit ? [] : ['--without-audit']), ...(openTo ? ['--open-to', openTo] : [])],
     nodeArgs,
     env: {
       DATABASE_URL: databaseUrl,
       SERVICE_PORT: String(chosen),
       SERVICE_BOOTSTRAP_TOKEN: bootstrapToken,
+      ...env,
     },
     ready: { url: `${url}/readyz` },
   })

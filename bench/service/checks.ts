@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto'
+import type { HttpRequest } from '../harness/request.ts'
+import type { Vendor } from './vendor.ts'
+
+/** Rate-limit checks of a vendor's customers, each with a key of its own and limits that none of them reaches. */
+export const CALLERS = 1_000
+
+export function rateLimitChecks({ token, projectId, tenantIds }: Vendor, rules: number): HttpRequest[] {
+  const limits = Array.from({ length: rules }, (_, i) => ({
+    id: `rule-${i}`,
+    limit: 1_000_000,
+    window_ms: 60_000 * (i + 1),
+    algorithm: i % 2 === 0 ? 'sliding' : 'fixed',
+    scope: 'key',
+  }))
+  return Array.from({ length: CALLERS }, (_, n) => ({
+    method: 'POST' as const,
+    path: '/v1/ratelimit/check',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    body: JSON.stringify({
+      project_id: projectId,
+      tenant_id: tenantIds[n % tenantIds.length],
+      key_id: randomUUID(),
+      env: 'live',
+      limits,
+    }),
+  }))
+}
