@@ -158,6 +158,18 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
     }
     return value.replace(/\/+$/, '')
   }
+  // Several nodes of a cluster stand behind commas.
+  const redisUrl = () => {
+    const value = text('REDIS_URL')
+    const isGood = value
+      ?.split(/,(?=rediss?:\/\/)/)
+      .every(one => /^rediss?:\/\//.test(one) && URL.canParse(one))
+    if (isGood === false)
+      faults.push(
+        'REDIS_URL must be one or more URLs that begin with redis:// or rediss://, with commas between',
+      )
+    return value
+  }
 
   const config: Config = {
     host: text('SERVICE_HOST') ?? '127.0.0.1',
@@ -167,7 +179,7 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
     databaseUrl: url('DATABASE_URL', ['postgres', 'postgresql']),
     databaseDirectUrl: url('DATABASE_DIRECT_URL', ['postgres', 'postgresql']),
     databasePool: integer('SERVICE_DATABASE_POOL') ?? 10,
-    redisUrl: url('REDIS_URL', ['redis', 'rediss']),
+    redisUrl: redisUrl(),
     bootstrapToken: text('SERVICE_BOOTSTRAP_TOKEN'),
     hotAuthCacheMs: integer('SERVICE_HOT_AUTH_CACHE_MS') ?? 5_000,
     revokeWaitMs: integer('SERVICE_REVOKE_WAIT_MS') ?? 15_000,

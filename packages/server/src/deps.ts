@@ -70,11 +70,20 @@ async function countedMetrics(): Promise<Metrics> {
   return createMetrics({ version, node: process.version })
 }
 
+/** The library is read only where there is a Redis. */
+async function openCounters({ redisUrl }: Config, connection: Connection, log: Logger, metrics: Metrics) {
+  if (redisUrl === null) return openPostgresCounters(connection, metrics)
+  const { openRedisCounters } = await import('./ratelimit/redis.ts')
+  return await openRedisCounters(redisUrl, { log, observer: metrics })
+}
+
 /** Opens what the service stands on. The database must be migrated. */
 export async function openDeps(outside: Outside): Promise<Deps> {
   const { config, log, connection, clock = systemClock } = outside
   const draw = outside.randomBytes ?? randomBytes
   const metrics = config.metricsPort === null ? uncounted : await countedMetrics()
+  // First, for it may refuse, and nothing else is open then.
+  const counters = await openCounters(config, connection, log, metrics)
   const cursorSecret = await serviceSecret(connection, 'cursor', draw)
   const hints = openHints(outside.directConnection ?? connection, metrics)
   const db = openDb(connection, config.databasePool, hints, metrics)
@@ -82,7 +91,6 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const hotCredentials = openHotCredentials(lookup.find, config.hotAuthCacheMs, clock, hints)
   const readiness = openReadiness(connection, metrics)
   const policy = openPolicyFeed(connection, clock, hints, metrics)
-  const counters = openPostgresCounters(connection, metrics)
   const idempotency = openIdempotency(connection, metrics)
   const closing = new AbortController()
   const stopUpkeep = startUpkeep(

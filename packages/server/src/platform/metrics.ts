@@ -4,6 +4,8 @@ import type { DbObserver } from './db/pool.ts'
 /** What the service counts of itself, in Prometheus' base units. No label ever carries an id or a raw path. */
 export interface Metrics extends DbObserver, LaneObserver {
   requestEnded(method: string, route: string, status: number, seconds: number): void
+  /** A call of Redis has failed, and with it all that rode it. */
+  redisFailed(): void
   /** Asks for a figure at every scrape. */
   watch(name: string, help: string, read: () => { labels?: Record<string, string>; value: number }[]): void
   /** Prometheus text format 0.0.4. */
@@ -15,6 +17,7 @@ export const uncounted: Metrics = {
   requestEnded() {},
   batchSent() {},
   deadlockRetried() {},
+  redisFailed() {},
   watch() {},
   text: async () => '',
 }

@@ -27,6 +27,11 @@ export function createMetrics(build: { version: string; node: string }): Metrics
     help: 'Transactions that Postgres ended as a deadlock and that were run again.',
     registers: [register],
   })
+  const redisFailures = new Counter({
+    name: 'keyrail_redis_failures_total',
+    help: 'Calls of Redis that failed, each with all the rate-limit checks that rode it.',
+    registers: [register],
+  })
   new Gauge({
     name: 'keyrail_build_info',
     help: 'Always 1; the labels say what runs.',
@@ -47,6 +52,7 @@ export function createMetrics(build: { version: string; node: string }): Metrics
     requestEnded: (method, route, status, seconds) => durationOf(method, route, status).observe(seconds),
     batchSent: (lane, items) => batch.observe({ lane }, items),
     deadlockRetried: () => deadlocks.inc(),
+    redisFailed: () => redisFailures.inc(),
     watch(name, help, read) {
       new Gauge({
         name,

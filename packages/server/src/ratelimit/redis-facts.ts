@@ -1,0 +1,81 @@
+import { Redis } from 'ioredis'
+import { connectionOptions } from './redis-node.ts'
+import { RedisRefused, type Seed } from './redis-seeds.ts'
+
+/** What a server says of itself. */
+export interface RedisFacts {
+  seed: Seed
+  version: string
+  isCluster: boolean
+  /** What it does when its memory is full, such as `noeviction`. */
+  maxmemoryPolicy: string
+}
+
+/**
+ * Asks the seeds in their order; the first that answers tells what all are.
+ * @throws {RedisRefused} when it answers and will not do.
+ * @throws when none can be reached, the error of the last.
+ */
+export async function readFacts(seeds: readonly Seed[]): Promise<RedisFacts> {
+  let last: unknown
+  for (const seed of seeds) {
+    try {
+      return judge(seed, await readInfo(seed))
+    } catch (error) {
+      if (error instanceof RedisRefused) throw error
+      last = error
+    }
+  }
+  throw last
+}
+
+/** Errors by which a server turns us away, whenever it is asked. */
+const turnedAway =
+  /^(WRONGPASS|NOAUTH|NOPERM|ERR AUTH|ERR Client sent AUTH|ERR invalid (password|DB)|ERR DB index)/
+
+async function readInfo({ place, options }: Seed): Promise<Map<string, string>> {
+  const redis = new Redis({
+    ...connectionOptions,
+    ...options,
+    lazyConnect: true,
+    enableReadyCheck: false,
+    retryStrategy: null,
+  })
+  let told: unknown
+  redis.on('error', error => {
+    told ??= error
+  })
+  try {
+    await redis.connect()
+    const text = await redis.info('server', 'cluster', 'memory')
+    return new Map(text.split('\r\n').map(line => line.split(/:(.*)/s) as [string, string]))
+  } catch (error) {
+    throw explained(place, told ?? error)
+  } finally {
+    redis.disconnect()
+  }
+}
+
+function explained(place: string, error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  if (turnedAway.test(error.message))
+    return new RedisRefused(`The Redis at ${place} does not let us in: ${error.message}`, { cause: error })
+  if (error.message.startsWith('Protocol error'))
+    return new RedisRefused(`What answers at ${place} is no Redis: REDIS_URL leads to the wrong port.`)
+  return error
+}
+
+function judge(seed: Seed, info: ReadonlyMap<string, string>): RedisFacts {
+  const version = info.get('redis_version') ?? 'of no version'
+  const mode = info.get('redis_mode')
+  if (!(Number.parseInt(version, 10) >= 7))
+    throw new RedisRefused(
+      `The Redis at ${seed.place} is ${version}; rate-limit counters need Redis or Valkey 7 or later.`,
+    )
+  if (mode === 'sentinel')
+    throw new RedisRefused(`At ${seed.place} is a Sentinel; REDIS_URL must lead to the Redis itself.`)
+  const isCluster = info.get('cluster_enabled') === '1'
+  if (isCluster && seed.options.db !== 0)
+    throw new RedisRefused('A Redis Cluster has no database but 0; take the path off REDIS_URL.')
+  return { seed, version, isCluster, maxmemoryPolicy: info.get('maxmemory_policy') ?? '' }
+}

@@ -1,0 +1,86 @@
+import { setTimeout } from 'node:timers/promises'
+import { type RedisFacts, readFacts } from './redis-facts.ts'
+import { NotSent, openNode } from './redis-node.ts'
+import type { Outages } from './redis-outage.ts'
+import { RedisRefused, type Seed } from './redis-seeds.ts'
+import { openShards } from './redis-shards.ts'
+
+/** The way to a Redis, whether it is one server or a cluster. */
+export interface Link {
+  /** What may be sent together. */
+  groupOf(tag: string): string
+  /** Which server answers for a group. */
+  placeOf(group: string): string
+  run(group: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  close(): void
+}
+
+/** Between two attempts to find out what is there. */
+const lookMs = 250
+
+/**
+ * Finds out what REDIS_URL leads to. What cannot be reached is looked for until it is: a service that starts while its
+ * Redis is away has the rest of its work to do.
+ * @throws {RedisRefused} when it answers and will not do.
+ */
+export async function openLink(seeds: readonly Seed[], outages: Outages): Promise<Link> {
+  const { place = '' } = seeds[0] ?? {}
+  let found: Link | null = null
+  let last: unknown
+  let closed = false
+
+  const look = async () => {
+    const facts = await readFacts(seeds)
+    if (!closed) found = open(facts, seeds, outages)
+    outages.answered(place)
+  }
+  const goOn = async () => {
+    while (!closed && found === null) {
+      await setTimeout(lookMs, undefined, { ref: false })
+      await look().catch(failed)
+    }
+  }
+  const failed = (error: unknown) => {
+    last = error
+    outages.failed(place, error)
+  }
+  try {
+    await look()
+  } catch (error) {
+    if (error instanceof RedisRefused) throw error
+    failed(error)
+    void goOn()
+  }
+  return {
+    groupOf: tag => found?.groupOf(tag) ?? tag,
+    placeOf: group => found?.placeOf(group) ?? place,
+    async run(group, keys, args) {
+      if (found === null) throw new NotSent(`no connection to Redis at ${place}`, { cause: last })
+      return await found.run(group, keys, args)
+    },
+    close() {
+      closed = true
+      found?.close()
+    },
+  }
+}
+
+function open({ seed, isCluster }: RedisFacts, seeds: readonly Seed[], outages: Outages): Link {
+  if (isCluster) return { groupOf: tag => tag, ...openShards(seeds, seed, outages) }
+  const node = openNode(seed, { lost: outages.failed })
+  return {
+    groupOf: () => '',
+    placeOf: () => node.place,
+    async run(_group, keys, args) {
+      try {
+        const answer = await node.run(keys, args)
+        outages.answered(node.place)
+        return answer
+      } catch (error) {
+        outages.failed(node.place, error)
+        throw error
+      }
+    },
+    close: () => node.close(),
+  }
+}

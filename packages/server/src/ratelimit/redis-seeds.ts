@@ -1,0 +1,52 @@
+/** Where a Redis is: how to get there, and its place as it may be told to people. */
+export interface Seed {
+  place: string
+  options: SeedOptions
+}
+
+export interface SeedOptions {
+  host: string
+  port: number
+  db: number
+  username?: string
+  password?: string
+  tls?: object
+}
+
+/** A Redis that answers and will not do; the message tells a person why, and never has the password. */
+export class RedisRefused extends Error {
+  override name = 'RedisRefused'
+}
+
+/**
+ * `REDIS_URL`: `redis://` or `rediss://` (TLS), of one server or of any node of a cluster; several nodes of a cluster
+ * stand behind commas, so that one may be down when the service starts.
+ */
+export const seedsOf = (setting: string): Seed[] => setting.split(/,(?=rediss?:\/\/)/).map(toSeed)
+
+function toSeed(text: string): Seed {
+  const { protocol, hostname, port, username, password, pathname } = new URL(text)
+  const host = hostname.replace(/^\[|\]$/g, '') || 'localhost'
+  const db = pathname.replace(/^\//, '') || '0'
+  if (!/^\d{1,4}$/.test(db))
+    throw new RedisRefused('The path of REDIS_URL must be the number of a database, such as /0.')
+  const options = {
+    host,
+    port: Number(port || 6379),
+    db: Number(db),
+    ...(username !== '' && { username: decode(username) }),
+    ...(password !== '' && { password: decode(password) }),
+    ...(protocol === 'rediss:' && { tls: {} }),
+  }
+  return { place: placeOf(options), options }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new RedisRefused('User and password in REDIS_URL must be percent-encoded: a % itself is %25.')
+  }
+}
+
+export const placeOf = ({ host, port }: { host: string; port: number }): string => `${host}:${port}`
