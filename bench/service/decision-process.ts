@@ -55,7 +55,7 @@ function ours(callers: number, limit: number): Decide {
       rules: [rule],
     }),
   )
-  const subjects = new Map(checks.map(({ keyId }) => [keyId, new Map() as Counters]))
+  const subjects = new Map(checks.map(({ keyId }) => [keyId, [] as Counters]))
   return caller => {
     const check = checks[caller] as Check
     return charge(check, () => subjects.get(check.keyId) as Counters, Date.now()).allowed

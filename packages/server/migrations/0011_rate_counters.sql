@@ -7,8 +7,8 @@ create table rate_counters (
   env text not null constraint rate_counters_env check (env in ('live', 'test')),
   kind text not null constraint rate_counters_kind check (kind in ('key', 'tenant', 'no_key', 'no_tenant')),
   subject_id uuid not null,
-  -- {"<rule id> <algorithm> <window_ms>": [start of the window, spent in the one before, spent in it]}
-  cells json not null constraint rate_counters_cells check (json_typeof(cells) = 'object'),
+  -- [[rule id, algorithm, window_ms, start of the window in ms since 1970, spent in the one before, spent in it], …]
+  cells json not null constraint rate_counters_cells check (json_typeof(cells) = 'array'),
   -- When nothing in it counts any more.
   expires_at timestamptz(3) not null,
   primary key (workspace_id, project_id, env, kind, subject_id)

@@ -1,5 +1,5 @@
 import type { RateLimitCheck } from '@keyrail/contract/ratelimit'
-import { type Cell, cellAt, counterName, fits, type Rule } from './window.ts'
+import { type Cell, cellAt, fits, type Rule } from './window.ts'
 
 /** One question: whose counters, which limits, and what it costs. */
 export interface Check {
@@ -20,21 +20,52 @@ export interface Tally {
   cells: readonly Cell[]
 }
 
-/** The counters of one subject, by `counterName`. */
-export type Counters = Map<string, Cell>
+/** One counter of a subject. A limit may change, and its counter goes on. */
+export interface Counter extends Pick<Rule, 'id' | 'algorithm' | 'window_ms'> {
+  cell: Cell
+}
+
+/** The counters of one subject. They are few: to look through them costs less than to put a name together. */
+export type Counters = Counter[]
 
 /**
  * Charges every rule, or none when any stands in the way.
  * @param countersOf the counters that a rule's scope counts in; those that are charged are changed.
  */
-export function charge(check: Check, countersOf: (rule: Rule) => Counters, now: number): Tally {
-  const { rules, cost } = check
-  const cells = rules.map(rule => cellAt(countersOf(rule).get(counterName(rule)), rule, now))
-  const allowed = rules.every((rule, i) => fits(cells[i] as Cell, rule, cost, now))
+export function charge(
+  { rules, cost }: Pick<Check, 'rules' | 'cost'>,
+  countersOf: (scope: Rule['scope']) => Counters,
+  now: number,
+): Tally {
+  const cells: Cell[] = []
+  let allowed = true
+  for (const rule of rules) {
+    const cell = cellAt(counterOf(countersOf(rule.scope), rule)?.cell, rule, now)
+    cells.push(cell)
+    allowed &&= fits(cell, rule, cost, now)
+  }
   if (!allowed || cost === 0) return { now, allowed, cells }
-  const charged = cells.map(({ start, previous, current }) => ({ start, previous, current: current + cost }))
-  rules.forEach((rule, i) => {
-    countersOf(rule).set(counterName(rule), charged[i] as Cell)
-  })
-  return { now, allowed, cells: charged }
+  for (let i = 0; i < cells.length; i++) {
+    const { id, algorithm, window_ms, scope } = rules[i] as Rule
+    const { start, previous, current } = cells[i] as Cell
+    const cell = { start, previous, current: current + cost }
+    cells[i] = cell
+    const counters = countersOf(scope)
+    const counter = counterOf(counters, rules[i] as Rule)
+    if (counter === undefined) counters.push({ id, algorithm, window_ms, cell })
+    else counter.cell = cell
+  }
+  return { now, allowed, cells }
+}
+
+function counterOf(counters: Counters, rule: Rule): Counter | undefined {
+  for (const counter of counters) {
+    if (
+      counter.window_ms === rule.window_ms &&
+      counter.algorithm === rule.algorithm &&
+      counter.id === rule.id
+    )
+      return counter
+  }
+  return undefined
 }

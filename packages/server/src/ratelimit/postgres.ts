@@ -1,6 +1,6 @@
 import type { Connection } from '../platform/db/connection.ts'
 import { type Ask, type LaneObserver, openLane } from '../platform/db/lane.ts'
-import { type Check, type Counters, charge, type Tally } from './fold.ts'
+import { type Check, type Counter, type Counters, charge, type Tally } from './fold.ts'
 import {
   beginCheck,
   commitCheck,
@@ -12,7 +12,7 @@ import {
 } from './sql.ts'
 import type { CounterStore } from './store.ts'
 import { type Subject, subjectName, subjectOf, subjectsOf } from './subject.ts'
-import { type Cell, cellEnds } from './window.ts'
+import { cellEnds, type Rule } from './window.ts'
 
 /**
  * Counters in Postgres. What arrives together is one transaction: the rows of all subjects are locked, the clock is
@@ -49,15 +49,22 @@ async function decide(ask: Ask, checks: readonly Check[]): Promise<Tally[]> {
   const held = subjectsInOrder(checks)
   const now = await lock(ask, held)
   const tallies = checks.map(check => {
-    const own = (scope: 'key' | 'tenant') => held.get(subjectName(subjectOf(check, scope))) as Held
-    const tally = charge(check, ({ scope }) => own(scope).counters, now)
-    if (tally.allowed && check.cost > 0) for (const { scope } of check.rules) own(scope).isCharged = true
+    const own = heldOf(check, held)
+    const tally = charge(check, scope => (own[scope] as Held).counters, now)
+    if (tally.allowed && check.cost > 0) for (const one of Object.values(own)) one.isCharged = true
     return tally
   })
   const charged = [...held.values()].filter(({ isCharged }) => isCharged)
   if (charged.length === 0) await ask(commit)
   else await ask({ statement: writeCounters, values: rowsOf(charged, now) }, commit)
   return tallies
+}
+
+/** What is held for a check, by the scopes of its rules. */
+function heldOf(check: Check, held: ReadonlyMap<string, Held>): Partial<Record<Rule['scope'], Held>> {
+  const own: Partial<Record<Rule['scope'], Held>> = {}
+  for (const { scope } of check.rules) own[scope] ??= held.get(subjectName(subjectOf(check, scope))) as Held
+  return own
 }
 
 /** In the order of their names, in which every process locks them. */
@@ -68,7 +75,7 @@ function subjectsInOrder(checks: readonly Check[]): Map<string, Held> {
       const name = subjectName(subject)
       const known = held.get(name)
       if (known === undefined)
-        held.set(name, { subject, counters: new Map(), mayBeCharged: check.cost > 0, isCharged: false })
+        held.set(name, { subject, counters: [], mayBeCharged: check.cost > 0, isCharged: false })
       else known.mayBeCharged ||= check.cost > 0
     }
   }
@@ -94,8 +101,8 @@ async function lock(ask: Ask, held: ReadonlyMap<string, Held>): Promise<number> 
   }
   for (const { place, cells } of rows) {
     const { counters } = all[Number(place) - 1] as Held
-    for (const [name, [start, previous, current]] of Object.entries(cells as StoredCells)) {
-      counters.set(name, { start, previous, current })
+    for (const [id, algorithm, window_ms, start, previous, current] of cells as StoredCounter[]) {
+      counters.push({ id, algorithm, window_ms, cell: { start, previous, current } })
     }
   }
   return Number(at[0]?.now)
@@ -106,8 +113,15 @@ const commit = { statement: commitCheck, values: [] }
 const rollback = { statement: rollbackCheck, values: [] }
 const time = { statement: readTime, values: [] }
 
-/** As `rate_counters.cells` holds them. */
-type StoredCells = Record<string, [start: number, previous: number, current: number]>
+/** As `rate_counters.cells` has them, in an array. */
+type StoredCounter = [
+  id: string,
+  algorithm: Rule['algorithm'],
+  window_ms: number,
+  start: number,
+  previous: number,
+  current: number,
+]
 
 const keysOf = (held: readonly Held[]) => [
   held.map(({ subject }) => subject.workspaceId),
@@ -117,20 +131,28 @@ const keysOf = (held: readonly Held[]) => [
   held.map(({ subject }) => subject.id),
 ]
 
+/**
+ * Counters that a row may hold. A caller who asks about more of them for one subject, which takes as many rules in the
+ * span of their windows, is forgiven those that end first.
+ */
+const mostCounters = 256
+
 function rowsOf(held: readonly Held[], now: number) {
-  const live = held.map(({ counters }) => [...counters].filter(([name, cell]) => endsOf(name, cell) > now))
+  const kept = held.map(({ counters }) => {
+    const live = counters.filter(counter => cellEnds(counter.cell, counter) > now)
+    if (live.length <= mostCounters) return live
+    return live.toSorted((a, b) => cellEnds(b.cell, b) - cellEnds(a.cell, a)).slice(0, mostCounters)
+  })
   return [
     ...keysOf(held),
-    live.map(cells =>
-      JSON.stringify(
-        Object.fromEntries(
-          cells.map(([name, { start, previous, current }]) => [name, [start, previous, current]]),
-        ),
-      ),
-    ),
-    live.map(cells => new Date(Math.max(...cells.map(([name, cell]) => endsOf(name, cell)))).toISOString()),
+    kept.map(counters => JSON.stringify(counters.map(toStored))),
+    kept.map(counters => new Date(Math.max(...counters.map(one => cellEnds(one.cell, one)))).toISOString()),
   ]
 }
 
-const endsOf = (name: string, cell: Cell): number =>
-  cellEnds(cell, { window_ms: Number(name.slice(name.lastIndexOf(' ') + 1)) })
+const toStored = ({
+  id,
+  algorithm,
+  window_ms,
+  cell: { start, previous, current },
+}: Counter): StoredCounter => [id, algorithm, window_ms, start, previous, current]

@@ -22,7 +22,7 @@ export const readTime = sql(
 export const openCounters = sql(
   'ratelimit.open',
   `insert into rate_counters (workspace_id, project_id, env, kind, subject_id, cells, expires_at)
-   select u.w, u.p, u.e, u.k, u.s, '{}', service_now() + interval '1 hour'
+   select u.w, u.p, u.e, u.k, u.s, '[]', service_now() + interval '1 hour'
    from ${asked} u(w, p, e, k, s)
    on conflict (workspace_id, project_id, env, kind, subject_id) do nothing`,
 )
