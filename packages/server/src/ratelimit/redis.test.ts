@@ -1,20 +1,23 @@
-import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, test } from 'node:test'
+import fc from 'fast-check'
+import { Redis } from 'ioredis'
 import { startRedis } from '../../test/redis-server.ts'
-import { createLog } from '../platform/log.ts'
-import { openRedisCounters } from './redis.ts'
+import { type Counters, charge } from './fold.ts'
+import { bytesOf, keyOf, toBatch } from './redis-batch.ts'
 import { testStore } from './store-suite.ts'
+import { type Subject, subjectName, subjectOf } from './subject.ts'
+import { openWatched, someCheck } from './test-redis.ts'
+import type { Rule } from './window.ts'
 
 const server = await startRedis()
-const log = createLog('silent')
-const observer = { batchSent() {}, redisFailed() {} }
-let time: number
-const open = () => openRedisCounters(server.url, { log, observer, now: () => time })
-const store = await open()
-const other = await open()
-test.after(async () => {
-  await store.close()
-  await other.close()
-})
+const admin = new Redis(server.url)
+after(() => admin.disconnect())
+let time = 0
+const { store, batches } = await openWatched(server.url, () => time)
+const { store: other } = await openWatched(server.url, () => time)
+const { store: real } = await openWatched(server.url)
 
 testStore('Redis', async () => ({
   store,
@@ -23,3 +26,218 @@ testStore('Redis', async () => ({
     time = now
   },
 }))
+
+const whole = { min: 0, max: 1_000_000_000 }
+const anyRule = fc.record<Rule>({
+  id: fc.constantFrom('a', 'b', '0-9._z'),
+  limit: fc.oneof(fc.integer({ ...whole, min: 1 }), fc.integer({ min: 1, max: 20 })),
+  window_ms: fc.oneof(fc.integer({ min: 1_000, max: 2_678_400_000 }), fc.constantFrom(1_000, 2_678_400_000)),
+  algorithm: fc.constantFrom('sliding', 'fixed'),
+  scope: fc.constantFrom('key', 'tenant'),
+})
+
+test('the script’s arithmetic is that of the process, to the last unit, for any clock and any bounds', async () => {
+  const step = fc.record({
+    rule: fc.nat(),
+    cost: fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 1_000_000_000 })),
+    ms: fc.oneof(fc.integer({ min: -2_000, max: 2_000 }), fc.integer({ min: 0, max: 2_000_000_000 })),
+  })
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1_000_000_000_000, max: 4_000_000_000_000 }),
+      fc.array(anyRule, { minLength: 1, maxLength: 4 }),
+      fc.array(step, { minLength: 1, maxLength: 30 }),
+      async (from, rules, steps) => {
+        const subject = someCheck()
+        const counters: Counters = []
+        time = from
+        for (const { rule, cost, ms } of steps) {
+          time += ms
+          const asked = {
+            ...subject,
+            cost,
+            rules: [{ ...(rules[rule % rules.length] as Rule), scope: 'key' as const }],
+          }
+          assert.deepEqual(
+            await store.check(asked),
+            charge(asked, () => counters, time),
+          )
+        }
+      },
+    ),
+    { numRuns: 60 },
+  )
+})
+
+test('what rides one call is decided one after the other in the order of arrival', async () => {
+  const place = someCheck()
+  const keys = [randomUUID(), randomUUID(), null]
+  const step = fc.record({
+    key: fc.nat(2),
+    rules: fc.uniqueArray(anyRule, { minLength: 1, maxLength: 3, selector: ({ id }) => id }),
+    cost: fc.nat(9),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 60 }), async steps => {
+      const projectId = randomUUID()
+      time = 1_790_000_000_000
+      const subjects = new Map<string, Counters>()
+      const countersOf = (subject: Subject) => {
+        const counters = subjects.get(subjectName(subject)) ?? []
+        subjects.set(subjectName(subject), counters)
+        return counters
+      }
+      const asked = steps.map(({ key, rules, cost }) => ({
+        ...place,
+        projectId,
+        keyId: keys[key] ?? null,
+        rules,
+        cost,
+      }))
+      const tallies = await Promise.all(asked.map(check => store.check(check)))
+      const folded = asked.map(check => charge(check, scope => countersOf(subjectOf(check, scope)), time))
+      assert.deepEqual(tallies, folded)
+    }),
+    { numRuns: 40 },
+  )
+})
+
+test('a call carries at most 500 checks and 256 KiB, however many come at once', async () => {
+  batches.length = 0
+  const plain = someCheck()
+  await Promise.all(Array.from({ length: 1_200 }, () => store.check(plain)))
+  assert.deepEqual(batches, [500, 500, 200])
+  batches.length = 0
+  const rules = Array.from({ length: 8 }, (_, i) => ({
+    ...(plain.rules[0] as Rule),
+    id: `${i}`.padEnd(64, 'x'),
+  }))
+  await Promise.all(Array.from({ length: 400 }, () => store.check(someCheck({ rules }))))
+  assert.equal(
+    batches.reduce((sum, batch) => sum + batch),
+    400,
+  )
+  assert.ok(
+    batches.every(batch => batch * bytesOf({ ...plain, rules }) <= 256 * 1024),
+    `${batches}`,
+  )
+})
+
+test('what a batch is reckoned at is never less than what is sent', () => {
+  const longest: Rule = {
+    id: 'x'.repeat(64),
+    limit: 1_000_000_000,
+    window_ms: 2_678_400_000,
+    algorithm: 'sliding',
+    scope: 'key',
+  }
+  for (const count of [1, 8]) {
+    const rules = Array.from({ length: count }, (_, i) => ({
+      ...longest,
+      scope: i === 0 ? ('tenant' as const) : ('key' as const),
+    }))
+    const check = someCheck({ keyId: null, tenantId: null, cost: 1_000, rules })
+    const { keys, checks } = toBatch([check])
+    assert.ok(bytesOf(check) >= [...keys, checks].join('').length)
+  }
+})
+
+test('beyond 20,000 who wait new ones are turned away, and the others are answered', async () => {
+  const asked = someCheck()
+  const all = await Promise.allSettled(Array.from({ length: 20_001 }, () => store.check(asked)))
+  assert.deepEqual(all.map(({ status }) => status).filter(status => status === 'rejected').length, 1)
+  assert.equal(all.at(-1)?.status, 'rejected')
+  assert.equal((await store.check({ ...asked, cost: 0 })).cells[0]?.current, 20_000)
+})
+
+test('a subject has one key, with all its counters, that goes by itself when the last of them counts no more', async () => {
+  const rules: Rule[] = [
+    { id: 'short', limit: 9, window_ms: 1_000, algorithm: 'fixed', scope: 'key' },
+    { id: 'long', limit: 9, window_ms: 60_000, algorithm: 'sliding', scope: 'key' },
+    { id: 'all', limit: 9, window_ms: 2_000, algorithm: 'fixed', scope: 'tenant' },
+  ]
+  const asked = someCheck({ tenantId: randomUUID(), rules })
+  const { workspaceId, projectId, keyId, tenantId } = asked
+  const tag = `keyrail:{${workspaceId}:${projectId}:live}`
+  const { now } = await real.check(asked)
+  assert.deepEqual((await admin.keys(`${tag}*`)).toSorted(), [
+    `${tag}:key:${keyId}`,
+    `${tag}:tenant:${tenantId}`,
+  ])
+  const ends = async (key: string) => Number(await admin.pexpiretime(`${tag}:${key}`))
+  const start = (window: number) => Math.floor(now / window) * window
+  const slack = 10_000
+  const within = (value: number, wanted: number) =>
+    assert.ok(Math.abs(value - wanted - slack) <= 5, `${value} for ${wanted}`)
+  within(await ends(`key:${keyId}`), start(60_000) + 120_000)
+  within(await ends(`tenant:${tenantId}`), start(2_000) + 4_000)
+  // A shorter counter that is charged later does not bring its end forward.
+  await real.check({ ...asked, rules: rules.slice(0, 1) })
+  within(await ends(`key:${keyId}`), start(60_000) + 120_000)
+})
+
+test('counters that count no more leave their key, so that it does not grow', async () => {
+  const asked = someCheck()
+  time = 1_790_000_000_000
+  const size = async (count: number) => {
+    for (let i = 0; i < count; i++) {
+      await store.check({
+        ...asked,
+        rules: [{ id: `id-${i}`, limit: 9, window_ms: 1_000, algorithm: 'fixed', scope: 'key' }],
+      })
+      time += 100
+    }
+    return await admin.strlen(keyOf(subjectOf(asked, 'key')))
+  }
+  const afterFew = await size(40)
+  const afterMany = await size(400)
+  assert.ok(afterMany < 2 * afterFew, `${afterFew} bytes, then ${afterMany}`)
+})
+
+test('after a step back of the clock a counter goes on where it was, and its key stays as long as it counts', async () => {
+  const asked = someCheck()
+  time = 1_790_000_000_000
+  await store.check(asked)
+  time -= 7_200_000
+  const { cells } = await store.check(asked)
+  assert.equal(cells[0]?.current, 2)
+  const left = await admin.pttl(keyOf(subjectOf(asked, 'key')))
+  assert.ok(left > 2 * 3_600_000, `${left}`)
+})
+
+test('what somebody else put under a key counts as nothing and is written over', async () => {
+  const asked = someCheck()
+  const key = keyOf(subjectOf(asked, 'key'))
+  const strange = [
+    () => admin.set(key, 'hello'),
+    () => admin.set(key, Buffer.from([0x93, 1, 2])),
+    () => admin.set(key, Buffer.from([0xc1])),
+    () => admin.rpush(key, '1'),
+  ]
+  for (const put of strange) {
+    await admin.del(key)
+    await put()
+    assert.equal((await store.check(asked)).cells[0]?.current, 1)
+    assert.equal((await store.check(asked)).cells[0]?.current, 2)
+  }
+})
+
+test('a server that has forgotten the script is told it again, and each check is charged once', async () => {
+  const asked = someCheck()
+  for (let i = 1; i <= 20; i++) {
+    if (i % 4 === 0) await admin.script('FLUSH')
+    assert.equal((await store.check(asked)).cells[0]?.current, i)
+  }
+})
+
+test('checks go by the server’s own clock', async () => {
+  const before = await clock()
+  const { now } = await real.check(someCheck())
+  const { now: after } = await real.check(someCheck())
+  assert.ok(before <= now && now <= after && after <= (await clock()))
+})
+
+const clock = async () => {
+  const [seconds, micros] = await admin.time()
+  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
+}
