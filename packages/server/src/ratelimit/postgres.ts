@@ -11,7 +11,7 @@ import {
   writeCounters,
 } from './sql.ts'
 import type { CounterStore } from './store.ts'
-import { type Subject, subjectName, subjectOf, subjectsOf } from './subject.ts'
+import { type Subject, subjectName, subjectOf } from './subject.ts'
 import { cellEnds, type Rule } from './window.ts'
 
 /**
@@ -37,75 +37,82 @@ export function openPostgresCounters(connection: Connection, observer: LaneObser
   return { check: lane.run, depth: lane.depth, close: lane.close }
 }
 
-/** A subject of a batch: its counters as they were locked, whether any check would charge them, and whether one did. */
+/** A subject of a batch. */
 interface Held {
-  subject: Subject
-  counters: Counters
+  readonly name: string
+  readonly subject: Subject
+  /** Whether any check would charge it, and whether one did. */
   mayBeCharged: boolean
   isCharged: boolean
+  /** Where its row stands while it is locked, and the counters in it. */
+  place: string | null
+  counters: Counters
 }
 
+/** What is held for a check, by the scopes of its rules. */
+type Own = Partial<Record<Rule['scope'], Held>>
+
 async function decide(ask: Ask, checks: readonly Check[]): Promise<Tally[]> {
-  const held = subjectsInOrder(checks)
-  const now = await lock(ask, held)
-  const tallies = checks.map(check => {
-    const own = heldOf(check, held)
+  const held = new Map<string, Held>()
+  const owns = checks.map(check => hold(check, held))
+  const now = await lock(ask, [...held.values()].toSorted(byName))
+  const tallies = checks.map((check, i) => {
+    const own = owns[i] as Own
     const tally = charge(check, scope => (own[scope] as Held).counters, now)
     if (tally.allowed && check.cost > 0) for (const one of Object.values(own)) one.isCharged = true
     return tally
   })
   const charged = [...held.values()].filter(({ isCharged }) => isCharged)
-  if (charged.length === 0) await ask(commit)
-  else await ask({ statement: writeCounters, values: rowsOf(charged, now) }, commit)
+  if (charged.length === 0) {
+    await ask(commit)
+    return tallies
+  }
+  const [written = []] = await ask({ statement: writeCounters, values: rowsOf(charged, now) }, commit)
+  if (written.length !== charged.length) throw new Error('counters that are locked were not found')
   return tallies
 }
 
-/** What is held for a check, by the scopes of its rules. */
-function heldOf(check: Check, held: ReadonlyMap<string, Held>): Partial<Record<Rule['scope'], Held>> {
-  const own: Partial<Record<Rule['scope'], Held>> = {}
-  for (const { scope } of check.rules) own[scope] ??= held.get(subjectName(subjectOf(check, scope))) as Held
+function hold({ rules, cost, ...check }: Check, held: Map<string, Held>): Own {
+  const own: Own = {}
+  for (const { scope } of rules) {
+    if (own[scope] !== undefined) continue
+    const subject = subjectOf(check, scope)
+    const name = subjectName(subject)
+    let one = held.get(name)
+    if (one === undefined) {
+      one = { name, subject, mayBeCharged: false, isCharged: false, place: null, counters: [] }
+      held.set(name, one)
+    }
+    one.mayBeCharged ||= cost > 0
+    own[scope] = one
+  }
   return own
 }
 
-/** In the order of their names, in which every process locks them. */
-function subjectsInOrder(checks: readonly Check[]): Map<string, Held> {
-  const held = new Map<string, Held>()
-  for (const check of checks) {
-    for (const subject of subjectsOf(check)) {
-      const name = subjectName(subject)
-      const known = held.get(name)
-      if (known === undefined)
-        held.set(name, { subject, counters: [], mayBeCharged: check.cost > 0, isCharged: false })
-      else known.mayBeCharged ||= check.cost > 0
-    }
-  }
-  return new Map([...held].toSorted(([a], [b]) => (a < b ? -1 : 1)))
-}
+/** The order in which every process locks rows. */
+const byName = (a: Held, b: Held) => (a.name < b.name ? -1 : 1)
 
 /**
  * Locks the rows and reads what they hold. Those of subjects that were never charged are made first, and before any
  * lock is taken: two processes that make the same one wait for each other in one order only.
  */
-async function lock(ask: Ask, held: ReadonlyMap<string, Held>): Promise<number> {
-  const all = [...held.values()]
-  const take = { statement: lockCounters, values: keysOf(all) }
+async function lock(ask: Ask, held: readonly Held[]): Promise<number> {
+  const take = { statement: lockCounters, values: keysOf(held) }
   let [, rows = [], at = []] = await ask(begin, take, time)
   for (let round = 0; ; round++) {
-    const found = new Set(rows.map(({ place }) => all[Number(place) - 1]))
-    const missing = all.filter(one => one.mayBeCharged && !found.has(one))
-    if (missing.length === 0) break
+    for (const one of held) one.place = null
+    for (const { nth, place, cells } of rows) {
+      const one = held[Number(nth) - 1] as Held
+      one.place = String(place)
+      one.counters = (cells as StoredCounter[]).map(toCounter)
+    }
+    const missing = held.filter(({ mayBeCharged, place }) => mayBeCharged && place === null)
+    if (missing.length === 0) return Number(at[0]?.now)
     // Somebody prunes as fast as this makes: no more of it.
     if (round === 3) throw new Error('counters vanish while they are made')
     const open = { statement: openCounters, values: keysOf(missing) }
     ;[, , , rows = [], at = []] = await ask(rollback, begin, open, take, time)
   }
-  for (const { place, cells } of rows) {
-    const { counters } = all[Number(place) - 1] as Held
-    for (const [id, algorithm, window_ms, start, previous, current] of cells as StoredCounter[]) {
-      counters.push({ id, algorithm, window_ms, cell: { start, previous, current } })
-    }
-  }
-  return Number(at[0]?.now)
 }
 
 const begin = { statement: beginCheck, values: [] }
@@ -144,11 +151,19 @@ function rowsOf(held: readonly Held[], now: number) {
     return live.toSorted((a, b) => cellEnds(b.cell, b) - cellEnds(a.cell, a)).slice(0, mostCounters)
   })
   return [
-    ...keysOf(held),
+    held.map(({ place }) => place),
+    held.map(({ subject }) => subject.workspaceId),
     kept.map(counters => JSON.stringify(counters.map(toStored))),
     kept.map(counters => new Date(Math.max(...counters.map(one => cellEnds(one.cell, one)))).toISOString()),
   ]
 }
+
+const toCounter = ([id, algorithm, window_ms, start, previous, current]: StoredCounter): Counter => ({
+  id,
+  algorithm,
+  window_ms,
+  cell: { start, previous, current },
+})
 
 const toStored = ({
   id,

@@ -6,10 +6,10 @@ const asked = `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[]
 /** Row by row in the order given, which every process keeps, so that no two wait for each other. */
 export const lockCounters = sql(
   'ratelimit.lock',
-  `select u.place, c.cells
-   from ${asked} with ordinality u(w, p, e, k, s, place)
+  `select u.nth, c.ctid::text as place, c.cells
+   from ${asked} with ordinality u(w, p, e, k, s, nth)
    join rate_counters c on c.workspace_id = u.w and c.project_id = u.p and c.env = u.e and c.kind = u.k and c.subject_id = u.s
-   order by u.place
+   order by u.nth
    for update of c`,
 )
 
@@ -27,12 +27,13 @@ export const openCounters = sql(
    on conflict (workspace_id, project_id, env, kind, subject_id) do nothing`,
 )
 
+/** By where the rows stand: while they are locked, nothing moves them. */
 export const writeCounters = sql(
   'ratelimit.write',
   `update rate_counters c set cells = u.cells, expires_at = u.ends
-   from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::json[], $7::timestamptz[])
-     u(w, p, e, k, s, cells, ends)
-   where c.workspace_id = u.w and c.project_id = u.p and c.env = u.e and c.kind = u.k and c.subject_id = u.s`,
+   from unnest($1::tid[], $2::uuid[], $3::json[], $4::timestamptz[]) u(place, w, cells, ends)
+   where c.ctid = u.place and c.workspace_id = u.w
+   returning true as written`,
 )
 
 export const removeCounters = sql(

@@ -13,7 +13,7 @@ export interface Subject {
 
 const nobody = '00000000-0000-0000-0000-000000000000'
 
-export function subjectOf(check: Check, scope: Rule['scope']): Subject {
+export function subjectOf(check: Omit<Check, 'rules' | 'cost'>, scope: Rule['scope']): Subject {
   const { workspaceId, projectId, env } = check
   const id = scope === 'key' ? check.keyId : check.tenantId
   return { workspaceId, projectId, env, kind: id === null ? `no_${scope}` : scope, id: id ?? nobody }
@@ -22,7 +22,3 @@ export function subjectOf(check: Check, scope: Rule['scope']): Subject {
 /** Names a subject. All parts but the kind are of one length, so that names sort alike in every process. */
 export const subjectName = ({ workspaceId, projectId, env, kind, id }: Subject): string =>
   `${workspaceId}/${projectId}/${env}/${kind}/${id}`
-
-/** The subjects of a check, one or two. */
-export const subjectsOf = (check: Check): Subject[] =>
-  [...new Set(check.rules.map(rule => rule.scope))].map(scope => subjectOf(check, scope))

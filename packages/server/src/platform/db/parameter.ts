@@ -20,5 +20,8 @@ function toElement(item: unknown): string {
   if (item === null || item === undefined) return 'NULL'
   if (typeof item !== 'string' && typeof item !== 'number')
     throw new TypeError(`an array of a statement cannot hold a ${typeof item}`)
-  return `"${String(item).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+  const text = String(item)
+  // Ids, which are most of what is sent, need no escape: to look costs a third of replacing.
+  if (!text.includes('"') && !text.includes('\\')) return `"${text}"`
+  return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 }
