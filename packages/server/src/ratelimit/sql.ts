@@ -27,12 +27,15 @@ export const openCounters = sql(
    on conflict (workspace_id, project_id, env, kind, subject_id) do nothing`,
 )
 
-/** By where the rows stand: while they are locked, nothing moves them. */
+/**
+ * By where the rows stand: while they are locked, nothing moves them. `is true` keeps Postgres from walking all rows of
+ * the workspace to find them, which it would while it knows nothing of how many there are.
+ */
 export const writeCounters = sql(
   'ratelimit.write',
   `update rate_counters c set cells = u.cells, expires_at = u.ends
    from unnest($1::tid[], $2::uuid[], $3::json[], $4::timestamptz[]) u(place, w, cells, ends)
-   where c.ctid = u.place and c.workspace_id = u.w
+   where c.ctid = u.place and (c.workspace_id = u.w) is true
    returning true as written`,
 )
 
