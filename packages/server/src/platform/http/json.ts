@@ -57,13 +57,9 @@ function isPlain(value: unknown, members: number): boolean {
 function countMembers(text: string): number {
   let depth = 0
   let members = 0
-  let inString = false
   for (let i = 0; i < text.length; i++) {
     const char = text.charCodeAt(i)
-    if (inString) {
-      if (char === 0x5c) i += 1
-      else if (char === 0x22) inString = false
-    } else if (char === 0x22) inString = true
+    if (char === 0x22) i = endOfString(text, i)
     else if (char === 0x3a) members += 1
     else if (char === 0x5b || char === 0x7b) {
       depth += 1
@@ -72,6 +68,17 @@ function countMembers(text: string): number {
     } else if (char === 0x5d || char === 0x7d) depth -= 1
   }
   return members
+}
+
+/** Where the string that begins here ends; the end of the text when it never does. Long ones are leapt over. */
+function endOfString(text: string, start: number): number {
+  for (let end = start; ; ) {
+    end = text.indexOf('"', end + 1)
+    if (end === -1) return text.length
+    let escapes = 0
+    while (text.charCodeAt(end - 1 - escapes) === 0x5c) escapes += 1
+    if (escapes % 2 === 0) return end
+  }
 }
 
 /** Walks a text that is known to be well-formed JSON and not deep, telling what `JSON.parse` keeps quiet about. */
