@@ -27,15 +27,18 @@ export function createLog(level: string, destination?: DestinationStream): Logge
       },
       serializers: { err: describeError },
     },
-    destination ?? standardOutput(),
+    destination ?? (standardOutput ??= writeByTurns()),
   )
 }
+
+/** One for the process, however many logs it has. */
+let standardOutput: DestinationStream | undefined
 
 /**
  * Lines of one turn of the event loop leave in one write: one each was an eighth of a cheap request. Nothing waits
  * longer than that turn, and what an ending process has said is written before it is gone.
  */
-function standardOutput(): DestinationStream {
+function writeByTurns(): DestinationStream {
   const output = pino.destination(1)
   let lines = ''
   const writeOut = () => {
