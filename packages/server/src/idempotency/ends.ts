@@ -23,8 +23,6 @@ export function openEnds(connection: Connection, observer: LaneObserver): Ends {
       name: 'idempotency_end',
       // Released twice, a record would be told as lost.
       repeatable: false,
-      // What a holder says twice at once is done once, and the second is answered as the first.
-      nameOf: end => `${end.kind} ${nameOfKey(end)} ${end.lockToken}`,
       converse: settle,
       bytesOf: end => 256 + (end.kind === 'complete' ? (end.completion.bytes ?? 0) : 0),
     },
@@ -92,16 +90,30 @@ function releases(all: readonly End[]): Part {
   }
 }
 
+/** A statement changes a row once, and of two heartbeats at once neither is lost: they share one. */
 function extensions(all: readonly End[]): Part {
   const ends = all.filter(end => end.kind === 'heartbeat')
+  const places = new Map<string, number>()
+  const shared = ends.filter(end => {
+    const isFirst = !places.has(nameOfHeld(end))
+    if (isFirst) places.set(nameOfHeld(end), places.size)
+    return isFirst
+  })
   return {
     statement: extendLocks,
     ends,
-    values: heldColumns(ends),
-    read: rows =>
-      atPlaces(rows, ends.length, row => ({ verdict: 'extended', lockedUntil: row.locked_until as Date })),
+    values: heldColumns(shared),
+    read(rows) {
+      const endings = atPlaces(rows, shared.length, row => ({
+        verdict: 'extended',
+        lockedUntil: row.locked_until as Date,
+      }))
+      return ends.map(end => endings[places.get(nameOfHeld(end)) ?? -1] ?? lost)
+    },
   }
 }
+
+const nameOfHeld = (end: Held) => `${nameOfKey(end)} ${end.lockToken}`
 
 const heldColumns = (ends: readonly Held[]) => [...keyColumns(ends), ends.map(({ lockToken }) => lockToken)]
 
