@@ -48,6 +48,8 @@ async function readInfo({ place, options }: Seed): Promise<Map<string, string>> 
   try {
     await redis.connect()
     const text = await redis.info('server', 'cluster', 'memory')
+    // A database that there is not is told by the way, and the first one taken in its place.
+    if (told !== undefined) throw told
     return new Map(text.split('\r\n').map(line => line.split(/:(.*)/s) as [string, string]))
   } catch (error) {
     throw explained(place, told ?? error)
@@ -60,7 +62,7 @@ function explained(place: string, error: unknown): unknown {
   if (!(error instanceof Error)) return error
   if (turnedAway.test(error.message))
     return new RedisRefused(`The Redis at ${place} does not let us in: ${error.message}`, { cause: error })
-  if (error.message.startsWith('Protocol error'))
+  if (/^Protocol error|^Unknown RESP type/.test(error.message))
     return new RedisRefused(`What answers at ${place} is no Redis: REDIS_URL leads to the wrong port.`)
   return error
 }

@@ -60,7 +60,11 @@ export async function isAnswered(store: CounterStore, check: Check = someCheck()
   }
 }
 
-/** Asks until it is so; should it never be, the runner’s own time limit ends the test. */
+/** Asks until it is so. What never comes is an error and not a test that hangs. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await setTimeout(20)
+  for (let asked = 0; asked < 1_000; asked++) {
+    if (await isSo()) return
+    await setTimeout(20)
+  }
+  throw new Error(`it never was so: ${isSo}`)
 }
