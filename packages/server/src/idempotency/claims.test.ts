@@ -89,6 +89,15 @@ test('of many requests of two kinds at once one executes; its own kind waits and
   }
 })
 
+test('one scope in digits of either case is one record, in one batch as well', async () => {
+  const { claim } = openCalls(harness.ask, vendor.live)
+  for (let round = 0; round < 10; round++) {
+    const scope = newScope()
+    const heard = await Promise.all([scope, scope.toUpperCase(), scope].map(spelt => claim(spelt)))
+    assert.deepEqual(count(heard.map(body => body.verdict)), { execute: 1, in_progress: 2 })
+  }
+})
+
 test('who can take over is not kept from it by another request that came first', async () => {
   const scope = newScope()
   const { claims } = deps.idempotency

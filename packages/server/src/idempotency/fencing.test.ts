@@ -84,6 +84,22 @@ test('an answer of before is not brought again by the claim that came after it, 
   await harness.setStoreTime(null)
 })
 
+test('a stored answer is read with the token that it was stored with, and with no other', async () => {
+  const scope = newScope()
+  const { lock_token: lockToken } = await claim(scope)
+  await complete(scope, lockToken, { headers: { a: 'b' }, body: 'b2s=' })
+  const ref = { workspaceId: vendor.workspaceId, env: 'live', scopeHash: scope, bytes: 11 } as const
+  const { answers } = harness.deps.idempotency
+  assert.deepEqual(await answers.run({ ...ref, lockToken }), { headers: { a: 'b' }, body: Buffer.from('ok') })
+  for (const other of [
+    { ...ref, lockToken: 'another-token' },
+    { ...ref, lockToken, env: 'test' },
+    { ...ref, lockToken, scopeHash: newScope() },
+    { ...ref, lockToken, workspaceId: (await makeVendor(harness)).workspaceId },
+  ] as const)
+    assert.equal(await answers.run(other), null)
+})
+
 test('what a holder says twice at once is done once: heartbeats share it, one release frees, completions agree', async () => {
   for (let round = 0; round < 10; round++) {
     const scope = newScope()
