@@ -1,5 +1,5 @@
 import type { Check, Tally } from './fold.ts'
-import { type Subject, subjectName, subjectOf } from './subject.ts'
+import { type Subject, subjectOf } from './subject.ts'
 import { type Cell, counterName } from './window.ts'
 
 /** Names what must stand together in a cluster: all subjects of a check are of one project and environment. */
@@ -20,9 +20,11 @@ export function toBatch(checks: readonly Check[]): Batch {
   const places = new Map<string, number>()
   const keys: string[] = []
   const placeOf = (subject: Subject) => {
-    const name = subjectName(subject)
-    const place = places.get(name) ?? keys.push(keyOf(subject))
-    places.set(name, place)
+    const key = keyOf(subject)
+    const known = places.get(key)
+    if (known !== undefined) return known
+    const place = keys.push(key)
+    places.set(key, place)
     return place
   }
   const asked = checks.map(check => [

@@ -7,8 +7,8 @@ export interface RedisFacts {
   seed: Seed
   version: string
   isCluster: boolean
-  /** What it does when its memory is full, such as `noeviction`. */
-  maxmemoryPolicy: string
+  /** What it throws away when its memory is full, such as `allkeys-lru`; null: nothing. */
+  eviction: string | null
 }
 
 /**
@@ -79,5 +79,7 @@ function judge(seed: Seed, info: ReadonlyMap<string, string>): RedisFacts {
   const isCluster = info.get('cluster_enabled') === '1'
   if (isCluster && seed.options.db !== 0)
     throw new RedisRefused('A Redis Cluster has no database but 0; take the path off REDIS_URL.')
-  return { seed, version, isCluster, maxmemoryPolicy: info.get('maxmemory_policy') ?? '' }
+  const policy = info.get('maxmemory_policy') ?? 'noeviction'
+  const isBounded = (info.get('maxmemory') ?? '0') !== '0'
+  return { seed, version, isCluster, eviction: isBounded && policy !== 'noeviction' ? policy : null }
 }

@@ -1,0 +1,25 @@
+import type { Config } from '../config.ts'
+import { readFacts } from '../ratelimit/redis-facts.ts'
+import { RedisRefused, seedsOf } from '../ratelimit/redis-seeds.ts'
+import type { Check } from './doctor-check.ts'
+import { explain } from './failure.ts'
+
+const name = 'redis'
+
+/** The Redis of the rate-limit counters, where there is one. */
+export async function checkRedis({ redisUrl }: Pick<Config, 'redisUrl'>): Promise<Check[]> {
+  if (redisUrl === null) return []
+  try {
+    const { seed, version, isCluster, eviction } = await readFacts(seedsOf(redisUrl))
+    const message = `${isCluster ? 'Redis Cluster' : 'Redis'} ${version} at ${seed.place}`
+    if (eviction === null) return [{ name, status: 'ok', message }]
+    const todo = 'Set maxmemory-policy noeviction: a counter that is thrown away begins anew.'
+    return [
+      { name, status: 'warning', message: `${message}, which may throw counters away (${eviction})`, todo },
+    ]
+  } catch (error) {
+    const reason = explain(error)
+    const message = error instanceof RedisRefused ? reason : `Redis cannot be reached: ${reason}`
+    return [{ name, status: 'fault', message }]
+  }
+}
