@@ -92,6 +92,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const readiness = openReadiness(connection, metrics)
   const policy = openPolicyFeed(connection, clock, hints, metrics)
   const idempotency = openIdempotency(connection, metrics)
+  const largeBodies = createLargeBodies()
   const closing = new AbortController()
   const stopUpkeep = startUpkeep(
     connection,
@@ -109,6 +110,9 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   })
   metrics.watch('keyrail_pool_waiting', 'Callers that wait for a connection.', () => [
     { value: db.depth().waiting },
+  ])
+  metrics.watch('keyrail_large_bytes', 'Bytes of large bodies and answers under way.', () => [
+    { value: largeBodies.held() },
   ])
   metrics.watch('keyrail_lane_waiting', 'Items that wait for a statement of a lane.', () => [
     { labels: { lane: 'credential' }, value: lookup.find.depth() },
@@ -138,7 +142,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     policy,
     counters,
     idempotency,
-    largeBodies: createLargeBodies(),
+    largeBodies,
     closing: closing.signal,
     drain: () => closing.abort(),
     async close() {
