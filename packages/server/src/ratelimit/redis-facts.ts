@@ -64,6 +64,8 @@ function explained(place: string, error: unknown): unknown {
     return new RedisRefused(`The Redis at ${place} does not let us in: ${error.message}`, { cause: error })
   if (/^Protocol error|^Unknown RESP type/.test(error.message))
     return new RedisRefused(`What answers at ${place} is no Redis: REDIS_URL leads to the wrong port.`)
+  if (/CERT|VERIFY/.test(String((error as { code?: unknown }).code)))
+    return new RedisRefused(`The certificate of the Redis at ${place} is not trusted: ${error.message}`)
   return error
 }
 

@@ -25,10 +25,10 @@ export interface Gather<In, Out> {
   close(): Promise<void>
 }
 
-const mostItems = 500
-const mostBytes = 256 * 1024
+export const mostItems = 500
+export const mostBytes = 256 * 1024
 /** Callers without an answer before new ones are turned away, for each machine. */
-const mostWaiting = 20_000
+export const mostWaiting = 20_000
 
 /** How often overdue callers are looked for. A timer for each of them would cost more than a check. */
 const lookMs = 25

@@ -20,7 +20,7 @@ export const connectionOptions = {
 } as const satisfies RedisOptions
 
 /** Between one attempt to connect and the next. */
-const retryMs = 100
+export const retryMs = 100
 
 /** What has certainly not been sent, so that it may be sent elsewhere. */
 export class NotSent extends Error {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 
 /**
- * A key outlives the last of its counters by so much: clocks of a master and of the replica that takes over differ, and
- * one may be set back.
+ * A counter is kept for so much longer than it counts: clocks of a master and of the replica that takes over differ,
+ * and one may be set back.
  */
-const graceMs = 10_000
+export const graceMs = 10_000
 
 /**
  * A batch of checks as Redis decides it, in one step and in the order of their arrival. `KEYS` are subjects;
@@ -18,7 +18,8 @@ const graceMs = 10_000
  */
 export const script = `#!lua
 local batch = cjson.decode(ARGV[1])
-local now = tonumber(ARGV[2])
+local given = tonumber(ARGV[2])
+local now = given
 if not now then
   local time = redis.call('TIME')
   now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -58,14 +59,17 @@ end
 local function write(key, counters)
   local flat, last = { 1 }, now
   for name, cell in pairs(counters) do
-    local ends = cell[1] + 2 * tonumber(string.match(name, '%d+$'))
+    local ends = cell[1] + 2 * tonumber(string.match(name, '%d+$')) + ${graceMs}
     if ends > now then
       local n = #flat
       flat[n + 1], flat[n + 2], flat[n + 3], flat[n + 4] = name, cell[1], cell[2], cell[3]
       last = math.max(last, ends)
     end
   end
-  redis.call('SET', key, cmsgpack.pack(flat), 'PX', string.format('%.0f', last - now + ${graceMs}))
+  local mode, ends = 'PXAT', last
+  -- The server keeps to its own clock, and a time that was given is another one.
+  if given then mode, ends = 'PX', last - now end
+  redis.call('SET', key, cmsgpack.pack(flat), mode, string.format('%.0f', ends))
 end
 
 local subjects = redis.call('MGET', unpack(KEYS))

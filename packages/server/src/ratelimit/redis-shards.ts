@@ -26,7 +26,7 @@ const mostHops = 5
 /** For a slot of which one key has been moved and another not yet. */
 const tryAgainMs = 20
 /** Between two looks at who owns which slot. */
-const lookMs = 200
+export const lookMs = 200
 const lookTimeoutMs = 500
 
 export function openShards(seeds: readonly Seed[], seed: Seed, observer: ShardsObserver): Shards {
