@@ -19,7 +19,7 @@ test('without a name every drill is listed', () => {
   assert.equal(status, 0)
   assert.deepEqual(
     stdout.split('\n').flatMap(line => /^(p\d+) /.exec(line)?.[1] ?? []),
-    ['p1', 'p2', 'p3', 'p5', 'p10', 'p11', 'p15'],
+    ['p1', 'p2', 'p3', 'p5', 'p6', 'p7', 'p10', 'p11', 'p15'],
   )
 })
 
@@ -30,6 +30,8 @@ test('docs/reliability.md gives each promise in the words of its drill, and what
     'p02-audit-refused',
     'p03-chain-tampering',
     'p05-revocation',
+    'p06-claims',
+    'p07-fencing',
     'p10-feed-equivalence',
     'p11-version-hole',
     'p15-outages',

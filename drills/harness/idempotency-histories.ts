@@ -1,0 +1,158 @@
+import { createHash } from 'node:crypto'
+import { type Seeded, seeded } from '../../packages/server/test/seeded.ts'
+import {
+  type Call,
+  type CallAnswer,
+  explainAll,
+  headersOf,
+  type ModelState,
+  withPruned,
+} from './idempotency-model.ts'
+import { type AskIdempotency, type IdempotencyStage, onIdempotencyStage } from './idempotency-stage.ts'
+
+/** Records of a history, all of which are asked about at once, so that their calls share statements. */
+const records = 24
+const steps = 40
+/** Of one record at once. All their orders are tried: 24 at most. */
+const mostAtOnce = 4
+
+/** Jumps over the ends of locks and of lives, a millisecond before, at, and after them. */
+const leapsMs = [0, 1, 10_000, 29_999, 30_000, 30_001, 60_000, 3_600_000, 86_400_000]
+const ttlsMs = [null, 60_000, 3_600_000]
+/** Base64 of an answer that rides with others, and of one that takes a connection of its own. */
+const bodies = [null, '', 'b2s=', 'AAAA'.repeat(30_000)]
+
+export interface Histories {
+  cycles: number
+  seed: number
+  signal?: AbortSignal
+  say?(line: string): void
+  /** Stands between a history and the service, to find out whether a fault would be found. */
+  meddle?(ask: AskIdempotency): AskIdempotency
+}
+
+export interface HistoryTally {
+  /** Calls and their verdicts, by `name verdict`. */
+  readonly verdicts: Map<string, number>
+  readonly broken: string[]
+  ended: number
+  serverVersion: string
+}
+
+/** Runs histories one after the other, each from its own seed, until one contradicts the model. */
+export async function runHistories({ cycles, seed, signal, say, meddle }: Histories): Promise<HistoryTally> {
+  return await onIdempotencyStage(async stage => {
+    const tally: HistoryTally = {
+      verdicts: new Map(),
+      broken: [],
+      ended: 0,
+      serverVersion: stage.serverVersion,
+    }
+    const asks = meddle === undefined ? stage.ask : stage.ask.map(meddle)
+    while (tally.ended < cycles && tally.broken.length === 0 && !signal?.aborted) {
+      await runHistory(stage, asks, seed + tally.ended, tally)
+      tally.ended += 1
+      say?.(`${tally.ended} of ${cycles} histories`)
+    }
+    return tally
+  })
+}
+
+interface Tracked {
+  readonly scope: string
+  /** What it may be, as far as its answers tell. */
+  states: ModelState[]
+  /** Every token that anybody was ever given for it. */
+  readonly tokens: string[]
+}
+
+async function runHistory(
+  stage: IdempotencyStage,
+  asks: readonly AskIdempotency[],
+  seed: number,
+  tally: HistoryTally,
+): Promise<void> {
+  const random = seeded(seed)
+  const tracked: Tracked[] = Array.from({ length: records }, (_, i) => ({
+    scope: createHash('sha256').update(`${seed} ${i}`).digest('hex'),
+    states: [null],
+    tokens: [],
+  }))
+  for (let step = 0; step < steps; step++) {
+    await stage.advance(random.pick(leapsMs))
+    const now = stage.now()
+    let isUnsure = false
+    await Promise.all(
+      tracked.map(async record => {
+        const calls = Array.from({ length: 1 + random.integer(mostAtOnce) }, () => pickCall(random, record))
+        const from = random.integer(asks.length)
+        const answered = await Promise.all(
+          calls.map(async (call, i) => {
+            const ask = asks[(from + i) % asks.length] as AskIdempotency
+            return { call, answer: await answerOf(ask, record.scope, call) }
+          }),
+        )
+        isUnsure ||= answered.some(({ answer }) => answer === null)
+        for (const { call, answer } of answered) {
+          const name = `${call.name} ${answer === null ? '503' : answer.verdict}`
+          tally.verdicts.set(name, (tally.verdicts.get(name) ?? 0) + 1)
+          if (answer?.verdict === 'execute') record.tokens.push(String(answer.lock_token))
+        }
+        const before = withPruned(record.states, now)
+        record.states = explainAll(before, answered, now)
+        if (record.states.length > 0) return
+        tally.broken.push(
+          `seed ${seed}, step ${step}: no order explains ${short(answered)} of ${short(before)} at ${now}`,
+        )
+      }),
+    )
+    if (tally.broken.length > 0) return
+    // Before time moves on, or it would happen at a time at which nobody asked for it.
+    if (isUnsure) await stage.quiet()
+  }
+}
+
+function pickCall(random: Seeded, { tokens }: Tracked): Call {
+  const name = random.weighted({ claim: 5, complete: 2, release: 1, heartbeat: 3 })
+  if (name === 'claim') {
+    const fingerprint = (random.integer(4) === 0 ? 'b' : 'a').repeat(64)
+    return { name, fingerprint, ttlMs: random.pick(ttlsMs) }
+  }
+  // The newest and old ones alike, and one that nobody was given.
+  const token = random.integer(3) > 0 ? tokens.at(-1) : random.pick([...tokens, 'nobodys-token'])
+  if (name !== 'complete') return { name, token: token ?? 'nobodys-token' }
+  const status = 200 + random.integer(300)
+  return {
+    name,
+    token: token ?? 'nobodys-token',
+    status,
+    body: random.pick(bodies),
+    ttlMs: random.pick(ttlsMs),
+  }
+}
+
+async function answerOf(ask: AskIdempotency, scope: string, call: Call): Promise<CallAnswer> {
+  const { status, body } = await ask(call.name, { scope_hash: scope, env: 'live', ...fieldsOf(call) })
+  if (status === 503) return null
+  return status === 200 ? body : { status, problem: body.detail }
+}
+
+function fieldsOf(call: Call): object {
+  const ttlOf = (ttlMs: number | null) => (ttlMs === null ? {} : { ttl_ms: ttlMs })
+  switch (call.name) {
+    case 'claim':
+      return { fingerprint: call.fingerprint, ...ttlOf(call.ttlMs) }
+    case 'complete': {
+      const { token, status, body, ttlMs } = call
+      return { lock_token: token, status, headers: headersOf(status), body, ...ttlOf(ttlMs) }
+    }
+    default:
+      return { lock_token: call.token }
+  }
+}
+
+/** Bodies are long and all alike. */
+const short = (value: unknown) =>
+  JSON.stringify(value, (_, inner) =>
+    typeof inner === 'string' && inner.length > 80 ? `${inner.length} characters` : inner,
+  )

@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto'
+import { type AskIdempotency, type IdempotencyStage, onIdempotencyStage } from './idempotency-stage.ts'
+
+/** What all of a round claim at once, and how many of them may be told what. */
+const situations = ['nobody has claimed it', 'its lock has ended', 'it is answered'] as const
+export type Situation = (typeof situations)[number]
+
+const lockMs = 30_000
+const fingerprint = 'a'.repeat(64)
+const answer = { status: 201, headers: { 'content-type': 'text/plain' }, body: 'b2s=' }
+
+export interface Figures {
+  rounds: number
+  execute: number
+  inProgress: number
+  replay: number
+  unavailable: number
+  /** The slowest answer of all rounds; measured, and not judged. */
+  slowestMs: number
+}
+
+export interface Rounds {
+  cycles: number
+  sizes: readonly number[]
+  signal?: AbortSignal
+  say?(line: string): void
+  /** Stands between the rounds and the service, to find out whether a fault would be found. */
+  meddle?(ask: AskIdempotency): AskIdempotency
+}
+
+/** Rounds of each size, by turns through one process and through two. */
+export async function runRounds({ cycles, sizes, signal, say, meddle }: Rounds) {
+  return await onIdempotencyStage(async stage => {
+    const figures = new Map<string, Figures>()
+    const broken: string[] = []
+    const asks = meddle === undefined ? stage.ask : stage.ask.map(meddle)
+    for (const size of sizes) {
+      for (let round = 0; round < cycles && !signal?.aborted; round++) {
+        const processes = asks.slice(0, 1 + (round % 2))
+        const fault = await runRound(stage, processes, size, (situation, heard) =>
+          note(figures, `${size} ${processes.length} ${situation}`, heard),
+        )
+        if (fault !== null) broken.push(`${size} claims, ${processes.length} processes: ${fault}`)
+        say?.(`${round + 1} of ${cycles} rounds of ${size}, ${broken.length} broken`)
+      }
+    }
+    return { figures, broken, serverVersion: stage.serverVersion }
+  })
+}
+
+type Heard = Awaited<ReturnType<AskIdempotency>>
+
+/** One record through its life: claimed, taken over, answered, each time by all at once. @returns what is wrong. */
+async function runRound(
+  stage: IdempotencyStage,
+  asks: readonly AskIdempotency[],
+  size: number,
+  noted: (situation: Situation, heard: readonly Heard[]) => void,
+): Promise<string | null> {
+  const scope = randomBytes(32).toString('hex')
+  const first = asks[0] as AskIdempotency
+  const body = { scope_hash: scope, env: 'live', fingerprint }
+  const claimAll = async (situation: Situation) => {
+    const heard = await Promise.all(
+      Array.from({ length: size }, (_, i) => (asks[i % asks.length] as AskIdempotency)('claim', body)),
+    )
+    noted(situation, heard)
+    // What was answered 503 must not happen when time has moved on.
+    if (heard.some(({ status }) => status === 503)) await stage.quiet()
+    return heard
+  }
+  const held = (token: string) => ({ scope_hash: scope, env: 'live', lock_token: token })
+
+  const claimed = await claimAll('nobody has claimed it')
+  const faultOfFirst = await oneExecutes(stage, scope, claimed)
+  if (faultOfFirst !== null) return faultOfFirst
+  await stage.advance(lockMs)
+  const over = await claimAll('its lock has ended')
+  const faultOfSecond = await oneExecutes(stage, scope, over)
+  if (faultOfSecond !== null) return `taking over: ${faultOfSecond}`
+  const [old = '', token = ''] = [tokensOf(claimed)[0], await tokenInStore(stage, scope)]
+  const lost = await first('complete', { ...held(old), ...answer, body: 'AAAA' })
+  if (lost.body.verdict !== 'lost' && old !== '') return `the old token was answered ${lost.body.verdict}`
+  const completed = await first('complete', { ...held(token), ...answer })
+  if (completed.body.verdict !== 'completed') return `the new token was answered ${completed.body.verdict}`
+  const replayed = await claimAll('it is answered')
+  const wrong = replayed.find(
+    ({ status, body }) =>
+      status !== 503 &&
+      (body.verdict !== 'replay' || JSON.stringify(body.response) !== JSON.stringify(answer)),
+  )
+  return wrong === undefined ? null : `a replay was ${JSON.stringify(wrong.body)}`
+}
+
+const tokensOf = (heard: readonly Heard[]) =>
+  heard.filter(({ body }) => body.verdict === 'execute').map(({ body }) => String(body.lock_token))
+
+/**
+ * One is told to execute and all others to wait. Where the service said 503, its may be the one: then nobody else
+ * is told to execute, and the record stands.
+ */
+async function oneExecutes(
+  stage: IdempotencyStage,
+  scope: string,
+  heard: readonly Heard[],
+): Promise<string | null> {
+  const tokens = tokensOf(heard)
+  const inProgress = heard.filter(({ body }) => body.verdict === 'in_progress').length
+  const unavailable = heard.filter(({ status }) => status === 503).length
+  if (tokens.length > 1) return `${tokens.length} execute`
+  if (tokens.length + inProgress + unavailable !== heard.length)
+    return `${heard.length} claims, ${tokens.length} execute, ${inProgress} wait, ${unavailable} are told 503`
+  if (tokens.length === 0 && unavailable === 0) return 'nobody executes'
+  const stored = await tokenInStore(stage, scope)
+  return tokens.length === 0 || stored === tokens[0] ? null : 'the record is not of the one who executes'
+}
+
+async function tokenInStore({ client }: IdempotencyStage, scope: string): Promise<string> {
+  const { rows } = await client.query('select lock_token from idempotency_claims where scope_hash = $1', [
+    Buffer.from(scope, 'hex'),
+  ])
+  return String(rows[0]?.lock_token ?? '')
+}
+
+function note(figures: Map<string, Figures>, name: string, heard: readonly Heard[]): void {
+  const own = figures.get(name) ?? {
+    rounds: 0,
+    execute: 0,
+    inProgress: 0,
+    replay: 0,
+    unavailable: 0,
+    slowestMs: 0,
+  }
+  figures.set(name, own)
+  own.rounds += 1
+  for (const { status, body, ms } of heard) {
+    if (body.verdict === 'execute') own.execute += 1
+    else if (body.verdict === 'in_progress') own.inProgress += 1
+    else if (body.verdict === 'replay') own.replay += 1
+    else if (status === 503) own.unavailable += 1
+    own.slowestMs = Math.max(own.slowestMs, ms)
+  }
+}

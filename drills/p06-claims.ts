@@ -1,0 +1,38 @@
+import type { Drill } from './harness/drill.ts'
+import { runRounds } from './harness/idempotency-rounds.ts'
+
+const cyclesDefault = 1_000
+
+export const drill: Drill = {
+  name: 'p6',
+  title: 'Of all who claim a request at once, one executes',
+  promise:
+    'Of 2, 10 or 1,000 simultaneous claims, through one process or two, one is told to execute and all others that it is in progress, also when a lock has ended; once it is answered, all get the answer.',
+  async run({ cycles = cyclesDefault, signal, say }) {
+    const { figures, broken, serverVersion } = await runRounds({ cycles, sizes: [2, 10, 1_000], signal, say })
+    return {
+      heading: [
+        'claims',
+        'processes',
+        'when',
+        'rounds',
+        'execute',
+        'in progress',
+        'replay',
+        '503',
+        'slowest ms',
+      ],
+      align: ['right', 'right', 'left', 'right', 'right', 'right', 'right', 'right', 'right'],
+      rows: [...figures].map(([name, { rounds, execute, inProgress, replay, unavailable, slowestMs }]) => {
+        const [size = '', processes = '', ...when] = name.split(' ')
+        const counts = [rounds, execute, inProgress, replay, unavailable, Math.round(slowestMs)]
+        return [size, processes, when.join(' '), ...counts.map(String)]
+      }),
+      notes: [
+        `${cycles} rounds of each size, by turns through one process and through two, over sockets, Postgres ${serverVersion}`,
+        'after each round the record is of the one who executes, and the token that was taken over completes nothing',
+      ],
+      broken,
+    }
+  },
+}
