@@ -49,3 +49,19 @@ test('an unknown name is a warning that names the nearest known one', () => {
   const { warnings } = readConfig({ SERVICE_PROT: '1', OTHER: 'x' })
   assert.deepEqual(warnings, ['SERVICE_PROT is not a setting; did you mean SERVICE_PORT?'])
 })
+
+test('a Redis is named by one URL, or by several of a cluster, and a fault does not quote its password', () => {
+  for (const url of ['redis://localhost', 'rediss://:a,b@[::1]:6380/1', 'redis://a:7000,redis://:b@c:7001'])
+    assert.equal(readConfig({ REDIS_URL: url }).config.redisUrl, url)
+  for (const url of [
+    'localhost:6379',
+    'http://:word@a',
+    'redis://:word@a:7000,b:7001',
+    'redis://:word@a:x',
+  ]) {
+    assert.throws(
+      () => readConfig({ REDIS_URL: url }),
+      error => error instanceof ConfigError && error.faults.length === 1 && !error.message.includes('word'),
+    )
+  }
+})

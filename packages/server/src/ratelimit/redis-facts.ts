@@ -61,7 +61,7 @@ async function readInfo({ place, options }: Seed): Promise<Map<string, string>> 
 function explained(place: string, error: unknown): unknown {
   if (!(error instanceof Error)) return error
   if (turnedAway.test(error.message))
-    return new RedisRefused(`The Redis at ${place} does not let us in: ${error.message}`, { cause: error })
+    return new RedisRefused(`The Redis at ${place} does not let us in: ${error.message}`)
   if (/^Protocol error|^Unknown RESP type/.test(error.message))
     return new RedisRefused(`What answers at ${place} is no Redis: REDIS_URL leads to the wrong port.`)
   if (/CERT|VERIFY/.test(String((error as { code?: unknown }).code)))

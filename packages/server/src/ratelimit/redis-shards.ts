@@ -53,7 +53,7 @@ export function openShards(seeds: readonly Seed[], seed: Seed, observer: ShardsO
   /** Learns who owns which slot. Who asks while a look is under way, or was a moment ago, is given that one. */
   const look = (): Promise<void> => {
     if (looking === null) {
-      looking = learn()
+      looking = learn().catch(() => {})
       void looking.then(again)
     }
     return looking
@@ -95,6 +95,7 @@ export function openShards(seeds: readonly Seed[], seed: Seed, observer: ShardsO
     return nodeAt(place)
   }
 
+  void look()
   return {
     placeOf: tag => owners[slotOf(tag)] ?? seed.place,
     async run(tag, keys, args) {
