@@ -244,14 +244,14 @@ test('workspaces and environments have records of their own', async () => {
   }
   assert.equal((await trial.complete(scope, test, { env: 'test', body: 'AAAA' })).verdict, 'completed')
   assert.equal((await claim(scope)).verdict, 'in_progress')
-  for (const name of ['claim', 'complete', 'release', 'heartbeat']) {
-    const body = { scope_hash: scope, env: 'live', fingerprint: fingerprintA, lock_token: mine, status: 200 }
-    const { fingerprint: _, status: __, ...held } = body
-    const own = {
-      claim: { scope_hash: scope, env: 'live', fingerprint: fingerprintA },
-      complete: { ...held, status: 200 },
-    }
-    const asked = { token: vendor.test, body: own[name as 'claim'] ?? held }
+  const held = { scope_hash: scope, env: 'live', lock_token: mine }
+  for (const [name, body] of Object.entries({
+    claim: { scope_hash: scope, env: 'live', fingerprint: fingerprintA },
+    complete: { ...held, status: 200 },
+    release: held,
+    heartbeat: held,
+  })) {
+    const asked = { token: vendor.test, body }
     const { status, body: problem } = await ask('POST', `/v1/idempotency/${name}`, asked)
     assert.deepEqual([status, problem.code], [403, 'env_mismatch'])
   }
