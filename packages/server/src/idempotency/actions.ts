@@ -16,7 +16,7 @@ import { iso } from '../platform/time.ts'
 import { type Completion, readCompletion } from './answer.ts'
 import { type AnswerRef, answerColumns, type StoredAnswer, toStoredAnswer } from './answers.ts'
 import type { Claim } from './claims.ts'
-import { type Ending, readCompletions } from './ends.ts'
+import { type Ending, heldValues, readCompletions } from './ends.ts'
 import type { Held, RecordKey } from './record.ts'
 import { completeLargeRecord, readAnswers } from './sql.ts'
 
@@ -142,9 +142,8 @@ async function untilSettled<T>(round: () => Promise<T | null>): Promise<T> {
 
 const completeLarge = (db: Db, held: Held, { status, ttlMs, bytes, headers, body }: Completion) =>
   db.inWorkspace(held.workspaceId, async (tx): Promise<Ending> => {
-    const key = [held.workspaceId, held.env, Buffer.from(held.scopeHash, 'hex'), held.lockToken]
     const rows = await tx.query<Record<string, unknown>>(completeLargeRecord, [
-      ...key,
+      ...heldValues(held),
       status,
       ttlMs,
       bytes,

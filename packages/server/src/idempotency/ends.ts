@@ -2,12 +2,12 @@ import type { Connection, Statement } from '../platform/db/connection.ts'
 import { type Ask, type Lane, type LaneObserver, openLane, type Row } from '../platform/db/lane.ts'
 import type { Completion } from './answer.ts'
 import { type Held, keyColumns, nameOfKey } from './record.ts'
-import { completeRecords, extendLocks, releaseRecords } from './sql.ts'
+import { completeLargeRecord, completeRecords, extendLocks, releaseRecords } from './sql.ts'
+
+type CompleteEnd = Held & { readonly kind: 'complete'; readonly completion: Completion }
 
 /** What the holder of a record says of it. */
-export type End =
-  | (Held & { readonly kind: 'complete'; readonly completion: Completion })
-  | (Held & { readonly kind: 'release' | 'heartbeat' })
+export type End = CompleteEnd | (Held & { readonly kind: 'release' | 'heartbeat' })
 
 /** `raced`: something else happened to the record in the same moment. Ask again. */
 export type Ending =
@@ -30,6 +30,9 @@ export function openEnds(connection: Connection, observer: LaneObserver): Ends {
   )
 }
 
+/** Of an answer that goes into an array of answers. */
+const arrayBytesMax = 4_096
+
 interface Part {
   statement: Statement
   ends: readonly End[]
@@ -37,12 +40,20 @@ interface Part {
   read(rows: readonly Row[]): Ending[]
 }
 
-/** One statement for each kind of end that is there, all of them in one write and one commit. */
+/**
+ * One statement for each kind of end that is there, all of them in one write and one commit. An answer of some size has
+ * its own, to which it goes as bytes: as text in an array Postgres would read it digit by digit.
+ */
 async function settle(ask: Ask, ends: readonly End[]): Promise<Ending[]> {
   const ordered = ends.toSorted((a, b) => (nameOfKey(a) < nameOfKey(b) ? -1 : 1))
-  const parts = [completions(ordered), releases(ordered), extensions(ordered)].filter(
-    part => part.ends.length > 0,
-  )
+  const completed = ordered.filter(end => end.kind === 'complete')
+  const isSmall = ({ completion }: CompleteEnd) => (completion.bytes ?? 0) <= arrayBytesMax
+  const parts = [
+    completions(completed.filter(isSmall)),
+    releases(ordered),
+    extensions(ordered),
+    ...completed.filter(end => !isSmall(end)).map(completionAlone),
+  ].filter(part => part.ends.length > 0)
   const rows = await ask(...parts)
   const endings = new Map<End, Ending>()
   parts.forEach((part, i) => {
@@ -56,8 +67,7 @@ async function settle(ask: Ask, ends: readonly End[]): Promise<Ending[]> {
 
 const lost: Ending = { verdict: 'lost' }
 
-function completions(all: readonly End[]): Part {
-  const ends = all.filter(end => end.kind === 'complete')
+function completions(ends: readonly CompleteEnd[]): Part {
   const values = [
     ...heldColumns(ends),
     ends.map(({ completion }) => completion.status),
@@ -68,6 +78,24 @@ function completions(all: readonly End[]): Part {
   ]
   return { statement: completeRecords, ends, values, read: rows => readCompletions(rows, ends.length) }
 }
+
+function completionAlone(end: CompleteEnd): Part {
+  const { status, ttlMs, bytes, headers, body } = end.completion
+  return {
+    statement: completeLargeRecord,
+    ends: [end],
+    values: [...heldValues(end), status, ttlMs, bytes, headers, body],
+    read: rows => readCompletions(rows, 1),
+  }
+}
+
+/** The record of a statement that is about one alone. */
+export const heldValues = ({ workspaceId, env, scopeHash, lockToken }: Held) => [
+  workspaceId,
+  env,
+  Buffer.from(scopeHash, 'hex'),
+  lockToken,
+]
 
 /** Two rows of one place where it was done: how the record was found, and that it has its answer now. */
 export function readCompletions(rows: readonly Row[], count: number): Ending[] {

@@ -27,12 +27,17 @@ export function createLog(level: string, destination?: DestinationStream): Logge
       },
       serializers: { err: describeError },
     },
-    destination ?? (standardOutput ??= writeByTurns()),
+    destination ?? standardOutput(),
   )
 }
 
+let opened: DestinationStream | undefined
+
 /** One for the process, however many logs it has. */
-let standardOutput: DestinationStream | undefined
+function standardOutput(): DestinationStream {
+  opened ??= writeByTurns()
+  return opened
+}
 
 /**
  * Lines of one turn of the event loop leave in one write: one each was an eighth of a cheap request. Nothing waits
