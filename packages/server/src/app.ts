@@ -48,13 +48,14 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
     method: route.method,
     url: route.path,
     bodyLimit,
-    // Before a body is read: who asks, and may they.
+    // Before a body is read: who asks, may they, and is there room for it.
     onRequest: async (request, reply) => {
-      if (access.open) return
-      const until = performance.now() + deadlineMs
-      request.principal = await authenticate(headerValues(request.raw, 'authorization'), until)
-      request.storeMs = until - performance.now()
-      assertAccess(request.principal, access)
+      if (!access.open) {
+        const until = performance.now() + deadlineMs
+        request.principal = await authenticate(headerValues(request.raw, 'authorization'), until)
+        request.storeMs = until - performance.now()
+        assertAccess(request.principal, access)
+      }
       deps.largeBodies.holdBody(request.raw, reply.raw, bodyLimit)
     },
     handler: async (request, reply) => {
