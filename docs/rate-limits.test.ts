@@ -7,6 +7,7 @@ import { mostBytes, mostItems, mostWaiting } from '../packages/server/src/rateli
 import { connectionOptions, retryMs } from '../packages/server/src/ratelimit/redis-node.ts'
 import { graceMs } from '../packages/server/src/ratelimit/redis-script.ts'
 import { lookMs } from '../packages/server/src/ratelimit/redis-shards.ts'
+import { mostCounters } from '../packages/server/src/ratelimit/store.ts'
 import { openWatched, someCheck, until } from '../packages/server/src/ratelimit/test-redis.ts'
 import { used } from '../packages/server/src/ratelimit/window.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
@@ -53,6 +54,7 @@ test('the bounds are those of the API and of the store', () => {
   has('`limit`', range(limit))
   has('`window_ms`', range(window_ms))
   has('`cost`', range(cost))
+  has('counters of one key or tenant', said(mostCounters))
   has('checks of one call of the store', `${mostItems}, and ${mostBytes / 1024} KiB`)
   has('checks that wait', said(mostWaiting))
   assert.equal(boundsOf(window_ms).maximum, 31 * 86_400_000)

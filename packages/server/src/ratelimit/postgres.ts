@@ -10,7 +10,7 @@ import {
   rollbackCheck,
   writeCounters,
 } from './sql.ts'
-import type { CounterStore } from './store.ts'
+import { type CounterStore, mostCounters } from './store.ts'
 import { type Subject, subjectName, subjectOf } from './subject.ts'
 import { cellEnds, type Rule } from './window.ts'
 
@@ -137,12 +137,6 @@ const keysOf = (held: readonly Held[]) => [
   held.map(({ subject }) => subject.kind),
   held.map(({ subject }) => subject.id),
 ]
-
-/**
- * Counters that a row may hold. A caller who asks about more of them for one subject, which takes as many rules in the
- * span of their windows, is forgiven those that end first.
- */
-const mostCounters = 256
 
 function rowsOf(held: readonly Held[], now: number) {
   const kept = held.map(({ counters }) => {

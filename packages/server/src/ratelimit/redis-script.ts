@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { mostCounters } from './store.ts'
 
 /**
  * A counter is kept for so much longer than it counts: clocks of a master and of the replica that takes over differ,
@@ -57,14 +58,20 @@ local function read(value)
 end
 
 local function write(key, counters)
-  local flat, last = { 1 }, now
+  local kept = {}
   for name, cell in pairs(counters) do
     local ends = cell[1] + 2 * tonumber(string.match(name, '%d+$')) + ${graceMs}
-    if ends > now then
-      local n = #flat
-      flat[n + 1], flat[n + 2], flat[n + 3], flat[n + 4] = name, cell[1], cell[2], cell[3]
-      last = math.max(last, ends)
-    end
+    if ends > now then kept[#kept + 1] = { ends, name, cell } end
+  end
+  if #kept > ${mostCounters} then
+    table.sort(kept, function(a, b) return a[1] > b[1] end)
+  end
+  local flat, last = { 1 }, now
+  for i = 1, math.min(#kept, ${mostCounters}) do
+    local ends, name, cell = unpack(kept[i])
+    local n = #flat
+    flat[n + 1], flat[n + 2], flat[n + 3], flat[n + 4] = name, cell[1], cell[2], cell[3]
+    last = math.max(last, ends)
   end
   local mode, ends = 'PXAT', last
   -- The server keeps to its own clock, and a time that was given is another one.

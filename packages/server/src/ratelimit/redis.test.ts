@@ -7,6 +7,7 @@ import { startRedis } from '../../test/redis-server.ts'
 import { type Counters, charge } from './fold.ts'
 import { bytesOf, keyOf, toBatch } from './redis-batch.ts'
 import { graceMs } from './redis-script.ts'
+import { mostCounters } from './store.ts'
 import { testStore } from './store-suite.ts'
 import { type Subject, subjectName, subjectOf } from './subject.ts'
 import { openWatched, someCheck } from './test-redis.ts'
@@ -229,6 +230,26 @@ test('counters that count no more leave their key, so that it does not grow', as
   const afterFew = await size(200)
   const afterMany = await size(800)
   assert.ok(afterMany < 2 * afterFew, `${afterFew} bytes, then ${afterMany}`)
+})
+
+test('of very many counters of one subject those that end last are kept', async () => {
+  const asked = someCheck()
+  time = 1_790_000_000_000
+  const rule = (i: number): Rule => ({
+    id: `id-${i}`,
+    limit: 9,
+    window_ms: 3_600_000 + i,
+    algorithm: 'fixed',
+    scope: 'key',
+  })
+  const spent = async (i: number) =>
+    (await store.check({ ...asked, cost: 0, rules: [rule(i)] })).cells[0]?.current
+  for (let i = 0; i < mostCounters + 20; i++) await store.check({ ...asked, rules: [rule(i)] })
+  const kept = await Promise.all(Array.from({ length: mostCounters + 20 }, (_, i) => spent(i)))
+  assert.equal(kept.filter(current => current === 1).length, mostCounters)
+  const ends = (i: number) => Math.floor(time / rule(i).window_ms) * rule(i).window_ms + 2 * rule(i).window_ms
+  const endsOf = (wanted: number) => kept.flatMap((current, i) => (current === wanted ? [ends(i)] : []))
+  assert.ok(Math.min(...endsOf(1)) >= Math.max(...endsOf(0)))
 })
 
 test('after a step back of the clock a counter goes on where it was, and its key stays as long as it counts', async () => {

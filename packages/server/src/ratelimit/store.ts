@@ -1,5 +1,11 @@
 import type { Check, Tally } from './fold.ts'
 
+/**
+ * Counters that are kept of a subject. A caller who asks about more of them for one subject, which takes as many rules in
+ * the span of their windows, is forgiven those that end first.
+ */
+export const mostCounters = 256
+
 /** Where counters stand. Whichever it is, a check is decided and charged as one step, by the store's own clock. */
 export interface CounterStore {
   /**
