@@ -5,9 +5,10 @@ import { explainAll, type ModelState } from './harness/idempotency-model.ts'
 
 const seed = Date.now() % 1_000_000
 
-test(`however claims, completions, releases and heartbeats interleave, some order explains every answer (seed ${seed})`, async () => {
-  const { broken, verdicts } = await runHistories({ cycles: 1, seed })
+test(`however claims, completions, releases and heartbeats interleave, some order explains every answer, whatever is killed (seed ${seed})`, async () => {
+  const { broken, verdicts, kills } = await runHistories({ cycles: 1, seed })
   assert.deepEqual(broken, [])
+  assert.ok(kills.service + kills.backends + kills.postmaster > 0)
   for (const name of ['execute', 'in_progress', 'replay', 'mismatch', 'not_replayable'])
     assert.ok((verdicts.get(`claim ${name}`) ?? 0) > 0, name)
   for (const name of ['complete completed', 'complete lost', 'release released', 'release lost'])

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Seeded, seeded } from '../../packages/server/test/seeded.ts'
 import {
   type Call,
@@ -8,11 +9,19 @@ import {
   type ModelState,
   withPruned,
 } from './idempotency-model.ts'
-import { type AskIdempotency, type IdempotencyStage, onIdempotencyStage } from './idempotency-stage.ts'
+import {
+  type AskIdempotency,
+  type IdempotencyStage,
+  onIdempotencyStage,
+  type Victim,
+  victims,
+} from './idempotency-stage.ts'
 
 /** Records of a history, all of which are asked about at once, so that their calls share statements. */
 const records = 24
 const steps = 40
+/** Once in so many steps something is killed, while its calls are under way. */
+const stepsAKill = 8
 /** Of one record at once. All their orders are tried: 24 at most. */
 const mostAtOnce = 4
 
@@ -34,6 +43,8 @@ export interface Histories {
 export interface HistoryTally {
   /** Calls and their verdicts, by `name verdict`. */
   readonly verdicts: Map<string, number>
+  /** How often each was killed in the middle of a step. */
+  readonly kills: Record<Victim, number>
   readonly broken: string[]
   ended: number
   serverVersion: string
@@ -44,6 +55,7 @@ export async function runHistories({ cycles, seed, signal, say, meddle }: Histor
   return await onIdempotencyStage(async stage => {
     const tally: HistoryTally = {
       verdicts: new Map(),
+      kills: { service: 0, backends: 0, postmaster: 0 },
       broken: [],
       ended: 0,
       serverVersion: stage.serverVersion,
@@ -81,8 +93,9 @@ async function runHistory(
   for (let step = 0; step < steps; step++) {
     await stage.advance(random.pick(leapsMs))
     const now = stage.now()
+    const victim = random.integer(stepsAKill) === 0 ? random.pick(victims) : null
     let isUnsure = false
-    await Promise.all(
+    const all = Promise.all(
       tracked.map(async record => {
         const calls = Array.from({ length: 1 + random.integer(mostAtOnce) }, () => pickCall(random, record))
         const from = random.integer(asks.length)
@@ -106,6 +119,14 @@ async function runHistory(
         )
       }),
     )
+    all.catch(() => {})
+    if (victim !== null) {
+      tally.kills[victim] += 1
+      await sleep(random.integer(30))
+      await stage.kill(victim)
+    }
+    await all
+    await stage.mend()
     if (tally.broken.length > 0) return
     // Before time moves on, or it would happen at a time at which nobody asked for it.
     if (isUnsure) await stage.quiet()

@@ -115,11 +115,11 @@ async function oneExecutes(
   return tokens.length === 0 || stored === tokens[0] ? null : 'the record is not of the one who executes'
 }
 
-async function tokenInStore({ client }: IdempotencyStage, scope: string): Promise<string> {
-  const { rows } = await client.query('select lock_token from idempotency_claims where scope_hash = $1', [
+async function tokenInStore({ query }: IdempotencyStage, scope: string): Promise<string> {
+  const [row] = await query('select lock_token from idempotency_claims where scope_hash = $1', [
     Buffer.from(scope, 'hex'),
   ])
-  return String(rows[0]?.lock_token ?? '')
+  return String(row?.lock_token ?? '')
 }
 
 function note(figures: Map<string, Figures>, name: string, heard: readonly Heard[]): void {
