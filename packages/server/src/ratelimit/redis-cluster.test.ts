@@ -160,6 +160,20 @@ test('another process, which asked nothing meanwhile, has looked for the promote
   await until(() => isAnswered(other, checkOn(first)))
 })
 
+test('a slot that nobody owns is refused, told once, and counted as soon as somebody does', async () => {
+  const { store: watched, logged } = await openWatched(url)
+  const asked = checkOn(third)
+  assert.ok(await isAnswered(watched, asked))
+  const slot = `${slotOfCheck(asked)}`
+  const known = [second, third, cluster.replica]
+  for (const server of known) await ask(server, 'CLUSTER', 'DELSLOTS', slot)
+  await until(async () => !(await isAnswered(watched, asked)))
+  assert.ok(await isAnswered(watched, checkOn(second)))
+  await ask(third, 'CLUSTER', 'ADDSLOTS', slot)
+  await until(() => isAnswered(watched, asked))
+  assert.equal(new Set(logged.map(({ level, redis }) => `${level} ${redis}`)).size, logged.length)
+})
+
 test('a cluster that was away as a whole is found again', async () => {
   const { store: watched, logged } = await openWatched(url)
   const servers = [...masters, cluster.replica]

@@ -38,7 +38,7 @@ function toSeed(text: string): Seed {
     ...(password !== '' && { password: decode(password) }),
     ...(protocol === 'rediss:' && { tls: {} }),
   }
-  return { place: placeOf(options), options }
+  return { place: `${options.host}:${options.port}`, options }
 }
 
 function decode(text: string): string {
@@ -48,5 +48,3 @@ function decode(text: string): string {
     throw new RedisRefused('User and password in REDIS_URL must be percent-encoded: a % itself is %25.')
   }
 }
-
-export const placeOf = ({ host, port }: { host: string; port: number }): string => `${host}:${port}`

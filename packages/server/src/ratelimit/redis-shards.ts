@@ -29,6 +29,9 @@ const tryAgainMs = 20
 export const lookMs = 200
 const lookTimeoutMs = 500
 
+/** The place, in the log, of what is no single node's fault. */
+const whole = 'cluster'
+
 export function openShards(seeds: readonly Seed[], seed: Seed, observer: ShardsObserver): Shards {
   const nodes = new Map<string, RedisNode>()
   let owners: Owners = []
@@ -86,13 +89,34 @@ export function openShards(seeds: readonly Seed[], seed: Seed, observer: ShardsO
       observer.forget(place)
     }
     for (const place of places) nodeAt(place)
+    if (!owners.includes(undefined)) observer.answered(whole)
   }
 
   const ownerOf = async (slot: number): Promise<RedisNode> => {
     if (owners[slot] === undefined) await look()
     const place = owners[slot]
-    if (place === undefined) throw new NotSent(`no master of the Redis Cluster has slot ${slot}`)
-    return nodeAt(place)
+    if (place !== undefined) return nodeAt(place)
+    const error = new NotSent(`no master of the Redis Cluster has slot ${slot}`)
+    observer.failed(whole, error)
+    throw error
+  }
+
+  /** Where a call goes that was not run, if anywhere; what may have been run goes nowhere. */
+  const whereNext = async (error: unknown, node: RedisNode, slot: number) => {
+    if (error instanceof NotSent) {
+      await look()
+      const owner = await ownerOf(slot)
+      return owner === node ? null : { node: owner, asking: false }
+    }
+    const redirection = redirectionOf(error, node.place)
+    if (redirection === null || redirection.kind === 'MOVED') void look()
+    if (redirection === null) return null
+    if (redirection.kind === 'TRYAGAIN') {
+      await setTimeout(tryAgainMs)
+      return { node, asking: false }
+    }
+    if (redirection.kind === 'MOVED') owners[slot] = redirection.place
+    return { node: nodeAt(redirection.place), asking: redirection.kind === 'ASK' }
   }
 
   void look()
@@ -121,24 +145,6 @@ export function openShards(seeds: readonly Seed[], seed: Seed, observer: ShardsO
       closed = true
       for (const node of nodes.values()) node.close()
     },
-  }
-
-  /** Where a call goes that was not run, if anywhere; what may have been run goes nowhere. */
-  async function whereNext(error: unknown, node: RedisNode, slot: number) {
-    if (error instanceof NotSent) {
-      await look()
-      const owner = await ownerOf(slot)
-      return owner === node ? null : { node: owner, asking: false }
-    }
-    const redirection = redirectionOf(error, node.place)
-    if (redirection === null || redirection.kind === 'MOVED') void look()
-    if (redirection === null) return null
-    if (redirection.kind === 'TRYAGAIN') {
-      await setTimeout(tryAgainMs)
-      return { node, asking: false }
-    }
-    if (redirection.kind === 'MOVED') owners[slot] = redirection.place
-    return { node: nodeAt(redirection.place), asking: redirection.kind === 'ASK' }
   }
 }
 
