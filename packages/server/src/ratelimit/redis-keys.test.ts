@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, test } from 'node:test'
+import { Redis } from 'ioredis'
+import { startRedis } from '../../test/redis-server.ts'
+import { keyOf } from './redis-batch.ts'
+import { graceMs } from './redis-script.ts'
+import { mostCounters } from './store.ts'
+import { subjectOf } from './subject.ts'
+import { openWatched, someCheck } from './test-redis.ts'
+import type { Rule } from './window.ts'
+
+/** What stands under the keys, for how long, and by which clock. */
+const server = await startRedis()
+const admin = new Redis(server.url)
+after(() => admin.disconnect())
+let time = 0
+const { store } = await openWatched(server.url, () => time)
+const { store: real } = await openWatched(server.url)
+
+test('a subject has one key, with all its counters, that goes by itself when the last of them counts no more', async () => {
+  const rules: Rule[] = [
+    { id: 'short', limit: 9, window_ms: 1_000, algorithm: 'fixed', scope: 'key' },
+    { id: 'long', limit: 9, window_ms: 60_000, algorithm: 'sliding', scope: 'key' },
+    { id: 'all', limit: 9, window_ms: 2_000, algorithm: 'fixed', scope: 'tenant' },
+  ]
+  const asked = someCheck({ tenantId: randomUUID(), rules })
+  const { workspaceId, projectId, keyId, tenantId } = asked
+  const tag = `keyrail:{${workspaceId}:${projectId}:live}`
+  const { now } = await real.check(asked)
+  assert.deepEqual((await admin.keys(`${tag}*`)).toSorted(), [
+    `${tag}:key:${keyId}`,
+    `${tag}:tenant:${tenantId}`,
+  ])
+  const ends = async (key: string) => Number(await admin.pexpiretime(`${tag}:${key}`))
+  const start = (window: number) => Math.floor(now / window) * window
+  assert.equal(await ends(`key:${keyId}`), start(60_000) + 120_000 + graceMs)
+  assert.equal(await ends(`tenant:${tenantId}`), start(2_000) + 4_000 + graceMs)
+  // A shorter counter that is charged later does not bring its end forward.
+  await real.check({ ...asked, rules: rules.slice(0, 1) })
+  assert.equal(await ends(`key:${keyId}`), start(60_000) + 120_000 + graceMs)
+})
+
+test('counters that count no more leave their key, so that it does not grow', async () => {
+  const asked = someCheck()
+  time = 1_790_000_000_000
+  const size = async (count: number) => {
+    for (let i = 0; i < count; i++) {
+      await store.check({
+        ...asked,
+        rules: [{ id: `id-${i}`, limit: 9, window_ms: 1_000, algorithm: 'fixed', scope: 'key' }],
+      })
+      time += 100
+    }
+    return await admin.strlen(keyOf(subjectOf(asked, 'key')))
+  }
+  const afterFew = await size(200)
+  const afterMany = await size(800)
+  assert.ok(afterMany < 2 * afterFew, `${afterFew} bytes, then ${afterMany}`)
+})
+
+test('of very many counters of one subject those that end last are kept', async () => {
+  const asked = someCheck()
+  time = 1_790_000_000_000
+  const rule = (i: number): Rule => ({
+    id: `id-${i}`,
+    limit: 9,
+    window_ms: 3_600_000 + i,
+    algorithm: 'fixed',
+    scope: 'key',
+  })
+  const spent = async (i: number) =>
+    (await store.check({ ...asked, cost: 0, rules: [rule(i)] })).cells[0]?.current
+  for (let i = 0; i < mostCounters + 20; i++) await store.check({ ...asked, rules: [rule(i)] })
+  const kept = await Promise.all(Array.from({ length: mostCounters + 20 }, (_, i) => spent(i)))
+  assert.equal(kept.filter(current => current === 1).length, mostCounters)
+  const ends = (i: number) => Math.floor(time / rule(i).window_ms) * rule(i).window_ms + 2 * rule(i).window_ms
+  const endsOf = (wanted: number) => kept.flatMap((current, i) => (current === wanted ? [ends(i)] : []))
+  assert.ok(Math.min(...endsOf(1)) >= Math.max(...endsOf(0)))
+})
+
+test('after a step back of the clock a counter goes on where it was, and its key stays as long as it counts', async () => {
+  const asked = someCheck()
+  time = 1_790_000_000_000
+  await store.check(asked)
+  time -= 7_200_000
+  const { cells } = await store.check(asked)
+  assert.equal(cells[0]?.current, 2)
+  const left = await admin.pttl(keyOf(subjectOf(asked, 'key')))
+  assert.ok(left > 2 * 3_600_000, `${left}`)
+})
+
+test('what somebody else put under a key counts as nothing and is written over', async () => {
+  const asked = someCheck()
+  const key = keyOf(subjectOf(asked, 'key'))
+  const strange = [
+    () => admin.set(key, 'hello'),
+    () => admin.set(key, Buffer.from([0x93, 1, 2])),
+    () => admin.set(key, Buffer.from([0xc1])),
+    () => admin.rpush(key, '1'),
+  ]
+  for (const put of strange) {
+    await admin.del(key)
+    await put()
+    assert.equal((await store.check(asked)).cells[0]?.current, 1)
+    assert.equal((await store.check(asked)).cells[0]?.current, 2)
+  }
+})
+
+test('a server that has forgotten the script is told it again, and each check is charged once', async () => {
+  const asked = someCheck()
+  for (let i = 1; i <= 20; i++) {
+    if (i % 4 === 0) await admin.script('FLUSH')
+    assert.equal((await store.check(asked)).cells[0]?.current, i)
+  }
+})
+
+test('checks go by the server’s own clock', async () => {
+  const before = await clock()
+  const { now } = await real.check(someCheck())
+  const { now: after } = await real.check(someCheck())
+  assert.ok(before <= now && now <= after && after <= (await clock()))
+})
+
+const clock = async () => {
+  const [seconds, micros] = await admin.time()
+  return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
+}
