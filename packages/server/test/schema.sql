@@ -219,7 +219,7 @@ table rate_counters row level security
   subject_id uuid not null
   cells json not null
   expires_at timestamp(3) with time zone not null
-  constraint rate_counters_cells CHECK ((json_typeof(cells) = 'object'::text))
+  constraint rate_counters_cells CHECK ((json_typeof(cells) = 'array'::text))
   constraint rate_counters_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
   constraint rate_counters_kind CHECK ((kind = ANY (ARRAY['key'::text, 'tenant'::text, 'no_key'::text, 'no_tenant'::text])))
   constraint rate_counters_pkey PRIMARY KEY (workspace_id, project_id, env, kind, subject_id)

@@ -10,7 +10,7 @@ import {
   rollbackCheck,
   writeCounters,
 } from './sql.ts'
-import { type CounterStore, mostCounters } from './store.ts'
+import { type CounterStore, graceMs, mostCounters } from './store.ts'
 import { type Subject, subjectName, subjectOf } from './subject.ts'
 import { cellEnds, type Rule } from './window.ts'
 
@@ -140,7 +140,7 @@ const keysOf = (held: readonly Held[]) => [
 
 function rowsOf(held: readonly Held[], now: number) {
   const kept = held.map(({ counters }) => {
-    const live = counters.filter(counter => cellEnds(counter.cell, counter) > now)
+    const live = counters.filter(counter => cellEnds(counter.cell, counter) > now - graceMs)
     if (live.length <= mostCounters) return live
     return live.toSorted((a, b) => cellEnds(b.cell, b) - cellEnds(a.cell, a)).slice(0, mostCounters)
   })
@@ -148,7 +148,9 @@ function rowsOf(held: readonly Held[], now: number) {
     held.map(({ place }) => place),
     held.map(({ subject }) => subject.workspaceId),
     kept.map(counters => JSON.stringify(counters.map(toStored))),
-    kept.map(counters => new Date(Math.max(...counters.map(one => cellEnds(one.cell, one)))).toISOString()),
+    kept.map(counters =>
+      new Date(Math.max(...counters.map(one => cellEnds(one.cell, one))) + graceMs).toISOString(),
+    ),
   ]
 }
 

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { parseList } from 'structured-headers'
 import { startHarness } from '../../test/harness.ts'
 import { makeVendor } from '../../test/vendor.ts'
+import { graceMs } from './store.ts'
 
 const harness = await startHarness()
 const { ask, query } = harness
@@ -146,7 +147,7 @@ test('counters of whom nothing counts any more are removed, a batch at a time, p
     await check({ limits: [rule({ window_ms: 1_000 })] })
     const rows = async () => (await query('select count(*) as rows from rate_counters'))[0].rows
     const before = await rows()
-    await harness.setStoreTime(new Date(moment + 2_001))
+    await harness.setStoreTime(new Date(moment + 2_000 + graceMs + 1_000))
     await pruneCounters.run(client)
     assert.equal(await rows(), before - 1)
   } finally {

@@ -1,11 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mostCounters } from './store.ts'
-
-/**
- * A counter is kept for so much longer than it counts: clocks of a master and of the replica that takes over differ,
- * and one may be set back.
- */
-export const graceMs = 10_000
+import { graceMs, mostCounters } from './store.ts'
 
 /**
  * A batch of checks as Redis decides it, in one step and in the order of their arrival. `KEYS` are subjects;

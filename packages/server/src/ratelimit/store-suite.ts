@@ -206,6 +206,17 @@ export function testStore(name: string, open: () => Promise<StoreUnderTest>): vo
     assert.equal(await spend(store, raised, 4), 2)
   })
 
+  test(`${name}: what has just ceased to count still counts when the clock is set back`, async () => {
+    const { store, setTime } = await open()
+    const asked = check({ rules: [rule({ limit: 1 })] })
+    await setTime(second)
+    assert.equal((await store.check(asked)).allowed, true)
+    await setTime(second + 2_000)
+    assert.equal((await store.check({ ...asked, rules: [rule({ id: 'other' })] })).allowed, true)
+    await setTime(second + 1_999)
+    assert.equal((await store.check(asked)).allowed, false)
+  })
+
   test(`${name}: the largest bounds are counted exactly`, async () => {
     const { store, setTime } = await open()
     const window = 2_678_400_000

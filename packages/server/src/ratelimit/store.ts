@@ -6,6 +6,12 @@ import type { Check, Tally } from './fold.ts'
  */
 export const mostCounters = 256
 
+/**
+ * A counter is kept for so much longer than it counts: clocks of a master and of the replica that takes over differ,
+ * and one may be set back.
+ */
+export const graceMs = 10_000
+
 /** Where counters stand. Whichever it is, a check is decided and charged as one step, by the store's own clock. */
 export interface CounterStore {
   /**
