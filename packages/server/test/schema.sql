@@ -217,9 +217,9 @@ table rate_counters row level security
   env text not null
   kind text not null
   subject_id uuid not null
-  cells json not null
+  cells text not null
   expires_at timestamp(3) with time zone not null
-  constraint rate_counters_cells CHECK ((json_typeof(cells) = 'array'::text))
+  constraint rate_counters_cells CHECK (((cells ~~ '[%]'::text) AND (octet_length(cells) <= 65536)))
   constraint rate_counters_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
   constraint rate_counters_kind CHECK ((kind = ANY (ARRAY['key'::text, 'tenant'::text, 'no_key'::text, 'no_tenant'::text])))
   constraint rate_counters_pkey PRIMARY KEY (workspace_id, project_id, env, kind, subject_id)

@@ -143,7 +143,11 @@ const bounds: Record<string, Bound> = {
   projects_key_prefix_bounds: pattern('key_prefix', '^[a-z][a-z0-9]{1,15}$'),
   projects_name_bounds: length('name', 1, 200, false),
   projects_slug_bounds: pattern('slug', slug),
-  rate_counters_cells: bound('cells', [`'[]'`, `'[["a","fixed",1000,0,0,1]]'`], [`'{}'`, `'null'`, `'1'`]),
+  rate_counters_cells: bound(
+    'cells',
+    [`'[]'`, `rpad('[', 65535) || ']'`],
+    [`'{}'`, `''`, `'null'`, `rpad('[', 65536) || ']'`],
+  ),
   rate_counters_env: among('env', environments),
   rate_counters_kind: among('kind', ['key', 'tenant', 'no_key', 'no_tenant']),
   replays_fingerprint_length: bytes('fingerprint', 32),

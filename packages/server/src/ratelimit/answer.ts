@@ -1,7 +1,8 @@
 import type { RateLimitVerdict } from '@keyrail/contract/ratelimit'
-import { type Item, serializeList } from 'structured-headers'
+import { LRUCache } from 'lru-cache'
+import { serializeItem } from 'structured-headers'
 import type { Check, Tally } from './fold.ts'
-import { type Cell, fits, remaining, resetMs, retryMs } from './window.ts'
+import { type Cell, fits, type Rule, remaining, resetMs, retryMs } from './window.ts'
 
 /** What a vendor's server is told: the numbers, and the headers that it may send on as they are. */
 export function toVerdict({ rules, cost }: Check, { now, allowed, cells }: Tally): RateLimitVerdict {
@@ -14,6 +15,7 @@ export function toVerdict({ rules, cost }: Check, { now, allowed, cells }: Tally
       reset_ms: resetMs(cell, rule, now),
     }
   })
+  const texts = rules.map(textOf)
   const waits = allowed ? [] : rules.map((rule, i) => retryMs(cells[i] as Cell, rule, cost, now))
   const retryAfterMs = allowed || waits.includes(null) ? null : Math.max(...(waits as number[]))
   return {
@@ -24,20 +26,36 @@ export function toVerdict({ rules, cost }: Check, { now, allowed, cells }: Tally
     retry_after_ms: retryAfterMs,
     limits,
     headers: {
-      'RateLimit-Policy': serializeList(
-        limits.map(({ id, limit, window_ms }) => item(id, { q: limit, w: seconds(window_ms) })),
-      ),
-      RateLimit: serializeList(
-        limits.map(limit => item(limit.id, { r: limit.remaining, t: seconds(limit.reset_ms) })),
-      ),
+      'RateLimit-Policy': texts.map(({ policy }) => policy).join(', '),
+      RateLimit: limits
+        .map((limit, i) => `${texts[i]?.name};r=${limit.remaining};t=${seconds(limit.reset_ms)}`)
+        .join(', '),
       ...(retryAfterMs !== null && { 'Retry-After': String(Math.max(1, seconds(retryAfterMs))) }),
     },
   }
 }
 
-const item = (id: string, parameters: Record<string, number>): Item => [
-  id,
-  new Map(Object.entries(parameters)),
-]
+/** What headers say of a limit, whatever is left of it. */
+interface HeaderText {
+  name: string
+  policy: string
+}
+
+/** A vendor has few limits and asks about them all day: to write them anew was a tenth of a check. */
+const written = new LRUCache<string, HeaderText>({ max: 10_000 })
+
+function textOf({ id, limit, window_ms }: Rule): HeaderText {
+  const key = `${id} ${limit} ${window_ms}`
+  let text = written.get(key)
+  if (text === undefined) {
+    const parameters = new Map([
+      ['q', limit],
+      ['w', seconds(window_ms)],
+    ])
+    text = { name: serializeItem([id, new Map()]), policy: serializeItem([id, parameters]) }
+    written.set(key, text)
+  }
+  return text
+}
 
 const seconds = (ms: number) => Math.ceil(ms / 1000)

@@ -104,7 +104,7 @@ async function lock(ask: Ask, held: readonly Held[]): Promise<number> {
     for (const { nth, place, cells } of rows) {
       const one = held[Number(nth) - 1] as Held
       one.place = String(place)
-      one.counters = (cells as StoredCounter[]).map(toCounter)
+      one.counters = (JSON.parse(String(cells)) as StoredCounter[]).map(toCounter)
     }
     const missing = held.filter(({ mayBeCharged, place }) => mayBeCharged && place === null)
     if (missing.length === 0) return Number(at[0]?.now)
@@ -120,7 +120,7 @@ const commit = { statement: commitCheck, values: [] }
 const rollback = { statement: rollbackCheck, values: [] }
 const time = { statement: readTime, values: [] }
 
-/** As `rate_counters.cells` has them, in an array. */
+/** As `rate_counters.cells` has them, in an array of JSON. */
 type StoredCounter = [
   id: string,
   algorithm: Rule['algorithm'],

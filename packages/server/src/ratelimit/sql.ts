@@ -34,7 +34,7 @@ export const openCounters = sql(
 export const writeCounters = sql(
   'ratelimit.write',
   `update rate_counters c set cells = u.cells, expires_at = u.ends
-   from unnest($1::tid[], $2::uuid[], $3::json[], $4::timestamptz[]) u(place, w, cells, ends)
+   from unnest($1::tid[], $2::uuid[], $3::text[], $4::timestamptz[]) u(place, w, cells, ends)
    where c.ctid = u.place and (c.workspace_id = u.w) is true
    returning true as written`,
 )

@@ -40,10 +40,12 @@ function isPlain(value: unknown, members: number): boolean {
   let exact = true
   const walk = (part: unknown): void => {
     if (typeof part === 'number') exact &&= Math.abs(part) <= Number.MAX_SAFE_INTEGER
+    else if (Array.isArray(part)) for (const inner of part) walk(inner)
     else if (typeof part === 'object' && part !== null) {
-      const parts = Object.values(part)
-      if (!Array.isArray(part)) found += parts.length
-      for (const inner of parts) walk(inner)
+      for (const name of Object.keys(part)) {
+        found += 1
+        walk((part as Record<string, unknown>)[name])
+      }
     }
   }
   walk(value)
