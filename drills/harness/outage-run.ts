@@ -1,10 +1,11 @@
+import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Diff, diffLoad } from './ledger.ts'
 import { isAcknowledged, type Load, type Sent, startLoad } from './load.ts'
 import { type OutageStage, setOutageStage } from './outage-stage.ts'
 import { type Outage, outages } from './outages.ts'
 import { until } from './pauses.ts'
-import { type Probe, probe, startWatch } from './watch.ts'
+import { probe, startWatch } from './watch.ts'
 
 export interface OutageOptions {
   seed: number
@@ -64,7 +65,13 @@ async function judgeOutage(
   const prefix = 'out'
   const load = startLoad(api, scenes, { clients, prefix, seed })
   await until('the clients’ first mutations', () => load.acknowledged() >= clients)
-  const watch = startWatch(api, [{ url: '/healthz' }, { url: '/readyz' }, { url: '/v1/keys?limit=5', token }])
+  const watch = startWatch(api, [
+    { url: '/healthz' },
+    { url: '/readyz' },
+    { url: '/v1/keys?limit=5', token },
+    { url: '/v1/ratelimit/check', token, body: someCheck },
+    { url: '/v1/idempotency/claim', token, body: someClaim },
+  ])
 
   const beganAt = performance.now()
   const end = await outage.begin(stage)
@@ -80,7 +87,7 @@ async function judgeOutage(
   await load.stop()
 
   const sent = [...load.sent, ...(await Promise.all(stage.aside))]
-  const heard = [...sent.map(toHeard), ...watch.probes.map(toHeardProbe)]
+  const heard: Heard[] = [...sent.map(toHeard), ...watch.probes]
   const meanwhile = heard.filter(({ sentAt, ms }) => sentAt >= outAt && sentAt + ms <= endingAt)
   const ofStore = meanwhile.filter(({ what }) => !what.includes('healthz'))
   const statusesOf = (url: string) =>
@@ -130,7 +137,18 @@ const toHeard = ({ plan, sentAt, answer, ms }: Sent): Heard => ({
   code: answer?.body?.code,
   ms,
 })
-const toHeardProbe = ({ url, ...rest }: Probe): Heard => ({ ...rest, what: `GET ${url}` })
+
+/** What a vendor's servers ask for each request of their customers: of another customer each time. */
+const someCheck = () => ({
+  project_id: randomUUID(),
+  key_id: randomUUID(),
+  env: 'live',
+  limits: [{ id: 'drill', limit: 5, window_ms: 60_000, algorithm: 'sliding', scope: 'key' }],
+})
+const someClaim = () => {
+  const hash = randomBytes(32).toString('hex')
+  return { scope_hash: hash, fingerprint: hash, env: 'live' }
+}
 
 /** From when it was sent, or from when the outage began, should that be later. */
 const waitedMs = ({ sentAt, ms }: Heard, beganAt: number) =>
@@ -154,7 +172,7 @@ async function untilRecovered({ api }: OutageStage, load: Load, backAt: number):
     while (seen > 0 && (load.sent[seen - 1]?.sentAt ?? 0) > backAt) seen -= 1
     return load.sent.slice(seen).some(one => one.sentAt > backAt && isAcknowledged(one))
   })
-  await until('readiness', async () => (await probe(api, '/readyz')).status === 200)
+  await until('readiness', async () => (await probe(api, { url: '/readyz' })).status === 200)
   return performance.now() - backAt
 }
 

@@ -3,7 +3,7 @@ import { type Api, Unanswered } from './api.ts'
 
 /** One question that was put during an outage, and what came of it. Times on the clock of `performance.now()`. */
 export interface Probe {
-  url: string
+  what: string
   sentAt: number
   /** 0 where no whole answer came. */
   status: number
@@ -11,15 +11,22 @@ export interface Probe {
   ms: number
 }
 
+/** A POST where there is a body. */
+export interface Question {
+  url: string
+  token?: string
+  body?: () => object
+}
+
 const everyMs = 100
 
 /** Asks the same few questions again and again, each at its own pace, until stopped. */
-export function startWatch(api: Api, questions: readonly { url: string; token?: string }[]) {
+export function startWatch(api: Api, questions: readonly Question[]) {
   const probes: Probe[] = []
   let stopping = false
-  const running = questions.map(async ({ url, token }) => {
+  const running = questions.map(async question => {
     while (!stopping) {
-      probes.push(await probe(api, url, token))
+      probes.push(await probe(api, question))
       await sleep(everyMs)
     }
   })
@@ -32,13 +39,18 @@ export function startWatch(api: Api, questions: readonly { url: string; token?: 
   }
 }
 
-export async function probe(api: Api, url: string, token?: string): Promise<Probe> {
+export async function probe(api: Api, { url, token, body: make }: Question): Promise<Probe> {
   const sentAt = performance.now()
+  const method = make === undefined ? 'GET' : 'POST'
+  const what = `${method} ${url}`
   try {
-    const { status, body, ms } = await api.ask('GET', url, token === undefined ? {} : { token })
-    return { url, sentAt, status, code: body?.code, ms }
+    const { status, body, ms } = await api.ask(method, url, {
+      ...(token !== undefined && { token }),
+      ...(make !== undefined && { body: make() }),
+    })
+    return { what, sentAt, status, code: body?.code, ms }
   } catch (error) {
     if (!(error instanceof Unanswered)) throw error
-    return { url, sentAt, status: 0, code: undefined, ms: performance.now() - sentAt }
+    return { what, sentAt, status: 0, code: undefined, ms: performance.now() - sentAt }
   }
 }
