@@ -31,6 +31,7 @@ export async function serve(config: Config): Promise<number> {
   // A fault of our own must not leave Postgres behind.
   process.on('uncaughtException', error => {
     log.fatal({ err: error }, 'unexpected error')
+    log.flush()
     broken.reject(error)
   })
   const store = await openStore(config, log, stop)
@@ -45,6 +46,7 @@ export async function serve(config: Config): Promise<number> {
   } finally {
     await store.stop()
     log.info('stopped')
+    log.flush()
   }
 }
 

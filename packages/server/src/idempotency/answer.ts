@@ -21,7 +21,8 @@ export interface Completion {
 export function readCompletion({ status, headers = {}, body = null, ttl_ms }: CompleteBody): Completion {
   assertHeaders(headers)
   const bytes = body === null ? null : decodeBase64(body)
-  const text = JSON.stringify(headers)
+  // Of an answer that is not kept neither are its headers, and megabytes of them would ride with others for nothing.
+  const text = bytes === null ? '{}' : JSON.stringify(headers)
   return {
     status,
     ttlMs: ttl_ms ?? null,

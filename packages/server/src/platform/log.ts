@@ -56,7 +56,12 @@ function writeByTurns(): DestinationStream {
       if (lines === '') setImmediate(writeOut)
       lines += line
     },
-  }
+    // What `log.flush()` calls, where the process may be gone before this turn has ended.
+    flush(done?: (error?: Error) => void) {
+      writeOut()
+      done?.()
+    },
+  } as DestinationStream
 }
 
 /**

@@ -22,6 +22,8 @@ export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies
   let held = 0
   const hold = (response: ServerResponse, bytes: number) => {
     if (bytes <= bodyLimit) return
+    // Who has hung up already closes no more, and would keep what it takes.
+    if (response.destroyed || response.closed) throw new Refusal('unavailable')
     if (held + bytes > bytesMax) throw new Refusal('unavailable', '', { headers: { 'retry-after': '1' } })
     held += bytes
     // It closes after its last byte, and when the caller hangs up.

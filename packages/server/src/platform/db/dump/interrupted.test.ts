@@ -23,6 +23,10 @@ const total = header.tables.reduce((sum, { rows }) => sum + rows, 0)
 /** A database in use, with a workspace and keys of its own. */
 const target = await startHarness()
 await issueKey(target, await makeVendor(target))
+// That a key was used is noted by and by: not after we have looked.
+for (const used = `select from secret_keys where env = 'live' and last_used_at is not null`; ; ) {
+  if ((await target.query(used)).length > 0) break
+}
 const before = [await tablesOf(target.connection), await contentsOf(target.connection)]
 
 const restorer = fileURLToPath(new URL('test-restorer.ts', import.meta.url))
