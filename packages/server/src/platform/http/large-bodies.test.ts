@@ -35,6 +35,15 @@ test('what is large takes its share until its request is over, and is refused wh
   assert.equal(bodies.held(), 2 * mebibyte)
 })
 
+test('who has hung up before it was taken takes nothing, since nobody would give it back', () => {
+  const bodies = createLargeBodies()
+  for (const gone of [{ destroyed: true }, { closed: true }]) {
+    const answer = Object.assign(anAnswer(), gone)
+    assert.throws(() => bodies.holdAnswer(answer, 2 * mebibyte), Refusal)
+  }
+  assert.equal(bodies.held(), 0)
+})
+
 test('a body takes what it says, or what it may have when it does not say; a small one and one that is too large nothing', () => {
   const taken = (headers: Record<string, string>, most = 8 * mebibyte) => {
     const bodies = createLargeBodies()
