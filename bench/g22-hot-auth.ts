@@ -1,5 +1,5 @@
-import type { Arm, Bench } from './harness/bench.ts'
-import { closedLoop } from './harness/load.ts'
+import type { Bench } from './harness/bench.ts'
+import { checkArm } from './service/check-arm.ts'
 import { rateLimitChecks } from './service/checks.ts'
 import { migratedPostgres, startKeyrail } from './service/start.ts'
 import { makeVendor } from './service/vendor.ts'
@@ -15,15 +15,9 @@ export const bench: Bench = {
     const vendor = await makeVendor(server.url)
     const open = await run.use(startKeyrail(postgres, { openTo: vendor.workspaceId }))
     const requests = rateLimitChecks(vendor, 1)
-    const arm = (name: string, role: Arm['role'], url: string): Arm => ({
-      name,
-      role,
-      async measure({ seconds }) {
-        const load = { url, connections: 64, seconds, requests, expectBody: '"allowed":true' }
-        const { perSecond, doubt } = await closedLoop(load)
-        return { values: { 'requests/s': perSecond }, answer: 'each allowed', doubt }
-      },
-    })
-    return [arm('keyrail', 'subject', server.url), arm('without authentication', 'control', open.url)]
+    return [
+      checkArm('keyrail', 'subject', server.url, requests),
+      checkArm('without authentication', 'control', open.url, requests),
+    ]
   },
 }

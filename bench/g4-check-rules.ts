@@ -1,5 +1,5 @@
 import type { Arm, Bench } from './harness/bench.ts'
-import { closedLoop } from './harness/load.ts'
+import { checkArm } from './service/check-arm.ts'
 import { rateLimitChecks } from './service/checks.ts'
 import { migratedPostgres, startKeyrail } from './service/start.ts'
 import { makeVendor } from './service/vendor.ts'
@@ -13,18 +13,8 @@ export const bench: Bench = {
     const postgres = await run.use(migratedPostgres())
     const server = await run.use(startKeyrail(postgres))
     const vendor = await makeVendor(server.url)
-    const arm = (name: string, role: Arm['role'], rules: number): Arm => {
-      const requests = rateLimitChecks(vendor, rules)
-      return {
-        name,
-        role,
-        async measure({ seconds }) {
-          const load = { url: server.url, connections: 64, seconds, requests, expectBody: '"allowed":true' }
-          const { perSecond, doubt } = await closedLoop(load)
-          return { values: { 'requests/s': perSecond }, answer: 'each allowed', doubt }
-        },
-      }
-    }
+    const arm = (name: string, role: Arm['role'], rules: number) =>
+      checkArm(name, role, server.url, rateLimitChecks(vendor, rules))
     return [arm('8 rules', 'subject', 8), arm('1 rule', 'control', 1)]
   },
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import fastify from 'fastify'
+import { loggedFastify } from './logged-fastify.ts'
 
 /**
  * The control of most benches: Fastify that does nothing but take and give the same bytes, with logging on,
@@ -13,15 +13,7 @@ import fastify from 'fastify'
 const { values } = parseArgs({ options: { port: { type: 'string' }, answer: { type: 'string' } } })
 const answer: unknown = values.answer === undefined ? undefined : JSON.parse(values.answer)
 
-const app = fastify({ logger: true, disableRequestLogging: true })
-app.addHook('onResponse', async (request, reply) => {
-  request.log.info({
-    method: request.method,
-    url: request.url,
-    status: reply.statusCode,
-    ms: reply.elapsedTime,
-  })
-})
+const app = loggedFastify()
 app.get('/healthz', async () => ({ status: 'ok' }))
 app.get('/echo', async () => answer ?? {})
 app.post('/echo', async request => answer ?? request.body)

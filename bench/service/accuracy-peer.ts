@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
 import { Ratelimit } from '@upstash/ratelimit'
-import fastify from 'fastify'
 import { Redis } from 'ioredis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
+import { loggedFastify } from '../harness/logged-fastify.ts'
 
 /**
  * A peer's limiter on Redis behind Fastify, for the bench of accuracy: POST /check with a `key_id`.
@@ -49,7 +49,7 @@ function flexible() {
     )
 }
 
-const app = fastify({ logger: true, disableRequestLogging: true })
+const app = loggedFastify()
 app.get('/healthz', async () => ({ status: 'ok' }))
 app.post<{ Body: { key_id: string } }>('/check', async ({ body }) => ({
   allowed: await isAllowed(body.key_id),

@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import { parseArgs } from 'node:util'
-import fastify from 'fastify'
 import pg from 'pg'
+import { loggedFastify } from '../harness/logged-fastify.ts'
 
 /**
  * The control of restarts: Fastify and a pool on the same Postgres, and nothing else. Logs one line a request,
@@ -15,15 +15,7 @@ const { values } = parseArgs({ options: { port: { type: 'string' } } })
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
 pool.on('error', () => {})
 
-const app = fastify({ logger: true, disableRequestLogging: true })
-app.addHook('onResponse', async (request, reply) => {
-  request.log.info({
-    method: request.method,
-    url: request.url,
-    status: reply.statusCode,
-    ms: reply.elapsedTime,
-  })
-})
+const app = loggedFastify()
 app.get('/readyz', async () => {
   await pool.query('select 1')
   return { status: 'ready' }

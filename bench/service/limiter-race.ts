@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { Arm, BenchRun } from '../harness/bench.ts'
-import { closedLoop } from '../harness/load.ts'
 import type { HttpRequest } from '../harness/request.ts'
 import { freePort, spawnServer } from '../harness/spawn-server.ts'
+import { checkArm } from './check-arm.ts'
 import { rateLimitChecks } from './checks.ts'
 import { answerTo } from './echo.ts'
 import { migratedPostgres, startKeyrail } from './start.ts'
@@ -25,18 +25,9 @@ export async function limiterRace(run: BenchRun, redisUrl: string | null): Promi
       ready: { url: `${peerUrl}/healthz` },
     }),
   )
-  const arm = (name: string, role: Arm['role'], url: string, asked: readonly HttpRequest[]): Arm => ({
-    name,
-    role,
-    async measure({ seconds }) {
-      const load = { url, connections: 64, seconds, requests: asked, expectBody: '"allowed":true' }
-      const { perSecond, doubt } = await closedLoop(load)
-      return { values: { 'requests/s': perSecond }, answer: 'each allowed', doubt }
-    },
-  })
   return [
-    arm('keyrail', 'subject', server.url, requests),
-    arm(
+    checkArm('keyrail', 'subject', server.url, requests),
+    checkArm(
       'rate-limiter-flexible',
       'control',
       peerUrl,

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
-import fastify from 'fastify'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { RateLimiterPostgres, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
+import { loggedFastify } from '../harness/logged-fastify.ts'
 
 /**
  * What a vendor would put together instead: the same Fastify, the same bodies and logs, and rate-limiter-flexible on the
@@ -30,15 +30,7 @@ async function postgresLimiter() {
   return made
 }
 
-const app = fastify({ logger: true, disableRequestLogging: true })
-app.addHook('onResponse', async (request, reply) => {
-  request.log.info({
-    method: request.method,
-    url: request.url,
-    status: reply.statusCode,
-    ms: reply.elapsedTime,
-  })
-})
+const app = loggedFastify()
 app.get('/healthz', async () => ({ status: 'ok' }))
 app.post<{ Body: { key_id: string; cost?: number } }>('/check', async ({ body }) => {
   const { remainingPoints }: RateLimiterRes = await limiter.consume(body.key_id, body.cost ?? 1)

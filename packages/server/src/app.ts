@@ -72,7 +72,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
       if (id !== undefined && !isUuid(id)) throw new Refusal('not_found')
       const replay = route.replayable && principal !== null ? readReplayKey(request, principal, body) : null
       const until = performance.now() + request.storeMs
-      // The paths that are asked once per request of a vendor's customers use no transaction of their own.
+      // Lanes take the time that is left from the call, and on the request path nothing is made for nothing.
       const own = route.plane === 'hot' ? deps : { ...deps, db: deps.db.until(until) }
       const answer = await route.handle(own, {
         principal: principal as Principal,

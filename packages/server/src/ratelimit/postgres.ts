@@ -1,5 +1,6 @@
 import type { Connection } from '../platform/db/connection.ts'
 import { type Ask, type LaneObserver, openLane } from '../platform/db/lane.ts'
+import { Refusal } from '../platform/refusal.ts'
 import { type Check, type Counter, type Counters, charge, type Tally } from './fold.ts'
 import {
   beginCheck,
@@ -68,7 +69,7 @@ async function decide(ask: Ask, checks: readonly Check[]): Promise<Tally[]> {
     return tallies
   }
   const [written = []] = await ask({ statement: writeCounters, values: rowsOf(charged, now) }, commit)
-  if (written.length !== charged.length) throw new Error('counters that are locked were not found')
+  if (written.length !== charged.length) throw new Refusal('unavailable')
   return tallies
 }
 
@@ -109,7 +110,7 @@ async function lock(ask: Ask, held: readonly Held[]): Promise<number> {
     const missing = held.filter(({ mayBeCharged, place }) => mayBeCharged && place === null)
     if (missing.length === 0) return Number(at[0]?.now)
     // Somebody prunes as fast as this makes: no more of it.
-    if (round === 3) throw new Error('counters vanish while they are made')
+    if (round === 3) throw new Refusal('unavailable')
     const open = { statement: openCounters, values: keysOf(missing) }
     ;[, , , rows = [], at = []] = await ask(rollback, begin, open, take, time)
   }

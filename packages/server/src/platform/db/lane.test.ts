@@ -54,6 +54,26 @@ test('what arrives while a statement is in flight rides the next one, and each c
   await lane.close()
 })
 
+test('a conversation that refuses after it has written is not begun again, and all who rode it are told', async () => {
+  let begun = 0
+  const lane = openLane<number, number>(
+    connection,
+    {
+      name: 'last word',
+      repeatable: false,
+      async converse() {
+        begun += 1
+        throw new Refusal('unavailable')
+      },
+    },
+    observer,
+  )
+  const told = await Promise.allSettled([1, 2, 3].map(n => lane.run(n)))
+  assert.ok(told.every(one => one.status === 'rejected' && isUnavailable(one.reason)))
+  assert.equal(begun, 1)
+  await lane.close()
+})
+
 test('callers who ask for the same are asked for once, and all get the answer', async () => {
   const sent: number[][] = []
   const shared: LaneSpec<number, number> = {

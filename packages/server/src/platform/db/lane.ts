@@ -144,7 +144,8 @@ export function openLane<In, Out>(
       })
     } catch (error) {
       const lost = isConnectionLost(error)
-      if (lost && !spec.repeatable) {
+      // A refusal is the last word of a conversation: what it has written stands, and must not be written again.
+      if ((lost || error instanceof Refusal) && !spec.repeatable) {
         for (const waiting of batch) waiting.reject(refusalOf(error))
       } else if (lost || batch.length === 1) {
         await again(batch, error)
