@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startHarness } from '../../../../test/harness.ts'
 import { issueKey, makeVendor } from '../../../../test/vendor.ts'
@@ -24,8 +25,10 @@ const total = header.tables.reduce((sum, { rows }) => sum + rows, 0)
 const target = await startHarness()
 await issueKey(target, await makeVendor(target))
 // That a key was used is noted by and by: not after we have looked.
-for (const used = `select from secret_keys where env = 'live' and last_used_at is not null`; ; ) {
-  if ((await target.query(used)).length > 0) break
+const used = `select from secret_keys where env = 'live' and last_used_at is not null`
+for (let tries = 0; (await target.query(used)).length === 0; tries++) {
+  assert.ok(tries < 500, 'the use of a key was never noted')
+  await setTimeout(10)
 }
 const before = [await tablesOf(target.connection), await contentsOf(target.connection)]
 
