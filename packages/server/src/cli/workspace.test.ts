@@ -6,7 +6,8 @@ describe('keyrail workspace delete', () => {
   let installation: Installation
   let service: Serving
   before(async () => {
-    installation = new Installation()
+    // As long as a look-up may be kept, so that a test finds one.
+    installation = new Installation({ SERVICE_HOT_AUTH_CACHE_MS: '60000' })
     service = await installation.serve()
   })
   after(() => installation.remove())
@@ -55,6 +56,19 @@ describe('keyrail workspace delete', () => {
     const done = await typed(`printf 'typed\\r'; sleep 1`)
     assert.equal(done.code, 0, done.out)
     assert.equal((await ask(`${service.url}/v1/workspace`, { token }))?.status, 401)
+  })
+
+  test('given again after it was broken off, it removes what is left, and says that there is no such workspace after', async () => {
+    const { id, token } = await create('broken-off')
+    const claim = { scope_hash: '0'.repeat(64), env: 'live', fingerprint: '0'.repeat(64) }
+    await ask(`${service.url}/v1/idempotency/claim`, { token, body: claim })
+    assert.equal((await remove(id, '--yes')).code, 0)
+    // The process goes on for some seconds with what it has looked up: a row as a broken command leaves it.
+    const late = await ask(`${service.url}/v1/idempotency/claim`, { token, body: claim })
+    assert.equal(late?.status, 200)
+    const { code, out } = await remove(id, '--json')
+    assert.deepEqual([code, JSON.parse(out).removed.idempotency_claims], [0, 1])
+    assert.match((await remove(id)).err, /There is no workspace/)
   })
 
   test('an unknown or malformed id is a clear error', async () => {

@@ -1,5 +1,11 @@
 import type { Command } from 'commander'
-import { findWorkspaceLabel, removeWorkspace, type WorkspaceLabel } from '../platform/db/workspace-removal.ts'
+import type pg from 'pg'
+import {
+  findWorkspaceLabel,
+  removeLoose,
+  removeWorkspace,
+  type WorkspaceLabel,
+} from '../platform/db/workspace-removal.ts'
 import { isUuid } from '../platform/http/validate.ts'
 import { askText } from './ask.ts'
 import { openDatabase, requireSchema, withClient } from './database.ts'
@@ -37,7 +43,7 @@ export function addWorkspaceCommand(program: Command, settings: Settings): void 
         await requireSchema(database.direct)
         await withClient(database.direct, async client => {
           const label = await findWorkspaceLabel(client, id)
-          if (label === null) throw new CommandFailed(`There is no workspace ${id}.`)
+          if (label === null) return await finish(client, id, flags)
           await confirm(label, flags)
           const work = () => removeWorkspace(client, label.id)
           const removed = await withProgress(`Removing ${label.slug}`, work)
@@ -48,6 +54,18 @@ export function addWorkspaceCommand(program: Command, settings: Settings): void 
         await database.close()
       }
     })
+}
+
+/** Removes what a command that was broken off has left: it was confirmed then. */
+async function finish(client: pg.Client, id: string, { json }: Flags): Promise<void> {
+  const removed = await removeLoose(client, id)
+  if (Object.values(removed).every(rows => rows === 0))
+    throw new CommandFailed(`There is no workspace ${id}.`)
+  if (json) printJson({ id, removed })
+  else {
+    print(`Workspace ${id} was removed before. What was left of it is removed:`)
+    printRows(removed)
+  }
 }
 
 async function confirm({ slug, name }: WorkspaceLabel, { yes }: Flags): Promise<void> {
@@ -69,5 +87,9 @@ function report(label: WorkspaceLabel, removed: Record<string, number>, { json }
     return
   }
   print(`Workspace ${label.slug} (${label.id}) is removed:`)
+  printRows(removed)
+}
+
+function printRows(removed: Record<string, number>): void {
   for (const [table, rows] of Object.entries(removed)) if (rows > 0) print(`  ${table.padEnd(18)}${rows}`)
 }

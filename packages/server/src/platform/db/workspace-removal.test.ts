@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
 import { bootstrapToken, startHarness } from '../../../test/harness.ts'
 import { answerOnce, issueKey, makeVendor, spendOnce } from '../../../test/vendor.ts'
-import { removeWorkspace, workspaceTables } from './workspace-removal.ts'
+import { removeLoose, removeWorkspace, workspaceTables } from './workspace-removal.ts'
 
 const house = await startHarness()
 
@@ -74,6 +75,90 @@ describe('removing a workspace for good', () => {
     assert.deepEqual(answers, [], 'nor is the answer to its creation')
     const again = { token: bootstrapToken, body: { name: 'Acme', slug } }
     assert.equal((await house.ask('POST', '/v1/workspaces', again)).status, 201)
+  })
+
+  const doomedVendor = async () => {
+    const vendor = await makeVendor(house)
+    await spendOnce(house, vendor)
+    await answerOnce(house, vendor)
+    await house.ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=1&node=one`, {
+      token: vendor.live,
+    })
+    return vendor
+  }
+  const loose = ['policy_nodes', 'rate_counters', 'idempotency_claims', 'idempotency_bodies']
+  const lockWaits = async (): Promise<number> => {
+    const [row] = await house.query(
+      `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+    return row.n
+  }
+  const untilItWaits = async () => {
+    while ((await lockWaits()) === 0) await setImmediate()
+  }
+  const open = async (context: TestContext) => {
+    const own = new pg.Client(house.connection)
+    own.on('error', () => {})
+    await own.connect()
+    context.after(() => own.end())
+    return own
+  }
+
+  test('its transaction holds no row that lanes write together with those of others, however long it takes', async context => {
+    const vendor = await doomedVendor()
+    const holder = await open(context)
+    await holder.query('begin')
+    // Of all that is removed before the end of the transaction, the last.
+    await holder.query('select from workspace_slugs where workspace_id = $1 for update', [vendor.workspaceId])
+    const removal = removeWorkspace(client, vendor.workspaceId)
+    await untilItWaits()
+    for (const table of loose) {
+      const rows = await house.query(`select from ${table} where workspace_id = $1 for update nowait`, [
+        vendor.workspaceId,
+      ])
+      assert.ok(rows.length > 0, table)
+    }
+    await holder.query('rollback')
+    const removed = await removal
+    for (const table of loose) assert.ok((removed?.[table] ?? 0) > 0, table)
+    for (const [table, n] of Object.entries(await countRows(vendor.workspaceId))) assert.equal(n, 0, table)
+  })
+
+  for (const table of loose)
+    test(`who holds one of its ${table} is waited for, and nothing else is held meanwhile`, async context => {
+      const vendor = await doomedVendor()
+      const holder = await open(context)
+      await holder.query('begin')
+      await holder.query(`select from ${table} where workspace_id = $1 for update`, [vendor.workspaceId])
+      const removal = removeWorkspace(client, vendor.workspaceId)
+      await untilItWaits()
+      for (const other of loose)
+        if (other !== table)
+          await house.query(`select from ${other} where workspace_id = $1 for update nowait`, [
+            vendor.workspaceId,
+          ])
+      assert.equal((await house.ask('GET', '/v1/workspace', { token: vendor.live })).status, 401)
+      await holder.query('rollback')
+      assert.equal((await removal)?.[table], 1)
+      for (const [table, n] of Object.entries(await countRows(vendor.workspaceId))) assert.equal(n, 0, table)
+    })
+
+  test('broken off when the workspace is gone, what is left is removed when it is asked for again', async context => {
+    const vendor = await doomedVendor()
+    const [holder, first] = [await open(context), await open(context)]
+    await holder.query('begin')
+    await holder.query('select from idempotency_bodies where workspace_id = $1 for update', [
+      vendor.workspaceId,
+    ])
+    const [{ pid }] = (await first.query('select pg_backend_pid() as pid')).rows
+    const broken = assert.rejects(removeWorkspace(first, vendor.workspaceId))
+    await untilItWaits()
+    await house.query('select pg_terminate_backend($1)', [pid])
+    await broken
+    await holder.query('rollback')
+    assert.equal(await removeWorkspace(client, vendor.workspaceId), null)
+    assert.equal((await removeLoose(client, vendor.workspaceId)).idempotency_bodies, 1)
+    for (const [table, n] of Object.entries(await countRows(vendor.workspaceId))) assert.equal(n, 0, table)
   })
 
   test('one that is not there is told apart', async () => {

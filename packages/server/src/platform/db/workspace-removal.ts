@@ -1,18 +1,18 @@
 import type pg from 'pg'
 import { isDeadlock } from './errors.ts'
+import { untilNone } from './upkeep.ts'
 
 /**
- * Every table with rows of a workspace, each before those that it refers to. `workspaces` itself comes last.
- * A test compares this with what the database says.
+ * Rows that refer to nothing, and that lanes write together with those of other workspaces: whoever holds one for long
+ * keeps all of these waiting.
  */
-export const workspaceTables = [
+const looseTables = ['policy_nodes', 'rate_counters', 'idempotency_claims', 'idempotency_bodies'] as const
+
+/** Each before those that it refers to. `workspaces` itself comes last. */
+const boundTables = [
   'audit_addresses',
   'audit_logs',
   'audit_heads',
-  'policy_nodes',
-  'rate_counters',
-  'idempotency_claims',
-  'idempotency_bodies',
   'policy_changes',
   'policy_heads',
   'api_keys',
@@ -23,6 +23,12 @@ export const workspaceTables = [
   'credentials',
   'workspace_slugs',
 ] as const
+
+/** Every table with rows of a workspace. A test compares this with what the database says. */
+export const workspaceTables = [...looseTables, ...boundTables] as const
+
+/** A large answer is some thousand rows of the store's own; of anything else, a thousand rows take some milliseconds. */
+const rowsAtOnce = (table: (typeof looseTables)[number]) => (table === 'idempotency_bodies' ? 50 : 1_000)
 
 /** The service goes on meanwhile, and a mutation may hold in another order what is to be removed. */
 const triesMax = 5
@@ -39,17 +45,23 @@ export async function findWorkspaceLabel(client: pg.ClientBase, id: string): Pro
 }
 
 /**
- * Removes a workspace and everything in it for good, in one transaction, as the role that owns the tables.
+ * Removes a workspace and everything in it for good, as the role that owns the tables: in one transaction what is bound
+ * together, its credentials with it, and then, when nobody can add to them any more, the loose rows in short batches.
  * @returns how many rows went, by table; null when there is no such workspace.
  */
 export async function removeWorkspace(
   client: pg.ClientBase,
   id: string,
 ): Promise<Record<string, number> | null> {
+  const bound = await removeBound(client, id)
+  return bound && { ...(await removeLoose(client, id)), ...bound }
+}
+
+async function removeBound(client: pg.ClientBase, id: string): Promise<Record<string, number> | null> {
   for (let tries = 1; ; tries += 1) {
     try {
       await client.query('begin')
-      const removed = await removeRows(client, id)
+      const removed = await removeBoundRows(client, id)
       await client.query('commit')
       return removed
     } catch (error) {
@@ -59,7 +71,10 @@ export async function removeWorkspace(
   }
 }
 
-async function removeRows(client: pg.ClientBase, id: string): Promise<Record<string, number> | null> {
+async function removeBoundRows(client: pg.ClientBase, id: string): Promise<Record<string, number> | null> {
+  // In the order of all who change keys: those under way end first, and the next ones wait where they hold nothing.
+  await client.query('select from policy_heads where workspace_id = $1 order by project_id for update', [id])
+  await client.query('select from audit_heads where workspace_id = $1 for update', [id])
   // Nobody can add a row that refers to the workspace while this lock is held.
   const { rows } = await client.query('select id from workspaces where id = $1 for update', [id])
   if (rows.length === 0) return null
@@ -68,9 +83,37 @@ async function removeRows(client: pg.ClientBase, id: string): Promise<Record<str
     const { rowCount } = await client.query(`delete from ${table} where ${condition}`, [id])
     removed[table] = (removed[table] ?? 0) + (rowCount ?? 0)
   }
-  for (const table of workspaceTables) await remove(table, 'workspace_id = $1')
+  for (const table of boundTables) await remove(table, 'workspace_id = $1')
   // The answer to its own creation is kept outside of any workspace.
   await remove('replays', `workspace_id = '00000000-0000-0000-0000-000000000000' and body->>'id' = $1::text`)
   await remove('workspaces', 'id = $1')
   return removed
+}
+
+/**
+ * Removes the loose rows of a workspace that is gone: each batch a transaction of its own, which passes by what somebody
+ * holds. A request that a process lets in meanwhile, from what it has looked up, may leave some more: these expire.
+ * @returns how many rows went, by table.
+ */
+export async function removeLoose(client: pg.ClientBase, id: string): Promise<Record<string, number>> {
+  const removed: Record<string, number> = {}
+  for (const table of looseTables) {
+    removed[table] = 0
+    do {
+      removed[table] += await untilNone(async () => {
+        const batch = `select ctid from ${table} where workspace_id = $1 limit ${rowsAtOnce(table)} for update skip locked`
+        const { rowCount } = await client.query(`delete from ${table} where ctid = any(array(${batch}))`, [
+          id,
+        ])
+        return rowCount ?? 0
+      })
+    } while (await outlasts(client, table, id))
+  }
+  return removed
+}
+
+/** Waits for who holds a row, if there is one, and holds nothing meanwhile. @returns whether there is one still. */
+async function outlasts(client: pg.ClientBase, table: string, id: string): Promise<boolean> {
+  const one = `select from ${table} where workspace_id = $1 limit 1 for update`
+  return (await client.query(one, [id])).rowCount === 1
 }
