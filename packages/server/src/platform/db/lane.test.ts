@@ -113,6 +113,17 @@ test('a batch is cut at its bytes as well as at its items', async () => {
   await lane.close()
 })
 
+test('callers who share a question count as one for the bytes of a batch', async () => {
+  const lane = openLane(connection, { ...double, nameOf: String, bytesOf: () => 100 * 1024 }, observer)
+  batches.length = 0
+  assert.deepEqual(
+    await Promise.all([1, 1, 1, 1, 2, 2, 3, 1].map(n => lane.run(n))),
+    [2, 2, 2, 2, 4, 4, 6, 2],
+  )
+  assert.deepEqual(batches, [6, 2])
+  await lane.close()
+})
+
 test('one bad item fails alone, its neighbours are answered', async () => {
   const lane = openLane(connection, divide, observer)
   const answers = await Promise.allSettled([1, 2, 0, 4, 5].map(n => lane.run(n)))

@@ -186,13 +186,23 @@ export function openLane<In, Out>(
       await setImmediate()
     }
   }
+  /** What an item adds to a batch: nothing, where it shares the question of another. */
+  const ownBytes = (item: In, shared: Set<string>): number => {
+    if (spec.bytesOf === undefined) return 64
+    const name = spec.nameOf?.(item)
+    if (name !== undefined && shared.has(name)) return 0
+    if (name !== undefined) shared.add(name)
+    return spec.bytesOf(item)
+  }
   const takeBatch = () => {
     const batch: Waiting<In, Out>[] = []
+    const shared = new Set<string>()
     let bytes = 0
     let taken = 0
     for (const waiting of queue) {
-      const size = spec.bytesOf?.(waiting.item) ?? 64
-      if (batch.length === mostItems || (batch.length > 0 && bytes + size > mostBytes)) break
+      if (batch.length === mostItems) break
+      const size = waiting.gone ? 0 : ownBytes(waiting.item, shared)
+      if (batch.length > 0 && bytes + size > mostBytes) break
       taken += 1
       if (waiting.gone) continue
       bytes += size
