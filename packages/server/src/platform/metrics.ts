@@ -6,6 +6,8 @@ export interface Metrics extends DbObserver, LaneObserver {
   requestEnded(method: string, route: string, status: number, seconds: number): void
   /** A call of Redis has failed, and with it all that rode it. */
   redisFailed(): void
+  /** A password was hashed, or compared with a hash, somebody's or nobody's. */
+  passwordHashed(): void
   /** Asks for a figure at every scrape. */
   watch(name: string, help: string, read: () => { labels?: Record<string, string>; value: number }[]): void
   /** Prometheus text format 0.0.4. */
@@ -18,6 +20,7 @@ export const uncounted: Metrics = {
   batchSent() {},
   deadlockRetried() {},
   redisFailed() {},
+  passwordHashed() {},
   watch() {},
   text: async () => '',
 }

@@ -32,6 +32,11 @@ export function createMetrics(build: { version: string; node: string }): Metrics
     help: 'Calls of Redis that failed, each with all the rate-limit checks that rode it.',
     registers: [register],
   })
+  const passwordHashes = new Counter({
+    name: 'keyrail_password_hashes_total',
+    help: 'Calls of the password hasher, each some 10 ms of a core.',
+    registers: [register],
+  })
   new Gauge({
     name: 'keyrail_build_info',
     help: 'Always 1; the labels say what runs.',
@@ -53,6 +58,7 @@ export function createMetrics(build: { version: string; node: string }): Metrics
     batchSent: (lane, items) => batch.observe({ lane }, items),
     deadlockRetried: () => deadlocks.inc(),
     redisFailed: () => redisFailures.inc(),
+    passwordHashed: () => passwordHashes.inc(),
     watch(name, help, read) {
       new Gauge({
         name,
