@@ -34,6 +34,7 @@ if (values['without-audit'] || workspaceId !== undefined) {
     ...(workspaceId && {
       authenticateHot: async () => ({
         kind: 'secret_key',
+        sessionId: null,
         id: null,
         workspaceId,
         role: 'owner',

@@ -8,10 +8,14 @@ export const errors = {
   malformed_request: [400, 'The request is not well-formed HTTP or its path cannot be decoded'],
   malformed_json: [400, 'The body is not well-formed JSON in UTF-8'],
   validation_failed: [400, 'A field of the body or the query is missing, unknown or out of bounds'],
+  invalid_token: [400, 'The token is wrong, used, expired or retired'],
   unauthenticated: [401, 'No valid credential was presented'],
+  invalid_credentials: [401, 'The e-mail address or the password is wrong'],
   credential_not_accepted: [403, 'The credential is valid, but this route does not take its kind'],
+  email_not_verified: [403, 'The e-mail address of the account is not verified'],
   forbidden: [403, 'The role of the credential does not allow this'],
   owner_required: [403, 'Only an owner may do this'],
+  no_workspace: [403, 'The session acts in no workspace'],
   live_credential_required: [403, 'A test credential may only read this'],
   env_mismatch: [403, 'A test credential cannot reach the live environment'],
   not_found: [404, 'There is no such thing, or not in your reach'],
@@ -20,6 +24,8 @@ export const errors = {
   request_timeout: [408, 'The request did not arrive in time'],
   slug_taken: [409, 'The slug is in use'],
   external_id_taken: [409, 'Another tenant has this external_id'],
+  already_member: [409, 'This person is a member already'],
+  last_owner: [409, 'A workspace keeps at least one owner'],
   key_not_active: [409, 'The key is revoked or expired'],
   key_limit_reached: [409, 'The tenant has as many active keys as it may have'],
   idempotency_key_reused: [409, 'The Idempotency-Key was used with another request'],
@@ -36,6 +42,12 @@ export const errors = {
 } as const satisfies Record<string, readonly [status: number, meaning: string]>
 
 export type ErrorCode = keyof typeof errors
+
+/** Codes that have another status where a credential is valid and something else is wrong. */
+export const statusBesideCredential: Partial<Record<ErrorCode, number>> = {
+  // 401 at sign-in; of a session's own password, the session is not to blame.
+  invalid_credentials: 403,
+}
 
 /** A failing field: its dotted path in body or query, and what is wrong with it. */
 export interface FieldFault {

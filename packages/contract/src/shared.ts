@@ -53,6 +53,10 @@ export const RateLimit = strictObject({
 export type RateLimit = Static<typeof RateLimit>
 export const RateLimits = Type.Array(RateLimit, { maxItems: 8, 'x-unique-by': 'id' })
 
+/** Roles in rising order: each may do what those before it may. */
+export const Role = oneOf(['member', 'admin', 'owner'])
+export type Role = Static<typeof Role>
+
 /** A custom key prefix: the first part of every key issued under a project. */
 export const KeyPrefix = Type.String({
   pattern: '^[a-z][a-z0-9]{1,15}$',

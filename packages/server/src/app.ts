@@ -4,7 +4,7 @@ import type { Deps } from './deps.ts'
 import { assertAccess, assertEnvReach } from './gate/access.ts'
 import type { Principal } from './gate/principal.ts'
 import { readReplayKey } from './gate/replay-key.ts'
-import type { Answer, Route } from './gate/route.ts'
+import { type Answer, parameterOf, type Route } from './gate/route.ts'
 import { deadlineMs } from './platform/db/deadline.ts'
 import { acceptJsonBodies } from './platform/http/body.ts'
 import { headerValues } from './platform/http/headers.ts'
@@ -42,6 +42,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
 function serve(app: FastifyInstance, deps: Deps, route: Route): void {
   const { access, bodyLimit } = route
   const authenticate = route.plane === 'hot' ? deps.authenticateHot : deps.authenticate
+  const parameter = parameterOf(route.path)?.slice(1)
   const validateQuery = compile(route.query, 'query')
   const validateBody = route.body === null ? null : compile(route.body, 'body')
   app.route({
@@ -68,7 +69,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
       assertEnvReach(principal, query)
       assertEnvReach(principal, body)
       // Undefined where the path has none; an empty one is an id too, and malformed.
-      const { id } = request.params as { id?: string }
+      const id = parameter === undefined ? undefined : (request.params as Record<string, string>)[parameter]
       if (id !== undefined && !isUuid(id)) throw new Refusal('not_found')
       const replay = route.replayable && principal !== null ? readReplayKey(request, principal, body) : null
       const until = performance.now() + request.storeMs
@@ -83,6 +84,9 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
         holdBytes: bytes => deps.largeBodies.holdAnswer(reply.raw, bytes),
         replay,
         header: name => request.headers[name]?.toString(),
+        get ip() {
+          return request.ip
+        },
         hangUp: () => hangUpOf(reply),
       })
       return send(reply, route, answer)

@@ -81,6 +81,34 @@ export const settings = {
     max: 10_000_000,
     why: 'Keys a tenant may hold that are neither revoked nor expired',
   },
+  SERVICE_PASSWORD_MIN_LENGTH: {
+    kind: 'integer',
+    default: '12',
+    min: 8,
+    max: 64,
+    why: 'Characters of a new password at least; 256 at most',
+  },
+  SERVICE_SESSION_MAX_AGE_S: {
+    kind: 'integer',
+    default: '604800',
+    min: 60,
+    max: 31_536_000,
+    why: 'How long a session lives, in seconds: 7 days',
+  },
+  SERVICE_SESSION_IDLE_S: {
+    kind: 'integer',
+    default: '86400',
+    min: 60,
+    max: 31_536_000,
+    why: 'After how many seconds without a request a session ends: 24 hours',
+  },
+  SERVICE_AUTH_PER_IP: {
+    kind: 'integer',
+    default: null,
+    min: 1,
+    max: 100_000,
+    why: 'Failed sign-ins a minute and client address; unset: not counted',
+  },
   SERVICE_TRUST_PROXY: {
     kind: 'integer',
     default: '0',
@@ -113,6 +141,10 @@ export interface Config {
   policyMaxWholeKeys: number
   policyMaxPageKeys: number
   maxActiveKeysPerTenant: number
+  passwordMinLength: number
+  sessionMaxAgeS: number
+  sessionIdleS: number
+  authPerIp: number | null
   trustProxyHops: number
   metricsPort: number | null
   logLevel: string
@@ -186,6 +218,10 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
     policyMaxWholeKeys: integer('SERVICE_POLICY_MAX_WHOLE_KEYS') ?? 10_000,
     policyMaxPageKeys: integer('SERVICE_POLICY_MAX_PAGE_KEYS') ?? 5_000,
     maxActiveKeysPerTenant: integer('SERVICE_MAX_ACTIVE_KEYS_PER_TENANT') ?? 10_000,
+    passwordMinLength: integer('SERVICE_PASSWORD_MIN_LENGTH') ?? 12,
+    sessionMaxAgeS: integer('SERVICE_SESSION_MAX_AGE_S') ?? 604_800,
+    sessionIdleS: integer('SERVICE_SESSION_IDLE_S') ?? 86_400,
+    authPerIp: integer('SERVICE_AUTH_PER_IP'),
     trustProxyHops: integer('SERVICE_TRUST_PROXY') ?? 0,
     metricsPort: integer('SERVICE_METRICS_PORT'),
     logLevel: text('SERVICE_LOG_LEVEL') ?? 'info',

@@ -87,7 +87,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const cursorSecret = await serviceSecret(connection, 'cursor', draw)
   const hints = openHints(outside.directConnection ?? connection, metrics)
   const db = openDb(connection, config.databasePool, hints, metrics)
-  const lookup = openLookup(connection, metrics)
+  const lookup = openLookup(connection, config.sessionIdleS, metrics)
   const hotCredentials = openHotCredentials(lookup.find, config.hotAuthCacheMs, clock, hints)
   const readiness = openReadiness(connection, metrics)
   const policy = openPolicyFeed(connection, clock, hints, metrics)
@@ -117,6 +117,8 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   metrics.watch('keyrail_lane_waiting', 'Items that wait for a statement of a lane.', () => [
     { labels: { lane: 'credential' }, value: lookup.find.depth() },
     { labels: { lane: 'last_used' }, value: lookup.touch.depth() },
+    { labels: { lane: 'session' }, value: lookup.sessions.depth() },
+    { labels: { lane: 'session_seen' }, value: lookup.touchSession.depth() },
     { labels: { lane: 'policy_head' }, value: policy.heads.depth() },
     { labels: { lane: 'policy_nodes' }, value: policy.nodes.depth() },
     { labels: { lane: 'ratelimit' }, value: counters.depth() },
@@ -135,8 +137,8 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     db,
     connection,
     cursors: createCursors(cursorSecret),
-    authenticate: createAuthenticate(lookup.find, lookup.touch, config.bootstrapToken),
-    authenticateHot: createAuthenticate(hotCredentials, lookup.touch, config.bootstrapToken),
+    authenticate: createAuthenticate(lookup, lookup.find, config.bootstrapToken),
+    authenticateHot: createAuthenticate(lookup, hotCredentials, config.bootstrapToken),
     readiness,
     verifyChain: createVerifyChain(connection),
     policy,
@@ -152,6 +154,8 @@ export async function openDeps(outside: Outside): Promise<Deps> {
       await Promise.all([
         lookup.find.close(),
         lookup.touch.close(),
+        lookup.sessions.close(),
+        lookup.touchSession.close(),
         readiness.close(),
         policy.close(),
         counters.close(),

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { Env, listOf, nullable, oneOf, paging, strictObject, Timestamp, Uuid } from '../shared.ts'
+import { Env, listOf, Name, nullable, oneOf, paging, strictObject, Timestamp, Uuid } from '../shared.ts'
 
 /** Who did it. The last four act without a row of their own in the workspace. */
 export const actorTypes = [
@@ -30,8 +30,25 @@ export const auditActions = [
   'secret_key.created',
   'secret_key.rotated',
   'secret_key.revoked',
+  'workspace_member.joined',
+  'workspace_member.role_changed',
+  'workspace_member.removed',
+  'workspace_invite.created',
+  'workspace_invite.revoked',
 ] as const
 export type AuditAction = (typeof auditActions)[number]
+
+/** What an action is about. */
+export const auditTargets = [
+  'workspace',
+  'project',
+  'tenant',
+  'api_key',
+  'secret_key',
+  'workspace_member',
+  'workspace_invite',
+] as const
+export type AuditTarget = (typeof auditTargets)[number]
 
 const Sha256Hex = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
@@ -43,7 +60,13 @@ export const AuditLog = strictObject({
   action: oneOf(auditActions),
   actor_type: oneOf(actorTypes),
   actor_id: nullable(Type.String()),
-  target_type: oneOf(['workspace', 'project', 'tenant', 'api_key', 'secret_key']),
+  actor: Type.Optional(
+    strictObject(
+      { email: Type.String(), name: nullable(Name) },
+      { description: 'The person, where the actor is one whose account is still there.' },
+    ),
+  ),
+  target_type: oneOf(auditTargets),
   target_id: Uuid,
   env: nullable(Env),
   payload: nullable(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })),

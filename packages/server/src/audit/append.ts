@@ -1,5 +1,5 @@
 import type { Env } from '@keyrail/contract/shared'
-import type { AuditAction, actorTypes } from '@keyrail/contract/vendor/audit'
+import type { AuditAction, AuditTarget, actorTypes } from '@keyrail/contract/vendor/audit'
 import canonicalize from 'canonicalize'
 import type { Deps } from '../deps.ts'
 import type { Principal } from '../gate/principal.ts'
@@ -23,7 +23,7 @@ export const actorOf = (principal: Principal): Actor => ({
 /** One change, as the log tells it. `payload` holds JSON values; addresses stand where `addressPaths` says. */
 export interface Entry {
   action: AuditAction
-  targetType: 'workspace' | 'project' | 'tenant' | 'api_key' | 'secret_key'
+  targetType: AuditTarget
   targetId: string
   env: Env | null
   payload: Record<string, unknown>

@@ -11,19 +11,35 @@ export type Access =
       readonly role: Role
       /** Whether a test credential is refused: unsafe methods on what carries no environment. */
       readonly liveOnly: boolean
+      /** Whether the credential must act in a workspace. */
+      readonly inWorkspace: boolean
     }
 
 /** What a vendor's backend and its people read. */
-export const readers: Access = { credentials: ['secret_key', 'session'], role: 'member', liveOnly: false }
+export const readers: Access = {
+  credentials: ['secret_key', 'session'],
+  role: 'member',
+  liveOnly: false,
+  inWorkspace: true,
+}
 /** What the vendor's own servers read; no person has a reason to. */
-export const nodes: Access = { credentials: ['secret_key'], role: 'member', liveOnly: false }
+export const nodes: Access = { ...readers, credentials: ['secret_key'] }
 /** Changes to what carries an environment; a test credential changes what is test. */
-export const editors: Access = { credentials: ['secret_key', 'session'], role: 'admin', liveOnly: false }
+export const editors: Access = { ...readers, role: 'admin' }
 /** Changes to what carries no environment. */
 export const liveEditors: Access = { ...editors, liveOnly: true }
+/** Changes to who may act in the workspace. */
+export const owners: Access = { ...liveEditors, role: 'owner' }
+/** A signed-in person, about themselves: no role of a workspace has a say in it. */
+export const people: Access = {
+  credentials: ['session'],
+  role: 'member',
+  liveOnly: false,
+  inWorkspace: false,
+}
 
 /**
- * Refuses a principal that may not call a route: kind of credential first, then role, then environment.
+ * Refuses a principal that may not call a route: kind of credential first, then workspace and role, then environment.
  * Each condition stands alone, so that none can make up for another.
  */
 export function assertAccess(principal: Principal, access: Access): void {
@@ -31,7 +47,9 @@ export function assertAccess(principal: Principal, access: Access): void {
   if (!access.credentials.includes(principal.kind)) {
     throw new Refusal('credential_not_accepted', `This route takes ${access.credentials.join(' or ')}.`)
   }
-  if (roles.indexOf(principal.role) < roles.indexOf(access.role)) {
+  if (principal.workspaceId === null) {
+    if (access.inWorkspace) throw new Refusal('no_workspace')
+  } else if (roles.indexOf(principal.role) < roles.indexOf(access.role)) {
     throw new Refusal(access.role === 'owner' ? 'owner_required' : 'forbidden')
   }
   if (access.liveOnly && principal.reach === 'test') throw new Refusal('live_credential_required')

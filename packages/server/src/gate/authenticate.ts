@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
-import { isWellFormedToken, tokenDigest } from '../platform/crypto/token.ts'
+import { isWellFormedToken, sessionPrefix, tokenDigest } from '../platform/crypto/token.ts'
 import { Refusal } from '../platform/refusal.ts'
-import type { CredentialRecord, FindCredential, Lookup } from './lookup.ts'
+import type { FindCredential, Lookup, SecretKeyRecord, SessionRecord } from './lookup.ts'
 import type { Principal } from './principal.ts'
 
 /** @param until when the caller must be answered, on the clock of `performance.now()`. */
@@ -12,8 +12,8 @@ export type Authenticate = (authorization: readonly string[], until?: number) =>
  * whatever is wrong: missing, malformed, doubled, unknown, expired or revoked.
  */
 export function createAuthenticate(
-  find: FindCredential,
-  touch: Lookup['touch'],
+  { sessions, touch, touchSession }: Pick<Lookup, 'sessions' | 'touch' | 'touchSession'>,
+  secretKeys: FindCredential,
   bootstrapToken: string | null,
 ): Authenticate {
   const bootstrapDigest = bootstrapToken === null ? null : tokenDigest(bootstrapToken)
@@ -23,25 +23,42 @@ export function createAuthenticate(
     const token = authorization.length === 1 ? /^bearer ([\x21-\x7e]{1,512})$/i.exec(header)?.[1] : undefined
     if (token === undefined) throw unauthenticated()
     if (!isWellFormedToken(token)) return bootstrapPrincipal(token, bootstrapDigest)
-    const record = await find.run(tokenDigest(token), until)
-    if (record === null || !record.active) throw unauthenticated()
-    if (record.stale) touch.run({ workspaceId: record.workspaceId, id: record.id }).catch(() => {})
-    return principalOf(record)
+    const digest = tokenDigest(token)
+    if (token.startsWith(sessionPrefix)) {
+      const session = await sessions.run(digest, until)
+      if (session === null || !session.active) throw unauthenticated()
+      if (session.stale) touchSession.run(session.id).catch(() => {})
+      return personPrincipal(session)
+    }
+    const key = await secretKeys.run(digest, until)
+    if (key === null || !key.active) throw unauthenticated()
+    if (key.stale) touch.run({ workspaceId: key.workspaceId, id: key.id }).catch(() => {})
+    return keyPrincipal(key)
   }
 }
 
 /** The bootstrap token is the operator's own text, so it has no form to check; it is compared by digest. */
 function bootstrapPrincipal(token: string, digest: Buffer | null): Principal {
   if (digest === null || !timingSafeEqual(tokenDigest(token), digest)) throw unauthenticated()
-  return { kind: 'bootstrap', id: null, workspaceId: null, role: 'owner', reach: 'both' }
+  return { kind: 'bootstrap', id: null, sessionId: null, workspaceId: null, role: 'owner', reach: 'both' }
 }
 
-const principalOf = (record: CredentialRecord): Principal => ({
-  kind: record.kind,
-  id: record.id,
-  workspaceId: record.workspaceId,
-  role: record.role,
-  reach: record.env === 'test' ? 'test' : 'both',
+const keyPrincipal = ({ id, workspaceId, role, env }: SecretKeyRecord): Principal => ({
+  kind: 'secret_key',
+  id,
+  sessionId: null,
+  workspaceId,
+  role,
+  reach: env === 'test' ? 'test' : 'both',
+})
+
+const personPrincipal = ({ id, userId, membership }: SessionRecord): Principal => ({
+  kind: 'session',
+  id: userId,
+  sessionId: id,
+  workspaceId: membership?.workspaceId ?? null,
+  role: membership?.role ?? 'member',
+  reach: 'both',
 })
 
 /** RFC 6750 §3.1: no error code when no credential was sent. */

@@ -3,10 +3,9 @@ import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { makeVendor } from '../../test/vendor.ts'
 import { openHotCredentials } from './hot-credentials.ts'
-import type { CredentialRecord } from './lookup.ts'
+import type { SecretKeyRecord } from './lookup.ts'
 
-const record: CredentialRecord = {
-  kind: 'secret_key',
+const record: SecretKeyRecord = {
   workspaceId: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11',
   id: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d12',
   role: 'owner',
@@ -21,7 +20,7 @@ const digest = Buffer.alloc(32, 1)
 function scene(cacheMs = 5_000) {
   let time = 1_000
   let revoked = () => {}
-  const asked: ((record: CredentialRecord | null) => void)[] = []
+  const asked: ((record: SecretKeyRecord | null) => void)[] = []
   const hot = openHotCredentials(
     { run: () => new Promise(resolve => asked.push(resolve)) },
     cacheMs,
@@ -41,7 +40,7 @@ function scene(cacheMs = 5_000) {
       time += ms
     },
     /** Asks, and lets the store answer if it was asked. */
-    async found(answer: CredentialRecord | null = record) {
+    async found(answer: SecretKeyRecord | null = record) {
       const before = asked.length
       const answered = hot.run(digest)
       if (asked.length > before) asked.at(-1)?.(answer)

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../platform/clock.ts'
 import type { Hints } from '../platform/db/hints.ts'
-import type { CredentialRecord, FindCredential } from './lookup.ts'
+import type { FindCredential, SecretKeyRecord } from './lookup.ts'
 
 /** What is announced when a secret key was rotated or revoked. */
 export const credentialsTopic = 'credentials'
@@ -28,7 +28,7 @@ export function openHotCredentials(
   hints: Pick<Hints, 'listen'>,
 ): HotCredentials {
   if (cacheMs === 0) return { run: (digest, until) => find.run(digest, until), close() {} }
-  const kept = new LRUCache<string, { record: CredentialRecord; until: number }>({ max: mostKept })
+  const kept = new LRUCache<string, { record: SecretKeyRecord; until: number }>({ max: mostKept })
   let generation = 0
   const stop = hints.listen(credentialsTopic, () => {
     generation += 1

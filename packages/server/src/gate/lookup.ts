@@ -3,9 +3,8 @@ import { type Connection, sql } from '../platform/db/connection.ts'
 import { type Lane, type LaneObserver, openLane } from '../platform/db/lane.ts'
 import type { Role } from './principal.ts'
 
-/** A credential's record, as far as the gate needs it. Times are judged by the store's own clock. */
-export interface CredentialRecord {
-  kind: 'secret_key'
+/** A secret key's record, as far as the gate needs it. Times are judged by the store's own clock. */
+export interface SecretKeyRecord {
   workspaceId: string
   id: string
   role: Role
@@ -17,15 +16,24 @@ export interface CredentialRecord {
   stale: boolean
 }
 
+/** A session's record. Membership is asked at each request, so that a person who was removed is out with the next. */
+export interface SessionRecord {
+  id: string
+  userId: string
+  membership: { workspaceId: string; role: Role } | null
+  active: boolean
+  stale: boolean
+}
+
 /** The credential first, by its digest alone; its record second, by workspace. Never a join of many rows. */
 const findStatement = sql(
   'gate.find',
   `with found as materialized (
-     select d.place, c.kind, c.workspace_id, c.id
+     select d.place, c.workspace_id, c.id
      from unnest($1::bytea[]) with ordinality d(digest, place)
      join credentials c on c.digest = d.digest and c.kind = 'secret_key'
    )
-   select f.place, f.kind, f.workspace_id, f.id, k.role, k.env,
+   select f.place, f.workspace_id, f.id, k.role, k.env,
      k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now()) as active,
      ceil(extract(epoch from k.expires_at - service_now()) * 1000)::bigint as ends_in_ms,
      k.last_used_at is null or k.last_used_at < service_now() - interval '60 seconds' as stale
@@ -40,17 +48,47 @@ const touchStatement = sql(
      and (k.last_used_at is null or k.last_used_at < service_now() - interval '60 seconds')`,
 )
 
-/** Finds the record of a credential by its digest. */
-export type FindCredential = Pick<Lane<Buffer, CredentialRecord | null>, 'run'>
+const findSessionStatement = sql(
+  'gate.find_session',
+  `with found as materialized (
+     select d.place, c.id from unnest($1::bytea[]) with ordinality d(digest, place)
+     join credentials c on c.digest = d.digest and c.kind = 'session'
+   )
+   select f.place, s.id, s.user_id, m.workspace_id, m.role,
+     s.ended_at is null and s.expires_at > service_now()
+       and s.last_seen_at > service_now() - make_interval(secs => $2) as active,
+     s.last_seen_at < service_now() - make_interval(secs => least(60, $2 / 10)) as stale
+   from found f join sessions s on s.id = f.id
+   left join workspace_members m
+     on m.workspace_id = s.acts_in and m.user_id = s.user_id and m.removed_at is null`,
+)
+
+/** A session whose idle time has run out meanwhile stays as it is. */
+const touchSessionStatement = sql(
+  'gate.touch_session',
+  `update sessions s set last_seen_at = service_now()
+   from (select distinct i from unnest($1::uuid[]) u(i)) used
+   where s.id = used.i and s.ended_at is null
+     and s.last_seen_at between service_now() - make_interval(secs => $2)
+       and service_now() - make_interval(secs => least(60, $2 / 10))`,
+)
+
+/** Finds the record of a secret key by its digest. */
+export type FindCredential = Pick<Lane<Buffer, SecretKeyRecord | null>, 'run'>
 
 export interface Lookup {
-  /** The record of a credential, by its SHA-256; null when there is none. */
-  find: Lane<Buffer, CredentialRecord | null>
+  /** The record of a secret key, by its SHA-256; null when there is none. */
+  find: Lane<Buffer, SecretKeyRecord | null>
   /** Notes that a secret key was used, at most once a minute each. Nobody waits for it. */
   touch: Lane<{ workspaceId: string; id: string }, void>
+  /** The record of a session, by its SHA-256. */
+  sessions: Lane<Buffer, SessionRecord | null>
+  /** Notes that a session was used, by its id. Nobody waits for it. */
+  touchSession: Lane<string, void>
 }
 
-export function openLookup(connection: Connection, observer: LaneObserver): Lookup {
+/** @param sessionIdleS after how many seconds without a request a session ends. */
+export function openLookup(connection: Connection, sessionIdleS: number, observer: LaneObserver): Lookup {
   return {
     find: openLane(
       connection,
@@ -62,7 +100,7 @@ export function openLookup(connection: Connection, observer: LaneObserver): Look
         nameOf: digest => digest.toString('latin1'),
         values: digests => [digests],
         answers: (rows, digests) => {
-          const answers: (CredentialRecord | null)[] = digests.map(() => null)
+          const answers: (SecretKeyRecord | null)[] = digests.map(() => null)
           for (const row of rows) answers[Number(row.place) - 1] = toRecord(row)
           return answers
         },
@@ -80,11 +118,45 @@ export function openLookup(connection: Connection, observer: LaneObserver): Look
       },
       observer,
     ),
+    sessions: openLane(
+      connection,
+      {
+        name: 'session',
+        statement: findSessionStatement,
+        repeatable: true,
+        nameOf: digest => digest.toString('latin1'),
+        values: digests => [digests, sessionIdleS],
+        answers: (rows, digests) => {
+          const answers: (SessionRecord | null)[] = digests.map(() => null)
+          for (const row of rows) answers[Number(row.place) - 1] = toSession(row)
+          return answers
+        },
+      },
+      observer,
+    ),
+    touchSession: openLane(
+      connection,
+      {
+        name: 'session_seen',
+        statement: touchSessionStatement,
+        repeatable: false,
+        values: ids => [ids, sessionIdleS],
+        answers: (_rows, ids) => ids.map(() => undefined),
+      },
+      observer,
+    ),
   }
 }
 
-const toRecord = (row: Record<string, unknown>): CredentialRecord => ({
-  kind: 'secret_key',
+const toSession = (row: Record<string, unknown>): SessionRecord => ({
+  id: String(row.id),
+  userId: String(row.user_id),
+  membership: row.role === null ? null : { workspaceId: String(row.workspace_id), role: row.role as Role },
+  active: row.active === true,
+  stale: row.stale === true,
+})
+
+const toRecord = (row: Record<string, unknown>): SecretKeyRecord => ({
   workspaceId: String(row.workspace_id),
   id: String(row.id),
   role: row.role as Role,

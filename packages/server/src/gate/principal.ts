@@ -1,19 +1,23 @@
-import type { Env } from '@keyrail/contract/shared'
+import type { Env, Role } from '@keyrail/contract/shared'
+
+export type { Role }
 
 export const credentialKinds = ['secret_key', 'session', 'bootstrap'] as const
 export type CredentialKind = (typeof credentialKinds)[number]
 
-/** Roles in rising order: each may do what those before it may. */
-export const roles = ['member', 'admin', 'owner'] as const
-export type Role = (typeof roles)[number]
+/** In rising order: each may do what those before it may. */
+export const roles: readonly Role[] = ['member', 'admin', 'owner']
 
 /** Who is asking, as the credential says; nothing of it ever comes from a body or a query. */
 export interface Principal {
   readonly kind: CredentialKind
-  /** Id of the secret key; null for the bootstrap token, which is no record. */
+  /** Id of the secret key, or of the person; null for the bootstrap token, which is no record. */
   readonly id: string | null
+  /** Null for a credential that is no session. */
+  readonly sessionId: string | null
   /** Null for a credential that acts in no workspace. */
   readonly workspaceId: string | null
+  /** In the workspace. Whoever acts in none has no use for it. */
   readonly role: Role
   /** A test key reaches test alone; every other credential reaches both environments. */
   readonly reach: 'test' | 'both'
@@ -22,6 +26,12 @@ export interface Principal {
 /** A principal of the vendor plane: the gate has seen to it that there is a workspace. */
 export interface VendorPrincipal extends Principal {
   readonly workspaceId: string
+}
+
+/** A person who is signed in. */
+export interface PersonPrincipal extends Principal {
+  readonly id: string
+  readonly sessionId: string
 }
 
 /** Environments that a principal sees, as the `env = any($n)` of a statement. */

@@ -4,15 +4,15 @@ import type { Static, TSchema } from 'typebox'
 import type { Deps } from '../deps.ts'
 import type { ReplayKey } from '../platform/db/replay.ts'
 import { bodyLimit } from '../platform/http/body.ts'
-import type { Access } from './access.ts'
-import type { Principal, VendorPrincipal } from './principal.ts'
+import { type Access, people } from './access.ts'
+import type { PersonPrincipal, Principal, VendorPrincipal } from './principal.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 /** What a handler is given of a request: parsed, bounded and allowed. */
 export interface Call<P, Query, Body> {
   principal: P
-  /** `:id` of the path: a well-formed UUID in lower case, or an empty string. */
+  /** The one parameter of the path: a well-formed UUID in lower case, or an empty string. */
   id: string
   query: Query
   body: Body
@@ -23,7 +23,9 @@ export interface Call<P, Query, Body> {
   /** Set when the caller sent an `Idempotency-Key`. */
   replay: ReplayKey | null
   /** A header by its name in lower case. Never the credential: what that says is the principal. */
-  header(name: 'accept-encoding' | 'if-none-match' | 'prefer'): string | undefined
+  header(name: 'accept-encoding' | 'if-none-match' | 'prefer' | 'user-agent'): string | undefined
+  /** The caller's address, past as many proxies as are trusted. */
+  ip: string
   /** Aborted when the caller hangs up, for handlers that wait. */
   hangUp(): AbortSignal
 }
@@ -47,12 +49,12 @@ export interface Route {
   operation: string
   summary: string
   /** `hot`: asked once per request of a vendor's customers, so a look-up of the last seconds may stand for its credential. */
-  plane: 'open' | 'vendor' | 'feed' | 'hot'
+  plane: 'open' | 'person' | 'vendor' | 'feed' | 'hot'
   access: Access
   query: TSchema
   /** Null for a route that reads none: the body of a GET means nothing. */
   body: TSchema | null
-  answer: { status: 200 | 201; schema: TSchema }
+  answer: { status: 200 | 201 | 202; schema: TSchema }
   /** Codes beyond those that every route of its kind can answer with. */
   refusals: readonly ErrorCode[]
   /** Takes `Idempotency-Key`. */
@@ -68,7 +70,7 @@ interface RouteParts<Query extends TSchema, Body extends TSchema, P> {
   access: Access
   query?: Query
   body?: Body
-  status?: 200 | 201
+  status?: 200 | 201 | 202
   answer: TSchema
   refusals?: readonly ErrorCode[]
   replayable?: boolean
@@ -83,6 +85,15 @@ export function vendorRoute<Query extends TSchema = TSchema, Body extends TSchem
   parts: RouteParts<Query, Body, VendorPrincipal>,
 ): Route {
   return route(method, path, parts)
+}
+
+/** A route of a person, about themselves. */
+export function personRoute<Query extends TSchema = TSchema, Body extends TSchema = TSchema>(
+  method: Method,
+  path: string,
+  parts: Omit<RouteParts<Query, Body, PersonPrincipal>, 'access'>,
+): Route {
+  return { ...route(method, path, { ...parts, access: people }), plane: 'person' }
 }
 
 /** A route of the policy feed, which a vendor's own servers read. */
@@ -102,13 +113,16 @@ export function hotRoute<Body extends TSchema = TSchema>(
 }
 
 /** A route that needs no credential. */
-export function openRoute(
+export function openRoute<Body extends TSchema = TSchema>(
   method: Method,
   path: string,
-  parts: Omit<RouteParts<TSchema, TSchema, Principal>, 'access'>,
+  parts: Omit<RouteParts<TSchema, Body, Principal>, 'access'>,
 ): Route {
   return { ...route(method, path, { ...parts, access: { open: true } }), plane: 'open' }
 }
+
+/** The parameter of a path, such as `:id`; undefined where it has none. */
+export const parameterOf = (path: string): string | undefined => /:\w+/.exec(path)?.[0]
 
 /** A route that a credential without a workspace may call. */
 export function route<Query extends TSchema, Body extends TSchema, P extends Principal>(

@@ -10,6 +10,9 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const randomLength = 32
 const shape = /^[a-z][a-z0-9]{1,15}(?:_(?:live|test))?_[0-9A-Za-z]{38}$/
 
+/** What every session's token begins with. */
+export const sessionPrefix = 'krses_'
+
 /** Draws a new credential. `prefix` is everything before the last underscore, such as `krsk_live`. */
 export function drawToken(prefix: string, randomBytes: (size: number) => Buffer): string {
   const body = `${prefix}_${randomBase62(randomLength, randomBytes)}`

@@ -5,7 +5,7 @@ import { deadlineMs } from './deadline.ts'
 import { isDeadlock, refusalOf } from './errors.ts'
 import type { Hints } from './hints.ts'
 import { watchForSilence } from './silence.ts'
-import { transact, type Work } from './transaction.ts'
+import { type PersonTx, type Scope, type Transaction, type Tx, transact, type Work } from './transaction.ts'
 
 /** Deleting a project or tenant revokes every key of it, a row each, in one transaction. */
 export const cascadeMs = 60_000
@@ -16,6 +16,8 @@ export interface WorkOptions {
    * project. Waiting for a connection, for each lock, and for a store that has fallen silent stays bounded as ever.
    */
   longWorkMs?: number
+  /** Whose rows are seen beside those of the workspace. */
+  userId?: string
 }
 
 export interface Db {
@@ -25,6 +27,8 @@ export interface Db {
    * @throws {Refusal} `unavailable` when the store does not answer in time; otherwise what `work` threw.
    */
   inWorkspace<T>(workspaceId: string, work: Work<T>, options?: WorkOptions): Promise<T>
+  /** The same, seeing what is one person's own and of no workspace. */
+  asPerson<T>(userId: string, work: Work<T, PersonTx>): Promise<T>
   /** The same store for one request that must be answered by then, on the clock of `performance.now()`. */
   until(deadline: number): Db
   /** How many connections are open, idle, and how many callers wait. */
@@ -51,7 +55,12 @@ export function openDb(
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
 
-  async function once<T>(workspaceId: string, work: Work<T>, until: number, isLong: boolean): Promise<T> {
+  async function once<T>(
+    scope: Scope,
+    work: Work<T, Transaction & Scope>,
+    until: number,
+    isLong: boolean,
+  ): Promise<T> {
     const watch = isLong ? watchForSilence(connection) : null
     const expired = Promise.withResolvers<never>()
     expired.promise.catch(() => {})
@@ -64,7 +73,7 @@ export function openDb(
       // Told to Postgres a little below ours, so that it drops a statement that we are about to give up.
       const statementMs = Math.max(Math.floor(until - performance.now()) - 100, 50)
       const lockMs = Math.min(statementMs, deadlineMs - 100)
-      const running = transact(client, workspaceId, { statementMs, lockMs }, work, hints)
+      const running = transact(client, scope, { statementMs, lockMs }, work, hints)
       running.catch(() => {})
       const result = await Promise.race([running, expired.promise, ...(watch ? [watch.silent] : [])])
       broken = false
@@ -85,18 +94,31 @@ export function openDb(
     }
   }
 
+  async function twice<T>(
+    scope: Scope,
+    work: Work<T, Transaction & Scope>,
+    until: number,
+    isLong: boolean,
+  ): Promise<T> {
+    try {
+      return await once(scope, work, until, isLong)
+    } catch (error) {
+      if (!isDeadlock(error)) throw refusalOf(error)
+      observer.deadlockRetried()
+      return await once(scope, work, until, isLong).catch(second => Promise.reject(refusalOf(second)))
+    }
+  }
+
   const dbUntil = (deadline: number | null): Db => ({
-    async inWorkspace(workspaceId, work, { longWorkMs } = {}) {
+    inWorkspace(workspaceId, work, { longWorkMs, userId = null } = {}) {
       const now = performance.now()
       const isLong = longWorkMs !== undefined
       const until = isLong ? now + longWorkMs : (deadline ?? now + deadlineMs)
-      try {
-        return await once(workspaceId, work, until, isLong)
-      } catch (error) {
-        if (!isDeadlock(error)) throw refusalOf(error)
-        observer.deadlockRetried()
-        return await once(workspaceId, work, until, isLong).catch(second => Promise.reject(refusalOf(second)))
-      }
+      return twice({ workspaceId, userId }, tx => work(tx as Tx), until, isLong)
+    },
+    asPerson(userId, work) {
+      const until = deadline ?? performance.now() + deadlineMs
+      return twice({ workspaceId: null, userId }, tx => work(tx as PersonTx), until, false)
     },
     until: dbUntil,
     depth: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),

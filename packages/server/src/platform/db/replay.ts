@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import { Refusal } from '../refusal.ts'
 import { sql } from './connection.ts'
-import type { Db } from './pool.ts'
+import type { Db, WorkOptions } from './pool.ts'
 import type { Tx, Work } from './transaction.ts'
 import { type Chore, untilNone } from './upkeep.ts'
 
@@ -82,11 +82,12 @@ export async function mutate<T>(
   status: number,
   work: Work<T>,
   redact: (body: T) => unknown,
+  options: WorkOptions = {},
 ): Promise<Replayable> {
-  if (replay === null) return { body: await db.inWorkspace(workspaceId, work) }
+  if (replay === null) return { body: await db.inWorkspace(workspaceId, work, options) }
   const home = replay.workspaceId ?? nowhere
   const id = [home, replay.caller, replay.key]
-  return await db.inWorkspace(workspaceId, async tx => {
+  const workOnce = async (tx: Tx): Promise<Replayable> => {
     const move = (to: string) => (home === workspaceId ? undefined : tx.send(enter, [to]))
     move(home)
     const mine = (await tx.query(claim, [...id, replay.fingerprint])).length > 0
@@ -98,7 +99,8 @@ export async function mutate<T>(
     tx.send(prune, [home])
     move(workspaceId)
     return { body }
-  })
+  }
+  return await db.inWorkspace(workspaceId, workOnce, options)
 }
 
 async function stored(tx: Tx, id: string[], replay: ReplayKey): Promise<Replayable> {

@@ -5,12 +5,17 @@ import { Flight, type Leg } from './flight.ts'
 import type { Hints } from './hints.ts'
 import { toParameter } from './parameter.ts'
 
+/** Whose rows a transaction sees: those of a workspace, those of a person, or both. */
+export interface Scope {
+  readonly workspaceId: string | null
+  readonly userId: string | null
+}
+
 /**
- * One transaction in one workspace. Statements run in the order in which they are given, and travel
+ * One transaction. Statements run in the order in which they are given, and travel
  * together as far as they can, so a mutation costs as many round trips as it has answers that it must read.
  */
-export interface Tx {
-  readonly workspaceId: string
+export interface Transaction {
   /** Sends a statement and reads its rows. Those of one turn of the event loop travel together. */
   query<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>
   /** A statement whose answer nobody reads: it travels with the next. Should it fail, the commit fails with its error. */
@@ -21,7 +26,17 @@ export interface Tx {
   announce(topic: string): void
 }
 
-export type Work<T> = (tx: Tx) => Promise<T>
+/** A transaction in one workspace. */
+export interface Tx extends Transaction {
+  readonly workspaceId: string
+}
+
+/** A transaction of one person, who need not be in any workspace. */
+export interface PersonTx extends Transaction {
+  readonly userId: string
+}
+
+export type Work<T, In extends Transaction = Tx> = (tx: In) => Promise<T>
 
 /** How long one statement may take, and how long of that it may wait for a lock. Milliseconds. */
 export interface TimeLimits {
@@ -35,7 +50,8 @@ const rollback = sql('db.rollback', 'rollback')
 const openScope = sql(
   'db.open_scope',
   `select set_config('role', 'keyrail_app', true), set_config('app.workspace_id', $1, true),
-     set_config('statement_timeout', $2, true), set_config('lock_timeout', $3, true)`,
+     set_config('app.user_id', $2, true), set_config('statement_timeout', $3, true),
+     set_config('lock_timeout', $4, true)`,
 )
 
 /**
@@ -44,12 +60,15 @@ const openScope = sql(
  */
 export async function transact<T>(
   client: pg.ClientBase,
-  workspaceId: string,
+  scope: Scope,
   { statementMs, lockMs }: TimeLimits,
-  work: Work<T>,
+  work: Work<T, Transaction & Scope>,
   hints: Pick<Hints, 'announce'>,
 ): Promise<T> {
-  const waiting = [toLeg(begin), toLeg(openScope, [workspaceId, statementMs, lockMs])]
+  const waiting = [
+    toLeg(begin),
+    toLeg(openScope, [scope.workspaceId ?? '', scope.userId ?? '', statementMs, lockMs]),
+  ]
   const last: Leg[] = []
   const failures: unknown[] = []
   const topics = new Set<string>()
@@ -70,8 +89,8 @@ export async function transact<T>(
     })
     return departing
   }
-  const tx: Tx = {
-    workspaceId,
+  const tx: Transaction & Scope = {
+    ...scope,
     query: (statement, values) =>
       new Promise((resolve, reject) => {
         waiting.push(toLeg(statement, values, resolve as Leg['landed']))

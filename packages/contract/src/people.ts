@@ -1,0 +1,103 @@
+import Type, { type Static } from 'typebox'
+import {
+  Email,
+  listOf,
+  Name,
+  nullable,
+  paging,
+  Role,
+  resource,
+  Slug,
+  strictObject,
+  Timestamp,
+  Uuid,
+} from './shared.ts'
+
+/** Shapes of the person plane: accounts, sessions, and what mailed links do. */
+
+/** Unicode code points. The least is the service's own setting, `SERVICE_PASSWORD_MIN_LENGTH`. */
+const passwordMaxLength = 256
+const Password = Type.String({ minLength: 1, maxLength: passwordMaxLength })
+const NewPassword = Type.String({
+  minLength: 8,
+  maxLength: passwordMaxLength,
+  description:
+    'At least `SERVICE_PASSWORD_MIN_LENGTH` characters, 12 unless the operator says otherwise; taken as it is, and refused where it is common or the address itself.',
+})
+const MailedToken = Type.String({ minLength: 1, maxLength: 500 })
+
+export const SignUp = strictObject({ email: Email, password: NewPassword, name: Type.Optional(Name) })
+export type SignUp = Static<typeof SignUp>
+
+/** The same bytes whatever is known of the address. */
+export const Accepted = strictObject({ status: Type.Literal('accepted') })
+
+export const SignIn = strictObject({
+  email: Email,
+  password: Password,
+  workspace_id: Type.Optional(Uuid),
+})
+export type SignIn = Static<typeof SignIn>
+
+const userFields = {
+  email: Type.String(),
+  email_verified: Type.Boolean(),
+  name: nullable(Name),
+}
+export const User = resource('user', userFields)
+export type User = Static<typeof User>
+
+/** A workspace that a person is in, and as what. */
+export const Membership = strictObject({ id: Uuid, name: Name, slug: Slug, role: Role })
+export type Membership = Static<typeof Membership>
+const Memberships = Type.Array(Membership)
+
+/** The signed-in person, and where the session acts. */
+export const Me = resource('user', {
+  ...userFields,
+  workspace_id: nullable(Uuid),
+  role: nullable(Role),
+  workspaces: Memberships,
+})
+export type Me = Static<typeof Me>
+
+export const MeUpdate = strictObject({ name: Type.Optional(nullable(Name)) })
+export type MeUpdate = Static<typeof MeUpdate>
+
+const sessionFields = {
+  current: Type.Boolean(),
+  workspace_id: nullable(Uuid),
+  user_agent: nullable(Type.String()),
+  ip: nullable(Type.String()),
+  last_seen_at: Timestamp,
+  expires_at: Timestamp,
+}
+export const Session = resource('session', sessionFields)
+export type Session = Static<typeof Session>
+export const Sessions = listOf(Session)
+export const SessionList = Type.Object({ ...paging() })
+
+/** The token stands in this answer and in no other. */
+export const SignedIn = resource('session', {
+  ...sessionFields,
+  token: Type.String({ description: 'The bearer token of the session, `krses_…`, in this answer only.' }),
+  user: User,
+  workspaces: Memberships,
+})
+export type SignedIn = Static<typeof SignedIn>
+
+export const PasswordChange = strictObject({ current_password: Password, password: NewPassword })
+export type PasswordChange = Static<typeof PasswordChange>
+
+export const WorkspaceSwitch = strictObject({ workspace_id: Uuid })
+export type WorkspaceSwitch = Static<typeof WorkspaceSwitch>
+
+export const VerificationConsume = strictObject({ token: MailedToken })
+export const Verified = strictObject({ status: Type.Literal('verified') })
+
+export const ResetRequest = strictObject({ email: Email })
+export const ResetConsume = strictObject({ token: MailedToken, password: NewPassword })
+export type ResetConsume = Static<typeof ResetConsume>
+export const PasswordChanged = strictObject({ status: Type.Literal('password_changed') })
+
+export const InviteAccept = strictObject({ token: MailedToken })

@@ -1,0 +1,120 @@
+-- People: accounts and their sessions, of no workspace; and the roster of a workspace, with its invitations.
+
+-- The person that row-level security lets this transaction see; null where it acts for nobody.
+create function app_user_id() returns uuid
+language sql stable as $$ select nullif(current_setting('app.user_id', true), '')::uuid $$;
+
+create table users (
+  id uuid primary key,
+  -- As it was given: mail goes to this and to nothing else.
+  email text not null constraint users_email_bounds check (char_length(email) between 3 and 320),
+  -- How it is compared: NFC and lower case.
+  address_key text not null constraint users_address_key_unique unique,
+  name text constraint users_name_bounds check (char_length(name) between 1 and 200),
+  email_verified_at timestamptz(3),
+  created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null
+);
+
+-- Apart from the account, which colleagues may see.
+create table user_passwords (
+  user_id uuid primary key references users (id),
+  -- Argon2id in PHC form.
+  hash text not null constraint user_passwords_hash_form check (hash like '$argon2id$%')
+);
+
+create table sessions (
+  id uuid primary key,
+  user_id uuid not null references users (id),
+  -- The workspace in which it acts; whether the person is in it is asked at each request.
+  acts_in uuid,
+  user_agent text constraint sessions_user_agent_bounds check (char_length(user_agent) <= 500),
+  ip text constraint sessions_ip_bounds check (char_length(ip) <= 64),
+  created_at timestamptz(3) not null,
+  last_seen_at timestamptz(3) not null,
+  expires_at timestamptz(3) not null,
+  ended_at timestamptz(3)
+);
+create index sessions_by_user on sessions (user_id, id);
+create index sessions_by_end on sessions (least(ended_at, expires_at));
+create index credentials_sessions on credentials (id) where kind = 'session';
+
+-- What a mailed link proves. One of a kind and person: a new one retires the old.
+create table mail_tokens (
+  user_id uuid not null references users (id),
+  kind text not null constraint mail_tokens_kind check (kind in ('verification', 'password_reset')),
+  digest bytea not null constraint mail_tokens_digest_length check (octet_length(digest) = 32),
+  created_at timestamptz(3) not null,
+  expires_at timestamptz(3) not null,
+  used_at timestamptz(3),
+  primary key (user_id, kind)
+);
+create index mail_tokens_by_end on mail_tokens (least(used_at, expires_at));
+
+-- Who has left stays as a row, so that the audit log can still say who somebody was.
+create table workspace_members (
+  workspace_id uuid not null references workspaces (id),
+  user_id uuid not null,
+  role text not null constraint workspace_members_role check (role in ('owner', 'admin', 'member')),
+  joined_at timestamptz(3) not null,
+  removed_at timestamptz(3),
+  primary key (workspace_id, user_id)
+);
+create index workspace_members_by_user on workspace_members (user_id);
+
+create table workspace_invites (
+  workspace_id uuid not null references workspaces (id),
+  id uuid not null,
+  email text not null constraint workspace_invites_email_bounds check (char_length(email) between 3 and 320),
+  address_key text not null,
+  role text not null constraint workspace_invites_role check (role in ('owner', 'admin', 'member')),
+  -- Of the owner's copy, and of the one that was mailed: two tokens that die together.
+  digest bytea not null constraint workspace_invites_digest_length check (octet_length(digest) = 32),
+  mailed_digest bytea constraint workspace_invites_mailed_digest_length check (octet_length(mailed_digest) = 32),
+  created_at timestamptz(3) not null,
+  expires_at timestamptz(3) not null,
+  accepted_at timestamptz(3),
+  revoked_at timestamptz(3),
+  primary key (workspace_id, id)
+);
+create index workspace_invites_by_address on workspace_invites (workspace_id, address_key);
+
+alter table users enable row level security;
+create policy users_scope on users to keyrail_app
+  using (id = app_user_id() or exists (
+    select from workspace_members m where m.workspace_id = app_workspace_id() and m.user_id = users.id))
+  with check (id = app_user_id());
+grant select, insert, update on users to keyrail_app;
+
+alter table user_passwords enable row level security;
+create policy user_passwords_scope on user_passwords to keyrail_app using (user_id = app_user_id());
+grant select, insert, update on user_passwords to keyrail_app;
+
+alter table sessions enable row level security;
+create policy sessions_scope on sessions to keyrail_app using (user_id = app_user_id());
+grant select, insert, update on sessions to keyrail_app;
+
+alter table mail_tokens enable row level security;
+create policy mail_tokens_scope on mail_tokens to keyrail_app using (user_id = app_user_id());
+grant select, insert, update on mail_tokens to keyrail_app;
+
+alter table workspace_members enable row level security;
+create policy workspace_members_scope on workspace_members to keyrail_app
+  using (workspace_id = app_workspace_id() or user_id = app_user_id())
+  with check (workspace_id = app_workspace_id());
+grant select, insert, update on workspace_members to keyrail_app;
+
+alter table workspace_invites enable row level security;
+create policy workspace_invites_scope on workspace_invites to keyrail_app
+  using (workspace_id = app_workspace_id());
+grant select, insert, update on workspace_invites to keyrail_app;
+
+-- A person sees the workspaces that they are in, and adds sessions, which are of none.
+alter policy workspaces_scope on workspaces
+  using (id = app_workspace_id() or exists (
+    select from workspace_members m
+    where m.workspace_id = workspaces.id and m.user_id = app_user_id() and m.removed_at is null))
+  with check (id = app_workspace_id());
+alter policy credentials_scope on credentials
+  using (workspace_id = app_workspace_id()
+    or (workspace_id is null and kind = 'session' and app_user_id() is not null));
