@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type {
   ClaimBody,
   ClaimVerdict,
@@ -10,15 +11,17 @@ import type {
 import type { Deps } from '../deps.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
+import type { Row } from '../platform/db/lane.ts'
 import type { Db } from '../platform/db/pool.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
 import { type Completion, readCompletion } from './answer.ts'
 import { type AnswerRef, answerColumns, type StoredAnswer, toStoredAnswer } from './answers.ts'
 import type { Claim } from './claims.ts'
-import { type Ending, heldValues, readCompletions } from './ends.ts'
-import type { Held, RecordKey } from './record.ts'
-import { completeLargeRecord, readAnswers } from './sql.ts'
+import { type End, type Ending, largeValues, readLarge } from './ends.ts'
+import { type Held, keyValues, type RecordKey } from './record.ts'
+import type { Idempotency } from './service.ts'
+import { completeLargeRecord, lockRecord, readAnswers } from './sql.ts'
 
 type HotCall<Body> = Call<VendorPrincipal, unknown, Body>
 
@@ -27,8 +30,8 @@ const ttlMsDefault = 86_400_000
 const tokenBytes = 24
 /** What an answer may have to ride with others. A larger one takes a connection of the pool. */
 const laneBytesMax = 65_536
-/** Each round is lost to somebody else who has done something to the record. */
-const mostRounds = 5
+/** Between two rounds the pause doubles up to this: whoever has locked a record mostly lets go within a commit. */
+const pauseMsMax = 50
 
 /** Tells who is to execute a request: of all who claim it at once, one. Nobody waits for another. */
 export async function claimRecord(
@@ -42,7 +45,7 @@ export async function claimRecord(
     ttlMs: body.ttl_ms ?? ttlMsDefault,
   }
   const object = 'idempotency_claim'
-  return await untilSettled(async () => {
+  return await untilSettled(until, async () => {
     const verdict = await idempotency.claims.run(claim, until)
     switch (verdict?.verdict) {
       case undefined:
@@ -88,13 +91,10 @@ export async function completeRecord(
   const held = heldOf(principal, body)
   const completion = readCompletion(body)
   const isLarge = (completion.bytes ?? 0) > laneBytesMax
-  return await untilSettled(async () => {
-    const { verdict } = isLarge
-      ? await completeLarge(db.until(until), held, completion)
-      : await idempotency.ends.run({ ...held, kind: 'complete', completion }, until)
-    if (verdict === 'raced') return null
-    return { object: 'idempotency_complete', verdict: verdict === 'completed' ? 'completed' : 'lost' }
-  })
+  const { verdict } = isLarge
+    ? await completeLarge(db.until(until), held, completion)
+    : await endRecord(idempotency, { ...held, kind: 'complete', completion }, until)
+  return { object: 'idempotency_complete', verdict: verdict === 'completed' ? 'completed' : 'lost' }
 }
 
 /** Frees the record, so that a retry is executed. */
@@ -102,11 +102,8 @@ export async function releaseRecord(
   { idempotency }: Deps,
   { principal, body, until }: HotCall<HeldBody>,
 ): Promise<ReleaseVerdict> {
-  const ending = await idempotency.ends.run({ ...heldOf(principal, body), kind: 'release' }, until)
-  return {
-    object: 'idempotency_release',
-    verdict: ending.verdict === 'released' ? 'released' : 'lost',
-  }
+  const { verdict } = await endRecord(idempotency, { ...heldOf(principal, body), kind: 'release' }, until)
+  return { object: 'idempotency_release', verdict: verdict === 'released' ? 'released' : 'lost' }
 }
 
 /** Keeps the record from being taken over while its request is still executed. */
@@ -114,12 +111,18 @@ export async function extendLock(
   { idempotency }: Deps,
   { principal, body, until }: HotCall<HeldBody>,
 ): Promise<HeartbeatVerdict> {
-  const ending = await idempotency.ends.run({ ...heldOf(principal, body), kind: 'heartbeat' }, until)
+  const ending = await endRecord(idempotency, { ...heldOf(principal, body), kind: 'heartbeat' }, until)
   const object = 'idempotency_heartbeat'
   return ending.verdict === 'extended'
     ? { object, verdict: 'extended', lock_expires_at: iso(ending.lockedUntil) }
     : { object, verdict: 'lost' }
 }
+
+const endRecord = (idempotency: Idempotency, end: End, until: number): Promise<Ending> =>
+  untilSettled(until, async () => {
+    const ending = await idempotency.ends.run(end, until)
+    return ending.verdict === 'raced' ? null : ending
+  })
 
 const keyOf = (
   { workspaceId }: VendorPrincipal,
@@ -131,30 +134,28 @@ const heldOf = (principal: VendorPrincipal, body: HeldBody): Held => ({
   lockToken: body.lock_token,
 })
 
-/** @throws {Refusal} `unavailable` where others are faster again and again. */
-async function untilSettled<T>(round: () => Promise<T | null>): Promise<T> {
-  for (let rounds = 0; rounds < mostRounds; rounds++) {
+/**
+ * Asks again, soon and then less soon, while somebody else is at the record.
+ * @throws {Refusal} `unavailable` when the caller must be answered before they are done.
+ */
+async function untilSettled<T>(until: number, round: () => Promise<T | null>): Promise<T> {
+  for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
     const settled = await round()
     if (settled !== null) return settled
+    if (performance.now() + pauseMs >= until) throw new Refusal('unavailable')
+    await sleep(pauseMs)
   }
-  throw new Refusal('unavailable')
 }
 
-const completeLarge = (db: Db, held: Held, { status, ttlMs, bytes, headers, body }: Completion) =>
+/** On a connection of its own, where it may wait for whoever has locked the record. */
+const completeLarge = (db: Db, held: Held, completion: Completion) =>
   db.inWorkspace(held.workspaceId, async (tx): Promise<Ending> => {
-    const rows = await tx.query<Record<string, unknown>>(completeLargeRecord, [
-      ...heldValues(held),
-      status,
-      ttlMs,
-      bytes,
-      headers,
-      body,
-    ])
-    return readCompletions(rows, 1)[0] ?? { verdict: 'lost' }
+    tx.send(lockRecord, keyValues(held))
+    return readLarge(await tx.query<Row>(completeLargeRecord, largeValues(held, completion)))
   })
 
 const readLargeAnswer = (db: Db, ref: AnswerRef) =>
   db.inWorkspace(ref.workspaceId, async (tx): Promise<StoredAnswer | null> => {
-    const [row] = await tx.query<Record<string, unknown>>(readAnswers, answerColumns([ref]))
+    const [row] = await tx.query<Row>(readAnswers, answerColumns([ref]))
     return row === undefined ? null : toStoredAnswer(row)
   })

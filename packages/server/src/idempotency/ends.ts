@@ -1,7 +1,7 @@
 import type { Connection, Statement } from '../platform/db/connection.ts'
 import { type Ask, type Lane, type LaneObserver, openLane, type Row } from '../platform/db/lane.ts'
 import type { Completion } from './answer.ts'
-import { type Held, keyColumns, nameOfKey } from './record.ts'
+import { type Held, keyColumns, keyValues, nameOfKey } from './record.ts'
 import { completeLargeRecord, completeRecords, extendLocks, releaseRecords } from './sql.ts'
 
 type CompleteEnd = Held & { readonly kind: 'complete'; readonly completion: Completion }
@@ -9,7 +9,7 @@ type CompleteEnd = Held & { readonly kind: 'complete'; readonly completion: Comp
 /** What the holder of a record says of it. */
 export type End = CompleteEnd | (Held & { readonly kind: 'release' | 'heartbeat' })
 
-/** `raced`: something else happened to the record in the same moment. Ask again. */
+/** `raced`: something else happens to the record in the same moment, or somebody has locked it. Ask again. */
 export type Ending =
   | { readonly verdict: 'completed' | 'released' | 'lost' | 'raced' }
   | { readonly verdict: 'extended'; readonly lockedUntil: Date }
@@ -41,17 +41,17 @@ interface Part {
 }
 
 /**
- * One statement for each kind of end that is there, all of them in one write and one commit. An answer of some size has
- * its own, to which it goes as bytes: as text in an array Postgres would read it digit by digit.
+ * One statement for each kind of end that is there, all of them in one write and one commit. None waits for a lock, so
+ * they need no order. An answer of some size has its own, to which it goes as bytes: as text in an array Postgres would
+ * read it digit by digit.
  */
 async function settle(ask: Ask, ends: readonly End[]): Promise<Ending[]> {
-  const ordered = ends.toSorted((a, b) => (nameOfKey(a) < nameOfKey(b) ? -1 : 1))
-  const completed = ordered.filter(end => end.kind === 'complete')
+  const completed = ends.filter(end => end.kind === 'complete')
   const isSmall = ({ completion }: CompleteEnd) => (completion.bytes ?? 0) <= arrayBytesMax
   const parts = [
     completions(completed.filter(isSmall)),
-    releases(ordered),
-    extensions(ordered),
+    releases(ends.filter(end => end.kind === 'release')),
+    extensions(ends.filter(end => end.kind === 'heartbeat')),
     ...completed.filter(end => !isSmall(end)).map(completionAlone),
   ].filter(part => part.ends.length > 0)
   const rows = await ask(...parts)
@@ -65,8 +65,6 @@ async function settle(ask: Ask, ends: readonly End[]): Promise<Ending[]> {
   return ends.map(end => endings.get(end) ?? lost)
 }
 
-const lost: Ending = { verdict: 'lost' }
-
 function completions(ends: readonly CompleteEnd[]): Part {
   const values = [
     ...heldColumns(ends),
@@ -76,51 +74,46 @@ function completions(ends: readonly CompleteEnd[]): Part {
     ends.map(({ completion }) => completion.headers),
     ends.map(({ completion }) => (completion.body === null ? null : `\\x${completion.body.toString('hex')}`)),
   ]
-  return { statement: completeRecords, ends, values, read: rows => readCompletions(rows, ends.length) }
+  return {
+    statement: completeRecords,
+    ends,
+    values,
+    read: rows => readEndings(rows, ends.length, completing),
+  }
 }
 
 function completionAlone(end: CompleteEnd): Part {
-  const { status, ttlMs, bytes, headers, body } = end.completion
   return {
     statement: completeLargeRecord,
     ends: [end],
-    values: [...heldValues(end), status, ttlMs, bytes, headers, body],
-    read: rows => readCompletions(rows, 1),
+    values: largeValues(end, end.completion),
+    read: rows => [readLarge(rows)],
   }
 }
 
-/** The record of a statement that is about one alone. */
-export const heldValues = ({ workspaceId, env, scopeHash, lockToken }: Held) => [
-  workspaceId,
-  env,
-  Buffer.from(scopeHash, 'hex'),
-  lockToken,
+/** What `completeLargeRecord` takes, and what its rows tell. */
+export const largeValues = (held: Held, { status, ttlMs, bytes, headers, body }: Completion): unknown[] => [
+  ...keyValues(held),
+  held.lockToken,
+  status,
+  ttlMs,
+  bytes,
+  headers,
+  body,
 ]
+export const readLarge = (rows: readonly Row[]): Ending => readEndings(rows, 1, completing)[0] ?? lost
 
-/** Two rows of one place where it was done: how the record was found, and that it has its answer now. */
-export function readCompletions(rows: readonly Row[], count: number): Ending[] {
-  const verdicts: ('completed' | 'lost' | 'raced')[] = Array.from({ length: count }, () => 'lost')
-  for (const { place, held, ended, done } of rows) {
-    const i = Number(place) - 1
-    if (done === true) verdicts[i] = 'completed'
-    else if (held === true && verdicts[i] === 'lost') verdicts[i] = ended === true ? 'completed' : 'raced'
-  }
-  return verdicts.map(verdict => ({ verdict }))
-}
-
-function releases(all: readonly End[]): Part {
-  const ends = all.filter(end => end.kind === 'release')
+function releases(ends: readonly End[]): Part {
   return {
     statement: releaseRecords,
     ends,
     values: heldColumns(ends),
-    read: rows => atPlaces(rows, ends.length, () => ({ verdict: 'released' })),
+    read: rows => readEndings(rows, ends.length, releasing),
   }
 }
 
 /** A statement changes a row once, and of two heartbeats at once neither is lost: they share one. */
-function extensions(all: readonly End[]): Part {
-  const ends = all.filter(end => end.kind === 'heartbeat')
+function extensions(ends: readonly End[]): Part {
   const places = new Map<string, number>()
   const shared = ends.filter(end => {
     const isFirst = !places.has(nameOfHeld(end))
@@ -132,10 +125,7 @@ function extensions(all: readonly End[]): Part {
     ends,
     values: heldColumns(shared),
     read(rows) {
-      const endings = atPlaces(rows, shared.length, row => ({
-        verdict: 'extended',
-        lockedUntil: row.locked_until as Date,
-      }))
+      const endings = readEndings(rows, shared.length, extending)
       return ends.map(end => endings[places.get(nameOfHeld(end)) ?? -1] ?? lost)
     },
   }
@@ -145,8 +135,32 @@ const nameOfHeld = (end: Held) => `${nameOfKey(end)} ${end.lockToken}`
 
 const heldColumns = (ends: readonly Held[]) => [...keyColumns(ends), ends.map(({ lockToken }) => lockToken)]
 
-function atPlaces(rows: readonly Row[], count: number, read: (row: Row) => Ending): Ending[] {
+const lost: Ending = { verdict: 'lost' }
+
+/** What a kind of end comes to where it was done, and where the record had its answer before. */
+interface Outcome {
+  done(row: Row): Ending
+  readonly ended: Ending
+}
+
+const completing: Outcome = {
+  done: () => ({ verdict: 'completed' }),
+  ended: { verdict: 'completed' },
+}
+const releasing: Outcome = { done: () => ({ verdict: 'released' }), ended: lost }
+const extending: Outcome = {
+  done: row => ({ verdict: 'extended', lockedUntil: row.locked_until as Date }),
+  ended: lost,
+}
+
+/** Two rows of one place where it was done: how the record was found, and that it was done. */
+function readEndings(rows: readonly Row[], count: number, { done, ended }: Outcome): Ending[] {
   const endings: Ending[] = Array.from({ length: count }, () => lost)
-  for (const row of rows) endings[Number(row.place) - 1] = read(row)
+  for (const row of rows) {
+    const i = Number(row.place) - 1
+    if (row.done === true) endings[i] = done(row)
+    else if (row.held === true && endings[i] === lost)
+      endings[i] = row.ended === true ? ended : { verdict: 'raced' }
+  }
   return endings
 }

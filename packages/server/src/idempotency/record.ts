@@ -8,7 +8,7 @@ export interface RecordKey {
   readonly scopeHash: string
 }
 
-/** Sorts as Postgres sorts the key, so that every statement of every process locks rows in one order. */
+/** Names a record among those of a batch. */
 export const nameOfKey = ({ workspaceId, env, scopeHash }: RecordKey): string =>
   `${workspaceId} ${env} ${scopeHash}`
 
@@ -17,6 +17,13 @@ export const keyColumns = (keys: readonly RecordKey[]): unknown[][] => [
   keys.map(({ workspaceId }) => workspaceId),
   keys.map(({ env }) => env),
   keys.map(({ scopeHash }) => toBytea(scopeHash)),
+]
+
+/** As a statement about one takes them: `$1::uuid, $2::text, $3::bytea`. */
+export const keyValues = ({ workspaceId, env, scopeHash }: RecordKey): unknown[] => [
+  workspaceId,
+  env,
+  Buffer.from(scopeHash, 'hex'),
 ]
 
 /** Hexadecimal digits in the form in which bytes stand in an array of a statement. */

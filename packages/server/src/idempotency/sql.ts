@@ -5,8 +5,9 @@ const clock = 'clock as materialized (select service_now() as now)'
 
 /**
  * Claims many records at once, each key given once. Answers with what is there, by place, and then with what was won,
- * by token. Who finds a record that holds writes nothing and locks nothing. A place that is neither answered by its
- * record nor won was lost to another process between the look and the write, and asks again.
+ * by token. Who finds a record that holds writes nothing and locks nothing; one that may be taken over, and that
+ * somebody has locked, is passed by. A place that is neither answered by its record nor won asks again: another process
+ * was at its record between the look and the write.
  */
 export const claimRecords = sql(
   'idempotency.claim',
@@ -18,15 +19,20 @@ export const claimRecords = sql(
        unnest($1::uuid[], $2::text[], $3::bytea[], $4::bytea[], $5::text[], $6::int[]) with ordinality u(w, e, s, f, t, ttl, place)
      left join idempotency_claims c on c.workspace_id = u.w and c.env = u.e and c.scope_hash = u.s
    ),
+   free as materialized (
+     select a.place from asked a
+     join idempotency_claims c on c.workspace_id = a.w and c.env = a.e and c.scope_hash = a.s and c.lock_token = a.lock_token
+     where (a.lock_token <> t and a.expires_at <= now and (a.status is not null or a.locked_until <= now))
+       or (a.lock_token <> t and a.status is null and a.locked_until <= now and a.fingerprint = f)
+     for update of c skip locked
+   ),
    won as (
      insert into idempotency_claims as c
        (workspace_id, env, scope_hash, fingerprint, lock_token, claimed_at, locked_until, ttl_ms, expires_at, kept_until)
      select w, e, s, f, t, now, now + interval '30 seconds', ttl, now + ttl * interval '1 millisecond',
        date_trunc('hour', now + ttl * interval '1 millisecond') + interval '1 hour'
      from asked
-     where lock_token is null
-       or (lock_token <> t and expires_at <= now and (status is not null or locked_until <= now))
-       or (lock_token <> t and status is null and locked_until <= now and fingerprint = f)
+     where lock_token is null or place in (select place from free)
      order by w, e, s
      on conflict (workspace_id, env, scope_hash) do update set
        fingerprint = excluded.fingerprint, lock_token = excluded.lock_token, claimed_at = excluded.claimed_at,
@@ -42,24 +48,39 @@ export const claimRecords = sql(
    select null, null, null, lock_token, locked_until, null, null, null from won`,
 )
 
+const heldRows =
+  'unnest($1::uuid[], $2::text[], $3::bytea[], $4::text[]) with ordinality u(w, e, s, t, place)'
+
+const isAsked = (asked: string) =>
+  `c.workspace_id = ${asked}.w and c.env = ${asked}.e and c.scope_hash = ${asked}.s and c.lock_token = ${asked}.t`
+
 /**
- * Notes answers, each with its body or without. Where the token is not that of the record nothing happens: `held`
- * says whether it was, `ended` whether the record had its answer before.
+ * What the holders of records say of them. Where the token is not that of the record nothing happens: `held` says
+ * whether it was, `ended` whether the record had its answer before. A record that somebody else has locked is passed
+ * by, and its caller asks again: so nobody in a batch waits for a record of another, and no two batches for each other.
  */
-const completing = (asked: string, answer: string) => `
-  with ${clock},
+const mine = (asked: string) => `
   asked as materialized (
     select u.*, c.lock_token is not null as held, c.status is not null as ended
-    from ${asked} left join idempotency_claims c on c.workspace_id = u.w and c.env = u.e and c.scope_hash = u.s and c.lock_token = u.t
+    from ${asked} left join idempotency_claims c on ${isAsked('u')}
   ),
+  mine as materialized (
+    select a.* from asked a join idempotency_claims c on ${isAsked('a')} and c.status is null
+    where a.held and not a.ended
+    for update of c skip locked
+  )`
+
+/** Notes answers, each with its body or without. */
+const completing = (asked: string, answer: string) => `
+  with ${clock}, ${mine(asked)},
   done as (
     update idempotency_claims c
-    set status = a.code, answer_bytes = a.bytes, ttl_ms = coalesce(a.ttl, c.ttl_ms),
-      expires_at = clock.now + coalesce(a.ttl, c.ttl_ms) * interval '1 millisecond',
-      kept_until = date_trunc('hour', clock.now + coalesce(a.ttl, c.ttl_ms) * interval '1 millisecond') + interval '1 hour'
-    from asked a cross join clock
-    where c.workspace_id = a.w and c.env = a.e and c.scope_hash = a.s and c.lock_token = a.t and c.status is null
-    returning a.*, c.expires_at
+    set status = m.code, answer_bytes = m.bytes, ttl_ms = coalesce(m.ttl, c.ttl_ms),
+      expires_at = clock.now + coalesce(m.ttl, c.ttl_ms) * interval '1 millisecond',
+      kept_until = date_trunc('hour', clock.now + coalesce(m.ttl, c.ttl_ms) * interval '1 millisecond') + interval '1 hour'
+    from mine m cross join clock
+    where ${isAsked('m')} and c.status is null
+    returning m.*, c.expires_at
   ),
   kept as (
     insert into idempotency_bodies (workspace_id, env, scope_hash, lock_token, headers, body, expires_at)
@@ -90,23 +111,35 @@ export const completeLargeRecord = sql(
   ),
 )
 
-const heldRows =
-  'unnest($1::uuid[], $2::text[], $3::bytea[], $4::text[]) with ordinality u(w, e, s, t, place)'
+/** Waits for whoever has locked it: for a caller who rides with nobody. */
+export const lockRecord = sql(
+  'idempotency.lock',
+  'select from idempotency_claims where workspace_id = $1 and env = $2 and scope_hash = $3 for update',
+)
 
 export const releaseRecords = sql(
   'idempotency.release',
-  `delete from idempotency_claims c using ${heldRows}
-   where c.workspace_id = u.w and c.env = u.e and c.scope_hash = u.s and c.lock_token = u.t and c.status is null
-   returning u.place`,
+  `with ${mine(heldRows)},
+   done as (
+     delete from idempotency_claims c using mine m where ${isAsked('m')} and c.status is null
+     returning m.place
+   )
+   select place, held, ended, false as done from asked
+   union all
+   select place, null, null, true from done`,
 )
 
 export const extendLocks = sql(
   'idempotency.extend',
-  `with ${clock}
-   update idempotency_claims c set locked_until = clock.now + interval '30 seconds'
-   from clock cross join ${heldRows}
-   where c.workspace_id = u.w and c.env = u.e and c.scope_hash = u.s and c.lock_token = u.t and c.status is null
-   returning u.place, c.locked_until`,
+  `with ${clock}, ${mine(heldRows)},
+   done as (
+     update idempotency_claims c set locked_until = clock.now + interval '30 seconds'
+     from mine m cross join clock where ${isAsked('m')} and c.status is null
+     returning m.place, c.locked_until
+   )
+   select place, held, ended, false as done, null::timestamptz as locked_until from asked
+   union all
+   select place, null, null, true, locked_until from done`,
 )
 
 export const readAnswers = sql(
