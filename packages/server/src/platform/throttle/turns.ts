@@ -1,0 +1,86 @@
+import { Refusal } from '../refusal.ts'
+
+/** Callers of one account that may wait, and of one network among them. */
+export const waitingMax = 16
+export const waitingOfNetworkMax = 4
+
+interface Waiter {
+  begin(): void
+}
+
+/**
+ * Those who check passwords of one account. Networks take turns, each in its own order: whoever floods an account from
+ * one network delays the account's owner by one check, not by the flood.
+ */
+export class Turns {
+  #underWay = 0
+  #waiting = 0
+  /** First the network whose turn is next. */
+  readonly #lines = new Map<string, Waiter[]>()
+
+  get underWay(): number {
+    return this.#underWay
+  }
+
+  get isIdle(): boolean {
+    return this.#underWay === 0 && this.#waiting === 0
+  }
+
+  /**
+   * Begins at once or when others have ended.
+   * @throws {Refusal} `too_many_requests` when too many wait already, or the caller has hung up.
+   */
+  async begin(network: string, atOnce: number, hangUp: AbortSignal | undefined): Promise<void> {
+    if (this.#underWay < atOnce && this.#waiting === 0) {
+      this.#underWay += 1
+      return
+    }
+    const line = this.#lines.get(network) ?? []
+    if (this.#waiting >= waitingMax || line.length >= waitingOfNetworkMax || hangUp?.aborted) throw tooMany()
+    const turn = Promise.withResolvers<void>()
+    const waiter = { begin: turn.resolve }
+    line.push(waiter)
+    this.#lines.set(network, line)
+    this.#waiting += 1
+    const giveUp = () => {
+      if (this.#remove(network, waiter)) turn.reject(tooMany())
+    }
+    hangUp?.addEventListener('abort', giveUp, { once: true })
+    await turn.promise.finally(() => hangUp?.removeEventListener('abort', giveUp))
+  }
+
+  end(atOnce: number): void {
+    this.#underWay -= 1
+    while (this.#underWay < atOnce && this.#waiting > 0) this.#beginNext()
+  }
+
+  #beginNext(): void {
+    for (const [network, line] of this.#lines) {
+      const [next] = line
+      if (next === undefined) continue
+      this.#remove(network, next)
+      const rest = this.#lines.get(network)
+      // To the end of the round.
+      if (rest !== undefined && this.#lines.delete(network)) this.#lines.set(network, rest)
+      this.#underWay += 1
+      next.begin()
+      return
+    }
+  }
+
+  /** @returns whether it was still waiting. */
+  #remove(network: string, waiter: Waiter): boolean {
+    const line = this.#lines.get(network)
+    const at = line?.indexOf(waiter) ?? -1
+    if (line === undefined || at === -1) return false
+    line.splice(at, 1)
+    if (line.length === 0) this.#lines.delete(network)
+    this.#waiting -= 1
+    return true
+  }
+}
+
+const tooMany = () =>
+  new Refusal('too_many_requests', 'Too many sign-ins to this account are under way.', {
+    headers: { 'retry-after': '4' },
+  })
