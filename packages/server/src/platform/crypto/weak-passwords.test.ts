@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { weaknessOf } from './password-weakness.ts'
+import { weaknessOf } from './weak-passwords.ts'
 
 const weakness = (password: string) => weaknessOf(password, 'ann@example.com')
 
