@@ -65,3 +65,20 @@ test('a Redis is named by one URL, or by several of a cluster, and a fault does 
     )
   }
 })
+
+test('passwords and sessions have bounds that no setting takes away', () => {
+  const { config } = readConfig({})
+  assert.deepEqual(
+    [config.passwordMinLength, config.sessionMaxAgeS, config.sessionIdleS, config.authPerIp],
+    [12, 7 * 24 * 3_600, 24 * 3_600, null],
+  )
+  assert.equal(readConfig({ SERVICE_AUTH_PER_IP: '20' }).config.authPerIp, 20)
+  for (const [name, value] of [
+    ['SERVICE_PASSWORD_MIN_LENGTH', '7'],
+    ['SERVICE_PASSWORD_MIN_LENGTH', '65'],
+    ['SERVICE_SESSION_MAX_AGE_S', '0'],
+    ['SERVICE_SESSION_IDLE_S', '59'],
+    ['SERVICE_AUTH_PER_IP', '0'],
+  ] as const)
+    assert.throws(() => readConfig({ [name]: value }), ConfigError, `${name}=${value}`)
+})

@@ -107,7 +107,7 @@ export const settings = {
     default: null,
     min: 1,
     max: 100_000,
-    why: 'Failed sign-ins a minute and client address; unset: not counted',
+    why: 'Failed sign-ins a minute and client address (of IPv6 its /64); unset: not counted',
   },
   SERVICE_TRUST_PROXY: {
     kind: 'integer',
