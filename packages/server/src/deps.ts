@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { createVerifyChain, type VerifyChain } from './audit/verify.ts'
 import type { Config } from './config.ts'
 import { type Authenticate, createAuthenticate } from './gate/authenticate.ts'
@@ -7,6 +8,7 @@ import { openLookup } from './gate/lookup.ts'
 import { type Idempotency, openIdempotency } from './idempotency/service.ts'
 import { pruneBodies, pruneClaims } from './idempotency/upkeep.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
+import { openPasswords, type Passwords } from './platform/crypto/password.ts'
 import { type Cursors, createCursors } from './platform/cursor.ts'
 import type { Connection } from './platform/db/connection.ts'
 import { openHints } from './platform/db/hints.ts'
@@ -19,6 +21,7 @@ import { createLargeBodies, type LargeBodies } from './platform/http/large-bodie
 import { idMaker, type MakeId } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
 import { type Metrics, uncounted } from './platform/metrics.ts'
+import { createSignInGuard, type SignInGuard } from './platform/throttle/sign-in-guard.ts'
 import { openPolicyFeed, type PolicyFeed } from './policy/service.ts'
 import { pruneChanges, pruneNodes } from './policy/upkeep.ts'
 import { openPostgresCounters } from './ratelimit/postgres.ts'
@@ -47,6 +50,8 @@ export interface Deps {
   readonly counters: CounterStore
   readonly idempotency: Idempotency
   readonly largeBodies: LargeBodies
+  readonly passwords: Passwords
+  readonly signIns: SignInGuard
   /** Aborted when the service is about to close: who is kept waiting is answered. */
   readonly closing: AbortSignal
   /** Answers those who are kept waiting, and keeps nobody waiting from now on. */
@@ -93,7 +98,14 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const policy = openPolicyFeed(connection, clock, hints, metrics)
   const idempotency = openIdempotency(connection, metrics)
   const largeBodies = createLargeBodies()
+  const passwords = openPasswords({ randomBytes: draw, log, metrics })
   const closing = new AbortController()
+  const signIns = createSignInGuard({
+    clock,
+    // Nobody is kept waiting by a service that closes.
+    sleep: milliseconds => setTimeout(milliseconds, undefined, { signal: closing.signal }).catch(() => {}),
+    perNetworkMinute: config.authPerIp,
+  })
   const stopUpkeep = startUpkeep(
     connection,
     [pruneChanges, pruneNodes, pruneReplays, pruneCounters, pruneClaims, pruneBodies],
@@ -113,6 +125,9 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   ])
   metrics.watch('keyrail_large_bytes', 'Bytes of large bodies and answers under way.', () => [
     { value: largeBodies.held() },
+  ])
+  metrics.watch('keyrail_passwords_waiting', 'Callers that wait for a thread that hashes.', () => [
+    { value: passwords.waiting() },
   ])
   metrics.watch('keyrail_lane_waiting', 'Items that wait for a statement of a lane.', () => [
     { labels: { lane: 'credential' }, value: lookup.find.depth() },
@@ -145,6 +160,8 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     counters,
     idempotency,
     largeBodies,
+    passwords,
+    signIns,
     closing: closing.signal,
     drain: () => closing.abort(),
     async close() {
@@ -160,6 +177,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
         policy.close(),
         counters.close(),
         idempotency.close(),
+        passwords.close(),
       ])
       await db.close()
       await hints.close()
