@@ -10,7 +10,11 @@ import {
 } from '@keyrail/contract/idempotency'
 import type { TSchema } from 'typebox'
 import { idempotencyRoutes } from '../packages/server/src/idempotency/routes.ts'
-import { largeBytesMax } from '../packages/server/src/platform/http/large-bodies.ts'
+import {
+  largeBytesMax,
+  mediumBytesMax,
+  smallBytesMax,
+} from '../packages/server/src/platform/http/large-bodies.ts'
 import { readDocument, section, tableOf } from './documents.ts'
 
 const page = readDocument('docs/idempotency.md')
@@ -52,5 +56,6 @@ test('the bounds are those of the API', () => {
   has('`body`', said(body.maxLength))
   const complete = idempotencyRoutes.find(({ path }) => path.endsWith('/complete'))
   has('a whole `complete`', `${(complete?.bodyLimit ?? 0) / 1_048_576} MiB`)
-  has('large at once', `${largeBytesMax / 1_048_576} MiB`)
+  const [large, medium] = [largeBytesMax, mediumBytesMax].map(bytes => `${bytes / 1_048_576} MiB`)
+  has('large at once', `${large} of`, `${medium} more`, `over ${smallBytesMax / 1_024} KiB`)
 })
