@@ -57,6 +57,15 @@ describe('removing a workspace for good', () => {
         token: vendor.live,
         body: { billing_email: 'billing@example.com' },
       })
+      await house.query(
+        `insert into workspace_members (workspace_id, user_id, role, joined_at) values ($1, $1, 'owner', service_now())`,
+        [vendor.workspaceId],
+      )
+      await house.query(
+        `insert into workspace_invites (workspace_id, id, email, address_key, role, digest, created_at, expires_at)
+         values ($1, $1, 'a@example.com', 'a@example.com', 'member', sha256('a'), service_now(), service_now())`,
+        [vendor.workspaceId],
+      )
       const query = `project_id=${vendor.projectId}&since=1&node=one`
       await house.ask('GET', `/v1/policy/delta?${query}`, { token: vendor.live })
     }

@@ -21,6 +21,8 @@ const boundTables = [
   'projects',
   'replays',
   'credentials',
+  'workspace_invites',
+  'workspace_members',
   'workspace_slugs',
 ] as const
 
