@@ -73,8 +73,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
       if (id !== undefined && !isUuid(id)) throw new Refusal('not_found')
       const replay = route.replayable && principal !== null ? readReplayKey(request, principal, body) : null
       const until = performance.now() + request.storeMs
-      // Lanes take the time that is left from the call, and on the request path nothing is made for nothing.
-      const own = route.plane === 'hot' ? deps : { ...deps, db: deps.db.until(until) }
+      const own = sharesDeadline(route) ? { ...deps, db: deps.db.until(until) } : deps
       const answer = await route.handle(own, {
         principal: principal as Principal,
         id: id?.toLowerCase() ?? '',
@@ -93,6 +92,12 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
     },
   })
 }
+
+/**
+ * Whether all transactions of a request have one deadline. On the request path lanes take the time that is left from the
+ * call, and nothing is made for nothing; where a password is hashed, it is the hasher that takes its time.
+ */
+const sharesDeadline = ({ plane }: Route) => plane === 'vendor' || plane === 'feed'
 
 function send(reply: FastifyReply, route: Route, { body, headers, status, replayed }: Answer) {
   if (replayed) reply.header('idempotent-replayed', 'true')

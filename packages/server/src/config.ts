@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { type MailSettings, readMailSettings } from './platform/mail/settings.ts'
 
 /**
  * Every setting of the service: its name, kind, default, unit and reason, declared once.
@@ -21,7 +22,21 @@ export const settings = {
     default: null,
     why: 'How people and tokens name the service; http://localhost:<port> when unset',
   },
-  SERVICE_DATA_DIR: { kind: 'path', default: './data', why: 'Embedded database and generated secrets' },
+  SERVICE_DATA_DIR: {
+    kind: 'path',
+    default: './data',
+    why: 'Embedded database, generated secrets and the mail of development',
+  },
+  SERVICE_MAIL_URL: {
+    kind: 'url',
+    default: null,
+    why: 'Where mail goes: smtp://, smtps:// or file:<folder>; unset: the folder mail in SERVICE_DATA_DIR',
+  },
+  SERVICE_MAIL_FROM: {
+    kind: 'text',
+    default: null,
+    why: 'Sender, as Name <address>; unset: no-reply at the host of SERVICE_PUBLIC_URL',
+  },
   DATABASE_URL: { kind: 'url', default: null, why: 'Postgres 15 or later; unset: the embedded one' },
   DATABASE_DIRECT_URL: {
     kind: 'url',
@@ -129,7 +144,8 @@ export const settings = {
 export interface Config {
   host: string
   port: number
-  publicUrl: string | null
+  /** Without a slash at the end. */
+  publicUrl: string
   dataDir: string
   databaseUrl: string | null
   databaseDirectUrl: string | null
@@ -148,6 +164,7 @@ export interface Config {
   trustProxyHops: number
   metricsPort: number | null
   logLevel: string
+  mail: MailSettings
 }
 
 /** All faults of a configuration at once, so that one start is enough to mend them. */
@@ -202,12 +219,19 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
       )
     return value
   }
+  const port = integer('SERVICE_PORT') ?? 8080
+  const publicUrl = url('SERVICE_PUBLIC_URL', ['http', 'https'])
+  const dataDir = resolve(text('SERVICE_DATA_DIR') ?? './data')
+  const mail = readMailSettings(
+    { url: text('SERVICE_MAIL_URL'), from: text('SERVICE_MAIL_FROM'), publicUrl, dataDir },
+    (setting, message) => faults.push(`SERVICE_MAIL_${setting.toUpperCase()} ${message}`),
+  )
 
   const config: Config = {
     host: text('SERVICE_HOST') ?? '127.0.0.1',
-    port: integer('SERVICE_PORT') ?? 8080,
-    publicUrl: url('SERVICE_PUBLIC_URL', ['http', 'https']),
-    dataDir: resolve(text('SERVICE_DATA_DIR') ?? './data'),
+    port,
+    publicUrl: publicUrl ?? `http://localhost:${port}`,
+    dataDir,
     databaseUrl: url('DATABASE_URL', ['postgres', 'postgresql']),
     databaseDirectUrl: url('DATABASE_DIRECT_URL', ['postgres', 'postgresql']),
     databasePool: integer('SERVICE_DATABASE_POOL') ?? 10,
@@ -225,6 +249,7 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
     trustProxyHops: integer('SERVICE_TRUST_PROXY') ?? 0,
     metricsPort: integer('SERVICE_METRICS_PORT'),
     logLevel: text('SERVICE_LOG_LEVEL') ?? 'info',
+    mail,
   }
   if (config.bootstrapToken !== null && config.bootstrapToken.length < 32) {
     faults.push('SERVICE_BOOTSTRAP_TOKEN must have at least 32 characters')

@@ -7,6 +7,10 @@ import { openHotCredentials } from './gate/hot-credentials.ts'
 import { openLookup } from './gate/lookup.ts'
 import { type Idempotency, openIdempotency } from './idempotency/service.ts'
 import { pruneBodies, pruneClaims } from './idempotency/upkeep.ts'
+import { inviteLetters } from './invites/letters.ts'
+import { type FindAccount, openFindAccount } from './people/find-account.ts'
+import { personLetters } from './people/letters.ts'
+import { pruneSessions, pruneTokens } from './people/upkeep.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { openPasswords, type Passwords } from './platform/crypto/password.ts'
 import { type Cursors, createCursors } from './platform/cursor.ts'
@@ -20,6 +24,8 @@ import { startUpkeep } from './platform/db/upkeep.ts'
 import { createLargeBodies, type LargeBodies } from './platform/http/large-bodies.ts'
 import { idMaker, type MakeId } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
+import { type Mail, openMail } from './platform/mail/mail.ts'
+import { freeStuckMail, pruneFailedMail, pruneMailThrottles } from './platform/mail/upkeep.ts'
 import { type Metrics, uncounted } from './platform/metrics.ts'
 import { createSignInGuard, type SignInGuard } from './platform/throttle/sign-in-guard.ts'
 import { openPolicyFeed, type PolicyFeed } from './policy/service.ts'
@@ -50,8 +56,10 @@ export interface Deps {
   readonly counters: CounterStore
   readonly idempotency: Idempotency
   readonly largeBodies: LargeBodies
+  readonly accounts: FindAccount
   readonly passwords: Passwords
   readonly signIns: SignInGuard
+  readonly mail: Mail
   /** Aborted when the service is about to close: who is kept waiting is answered. */
   readonly closing: AbortSignal
   /** Answers those who are kept waiting, and keeps nobody waiting from now on. */
@@ -98,6 +106,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const policy = openPolicyFeed(connection, clock, hints, metrics)
   const idempotency = openIdempotency(connection, metrics)
   const largeBodies = createLargeBodies()
+  const accounts = openFindAccount(connection, metrics)
   const passwords = openPasswords({ randomBytes: draw, log, metrics })
   const closing = new AbortController()
   const signIns = createSignInGuard({
@@ -106,9 +115,31 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     sleep: milliseconds => setTimeout(milliseconds, undefined, { signal: closing.signal }).catch(() => {}),
     perNetworkMinute: config.authPerIp,
   })
+  const letterParts = { db, randomBytes: draw, publicUrl: config.publicUrl }
+  const mail = openMail({
+    ...config.mail,
+    connection: outside.directConnection ?? connection,
+    letters: { ...personLetters(letterParts), ...inviteLetters(letterParts) },
+    clock,
+    randomBytes: draw,
+    log,
+    metrics,
+  })
   const stopUpkeep = startUpkeep(
     connection,
-    [pruneChanges, pruneNodes, pruneReplays, pruneCounters, pruneClaims, pruneBodies],
+    [
+      pruneChanges,
+      pruneNodes,
+      pruneReplays,
+      pruneCounters,
+      pruneClaims,
+      pruneBodies,
+      pruneSessions,
+      pruneTokens,
+      pruneMailThrottles,
+      pruneFailedMail,
+      freeStuckMail,
+    ],
     log,
     draw,
   )
@@ -134,6 +165,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     { labels: { lane: 'last_used' }, value: lookup.touch.depth() },
     { labels: { lane: 'session' }, value: lookup.sessions.depth() },
     { labels: { lane: 'session_seen' }, value: lookup.touchSession.depth() },
+    { labels: { lane: 'account' }, value: accounts.depth() },
     { labels: { lane: 'policy_head' }, value: policy.heads.depth() },
     { labels: { lane: 'policy_nodes' }, value: policy.nodes.depth() },
     { labels: { lane: 'ratelimit' }, value: counters.depth() },
@@ -160,14 +192,16 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     counters,
     idempotency,
     largeBodies,
+    accounts,
     passwords,
     signIns,
+    mail,
     closing: closing.signal,
     drain: () => closing.abort(),
     async close() {
       closing.abort()
       hotCredentials.close()
-      await stopUpkeep()
+      await Promise.all([stopUpkeep(), mail.close()])
       await Promise.all([
         lookup.find.close(),
         lookup.touch.close(),
@@ -177,6 +211,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
         policy.close(),
         counters.close(),
         idempotency.close(),
+        accounts.close(),
         passwords.close(),
       ])
       await db.close()

@@ -28,6 +28,7 @@ export async function startService(outside: Outside): Promise<Service> {
   try {
     await app.listen({ host: config.host, port: config.port })
     const metrics = await serveMetrics(config, deps.metrics)
+    deps.mail.start()
     // Otherwise written at the end of the process, to which `kill -9` does not let it come.
     setImmediate(() => flushCompileCache())
     let closed: Promise<void> | undefined

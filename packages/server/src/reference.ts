@@ -1,7 +1,7 @@
-import { type ErrorCode, errors } from '@keyrail/contract/errors'
+import { type ErrorCode, errors, statusBesideCredential } from '@keyrail/contract/errors'
 import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify'
 import Type from 'typebox'
-import type { Route } from './gate/route.ts'
+import { parameterOf, type Route } from './gate/route.ts'
 import { Refusal } from './platform/refusal.ts'
 import { openReferencePage } from './reference-page.ts'
 import { version } from './version.ts'
@@ -84,14 +84,15 @@ const schemes: Record<string, string> = {
 /** What OpenAPI says of a route: its parameters, its answers, and every code it can refuse with. */
 function describe(route: Route): FastifySchema {
   const { access } = route
+  const parameter = parameterOf(route.path)
   return {
     operationId: route.operation,
     summary: route.summary,
     tags: [tagOf(route.path)],
     ...(access.open ? { security: [] } : { security: access.credentials.map(kind => ({ [kind]: [] })) }),
     querystring: route.query,
-    ...(route.path.includes(':id') && {
-      params: Type.Object({ id: Type.String({ format: 'uuid' }) }),
+    ...(parameter !== undefined && {
+      params: Type.Object({ [parameter.slice(1)]: Type.String({ format: 'uuid' }) }),
     }),
     ...(route.body !== null && { body: route.body }),
     ...(route.replayable && { headers: replayHeader }),
@@ -139,24 +140,27 @@ const common: readonly ErrorCode[] = [
 /** Every code that a route can answer with, for OpenAPI and for the tests that hold answers against it. */
 export function refusalsOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(route.refusals)
-  if (!route.access.open) {
-    for (const code of common) codes.add(code)
-    codes.add('unauthenticated').add('credential_not_accepted').add('validation_failed')
-    if (route.access.role !== 'member') codes.add('forbidden')
-    if (route.access.liveOnly) codes.add('live_credential_required')
-    else codes.add('env_mismatch')
-    if (route.path.includes(':id')) codes.add('not_found')
-    if (route.method !== 'GET')
-      codes.add('malformed_json').add('payload_too_large').add('unsupported_media_type')
-    if (route.replayable) codes.add('idempotency_key_reused')
+  const { access } = route
+  if (access.open && route.body === null) return [...codes]
+  for (const code of common) codes.add(code)
+  codes.add('validation_failed')
+  if (route.body !== null) codes.add('malformed_json').add('payload_too_large').add('unsupported_media_type')
+  if (!access.open) {
+    codes.add('unauthenticated').add('credential_not_accepted')
+    if (access.inWorkspace) codes.add('no_workspace')
+    if (access.role !== 'member') codes.add(access.role === 'owner' ? 'owner_required' : 'forbidden')
+    if (access.liveOnly) codes.add('live_credential_required')
+    else if (route.plane !== 'person') codes.add('env_mismatch')
   }
+  if (parameterOf(route.path) !== undefined) codes.add('not_found')
+  if (route.replayable) codes.add('idempotency_key_reused')
   return [...codes]
 }
 
 function problems(route: Route) {
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of refusalsOf(route)) {
-    const [status] = errors[code]
+    const status = (!route.access.open && statusBesideCredential[code]) || errors[code][0]
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
   return Object.fromEntries(

@@ -2,7 +2,10 @@ import { auditRoutes } from './audit/routes.ts'
 import type { Route } from './gate/route.ts'
 import { healthRoutes } from './health/routes.ts'
 import { idempotencyRoutes } from './idempotency/routes.ts'
+import { inviteRoutes } from './invites/routes.ts'
 import { keyRoutes } from './keys/routes.ts'
+import { memberRoutes } from './members/routes.ts'
+import { peopleRoutes } from './people/routes.ts'
 import { policyRoutes } from './policy/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { ratelimitRoutes } from './ratelimit/routes.ts'
@@ -12,7 +15,10 @@ import { workspaceRoutes } from './workspace/routes.ts'
 
 /** Every route of the service, in the order of the API reference. */
 export const routes: readonly Route[] = [
+  ...peopleRoutes,
   ...workspaceRoutes,
+  ...memberRoutes,
+  ...inviteRoutes,
   ...secretKeyRoutes,
   ...projectRoutes,
   ...tenantRoutes,

@@ -8,4 +8,9 @@ import type { AuditAction } from '@keyrail/contract/vendor/audit'
 export const addressPaths: Partial<Record<AuditAction, readonly string[]>> = {
   'workspace.created': ['billing_email'],
   'workspace.updated': ['billing_email.old', 'billing_email.new'],
+  'workspace_member.joined': ['email', 'invited_email'],
+  'workspace_member.role_changed': ['email'],
+  'workspace_member.removed': ['email'],
+  'workspace_invite.created': ['email'],
+  'workspace_invite.revoked': ['email'],
 }

@@ -18,6 +18,7 @@ export function toAuditLog(workspaceId: string, { reach }: Principal, row: Audit
     action: row.action,
     actor_type: row.actor_type,
     actor_id: row.actor_id,
+    ...(row.person !== null && { actor: row.person }),
     target_type: row.target_type,
     target_id: row.target_id,
     env: row.env,

@@ -18,6 +18,8 @@ export interface AuditRow {
   hash: Buffer
   /** Addresses that have not been erased. */
   addresses: { path: string; address: string; salt: string }[] | null
+  /** The person who did it, while their account is there. */
+  person: { email: string; name: string | null } | null
 }
 
 const columns = `l.seq, l.action, l.actor_type, l.actor_id, l.target_type, l.target_id, l.env, l.payload, l.created_at,
@@ -25,9 +27,13 @@ const columns = `l.seq, l.action, l.actor_type, l.actor_id, l.target_type, l.tar
   (select json_agg(json_build_object('path', a.path, 'address', a.address, 'salt', encode(a.salt, 'base64')))
    from audit_addresses a where a.workspace_id = l.workspace_id and a.seq = l.seq) as addresses`
 
+/** An actor's id may be no UUID in a row that was tampered with, which must be readable all the same. */
+const person = `(select json_build_object('email', u.email, 'name', u.name) from users u
+   where u.id = case when l.actor_type = 'user' and l.actor_id ~ '^[0-9a-f-]{36}$' then l.actor_id::uuid end) as person`
+
 const list = sql(
   'audit.list',
-  `select ${columns} from audit_logs l where l.workspace_id = $1 and l.seq > $2 order by l.seq limit $3`,
+  `select ${columns}, ${person} from audit_logs l where l.workspace_id = $1 and l.seq > $2 order by l.seq limit $3`,
 )
 
 /**
@@ -36,7 +42,7 @@ const list = sql(
  */
 const listTest = sql(
   'audit.list_test',
-  `select ${columns} from audit_logs l
+  `select ${columns}, null as person from audit_logs l
    where l.workspace_id = $1 and l.seq > $2 and coalesce(l.env, 'test') = 'test'
      and case l.target_type
        when 'api_key' then exists (select from api_keys k

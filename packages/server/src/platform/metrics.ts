@@ -1,5 +1,6 @@
 import type { LaneObserver } from './db/lane.ts'
 import type { DbObserver } from './db/pool.ts'
+import type { CountMail } from './mail/deliver.ts'
 
 /** What the service counts of itself, in Prometheus' base units. No label ever carries an id or a raw path. */
 export interface Metrics extends DbObserver, LaneObserver {
@@ -8,6 +9,8 @@ export interface Metrics extends DbObserver, LaneObserver {
   redisFailed(): void
   /** A password was hashed, or compared with a hash, somebody's or nobody's. */
   passwordHashed(): void
+  /** Counts what became of mail, from 0 for each of these kinds. */
+  mailCounter(kinds: readonly string[]): CountMail
   /** Asks for a figure at every scrape. */
   watch(name: string, help: string, read: () => { labels?: Record<string, string>; value: number }[]): void
   /** Prometheus text format 0.0.4. */
@@ -21,6 +24,7 @@ export const uncounted: Metrics = {
   deadlockRetried() {},
   redisFailed() {},
   passwordHashed() {},
+  mailCounter: () => () => {},
   watch() {},
   text: async () => '',
 }

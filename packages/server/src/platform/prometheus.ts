@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import { outcomes } from './mail/deliver.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Buckets of the OpenTelemetry HTTP conventions, in seconds. */
@@ -59,6 +60,16 @@ export function createMetrics(build: { version: string; node: string }): Metrics
     deadlockRetried: () => deadlocks.inc(),
     redisFailed: () => redisFailures.inc(),
     passwordHashed: () => passwordHashes.inc(),
+    mailCounter(kinds) {
+      const mail = new Counter({
+        name: 'keyrail_mail_total',
+        help: 'Attempts to send mail, by what became of them.',
+        labelNames: ['kind', 'outcome'],
+        registers: [register],
+      })
+      for (const kind of kinds) for (const outcome of outcomes) mail.inc({ kind, outcome }, 0)
+      return (kind, outcome) => mail.inc({ kind, outcome })
+    },
     watch(name, help, read) {
       new Gauge({
         name,

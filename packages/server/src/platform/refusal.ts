@@ -10,6 +10,8 @@ export class Refusal extends Error {
   readonly detail: string
   readonly faults: readonly FieldFault[]
   readonly headers: Readonly<Record<string, string>>
+  /** Whether the credential itself is valid, where the code tells of another one that is not. */
+  readonly besideCredential: boolean
 
   /**
    * @param detail what a person should read; the catalogue's own sentence when left out. Never a secret.
@@ -18,13 +20,19 @@ export class Refusal extends Error {
   constructor(
     code: ErrorCode,
     detail = '',
-    more: { faults?: FieldFault[]; headers?: Record<string, string>; cause?: unknown } = {},
+    more: {
+      faults?: FieldFault[]
+      headers?: Record<string, string>
+      besideCredential?: boolean
+      cause?: unknown
+    } = {},
   ) {
     super(detail === '' ? code : detail, { cause: more.cause })
     this.code = code
     this.detail = detail
     this.faults = more.faults ?? []
     this.headers = more.headers ?? {}
+    this.besideCredential = more.besideCredential ?? false
   }
 }
 

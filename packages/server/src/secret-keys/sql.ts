@@ -143,3 +143,14 @@ export const listSecretKeyRows = (tx: Tx, filter: SecretKeyFilter) =>
     filter.before,
     filter.limit + 1,
   ])
+
+const listActiveMadeBy = sql(
+  'secret_keys.list_active_made_by',
+  `select ${columns} from secret_keys
+   where workspace_id = $1 and created_by_type = 'user' and created_by_id = $2
+     and revoked_at is null and (expires_at is null or expires_at > service_now())
+   order by id desc`,
+)
+/** Newest first. */
+export const listActiveRowsMadeBy = (tx: Tx, userId: string) =>
+  tx.query<SecretKeyRow>(listActiveMadeBy, [tx.workspaceId, userId])

@@ -1,9 +1,12 @@
 import type { Workspace, WorkspaceCreate, WorkspaceUpdate } from '@keyrail/contract/vendor/workspace'
-import { actorOf, appendAudit, openChain } from '../audit/append.ts'
+import { actorOf, appendAudit, type Entry, openChain } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
 import type { Deps } from '../deps.ts'
 import type { Principal, VendorPrincipal } from '../gate/principal.ts'
+import { joinWorkspace } from '../members/join.ts'
+import { actIn, readPerson } from '../people/standing.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
+import type { Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
 import { issueSecretKey, secretKeyCreated, withoutSecret } from '../secret-keys/issue.ts'
@@ -15,7 +18,10 @@ import {
   type WorkspaceRow,
 } from './sql.ts'
 
-/** Creates a workspace and the first secret key to use it with, an owner's; its key is shown here alone. */
+/**
+ * Creates a workspace and the first secret key to use it with, an owner's; its key is shown here alone. A person becomes
+ * its owner; with the bootstrap token it has no members.
+ */
 export function createWorkspace(
   deps: Deps,
   principal: Principal,
@@ -26,7 +32,8 @@ export function createWorkspace(
   return mutate(
     deps.db,
     workspaceId,
-    replay,
+    // A session that acts nowhere acts in the new workspace afterwards, and must find its answer again.
+    replay && { ...replay, workspaceId: null },
     201,
     async tx => {
       const at = deps.clock.now()
@@ -42,6 +49,7 @@ export function createWorkspace(
       }
       insertWorkspace(tx, row)
       openChain(tx)
+      const joined = await joinAsOwner(tx, principal, at)
       const { created, shown } = issueSecretKey(deps, tx, actor, at, {
         env: body.env ?? 'live',
         role: 'owner',
@@ -53,12 +61,26 @@ export function createWorkspace(
       const workspace = toWorkspace(row)
       appendAudit(deps, tx, actor, at, [
         { ...target(row.id), action: 'workspace.created', payload: { ...workspace } },
+        ...joined,
         secretKeyCreated(created),
       ])
       return { ...workspace, secret_key: shown }
     },
     created => ({ ...created, secret_key: withoutSecret(created.secret_key) }),
+    principal.kind === 'session' && principal.id !== null ? { userId: principal.id } : {},
   )
+}
+
+/** A session that acts in no workspace moves into the new one; one that acts in another stays there. */
+async function joinAsOwner(tx: Tx, principal: Principal, at: number): Promise<Entry[]> {
+  const { kind, id: userId, sessionId } = principal
+  if (kind !== 'session' || userId === null || sessionId === null) return []
+  const asPerson = { ...tx, userId }
+  const person = await readPerson(asPerson)
+  if (person === null) throw new Refusal('unauthenticated')
+  const { joined } = await joinWorkspace(tx, at, { ...person, role: 'owner' })
+  if (principal.workspaceId === null) await actIn(asPerson, sessionId, tx.workspaceId)
+  return [joined]
 }
 
 export async function getWorkspace({ db }: Deps, { workspaceId }: VendorPrincipal): Promise<Workspace> {

@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import { type Connection, connect } from './connection.ts'
+import { installJobQueue, installJobQueueWithin, jobQueueRevision, jobSchemaRevision } from './job-queue.ts'
 import { ensureRoles } from './roles.ts'
 
 /** Takes longer to load than Postgres to start, and only a database that lacks something needs it. */
@@ -30,8 +31,8 @@ export const ownMigrations = readMigrations(fileURLToPath(new URL('../../../migr
 export const migrations = ownMigrations.names
 
 /**
- * Brings a database to the newest schema: roles first, then every migration it lacks, one at a time under
- * an advisory lock, so that several processes may start at once.
+ * Brings a database to the newest schema: roles first, then the job queue, then every migration it lacks, one at a time
+ * under an advisory lock, so that several processes may start at once.
  * @param upTo the last migration to apply, where an older schema is wanted.
  * @returns the names of the migrations that were applied.
  */
@@ -43,7 +44,9 @@ export async function migrate(
   const client = await connect(connection, 'migrate', false)
   try {
     await prepareServer(client)
-    if (upTo === undefined && (await appliedMigrations(client)).join() === set.names.join()) return []
+    if (upTo === undefined && (await isUpToDate(client, set))) return []
+    await holdMigrations(client)
+    await installJobQueue(client)
     return await apply(client, set, await missing(client, set, upTo), {
       singleTransaction: false,
       advisoryLockMode: 'wait',
@@ -58,6 +61,17 @@ export async function prepareServer(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query(`select current_setting('server_version_num')::int as number`)
   if (rows[0].number < 150_000) throw new Error('Postgres 15 or later is needed')
   await ensureRoles(client)
+}
+
+async function isUpToDate(client: pg.ClientBase, { names }: MigrationSet): Promise<boolean> {
+  const isWhole = (await appliedMigrations(client)).join() === names.join()
+  return isWhole && (await jobQueueRevision(client)) >= jobSchemaRevision
+}
+
+/** Makes other processes wait with their migrations until this connection ends. */
+async function holdMigrations(client: pg.ClientBase): Promise<void> {
+  const { PG_MIGRATE_LOCK_ID } = await loadRunner()
+  await client.query(`select pg_advisory_lock(${PG_MIGRATE_LOCK_ID})`)
 }
 
 /** Makes other processes wait with their migrations until this transaction ends. */
@@ -75,6 +89,7 @@ export async function migrateWithin(
   upTo?: string,
   set: MigrationSet = ownMigrations,
 ): Promise<string[]> {
+  await installJobQueueWithin(client)
   const inside = {
     query: (text: string, values?: unknown[]) =>
       transactionWords.has(text) ? Promise.resolve({ rows: [] }) : client.query(text, values),

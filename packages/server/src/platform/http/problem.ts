@@ -1,4 +1,10 @@
-import { type ErrorCode, errors, type Problem, problemType } from '@keyrail/contract/errors'
+import {
+  type ErrorCode,
+  errors,
+  type Problem,
+  problemType,
+  statusBesideCredential,
+} from '@keyrail/contract/errors'
 import type { FastifyError } from 'fastify'
 import { Refusal } from '../refusal.ts'
 
@@ -24,7 +30,8 @@ export function toRefusal(error: unknown): Refusal {
 }
 
 export function toProblem(refusal: Refusal, requestId: string): Problem {
-  const [status, title] = errors[refusal.code]
+  const [catalogued, title] = errors[refusal.code]
+  const status = (refusal.besideCredential && statusBesideCredential[refusal.code]) || catalogued
   return {
     type: problemType(refusal.code),
     title,

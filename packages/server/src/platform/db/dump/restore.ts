@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { Connection } from '../connection.ts'
+import { emptyJobQueue } from '../job-queue.ts'
 import { lockMigrations, type MigrationSet, migrateWithin, ownMigrations, prepareServer } from '../migrate.ts'
 import { listTables, readSequences } from './catalogue.ts'
 import { dropSchema } from './drop-schema.ts'
@@ -75,6 +76,7 @@ async function replace(
 ): Promise<Restore> {
   const { header } = dump
   await dropSchema(client, set)
+  await emptyJobQueue(client)
   // Whatever else lies in the schema is somebody else's, even if the backup has something of that name.
   const foreign = await namesIn(client)
   await migrateWithin(client, header.migrations.at(-1), set)

@@ -1,0 +1,44 @@
+import { InviteAccept } from '@keyrail/contract/people'
+import { CreatedInvite, Invite, InviteCreate, InviteList, Invites } from '@keyrail/contract/vendor/invites'
+import { JoinedMember } from '@keyrail/contract/vendor/members'
+import { owners, readers } from '../gate/access.ts'
+import { personRoute, type Route, vendorRoute } from '../gate/route.ts'
+import { acceptInvite } from './accept.ts'
+import { createInvite, listInvites, revokeInvite } from './actions.ts'
+
+export const inviteRoutes: Route[] = [
+  vendorRoute('POST', '/v1/invites', {
+    operation: 'createInvite',
+    summary: 'Invite a person by e-mail; the answer has the owner’s own copy of the token',
+    access: owners,
+    body: InviteCreate,
+    status: 201,
+    answer: CreatedInvite,
+    refusals: ['already_member'],
+    replayable: true,
+    handle: (deps, { principal, body, replay }) => createInvite(deps, principal, body, replay),
+  }),
+  vendorRoute('GET', '/v1/invites', {
+    operation: 'listInvites',
+    summary: 'List invitations, newest first',
+    access: readers,
+    query: InviteList,
+    answer: Invites,
+    handle: async (deps, { principal, query }) => ({ body: await listInvites(deps, principal, query) }),
+  }),
+  vendorRoute('POST', '/v1/invites/:id/revoke', {
+    operation: 'revokeInvite',
+    summary: 'Revoke an invitation; both of its tokens stop to work',
+    access: owners,
+    answer: Invite,
+    handle: async (deps, { principal, id }) => ({ body: await revokeInvite(deps, principal, id) }),
+  }),
+  personRoute('POST', '/v1/auth/invites/accept', {
+    operation: 'acceptInvite',
+    summary: 'Join the workspace that an invitation is for',
+    body: InviteAccept,
+    answer: JoinedMember,
+    refusals: ['invalid_token', 'email_not_verified', 'already_member'],
+    handle: async (deps, { principal, body }) => ({ body: await acceptInvite(deps, principal, body.token) }),
+  }),
+]

@@ -1,0 +1,138 @@
+import type { Role } from '@keyrail/contract/shared'
+import { sql } from '../platform/db/connection.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+
+export interface InviteRow {
+  id: string
+  email: string
+  role: Role
+  created_at: Date
+  expires_at: Date
+  accepted_at: Date | null
+  revoked_at: Date | null
+  /** Whether its time is over, by the store's clock. */
+  is_over: boolean
+}
+
+const columns = `id, email, role, created_at, expires_at, accepted_at, revoked_at,
+  expires_at <= service_now() as is_over`
+const pending = 'accepted_at is null and revoked_at is null and expires_at > service_now()'
+
+const lockWorkspace = sql(
+  'invites.lock_workspace',
+  'select id from workspaces where id = $1 for no key update',
+)
+/** Of two invitations of one address at once, the second retires the first. */
+export const lockInvitations = (tx: Tx) => tx.send(lockWorkspace, [tx.workspaceId])
+
+const findMember = sql(
+  'invites.find_member',
+  `select m.user_id from workspace_members m join users u on u.id = m.user_id
+   where m.workspace_id = $1 and m.removed_at is null and u.address_key = $2`,
+)
+export async function isMember(tx: Tx, addressKey: string): Promise<boolean> {
+  return (await tx.query(findMember, [tx.workspaceId, addressKey])).length > 0
+}
+
+const retire = sql(
+  'invites.retire',
+  `update workspace_invites set revoked_at = service_now()
+   where workspace_id = $1 and address_key = $2 and ${pending} returning ${columns}`,
+)
+/** @returns those that were pending until now. */
+export const retireInvites = (tx: Tx, addressKey: string) =>
+  tx.query<InviteRow>(retire, [tx.workspaceId, addressKey])
+
+const insert = sql(
+  'invites.insert',
+  `insert into workspace_invites (workspace_id, id, email, address_key, role, digest, created_at, expires_at)
+   select $1, $2, $3, $4, $5, $6, t.now, t.now + make_interval(days => $7)
+   from (select service_now() as now) t returning ${columns}`,
+)
+export interface NewInvite {
+  id: string
+  email: string
+  addressKey: string
+  role: Role
+  digest: Buffer
+  days: number
+}
+export async function insertInvite(tx: Tx, invite: NewInvite): Promise<InviteRow> {
+  const { id, email, addressKey, role, digest, days } = invite
+  const [row] = await tx.query<InviteRow>(insert, [tx.workspaceId, id, email, addressKey, role, digest, days])
+  return row as InviteRow
+}
+
+const list = sql(
+  'invites.list',
+  `select ${columns} from workspace_invites
+   where workspace_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3`,
+)
+/** Newest first, one more than the limit. */
+export const listInviteRows = (tx: Tx, before: string | null, limit: number) =>
+  tx.query<InviteRow>(list, [tx.workspaceId, before, limit + 1])
+
+const find = sql(
+  'invites.find',
+  `select ${columns} from workspace_invites where workspace_id = $1 and id = $2 for update`,
+)
+export async function lockInvite(tx: Tx, id: string): Promise<InviteRow | null> {
+  const [row] = await tx.query<InviteRow>(find, [tx.workspaceId, id])
+  return row ?? null
+}
+
+const revoke = sql(
+  'invites.revoke',
+  `update workspace_invites set revoked_at = service_now()
+   where workspace_id = $1 and id = $2 returning ${columns}`,
+)
+export async function revokeInviteRow(tx: Tx, id: string): Promise<InviteRow> {
+  const [row] = await tx.query<InviteRow>(revoke, [tx.workspaceId, id])
+  return row as InviteRow
+}
+
+export interface FoundInvite {
+  id: string
+  email: string
+  address_key: string
+  role: Role
+  /** Whether the token is the one that was mailed, and so proves the mailbox. */
+  is_mailed: boolean
+}
+const findByToken = sql(
+  'invites.find_by_token',
+  `select id, email, address_key, role, coalesce(mailed_digest = $2, false) as is_mailed
+   from workspace_invites where workspace_id = $1 and (digest = $2 or mailed_digest = $2) and ${pending} for update`,
+)
+/** Both tokens of an invitation find it while it is pending; of two at once the second finds none. */
+export async function lockInviteByToken(tx: Tx, digest: Buffer): Promise<FoundInvite | null> {
+  const [row] = await tx.query<FoundInvite>(findByToken, [tx.workspaceId, digest])
+  return row ?? null
+}
+
+const accept = sql(
+  'invites.accept',
+  'update workspace_invites set accepted_at = service_now() where workspace_id = $1 and id = $2',
+)
+export const acceptInviteRow = (tx: Tx, id: string) => tx.send(accept, [tx.workspaceId, id])
+
+const findWorkspace = sql('invites.find_workspace', 'select id, name, slug from workspaces where id = $1')
+export async function readWorkspace(tx: Tx): Promise<{ id: string; name: string; slug: string }> {
+  const [row] = await tx.query<{ id: string; name: string; slug: string }>(findWorkspace, [tx.workspaceId])
+  return row as { id: string; name: string; slug: string }
+}
+
+const putMailed = sql(
+  'invites.put_mailed',
+  `update workspace_invites set mailed_digest = $3
+   where workspace_id = $1 and id = $2 and ${pending} returning email, role`,
+)
+/** @returns null when it is no longer pending. */
+export async function storeMailedToken(
+  tx: Tx,
+  id: string,
+  digest: Buffer,
+): Promise<{ email: string; role: Role } | null> {
+  const [row] = await tx.query<{ email: string; role: Role }>(putMailed, [tx.workspaceId, id, digest])
+  return row ?? null
+}

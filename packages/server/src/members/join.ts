@@ -1,0 +1,44 @@
+import type { Role } from '@keyrail/contract/shared'
+import type { Member } from '@keyrail/contract/vendor/members'
+import type { Entry } from '../audit/append.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+import { Refusal } from '../platform/refusal.ts'
+import { toMember } from './resource.ts'
+import { insertMember } from './sql.ts'
+
+/** Who joins, as what, and the address that was invited, where one was. */
+export interface Joining {
+  id: string
+  email: string
+  name: string | null
+  role: Role
+  invitedEmail?: string
+}
+
+/**
+ * Makes a person a member of the transaction's workspace. The caller appends the audit entry.
+ * @throws {Refusal} `already_member`.
+ */
+export async function joinWorkspace(
+  tx: Tx,
+  at: number,
+  { id, email, name, role, invitedEmail }: Joining,
+): Promise<{ member: Member; joined: Entry }> {
+  const joinedAt = new Date(at)
+  if (!(await insertMember(tx, id, role, joinedAt))) throw new Refusal('already_member')
+  const payload = {
+    role,
+    email,
+    ...(invitedEmail !== undefined && { invited_email: invitedEmail }),
+  }
+  return {
+    member: toMember({ user_id: id, email, name, role, joined_at: joinedAt }),
+    joined: {
+      action: 'workspace_member.joined',
+      targetType: 'workspace_member',
+      targetId: id,
+      env: null,
+      payload,
+    },
+  }
+}

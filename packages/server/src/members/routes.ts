@@ -1,0 +1,38 @@
+import {
+  ChangedMember,
+  MemberList,
+  Members,
+  MemberUpdate,
+  RemovedMember,
+} from '@keyrail/contract/vendor/members'
+import { owners, readers } from '../gate/access.ts'
+import { type Route, vendorRoute } from '../gate/route.ts'
+import { changeRole, listMembers, removeMember } from './actions.ts'
+
+export const memberRoutes: Route[] = [
+  vendorRoute('GET', '/v1/members', {
+    operation: 'listMembers',
+    summary: 'List the people of the workspace, newest first',
+    access: readers,
+    query: MemberList,
+    answer: Members,
+    handle: async (deps, { principal, query }) => ({ body: await listMembers(deps, principal, query) }),
+  }),
+  vendorRoute('PATCH', '/v1/members/:userId', {
+    operation: 'changeMemberRole',
+    summary: 'Give a member another role',
+    access: owners,
+    body: MemberUpdate,
+    answer: ChangedMember,
+    refusals: ['last_owner'],
+    handle: async (deps, { principal, id, body }) => ({ body: await changeRole(deps, principal, id, body) }),
+  }),
+  vendorRoute('DELETE', '/v1/members/:userId', {
+    operation: 'removeMember',
+    summary: 'Remove a member; their access ends with their next request',
+    access: owners,
+    answer: RemovedMember,
+    refusals: ['last_owner'],
+    handle: async (deps, { principal, id }) => ({ body: await removeMember(deps, principal, id) }),
+  }),
+]

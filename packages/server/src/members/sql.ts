@@ -1,0 +1,60 @@
+import type { Role } from '@keyrail/contract/shared'
+import { sql } from '../platform/db/connection.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+
+export interface MemberRow {
+  user_id: string
+  email: string
+  name: string | null
+  role: Role
+  joined_at: Date
+}
+
+const list = sql(
+  'members.list',
+  `select m.user_id, u.email, u.name, m.role, m.joined_at
+   from workspace_members m join users u on u.id = m.user_id
+   where m.workspace_id = $1 and m.removed_at is null
+     and ($2::timestamptz is null or (m.joined_at, m.user_id) < ($2, $3::uuid))
+   order by m.joined_at desc, m.user_id desc limit $4`,
+)
+/** Newest first, one more than the limit. */
+export const listMemberRows = (tx: Tx, before: { joinedAt: string; userId: string } | null, limit: number) =>
+  tx.query<MemberRow>(list, [tx.workspaceId, before?.joinedAt ?? null, before?.userId ?? null, limit + 1])
+
+const lock = sql(
+  'members.lock',
+  `select m.user_id, u.email, u.name, m.role, m.joined_at
+   from workspace_members m join users u on u.id = m.user_id
+   where m.workspace_id = $1 and m.removed_at is null and (m.user_id = $2 or m.role = 'owner')
+   order by m.user_id for update of m`,
+)
+/** The member and every owner, in one order: of two owners who leave at once the second finds itself the last. */
+export const lockMemberAndOwners = (tx: Tx, userId: string) =>
+  tx.query<MemberRow>(lock, [tx.workspaceId, userId])
+
+const insert = sql(
+  'members.insert',
+  `insert into workspace_members (workspace_id, user_id, role, joined_at) values ($1, $2, $3, $4)
+   on conflict (workspace_id, user_id) do update
+     set role = excluded.role, joined_at = excluded.joined_at, removed_at = null
+     where workspace_members.removed_at is not null
+   returning user_id`,
+)
+/** @returns false when the person is a member already. */
+export async function insertMember(tx: Tx, userId: string, role: Role, at: Date): Promise<boolean> {
+  return (await tx.query(insert, [tx.workspaceId, userId, role, at])).length > 0
+}
+
+const changeRole = sql(
+  'members.change_role',
+  'update workspace_members set role = $3 where workspace_id = $1 and user_id = $2',
+)
+export const updateRole = (tx: Tx, userId: string, role: Role) =>
+  tx.send(changeRole, [tx.workspaceId, userId, role])
+
+const remove = sql(
+  'members.remove',
+  'update workspace_members set removed_at = $3 where workspace_id = $1 and user_id = $2',
+)
+export const removeRow = (tx: Tx, userId: string, at: Date) => tx.send(remove, [tx.workspaceId, userId, at])

@@ -1,0 +1,89 @@
+import type { Me, MeUpdate, PasswordChange, SignUp, User } from '@keyrail/contract/people'
+import type { Deps } from '../deps.ts'
+import type { PersonPrincipal } from '../gate/principal.ts'
+import { queueMail } from '../platform/mail/queue.ts'
+import { Refusal } from '../platform/refusal.ts'
+import { addressKey } from './address.ts'
+import { refuseWeakPassword } from './password-rules.ts'
+import { toUser } from './resource.ts'
+import {
+  addUser,
+  endSessionRows,
+  listMemberships,
+  readPassword,
+  readUser,
+  replacePassword,
+  retireToken,
+  updateName,
+} from './sql.ts'
+
+/**
+ * Makes an account, or tells the one that is there already, by one message to its own address either way. Both hash
+ * the password, so that nothing of the answer or its cost tells one from the other.
+ */
+export async function signUp(deps: Deps, { email, password, name }: SignUp): Promise<void> {
+  await refuseWeakPassword(deps, password, email)
+  const hash = await deps.passwords.hash(password)
+  const address = addressKey(email)
+  const known = await deps.accounts.run(address)
+  if (known === null) {
+    const isNew = await deps.db.asPerson(deps.makeId(), async tx => {
+      if (!(await addUser(tx, { email, addressKey: address, name: name ?? null, hash }))) return false
+      queueMail(tx, { kind: 'verification', throttle: 'sign_up', address, ids: { user_id: tx.userId } })
+      return true
+    })
+    if (isNew) return
+  }
+  // Another sign-up may have been faster by a moment.
+  const { userId } = known ?? (await deps.accounts.run(address)) ?? missing()
+  await deps.db.asPerson(userId, async tx =>
+    queueMail(tx, { kind: 'sign_up_notice', throttle: 'sign_up', address, ids: { user_id: userId } }),
+  )
+}
+
+const missing = (): never => {
+  throw new Refusal('unavailable')
+}
+
+export async function getMe({ db }: Deps, { id, workspaceId, role }: PersonPrincipal): Promise<Me> {
+  const [user, workspaces] = await db.asPerson(id, tx => Promise.all([readUser(tx), listMemberships(tx)]))
+  if (user === null) throw new Refusal('not_found')
+  return {
+    ...toUser(user),
+    workspace_id: workspaceId,
+    role: workspaceId === null ? null : role,
+    workspaces,
+  }
+}
+
+export async function updateMe({ db }: Deps, { id }: PersonPrincipal, { name }: MeUpdate): Promise<User> {
+  const user = await db.asPerson(id, tx => (name === undefined ? readUser(tx) : updateName(tx, name)))
+  if (user === null) throw new Refusal('not_found')
+  return toUser(user)
+}
+
+/** Ends every session of the person but the one that asks, and tells the address. */
+export async function changePassword(
+  deps: Deps,
+  { id, sessionId }: PersonPrincipal,
+  { current_password, password }: PasswordChange,
+  ip: string,
+): Promise<User> {
+  const [user, old] = await deps.db.asPerson(id, tx => Promise.all([readUser(tx), readPassword(tx)]))
+  if (user === null || old === null) throw new Refusal('not_found')
+  await refuseWeakPassword(deps, password, user.email)
+  const address = addressKey(user.email)
+  const isRight = await deps.signIns.check(address, ip, () => deps.passwords.verify(old, current_password))
+  if (!isRight) throw wrongPassword()
+  const hash = await deps.passwords.hash(password)
+  await deps.db.asPerson(id, async tx => {
+    if (!(await replacePassword(tx, hash, old))) throw wrongPassword()
+    endSessionRows(tx, sessionId)
+    retireToken(tx, 'password_reset')
+    queueMail(tx, { kind: 'password_changed', throttle: 'password_changed', address, ids: { user_id: id } })
+  })
+  return toUser(user)
+}
+
+const wrongPassword = () =>
+  new Refusal('invalid_credentials', 'The current password is another one.', { besideCredential: true })

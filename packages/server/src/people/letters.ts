@@ -1,0 +1,70 @@
+import { drawMailedToken } from '../platform/crypto/mailed-token.ts'
+import type { WriteLetter } from '../platform/mail/deliver.ts'
+import type { Letter } from '../platform/mail/letter.ts'
+import type { WriterParts } from '../platform/mail/writer-parts.ts'
+import { readUser, storeToken, type TokenKind, type UserRow } from './sql.ts'
+
+const hoursValid = { verification: 24, password_reset: 1 } as const satisfies Record<TokenKind, number>
+
+/** The letters to people about their accounts. Each goes to the address as it is stored. */
+export function personLetters({ db, randomBytes, publicUrl }: WriterParts): Record<string, WriteLetter> {
+  const about =
+    (compose: (user: UserRow) => Omit<Letter, 'to' | 'greeting'> | null): WriteLetter =>
+    ({ user_id = '' }) =>
+      db.asPerson(user_id, async tx => {
+        const user = await readUser(tx)
+        const letter = user === null ? null : compose(user)
+        return user === null || letter === null ? null : { ...letter, to: user.email, ...greetingOf(user) }
+      })
+  /** A link with a token of its own, which retires the one before. */
+  const withToken =
+    (
+      kind: TokenKind,
+      compose: (user: UserRow, token: string) => Omit<Letter, 'to' | 'greeting'>,
+    ): WriteLetter =>
+    ({ user_id = '' }) =>
+      db.asPerson(user_id, async tx => {
+        const user = await readUser(tx)
+        // Verified meanwhile: there is nothing left to prove.
+        if (user === null || (kind === 'verification' && user.email_verified_at !== null)) return null
+        const { token, digest } = drawMailedToken(user.id, randomBytes)
+        storeToken(tx, kind, digest, hoursValid[kind])
+        return { ...compose(user, token), to: user.email, ...greetingOf(user) }
+      })
+
+  return {
+    verification: withToken('verification', (_user, token) => ({
+      subject: 'Verify your e-mail address',
+      paragraphs: [
+        'Somebody, probably you, signed up for Keyrail with this address. Verify that it is yours.',
+      ],
+      action: { label: 'Verify e-mail address', url: `${publicUrl}/verify-email#token=${token}` },
+      afterword:
+        'The link works once, for 24 hours. If it was not you, do nothing: without it the account stays unverified.',
+    })),
+    sign_up_notice: about(() => ({
+      subject: 'You already have an account',
+      paragraphs: [
+        'Somebody, probably you, tried to sign up for Keyrail with this address. It has an account already, and nothing was changed.',
+        'Sign in as you are used to. If you have forgotten the password, ask for a reset link where you sign in.',
+      ],
+      afterword: 'If it was not you, there is nothing to do.',
+    })),
+    password_reset: withToken('password_reset', (_user, token) => ({
+      subject: 'Reset your password',
+      paragraphs: ['Somebody, probably you, asked to reset the password of your Keyrail account.'],
+      action: { label: 'Choose a new password', url: `${publicUrl}/reset-password#token=${token}` },
+      afterword:
+        'The link works once, for an hour, and ends every session. If it was not you, do nothing: the password stays as it is.',
+    })),
+    password_changed: about(() => ({
+      subject: 'Your password was changed',
+      paragraphs: [
+        'The password of your Keyrail account was changed, and your other sessions were ended.',
+        'If it was not you, somebody else can get into your account or your mail: reset the password where you sign in, at once.',
+      ],
+    })),
+  }
+}
+
+const greetingOf = ({ name }: UserRow) => (name === null ? {} : { greeting: `Hello ${name},` })

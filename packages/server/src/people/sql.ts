@@ -1,0 +1,219 @@
+import type { Membership } from '@keyrail/contract/people'
+import { type Statement, sql } from '../platform/db/connection.ts'
+import type { PersonTx } from '../platform/db/transaction.ts'
+
+export interface UserRow {
+  id: string
+  email: string
+  name: string | null
+  email_verified_at: Date | null
+  created_at: Date
+}
+
+export interface SessionRow {
+  id: string
+  acts_in: string | null
+  user_agent: string | null
+  ip: string | null
+  created_at: Date
+  last_seen_at: Date
+  expires_at: Date
+}
+
+/** Accounts by address, for those who are not signed in and may be anybody. */
+export const findAccounts: Statement = sql(
+  'people.find_accounts',
+  `select d.place, u.id, p.hash from unnest($1::text[]) with ordinality d(address_key, place)
+   join users u on u.address_key = d.address_key
+   join user_passwords p on p.user_id = u.id`,
+)
+
+const insertUser = sql(
+  'people.insert_user',
+  `with made as (
+     insert into users (id, email, address_key, name, created_at, updated_at)
+     values ($1, $2, $3, $4, service_now(), service_now())
+     on conflict (address_key) do nothing
+     returning id
+   )
+   insert into user_passwords (user_id, hash) select id, $5 from made returning user_id`,
+)
+/** @returns false when the address has an account already. */
+export async function addUser(
+  tx: PersonTx,
+  user: { email: string; addressKey: string; name: string | null; hash: string },
+): Promise<boolean> {
+  const made = await tx.query(insertUser, [tx.userId, user.email, user.addressKey, user.name, user.hash])
+  return made.length > 0
+}
+
+const findUser = sql(
+  'people.find_user',
+  'select id, email, name, email_verified_at, created_at from users where id = $1',
+)
+export async function readUser(tx: PersonTx): Promise<UserRow | null> {
+  const [row] = await tx.query<UserRow>(findUser, [tx.userId])
+  return row ?? null
+}
+
+const renameUser = sql(
+  'people.rename_user',
+  `update users set name = $2, updated_at = service_now() where id = $1
+   returning id, email, name, email_verified_at, created_at`,
+)
+export async function updateName(tx: PersonTx, name: string | null): Promise<UserRow | null> {
+  const [row] = await tx.query<UserRow>(renameUser, [tx.userId, name])
+  return row ?? null
+}
+
+const verifyUser = sql(
+  'people.verify_user',
+  `update users set email_verified_at = service_now(), updated_at = service_now()
+   where id = $1 and email_verified_at is null`,
+)
+export const setVerified = (tx: PersonTx) => tx.send(verifyUser, [tx.userId])
+
+const findPassword = sql('people.find_password', 'select hash from user_passwords where user_id = $1')
+export async function readPassword(tx: PersonTx): Promise<string | null> {
+  const [row] = await tx.query<{ hash: string }>(findPassword, [tx.userId])
+  return row?.hash ?? null
+}
+
+const changePassword = sql(
+  'people.change_password',
+  'update user_passwords set hash = $2 where user_id = $1 and hash = coalesce($3, hash) returning user_id',
+)
+/** @param old the hash that is replaced; null for whichever it is. @returns false when it is another one by now. */
+export async function replacePassword(tx: PersonTx, hash: string, old: string | null): Promise<boolean> {
+  return (await tx.query(changePassword, [tx.userId, hash, old])).length > 0
+}
+
+const memberships = sql(
+  'people.memberships',
+  `select w.id, w.name, w.slug, m.role
+   from workspace_members m join workspaces w on w.id = m.workspace_id
+   where m.user_id = $1 and m.removed_at is null order by w.created_at, w.id`,
+)
+export const listMemberships = (tx: PersonTx) => tx.query<Membership>(memberships, [tx.userId])
+
+const sessionColumns = 'id, acts_in, user_agent, ip, created_at, last_seen_at, expires_at'
+
+/** The lock makes a change of the password wait, which then ends this session too; a change before it is seen. */
+const insertSession = sql(
+  'people.insert_session',
+  `with person as (
+     select user_id from user_passwords where user_id = $1 and hash = $2 for share
+   ), credential as (
+     insert into credentials (digest, kind, workspace_id, id) select $3, 'session', null, $4 from person
+   )
+   insert into sessions (id, user_id, acts_in, user_agent, ip, created_at, last_seen_at, expires_at)
+   select $4, user_id, $5, $6, $7, t.now, t.now, t.now + make_interval(secs => $8)
+   from person, (select service_now() as now) t
+   returning ${sessionColumns}`,
+)
+export interface NewSession {
+  id: string
+  digest: Buffer
+  actsIn: string | null
+  userAgent: string | null
+  ip: string
+  maxAgeS: number
+}
+/** @param hash of the password that was found right. @returns null when it is another one by now. */
+export async function addSession(
+  tx: PersonTx,
+  hash: string,
+  session: NewSession,
+): Promise<SessionRow | null> {
+  const { id, digest, actsIn, userAgent, ip, maxAgeS } = session
+  const values = [tx.userId, hash, digest, id, actsIn, userAgent, ip, maxAgeS]
+  const [row] = await tx.query<SessionRow>(insertSession, values)
+  return row ?? null
+}
+
+const listSessions = sql(
+  'people.list_sessions',
+  `select ${sessionColumns} from sessions
+   where user_id = $1 and ended_at is null and expires_at > service_now()
+     and last_seen_at > service_now() - make_interval(secs => $2) and ($3::uuid is null or id < $3)
+   order by id desc limit $4`,
+)
+/** Those that are alive, newest first, one more than the limit. */
+export const listSessionRows = (tx: PersonTx, idleS: number, before: string | null, limit: number) =>
+  tx.query<SessionRow>(listSessions, [tx.userId, idleS, before, limit + 1])
+
+const endSession = sql(
+  'people.end_session',
+  `update sessions set ended_at = service_now()
+   where user_id = $1 and id = $2 and ended_at is null and expires_at > service_now() returning id`,
+)
+/** @returns false when there is none of this id that is alive. */
+export async function endSessionRow(tx: PersonTx, id: string): Promise<boolean> {
+  return (await tx.query(endSession, [tx.userId, id])).length > 0
+}
+
+const endSessions = sql(
+  'people.end_sessions',
+  `update sessions set ended_at = service_now()
+   where user_id = $1 and ended_at is null and ($2::uuid is null or id <> $2)`,
+)
+/** @param but the one that stays; null for none. */
+export const endSessionRows = (tx: PersonTx, but: string | null) => tx.send(endSessions, [tx.userId, but])
+
+const moveSession = sql(
+  'people.move_session',
+  `update sessions set acts_in = $3 where user_id = $1 and id = $2 and ended_at is null returning ${sessionColumns}`,
+)
+/** @returns the session as it is now, or null when it has ended meanwhile. */
+export async function moveSessionRow(tx: PersonTx, id: string, to: string): Promise<SessionRow | null> {
+  const [row] = await tx.query<SessionRow>(moveSession, [tx.userId, id, to])
+  return row ?? null
+}
+
+export type TokenKind = 'verification' | 'password_reset'
+
+const putToken = sql(
+  'people.put_token',
+  `insert into mail_tokens (user_id, kind, digest, created_at, expires_at)
+   values ($1, $2, $3, service_now(), service_now() + make_interval(hours => $4))
+   on conflict (user_id, kind) do update
+     set digest = excluded.digest, created_at = excluded.created_at, expires_at = excluded.expires_at, used_at = null`,
+)
+/** Retires the one before. */
+export const storeToken = (tx: PersonTx, kind: TokenKind, digest: Buffer, hours: number) =>
+  tx.send(putToken, [tx.userId, kind, digest, hours])
+
+const live = 'user_id = $1 and kind = $2 and digest = $3 and used_at is null and expires_at > service_now()'
+const findToken = sql('people.find_token', `select kind from mail_tokens where ${live}`)
+export async function hasToken(tx: PersonTx, kind: TokenKind, digest: Buffer): Promise<boolean> {
+  return (await tx.query(findToken, [tx.userId, kind, digest])).length > 0
+}
+
+const useToken = sql(
+  'people.use_token',
+  `update mail_tokens set used_at = service_now() where ${live} returning kind`,
+)
+/** @returns false when it is wrong, used, expired or retired. Of two at once one is told true. */
+export async function consumeToken(tx: PersonTx, kind: TokenKind, digest: Buffer): Promise<boolean> {
+  return (await tx.query(useToken, [tx.userId, kind, digest])).length > 0
+}
+
+const retire = sql(
+  'people.retire_token',
+  'update mail_tokens set used_at = service_now() where user_id = $1 and kind = $2 and used_at is null',
+)
+export const retireToken = (tx: PersonTx, kind: TokenKind) => tx.send(retire, [tx.userId, kind])
+
+/** For thirty days after its end. The credential goes first: a session without one is found by nobody. */
+export const pruneSessionRows = `with old as (
+     select id from sessions where least(ended_at, expires_at) < service_now() - interval '30 days'
+     limit 1000 for update skip locked
+   ), credential as (
+     delete from credentials where kind = 'session' and id in (select id from old)
+   )
+   delete from sessions where id in (select id from old)`
+
+export const pruneTokenRows = `delete from mail_tokens where (user_id, kind) in (
+     select user_id, kind from mail_tokens
+     where least(used_at, expires_at) < service_now() - interval '30 days'
+     limit 1000 for update skip locked)`

@@ -1,0 +1,28 @@
+import { isUuid } from '../http/validate.ts'
+import { Refusal } from '../refusal.ts'
+import { tokenDigest } from './token.ts'
+
+const secretBytes = 32
+
+/**
+ * The token of a mailed link: `<scope>.<secret>`. The first half says where to look and proves nothing; what is
+ * compared is the SHA-256 of the whole.
+ * @param scopeId of the person, or of the workspace that invites.
+ */
+export function drawMailedToken(
+  scopeId: string,
+  randomBytes: (size: number) => Buffer,
+): { token: string; digest: Buffer } {
+  const token = `${scopeId}.${randomBytes(secretBytes).toString('base64url')}`
+  return { token, digest: tokenDigest(token) }
+}
+
+/**
+ * Where a token says to look, and what to compare there.
+ * @throws {Refusal} `invalid_token` when it names no place.
+ */
+export function readMailedToken(token: string): { scopeId: string; digest: Buffer } {
+  const [scopeId = ''] = token.split('.')
+  if (!isUuid(scopeId)) throw new Refusal('invalid_token')
+  return { scopeId: scopeId.toLowerCase(), digest: tokenDigest(token) }
+}

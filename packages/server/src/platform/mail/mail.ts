@@ -1,0 +1,58 @@
+import type { Clock } from '../clock.ts'
+import type { Connection } from '../db/connection.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { deliver, type WriteLetter } from './deliver.ts'
+import type { MailRoute } from './route.ts'
+import type { MailSettings } from './settings.ts'
+import type { Transport } from './transport.ts'
+import { type RunJob, startWorker } from './worker.ts'
+
+export interface MailParts extends MailSettings {
+  /** Past any pooler. */
+  readonly connection: Connection
+  /** Who writes the letters, by their kind. */
+  readonly letters: Readonly<Record<string, WriteLetter>>
+  readonly clock: Clock
+  readonly randomBytes: (size: number) => Buffer
+  readonly log: Logger
+  readonly metrics: Pick<Metrics, 'mailCounter'>
+}
+
+export interface Mail {
+  /** Begins to send what is queued. Not before the service listens: what it takes to send need not be loaded for that. */
+  start(): void
+  /** Lets what is being sent end, within some seconds. */
+  close(): Promise<void>
+}
+
+export function openMail(parts: MailParts): Mail {
+  const { route, connection, letters, log, metrics } = parts
+  const count = metrics.mailCounter(Object.keys(letters))
+  let transport: Promise<Transport> | undefined
+  const runJob: RunJob = async (job, closing) => {
+    transport ??= openTransport(route)
+    await deliver({ ...parts, transport: await transport, count }, job, closing)
+  }
+  let stop: (() => Promise<void>) | null = null
+  let isClosed = false
+  return {
+    start() {
+      if (!isClosed) stop ??= startWorker(connection, runJob, log)
+    },
+    async close() {
+      isClosed = true
+      await stop?.()
+    },
+  }
+}
+
+/** The library takes as long to load as Postgres to start: it is read when there is something to send. */
+export async function openTransport(route: MailRoute): Promise<Transport> {
+  if (route.kind === 'smtp') {
+    const { openSmtp } = await import('./smtp.ts')
+    return openSmtp(route)
+  }
+  const { openMailFolder } = await import('./folder.ts')
+  return openMailFolder(route.path)
+}

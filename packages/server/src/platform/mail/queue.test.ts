@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import { queueMail } from './queue.ts'
+import { address, jobCount, setStage } from './test-stage.ts'
+import { pruneMailThrottles } from './upkeep.ts'
+
+const { connection, db, query, queue } = await setStage()
+const workspaceId = '01890000-0000-7000-8000-000000000001'
+const count = async () => (await query(jobCount))[0].answer
+const noon = Date.UTC(2026, 0, 31, 12)
+const hour = 60 * 60_000
+
+/** How many of so many that are queued at this moment are let through. */
+async function queued(times: number, at: number, mail: Parameters<typeof queue>[0]): Promise<number> {
+  await query(
+    `create or replace function service_now() returns timestamptz language sql stable
+     as $$ select timestamptz '${new Date(at).toISOString()}' $$`,
+  )
+  const before = await count()
+  for (let i = 0; i < times; i++) await queue(mail)
+  return (await count()) - before
+}
+
+test('an address is sent five an hour of a kind, to the millisecond, in whatever window', async () => {
+  const mail = { throttle: 'reset', address: 'a@example.com' }
+  assert.equal(await queued(2, noon, mail), 2)
+  assert.equal(await queued(4, noon + 1_000, mail), 3)
+  assert.equal(await queued(1, noon + hour - 1, mail), 0)
+  assert.equal(await queued(3, noon + hour, mail), 2)
+  assert.equal(await queued(1, noon + hour + 999, mail), 0)
+  assert.equal(await queued(9, noon + hour + 1_000, mail), 3)
+  assert.equal(await queued(9, noon + 9 * hour, mail), 5)
+})
+
+test('another address and another kind count on their own; letters that share a throttle count together', async () => {
+  const at = noon + 100 * hour
+  assert.equal(await queued(6, at, { throttle: 'sign_up', address: 'b@example.com' }), 5)
+  assert.equal(await queued(1, at, { throttle: 'reset', address: 'b@example.com' }), 1)
+  assert.equal(await queued(1, at, { throttle: 'sign_up', address: 'c@example.com' }), 1)
+  assert.equal(await queued(1, at, { kind: 'notice', throttle: 'sign_up', address: 'b@example.com' }), 0)
+})
+
+test('of many at the same moment five are let through', async () => {
+  const before = await count()
+  const mail = { throttle: 'flood', address: 'd@example.com' }
+  await Promise.all(Array.from({ length: 30 }, () => queue(mail)))
+  assert.equal((await count()) - before, 5)
+})
+
+test('what nobody is there to read is throttled and queued like any other', async () => {
+  const at = noon + 200 * hour
+  assert.equal(
+    await queued(6, at, { throttle: 'decoy', address: 'e@example.com', ids: { user_id: null } }),
+    5,
+  )
+})
+
+test('what is queued in a transaction that does not commit is neither queued nor counted', async () => {
+  const before = [await count(), await query('select * from mail_throttles order by 1, 2')]
+  await assert.rejects(
+    db.inWorkspace(workspaceId, async tx => {
+      queueMail(tx, { kind: 'reset', throttle: 'undone', address, ids: {} })
+      await tx.query({ name: 'test.one', text: 'select 1' })
+      throw new Error('changed my mind')
+    }),
+    /changed my mind/,
+  )
+  assert.deepEqual([await count(), await query('select * from mail_throttles order by 1, 2')], before)
+})
+
+test('a job takes ids and nothing else, whoever queues it', async () => {
+  const id = '01890000-0000-7000-8000-00000000000a'
+  for (const ids of [
+    { user_id: address },
+    { user_id: `${id}.token` },
+    { user_id: `${id}\n` },
+    { [address]: id },
+    { user_id: { id } as unknown as string },
+    [id] as unknown as Record<string, string>,
+  ])
+    await assert.rejects(queue({ ids }), { code: 'validation_failed' }, JSON.stringify(ids))
+  await assert.rejects(queue({ kind: address }), { code: 'validation_failed' })
+  await assert.rejects(queue({ throttle: address }), { code: 'validation_failed' })
+})
+
+test('no job and no throttle holds an address', async () => {
+  const text = JSON.stringify([
+    await query('select * from graphile_worker._private_jobs'),
+    await query('select * from mail_throttles'),
+  ])
+  assert.doesNotMatch(text, /@|example/)
+})
+
+test('the role of a request queues, and can neither read the queue nor its throttle, nor write past them', async () => {
+  const client = new pg.Client(connection)
+  await client.connect()
+  const asApp = async (text: string) => {
+    await client.query('begin; set local role keyrail_app')
+    try {
+      await client.query(text)
+      return 'allowed'
+    } catch (error) {
+      return (error as { code: string }).code
+    } finally {
+      await client.query('rollback')
+    }
+  }
+  const call = `select queue_mail('reset', 'reset', sha256('x'), '{}')`
+  assert.equal(await asApp(call), 'allowed')
+  for (const text of [
+    'select from mail_throttles',
+    'delete from mail_throttles',
+    'select from graphile_worker.jobs',
+    'select from graphile_worker._private_jobs',
+    `select graphile_worker.add_job('keyrail_mail')`,
+  ])
+    assert.equal(await asApp(text), '42501', text)
+  // What it resolves names by is its own: a function that somebody puts in the way is not called.
+  await client
+    .query(
+      `create schema trap; grant usage on schema trap to public;
+     create function trap.service_now() returns timestamptz language sql as $$ select 1 / 0 || '' $$::timestamptz`,
+    )
+    .catch(() => {})
+  assert.equal(await asApp(`set local search_path = trap, public; ${call}`), 'allowed')
+  await client.query(
+    `drop schema trap cascade; create role nobody_${process.pid}; grant usage on schema public to nobody_${process.pid}`,
+  )
+  await client.query(`begin; set local role nobody_${process.pid}`)
+  await assert.rejects(client.query(call), { code: '42501' })
+  await client.query(`rollback; drop owned by nobody_${process.pid}; drop role nobody_${process.pid}`)
+  await client.end()
+})
+
+test('throttles go when their hour is over', async () => {
+  const client = new pg.Client(connection)
+  await client.connect()
+  const rows = async () => (await query('select count(*)::int as n from mail_throttles'))[0].n
+  await queued(1, noon + 300 * hour, { throttle: 'last', address: 'z@example.com' })
+  const before = await rows()
+  assert.ok(before > 5)
+  assert.equal(await pruneMailThrottles.run(client), before - 1)
+  await queued(0, noon + 301 * hour - 1, {})
+  assert.equal(await pruneMailThrottles.run(client), 0)
+  await queued(0, noon + 301 * hour, {})
+  assert.equal(await pruneMailThrottles.run(client), 1)
+  assert.equal(await rows(), 0)
+  await client.end()
+})
