@@ -8,6 +8,7 @@ const write = process.argv.includes('--write')
 const steps = [
   ['format and lint', bin('biome'), ['check', ...(write ? ['--write'] : []), '--error-on-warnings', '.']],
   ['types', bin('tsc'), ['-p', 'tsconfig.json']],
+  ['types in the browser', bin('tsc'), ['-p', 'packages/server/src/pages/browser/tsconfig.json']],
 ] as const
 
 let failed = 0

@@ -5,6 +5,7 @@ import { assertAccess, assertEnvReach } from './gate/access.ts'
 import type { Principal } from './gate/principal.ts'
 import { readReplayKey } from './gate/replay-key.ts'
 import { type Answer, parameterOf, type Route } from './gate/route.ts'
+import { servePages } from './pages/serve.ts'
 import { deadlineMs } from './platform/db/deadline.ts'
 import { acceptJsonBodies } from './platform/http/body.ts'
 import { headerValues } from './platform/http/headers.ts'
@@ -33,6 +34,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   logRequests(app, deps)
   acceptJsonBodies(app)
   serveReference(app, routes)
+  servePages(app, deps)
   for (const route of routes) serve(app, deps, route)
   refuseOtherMethods(app)
   return app

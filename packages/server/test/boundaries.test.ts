@@ -31,6 +31,7 @@ const betweenRooms: Record<string, string[]> = {
   health: [],
   idempotency: [],
   keys: ['audit/append', 'audit/changes', 'policy/changes', 'policy/propagation'],
+  pages: [],
   policy: [],
   projects: ['audit/append', 'audit/changes', 'keys/cascade', 'keys/resource', 'policy/changes'],
   ratelimit: [],
