@@ -41,7 +41,12 @@ export async function makeChain({ api, client, scene }: Stage, least: number): P
     const prepare = auditedMutations[operations[turn % operations.length] as string]
     const route = methods[operations[turn % operations.length] as string]
     if (prepare === undefined || route === undefined) throw new Error('an operation has gone')
-    const { url, token, body } = await prepare({ ask: plainly(api), bootstrapToken, scene })
+    const { url, token, body } = await prepare({
+      ask: plainly(api),
+      query: async (text, values) => (await client.query(text, values)).rows,
+      bootstrapToken,
+      scene,
+    })
     const { status } = await api.ask(route, url, { token, ...(body !== undefined && { body }) })
     if (status >= 300) throw new Error(`${operations[turn % operations.length]} was answered ${status}`)
   }

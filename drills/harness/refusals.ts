@@ -76,7 +76,12 @@ export async function refuseAll(
   const refused: Refused[] = []
   await holdStoreTime(stage)
   for (const { route, prepare } of mutationsOf(routes)) {
-    const request = await prepare({ ask: plainly(api), bootstrapToken, scene })
+    const request = await prepare({
+      ask: plainly(api),
+      query: async (text, values) => (await client.query(text, values)).rows,
+      bootstrapToken,
+      scene,
+    })
     const statuses = new Map<string, number | null>()
     for (const name of names) {
       const { meetsNewChain, raise } = obstacles[name] as Obstacle

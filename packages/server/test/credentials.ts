@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { drawToken } from '../src/platform/crypto/token.ts'
 import { bootstrapToken, type Harness } from './harness.ts'
+import { makePerson, type PersonTraits } from './people.ts'
 import { issueKey, makeVendor, type Vendor } from './vendor.ts'
 
 /** Everything that can stand in `Authorization`, by what it is: the values of the header, one a line. */
@@ -30,6 +31,42 @@ export async function makeCredentials(harness: Harness, vendor: Vendor): Promise
     'wrong bootstrap': bearer(`${bootstrapToken}0`),
     'issued API key': bearer((await issueKey(harness, vendor)).key),
     'unknown session': bearer(drawToken('krses', randomBytes)),
+    ...(await makeSessions(harness, vendor)),
+  }
+}
+
+/** Sessions of every standing: by role, of who was removed, of elsewhere, of nowhere, and no longer alive. */
+async function makeSessions(harness: Harness, { workspaceId }: Vendor): Promise<Record<string, string[]>> {
+  const { query } = harness
+  const session = async (traits: PersonTraits, change = '') => {
+    const { token, userId } = await makePerson(query, traits)
+    if (change !== '') await query(change, [userId])
+    return [`Bearer ${token}`]
+  }
+  const member = { workspaceId, role: 'member' } as const
+  const elsewhere = await makeVendor(harness)
+  return {
+    'owner session': await session({ workspaceId, role: 'owner' }),
+    'admin session': await session({ workspaceId, role: 'admin' }),
+    'member session': await session(member),
+    'session of a removed owner': await session(
+      { workspaceId, role: 'owner' },
+      'update workspace_members set removed_at = service_now() where user_id = $1',
+    ),
+    'session of a foreign owner': await session({ workspaceId: elsewhere.workspaceId, role: 'owner' }),
+    'session in no workspace': await session({}),
+    'ended session': await session(
+      { workspaceId, role: 'owner' },
+      'update sessions set ended_at = service_now() where user_id = $1',
+    ),
+    'expired session': await session(
+      { workspaceId, role: 'owner' },
+      'update sessions set expires_at = service_now() where user_id = $1',
+    ),
+    'idle session': await session(
+      { workspaceId, role: 'owner' },
+      `update sessions set last_seen_at = service_now() - interval '24 hours' where user_id = $1`,
+    ),
   }
 }
 

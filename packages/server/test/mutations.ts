@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { makePerson, type Query } from './people.ts'
 
 /**
  * One well-formed request for every route that changes something, so that what holds for all mutations can be
@@ -28,6 +29,7 @@ export interface MutationRequest {
 
 interface Means {
   ask: AskApi
+  query: Query
   bootstrapToken: string
   scene: Scene
 }
@@ -43,19 +45,30 @@ async function made(answer: Promise<Answer>): Promise<Answer['body']> {
   return body
 }
 
-export const makeKey = ({ ask, scene: { live, projectId, tenantId } }: Means) =>
+/** What making something over the API takes. */
+type Caller = Pick<Means, 'ask' | 'scene'>
+
+export const makeKey = ({ ask, scene: { live, projectId, tenantId } }: Caller) =>
   made(
     ask('POST', '/v1/keys', {
       token: live,
       body: { project_id: projectId, tenant_id: tenantId, env: 'live', name: 'made' },
     }),
   )
-const makeSecretKey = ({ ask, scene: { live } }: Means) =>
+const makeSecretKey = ({ ask, scene: { live } }: Caller) =>
   made(ask('POST', '/v1/secret_keys', { token: live, body: { env: 'test' } }))
-const makeProject = ({ ask, scene: { live } }: Means) =>
+const makeProject = ({ ask, scene: { live } }: Caller) =>
   made(ask('POST', '/v1/projects', { token: live, body: { name: 'made', slug: unique('made') } }))
-const makeTenant = ({ ask, scene: { live } }: Means) =>
+const makeTenant = ({ ask, scene: { live } }: Caller) =>
   made(ask('POST', '/v1/tenants', { token: live, body: { external_id: unique('made') } }))
+
+export const makeInvite = ({ ask, scene: { live } }: Caller) =>
+  made(
+    ask('POST', '/v1/invites', {
+      token: live,
+      body: { email: `${unique('made')}@example.com`, role: 'admin' },
+    }),
+  )
 
 /** A workspace to mutate in. */
 export async function makeScene(ask: AskApi, bootstrapToken: string): Promise<Scene> {
@@ -66,7 +79,7 @@ export async function makeScene(ask: AskApi, bootstrapToken: string): Promise<Sc
     }),
   )
   const scene = { workspaceId: workspace.id, live: workspace.secret_key.key, projectId: '', tenantId: '' }
-  const means = { ask, bootstrapToken, scene }
+  const means = { ask, scene }
   return { ...scene, projectId: (await makeProject(means)).id, tenantId: (await makeTenant(means)).id }
 }
 
@@ -149,6 +162,29 @@ export const auditedMutations: Record<string, PrepareMutation> = {
     url: `/v1/keys/${(await makeKey(means)).id}/revoke`,
     token: means.scene.live,
   }),
+  createInvite: async ({ scene }) => ({
+    url: '/v1/invites',
+    token: scene.live,
+    body: { email: `${unique('refused')}@example.com`, role: 'member' },
+  }),
+  revokeInvite: async means => ({
+    url: `/v1/invites/${(await makeInvite(means)).id}/revoke`,
+    token: means.scene.live,
+  }),
+  acceptInvite: async means => ({
+    url: '/v1/auth/invites/accept',
+    token: (await makePerson(means.query)).token,
+    body: { token: (await makeInvite(means)).token },
+  }),
+  changeMemberRole: async ({ query, scene: { workspaceId, live } }) => ({
+    url: `/v1/members/${(await makePerson(query, { workspaceId })).userId}`,
+    token: live,
+    body: { role: 'admin' },
+  }),
+  removeMember: async ({ query, scene: { workspaceId, live } }) => ({
+    url: `/v1/members/${(await makePerson(query, { workspaceId })).userId}`,
+    token: live,
+  }),
 }
 
 /** Routes with an unsafe method that leave no audit row, by `operation`, each with the reason. */
@@ -158,6 +194,17 @@ export const unauditedMutations: Record<string, string> = {
   completeIdempotency: 'as the check of rate limits',
   releaseIdempotency: 'as the check of rate limits',
   extendIdempotencyLock: 'as the check of rate limits',
+  signUp: 'an account is of no workspace, and a chain is of one',
+  signIn: 'as an account',
+  updateMe: 'as an account',
+  changePassword: 'as an account',
+  endCurrentSession: 'as an account',
+  endSession: 'as an account',
+  switchWorkspace: 'as an account',
+  requestVerification: 'as an account',
+  verifyAddress: 'as an account',
+  requestReset: 'as an account',
+  resetPassword: 'as an account',
 }
 
 interface Walked {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import type { Route } from '../src/gate/route.ts'
+import { parameterOf, type Route } from '../src/gate/route.ts'
 import { routes } from '../src/routes.ts'
 import { bootstrapToken, type Harness } from './harness.ts'
-import { makeKey, mutationsOf } from './mutations.ts'
-import { claimScope, type Vendor } from './vendor.ts'
+import { makeInvite, makeKey, mutationsOf } from './mutations.ts'
+import { madePassword, makeMailedToken, makePerson, openSession } from './people.ts'
+import { claimScope, makeVendor, type Vendor } from './vendor.ts'
 
 /** A request that its route answers with success when it is sent once. */
 export interface Sample {
@@ -23,7 +24,9 @@ const things: Record<string, (harness: Harness, vendor: Vendor) => Promise<strin
   projects: async (_, vendor) => vendor.projectId,
   tenants: async (_, vendor) => vendor.tenantId,
   secret_keys: async (_, vendor) => vendor.liveId,
-  keys: async ({ ask }, vendor) => (await makeKey({ ask, bootstrapToken, scene: vendor })).id,
+  keys: async ({ ask }, vendor) => (await makeKey({ ask, scene: vendor })).id,
+  invites: async ({ ask }, vendor) => (await makeInvite({ ask, scene: vendor })).id,
+  members: async ({ query }, { workspaceId }) => (await makePerson(query, { workspaceId })).userId,
 }
 
 /** The id of a thing in this workspace, live where it has an environment, for the `:id` of a route. */
@@ -59,6 +62,47 @@ const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Re
   extendIdempotencyLock: (vendor, harness) => claimScope(harness, vendor),
 }
 
+/** What a person asks of the person plane, by `operation`, each with a session of its own. */
+const personSamples: Record<string, (harness: Harness) => Promise<Omit<Sample, 'url'> & { id?: string }>> = {
+  signUp: async () => ({
+    token: undefined,
+    body: { email: `${randomBytes(6).toString('hex')}@example.com`, password: madePassword },
+  }),
+  signIn: async ({ query }) => ({
+    token: undefined,
+    body: { email: (await makePerson(query)).email, password: madePassword },
+  }),
+  getMe: async ({ query }) => ({ token: (await makePerson(query)).token }),
+  updateMe: async ({ query }) => ({ token: (await makePerson(query)).token, body: { name: 'Renamed' } }),
+  changePassword: async ({ query }) => ({
+    token: (await makePerson(query)).token,
+    body: { current_password: madePassword, password: 'a new horse and battery' },
+  }),
+  listSessions: async ({ query }) => ({ token: (await makePerson(query)).token }),
+  endCurrentSession: async ({ query }) => ({ token: (await makePerson(query)).token }),
+  endSession: async ({ query }) => {
+    const { token, userId } = await makePerson(query)
+    return { token, id: (await openSession(query, userId)).sessionId }
+  },
+  switchWorkspace: async harness => {
+    const { workspaceId } = await makeVendor(harness)
+    return {
+      token: (await makePerson(harness.query, { workspaceId })).token,
+      body: { workspace_id: workspaceId },
+    }
+  },
+  requestVerification: async ({ query }) => ({ token: (await makePerson(query, { verified: false })).token }),
+  verifyAddress: async ({ query }) => {
+    const { userId } = await makePerson(query, { verified: false })
+    return { token: undefined, body: { token: await makeMailedToken(query, userId, 'verification') } }
+  },
+  requestReset: async ({ query }) => ({ token: undefined, body: { email: (await makePerson(query)).email } }),
+  resetPassword: async ({ query }) => {
+    const token = await makeMailedToken(query, (await makePerson(query)).userId, 'password_reset')
+    return { token: undefined, body: { token, password: 'a new horse and battery' } }
+  },
+}
+
 /** A sample's url with more in its query; of what it has itself, that is replaced. */
 export function withQuery(url: string, more: string): string {
   const [path, own = ''] = url.split('?')
@@ -71,14 +115,21 @@ export function withQuery(url: string, more: string): string {
 export async function sampleOf(route: Route, harness: Harness, vendor: Vendor): Promise<Sample> {
   const prepare = mutations.get(route.operation)
   if (prepare !== undefined) {
-    const { url, token, body } = await prepare({ ask: harness.ask, bootstrapToken, scene: vendor })
+    const { ask, query } = harness
+    const { url, token, body } = await prepare({ ask, query, bootstrapToken, scene: vendor })
     return { url, token, ...(body !== undefined && { body: body as Record<string, unknown> }) }
+  }
+  const person = personSamples[route.operation]
+  if (person !== undefined) {
+    const { id = '', ...asked } = await person(harness)
+    return { ...asked, url: route.path.replace(':id', id) }
   }
   const token = route.access.open ? undefined : vendor.live
   const query = queries[route.operation]
   if (query !== undefined) return { url: `${route.path}?${query(vendor)}`, token }
   const hotBody = hotBodies[route.operation]
   if (hotBody !== undefined) return { url: route.path, token, body: await hotBody(vendor, harness) }
-  if (!route.path.includes(':id')) return { url: route.path, token }
-  return { url: route.path.replace(':id', await idFor(route, harness, vendor)), token }
+  const parameter = parameterOf(route.path)
+  if (parameter === undefined) return { url: route.path, token }
+  return { url: route.path.replace(parameter, await idFor(route, harness, vendor)), token }
 }

@@ -97,8 +97,9 @@ table credentials row level security
   constraint credentials_kind CHECK ((kind = ANY (ARRAY['api_key'::text, 'secret_key'::text, 'session'::text])))
   constraint credentials_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint credentials_pkey PRIMARY KEY (digest)
+  CREATE INDEX credentials_sessions ON public.credentials USING btree (id) WHERE (kind = 'session'::text)
   CREATE INDEX credentials_workspace ON public.credentials USING btree (workspace_id)
-  policy credentials_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  policy credentials_scope permissive for * to keyrail_app using (((workspace_id = app_workspace_id()) OR ((workspace_id IS NULL) AND (kind = 'session'::text) AND (app_user_id() IS NOT NULL)))) with check (the same)
   grant insert to keyrail_app
 
 table idempotency_bodies row level security
@@ -151,6 +152,32 @@ table keyrail_migrations
   name character varying(255) not null
   run_on timestamp without time zone not null
   constraint keyrail_migrations_pkey PRIMARY KEY (id)
+
+table mail_throttles
+  address_hash bytea not null
+  kind text not null
+  queued_at timestamp with time zone[] not null
+  expires_at timestamp(3) with time zone not null
+  constraint mail_throttles_address_hash_length CHECK ((octet_length(address_hash) = 32))
+  constraint mail_throttles_kind_bounds CHECK ((kind ~ '^[a-z][a-z_]{0,39}$'::text))
+  constraint mail_throttles_queued_at_bounds CHECK (((cardinality(queued_at) >= 1) AND (cardinality(queued_at) <= 5)))
+  constraint mail_throttles_pkey PRIMARY KEY (address_hash, kind)
+  CREATE INDEX mail_throttles_by_expiry ON public.mail_throttles USING btree (expires_at)
+
+table mail_tokens row level security
+  user_id uuid not null
+  kind text not null
+  digest bytea not null
+  created_at timestamp(3) with time zone not null
+  expires_at timestamp(3) with time zone not null
+  used_at timestamp(3) with time zone
+  constraint mail_tokens_digest_length CHECK ((octet_length(digest) = 32))
+  constraint mail_tokens_kind CHECK ((kind = ANY (ARRAY['verification'::text, 'password_reset'::text])))
+  constraint mail_tokens_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+  constraint mail_tokens_pkey PRIMARY KEY (user_id, kind)
+  CREATE INDEX mail_tokens_by_end ON public.mail_tokens USING btree (LEAST(used_at, expires_at))
+  policy mail_tokens_scope permissive for * to keyrail_app using ((user_id = app_user_id())) with check (the same)
+  grant insert, select, update to keyrail_app
 
 table policy_changes row level security
   workspace_id uuid not null
@@ -276,6 +303,25 @@ table service_secrets
   created_at timestamp(3) with time zone not null default service_now()
   constraint service_secrets_pkey PRIMARY KEY (name)
 
+table sessions row level security
+  id uuid not null
+  user_id uuid not null
+  acts_in uuid
+  user_agent text
+  ip text
+  created_at timestamp(3) with time zone not null
+  last_seen_at timestamp(3) with time zone not null
+  expires_at timestamp(3) with time zone not null
+  ended_at timestamp(3) with time zone
+  constraint sessions_ip_bounds CHECK ((char_length(ip) <= 64))
+  constraint sessions_user_agent_bounds CHECK ((char_length(user_agent) <= 500))
+  constraint sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+  constraint sessions_pkey PRIMARY KEY (id)
+  CREATE INDEX sessions_by_end ON public.sessions USING btree (LEAST(ended_at, expires_at))
+  CREATE INDEX sessions_by_user ON public.sessions USING btree (user_id, id)
+  policy sessions_scope permissive for * to keyrail_app using ((user_id = app_user_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
 table tenants row level security
   workspace_id uuid not null
   id uuid not null
@@ -294,6 +340,67 @@ table tenants row level security
   constraint tenants_pkey PRIMARY KEY (workspace_id, id)
   CREATE UNIQUE INDEX tenants_external_id_unique ON public.tenants USING btree (workspace_id, external_id) WHERE (deleted_at IS NULL)
   policy tenants_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
+table user_passwords row level security
+  user_id uuid not null
+  hash text not null
+  constraint user_passwords_hash_form CHECK ((hash ~~ '$argon2id$%'::text))
+  constraint user_passwords_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+  constraint user_passwords_pkey PRIMARY KEY (user_id)
+  policy user_passwords_scope permissive for * to keyrail_app using ((user_id = app_user_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
+table users row level security
+  id uuid not null
+  email text not null
+  address_key text not null
+  name text
+  email_verified_at timestamp(3) with time zone
+  created_at timestamp(3) with time zone not null
+  updated_at timestamp(3) with time zone not null
+  constraint users_email_bounds CHECK (((char_length(email) >= 3) AND (char_length(email) <= 320)))
+  constraint users_name_bounds CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200)))
+  constraint users_pkey PRIMARY KEY (id)
+  constraint users_address_key_unique UNIQUE (address_key)
+  policy users_scope permissive for * to keyrail_app using (((id = app_user_id()) OR (EXISTS ( SELECT
+   FROM workspace_members m
+  WHERE ((m.workspace_id = app_workspace_id()) AND (m.user_id = users.id)))))) with check ((id = app_user_id()))
+  grant insert, select, update to keyrail_app
+
+table workspace_invites row level security
+  workspace_id uuid not null
+  id uuid not null
+  email text not null
+  address_key text not null
+  role text not null
+  digest bytea not null
+  mailed_digest bytea
+  created_at timestamp(3) with time zone not null
+  expires_at timestamp(3) with time zone not null
+  accepted_at timestamp(3) with time zone
+  revoked_at timestamp(3) with time zone
+  constraint workspace_invites_digest_length CHECK ((octet_length(digest) = 32))
+  constraint workspace_invites_email_bounds CHECK (((char_length(email) >= 3) AND (char_length(email) <= 320)))
+  constraint workspace_invites_mailed_digest_length CHECK ((octet_length(mailed_digest) = 32))
+  constraint workspace_invites_role CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text])))
+  constraint workspace_invites_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+  constraint workspace_invites_pkey PRIMARY KEY (workspace_id, id)
+  CREATE INDEX workspace_invites_by_address ON public.workspace_invites USING btree (workspace_id, address_key)
+  policy workspace_invites_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
+table workspace_members row level security
+  workspace_id uuid not null
+  user_id uuid not null
+  role text not null
+  joined_at timestamp(3) with time zone not null
+  removed_at timestamp(3) with time zone
+  constraint workspace_members_role CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text])))
+  constraint workspace_members_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+  constraint workspace_members_pkey PRIMARY KEY (workspace_id, user_id)
+  CREATE INDEX workspace_members_by_user ON public.workspace_members USING btree (user_id)
+  policy workspace_members_scope permissive for * to keyrail_app using (((workspace_id = app_workspace_id()) OR (user_id = app_user_id()))) with check ((workspace_id = app_workspace_id()))
   grant insert, select, update to keyrail_app
 
 table workspace_slugs row level security
@@ -318,8 +425,17 @@ table workspaces row level security
   constraint workspaces_name_bounds CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200)))
   constraint workspaces_slug_bounds CHECK ((slug ~ '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'::text))
   constraint workspaces_pkey PRIMARY KEY (id)
-  policy workspaces_scope permissive for * to keyrail_app using ((id = app_workspace_id())) with check (the same)
+  policy workspaces_scope permissive for * to keyrail_app using (((id = app_workspace_id()) OR (EXISTS ( SELECT
+   FROM workspace_members m
+  WHERE ((m.workspace_id = workspaces.id) AND (m.user_id = app_user_id()) AND (m.removed_at IS NULL)))))) with check ((id = app_workspace_id()))
   grant insert, select, update to keyrail_app
+
+CREATE OR REPLACE FUNCTION public.app_user_id()
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+AS $function$ select nullif(current_setting('app.user_id', true), '')::uuid $function$
+  -- execute: public
 
 CREATE OR REPLACE FUNCTION public.app_workspace_id()
  RETURNS uuid
@@ -472,6 +588,35 @@ begin
     join policy_nodes k on k.workspace_id = u.w and k.project_id = u.p and k.sees = u.s and k.node = u.n;
 end $function$
   -- execute: public
+
+CREATE OR REPLACE FUNCTION public.queue_mail(letter_kind text, throttle_kind text, address_digest bytea, letter_ids jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  moment constant timestamptz := public.service_now();
+begin
+  if letter_kind !~ '^[a-z][a-z_]{0,39}$' or jsonb_typeof(letter_ids) <> 'object' or exists (
+      select from jsonb_each_text(letter_ids) id
+      where id.key !~ '^[a-z][a-z_]{0,39}$' or id.value !~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$') then
+    raise exception 'a job of mail carries ids and nothing else' using errcode = 'check_violation';
+  end if;
+  insert into public.mail_throttles as held (address_hash, kind, queued_at, expires_at)
+  values (address_digest, throttle_kind, array[moment], moment + interval '1 hour')
+  on conflict (address_hash, kind) do update
+    set queued_at = array(
+        select one from unnest(held.queued_at) one where one > moment - interval '1 hour' order by one) || moment,
+      expires_at = excluded.expires_at
+    where (select count(*) from unnest(held.queued_at) one where one > moment - interval '1 hour') < 5;
+  if found then
+    -- With the library's waits, 13 attempts are made in 22 hours.
+    perform graphile_worker.add_job(
+      'keyrail_mail', json_build_object('kind', letter_kind, 'ids', letter_ids), max_attempts => 13);
+  end if;
+end $function$
+  -- execute: keyrail_app
 
 CREATE OR REPLACE FUNCTION public.rate_limits_valid(rules jsonb)
  RETURNS boolean

@@ -17,6 +17,11 @@ const global: Record<string, string> = {
   workspace_slugs: 'a slug is unique across workspaces',
   credentials: 'a credential is found by its digest, before its workspace is known',
   service_secrets: 'belongs to the service',
+  users: 'a person is of no workspace',
+  user_passwords: 'as a person',
+  sessions: 'as a person',
+  mail_tokens: 'as a person',
+  mail_throttles: 'is about an address, which need not have an account',
   keyrail_migrations: 'belongs to the service',
 }
 

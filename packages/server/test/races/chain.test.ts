@@ -46,7 +46,7 @@ const waitingLocks = () =>
 
 for (const { route, prepare } of mutationsOf(routes)) {
   test(`${route.operation}: the audit head is locked when all else is written, and nothing is locked after it`, async () => {
-    const { url, token, body } = await prepare({ ask, bootstrapToken, scene })
+    const { url, token, body } = await prepare({ ask, query, bootstrapToken, scene })
     await barrier.hold('select pg_advisory_xact_lock($1)', [pauseLock])
     const answer = ask(route.method, url, { token, body, headers: { 'idempotency-key': route.operation } })
     try {

@@ -1,0 +1,82 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { drawMailedToken } from '../src/platform/crypto/mailed-token.ts'
+import { drawToken, tokenDigest } from '../src/platform/crypto/token.ts'
+
+/** SQL as the owner of the tables. */
+// biome-ignore lint/suspicious/noExplicitAny: rows of any shape, read by the test that asked for them.
+export type Query = (text: string, values?: unknown[]) => Promise<any[]>
+
+export interface MadePerson {
+  userId: string
+  email: string
+  sessionId: string
+  /** Of a session. */
+  token: string
+}
+
+/** Of everybody made here; its hash is one that the service itself has made. */
+export const madePassword = 'correct horse battery staple'
+const madeHash =
+  '$argon2id$v=19$m=19456,t=2,p=1$cGVvcGxlIG9mIHRlc3RzLg$bmCvKFtbX8sL+JXMvr9qSNS9wA8QOEVdTQI45+bdDhI'
+
+export interface PersonTraits {
+  email?: string
+  name?: string | null
+  verified?: boolean
+  /** Where the person is, and as what; the session acts there. */
+  workspaceId?: string
+  role?: 'owner' | 'admin' | 'member'
+}
+
+/** An account with a session, written down as the service would: signing up costs two hashes of a password. */
+export async function makePerson(query: Query, traits: PersonTraits = {}): Promise<MadePerson> {
+  const { name = 'Made', verified = true, workspaceId, role = 'member' } = traits
+  const userId = randomUUID()
+  const email = traits.email ?? `made-${userId}@example.com`
+  await query(
+    `insert into users (id, email, address_key, name, email_verified_at, created_at, updated_at)
+     values ($1, $2, lower($2), $3, case when $4 then service_now() end, service_now(), service_now())`,
+    [userId, email, name, verified],
+  )
+  await query('insert into user_passwords (user_id, hash) values ($1, $2)', [userId, madeHash])
+  if (workspaceId !== undefined) await addMember(query, workspaceId, userId, role)
+  return { userId, email, ...(await openSession(query, userId, workspaceId)) }
+}
+
+export const addMember = (query: Query, workspaceId: string, userId: string, role: string) =>
+  query(
+    `insert into workspace_members (workspace_id, user_id, role, joined_at) values ($1, $2, $3, service_now())`,
+    [workspaceId, userId, role],
+  )
+
+/** Another session of a person. */
+export async function openSession(query: Query, userId: string, workspaceId?: string) {
+  const sessionId = randomUUID()
+  const token = drawToken('krses', randomBytes)
+  await query(
+    `insert into sessions (id, user_id, acts_in, created_at, last_seen_at, expires_at)
+     values ($1, $2, $3, service_now(), service_now(), service_now() + interval '7 days')`,
+    [sessionId, userId, workspaceId ?? null],
+  )
+  await query(`insert into credentials (digest, kind, id) values ($1, 'session', $2)`, [
+    tokenDigest(token),
+    sessionId,
+  ])
+  return { sessionId, token }
+}
+
+/** What a mailed link would carry. */
+export async function makeMailedToken(
+  query: Query,
+  userId: string,
+  kind: 'verification' | 'password_reset',
+): Promise<string> {
+  const { token, digest } = drawMailedToken(userId, randomBytes)
+  await query(
+    `insert into mail_tokens (user_id, kind, digest, created_at, expires_at)
+     values ($1, $2, $3, service_now(), service_now() + interval '1 hour')
+     on conflict (user_id, kind) do update set digest = excluded.digest, used_at = null, expires_at = excluded.expires_at`,
+    [userId, kind, digest],
+  )
+  return token
+}
