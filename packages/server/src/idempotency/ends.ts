@@ -153,14 +153,13 @@ const extending: Outcome = {
   ended: lost,
 }
 
-/** Two rows of one place where it was done: how the record was found, and that it was done. */
+/** A row of each place: that it was done, or else how the record was found. */
 function readEndings(rows: readonly Row[], count: number, { done, ended }: Outcome): Ending[] {
   const endings: Ending[] = Array.from({ length: count }, () => lost)
   for (const row of rows) {
-    const i = Number(row.place) - 1
-    if (row.done === true) endings[i] = done(row)
-    else if (row.held === true && endings[i] === lost)
-      endings[i] = row.ended === true ? ended : { verdict: 'raced' }
+    const place = Number(row.place) - 1
+    if (row.done === true) endings[place] = done(row)
+    else if (row.held === true) endings[place] = row.ended === true ? ended : { verdict: 'raced' }
   }
   return endings
 }

@@ -55,20 +55,28 @@ const isAsked = (asked: string) =>
   `c.workspace_id = ${asked}.w and c.env = ${asked}.e and c.scope_hash = ${asked}.s and c.lock_token = ${asked}.t`
 
 /**
- * What the holders of records say of them. Where the token is not that of the record nothing happens: `held` says
- * whether it was, `ended` whether the record had its answer before. A record that somebody else has locked is passed
- * by, and its caller asks again: so nobody in a batch waits for a record of another, and no two batches for each other.
+ * What the holders of records say of them. Where the token is not that of the record nothing happens. A record that
+ * somebody else has locked is passed by, and its caller asks again: so nobody in a batch waits for a record of another,
+ * and no two batches for each other.
  */
 const mine = (asked: string) => `
-  asked as materialized (
-    select u.*, c.lock_token is not null as held, c.status is not null as ended
-    from ${asked} left join idempotency_claims c on ${isAsked('u')}
-  ),
+  asked as materialized (select * from ${asked}),
   mine as materialized (
-    select a.* from asked a join idempotency_claims c on ${isAsked('a')} and c.status is null
-    where a.held and not a.ended
+    select a.*, c.ctid as stands from asked a join idempotency_claims c on ${isAsked('a')} and c.status is null
     for update of c skip locked
   )`
+
+/**
+ * By where a row stands: while it is locked, nothing moves it. `is true` keeps Postgres from walking all rows of the
+ * workspace to find it.
+ */
+const isMine = 'c.ctid = m.stands and (c.workspace_id = m.w) is true'
+
+/** Of what was not done: `held` says whether the token was that of the record, `ended` whether it had its answer before. */
+const notDone = `
+  select a.place, false as done, c.lock_token is not null as held, c.status is not null as ended
+  from asked a left join idempotency_claims c on ${isAsked('a')}
+  where a.place not in (select place from done)`
 
 /** Notes answers, each with its body or without. */
 const completing = (asked: string, answer: string) => `
@@ -79,7 +87,7 @@ const completing = (asked: string, answer: string) => `
       expires_at = clock.now + coalesce(m.ttl, c.ttl_ms) * interval '1 millisecond',
       kept_until = date_trunc('hour', clock.now + coalesce(m.ttl, c.ttl_ms) * interval '1 millisecond') + interval '1 hour'
     from mine m cross join clock
-    where ${isAsked('m')} and c.status is null
+    where ${isMine}
     returning m.*, c.expires_at
   ),
   kept as (
@@ -88,9 +96,8 @@ const completing = (asked: string, answer: string) => `
     on conflict (workspace_id, env, scope_hash) do update set
       lock_token = excluded.lock_token, headers = excluded.headers, body = excluded.body, expires_at = excluded.expires_at
   )
-  select place, held, ended, false as done from asked
-  union all
-  select place, null, null, true from done`
+  select place, true as done, null::boolean as held, null::boolean as ended from done
+  union all ${notDone}`
 
 export const completeRecords = sql(
   'idempotency.complete',
@@ -120,13 +127,9 @@ export const lockRecord = sql(
 export const releaseRecords = sql(
   'idempotency.release',
   `with ${mine(heldRows)},
-   done as (
-     delete from idempotency_claims c using mine m where ${isAsked('m')} and c.status is null
-     returning m.place
-   )
-   select place, held, ended, false as done from asked
-   union all
-   select place, null, null, true from done`,
+   done as (delete from idempotency_claims c using mine m where ${isMine} returning m.place)
+   select place, true as done, null::boolean as held, null::boolean as ended from done
+   union all ${notDone}`,
 )
 
 export const extendLocks = sql(
@@ -134,12 +137,12 @@ export const extendLocks = sql(
   `with ${clock}, ${mine(heldRows)},
    done as (
      update idempotency_claims c set locked_until = clock.now + interval '30 seconds'
-     from mine m cross join clock where ${isAsked('m')} and c.status is null
+     from mine m cross join clock where ${isMine}
      returning m.place, c.locked_until
    )
-   select place, held, ended, false as done, null::timestamptz as locked_until from asked
+   select place, true as done, null::boolean as held, null::boolean as ended, locked_until from done
    union all
-   select place, null, null, true, locked_until from done`,
+   select o.*, null from (${notDone}) o`,
 )
 
 export const readAnswers = sql(
