@@ -100,6 +100,9 @@ async function accept(address) {
   turnTo(outcome)
 }
 
+/** @type {Record<string, string>} */
+const roleNames = { owner: 'an owner', admin: 'an admin', member: 'a member' }
+
 /**
  * @param {import('./api.js').Answer} answer
  * @returns {Parameters<typeof turnTo>[0] | null} null where it is not the end
@@ -107,7 +110,11 @@ async function accept(address) {
 function outcomeOf({ ok, code, status, body }) {
   if (ok) {
     const title = `Welcome to ${body.workspace.name}`
-    return { title, lead: `You have joined as ${body.role}. You can close this page.`, tone: 'good' }
+    return {
+      title,
+      lead: `You have joined as ${roleNames[body.role] ?? body.role}. You can close this page.`,
+      tone: 'good',
+    }
   }
   if (code === 'already_member') {
     const lead = 'There is nothing left to do. You can close this page.'

@@ -8,7 +8,7 @@ export const linkToken = takeToken()
 
 function takeToken() {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
-  if (location.hash !== '') history.replaceState(null, '', location.pathname)
+  history.replaceState(null, '', location.pathname)
   return token === '' ? null : token
 }
 
