@@ -36,7 +36,8 @@ export interface Visit {
   leave(): Promise<void>
 }
 
-const browserPath = '/usr/bin/chromium'
+/** Of Debian's package `chromium`, or wherever there is one. */
+const browserPath = process.env.KEYRAIL_TEST_CHROMIUM ?? '/usr/bin/chromium'
 
 export async function openStage(settings: Partial<Config> = {}): Promise<Stage> {
   const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] })
