@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import { dump } from '../../test/dump.ts'
+import { startHarness } from '../../test/harness.ts'
+import { makeMailbox } from '../../test/mailbox.ts'
+import { makePerson } from '../../test/people.ts'
+import { makeVendor, uniqueSlug } from '../../test/vendor.ts'
+
+const mailbox = makeMailbox()
+const harness = await startHarness({ mail: mailbox.settings, publicUrl: 'https://keys.example.com' })
+const { ask, query, setStoreTime } = harness
+harness.deps.mail.start()
+afterEach(() => setStoreTime(null))
+
+const vendor = await makeVendor(harness)
+const uniqueEmail = () => `${uniqueSlug('bob')}@example.com`
+const invite = (email: string, role = 'member', { live } = vendor) =>
+  ask('POST', '/v1/invites', { token: live, body: { email, role } })
+const accept = (token: string, invitation: unknown) =>
+  ask('POST', '/v1/auth/invites/accept', { token, body: { token: invitation } })
+const membersOf = async ({ workspaceId } = vendor) =>
+  query('select user_id, role from workspace_members where workspace_id = $1 and removed_at is null', [
+    workspaceId,
+  ])
+
+test('the owner’s copy and the mailed link are two tokens, and either of them lets a person in', async () => {
+  for (const which of ['copy', 'mailed'] as const) {
+    const email = uniqueEmail()
+    const { status, body } = await invite(email, 'admin')
+    assert.equal(status, 201)
+    assert.equal(body.token.split('.')[0], vendor.workspaceId)
+    const mail = await mailbox.take(email)
+    assert.equal(mail.page, 'https://keys.example.com/accept-invite')
+    assert.match(mail.subject, /^Join Acme on Keyrail$/)
+    assert.notEqual(mail.token, body.token)
+    assert.ok(!mail.text.includes(body.token))
+
+    const person = await makePerson(query)
+    const joined = await accept(person.token, which === 'copy' ? body.token : mail.token)
+    assert.deepEqual(
+      [joined.status, joined.body.user_id, joined.body.role, joined.body.workspace.id],
+      [200, person.userId, 'admin', vendor.workspaceId],
+    )
+    // A session in no workspace acts in the one that it has joined.
+    assert.equal((await ask('GET', '/v1/workspace', { token: person.token })).status, 200)
+    const other = await makePerson(query)
+    for (const dead of [body.token, mail.token]) {
+      assert.equal((await accept(other.token, dead)).body.code, 'invalid_token')
+    }
+    const { body: list } = await ask('GET', '/v1/invites?limit=1', { token: vendor.live })
+    assert.deepEqual([list.data[0].id, list.data[0].status], [body.id, 'accepted'])
+  }
+})
+
+test('a session that acts in another workspace stays there', async () => {
+  const elsewhere = await makeVendor(harness)
+  const person = await makePerson(query, { workspaceId: elsewhere.workspaceId, role: 'owner' })
+  const { body } = await invite(person.email)
+  assert.equal((await accept(person.token, body.token)).status, 200)
+  assert.equal((await ask('GET', '/v1/workspace', { token: person.token })).body.id, elsewhere.workspaceId)
+})
+
+test('an unverified account does not join, unless the mailed token proves its own mailbox, which verifies it', async () => {
+  const email = uniqueEmail()
+  const unverified = await makePerson(query, { email: email.toUpperCase(), verified: false })
+  const stranger = await makePerson(query, { verified: false })
+  const { body } = await invite(email)
+  const mail = await mailbox.take(email)
+  assert.equal((await accept(unverified.token, body.token)).body.code, 'email_not_verified')
+  assert.equal((await accept(stranger.token, mail.token)).body.code, 'email_not_verified')
+  assert.equal((await accept(stranger.token, body.token)).body.code, 'email_not_verified')
+  assert.equal((await accept(unverified.token, mail.token)).status, 200)
+  assert.equal((await ask('GET', '/v1/auth/me', { token: unverified.token })).body.email_verified, true)
+})
+
+test('of two people who accept at once one joins', async () => {
+  for (let round = 0; round < 5; round++) {
+    const { body } = await invite(uniqueEmail())
+    const people = [await makePerson(query), await makePerson(query), await makePerson(query)]
+    const answers = await Promise.all(people.map(({ token }) => accept(token, body.token)))
+    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 400, 400])
+  }
+})
+
+test('a forged workspace half writes nothing and tells nothing', async () => {
+  const other = await makeVendor(harness)
+  const { body } = await invite(uniqueEmail())
+  const person = await makePerson(query)
+  const [scope = '', secret = ''] = String(body.token).split('.')
+  const before = await dump(query)
+  const answers = []
+  for (const forged of [
+    `${other.workspaceId}.${secret}`,
+    `01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11.${secret}`,
+    `${scope}.${secret.slice(0, -1)}`,
+    `${scope}.`,
+    `${scope}`,
+    `not-a-workspace.${secret}`,
+    `${scope}.${secret}x`,
+    `${scope} .${secret}`,
+    `' or true --.${secret}`,
+  ]) {
+    const { status, body: problem } = await accept(person.token, forged)
+    answers.push({ status, ...problem, request_id: '' })
+  }
+  for (const answer of answers) assert.deepEqual(answer, answers[0])
+  assert.deepEqual([answers[0]?.status, answers[0]?.code], [400, 'invalid_token'])
+  assert.deepEqual(await dump(query), before)
+  assert.equal((await accept(person.token, body.token)).status, 200)
+})
+
+test('both tokens die with a revocation, whose repeat changes nothing', async () => {
+  const email = uniqueEmail()
+  const { body } = await invite(email)
+  const mail = await mailbox.take(email)
+  const revoke = () => ask('POST', `/v1/invites/${body.id}/revoke`, { token: vendor.live })
+  assert.deepEqual([(await revoke()).body.status], ['revoked'])
+  const before = await dump(query)
+  assert.deepEqual([(await revoke()).body.status], ['revoked'])
+  assert.deepEqual(await dump(query), before)
+  const { token } = await makePerson(query, { email })
+  for (const dead of [body.token, mail.token])
+    assert.equal((await accept(token, dead)).body.code, 'invalid_token')
+})
+
+test('an invitation ends after seven days, and not a millisecond before', async () => {
+  const { body } = await invite(uniqueEmail())
+  const { token } = await makePerson(query)
+  assert.equal(Date.parse(body.expires_at) - Date.parse(body.created_at), 7 * 86_400_000)
+  await setStoreTime(new Date(Date.parse(body.expires_at)))
+  // The session is as old as the invitation.
+  await query(
+    "update sessions set last_seen_at = service_now(), expires_at = service_now() + interval '1 day'",
+  )
+  assert.equal((await accept(token, body.token)).body.code, 'invalid_token')
+  const { body: list } = await ask('GET', '/v1/invites', { token: vendor.live })
+  assert.equal(list.data.find(({ id }: { id: string }) => id === body.id).status, 'expired')
+  await setStoreTime(new Date(Date.parse(body.expires_at) - 1))
+  assert.equal((await accept(token, body.token)).status, 200)
+})
+
+test('a new invitation of an address retires the one before, also when both are made at once', async () => {
+  const email = uniqueEmail()
+  const first = await invite(email)
+  const both = await Promise.all([invite(email.toUpperCase(), 'admin'), invite(email, 'owner')])
+  assert.deepEqual(
+    both.map(({ status }) => status),
+    [201, 201],
+  )
+  const rows = await query(
+    `select id from workspace_invites where address_key = $1 and revoked_at is null and workspace_id = $2`,
+    [email, vendor.workspaceId],
+  )
+  assert.equal(rows.length, 1)
+  const { token } = await makePerson(query)
+  assert.equal((await accept(token, first.body.token)).body.code, 'invalid_token')
+  const { body: log } = await ask('GET', '/v1/audit_logs?limit=200', { token: vendor.live })
+  const superseded = log.data.filter(
+    // biome-ignore lint/suspicious/noExplicitAny: rows of the API, held against its schema.
+    ({ action, payload }: any) => action === 'workspace_invite.revoked' && payload.reason === 'superseded',
+  )
+  assert.equal(superseded.length, 2)
+})
+
+test('who is a member already is told of at invitation and at acceptance, and may come back after leaving', async () => {
+  const person = await makePerson(query, { workspaceId: vendor.workspaceId, role: 'admin' })
+  assert.equal((await invite(person.email.toUpperCase())).body.code, 'already_member')
+  const { body } = await invite(uniqueEmail(), 'owner')
+  assert.equal((await accept(person.token, body.token)).body.code, 'already_member')
+  assert.ok((await membersOf()).some(({ user_id, role }) => user_id === person.userId && role === 'admin'))
+  await ask('DELETE', `/v1/members/${person.userId}`, { token: vendor.live })
+  assert.equal((await invite(person.email)).status, 201)
+  assert.equal((await accept(person.token, body.token)).status, 200)
+  assert.ok((await membersOf()).some(({ user_id, role }) => user_id === person.userId && role === 'owner'))
+})
+
+test('a repeat under its Idempotency-Key has no token, and sends no second message', async () => {
+  const email = uniqueEmail()
+  const send = () =>
+    ask('POST', '/v1/invites', {
+      token: vendor.live,
+      headers: { 'idempotency-key': email },
+      body: { email, role: 'member' },
+    })
+  const [first, again] = [await send(), await send()]
+  assert.equal(again.body.id, first.body.id)
+  assert.equal(again.body.token, undefined)
+  const [{ sent }] = await query(
+    `select sum(cardinality(queued_at))::int as sent from mail_throttles
+     where kind = 'invitation' and address_hash = sha256(convert_to($1, 'UTF8'))`,
+    [email],
+  )
+  assert.equal(sent, 1)
+})
+
+test('the log tells who was invited and who joined, with the address that was invited', async () => {
+  const owned = await makeVendor(harness)
+  const email = uniqueEmail()
+  const { body } = await invite(email, 'member', owned)
+  const person = await makePerson(query, { name: 'Joy' })
+  await accept(person.token, body.token)
+  const { body: log } = await ask('GET', '/v1/audit_logs', { token: owned.live })
+  const [created, joined] = log.data.slice(-2)
+  assert.deepEqual(
+    [created.action, created.target_id, created.payload.email, created.payload.role],
+    ['workspace_invite.created', body.id, email, 'member'],
+  )
+  assert.equal(created.payload.token, undefined)
+  assert.deepEqual(
+    [joined.action, joined.actor_type, joined.actor_id, joined.payload.email, joined.payload.invited_email],
+    ['workspace_member.joined', 'user', person.userId, person.email, email],
+  )
+  assert.deepEqual(joined.actor, { email: person.email, name: 'Joy' })
+  assert.equal((await ask('GET', '/v1/audit_logs/chain', { token: owned.live })).body.valid, true)
+})

@@ -1,0 +1,69 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { type ParsedMail, simpleParser } from 'mailparser'
+import type { MailSettings } from '../src/platform/mail/settings.ts'
+
+export interface Received {
+  to: string
+  subject: string
+  text: string
+  html: string
+  /** Where its link leads, without the token. */
+  page: string | undefined
+  token: string | undefined
+}
+
+/** A folder in which mail arrives, read as a mail program would. */
+export interface Mailbox {
+  /** For `startHarness({ mail })`; then `harness.deps.mail.start()`. */
+  settings: MailSettings
+  /** Waits for a message to this address whose subject fits, and takes it out. */
+  take(to: string, subject?: RegExp): Promise<Received>
+  /** What is there now. */
+  all(): Promise<Received[]>
+}
+
+/** Far longer than a message takes. */
+const patienceMs = 30_000
+const lookMs = 20
+
+export function makeMailbox(): Mailbox {
+  const path = mkdtempSync(join(tmpdir(), 'keyrail-mailbox-'))
+  after(() => rmSync(path, { recursive: true, force: true }))
+  const read = async () =>
+    await Promise.all(
+      readdirSync(path)
+        .filter(name => name.endsWith('.eml'))
+        .toSorted()
+        .map(async name => ({ name, mail: received(await simpleParser(readFileSync(join(path, name)))) })),
+    )
+  return {
+    settings: {
+      route: { kind: 'folder', path },
+      from: { name: 'Keyrail', address: 'no-reply@keyrail.example' },
+    },
+    async take(to, subject = /./) {
+      for (const until = performance.now() + patienceMs; performance.now() < until; ) {
+        const found = (await read()).find(({ mail }) => mail.to === to && subject.test(mail.subject))
+        if (found !== undefined) {
+          rmSync(join(path, found.name))
+          return found.mail
+        }
+        await setTimeout(lookMs)
+      }
+      throw new Error(`no mail to ${to} whose subject fits ${subject}`)
+    },
+    all: async () => (await read()).map(({ mail }) => mail),
+  }
+}
+
+function received(mail: ParsedMail): Received {
+  const to = [mail.to ?? []].flat().flatMap(({ value }) => value)
+  if (to.length !== 1) throw new Error('a message has one recipient')
+  const text = mail.text ?? ''
+  const [, page, token] = /^(https?:\/\/\S+)#token=(\S+)$/m.exec(text) ?? []
+  return { to: to[0]?.address ?? '', subject: mail.subject ?? '', text, html: mail.html || '', page, token }
+}
