@@ -5,6 +5,7 @@ import { auditActions } from '@keyrail/contract/vendor/audit'
 import { addressPaths } from '../packages/server/src/audit/actions.ts'
 import { issueSecretKey } from '../packages/server/src/secret-keys/issue.ts'
 import { bootstrapToken, startHarness } from '../packages/server/test/harness.ts'
+import { makePerson } from '../packages/server/test/people.ts'
 import { issueKey, makeVendor, uniqueSlug } from '../packages/server/test/vendor.ts'
 import { appendVectors, publishedVectors } from './audit-vectors.ts'
 import { canonicalRow, genesis, type Head, type Row, verify } from './audit-verifier.ts'
@@ -126,13 +127,32 @@ async function liveChain(): Promise<string> {
   }
   await ask('POST', '/v1/keys', { token, body: key })
   await ask('DELETE', `/v1/tenants/${tenant.body.id}`, { token })
+  await joinAndLeave(token)
   return token
+}
+
+/** Rows of every action about people: somebody is invited twice, joins, gets another role and is removed. */
+async function joinAndLeave(token: string): Promise<void> {
+  const invite = () =>
+    ask('POST', '/v1/invites', { token, body: { email: 'grace@example.com', role: 'member' } })
+  const invitee = await makePerson(query)
+  await invite()
+  const accept = { token: invitee.token, body: { token: (await invite()).body.token } }
+  assert.equal((await ask('POST', '/v1/auth/invites/accept', accept)).status, 200)
+  const member = `/v1/members/${invitee.userId}`
+  assert.equal((await ask('PATCH', member, { token, body: { role: 'admin' } })).status, 200)
+  assert.equal((await ask('DELETE', member, { token })).status, 200)
 }
 
 test('the independent verifier accepts a live chain, before and after an address is erased', async () => {
   const token = await liveChain()
   const before = await fetchChain(token)
   assert.ok(JSON.stringify(before.rows).includes('second@example.com'))
+  for (const action of Object.keys(addressPaths))
+    assert.ok(
+      before.rows.some(row => row.action === action),
+      action,
+    )
   assert.deepEqual(verify(before.workspaceId, before.rows, before.head), {
     valid: true,
     checked: before.rows.length,

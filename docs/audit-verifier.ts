@@ -37,6 +37,11 @@ const domain = 'keyrail-audit-v1\n'
 const addressPaths: { [action: string]: string[] | undefined } = {
   'workspace.created': ['billing_email'],
   'workspace.updated': ['billing_email.old', 'billing_email.new'],
+  'workspace_member.joined': ['email', 'invited_email'],
+  'workspace_member.role_changed': ['email'],
+  'workspace_member.removed': ['email'],
+  'workspace_invite.created': ['email'],
+  'workspace_invite.revoked': ['email'],
 }
 
 /** Verifies a whole chain: every row from the first, in rising order of `seq`, and the head. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConfigError, readConfig, settings } from '../packages/server/src/config.ts'
-import { serviceFiles } from '../packages/server/test/source-files.ts'
+import { startHarness } from '../packages/server/test/harness.ts'
+import { madePassword, makePerson } from '../packages/server/test/people.ts'
 import { codeBlocks, documentsWithText, readDocument, section, tableOf } from './documents.ts'
 
 const page = readDocument('docs/configuration.md')
@@ -38,12 +39,17 @@ test('the faults that the page shows are those of the service', () => {
   )
 })
 
-test('the settings that the page calls without effect have none', () => {
-  const idle = 'nothing in this release depends on them yet'
-  const uses = serviceFiles().filter(
-    ({ path, code }) => !path.endsWith('/config.ts') && /publicUrl|request\.ips?\b/.test(code),
-  )
-  assert.deepEqual([uses.length === 0, page.includes(idle)], [true, true])
+test('behind as many proxies as are trusted a session shows the address that they tell, and else the proxy’s', async () => {
+  const told = '192.0.2.7'
+  const addressAt = async (trustProxyHops: number) => {
+    const { ask, query } = await startHarness({ trustProxyHops })
+    const { email } = await makePerson(query)
+    const body = { email, password: madePassword }
+    const headers = { 'x-forwarded-for': `203.0.113.9, ${told}` }
+    return (await ask('POST', '/v1/auth/sessions', { body, headers })).body.ip
+  }
+  assert.deepEqual([await addressAt(1), await addressAt(0)], [told, '127.0.0.1'])
+  assert.ok(page.includes('Behind a proxy set `SERVICE_TRUST_PROXY`'))
 })
 
 test('no page names a setting that there is not', () => {

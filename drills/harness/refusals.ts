@@ -82,6 +82,8 @@ export async function refuseAll(
       bootstrapToken,
       scene,
     })
+    // Mail that the preparation has queued is sent on the side, and writes what it sends.
+    await until('the queue of mail to be empty', async () => (await jobs(client)) === 0)
     const statuses = new Map<string, number | null>()
     for (const name of names) {
       const { meetsNewChain, raise } = obstacles[name] as Obstacle
@@ -135,6 +137,11 @@ async function holdStoreTime({ api, client, scene }: Stage): Promise<void> {
     as $$ select timestamptz '${new Date().toISOString()}' $$`)
   await api.ask('GET', '/v1/workspace', { token: scene.live })
   await until('the note of its use', async () => (await unusedKeys(client)) === 0)
+}
+
+async function jobs(client: pg.Client): Promise<number> {
+  const { rows } = await client.query('select count(*)::int as n from graphile_worker.jobs')
+  return rows[0].n
 }
 
 async function unusedKeys(client: pg.Client): Promise<number> {

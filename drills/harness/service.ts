@@ -1,6 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Connection } from '../../packages/server/src/platform/db/connection.ts'
 
@@ -39,10 +41,18 @@ export async function startDrilledService(
     env: {},
   })
   closeSync(log)
+  // Where its mail goes.
+  const dataDir = mkdtempSync(join(tmpdir(), 'keyrail-drill-'))
+  child.once('exit', () => rmSync(dataDir, { recursive: true, force: true }))
   const start: StartMessage = {
     type: 'start',
     connection,
-    env: { SERVICE_PORT: '0', SERVICE_BOOTSTRAP_TOKEN: bootstrapToken, ...env },
+    env: {
+      SERVICE_PORT: '0',
+      SERVICE_DATA_DIR: dataDir,
+      SERVICE_BOOTSTRAP_TOKEN: bootstrapToken,
+      ...env,
+    },
   }
   child.send(start)
   const { url } = (await heard(child, 'listening')) as { url: string }

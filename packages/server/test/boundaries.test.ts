@@ -30,14 +30,17 @@ const betweenRooms: Record<string, string[]> = {
   audit: [],
   health: [],
   idempotency: [],
+  invites: ['audit/append', 'members/join', 'people/address', 'people/standing'],
   keys: ['audit/append', 'audit/changes', 'policy/changes', 'policy/propagation'],
+  members: ['audit/append', 'secret-keys/made-by'],
   pages: [],
+  people: [],
   policy: [],
   projects: ['audit/append', 'audit/changes', 'keys/cascade', 'keys/resource', 'policy/changes'],
   ratelimit: [],
   'secret-keys': ['audit/append', 'keys/lifecycle'],
   tenants: ['audit/append', 'audit/changes', 'keys/cascade'],
-  workspace: ['audit/append', 'audit/changes', 'secret-keys/issue'],
+  workspace: ['audit/append', 'audit/changes', 'members/join', 'people/standing', 'secret-keys/issue'],
 }
 
 /** Rooms whose calls write no audit row and take no workspace-wide lock. */
