@@ -5,6 +5,7 @@ import { addDoctorCommand } from './doctor.ts'
 import { exitCodeOf, explain } from './failure.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { paintError, tell } from './output.ts'
+import { addPersonCommand } from './person.ts'
 import { addRestoreCommand } from './restore.ts'
 import { addSecretKeysCommand } from './secret-keys.ts'
 import { addServeCommand } from './serve.ts'
@@ -33,6 +34,7 @@ addBackupCommand(program, settings)
 addRestoreCommand(program, settings)
 addSecretKeysCommand(program, settings)
 addWorkspaceCommand(program, settings)
+addPersonCommand(program, settings)
 
 try {
   await program.parseAsync()

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import { dump } from '../../../test/dump.ts'
+import { startHarness } from '../../../test/harness.ts'
+import { madePassword, makeMailedToken, makePerson } from '../../../test/people.ts'
+import { makeVendor, uniqueSlug } from '../../../test/vendor.ts'
+import { erasePerson, findPersonLabel, OwnedAlone } from './person-removal.ts'
+
+const { ask, query, connection, ...house } = await startHarness()
+
+describe('erasing a person for good', () => {
+  const client = new pg.Client(connection)
+  before(() => client.connect())
+  after(() => client.end())
+
+  test('nothing of them is left in any table, the chains hold, and nobody else loses anything', async () => {
+    const email = `Erased.${uniqueSlug()}@example.com`
+    const key = email.toLowerCase()
+    const person = await makePerson(query, { email, name: 'Erased Person' })
+    const bystander = await makePerson(query)
+    const owned = await ask('POST', '/v1/workspaces', {
+      token: person.token,
+      headers: { 'idempotency-key': 'made' },
+      body: { name: 'Theirs', slug: uniqueSlug(), billing_email: 'billing@example.com' },
+    })
+    const live = owned.body.secret_key.key
+    const second = await makePerson(query, { workspaceId: owned.body.id, role: 'owner' })
+    const vendor = await makeVendor({ ask, query, connection, ...house })
+    const invited = await ask('POST', '/v1/invites', {
+      token: vendor.live,
+      headers: { 'idempotency-key': 'invited' },
+      body: { email, role: 'member' },
+    })
+    await ask('POST', '/v1/auth/invites/accept', { token: person.token, body: { token: invited.body.token } })
+    await ask('DELETE', `/v1/members/${person.userId}`, { token: vendor.live })
+    await ask('POST', '/v1/invites', { token: vendor.live, body: { email: key, role: 'admin' } })
+    await ask('POST', '/v1/auth/sessions', { body: { email, password: madePassword } })
+    await ask('POST', '/v1/auth/password_resets', { body: { email } })
+    await makeMailedToken(query, person.userId, 'verification')
+    const everywhere = JSON.stringify(await dump(query)).toLowerCase()
+    assert.ok(everywhere.includes(key) && everywhere.includes('erased person'))
+
+    const removed = await erasePerson(client, key)
+    assert.deepEqual([removed.users, removed.user_passwords, removed.sessions], [1, 1, 2])
+    const left = JSON.stringify(await dump(query)).toLowerCase()
+    assert.ok(!left.includes(key) && !left.includes('erased person'))
+
+    for (const token of [live, vendor.live]) {
+      assert.equal((await ask('GET', '/v1/audit_logs/chain', { token })).body.valid, true)
+      const { status, body } = await ask('GET', '/v1/audit_logs', { token })
+      assert.equal(status, 200)
+      // biome-ignore lint/suspicious/noExplicitAny: rows of the API, held against its schema.
+      for (const row of body.data.filter((one: any) => one.actor_id === person.userId))
+        assert.equal(row.actor, undefined)
+    }
+    assert.equal((await ask('GET', '/v1/auth/me', { token: person.token })).status, 401)
+    for (const { token } of [bystander, second]) {
+      assert.equal((await ask('GET', '/v1/auth/me', { token })).status, 200)
+    }
+    assert.equal(await findPersonLabel(client, key), null)
+    // The address is free again, for an account that has nothing to do with the one that is gone.
+    assert.equal(
+      (await ask('POST', '/v1/auth/users', { body: { email, password: madePassword } })).status,
+      202,
+    )
+  })
+
+  test('the only owner of a workspace is not erased, nor is anything of them', async () => {
+    const person = await makePerson(query)
+    const slug = uniqueSlug()
+    await ask('POST', '/v1/workspaces', { token: person.token, body: { name: 'Alone', slug } })
+    const before = await dump(query)
+    await assert.rejects(erasePerson(client, person.email), OwnedAlone)
+    assert.deepEqual((await findPersonLabel(client, person.email))?.ownedAlone, [slug])
+    assert.deepEqual(await dump(query), before)
+  })
+
+  test('an address that was only invited is erased too, and of one that nobody knows nothing is said', async () => {
+    const vendor = await makeVendor({ ask, query, connection, ...house })
+    const email = `${uniqueSlug()}@example.com`
+    await ask('POST', '/v1/invites', { token: vendor.live, body: { email, role: 'member' } })
+    assert.equal((await findPersonLabel(client, email))?.userId, null)
+    assert.equal((await erasePerson(client, email)).workspace_invites, 1)
+    assert.ok(!JSON.stringify(await dump(query)).includes(email))
+    assert.equal(await findPersonLabel(client, 'nobody@example.com'), null)
+  })
+})

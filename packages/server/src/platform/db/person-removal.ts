@@ -1,0 +1,100 @@
+import type pg from 'pg'
+
+/** What there is of a person, as the operator is told before it goes. */
+export interface PersonLabel {
+  /** The address in the form in which addresses are compared. */
+  addressKey: string
+  /** Null: the address has no account, and was invited or written down all the same. */
+  userId: string | null
+  /** Workspaces that would be left without an owner, by their slugs. */
+  ownedAlone: string[]
+  /** Workspaces whose billing address it is: theirs to change. */
+  billed: string[]
+}
+
+/** @returns null when nothing is known of the address. */
+export async function findPersonLabel(
+  client: pg.ClientBase,
+  addressKey: string,
+): Promise<PersonLabel | null> {
+  const { rows: users } = await client.query('select id from users where address_key = $1', [addressKey])
+  const userId: string | null = users[0]?.id ?? null
+  const { rows: owned } = await client.query(
+    `select w.slug from workspace_members m join workspaces w on w.id = m.workspace_id
+     where m.user_id = $1 and m.role = 'owner' and m.removed_at is null and not exists (
+       select from workspace_members o where o.workspace_id = m.workspace_id and o.role = 'owner'
+         and o.removed_at is null and o.user_id <> m.user_id)
+     order by w.slug`,
+    [userId],
+  )
+  const { rows: billed } = await client.query(
+    'select slug from workspaces where lower(billing_email) = $1 order by slug',
+    [addressKey],
+  )
+  const { rows: traces } = await client.query(
+    `select from workspace_invites where address_key = $1
+     union all select from audit_addresses where lower(address) = $1 limit 1`,
+    [addressKey],
+  )
+  if (userId === null && traces.length === 0) return null
+  const slugs = (found: { slug: string }[]) => found.map(({ slug }) => slug)
+  return { addressKey, userId, ownedAlone: slugs(owned), billed: slugs(billed) }
+}
+
+/** A workspace would be left without an owner. */
+export class OwnedAlone extends Error {}
+
+/**
+ * Erases a person for good, in one transaction, as the role that owns the tables: the account with its sessions and
+ * memberships, invitations of the address, and the address beside every audit chain. What was hashed stays, so the
+ * chains hold; what remains in them is an id of which nobody knows any more whose it was.
+ * @returns how many rows went, by table.
+ * @throws {OwnedAlone} when a workspace has no other owner.
+ */
+export async function erasePerson(
+  client: pg.ClientBase,
+  addressKey: string,
+): Promise<Record<string, number>> {
+  await client.query('begin')
+  try {
+    const removed = await eraseRows(client, addressKey)
+    await client.query('commit')
+    return removed
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw error
+  }
+}
+
+async function eraseRows(client: pg.ClientBase, addressKey: string): Promise<Record<string, number>> {
+  // Nobody leaves or joins the owners of these workspaces while it is looked at who stays.
+  await client.query(
+    `select from workspace_members where role = 'owner' and removed_at is null and workspace_id in (
+       select m.workspace_id from workspace_members m join users u on u.id = m.user_id where u.address_key = $1)
+     order by workspace_id, user_id for update`,
+    [addressKey],
+  )
+  const label = await findPersonLabel(client, addressKey)
+  if (label !== null && label.ownedAlone.length > 0) throw new OwnedAlone(label.ownedAlone.join(', '))
+  const userId = label?.userId ?? null
+  const removed: Record<string, number> = {}
+  const remove = async (table: string, condition: string, value: unknown) => {
+    const { rowCount } = await client.query(`delete from ${table} where ${condition}`, [value])
+    removed[table] = (removed[table] ?? 0) + (rowCount ?? 0)
+  }
+  await remove('workspace_members', 'user_id = $1', userId)
+  await remove(
+    'credentials',
+    `kind = 'session' and id in (select id from sessions where user_id = $1)`,
+    userId,
+  )
+  for (const table of ['sessions', 'mail_tokens', 'user_passwords'])
+    await remove(table, 'user_id = $1', userId)
+  await remove('users', 'id = $1', userId)
+  await remove('replays', `caller = 'session:' || $1::text`, userId)
+  await remove('replays', `lower(body->>'email') = $1`, addressKey)
+  await remove('workspace_invites', 'address_key = $1', addressKey)
+  await remove('mail_throttles', `address_hash = sha256(convert_to($1, 'UTF8'))`, addressKey)
+  await remove('audit_addresses', 'lower(address) = $1', addressKey)
+  return removed
+}
