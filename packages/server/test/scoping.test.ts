@@ -23,6 +23,7 @@ const [mine, theirs] = [await makeFullWorkspace(), await makeFullWorkspace()]
 const global: Record<string, string> = {
   service_secrets: 'keys of the service itself',
   keyrail_migrations: 'the migrations that were applied',
+  mail_throttles: 'how often an address was written to, whoever’s it is',
 }
 const tables = await tablesOf(query)
 const scoped = tables.filter(table => global[table] === undefined)

@@ -25,6 +25,10 @@ await ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=1&node=o
 
 await spendOnce(harness, vendor)
 await answerOnce(harness, vendor)
+await query(
+  `insert into mail_throttles (address_hash, kind, queued_at, expires_at)
+   values (sha256('x'), 'reset', array[now()], now())`,
+)
 
 const text = (value: string) => `convert_from('\\x${Buffer.from(value).toString('hex')}', 'UTF8')`
 const json = (value: unknown) => `${text(JSON.stringify(value))}::jsonb`
@@ -133,6 +137,17 @@ const bounds: Record<string, Bound> = {
   idempotency_claims_scope_hash_length: bytes('scope_hash', 32),
   idempotency_claims_status_bounds: bound('status', ['100', '599'], ['99', '600']),
   idempotency_claims_ttl_bounds: bound('ttl_ms', ['60000', '604800000'], ['59999', '604800001']),
+  mail_throttles_address_hash_length: bytes('address_hash', 32),
+  mail_throttles_kind_bounds: bound(
+    'kind',
+    [`'a'`, `'sign_up'`, `repeat('a', 40)`],
+    [`''`, `repeat('a', 41)`, `'A'`, `'_a'`, `'a1'`, `'a@b'`, `E'a\\n'`],
+  ),
+  mail_throttles_queued_at_bounds: bound(
+    'queued_at',
+    ['array[now()]', 'array_fill(now(), array[5])'],
+    [`'{}'`, 'array_fill(now(), array[6])'],
+  ),
   policy_heads_floor: bound('floor', ['1', 'version'], ['0', 'version + 1']),
   // A version below 1 is below every floor too, and the floor is looked at first.
   policy_heads_version: { ...bound('version', ['1000000'], ['0', '-1']), toldBy: 'policy_heads_floor' },

@@ -35,14 +35,14 @@ export function openMail(parts: MailParts): Mail {
     await deliver({ ...parts, transport: await transport, count }, job, closing)
   }
   let stop: (() => Promise<void>) | null = null
-  let isClosed = false
+  let closed: Promise<void> | undefined
   return {
     start() {
-      if (!isClosed) stop ??= startWorker(connection, runJob, log)
+      if (closed === undefined) stop ??= startWorker(connection, runJob, log)
     },
-    async close() {
-      isClosed = true
-      await stop?.()
+    close() {
+      closed ??= stop?.() ?? Promise.resolve()
+      return closed
     },
   }
 }

@@ -29,6 +29,8 @@ export interface Answers {
   mailFrom?: number
   recipient?: number
   data?: number
+  /** The message is there, and its sender not told so yet. */
+  beforeTold?: () => Promise<void>
 }
 
 /**
@@ -69,6 +71,7 @@ export async function startMailServer(
             user: typeof session.user === 'string' ? session.user : null,
           })
           for (const wake of waiting) wake()
+          await answers.beforeTold?.()
           done()
         })
       },
