@@ -12,6 +12,8 @@ export interface Received {
   readonly source: string
   readonly parsed: ParsedMail
   readonly user: string | null
+  /** Whether it came over TLS. */
+  readonly secure: boolean
 }
 
 /** A real mail server on a loopback port, gone when the test file ends. */
@@ -69,6 +71,7 @@ export async function startMailServer(
             source: source.toString(),
             parsed: await simpleParser(source),
             user: typeof session.user === 'string' ? session.user : null,
+            secure: session.secure,
           })
           for (const wake of waiting) wake()
           await answers.beforeTold?.()

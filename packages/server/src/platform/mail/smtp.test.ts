@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import tls from 'node:tls'
+import type { SMTPServerOptions } from 'smtp-server'
+import { openTransport } from './mail.ts'
+import { readMailRoute } from './route.ts'
+import { startMailServer } from './test-smtp.ts'
+import { NotSent } from './transport.ts'
+
+const letter = { to: 'ann@example.com', subject: 'Hello', paragraphs: ['Hello.'] }
+const postmark = {
+  from: { name: 'Keyrail', address: 'no-reply@example.com' },
+  at: new Date('2026-01-31T09:30:00Z'),
+  id: '0'.repeat(32),
+}
+const never = new AbortController().signal
+
+async function send(url: string, signal = never): Promise<string> {
+  const transport = await openTransport(readMailRoute(url))
+  return await transport.send(letter, 'hello', postmark, signal).then(
+    () => 'sent',
+    error => {
+      assert.ok(error instanceof NotSent, String(error))
+      assert.equal(error.isFinal, false)
+      return error.code
+    },
+  )
+}
+
+/** A certificate for localhost, which is its own authority. */
+function makeCertificate() {
+  const folder = mkdtempSync(join(tmpdir(), 'keyrail-certificate-'))
+  after(() => rmSync(folder, { recursive: true, force: true }))
+  const [key, cert] = [join(folder, 'key'), join(folder, 'cert')]
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+  const form = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
+  execFileSync('openssl', ['req', ...form, ...names, '-keyout', key, '-out', cert], { stdio: 'ignore' })
+  return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
+}
+const certificate = makeCertificate()
+
+/** A server with a login, and every login that it was sent. */
+async function startWithLogin(options: SMTPServerOptions) {
+  const logins: string[] = []
+  const server = await startMailServer({
+    allowInsecureAuth: true,
+    ...options,
+    onAuth({ username, password }, _session, done) {
+      logins.push(`${username} ${password}`)
+      if (username === 'us@er' && password === 'p:/#w é') done(null, { user: username })
+      else done(new Error('no'))
+    },
+  })
+  return { ...server, logins }
+}
+const login = 'us%40er:p%3A%2F%23w%20%C3%A9@'
+const wrongLogin = 'us%40er:hush@'
+
+test('a certificate that nobody trusted has signed is refused, before a login or a word of the letter', async () => {
+  for (const secure of [true, false]) {
+    const server = await startWithLogin({ ...certificate, secure })
+    const scheme = secure ? 'smtps' : 'smtp'
+    for (const who of ['', login]) {
+      assert.match(await send(`${scheme}://${who}localhost:${server.port}`), /^(ESOCKET|ETLS)/)
+    }
+    assert.deepEqual([server.received, server.logins], [[], []])
+  }
+})
+
+test('with a trusted one the letter and the login go over TLS, from the first byte or by STARTTLS', async () => {
+  const trusted = tls.getCACertificates('default')
+  tls.setDefaultCACertificates([...trusted, certificate.cert])
+  try {
+    for (const secure of [true, false]) {
+      // It takes a login over TLS alone.
+      const server = await startWithLogin({
+        ...certificate,
+        secure,
+        allowInsecureAuth: false,
+        authOptional: false,
+      })
+      const scheme = secure ? 'smtps' : 'smtp'
+      assert.equal(await send(`${scheme}://${login}localhost:${server.port}`), 'sent')
+      assert.deepEqual([server.received[0]?.user, server.received[0]?.to], ['us@er', ['ann@example.com']])
+      assert.match(
+        await send(`${scheme}://${login}127.0.0.1:${server.port}`),
+        /^(ESOCKET|ETLS)/,
+        'another name',
+      )
+    }
+    const offered = await startMailServer({ ...certificate })
+    assert.equal(await send(`smtp://localhost:${offered.port}`), 'sent')
+    assert.equal(offered.received[0]?.secure, true)
+  } finally {
+    tls.setDefaultCACertificates(trusted)
+  }
+})
+
+test('a login does not go to a server that offers no TLS, unless the URL allows it', async () => {
+  const server = await startWithLogin({})
+  assert.match(await send(`smtp://${login}localhost:${server.port}`), /^ETLS/)
+  assert.match(await send(`smtp://localhost:${server.port}?tls=required`), /^ETLS/)
+  assert.deepEqual([server.received, server.logins], [[], []])
+  assert.equal(await send(`smtp://${login}localhost:${server.port}?tls=offered`), 'sent')
+  assert.equal(server.received[0]?.user, 'us@er')
+  const untrusted = await startWithLogin(certificate)
+  assert.equal(await send(`smtp://${login}localhost:${untrusted.port}?tls=never`), 'sent')
+  assert.equal(untrusted.received[0]?.secure, false)
+})
+
+test('a wrong login is told by its code, without the server’s words', async () => {
+  const server = await startWithLogin({})
+  const url = `smtp://${wrongLogin}localhost:${server.port}?tls=never`
+  assert.match(await send(url), /^EAUTH .*535$/)
+  const transport = await openTransport(readMailRoute(url))
+  await assert.rejects(transport.verify(), (error: Error) => /^not sent: EAUTH/.test(error.message))
+  assert.deepEqual(new Set(server.logins), new Set(['us@er hush']))
+})
+
+test('verifying a server that is well sends nothing', async () => {
+  const server = await startWithLogin({})
+  await (await openTransport(readMailRoute(`smtp://${login}localhost:${server.port}?tls=offered`))).verify()
+  assert.deepEqual(server.received, [])
+})
+
+test('a server that says nothing is left when the service closes', async () => {
+  const connected = Promise.withResolvers<Socket>()
+  const silent = createServer(socket => connected.resolve(socket))
+  await new Promise<void>(resolve => void silent.listen(0, '127.0.0.1', resolve))
+  after(() => void silent.close())
+  const { port } = silent.address() as { port: number }
+  const closing = new AbortController()
+  const sending = send(`smtp://127.0.0.1:${port}`, closing.signal)
+  const socket = await connected.promise
+  socket.resume().on('error', () => {})
+  const gone = new Promise(resolve => socket.once('close', resolve))
+  closing.abort()
+  assert.equal(await sending, 'EABORT')
+  await gone
+})
