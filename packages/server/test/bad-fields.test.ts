@@ -5,6 +5,7 @@ import { routes } from '../src/routes.ts'
 import { dump } from './dump.ts'
 import { type Edge, edgesOf } from './edges.ts'
 import { startHarness } from './harness.ts'
+import { madePassword } from './people.ts'
 import { nameOf, sampleOf } from './samples.ts'
 import { type Field, readField, specRows } from './spec-rows.ts'
 import { makeVendor, type Vendor } from './vendor.ts'
@@ -13,7 +14,8 @@ import { makeVendor, type Vendor } from './vendor.ts'
  * Every field of every body at each of its bounds, one below and one above, as the specification has them: what
  * is within is taken and shown again, what is not is refused by its path and writes nothing.
  */
-const harness = await startHarness()
+// As few characters of a password as the service can be told to take.
+const harness = await startHarness({ passwordMinLength: 8 })
 const { ask, query } = harness
 
 /** Fields that the specification does not show. */
@@ -22,6 +24,20 @@ const beyond: Record<string, Record<string, Field>> = {
     key_prefix: { schema: { type: 'string', pattern: '^[a-z][a-z0-9]{1,15}$' }, required: false },
   },
   'PATCH /v1/projects/:id': { slug: readField('Slug') },
+}
+
+/** Secrets of which a well-formed one is still the wrong one, and how that is told: past the bounds, and not by them. */
+const wrongOnes: Record<string, [status: number, code: string]> = {
+  'signIn.password': [401, 'invalid_credentials'],
+  'changePassword.current_password': [403, 'invalid_credentials'],
+  'verifyAddress.token': [400, 'invalid_token'],
+  'resetPassword.token': [400, 'invalid_token'],
+  'acceptInvite.token': [400, 'invalid_token'],
+}
+
+/** What must be there for a value to be taken. */
+const needs: Record<string, (value: unknown) => Promise<unknown>> = {
+  'signIn.email': email => ask('POST', '/v1/auth/users', { body: { email, password: madePassword } }),
 }
 
 const bodies = specRows.flatMap(row => {
@@ -90,8 +106,12 @@ async function assertRefused(
 /** A value at its bound is taken, and shown again where the answer has the field. */
 async function assertTaken(route: Route, vendor: Vendor, name: string, { value }: Edge): Promise<void> {
   const { url, token, body } = await sampleOf(route, harness, vendor)
+  const place = `${route.operation}.${name}`
+  await needs[place]?.(value)
   const heard = await ask(route.method, url, { ...(token && { token }), body: { ...body, [name]: value } })
   const said = `${name}: ${JSON.stringify(value).slice(0, 300)} answered ${JSON.stringify(heard.body).slice(0, 500)}`
+  const wrong = wrongOnes[place]
+  if (wrong !== undefined) return assert.deepEqual([heard.status, heard.body.code], wrong, said)
   assert.equal(heard.status, route.answer.status, said)
   // On the request path an answer is a verdict, which shows more than was said.
   if (route.plane === 'hot' || !(name in heard.body)) return

@@ -63,7 +63,7 @@ for (const route of bodied) {
     for (const type of taken) {
       const sample = await sampleOf(route, harness, vendor)
       const heard = await sendBytes(harness, route.method, sample.url, {
-        token,
+        token: sample.token,
         headers: { 'content-type': type, 'content-encoding': 'identity' },
         payload: JSON.stringify(sample.body ?? {}),
       })

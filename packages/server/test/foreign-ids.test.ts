@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import pg from 'pg'
 import { parameterOf, type Route } from '../src/gate/route.ts'
+import { removeWorkspace } from '../src/platform/db/workspace-removal.ts'
 import { routes } from '../src/routes.ts'
 import { dump } from './dump.ts'
 import { type Heard, startHarness } from './harness.ts'
+import { makeInvite } from './mutations.ts'
 import { makePerson } from './people.ts'
 import { idFor, nameOf, sampleOf, withQuery } from './samples.ts'
 import { issueKey, makeVendor } from './vendor.ts'
@@ -20,11 +23,13 @@ const other = await makeVendor(harness)
 
 /** Things of the other workspace by the field that names them. A field without an entry fails its test. */
 const foreignIds: Record<string, string> = {
+  workspace_id: other.workspaceId,
   project_id: other.projectId,
   tenant_id: other.tenantId,
   key_id: (await issueKey(harness, other)).id,
 }
 const deletedIds: Record<string, string> = {
+  workspace_id: await removedWorkspace(),
   key_id: await revokedKey(),
   project_id: await deletedThing('projects', { name: 'gone', slug: 'gone' }),
   tenant_id: await deletedThing('tenants', { external_id: 'gone' }),
@@ -54,6 +59,7 @@ for (const route of routes.filter(({ path }) => parameterOf(path) !== undefined)
     const to = (id: string, token = asker) =>
       ask(route.method, url.replace(own, id), { token, ...(body !== undefined && { body }) })
     const foreign = await foreignIdFor(route)
+    const live = carriesEnv(route) ? await idFor(route, harness, vendor) : null
     const before = await dump(query)
 
     const nobodys = await to(randomUUID())
@@ -65,9 +71,8 @@ for (const route of routes.filter(({ path }) => parameterOf(path) !== undefined)
     for (const id of ['', ...malformed]) assertSame(await to(id), nobodys, id.slice(0, 50))
     const deleted = deletedIds[url.includes('/projects/') ? 'project_id' : 'tenant_id'] ?? ''
     assertSame(await to(deleted), nobodys, 'a deleted one, or one of another kind')
-    if (carriesEnv(route)) {
+    if (live !== null) {
       assertSame(await to(randomUUID(), vendor.test), nobodys, 'nobody’s, asked for with a test credential')
-      const live = await idFor(route, harness, vendor)
       assertSame(await to(live, vendor.test), nobodys, 'a live thing, asked for with a test credential')
     }
     assert.deepEqual(await dump(query), before)
@@ -85,19 +90,18 @@ const carriesEnv = ({ path }: Route) => path.includes('keys/:id')
 for (const { route, place, field, required } of idFields()) {
   test(`${nameOf(route)} answers a ${field} of elsewhere in its ${place} as one that nobody has, and writes nothing`, async () => {
     const sample = await sampleOf(route, harness, vendor)
+    const by = sample.token === undefined ? {} : { token: sample.token }
     const withId = (id: unknown) =>
       place === 'query'
-        ? ask(route.method, withQuery(sample.url, `${field}=${id}`), { token: vendor.live })
-        : ask(route.method, sample.url, { token: vendor.live, body: { ...sample.body, [field]: id } })
+        ? ask(route.method, withQuery(sample.url, `${field}=${id}`), by)
+        : ask(route.method, sample.url, { ...by, body: { ...sample.body, [field]: id } })
     const foreign = foreignIds[field]
     const deleted = deletedIds[field]
     assert.ok(foreign && deleted, `no entry for ${field}`)
     const before = await dump(query)
 
     const nobodys = await withId(randomUUID())
-    // On the request path an id names counters of one's own workspace, and is looked up nowhere.
-    const isLookedUp = required && route.plane !== 'hot'
-    assert.equal(nobodys.status, isLookedUp ? 404 : 200)
+    assert.equal(nobodys.status, refusalOf(route, field, required))
     if (!required && route.method === 'GET') assert.deepEqual(nobodys.body.data, [])
     assertSame(await withId(foreign), nobodys, 'another workspace’s')
     assertSame(await withId(vendor.workspaceId), nobodys, 'a thing of another kind')
@@ -113,17 +117,27 @@ for (const { route, place, field, required } of idFields()) {
 }
 
 test('a list never shows what is of another workspace', async () => {
+  const { workspaceId, projectId, tenantId, liveId, testId } = other
+  const { userId, sessionId, email } = await makePerson(query, { workspaceId })
+  const inviteId = (await makeInvite({ ask, scene: other })).id
+  const ids = [workspaceId, projectId, tenantId, liveId, testId, userId, sessionId, email, inviteId]
   const lists = routes.filter(({ method, path }) => method === 'GET' && !path.includes(':id'))
   for (const route of lists.filter(({ access }) => !access.open)) {
-    const { url } = await sampleOf(route, harness, vendor)
-    const { status, body } = await ask('GET', url, { token: vendor.live })
+    const { url, token = '' } = await sampleOf(route, harness, vendor)
+    const { status, body } = await ask('GET', url, { token })
     assert.equal(status, 200)
     const text = JSON.stringify(body)
-    for (const id of [other.workspaceId, other.projectId, other.tenantId, other.liveId, other.testId]) {
-      assert.ok(!text.includes(id), `${nameOf(route)} shows ${id}`)
-    }
+    for (const id of ids) assert.ok(!text.includes(id), `${nameOf(route)} shows ${id}`)
   }
 })
+
+/** What an id that nobody has is answered with. */
+function refusalOf({ plane }: Route, field: string, required: boolean): number {
+  // Nobody is told which workspaces there are, only that the person is in none of this id.
+  if (field === 'workspace_id') return 403
+  // On the request path an id names counters of one's own workspace, and is looked up nowhere.
+  return required && plane !== 'hot' ? 404 : 200
+}
 
 /** Every field of a query or body that is a UUID. */
 function idFields() {
@@ -138,6 +152,16 @@ function idFields() {
         .map(([field]) => ({ route, place, field, required: required.includes(field) }))
     }),
   )
+}
+
+/** One that its operator has removed for good. */
+async function removedWorkspace(): Promise<string> {
+  const { workspaceId } = await makeVendor(harness)
+  const client = new pg.Client(harness.connection)
+  await client.connect()
+  await removeWorkspace(client, workspaceId)
+  await client.end()
+  return workspaceId
 }
 
 async function revokedKey(): Promise<string> {

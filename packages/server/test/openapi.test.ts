@@ -57,7 +57,10 @@ for (const route of routes) {
 
     const fields = propertiesOf(route.query)
     assert.deepEqual(namesIn('query', operation), Object.keys(fields))
-    assert.deepEqual(namesIn('path', operation), route.path.includes(':id') ? ['id'] : [])
+    assert.deepEqual(
+      namesIn('path', operation),
+      [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name),
+    )
     assert.deepEqual(namesIn('header', operation), route.replayable ? ['Idempotency-Key'] : [])
     const body = operation.requestBody
     assert.equal(body !== undefined, route.body !== null)
@@ -69,6 +72,19 @@ for (const route of routes) {
     assert.equal(body.required, (route.body as { required?: string[] }).required !== undefined)
   })
 }
+
+test('a wrong password is told as 401 at sign-in, and as 403 where the session itself is valid', () => {
+  const statusesOf = (operation: string) => {
+    const route = routes.find(route => route.operation === operation)
+    assert.ok(route)
+    return Object.entries<Response>(operationOf(route).responses)
+      .filter(([, { content = {} }]) =>
+        content['application/problem+json']?.schema.properties.code.enum.includes('invalid_credentials'),
+      )
+      .map(([status]) => status)
+  }
+  assert.deepEqual([statusesOf('signIn'), statusesOf('changePassword')], [['401'], ['403']])
+})
 
 test('what is not there below the reference page is told as anywhere else', async () => {
   for (const url of ['/docs/xyz', '/docs/%00', '/docs/js/']) {

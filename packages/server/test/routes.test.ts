@@ -33,6 +33,12 @@ const beyondFields: Record<string, string> = {
   'GET /v1/secret_keys query.limit': 'every list is paged',
   'GET /v1/secret_keys query.cursor': 'every list is paged',
   'GET /v1/audit_logs query.cursor': 'every list is paged',
+  'GET /v1/auth/sessions query.limit': 'every list is paged',
+  'GET /v1/auth/sessions query.cursor': 'every list is paged',
+  'GET /v1/members query.limit': 'every list is paged',
+  'GET /v1/members query.cursor': 'every list is paged',
+  'GET /v1/invites query.limit': 'every list is paged',
+  'GET /v1/invites query.cursor': 'every list is paged',
 }
 
 test('the table has every endpoint row of the specification once', () => {

@@ -13,7 +13,20 @@ const scene = await makeScene(ask, bootstrapToken)
 
 /** What a backend may pause at: any write of a row, and the end of the transaction. */
 const pauseLock = 4711
-const written = ['workspaces', 'projects', 'policy_heads', 'tenants', 'api_keys', 'secret_keys', 'replays']
+const written = [
+  'workspaces',
+  'projects',
+  'policy_heads',
+  'tenants',
+  'api_keys',
+  'secret_keys',
+  'replays',
+  'workspace_members',
+  'workspace_invites',
+  'users',
+  'sessions',
+  'mail_throttles',
+]
 await query(`
   create function pause() returns trigger language plpgsql as
     $$ begin perform pg_advisory_xact_lock_shared(${pauseLock}); return new; end $$;
@@ -35,7 +48,7 @@ await query(`
   grant insert on writes_seen to public;
   grant usage on sequence writes_seen_place_seq to public;
   create function note_write() returns trigger language plpgsql as
-    $$ begin insert into writes_seen (relation) values (tg_table_name); return null; end $$;
+    $$ begin insert into public.writes_seen (relation) values (tg_table_name); return null; end $$;
   ${[...written, 'credentials', 'policy_changes', 'audit_logs', 'audit_addresses', 'audit_heads'].map(table => `create trigger note_write after insert or update or delete on ${table} for each statement execute function note_write();`).join('')}
   ${written.map(table => `create trigger pause before insert or update on ${table} for each row execute function pause();`).join('')}`)
 
