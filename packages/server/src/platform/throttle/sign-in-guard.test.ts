@@ -70,6 +70,14 @@ test('a held answer keeps its place among the four, which makes it one guess a s
   assert.equal(stage.attempts.length, 1)
 })
 
+test('a right password among many leaves the others counted', async () => {
+  const stage = openStage()
+  for (let network = 0; network < freeFailures; network++) await stage.ask('ann', network)
+  await stage.answer(true)
+  for (let network = 20; network < 25; network++) await stage.ask('ann', network)
+  assert.equal(stage.attempts.length, freeFailures)
+})
+
 test('so many may wait and no more, and one network only for a few of them', async () => {
   const stage = openStage()
   await stage.fail(20)
