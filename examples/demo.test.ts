@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { ask, Installation, until } from '../packages/server/src/cli/test-keyrail.ts'
 import { runMainJob } from './demo/main-job.ts'
 import { Surprise } from './demo/talk.ts'
 
 /** A whole credential, as opposed to the part of it that may be shown. */
-const wholeSecret = /[a-z0-9]+_(?:live|test)_[0-9A-Za-z]{38}/
+const wholeSecret = /[a-z0-9]+_(?:(?:live|test)_)?[0-9A-Za-z]{38}|[0-9a-f]{12}\.[\w-]{43}/
 const where = /Keyrail runs at (\S+), with a Postgres of its own in (\S+) /
 
 describe('npm run demo', () => {
@@ -17,7 +18,14 @@ describe('npm run demo', () => {
     const { code, out, err } = await installation.run('npm', ['run', 'demo']).ended
     assert.equal(code, 0, out + err)
     for (const [index, step] of [
+      'POST /v1/auth/users  →  202',
+      'POST /v1/auth/email_verifications/consume  →  200',
+      'POST /v1/auth/sessions  →  201',
       'POST /v1/workspaces  →  201',
+      'POST /v1/invites  →  201',
+      'POST /v1/auth/users  →  202',
+      'POST /v1/auth/sessions  →  201',
+      'POST /v1/auth/invites/accept  →  200',
       'POST /v1/projects  →  201',
       'POST /v1/tenants  →  201',
       'POST /v1/keys  →  201',
@@ -39,7 +47,7 @@ describe('npm run demo', () => {
     assert.match(out, /^ +propagation\.acknowledged +true\n +propagation\.nodes +1$/m)
     assert.match(out, /^ +verify, the mean of 100,000 +\d+\.\d\d µs$/m)
     assert.match(out, /^ +revoke → refused, held poll +\d+ ms\n +revoke → refused, poll of 5 s +\d+ ms$/m)
-    assert.match(out, /The audit chain is verified: 12 rows.*\nDone in .* data removed\.\n$/)
+    assert.match(out, /The audit chain is verified: 15 rows.*\nDone in .* data removed\.\n$/)
     assert.match(out, /^ +secret_key\.key +krsk_live_\w{4}…$/m)
     assert.doesNotMatch(out + err, wholeSecret)
     const [, url = '', dataDir = ''] = where.exec(out) ?? []
@@ -59,10 +67,11 @@ describe('npm run demo', () => {
 
   test('an answer that is not the promised one is a surprise', async () => {
     const service = await installation.serve()
-    await runMainJob(service.url, installation.token)
+    const mailFolder = join(installation.dataDir, 'mail')
+    await runMainJob(service.url, mailFolder)
     await assert.rejects(
-      runMainJob(service.url, installation.token),
-      (error: Error) => error instanceof Surprise && error.message.includes('slug_taken'),
+      runMainJob(service.url, mailFolder),
+      (error: Error) => error instanceof Surprise && error.message.includes('invalid_token'),
     )
     service.child.kill('SIGTERM')
     await service.ended

@@ -28,7 +28,7 @@ try {
   print('')
   print(`Keyrail runs at ${service.url}, with a Postgres of its own in ${service.dataDir} (${seconds()})`)
   print('')
-  await Promise.race([runMainJob(service.url, service.bootstrapToken), interrupted.promise])
+  await Promise.race([runMainJob(service.url, service.mailFolder), interrupted.promise])
 } catch (error) {
   process.exitCode ??= 1
   print(paint('red', `The demo ends here: ${error instanceof Error ? error.message : error}`))

@@ -5,7 +5,10 @@ import type { Vendor } from './vendor.ts'
 /** What the vendor has done by the end, as the audit log must tell it. */
 const history = [
   'workspace.created',
+  'workspace_member.joined',
   'secret_key.created',
+  'workspace_invite.created',
+  'workspace_member.joined',
   'project.created',
   'tenant.created',
   'api_key.created',
@@ -30,7 +33,7 @@ export async function proveIt(talk: Conversation, { token, key: { key } }: Vendo
   })
   for (const row of audit.data) {
     print(
-      `   ${String(row.seq).padStart(3)}  ${row.action.padEnd(20)} by ${row.actor_type.padEnd(11)} ${row.hash}`,
+      `   ${String(row.seq).padStart(3)}  ${row.action.padEnd(24)} by ${row.actor_type.padEnd(11)} ${row.hash}`,
     )
   }
   print('')

@@ -1,13 +1,19 @@
 import { protectApi } from './api.ts'
 import { proveIt } from './log.ts'
+import { openWorkspace } from './people.ts'
 import { measure } from './speed.ts'
 import { Conversation } from './talk.ts'
 import { issueKeys } from './vendor.ts'
 
-/** What Keyrail is for: keys are issued, an API verifies them by itself, a revoked one is dead, and the log proves it. */
-export async function runMainJob(url: string, bootstrapToken: string): Promise<void> {
+/**
+ * What Keyrail is for: people open a workspace, keys are issued, an API verifies them by itself, a revoked one is dead,
+ * and the log proves it.
+ * @param mailFolder where the service puts its mail.
+ */
+export async function runMainJob(url: string, mailFolder: string): Promise<void> {
   const talk = new Conversation(url)
-  const vendor = await issueKeys(talk, bootstrapToken)
+  const { token } = await openWorkspace(talk, mailFolder)
+  const vendor = await issueKeys(talk, token)
   await protectApi(talk, url, vendor)
   await measure(talk, url, vendor)
   await proveIt(talk, vendor)

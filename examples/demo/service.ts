@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -9,8 +9,9 @@ import { fileURLToPath } from 'node:url'
 /** A Keyrail of the demo's own. */
 export interface DemoService {
   url: string
-  bootstrapToken: string
   dataDir: string
+  /** Where its mail is. */
+  mailFolder: string
   /** Stops it with its Postgres, and removes its data. */
   remove(): Promise<void>
 }
@@ -41,8 +42,7 @@ export async function startDemoService(): Promise<DemoService> {
   }
   try {
     const url = await untilListening(child)
-    const bootstrapToken = readFileSync(join(dataDir, 'bootstrap-token'), 'utf8').trim()
-    return { url, bootstrapToken, dataDir, remove }
+    return { url, dataDir, mailFolder: join(dataDir, 'mail'), remove }
   } catch (error) {
     await remove()
     throw error

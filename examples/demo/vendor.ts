@@ -1,7 +1,6 @@
 import type { CreatedKey, Key, RotatedKey } from '@keyrail/contract/vendor/keys'
 import type { Project } from '@keyrail/contract/vendor/projects'
 import type { Tenant } from '@keyrail/contract/vendor/tenants'
-import type { CreatedWorkspace } from '@keyrail/contract/vendor/workspace'
 import type { Static } from 'typebox'
 import { type Conversation, expect } from './talk.ts'
 
@@ -15,18 +14,7 @@ export interface Vendor {
 }
 
 /** A vendor's backend issues a key to a customer, rotates it and revokes the old one. */
-export async function issueKeys(talk: Conversation, bootstrapToken: string): Promise<Vendor> {
-  const workspace = await talk.ask<Static<typeof CreatedWorkspace>>({
-    title: 'The operator opens a workspace for the vendor, with a first secret key',
-    method: 'POST',
-    path: '/v1/workspaces',
-    token: bootstrapToken,
-    body: { name: 'Acme', slug: 'acme' },
-    status: 201,
-    show: ['id', 'slug', 'secret_key.role', 'secret_key.key'],
-  })
-  const token = workspace.secret_key.key ?? ''
-
+export async function issueKeys(talk: Conversation, token: string): Promise<Vendor> {
   const project = await talk.ask<Project>({
     title: 'The vendor registers the API that keys will protect',
     method: 'POST',
