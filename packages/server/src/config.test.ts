@@ -82,3 +82,23 @@ test('passwords and sessions have bounds that no setting takes away', () => {
   ] as const)
     assert.throws(() => readConfig({ [name]: value }), ConfigError, `${name}=${value}`)
 })
+
+test('mail goes into the data directory unless a mail server is named; a fault does not quote its password', () => {
+  const { config } = readConfig({
+    SERVICE_DATA_DIR: '/srv/keyrail',
+    SERVICE_PUBLIC_URL: 'https://keys.example.com',
+  })
+  assert.deepEqual(config.mail, {
+    route: { kind: 'folder', path: '/srv/keyrail/mail' },
+    from: { name: 'Keyrail', address: 'no-reply@keys.example.com' },
+  })
+  const file = join(mkdtempSync(join(tmpdir(), 'keyrail-config-')), 'mail')
+  writeFileSync(file, 'smtps://keyrail:word@mail.example.com\n')
+  const from = 'Keys <keys@example.com>'
+  const { mail } = readConfig({ SERVICE_MAIL_URL_FILE: file, SERVICE_MAIL_FROM: from }).config
+  assert.deepEqual([mail.route.kind, mail.from], ['smtp', { name: 'Keys', address: 'keys@example.com' }])
+  assert.throws(
+    () => readConfig({ SERVICE_MAIL_URL: 'smtp://keyrail:word@a/b', SERVICE_MAIL_FROM: 'a@b, c@d' }),
+    error => error instanceof ConfigError && error.faults.length === 2 && !error.message.includes('word'),
+  )
+})

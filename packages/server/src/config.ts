@@ -41,7 +41,7 @@ export const settings = {
   DATABASE_DIRECT_URL: {
     kind: 'url',
     default: null,
-    why: 'The same database past a pooler, for LISTEN, migrations, backup and restore',
+    why: 'The same database past a pooler, for LISTEN, mail, migrations, backup and restore',
   },
   SERVICE_DATABASE_POOL: {
     kind: 'integer',

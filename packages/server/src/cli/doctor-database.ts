@@ -5,6 +5,7 @@ import { rolesReady, rolesSql } from '../platform/db/roles.ts'
 import { readServerFacts, type ServerFacts } from '../platform/db/server-facts.ts'
 import { type CommandDatabase, withClient } from './database.ts'
 import type { Check } from './doctor-check.ts'
+import { checkMailQueue } from './doctor-mail.ts'
 import { explain } from './failure.ts'
 
 /** Past this, times in answers and in the database tell different stories. */
@@ -30,6 +31,7 @@ export function checkStore({ direct }: CommandDatabase): Promise<Check[]> {
     return [
       await orFault('roles', () => checkRoles(client, facts)),
       await orFault('migrations', async () => judgeMigrations(await appliedMigrations(client))),
+      await orFault('mail queue', () => checkMailQueue(client)),
       judgeClock(facts.clock.getTime() - now),
     ]
   })

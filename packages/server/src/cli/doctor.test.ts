@@ -34,6 +34,7 @@ describe('keyrail doctor and the embedded Postgres', () => {
       'configuration ok',
       'data directory warning',
       'bootstrap token warning',
+      'mail ok',
       'database warning',
     ])
     assert.equal((await examine(installation)).found('data directory')?.status, 'warning')
@@ -52,9 +53,11 @@ describe('keyrail doctor and the embedded Postgres', () => {
       'configuration ok',
       'data directory ok',
       'bootstrap token ok',
+      'mail ok',
       'database ok',
       'roles ok',
       'migrations ok',
+      'mail queue ok',
       'clock ok',
     ])
     assert.match(found('database')?.message ?? '', /embedded, started for this look/)

@@ -4,6 +4,7 @@ import { type CommandDatabase, openDatabase } from './database.ts'
 import { type Check, worst } from './doctor-check.ts'
 import { checkServer, checkStore } from './doctor-database.ts'
 import { checkBootstrapToken, checkDataDirectory } from './doctor-directory.ts'
+import { checkMail } from './doctor-mail.ts'
 import { checkRedis } from './doctor-redis.ts'
 import { explain } from './failure.ts'
 import { paint, print, printJson } from './output.ts'
@@ -15,8 +16,8 @@ export function addDoctorCommand(program: Command, settings: Settings): void {
     .command('doctor')
     .summary('look for what is wrong with this installation')
     .description(
-      'Looks at configuration, data directory, bootstrap token, Redis, database, roles, migrations and clock. Every line\n' +
-        'is ok, a warning or a fault, with what to do. It changes nothing.',
+      'Looks at configuration, data directory, bootstrap token, Redis, mail, database, roles, migrations, mail queue and\n' +
+        'clock. Every line is ok, a warning or a fault, with what to do. It changes nothing.',
     )
     .option('--json', 'print {"status", "checks": [{"name", "status", "message", "todo"}]}')
     .addHelpText(
@@ -41,7 +42,12 @@ async function examine(settings: Settings): Promise<Check[]> {
   if (checks.length === 0)
     checks.push({ name: 'configuration', status: 'ok', message: 'every setting is usable' })
   if (config === null) return checks
-  checks.push(...checkDataDirectory(config), checkBootstrapToken(config), ...(await checkRedis(config)))
+  checks.push(
+    ...checkDataDirectory(config),
+    checkBootstrapToken(config),
+    ...(await checkRedis(config)),
+    await checkMail(config),
+  )
   if (config.databaseUrl === null && findPlace(config.dataDir) === undefined) {
     const message = 'there is no embedded database yet'
     return [...checks, { name: 'database', status: 'warning', message, todo: 'npm start creates it.' }]

@@ -33,7 +33,7 @@ export interface Delivery {
 }
 
 /** Beyond it an attempt has failed, however it hangs. Milliseconds. */
-const attemptMs = 60_000
+export const attemptMs = 60_000
 
 /**
  * Writes and sends one letter.

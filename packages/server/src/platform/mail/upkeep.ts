@@ -1,9 +1,10 @@
+import type pg from 'pg'
 import { type Chore, untilNone } from '../db/upkeep.ts'
 
 const rowsAtOnce = 1_000
 /** Far longer than an attempt takes: who has locked a job so long ago has been killed. */
 const stuckMinutes = 5
-const keptDays = 7
+export const keptDays = 7
 
 /** What an address was sent more than an hour ago. */
 export const pruneMailThrottles: Chore = {
@@ -48,4 +49,13 @@ export const freeStuckMail: Chore = {
     if (jobs > 0) await client.query('select graphile_worker.force_unlock_workers($1)', [workers])
     return jobs
   },
+}
+
+/** How much mail was tried to the last, of what is still kept. */
+export async function countGivenUpMail(client: pg.ClientBase): Promise<number> {
+  const { rows } = await client.query(
+    `select count(*)::int as count from graphile_worker.jobs
+     where task_identifier = 'keyrail_mail' and attempts >= max_attempts and locked_at is null`,
+  )
+  return rows[0].count
 }

@@ -14,7 +14,7 @@ const lookMs = 5_000
 /** After the worker itself has failed, as while the store is away. */
 const reopenMs = 5_000
 /** What is being sent when the service closes has so long to end, and is then broken off and tried again by the next. */
-const graceMs = 5_000
+export const graceMs = 5_000
 /** Beyond it nobody waits for the store any more; what was under way is found by `freeStuckMail`. */
 const closeMs = 8_000
 

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { inviteLetters } from '../packages/server/src/invites/letters.ts'
+import { personLetters } from '../packages/server/src/people/letters.ts'
+import { attemptMs, outcomes } from '../packages/server/src/platform/mail/deliver.ts'
+import { readMailRoute } from '../packages/server/src/platform/mail/route.ts'
+import { timeouts } from '../packages/server/src/platform/mail/smtp.ts'
+import { keptDays } from '../packages/server/src/platform/mail/upkeep.ts'
+import { graceMs } from '../packages/server/src/platform/mail/worker.ts'
+import { startHarness } from '../packages/server/test/harness.ts'
+import { codeBlocks, readDocument, section, tableOf } from './documents.ts'
+
+const page = readDocument('docs/mail.md')
+const text = page.replaceAll(/\s+/g, ' ')
+const { deps, query } = await startHarness()
+
+test('the letters are those that the service writes', () => {
+  const parts = { db: deps.db, randomBytes, publicUrl: 'https://keys.example.com' }
+  const kinds = Object.keys({ ...personLetters(parts), ...inviteLetters(parts) })
+  assert.deepEqual(
+    tableOf(page).map(([kind = '']) => kind.replaceAll('`', '')),
+    kinds,
+  )
+  for (const letters of ['people', 'invites'])
+    for (const [, path = ''] of readDocument(`packages/server/src/${letters}/letters.ts`).matchAll(
+      /publicUrl\}(\/[a-z-]+)/g,
+    ))
+      assert.ok(page.includes(`| \`${path}\` `), path)
+})
+
+test('the URLs that the page shows are taken', () => {
+  const urls = codeBlocks(section(page, 'Sending it'))[0]?.text.split('\n') ?? []
+  const routes = urls.map(url => readMailRoute(url))
+  assert.deepEqual(
+    routes.map(route =>
+      route.kind === 'folder' ? route.path : [route.secure, route.port, route.upgrade, route.login?.password],
+    ),
+    [
+      [true, 465, 'required', 'p@ssword'],
+      [false, 587, 'required', 'p@ssword'],
+      [false, 25, 'offered', undefined],
+      [false, 1025, 'never', undefined],
+      '/srv/keyrail/mail',
+    ],
+  )
+})
+
+test('the attempts are as many as the queue makes, with the waits of its library', async () => {
+  await query(`select queue_mail('reset', 'reset', sha256('x'), '{}')`)
+  const [{ attempts }] = await query('select max_attempts as attempts from graphile_worker.jobs')
+  // As the library has it: exp(least(attempts, 10)) seconds.
+  const waits = Array.from({ length: attempts - 1 }, (_, i) => Math.exp(Math.min(i + 1, 10)))
+  const hours = waits.reduce((sum, wait) => sum + wait, 0) / 3_600
+  const first = waits.slice(0, 4).map(wait => `${Math.round(wait)} s`)
+  assert.ok(text.includes(`after ${first.slice(0, 3).join(', ')}, ${first[3]} and so on`), first.join())
+  assert.ok(text.includes(`${attempts} attempts within ${Math.round(hours)} hours`), `${attempts}, ${hours}`)
+})
+
+test('the times, the throttle and the outcomes are those of the service', async () => {
+  assert.ok(text.includes(`may take ${timeouts.socket / 1000} s, an attempt ${attemptMs / 1000} s`))
+  assert.ok(text.includes(`for at most ${graceMs / 1000} s`))
+  assert.ok(text.includes(`stays in the queue for ${keptDays} days`))
+  for (let i = 0; i < 9; i++) await query(`select queue_mail('reset', 'flood', sha256('y'), '{}')`)
+  const [{ count }] = await query(
+    `select cardinality(queued_at) as count from mail_throttles where kind = 'flood'`,
+  )
+  assert.ok(text.includes(`at most ${count} messages an hour of a kind`))
+  for (const outcome of outcomes) assert.ok(page.includes(`\`${outcome}\``), outcome)
+})
