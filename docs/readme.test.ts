@@ -58,6 +58,9 @@ const masks: [RegExp, string][] = [
   [/^krsk_live_\w{4}$/, 'a prefix of a secret key'],
   [/^kr_live_\w{4}(\w{34}|…)$/, 'a key'],
   [/^kr_live_\w{4}$/, 'a prefix of a key'],
+  [/^krses_\w{4}(\w{34}|…)$/, 'a session'],
+  [/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.([\w-]{43}|…)$/, 'an invitation'],
+  [/^curl\/[\d.]+$/, 'a browser'],
 ]
 const masked = (text: string) =>
   JSON.parse(text, (name, value) =>
@@ -73,8 +76,8 @@ const assignment = /^(\w+)=(.*)… ?(.*?)# ([\w.]+)$/
 // biome-ignore lint/suspicious/noExplicitAny: JSON of any shape; the path is checked by what becomes of it.
 const valueAt = (answer: any, path: string) => path.split('.').reduce((at, step) => at?.[step], answer)
 
-test('every command under "Use it" works as written and answers what is shown', async () => {
-  const steps = blocks('Use it')
+test('every command under "Use it" and "People" works as written and answers what is shown', async () => {
+  const steps = [...blocks('Use it'), ...blocks('People')]
   assert.equal(steps.length % 2, 0)
   // As if the service was started there: it has its data below that folder, in `data`.
   const folder = dirname(installation.dataDir)

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { settings } from '../packages/server/src/config.ts'
+import { routes } from '../packages/server/src/routes.ts'
+import { startHarness } from '../packages/server/test/harness.ts'
+import { makePerson } from '../packages/server/test/people.ts'
+import { sampleOf } from '../packages/server/test/samples.ts'
+import { makeVendor } from '../packages/server/test/vendor.ts'
+import { readDocument, section, tableOf } from './documents.ts'
+
+const harness = await startHarness()
+const page = readDocument('docs/people.md')
+const vendorRoutes = routes.filter(({ plane, path }) => plane === 'vendor' && path !== '/v1/workspaces')
+const rosterPaths = /^\/v1\/(members|invites)/
+
+/** Whether a person of this role may ask a route, by what it answers to a request that would succeed. */
+async function mayAsk(role: 'owner' | 'admin' | 'member', route: (typeof routes)[number]): Promise<boolean> {
+  const vendor = await makeVendor(harness)
+  const { token } = await makePerson(harness.query, { workspaceId: vendor.workspaceId, role })
+  const { url, body } = await sampleOf(route, harness, vendor)
+  const { status } = await harness.ask(route.method, url, { token, ...(body && { body }) })
+  assert.ok(status < 400 || status === 403, `${route.operation} answered ${status}`)
+  return status < 400
+}
+
+const columns = {
+  reads: vendorRoutes.filter(({ method }) => method === 'GET'),
+  changes: vendorRoutes.filter(({ method, path }) => method !== 'GET' && !rosterPaths.test(path)),
+  roster: vendorRoutes.filter(({ method, path }) => method !== 'GET' && rosterPaths.test(path)),
+}
+
+test('the roles may what their rows say, on every route of the vendor plane', async () => {
+  for (const [role = '', ...said] of tableOf(section(page, 'Roles'))) {
+    for (const [i, asked] of Object.values(columns).entries()) {
+      assert.ok(asked.length > 1)
+      for (const route of asked) {
+        // An admin may not rotate the key of an owner, which the sample is.
+        if (role === '`admin`' && route.operation === 'rotateSecretKey') continue
+        const may = await mayAsk(role.replaceAll('`', '') as 'owner', route)
+        assert.equal(may ? 'yes' : 'no', said[i], `${role} ${route.operation}`)
+      }
+    }
+  }
+})
+
+test('the lives of sessions and the length of passwords are those of the settings', () => {
+  assert.equal(Number(settings.SERVICE_SESSION_MAX_AGE_S.default), 7 * 86_400)
+  assert.equal(Number(settings.SERVICE_SESSION_IDLE_S.default), 86_400)
+  assert.match(page, /seven days after it began,\nor a day after its last request/)
+  assert.ok(page.includes(`Passwords have ${settings.SERVICE_PASSWORD_MIN_LENGTH.default} to 256 characters`))
+})
