@@ -46,8 +46,8 @@ export const peopleRoutes: Route[] = [
     status: 201,
     answer: SignedIn,
     refusals: ['invalid_credentials', 'forbidden'],
-    handle: async (deps, { body, ip, header }) => ({
-      body: await signIn(deps, body, { ip, userAgent: header('user-agent') }),
+    handle: async (deps, { body, ip, header, hangUp }) => ({
+      body: await signIn(deps, body, { ip, userAgent: header('user-agent'), hangUp: hangUp() }),
     }),
   }),
   personRoute('GET', '/v1/auth/me', {

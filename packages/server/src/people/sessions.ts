@@ -15,21 +15,23 @@ import {
   readUser,
 } from './sql.ts'
 
-/** From where a session was opened, as its owner is shown it. */
+/** From where a session is opened, as its owner is shown it. */
 export interface Device {
   ip: string
   userAgent: string | undefined
+  /** Who hangs up waits for no turn. */
+  hangUp?: AbortSignal
 }
 
 /**
  * Opens a session. An unknown address and a wrong password are told alike and cost the same: the hasher runs exactly
  * once. In which workspaces the person is, is looked at only when the password was right.
  */
-export async function signIn(deps: Deps, body: SignIn, { ip, userAgent }: Device): Promise<SignedIn> {
+export async function signIn(deps: Deps, body: SignIn, { ip, userAgent, hangUp }: Device): Promise<SignedIn> {
   const address = addressKey(body.email)
   const account = await deps.accounts.run(address)
   const verify = () => deps.passwords.verify(account?.hash ?? null, body.password)
-  const isRight = await deps.signIns.check(address, ip, verify)
+  const isRight = await deps.signIns.check(address, ip, verify, hangUp)
   if (!isRight || account === null) throw wrongCredentials()
   return await deps.db.asPerson(account.userId, async tx => {
     const [user, workspaces] = await Promise.all([readUser(tx), listMemberships(tx)])
