@@ -80,3 +80,6 @@ export async function makeMailedToken(
   )
   return token
 }
+
+/** Tables whose rows are of one person each, and of no workspace. */
+export const personalTables = ['users', 'user_passwords', 'sessions', 'mail_tokens']

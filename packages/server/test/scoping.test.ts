@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import pg from 'pg'
+import { test } from 'node:test'
+import { openAsApp } from './as-app.ts'
 import { tablesOf } from './dump.ts'
 import { bootstrapToken, startHarness } from './harness.ts'
-import { serviceFiles, stringsOf } from './source-files.ts'
+import { makeInvite } from './mutations.ts'
+import { makePerson, personalTables } from './people.ts'
+import { mentionsOf, serviceFiles, stringsOf } from './source-files.ts'
 import { answerOnce, issueKey, makeVendor, spendOnce, uniqueSlug } from './vendor.ts'
 
 /**
@@ -11,12 +13,8 @@ import { answerOnce, issueKey, makeVendor, spendOnce, uniqueSlug } from './vendo
  * other by row-level security. Each is tried as if the other were not there.
  */
 const harness = await startHarness()
-const { ask, query, connection } = harness
-const used = new pg.Client(connection)
-// The database may be dropped before the connection is let go.
-used.on('error', () => {})
-await used.connect()
-after(() => used.end())
+const { ask, query } = harness
+const asApp = await openAsApp(harness)
 const [mine, theirs] = [await makeFullWorkspace(), await makeFullWorkspace()]
 
 /** Tables that hold nothing of one workspace alone; the role can read none of them. */
@@ -26,11 +24,13 @@ const global: Record<string, string> = {
   mail_throttles: 'how often an address was written to, whoever’s it is',
 }
 const tables = await tablesOf(query)
-const scoped = tables.filter(table => global[table] === undefined)
+const kept = tables.filter(table => global[table] === undefined)
+/** What is of a person and of no workspace is tried in scoping-people.test.ts. */
+const scoped = kept.filter(table => !personalTables.includes(table))
 const scopeOf = (table: string) => (table === 'workspaces' ? 'id' : 'workspace_id')
 
 test('every table is kept apart by row-level security and a policy, or is listed as global', async () => {
-  for (const table of scoped) {
+  for (const table of kept) {
     const [{ rls, forced, policies }] = await query(
       `select relrowsecurity as rls, relforcerowsecurity as forced,
          (select array_agg(polname::text) from pg_policy where polrelid = c.oid) as policies
@@ -70,45 +70,56 @@ for (const table of scoped) {
       const can = async (privilege: string) =>
         (await query(`select has_table_privilege('keyrail_app', $1, $2) as can`, [table, privilege]))[0].can
       if (await can('select')) {
-        const seen = await asApp(setting, `select ${scope}::text as of from ${table}`)
+        const seen = await asApp({ workspaceId: setting }, `select ${scope}::text as of from ${table}`)
         const expected = own ? new Set([mine.workspaceId]) : new Set()
         assert.deepEqual(new Set(seen.rows?.map(({ of }) => of)), expected)
       } else {
-        assert.equal((await asApp(setting, `select from ${table}`)).code, '42501')
+        assert.equal((await asApp({ workspaceId: setting }, `select from ${table}`)).code, '42501')
       }
       assert.equal(
         (
-          await asApp(setting, `insert into ${table} select (jsonb_populate_record(null::${table}, $1)).*`, [
-            JSON.stringify(rows[0].row),
-          ])
+          await asApp(
+            { workspaceId: setting },
+            `insert into ${table} select (jsonb_populate_record(null::${table}, $1)).*`,
+            [JSON.stringify(rows[0].row)],
+          )
         ).code,
         '42501',
         'inserted',
       )
       // Without the right to read, a condition is refused as well; with it, the rows are simply not there.
       const change = await asApp(
-        setting,
+        { workspaceId: setting },
         `update ${table} set ${scope} = ${scope} where ${scope} = '${theirs.workspaceId}'`,
       )
       assert.ok(change.code === '42501' || change.count === 0, 'updated')
-      const removal = await asApp(setting, `delete from ${table} where ${scope} = '${theirs.workspaceId}'`)
+      const removal = await asApp(
+        { workspaceId: setting },
+        `delete from ${table} where ${scope} = '${theirs.workspaceId}'`,
+      )
       assert.ok(removal.code === '42501' || removal.count === 0, 'deleted')
       for (const ddl of ['truncate', 'drop table']) {
-        assert.equal((await asApp(setting, `${ddl} ${table}`)).code, '42501', ddl)
+        assert.equal((await asApp({ workspaceId: setting }, `${ddl} ${table}`)).code, '42501', ddl)
       }
-      assert.equal((await asApp(setting, `alter table ${table} disable row level security`)).code, '42501')
+      assert.equal(
+        (await asApp({ workspaceId: setting }, `alter table ${table} disable row level security`)).code,
+        '42501',
+      )
     }
     assert.deepEqual(await query(`select to_jsonb(t) as row from ${table} t order by 1`), before)
   })
 
   test(`${table}: nothing of one’s own can be handed to another workspace`, async () => {
-    const moved = await asApp(mine.workspaceId, `update ${table} set ${scope} = '${theirs.workspaceId}'`)
+    const moved = await asApp(
+      { workspaceId: mine.workspaceId },
+      `update ${table} set ${scope} = '${theirs.workspaceId}'`,
+    )
     assert.equal(moved.code, '42501')
   })
 }
 
 test('the role can neither change nor remove an audit row, and reads no credential and no secret of the service', async () => {
-  const workspace = mine.workspaceId
+  const { workspaceId } = mine
   for (const statement of [
     `update audit_logs set payload = '{}'`,
     'delete from audit_logs',
@@ -120,17 +131,23 @@ test('the role can neither change nor remove an audit row, and reads no credenti
     'delete from credentials',
     'select from service_secrets',
     'select from keyrail_migrations',
+    'select from mail_throttles',
+    'insert into mail_throttles select',
+    'delete from mail_throttles',
+    'delete from workspace_members',
+    'delete from workspace_invites',
     'select from workspace_slugs',
     'delete from workspaces',
     'delete from api_keys',
   ]) {
-    assert.equal((await asApp(workspace, statement)).code, '42501', statement)
+    assert.equal((await asApp({ workspaceId }, statement)).code, '42501', statement)
   }
 })
 
 /** Statements of the operator, who is not of one workspace. No request reaches them. */
 const wholeInstallation: Record<string, string> = {
   'platform/db/dump/restore.ts': 'a restore brings back every workspace, and raises every version',
+  'platform/db/person-removal.ts': 'a person is erased from every workspace',
 }
 
 test('every statement in the source names the workspace for every table of a workspace that it touches', () => {
@@ -152,7 +169,11 @@ test('every statement in the source names the workspace for every table of a wor
       }
       // The table of workspaces is keyed by the workspace's own id.
       const own = touched.includes('workspaces') && /\bid = \$1|\(id, /.test(text) ? 1 : 0
-      const named = (text.match(/\bworkspace_id\b/g)?.length ?? 0) + own
+      // Which workspaces a person is in, is asked by the person.
+      const byPerson = touched.includes('workspace_members') && /\buser_id = \$1/.test(text) ? 1 : 0
+      // The credential of a session is of no workspace.
+      const ofSession = touched.includes('credentials') && text.includes(`kind = 'session'`) ? 1 : 0
+      const named = mentionsOf('workspace_id', text, file) + own + byPerson + ofSession
       assert.ok(
         named >= touched.length,
         `${path} touches ${touched.join(', ')} and names the workspace ${named} times: ${text}`,
@@ -177,6 +198,8 @@ async function makeFullWorkspace() {
   await ask('GET', `/v1/policy/delta?${since}`, { token: vendor.live })
   await spendOnce(harness, vendor)
   await answerOnce(harness, vendor)
+  await makePerson(query, { workspaceId: vendor.workspaceId })
+  await makeInvite({ ask, scene: vendor })
   // Of no workspace: seen by none.
   await ask('POST', '/v1/workspaces', {
     token: bootstrapToken,
@@ -184,33 +207,4 @@ async function makeFullWorkspace() {
     body: { name: 'n', slug: uniqueSlug() },
   })
   return vendor
-}
-
-interface Outcome {
-  code?: string
-  count?: number
-  // biome-ignore lint/suspicious/noExplicitAny: rows of any shape, read by the test that asked for them.
-  rows?: any[]
-}
-
-/**
- * Runs a statement as a request's transaction would, and takes it back. Null leaves the setting unset, which it
- * is only on a connection that never had it.
- */
-async function asApp(workspaceId: string | null, text: string, values: unknown[] = []): Promise<Outcome> {
-  const client = workspaceId === null ? new pg.Client(connection) : used
-  if (client !== used) await client.connect()
-  try {
-    await client.query('begin')
-    await client.query('set local role keyrail_app')
-    if (workspaceId !== null)
-      await client.query(`select set_config('app.workspace_id', $1, true)`, [workspaceId])
-    const { rowCount, rows } = await client.query(text, values)
-    return { count: rowCount ?? 0, rows }
-  } catch (error) {
-    return { code: (error as { code: string }).code }
-  } finally {
-    await client.query('rollback')
-    if (client !== used) await client.end()
-  }
 }

@@ -47,3 +47,11 @@ export const stringsOf = ({ text }: SourceFile): string[] =>
 /** What a file imports, as it is written: static, of types, re-exported, and dynamic. */
 export const importsOf = ({ code }: SourceFile): string[] =>
   [...code.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)'([^']+)'/g)].map(([, path = '']) => path)
+
+/** How often a string literal of a file names a column, the pieces of the same file that it is put together from included. */
+export function mentionsOf(column: string, text: string, { code }: SourceFile): number {
+  const pieces = [...code.matchAll(/^const (\w+) =\s*(?:\([^)]*\) =>\s*)?(['`])((?:(?!\2)[^\\]|\\.)*)\2/gm)]
+    .filter(([, , , piece = '']) => new RegExp(`\\b${column}\\b`).test(piece))
+    .map(([, name = '']) => `\\$\\{${name}\\b`)
+  return [...text.matchAll(new RegExp([`\\b${column}\\b`, ...pieces].join('|'), 'g'))].length
+}

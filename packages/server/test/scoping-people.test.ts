@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { openAsApp } from './as-app.ts'
+import { startHarness } from './harness.ts'
+import { addMember, makeMailedToken, makePerson, personalTables } from './people.ts'
+import { mentionsOf, serviceFiles, stringsOf } from './source-files.ts'
+import { makeVendor } from './vendor.ts'
+
+/**
+ * A person is kept apart as a workspace is: statements name the person, and row-level security shows a transaction
+ * what is its person's own. Each is tried as if the other were not there.
+ */
+const harness = await startHarness()
+const { query } = harness
+const asApp = await openAsApp(harness)
+const [here, there] = [await makeVendor(harness), await makeVendor(harness)]
+const [mine, theirs] = [await makeWholePerson(), await makeWholePerson()]
+const colleague = await makePerson(query, { workspaceId: here.workspaceId })
+for (const { userId } of [mine, theirs]) await addMember(query, there.workspaceId, userId, 'member')
+const own = { userId: mine.userId }
+
+const ownerOf = (table: string) => (table === 'users' ? 'id' : 'user_id')
+
+for (const table of personalTables) {
+  const owner = ownerOf(table)
+
+  test(`${table}: what is of another person is neither read, written, changed nor removed`, async () => {
+    const rows = await query(`select to_jsonb(t) as row from ${table} t where ${owner} = $1`, [theirs.userId])
+    assert.ok(rows.length > 0, 'has no row to try it on')
+    const before = await query(`select to_jsonb(t) as row from ${table} t order by 1`)
+    for (const userId of [mine.userId, '', null]) {
+      const seen = await asApp({ userId }, `select ${owner}::text as of from ${table}`)
+      const expected = userId === mine.userId ? new Set([userId]) : new Set()
+      assert.deepEqual(new Set(seen.rows?.map(({ of }) => of)), expected)
+      const copy = `insert into ${table} select (jsonb_populate_record(null::${table}, $1)).*`
+      assert.equal((await asApp({ userId }, copy, [JSON.stringify(rows[0].row)])).code, '42501', 'inserted')
+      const change = `update ${table} set ${owner} = ${owner} where ${owner} = '${theirs.userId}'`
+      assert.equal((await asApp({ userId }, change)).count, 0, 'updated')
+      for (const statement of [`delete from ${table}`, `truncate ${table}`, `drop table ${table}`])
+        assert.equal((await asApp({ userId }, statement)).code, '42501', statement)
+    }
+    assert.deepEqual(await query(`select to_jsonb(t) as row from ${table} t order by 1`), before)
+  })
+
+  test(`${table}: nothing of one’s own can be handed to another person`, async () => {
+    const { code } = await asApp(own, `update ${table} set ${owner} = '${theirs.userId}'`)
+    assert.equal(code, '42501')
+  })
+
+  test(`${table}: a workspace sees who is in it, and nothing else of them`, async () => {
+    const { rows } = await asApp(
+      { workspaceId: here.workspaceId },
+      `select ${owner}::text as of from ${table}`,
+    )
+    const expected = table === 'users' ? [colleague.userId] : []
+    assert.deepEqual(
+      rows?.map(({ of }) => of),
+      expected,
+    )
+    const change = await asApp({ workspaceId: here.workspaceId }, `update ${table} set ${owner} = ${owner}`)
+    assert.ok(change.code === '42501' || change.count === 0, 'updated')
+  })
+}
+
+test('a person sees in which workspaces they are, whatever the workspace, and changes none of it by that', async () => {
+  const seen = await asApp(own, 'select workspace_id, user_id from workspace_members')
+  assert.deepEqual(seen.rows, [{ workspace_id: there.workspaceId, user_id: mine.userId }])
+  const workspaces = await asApp(own, 'select id from workspaces')
+  assert.deepEqual(workspaces.rows, [{ id: there.workspaceId }])
+  for (const statement of [
+    `update workspace_members set role = 'owner'`,
+    `insert into workspace_members (workspace_id, user_id, role, joined_at)
+     values ('${here.workspaceId}', '${mine.userId}', 'owner', now())`,
+    `update workspaces set name = 'x'`,
+  ]) {
+    assert.equal((await asApp(own, statement)).code, '42501', statement)
+  }
+  for (const table of ['workspace_invites', 'secret_keys', 'projects', 'audit_logs'])
+    assert.equal((await asApp(own, `select from ${table}`)).count, 0, table)
+})
+
+test('in a workspace a person still joins and changes no other one', async () => {
+  const scope = { ...own, workspaceId: here.workspaceId }
+  const seen = await asApp(scope, 'select distinct user_id from workspace_members')
+  const expected = [colleague.userId, mine.userId].toSorted()
+  assert.deepEqual(seen.rows?.map(({ user_id }) => user_id).toSorted(), expected)
+  const join = `insert into workspace_members (workspace_id, user_id, role, joined_at) values ($1, $2, 'owner', now())`
+  assert.equal((await asApp(scope, join, [here.workspaceId, mine.userId])).count, 1)
+  assert.equal((await asApp(scope, join, [randomUUID(), mine.userId])).code, '42501')
+  const promote = `update workspace_members set role = 'owner' where workspace_id = $1`
+  assert.equal((await asApp(scope, promote, [there.workspaceId])).code, '42501')
+})
+
+test('who was removed from a workspace sees it no more, and it sees who they are', async () => {
+  const { workspaceId } = await makeVendor(harness)
+  const { userId } = await makePerson(query, { workspaceId })
+  await query('update workspace_members set removed_at = now() where workspace_id = $1', [workspaceId])
+  assert.deepEqual((await asApp({ userId }, 'select id from workspaces')).rows, [])
+  assert.deepEqual((await asApp({ workspaceId }, 'select id from users')).rows, [{ id: userId }])
+})
+
+test('a credential of no workspace is a session’s, and only a person’s transaction adds one', async () => {
+  const add = 'insert into credentials (digest, kind, workspace_id, id) values (sha256($1), $2, null, $3)'
+  const values = (kind: string) => [randomUUID(), kind, mine.sessionId]
+  assert.equal((await asApp(own, add, values('session'))).count, 1)
+  for (const kind of ['secret_key', 'api_key'])
+    assert.equal((await asApp(own, add, values(kind))).code, '42501', kind)
+  assert.equal((await asApp({ workspaceId: here.workspaceId }, add, values('session'))).code, '42501')
+})
+
+test('every transaction of a person leaves nobody’s scope on its connection', async () => {
+  const { db } = harness.deps
+  const scopes = await Promise.all(
+    Array.from({ length: 40 }, (_, i) => {
+      const { userId } = i % 2 === 0 ? mine : theirs
+      const read = { name: 'scope', text: 'select user_id from sessions' }
+      return i % 4 < 2
+        ? db.asPerson(userId, tx => tx.query<{ user_id: string }>(read as never)).then(rows => [userId, rows])
+        : db
+            .inWorkspace(here.workspaceId, tx => tx.query<{ user_id: string }>(read as never))
+            .then(rows => ['', rows])
+    }),
+  )
+  for (const [userId, rows] of scopes as [string, { user_id: string }[]][])
+    assert.deepEqual([...new Set(rows.map(({ user_id }) => user_id))], userId === '' ? [] : [userId])
+})
+
+/** Statements that are not of one person, by what they have in them. */
+const ofAnybody: Record<string, string> = {
+  'd(address_key, place)': 'an account is found by its address before anybody is signed in',
+  'd(digest, place)': 'a session is found by its digest before anybody is signed in',
+  'last_seen_at = service_now()': 'notes the use of sessions that were found',
+  [`interval '30 days'`]: 'upkeep removes what is old, whoever it is of',
+}
+/** Statements of the operator. */
+const ofOperator = ['platform/db/person-removal.ts', 'platform/db/dump/restore.ts']
+
+test('every statement in the source names the person for every table of people that it touches', () => {
+  const mention = new RegExp(
+    `\\b(?:from|join|into|update|table|truncate)\\s+(?:only\\s+)?(${personalTables.join('|')})\\b`,
+    'gi',
+  )
+  const exempt = new Set<string>()
+  let seen = 0
+  for (const file of serviceFiles()) {
+    const path = file.path.replace('packages/server/src/', '')
+    for (const text of stringsOf(file)) {
+      const touched = [...text.matchAll(mention)].map(([, table = '']) => table)
+      if (touched.length === 0 || ofOperator.includes(path)) continue
+      seen += 1
+      const reason = Object.keys(ofAnybody).find(part => text.includes(part))
+      if (reason !== undefined) {
+        exempt.add(reason)
+        continue
+      }
+      // The table of people is keyed by the person's own id.
+      const ownId = touched.includes('users') && /\bid = |\(id, /.test(text) ? 1 : 0
+      const named = mentionsOf('user_id', text, file) + ownId
+      assert.ok(named >= touched.length, `${path} touches ${touched.join(', ')} of nobody: ${text}`)
+    }
+  }
+  assert.ok(seen > 15, 'the search finds nothing')
+  assert.deepEqual([...exempt].toSorted(), Object.keys(ofAnybody).toSorted())
+})
+
+/** Somebody with a row in every table of people. */
+async function makeWholePerson() {
+  const person = await makePerson(query)
+  await makeMailedToken(query, person.userId, 'password_reset')
+  return person
+}
