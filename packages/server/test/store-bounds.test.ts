@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { patternEdges } from './edge-texts.ts'
 import { edgesOf } from './edges.ts'
 import { startHarness } from './harness.ts'
+import { makeInvite } from './mutations.ts'
+import { makeMailedToken, makePerson } from './people.ts'
 import { readField } from './spec-rows.ts'
 import { answerOnce, issueKey, makeVendor, spendOnce } from './vendor.ts'
 
@@ -25,6 +27,10 @@ await ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=1&node=o
 
 await spendOnce(harness, vendor)
 await answerOnce(harness, vendor)
+
+const { userId } = await makePerson(query, { workspaceId: vendor.workspaceId })
+await makeMailedToken(query, userId, 'verification')
+await makeInvite({ ask, scene: vendor })
 await query(
   `insert into mail_throttles (address_hash, kind, queued_at, expires_at)
    values (sha256('x'), 'reset', array[now()], now())`,
@@ -67,6 +73,8 @@ const meta = (column: string) =>
     [`'{}'`, `json_build_object('x', repeat('a', 65536 - 10))`],
     [`json_build_object('x', repeat('a', 65536 - 9))`, `'[]'`, `'null'`, `'"x"'`],
   )
+const moments = (count: number) => `array_fill(now(), array[${count}])`
+const roles = ['owner', 'admin', 'member']
 const slug = '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'
 const environments = ['live', 'test']
 
@@ -148,6 +156,15 @@ const bounds: Record<string, Bound> = {
     ['array[now()]', 'array_fill(now(), array[5])'],
     [`'{}'`, 'array_fill(now(), array[6])'],
   ),
+  mail_throttles_address_hash_length: bytes('address_hash', 32),
+  mail_throttles_kind_bounds: bound(
+    'kind',
+    [`'a'`, `'a_b'`, `repeat('a', 40)`],
+    [`''`, `'_a'`, `'A'`, `'a1'`, `'a b'`, `repeat('a', 41)`],
+  ),
+  mail_throttles_queued_at_bounds: bound('queued_at', [moments(1), moments(5)], [`'{}'`, moments(6)]),
+  mail_tokens_digest_length: bytes('digest', 32),
+  mail_tokens_kind: among('kind', ['verification', 'password_reset']),
   policy_heads_floor: bound('floor', ['1', 'version'], ['0', 'version + 1']),
   // A version below 1 is below every floor too, and the floor is looked at first.
   policy_heads_version: { ...bound('version', ['1000000'], ['0', '-1']), toldBy: 'policy_heads_floor' },
@@ -173,10 +190,24 @@ const bounds: Record<string, Bound> = {
   secret_keys_name_bounds: length('name', 1, 200),
   secret_keys_reason_bounds: length('revoked_reason', 1, 500),
   secret_keys_role: among('role', ['owner', 'admin']),
+  sessions_ip_bounds: bound('ip', ['null', repeated(64)], [repeated(65)]),
+  sessions_user_agent_bounds: bound('user_agent', ['null', `''`, repeated(500)], [repeated(501)]),
   tenants_embed_epoch: bound('embed_epoch', ['1', '2'], ['0', '-1']),
   tenants_external_id_bounds: length('external_id', 1, 200, false),
   tenants_meta_bounds: meta('meta'),
   tenants_name_bounds: length('name', 1, 200),
+  user_passwords_hash_form: bound(
+    'hash',
+    [`'$argon2id$v=19'`],
+    [`''`, `'$argon2i$v=19'`, `'x$argon2id$v=19'`, `'correct horse battery staple'`],
+  ),
+  users_email_bounds: length('email', 3, 320, false),
+  users_name_bounds: length('name', 1, 200),
+  workspace_invites_digest_length: bytes('digest', 32),
+  workspace_invites_email_bounds: length('email', 3, 320, false),
+  workspace_invites_mailed_digest_length: bytes('mailed_digest', 32),
+  workspace_invites_role: among('role', roles),
+  workspace_members_role: among('role', roles),
   workspaces_billing_email_bounds: bound(
     'billing_email',
     ['null', `'a@b'`, `repeat('a', 320)`],
