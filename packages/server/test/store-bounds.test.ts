@@ -73,7 +73,6 @@ const meta = (column: string) =>
     [`'{}'`, `json_build_object('x', repeat('a', 65536 - 10))`],
     [`json_build_object('x', repeat('a', 65536 - 9))`, `'[]'`, `'null'`, `'"x"'`],
   )
-const moments = (count: number) => `array_fill(now(), array[${count}])`
 const roles = ['owner', 'admin', 'member']
 const slug = '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'
 const environments = ['live', 'test']
@@ -156,13 +155,6 @@ const bounds: Record<string, Bound> = {
     ['array[now()]', 'array_fill(now(), array[5])'],
     [`'{}'`, 'array_fill(now(), array[6])'],
   ),
-  mail_throttles_address_hash_length: bytes('address_hash', 32),
-  mail_throttles_kind_bounds: bound(
-    'kind',
-    [`'a'`, `'a_b'`, `repeat('a', 40)`],
-    [`''`, `'_a'`, `'A'`, `'a1'`, `'a b'`, `repeat('a', 41)`],
-  ),
-  mail_throttles_queued_at_bounds: bound('queued_at', [moments(1), moments(5)], [`'{}'`, moments(6)]),
   mail_tokens_digest_length: bytes('digest', 32),
   mail_tokens_kind: among('kind', ['verification', 'password_reset']),
   policy_heads_floor: bound('floor', ['1', 'version'], ['0', 'version + 1']),
