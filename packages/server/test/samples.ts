@@ -62,6 +62,9 @@ const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Re
   extendIdempotencyLock: (vendor, harness) => claimScope(harness, vendor),
 }
 
+/** What people change their password to. */
+export const newPassword = 'a new horse and battery'
+
 /** What a person asks of the person plane, by `operation`, each with a session of its own. */
 const personSamples: Record<string, (harness: Harness) => Promise<Omit<Sample, 'url'> & { id?: string }>> = {
   signUp: async () => ({
@@ -76,7 +79,7 @@ const personSamples: Record<string, (harness: Harness) => Promise<Omit<Sample, '
   updateMe: async ({ query }) => ({ token: (await makePerson(query)).token, body: { name: 'Renamed' } }),
   changePassword: async ({ query }) => ({
     token: (await makePerson(query)).token,
-    body: { current_password: madePassword, password: 'a new horse and battery' },
+    body: { current_password: madePassword, password: newPassword },
   }),
   listSessions: async ({ query }) => ({ token: (await makePerson(query)).token }),
   endCurrentSession: async ({ query }) => ({ token: (await makePerson(query)).token }),
@@ -99,7 +102,7 @@ const personSamples: Record<string, (harness: Harness) => Promise<Omit<Sample, '
   requestReset: async ({ query }) => ({ token: undefined, body: { email: (await makePerson(query)).email } }),
   resetPassword: async ({ query }) => {
     const token = await makeMailedToken(query, (await makePerson(query)).userId, 'password_reset')
-    return { token: undefined, body: { token, password: 'a new horse and battery' } }
+    return { token: undefined, body: { token, password: newPassword } }
   },
 }
 

@@ -131,7 +131,7 @@ const ofAnybody: Record<string, string> = {
   'd(address_key, place)': 'an account is found by its address before anybody is signed in',
   'd(digest, place)': 'a session is found by its digest before anybody is signed in',
   'last_seen_at = service_now()': 'notes the use of sessions that were found',
-  [`interval '30 days'`]: 'upkeep removes what is old, whoever it is of',
+  "interval '30 days'": 'upkeep removes what is old, whoever it is of',
 }
 /** Statements of the operator. */
 const ofOperator = ['platform/db/person-removal.ts', 'platform/db/dump/restore.ts']

@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { before, test } from 'node:test'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { simpleParser } from 'mailparser'
+import type { Route } from '../src/gate/route.ts'
+import { drawMailedToken } from '../src/platform/crypto/mailed-token.ts'
 import { drawToken } from '../src/platform/crypto/token.ts'
+import { readMailRoute } from '../src/platform/mail/route.ts'
 import { routes } from '../src/routes.ts'
 import { makeCredentials } from './credentials.ts'
 import { dump } from './dump.ts'
 import { bootstrapToken, type Heard, startHarness } from './harness.ts'
-import { nameOf, sampleOf } from './samples.ts'
+import { madePassword } from './people.ts'
+import { nameOf, newPassword, type Sample, sampleOf } from './samples.ts'
 import { sendBytes } from './send-bytes.ts'
 import { makeVendor } from './vendor.ts'
 
@@ -14,22 +24,47 @@ import { makeVendor } from './vendor.ts'
  * Every route is asked, rightly and wrongly, with credentials in every place where they may stand by mistake.
  * Afterwards no secret stands anywhere but in the one answer that shows it.
  */
-const harness = await startHarness()
+const mailFolder = mkdtempSync(join(tmpdir(), 'keyrail-secrets-'))
+after(() => rmSync(mailFolder, { recursive: true }))
+const harness = await startHarness({
+  mail: {
+    route: readMailRoute(pathToFileURL(mailFolder).href),
+    from: { name: 'Keyrail', address: 'no-reply@keys.example' },
+  },
+})
 const { query, logged, app } = harness
 const vendor = await makeVendor(harness)
 const credentials = await makeCredentials(harness, vendor)
 
 /** Sent by mistake, and never issued: whatever is sent is not told to anyone either. */
 const stray = drawToken('krsk_live', randomBytes)
-/** All that was issued, as the answers showed it. */
-const issued = new Set<string>([bootstrapToken, stray, vendor.live, vendor.test])
+const strayMailed = drawMailedToken(randomUUID(), randomBytes).token
+const strayPassword = `${randomUUID()} horse`
+/** All that was issued, as the answers showed it, and what people keep to themselves. */
+const issued = new Set<string>([
+  bootstrapToken,
+  stray,
+  strayMailed,
+  strayPassword,
+  vendor.live,
+  vendor.test,
+  madePassword,
+  newPassword,
+])
+/** Where the links of the letters lead. */
+const pages = new Set<string>()
+/** What was queued, before any of it was sent. */
+let jobs = ''
 const answers: { what: string; heard: Heard; shows: string[] }[] = []
 
-const anySecret = /\bkr(?:(?:sk)?_(?:live|test)|ses)_[0-9A-Za-z]{38}/
+/** A credential, a token of a mailed link, or the hash of a password. */
+const anySecret =
+  /\bkr(?:(?:sk)?_(?:live|test)|ses)_[0-9A-Za-z]{38}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[\w-]{43}|\$argon2/
 
 async function hear(what: string, asked: Promise<Heard>): Promise<void> {
   const heard = await asked
-  const shown = [heard.body.key, heard.body.secret_key?.key].filter(key => typeof key === 'string')
+  const { key, token, secret_key } = heard.body
+  const shown = [key, token, secret_key?.key].filter(key => typeof key === 'string')
   for (const key of shown) issued.add(key)
   answers.push({ what, heard, shows: shown })
 }
@@ -47,6 +82,16 @@ const mistakes: Record<
   'as a path': { url: () => `/v1/${stray}` },
   'in an undecodable path': { url: () => `/v1/%zz${stray}` },
   'as a value': { payload: JSON.stringify({ token: stray, env: stray, id: stray }) },
+  'as a mailed token': { payload: JSON.stringify({ token: strayMailed }) },
+  'as a mailed token, with a password': {
+    payload: JSON.stringify({ token: strayMailed, password: strayPassword }),
+  },
+  'as a password': { payload: JSON.stringify({ email: 'stray@example.com', password: strayPassword }) },
+  'as a password of the wrong type': { payload: JSON.stringify({ password: [strayPassword] }) },
+  'as an address': { payload: JSON.stringify({ email: strayPassword, password: strayPassword }) },
+  'as the current password': {
+    payload: JSON.stringify({ current_password: strayPassword, password: strayPassword }),
+  },
   'as a number’s text': { payload: `{"overlap_hours":"${stray}"}` },
   'in broken JSON': { payload: `{"key":"${stray}"` },
   'as the whole body': { payload: stray },
@@ -58,10 +103,15 @@ const mistakes: Record<
 before(async () => {
   for (const route of routes) {
     const name = nameOf(route)
-    const { url, token, body } = await sampleOf(route, harness, vendor)
+    const { url, token, body } = await sample(route)
+    // What a person does to themselves may end the session that it is tried with.
+    const own =
+      route.plane === 'person' && route.method !== 'GET'
+        ? await makeCredentials(harness, vendor)
+        : credentials
     const payload = body === undefined ? undefined : JSON.stringify(body)
     const json = payload === undefined ? {} : { 'content-type': 'application/json' }
-    for (const [kind, values] of Object.entries(credentials)) {
+    for (const [kind, values] of Object.entries(own)) {
       if (kind === 'owner live' || kind === 'admin live') continue
       const headers = { ...json, ...(values.length > 0 && { authorization: values }) }
       await hear(
@@ -80,7 +130,7 @@ before(async () => {
         sendBytes(harness, route.method, change?.(url) ?? url, request),
       )
     }
-    const fresh = await sampleOf(route, harness, vendor)
+    const fresh = await sample(route)
     const right = {
       token: fresh.token,
       ...(fresh.body && { body: fresh.body }),
@@ -93,23 +143,60 @@ before(async () => {
     await hear(`${name}, once more`, harness.ask(route.method, fresh.url, asked))
   }
   await failInside()
+  jobs = JSON.stringify(await query('select to_jsonb(j) as job from graphile_worker._private_jobs j'))
+  await sendMail()
 })
+
+/** The request of a route; what of it is a secret must stand nowhere either. */
+async function sample(route: Route): Promise<Sample> {
+  const made = await sampleOf(route, harness, vendor)
+  for (const secret of [made.token, made.body?.token]) if (typeof secret === 'string') issued.add(secret)
+  return made
+}
+
+/** Sends what is queued, so that the tokens of the links are drawn, and learns them from the letters. */
+async function sendMail(): Promise<void> {
+  harness.deps.mail.start()
+  const waiting = `select from graphile_worker._private_jobs where attempts = 0 or locked_at is not null`
+  while ((await query(waiting)).length > 0) await sleep(20)
+  for (const name of readdirSync(mailFolder)) {
+    const { text = '' } = await simpleParser(readFileSync(join(mailFolder, name)))
+    const [, page = '', token = ''] = /\/([\w-]+)#token=(\S+)/.exec(text) ?? []
+    if (token === '') continue
+    pages.add(page)
+    issued.add(token)
+  }
+}
+
+/** Tables whose rows quote something that is nobody else's business. */
+const refusing = [
+  'credentials',
+  'secret_keys',
+  'api_keys',
+  'workspaces',
+  'audit_logs',
+  'replays',
+  'users',
+  'user_passwords',
+  'sessions',
+  'mail_tokens',
+  'workspace_members',
+  'workspace_invites',
+]
 
 /** Every mutation once more, while the store refuses it and quotes the whole row. */
 async function failInside(): Promise<void> {
   await query(`create function refuse_row() returns trigger language plpgsql as $$
     begin raise 'refused' using detail = to_jsonb(new)::text, hint = current_query(); end $$`)
-  const tables = ['credentials', 'secret_keys', 'api_keys', 'workspaces', 'audit_logs', 'replays']
-  const samples = []
-  for (const route of routes.filter(({ method }) => method !== 'GET')) {
-    samples.push({ route, sample: await sampleOf(route, harness, vendor) })
-  }
-  for (const table of tables) {
+  const unsafe = routes.filter(({ method }) => method !== 'GET')
+  for (const table of refusing) {
+    const samples = []
+    for (const route of unsafe) samples.push({ route, asked: await sample(route) })
     await query(
       `create trigger refuse_row before insert or update on ${table} for each row execute function refuse_row()`,
     )
-    for (const { route, sample } of samples) {
-      const { url, token, body } = sample
+    for (const { route, asked: made } of samples) {
+      const { url, token, body } = made
       const headers = { 'idempotency-key': randomUUID() }
       const asked = harness.ask(route.method, url, {
         ...(token && { token }),
@@ -140,7 +227,15 @@ function assertHidden(text: string, where: string): void {
 test('the run has succeeded and failed in every way that it was to', () => {
   const statuses = new Set(answers.map(({ heard }) => heard.status))
   for (const status of [200, 201, 400, 401, 403, 404, 415, 500]) assert.ok(statuses.has(status), `${status}`)
+  const failed = answers.filter(({ heard }) => heard.status === 500).map(({ what }) => what)
+  for (const table of refusing)
+    assert.ok(
+      failed.some(what => what.endsWith(`while ${table} refuses`)),
+      table,
+    )
   assert.ok(issued.size > 10 && answers.length > 500)
+  assert.ok(jobs.includes('invitation') && jobs.includes('password_reset'))
+  assert.deepEqual([...pages].toSorted(), ['accept-invite', 'reset-password', 'verify-email'])
 })
 
 test('a secret stands in the answer that issues it and in no other', () => {
@@ -156,14 +251,22 @@ test('a secret stands in the answer that issues it and in no other', () => {
 
 test('no line of the log has a secret, nor the row that a database error quotes', () => {
   assert.ok(logged.some(line => line.includes('"message":"refused"')))
-  assert.ok(!logged.some(line => line.includes('display_prefix') || line.includes('@example.com')))
+  assert.ok(!logged.some(line => line.includes('display_prefix') || line.includes('@')))
   assertHidden(logged.join(''), 'the log')
 })
 
-test('no column of any table has a secret in any form', async () => {
-  const tables = await dump(query)
+test('no column of any table has a secret in any form, but for the hashes of passwords in their own', async () => {
+  const { user_passwords, ...tables } = await dump(query)
   for (const [table, rows] of Object.entries(tables)) assertHidden(JSON.stringify(rows), table)
   assert.ok(Object.values(tables).every(rows => Array.isArray(rows)))
+  assertHidden(JSON.stringify(user_passwords).replaceAll('$argon2id$', ''), 'user_passwords')
+})
+
+test('a job of mail has ids and nothing else: no address, no token, no secret', async () => {
+  assertHidden(jobs, 'the jobs before they were done')
+  assert.ok(!jobs.includes('@'), 'an address stands in a job')
+  const left = await query('select to_jsonb(j) as job from graphile_worker._private_jobs j')
+  assertHidden(JSON.stringify(left), 'the jobs that are left')
 })
 
 test('the metrics have no secret and no id', async () => {
