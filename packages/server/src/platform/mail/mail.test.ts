@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import type { Letter } from './letter.ts'
@@ -263,6 +264,57 @@ test('mail of a process that is killed before it has noted its sending is sent a
   await client.end()
   await mail.close()
   assert.equal(server.received.length, 2)
+})
+
+test('who sends comes back when its connections were cut', async () => {
+  const server = await startMailServer()
+  const { mail } = stage.open(`smtp://127.0.0.1:${server.port}`)
+  await queue()
+  await nothingLeft()
+  await query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and application_name = 'keyrail mail'`,
+  )
+  await queue()
+  await nothingLeft()
+  assert.equal(server.received.length, 2)
+  await mail.close()
+})
+
+test('mail that was sent while the store takes no note of it is sent again, by a sender that goes on', async () => {
+  const server = await startMailServer()
+  await query(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+     create trigger refuse before delete or update of last_error on graphile_worker._private_jobs
+       for each row execute function refuse()`,
+  )
+  let isBroken = false
+  const letters = {
+    reset: writeLetter,
+    broken: async (ids: Readonly<Record<string, string>>) => {
+      if (!isBroken) return await writeLetter(ids)
+      isBroken = false
+      throw new Error('for once')
+    },
+  }
+  const { mail } = stage.open(`smtp://127.0.0.1:${server.port}`, letters)
+  const client = new pg.Client(stage.connection)
+  await client.connect()
+  for (const kind of ['reset', 'broken']) {
+    isBroken = kind === 'broken'
+    const before = lines('mail is not being sent').length
+    await query('alter table graphile_worker._private_jobs enable trigger refuse')
+    await queue({ kind })
+    while (lines('mail is not being sent').length === before) await sleep(20)
+    await query('alter table graphile_worker._private_jobs disable trigger refuse')
+    await query(`update graphile_worker._private_jobs set locked_at = locked_at - interval '6 minutes'`)
+    assert.equal(await freeStuckMail.run(client), 1)
+    await nothingLeft()
+  }
+  assert.equal(server.received.length, 3)
+  await query('drop function refuse() cascade')
+  await client.end()
+  await mail.close()
 })
 
 test('closing lets the letter under way arrive, and leaves the others in the queue', async () => {

@@ -12,7 +12,7 @@ const concurrency = 2
 /** A new job is told of by NOTIFY; one that waits for its next attempt is found by looking. */
 const lookMs = 5_000
 /** After the worker itself has failed, as while the store is away. */
-const reopenMs = 5_000
+const reopenMs = 2_000
 /** What is being sent when the service closes has so long to end, and is then broken off and tried again by the next. */
 export const graceMs = 5_000
 /** Beyond it nobody waits for the store any more; what was under way is found by `freeStuckMail`. */
@@ -53,13 +53,12 @@ function openPool(connection: Connection): pg.Pool {
 
 async function keepRunning(pool: pg.Pool, runJob: RunJob, log: Logger, closing: AbortSignal): Promise<void> {
   while (!closing.aborted) {
-    try {
-      const runner = await openRunner(pool, runJob, log)
-      await untilEnded(runner, closing)
-    } catch (error) {
-      if (closing.aborted) return
-      log.warn({ err: error }, 'mail is not being sent')
-    }
+    const problem = await openRunner(pool, runJob, log)
+      .then(runner => untilEnded(runner, closing))
+      .then(() => null)
+      .catch(error => error)
+    if (closing.aborted) return
+    log.warn({ ...(problem !== null && { err: problem }) }, 'mail is not being sent')
     await sleep(reopenMs, undefined, { signal: closing, ref: false }).catch(() => {})
   }
 }
@@ -82,6 +81,8 @@ async function openRunner(pool: pg.Pool, runJob: RunJob, log: Logger): Promise<R
       gracefulShutdownAbortTimeout: graceMs,
       // The service hears signals by itself.
       noHandleSignals: true,
+      // Otherwise nobody hears of a job that could not be noted as done, and the rejection would end the process.
+      preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       logger: new LibraryLogger(toLog(log)),
     },
     tasks,
