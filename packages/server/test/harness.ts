@@ -100,7 +100,7 @@ export async function startHarness(settings: Partial<Config> = {}): Promise<Harn
       const heard = {
         status: response.statusCode,
         headers: response.headers as Heard['headers'],
-        body: /json/.test(String(response.headers['content-type'])) ? response.json() : response.body,
+        body: /[/+]json\b/.test(String(response.headers['content-type'])) ? response.json() : response.body,
       }
       assertKeepsContract({ method, url, ...heard })
       return heard
