@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from './harness.ts'
+import { makeInvite } from './mutations.ts'
+import { makePerson } from './people.ts'
 import { issueKey, makeVendor } from './vendor.ts'
 import { faultsOf } from './whole.ts'
 
@@ -14,7 +16,19 @@ await ask('POST', `/v1/keys/${revoked.id}/revoke`, { token: live })
 const rotated = await issueKey(harness, vendor)
 await ask('POST', `/v1/keys/${rotated.id}/rotate`, { token: live })
 await ask('PATCH', `/v1/keys/${key.id}`, { token: live, body: { name: 'renamed', scopes: ['a'] } })
+const invite = await makeInvite({ ask, scene: vendor })
+await ask('POST', `/v1/invites/${(await makeInvite({ ask, scene: vendor })).id}/revoke`, { token: live })
+const accept = async () => {
+  const { userId, token } = await makePerson(query)
+  const body = { token: (await makeInvite({ ask, scene: vendor })).token }
+  assert.equal((await ask('POST', '/v1/auth/invites/accept', { token, body })).status, 200)
+  return userId
+}
+const [joined, promoted, removed] = [await accept(), await accept(), await accept()]
+await ask('PATCH', `/v1/members/${promoted}`, { token: live, body: { role: 'owner' } })
+await ask('DELETE', `/v1/members/${removed}`, { token: live })
 await ask('POST', `/v1/tenants/${tenantId}/embed_tokens/revoke`, { token: live })
+const standing = /workspace_members: not what the last audit row tells/
 
 test('a workspace that only the service has touched is whole', async () => {
   assert.deepEqual(await faultsOf(query, workspaceId), [])
@@ -70,6 +84,35 @@ const halves: Record<string, [string, RegExp]> = {
   'an epoch that was not raised': [
     `update tenants set embed_epoch = 1 where id = '${tenantId}'`,
     /the epoch is not what the log tells/,
+  ],
+  'an invitation without its audit row': [
+    `insert into workspace_invites (workspace_id, id, email, address_key, role, digest, created_at, expires_at)
+     values ('${workspaceId}', gen_random_uuid(), 'a@b.co', 'a@b.co', 'member', sha256('x'), now(), now())`,
+    /workspace_invites: 0 audit rows of its birth/,
+  ],
+  'an invitation revoked without its audit row': [
+    `update workspace_invites set revoked_at = now() where id = '${invite.id}'`,
+    /workspace_invites: revoked_at but 0 rows of workspace_invite.revoked/,
+  ],
+  'an audit row of somebody who never joined': [
+    `delete from workspace_members where user_id = '${joined}'`,
+    standing,
+  ],
+  'a role that nobody gave': [
+    `update workspace_members set role = 'owner' where user_id = '${joined}'`,
+    standing,
+  ],
+  'a role that was lost': [
+    `update workspace_members set role = 'member' where user_id = '${promoted}'`,
+    standing,
+  ],
+  'a removal that was undone': [
+    `update workspace_members set removed_at = null where user_id = '${removed}'`,
+    standing,
+  ],
+  'a removal without its audit row': [
+    `update workspace_members set removed_at = now() where user_id = '${promoted}'`,
+    standing,
   ],
   'a cut tail': [
     `delete from audit_logs where workspace_id = '${workspaceId}'

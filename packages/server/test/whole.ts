@@ -45,6 +45,18 @@ const renamed = (table: string, type: string) => `
     order by l.seq desc limit 1) last on last.name is distinct from t.name
   where t.workspace_id = $1`
 
+/** Of everybody whom the log tells of, its last row says whether they are in, and as what. */
+const standing = `
+  select 'workspace_members: not what the last audit row tells', l.target_id::text
+  from (
+    select distinct on (target_id) target_id, action, payload::json as payload from audit_logs
+    where workspace_id = $1 and target_type = 'workspace_member' order by target_id, seq desc) l
+  left join workspace_members m on m.workspace_id = $1 and m.user_id = l.target_id
+  where case l.action
+    when 'workspace_member.removed' then m.removed_at is null
+    when 'workspace_member.joined' then m.removed_at is not null or m.role is distinct from l.payload->>'role'
+    else m.removed_at is not null or m.role is distinct from l.payload->'role'->>'new' end`
+
 const faults = `
   ${born('api_keys', `${created('api_key.created')} union all ${successors('api_key.rotated')}`)}
   union all ${born('secret_keys', `${created('secret_key.created')} union all ${successors('secret_key.rotated')}`)}
@@ -59,6 +71,9 @@ const faults = `
   union all ${renamed('api_keys', 'api_key')}
   union all ${renamed('projects', 'project')}
   union all ${renamed('tenants', 'tenant')}
+  union all ${born('workspace_invites', created('workspace_invite.created'))}
+  union all ${ended('workspace_invites', 'revoked_at', 'workspace_invite.revoked')}
+  union all ${standing}
   union all
   select 'workspace: ' || count(*) || ' rows of workspace.created', $1::text
   from audit_logs where workspace_id = $1 and action = 'workspace.created' having count(*) <> 1

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Ask, startHarness } from '../harness.ts'
+import { type MadePerson, makePerson } from '../people.ts'
 import { type Seeded, seeded } from '../seeded.ts'
 import { makeVendor, uniqueSlug } from '../vendor.ts'
 import { faultsOf } from '../whole.ts'
@@ -26,6 +27,12 @@ const weights = {
   deleteProject: 1,
   createProject: 1,
   createTenant: 1,
+  invite: 3,
+  revokeInvite: 1,
+  acceptInvite: 3,
+  changeRole: 3,
+  removeMember: 2,
+  patchWorkspace: 1,
 }
 
 /** What the clients know of; it may be gone by the time they use it, which is the point. */
@@ -33,18 +40,26 @@ interface Known {
   projects: string[]
   tenants: string[]
   keys: string[]
+  invites: { id: string; token: string }[]
+  people: MadePerson[]
 }
+
+const acceptUrl = '/v1/auth/invites/accept'
 
 const limitsOf = (limit: number) => [
   { id: 'all', limit, window_ms: 1000, algorithm: 'fixed', scope: 'key' as const },
 ]
 
-type Call = [method: string, url: string, body?: unknown]
+type Call = [method: string, url: string, body?: unknown, token?: string]
+
+const roles = ['owner', 'admin', 'member']
 
 function callOf(random: Seeded, known: Known): Call {
   const key = () => `/v1/keys/${random.pick(known.keys.slice(-20))}`
   const project = () => random.pick(known.projects.slice(-2))
   const tenant = () => random.pick(known.tenants.slice(-2))
+  const member = () => `/v1/members/${random.pick(known.people).userId}`
+  const invite = () => random.pick(known.invites.slice(-4))
   const text = `n${random.integer(1_000_000)}`
   switch (random.weighted(weights)) {
     case 'createKey':
@@ -75,6 +90,22 @@ function callOf(random: Seeded, known: Known): Call {
       return ['POST', '/v1/projects', { name: text, slug: `slug-${random.integer(4)}-x` }]
     case 'createTenant':
       return ['POST', '/v1/tenants', { external_id: `org-${random.integer(4)}` }]
+    case 'invite':
+      return [
+        'POST',
+        '/v1/invites',
+        { email: `mix-${random.integer(3)}@example.com`, role: random.pick(roles) },
+      ]
+    case 'revokeInvite':
+      return ['POST', `/v1/invites/${invite().id}/revoke`]
+    case 'acceptInvite':
+      return ['POST', acceptUrl, { token: invite().token }, random.pick(known.people).token]
+    case 'changeRole':
+      return ['PATCH', member(), { role: random.pick(roles) }]
+    case 'removeMember':
+      return ['DELETE', member()]
+    case 'patchWorkspace':
+      return ['PATCH', '/v1/workspace', { name: text }]
   }
 }
 
@@ -86,22 +117,36 @@ for (const [name, shuffle] of [
   test(`any mutations against each other ${name}: no deadlock, no 500, and the workspace is whole (seed ${seed})`, async () => {
     const vendor = await makeVendor(harness)
     const { live } = vendor
-    const known: Known = { projects: [vendor.projectId], tenants: [vendor.tenantId], keys: [] }
-    const remember = (url: string, body: { id: string }) => {
+    const people = await Promise.all(Array.from({ length: 4 }, () => makePerson(query)))
+    const known: Known = {
+      projects: [vendor.projectId],
+      tenants: [vendor.tenantId],
+      keys: [],
+      invites: [],
+      people,
+    }
+    const remember = (url: string, body: { id: string; token: string }) => {
+      if (url === '/v1/invites') known.invites.push(body)
       if (url === '/v1/projects') known.projects.push(body.id)
       if (url === '/v1/tenants') known.tenants.push(body.id)
       if (url === '/v1/keys' || url.endsWith('/rotate')) known.keys.push(body.id)
     }
-    const send = async ([method, url, body]: Call) => {
-      const options: Ask = { token: live, ...(body !== undefined && { body }) }
+    const send = async ([method, url, body, token = live]: Call) => {
+      const options: Ask = { token, ...(body !== undefined && { body }) }
       const answer = await ask(method, url, options)
       // On a machine too busy for its deadline a mutation may be given up; it is whole or not there all the same.
-      assert.ok(answer.status < 300 || [404, 409, 503].includes(answer.status), JSON.stringify(answer.body))
+      const isGone = url === acceptUrl && answer.body.code === 'invalid_token'
+      assert.ok(
+        answer.status < 300 || isGone || [404, 409, 503].includes(answer.status),
+        JSON.stringify(answer.body),
+      )
       if (answer.status < 300) remember(url, answer.body)
       return answer.status
     }
     await send(['POST', '/v1/projects', { name: 'second', slug: uniqueSlug() }])
     await send(['POST', '/v1/tenants', { external_id: uniqueSlug() }])
+    await send(['POST', '/v1/invites', { email: 'mix@example.com', role: 'owner' }])
+    await send(['POST', acceptUrl, { token: known.invites[0]?.token }, people[0]?.token ?? ''])
     for (let i = 0; i < 4; i += 1) {
       await send([
         'POST',
@@ -122,6 +167,12 @@ for (const [name, shuffle] of [
     assert.ok(done > (clients * steps) / 10, `only ${done} of ${clients * steps} did anything`)
 
     assert.deepEqual(await faultsOf(query, vendor.workspaceId), [])
+    // An owner is the last to leave, whoever left at the same moment.
+    const owners = await query(
+      `select from workspace_members where workspace_id = $1 and role = 'owner' and removed_at is null`,
+      [vendor.workspaceId],
+    )
+    assert.ok(owners.length > 0)
     const chain = await ask('GET', '/v1/audit_logs/chain', { token: live })
     assert.equal(chain.body.valid, true)
     assert.match(await harness.deps.metrics.text(), /^keyrail_deadlocks_retried_total 0$/m)
