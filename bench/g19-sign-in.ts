@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Arm, type Bench, BenchFault } from './harness/bench.ts'
+import { runGenerator } from './harness/generator.ts'
+import { closedLoop, openLoop } from './harness/load.ts'
+import { SERVER_CORE } from './harness/pin.ts'
+import { rateLimitChecks } from './service/checks.ts'
+import { makePeople, settledSessions, signIns } from './service/people.ts'
+import type { RawArgon2Counts, RawArgon2Plan } from './service/raw-argon2-process.ts'
+import { migratedPostgres, startKeyrail } from './service/start.ts'
+import { makeVendor } from './service/vendor.ts'
+
+/**
+ * Signing in with a right password, against the library verifying the same hash alone. And what a vendor's customers
+ * notice of it: rate-limit checks at a fixed rate, while sign-ins come faster than they can be hashed and while none do.
+ */
+
+/** Beyond one a core, so that one always waits; fewer than what the service lets wait. */
+const CLIENTS = 32
+/** So many that clients hardly ever meet at one. */
+const ACCOUNTS = 1_000
+const CONNECTIONS = 64
+/** Of what the service takes while sign-ins flood it: where latency is looked at. */
+const SHARE = 0.7
+/** Sign-ins before the first check and after the last: a generator takes half a second to start and to end. */
+const LEAD_SECONDS = 1
+
+export const bench: Bench = {
+  name: 'G19',
+  title: 'Signing in against argon2 alone, and rate-limit checks while sign-ins flood the service',
+  goal: [
+    { metric: 'sign-ins/s', direction: 'at least', floor: 0.85, moonshot: 0.95 },
+    { metric: 'checks p99 ms', direction: 'at most', floor: 1.5, moonshot: 1.25 },
+  ],
+  async arms(run) {
+    const postgres = await run.use(migratedPostgres())
+    const server = await run.use(startKeyrail(postgres))
+    const checks = {
+      url: server.url,
+      connections: CONNECTIONS,
+      requests: rateLimitChecks(await makeVendor(server.url), 1),
+      expectBody: '"allowed":true',
+    }
+    const people = await makePeople(server.url, postgres, ACCOUNTS)
+    const requests = signIns(people)
+
+    /** Each opens a session. When it returns, nothing of it is under way any more. */
+    const signInFor = async (seconds: number) => {
+      const before = await settledSessions(postgres)
+      const load = await closedLoop({
+        url: server.url,
+        connections: CLIENTS,
+        seconds,
+        requests,
+        expectStatus: 201,
+        expectBody: '"token":"krses_',
+      })
+      const opened = (await settledSessions(postgres)) - before
+      if (opened < load.answered || opened > load.answered + CLIENTS)
+        throw new BenchFault(`${load.answered} sign-ins were answered, ${opened} sessions came of them`)
+      return load
+    }
+    /** Sign-ins all the while that something else is measured. */
+    const flooded = async <T>(seconds: number, work: () => Promise<T>): Promise<T> => {
+      const flood = signInFor(seconds + 2 * LEAD_SECONDS)
+      const led = sleep(LEAD_SECONDS * 1_000).then(work)
+      const [result] = await Promise.all([led, flood])
+      return result
+    }
+
+    const calibrating = run.quick ? 1 : 5
+    const most = await flooded(calibrating, () => closedLoop({ ...checks, seconds: calibrating }))
+    const perSecond = Math.floor(most.perSecond * SHARE)
+    run.note(
+      `p99: at ${perSecond} checks/s, ${SHARE * 100} % of what keyrail took under the flood beforehand`,
+    )
+    run.note(`${CLIENTS} clients sign in to ${ACCOUNTS} accounts`)
+
+    const ours: Arm = {
+      name: 'keyrail',
+      role: 'subject',
+      async measure({ seconds }) {
+        const signedIn = await signInFor(seconds)
+        const open = await flooded(seconds, () => openLoop({ ...checks, seconds, perSecond }))
+        return {
+          values: {
+            'sign-ins/s': signedIn.perSecond,
+            'checks p99 ms': open.p99Ms,
+            'checks p50 ms': open.p50Ms,
+          },
+          answer: { checks: open.answered },
+          doubt: signedIn.doubt ?? open.doubt,
+        }
+      },
+    }
+    const control: Arm = {
+      name: 'argon2 alone, no flood',
+      role: 'control',
+      async measure({ seconds }) {
+        const script = new URL('service/raw-argon2-process.ts', import.meta.url).href
+        const plan = { hash: people.hash, password: people.password, seconds }
+        const raw = await runGenerator<RawArgon2Plan, RawArgon2Counts>(script, plan, SERVER_CORE)
+        const open = await openLoop({ ...checks, seconds, perSecond })
+        return {
+          values: { 'sign-ins/s': raw.perSecond, 'checks p99 ms': open.p99Ms, 'checks p50 ms': open.p50Ms },
+          answer: { checks: open.answered },
+          doubt: open.doubt,
+        }
+      },
+    }
+    return [ours, control]
+  },
+}
