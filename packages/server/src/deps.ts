@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import { createVerifyChain, type VerifyChain } from './audit/verify.ts'
+import { createSignHeads, type SignHeads } from './audit/signed-head.ts'
+import { createDeriveChain } from './audit/verify.ts'
 import type { Config } from './config.ts'
 import { type Authenticate, createAuthenticate } from './gate/authenticate.ts'
 import { openHotCredentials } from './gate/hot-credentials.ts'
@@ -33,6 +34,8 @@ import { pruneChanges, pruneNodes } from './policy/upkeep.ts'
 import { openPostgresCounters } from './ratelimit/postgres.ts'
 import type { CounterStore } from './ratelimit/store.ts'
 import { pruneCounters } from './ratelimit/upkeep.ts'
+import { openReports, type Reports } from './usage/reports.ts'
+import { pruneUsageHours, pruneUsageMonths, pruneUsageReports } from './usage/upkeep.ts'
 import { version } from './version.ts'
 
 /** All that the rooms are given from outside: the store, time, chance, and where to tell what happens. */
@@ -51,10 +54,11 @@ export interface Deps {
   /** The same, from what was found a few seconds ago. */
   readonly authenticateHot: Authenticate
   readonly readiness: Readiness
-  readonly verifyChain: VerifyChain
+  readonly auditHeads: SignHeads
   readonly policy: PolicyFeed
   readonly counters: CounterStore
   readonly idempotency: Idempotency
+  readonly usageReports: Reports
   readonly largeBodies: LargeBodies
   readonly accounts: FindAccount
   readonly passwords: Passwords
@@ -105,6 +109,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const readiness = openReadiness(connection, metrics)
   const policy = openPolicyFeed(connection, clock, hints, metrics)
   const idempotency = openIdempotency(connection, metrics)
+  const usageReports = openReports(connection, metrics)
   const largeBodies = createLargeBodies()
   const accounts = openFindAccount(connection, metrics)
   const passwords = openPasswords({ randomBytes: draw, log, metrics })
@@ -134,6 +139,9 @@ export async function openDeps(outside: Outside): Promise<Deps> {
       pruneCounters,
       pruneClaims,
       pruneBodies,
+      pruneUsageReports,
+      pruneUsageHours,
+      pruneUsageMonths,
       pruneSessions,
       pruneTokens,
       pruneMailThrottles,
@@ -172,6 +180,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     { labels: { lane: 'idempotency_claim' }, value: idempotency.claims.depth() },
     { labels: { lane: 'idempotency_end' }, value: idempotency.ends.depth() },
     { labels: { lane: 'idempotency_answer' }, value: idempotency.answers.depth() },
+    { labels: { lane: 'usage_report' }, value: usageReports.depth() },
   ])
 
   return {
@@ -187,10 +196,11 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     authenticate: createAuthenticate(lookup, lookup.find, config.bootstrapToken),
     authenticateHot: createAuthenticate(lookup, hotCredentials, config.bootstrapToken),
     readiness,
-    verifyChain: createVerifyChain(connection),
+    auditHeads: createSignHeads(connection, config.publicUrl, draw, createDeriveChain(connection)),
     policy,
     counters,
     idempotency,
+    usageReports,
     largeBodies,
     accounts,
     passwords,
@@ -211,6 +221,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
         policy.close(),
         counters.close(),
         idempotency.close(),
+        usageReports.close(),
         accounts.close(),
         passwords.close(),
       ])

@@ -11,6 +11,7 @@ import { projectRoutes } from './projects/routes.ts'
 import { ratelimitRoutes } from './ratelimit/routes.ts'
 import { secretKeyRoutes } from './secret-keys/routes.ts'
 import { tenantRoutes } from './tenants/routes.ts'
+import { usageRoutes } from './usage/routes.ts'
 import { workspaceRoutes } from './workspace/routes.ts'
 
 /** Every route of the service, in the order of the API reference. */
@@ -26,6 +27,7 @@ export const routes: readonly Route[] = [
   ...policyRoutes,
   ...ratelimitRoutes,
   ...idempotencyRoutes,
+  ...usageRoutes,
   ...auditRoutes,
   ...healthRoutes,
 ]

@@ -17,6 +17,9 @@ const beyondRows: Record<string, string> = {
   'GET /readyz': 'the specification says that probes exist and does not show their paths',
   'GET /v1/healthz': 'every path starts with /v1',
   'GET /v1/readyz': 'every path starts with /v1',
+  'GET /v1/audit_logs/export': 'a log of a million rows is not read by pages of 200',
+  'GET /.well-known/audit-checkpoint-key': 'what verifies the checkpoint of a chain stands beside the JWKS',
+  'GET /v1/.well-known/audit-checkpoint-key': 'every path starts with /v1',
 }
 
 /** Fields that no row of the specification shows. */

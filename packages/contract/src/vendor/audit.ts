@@ -84,6 +84,13 @@ export const AuditLogs = listOf(AuditLog)
 
 export const chainFaults = ['hash_mismatch', 'gap', 'head_mismatch'] as const
 
+/** From which row on the log is exported, as lines of JSON, each an audit log. */
+export const AuditExport = Type.Object({ after_seq: Type.Optional(Type.Integer({ minimum: 0 })) })
+export const AuditExported = Type.String({ description: 'A line of JSON a row, in rising order of `seq`.' })
+
+/** What verifies the notes of checkpoints, as C2SP writes a key: `name+id+key`. */
+export const CheckpointKeys = strictObject({ verifier_keys: Type.Array(Type.String()) })
+
 /** What a full re-derivation found. Only counts and hashes: the answer discloses nothing of the rows. */
 export const AuditChain = strictObject({
   object: Type.Literal('audit_chain'),
@@ -93,5 +100,13 @@ export const AuditChain = strictObject({
   reason: nullable(oneOf(chainFaults)),
   head_seq: nullable(Type.Integer()),
   head_hash: nullable(Sha256Hex),
+  checkpoint: nullable(
+    Type.String({
+      description:
+        'The head as a signed note (C2SP), where the chain holds: keep it, and a rewrite can be proved. Its key is at `/.well-known/audit-checkpoint-key`.',
+    }),
+  ),
 })
 export type AuditChain = Static<typeof AuditChain>
+/** As it is derived, before its head is signed. */
+export type DerivedChain = Omit<AuditChain, 'checkpoint'>

@@ -77,8 +77,10 @@ export class ChainVerifier {
   /** Where the bytes to hash are put together. */
   #scratch = Buffer.from(domain)
 
-  constructor(workspaceId: string) {
-    this.#hash = genesisHash(workspaceId).toString('latin1')
+  /** @param from where it goes on, when the rows up to there are known to hold; the genesis when left out. */
+  constructor(workspaceId: string, from: ChainHead = { seq: 0, hash: genesisHash(workspaceId) }) {
+    this.#checked = from.seq
+    this.#hash = from.hash.toString('latin1')
   }
 
   /** @returns whether the chain still holds. */

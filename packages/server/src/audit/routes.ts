@@ -1,7 +1,15 @@
-import { AuditChain, AuditLogList, AuditLogs } from '@keyrail/contract/vendor/audit'
+import {
+  AuditChain,
+  AuditExport,
+  AuditExported,
+  AuditLogList,
+  AuditLogs,
+  CheckpointKeys,
+} from '@keyrail/contract/vendor/audit'
 import { readers } from '../gate/access.ts'
-import { type Route, vendorRoute } from '../gate/route.ts'
+import { openRoute, type Route, vendorRoute } from '../gate/route.ts'
 import { page } from '../platform/cursor.ts'
+import { exportAuditLogs } from './export.ts'
 import { toAuditLog } from './resource.ts'
 import { listAuditRows } from './sql.ts'
 
@@ -23,12 +31,37 @@ export const auditRoutes: Route[] = [
       }
     },
   }),
+  vendorRoute('GET', '/v1/audit_logs/export', {
+    operation: 'exportAuditLogs',
+    summary: 'Read the whole audit log, or all behind a row, as lines of JSON',
+    access: readers,
+    query: AuditExport,
+    answer: AuditExported,
+    answerType: 'application/x-ndjson',
+    handle: async (deps, { principal, query }) => ({
+      body: await exportAuditLogs(deps, principal, query.after_seq ?? 0),
+    }),
+  }),
   vendorRoute('GET', '/v1/audit_logs/chain', {
     operation: 'verifyAuditChain',
     summary: 'Re-derive every hash of the audit chain and name the first position that does not hold',
     access: readers,
     answer: AuditChain,
     refusals: ['too_many_requests'],
-    handle: async ({ verifyChain }, { principal }) => ({ body: await verifyChain(principal.workspaceId) }),
+    handle: async ({ auditHeads }, { principal }) => ({
+      body: await auditHeads.verifyChain(principal.workspaceId),
+    }),
   }),
+  ...['', '/v1'].map(prefix =>
+    openRoute('GET', `${prefix}/.well-known/audit-checkpoint-key`, {
+      operation: prefix === '' ? 'getCheckpointKey' : 'getCheckpointKeyV1',
+      summary: 'What verifies the checkpoints of audit chains',
+      answer: CheckpointKeys,
+      refusals: ['unavailable'],
+      handle: async ({ auditHeads }) => ({
+        body: { verifier_keys: [await auditHeads.verifierKey()] },
+        headers: { 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' },
+      }),
+    }),
+  ),
 ]

@@ -85,3 +85,9 @@ export interface AddressPageRow {
   action: AuditAction
   payload: string
 }
+
+/** The seq of the last row. */
+export async function readHead(tx: Tx): Promise<number> {
+  const [row] = await tx.query<{ seq: number }>(chainHead, [tx.workspaceId])
+  return row?.seq ?? 0
+}

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { AuditChain } from '@keyrail/contract/vendor/audit'
+import type { DerivedChain } from '@keyrail/contract/vendor/audit'
 import type pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import { type Connection, connect, type Statement } from '../platform/db/connection.ts'
@@ -19,7 +19,7 @@ const silentMs = 1_900
  * Re-derives every hash of a workspace's chain, from one snapshot.
  * @throws {Refusal} `unavailable` when the store does not answer.
  */
-export async function verify(connection: Connection, workspaceId: string): Promise<AuditChain> {
+export async function verify(connection: Connection, workspaceId: string): Promise<DerivedChain> {
   let client: pg.Client | null = null
   let whole = false
   try {

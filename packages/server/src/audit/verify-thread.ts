@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { ErrorCode } from '@keyrail/contract/errors'
-import type { AuditChain } from '@keyrail/contract/vendor/audit'
+import type { DerivedChain } from '@keyrail/contract/vendor/audit'
 import { type Connection, type PortableConnection, toPortable } from '../platform/db/connection.ts'
 import { Refusal } from '../platform/refusal.ts'
 
@@ -12,13 +12,13 @@ export interface Question {
 
 /** What it says: the verdict, or why there is none. */
 export type Reply = { workspaceId: string } & (
-  | { chain: AuditChain }
+  | { chain: DerivedChain }
   | { chain: null; code: ErrorCode; cause: unknown }
 )
 
 export interface VerifyThread {
   /** @throws {Refusal} `unavailable` when the store or the thread is lost meanwhile. */
-  verify(workspaceId: string): Promise<AuditChain>
+  verify(workspaceId: string): Promise<DerivedChain>
 }
 
 /** A thread takes 90 ms to start and about 20 MiB; it is kept for those who come back soon, and no longer. */
@@ -33,7 +33,7 @@ const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 96
 /** Verification in a thread of its own, so that other requests need not wait for a million hashes. */
 export function openVerifyThread(connection: Connection): VerifyThread {
   const store = toPortable(connection)
-  const asked = new Map<string, PromiseWithResolvers<AuditChain>>()
+  const asked = new Map<string, PromiseWithResolvers<DerivedChain>>()
   let worker: Worker | null = null
   let idle: NodeJS.Timeout | undefined
 
@@ -73,7 +73,7 @@ export function openVerifyThread(connection: Connection): VerifyThread {
       clearTimeout(idle)
       worker ??= start()
       worker.ref()
-      const run = Promise.withResolvers<AuditChain>()
+      const run = Promise.withResolvers<DerivedChain>()
       asked.set(workspaceId, run)
       worker.postMessage({ workspaceId, store } satisfies Question)
       return run.promise

@@ -1,4 +1,4 @@
-import type { AuditChain } from '@keyrail/contract/vendor/audit'
+import type { AuditChain, DerivedChain } from '@keyrail/contract/vendor/audit'
 import type { Connection } from '../platform/db/connection.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { openVerifyThread } from './verify-thread.ts'
@@ -7,14 +7,15 @@ import { openVerifyThread } from './verify-thread.ts'
 const mostRuns = 2
 
 export type VerifyChain = (workspaceId: string) => Promise<AuditChain>
+export type DeriveChain = (workspaceId: string) => Promise<DerivedChain>
 
 /**
  * Re-derives every hash of a workspace's chain in one snapshot, in constant memory. Those who ask while a run
  * of their workspace is under way share its result; a third workspace is told to come back.
  */
-export function createVerifyChain(connection: Connection): VerifyChain {
+export function createDeriveChain(connection: Connection): DeriveChain {
   const thread = openVerifyThread(connection)
-  const runs = new Map<string, Promise<AuditChain>>()
+  const runs = new Map<string, Promise<DerivedChain>>()
   return workspaceId => {
     const running = runs.get(workspaceId)
     if (running !== undefined) return running

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { version } from '../version.ts'
+import { addAuditCommand } from './audit.ts'
 import { addBackupCommand } from './backup.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { exitCodeOf, explain } from './failure.ts'
@@ -35,6 +36,7 @@ addRestoreCommand(program, settings)
 addSecretKeysCommand(program, settings)
 addWorkspaceCommand(program, settings)
 addPersonCommand(program, settings)
+addAuditCommand(program)
 
 try {
   await program.parseAsync()

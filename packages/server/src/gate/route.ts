@@ -49,12 +49,13 @@ export interface Route {
   operation: string
   summary: string
   /** `hot`: asked once per request of a vendor's customers, so a look-up of the last seconds may stand for its credential. */
-  plane: 'open' | 'person' | 'vendor' | 'feed' | 'hot'
+  plane: 'open' | 'person' | 'vendor' | 'feed' | 'hot' | 'report'
   access: Access
   query: TSchema
   /** Null for a route that reads none: the body of a GET means nothing. */
   body: TSchema | null
-  answer: { status: 200 | 201 | 202; schema: TSchema }
+  /** `type` where it is not JSON. */
+  answer: { status: 200 | 201 | 202; schema: TSchema; type?: string }
   /** Codes beyond those that every route of its kind can answer with. */
   refusals: readonly ErrorCode[]
   /** Takes `Idempotency-Key`. */
@@ -72,6 +73,7 @@ interface RouteParts<Query extends TSchema, Body extends TSchema, P> {
   body?: Body
   status?: 200 | 201 | 202
   answer: TSchema
+  answerType?: string
   refusals?: readonly ErrorCode[]
   replayable?: boolean
   bodyLimit?: number
@@ -112,6 +114,14 @@ export function hotRoute<Body extends TSchema = TSchema>(
   return { ...route('POST', path, parts), plane: 'hot' }
 }
 
+/** A route by which a vendor's own servers tell what they have counted. */
+export function reportRoute<Body extends TSchema = TSchema>(
+  path: string,
+  parts: RouteParts<TSchema, Body, VendorPrincipal>,
+): Route {
+  return { ...route('POST', path, parts), plane: 'report' }
+}
+
 /** A route that needs no credential. */
 export function openRoute<Body extends TSchema = TSchema>(
   method: Method,
@@ -139,7 +149,11 @@ export function route<Query extends TSchema, Body extends TSchema, P extends Pri
     access: parts.access,
     query: parts.query ?? NoQuery,
     body: parts.body ?? (method === 'GET' ? null : NoBody),
-    answer: { status: parts.status ?? 200, schema: parts.answer },
+    answer: {
+      status: parts.status ?? 200,
+      schema: parts.answer,
+      ...(parts.answerType !== undefined && { type: parts.answerType }),
+    },
     refusals: parts.refusals ?? [],
     replayable: parts.replayable ?? false,
     bodyLimit: parts.bodyLimit ?? bodyLimit,

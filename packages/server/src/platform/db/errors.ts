@@ -39,6 +39,9 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown } |
 
 export const isDeadlock = (error: unknown) => codeOf(error) === '40P01'
 
+/** Whether a statement has waited for a lock for as long as it may. */
+export const isLockTimeout = (error: unknown) => codeOf(error) === '55P03'
+
 /** Whether the store itself is at fault: gone, full, overloaded or too slow. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error)

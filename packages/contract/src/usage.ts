@@ -1,0 +1,42 @@
+import Type, { type Static } from 'typebox'
+import { strictObject, Timestamp, Uuid } from './shared.ts'
+
+/** What a vendor's servers report of the requests that they have counted: by key and hour. */
+
+const UsageRecord = strictObject({
+  key_id: Uuid,
+  hour: {
+    ...Timestamp,
+    description:
+      'Any moment of the hour, in UTC. Hours older than 7 days or more than 5 minutes ahead are ignored.',
+  } as typeof Timestamp,
+  count: Type.Integer({
+    minimum: 1,
+    maximum: 1_000_000_000,
+    description: 'Requests that were counted, as they were: not divided by the sample rate.',
+  }),
+})
+
+export const UsageReport = strictObject({
+  report_id: {
+    ...Uuid,
+    description: 'Drawn by the sender. A report is applied once, however often it is sent.',
+  } as typeof Uuid,
+  sample_rate: Type.Number({
+    minimum: 0.0001,
+    maximum: 1,
+    description: 'The part of all requests that was counted. Counts are divided by it.',
+  }),
+  records: Type.Array(UsageRecord, { minItems: 1, maxItems: 1_000 }),
+})
+export type UsageReport = Static<typeof UsageReport>
+
+const Records = Type.Integer({ minimum: 0, maximum: 1_000 })
+/** How many records were counted, and how many passed over. The same for a report that is sent again. */
+export const TakenUsageReport = strictObject({
+  object: Type.Literal('usage_report'),
+  report_id: Uuid,
+  accepted: Records,
+  ignored: Records,
+})
+export type TakenUsageReport = Static<typeof TakenUsageReport>

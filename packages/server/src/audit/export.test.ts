@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Row, verify } from '../../../../docs/audit-verifier.ts'
+import { bootstrapToken, startHarness } from '../../test/harness.ts'
+import { issueKey, makeVendor, uniqueSlug } from '../../test/vendor.ts'
+import type { ChainHead } from './chain.ts'
+import { readCheckpoint, readVerifierKey } from './checkpoint.ts'
+import { linesOf } from './lines.ts'
+import { type Expected, NoAuditLog, verifyFile } from './verify-file.ts'
+
+const harness = await startHarness({ publicUrl: 'https://keys.example.com' })
+const { ask, query } = harness
+
+const exportOf = async (token: string, after = ''): Promise<string> => {
+  const { status, headers, body } = await ask('GET', `/v1/audit_logs/export${after}`, { token })
+  assert.deepEqual([status, headers['content-type']], [200, 'application/x-ndjson'])
+  return body
+}
+const rowsOf = (text: string): Row[] =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map(line => JSON.parse(line))
+
+async function* asStream(text: string, size: number) {
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+const verifyText = (text: string, expected: Partial<Expected> = {}, size = 1_000) =>
+  verifyFile(linesOf(asStream(text, size)), { head: null, after: null, workspaceId: null, ...expected })
+const headOf = (row: { seq: number; hash: string }): ChainHead => ({
+  seq: row.seq,
+  hash: Buffer.from(row.hash, 'hex'),
+})
+
+/** A log with addresses, and with text at which Unicode breaks lines. */
+async function makeLog() {
+  const created = await ask('POST', '/v1/workspaces', {
+    token: bootstrapToken,
+    body: {
+      name: 'Line\u2028Separator\u2029 and 😀',
+      slug: uniqueSlug(),
+      billing_email: 'billing@example.com',
+    },
+  })
+  const token: string = created.body.secret_key.key
+  for (let i = 0; i < 8; i++) {
+    await ask('POST', '/v1/tenants', {
+      token,
+      body: { external_id: `one\u2028${i}`, meta: { n: 1e21, z: -0 } },
+    })
+  }
+  return { token, workspaceId: created.body.id as string }
+}
+
+test('the export is the list, whole and in order, and a stranger’s verifier says that it holds', async () => {
+  const { token, workspaceId } = await makeLog()
+  const text = await exportOf(token)
+  const { body: list } = await ask('GET', '/v1/audit_logs?limit=200', { token })
+  assert.deepEqual(rowsOf(text), list.data)
+  const { body: chain } = await ask('GET', '/v1/audit_logs/chain', { token })
+  const head = { seq: chain.head_seq, hash: chain.head_hash }
+  assert.equal(verify(workspaceId, rowsOf(text), head).valid, true)
+  for (const size of [1, 7, 100_000]) {
+    const verdict = await verifyText(text, { head: headOf(head) }, size)
+    assert.deepEqual([verdict.valid, verdict.checked, verdict.workspaceId], [true, 10, workspaceId])
+  }
+})
+
+test('an export of more than a page goes on behind any row, and ends at what was the last row', async () => {
+  const { token, workspaceId } = await makeLog()
+  await query(
+    `select audit_append($1, 'system', null, service_now(), array_fill('workspace.updated'::text, array[1300]),
+       array_fill('workspace'::text, array[1300]), array_fill($1::uuid, array[1300]),
+       array_fill(null::text, array[1300]), array_fill('{}'::text, array[1300]), null)`,
+    [workspaceId],
+  )
+  const whole = await exportOf(token)
+  const seqs = rowsOf(whole).map(({ seq }) => seq)
+  assert.deepEqual(
+    seqs,
+    Array.from({ length: 1310 }, (_, i) => i + 1),
+  )
+  for (const after of [0, 1, 499, 500, 501, 1000, 1309, 1310, 9999]) {
+    const rest = await exportOf(token, `?after_seq=${after}`)
+    assert.equal(rest, whole.split('\n').slice(after).join('\n'), `${after}`)
+  }
+  const rows = rowsOf(whole)
+  const noted = rows[699] as Row
+  const rest = await exportOf(token, '?after_seq=700')
+  const verdict = await verifyText(rest, { after: headOf(noted), head: headOf(rows[1309] as Row) })
+  assert.deepEqual([verdict.valid, verdict.checked], [true, 610])
+})
+
+test('a test credential exports what it may list, and such a file is said to be no whole log', async () => {
+  const vendor = await makeVendor(harness)
+  await issueKey(harness, vendor)
+  const text = await exportOf(vendor.test)
+  const { body: list } = await ask('GET', '/v1/audit_logs?limit=200', { token: vendor.test })
+  assert.deepEqual(rowsOf(text), list.data)
+  await assert.rejects(verifyText(text), NoAuditLog)
+})
+
+test('any one changed byte of a row is found at its row', async () => {
+  const { token } = await makeLog()
+  const lines = (await exportOf(token)).split('\n')
+  const changes: ((row: Row) => void)[] = [
+    row => (row.action = 'tenant.deleted'),
+    row => (row.actor_id = 'x'),
+    row => (row.env = 'live'),
+    row => (row.created_at = '2020-01-01T00:00:00.000Z'),
+    row => (row.target_id = '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11'),
+    row => (row.payload = { ...row.payload, name: 'x' }),
+    row => (row.hash = '0'.repeat(64)),
+    row => (row.prev_hash = '0'.repeat(64)),
+  ]
+  for (const change of changes) {
+    for (const at of [0, 4, lines.length - 2]) {
+      const row = JSON.parse(lines[at] ?? '')
+      change(row)
+      const verdict = await verifyText(lines.with(at, JSON.stringify(row)).join('\n'))
+      assert.deepEqual([verdict.valid, verdict.firstBadSeq, verdict.reason], [false, at + 1, 'hash_mismatch'])
+    }
+  }
+  const address = JSON.parse(lines[0] ?? '')
+  address.payload.billing_email = 'other@example.com'
+  assert.equal((await verifyText(lines.with(0, JSON.stringify(address)).join('\n'))).firstBadSeq, 1)
+  assert.deepEqual((await verifyText(lines.toSpliced(4, 1).join('\n'))).reason, 'gap')
+})
+
+test('a cut tail and a log that was written anew show against a head or a checkpoint that was kept', async () => {
+  const { token, workspaceId } = await makeLog()
+  const text = await exportOf(token)
+  const { body: chain } = await ask('GET', '/v1/audit_logs/chain', { token })
+  const { body: keys } = await ask('GET', '/.well-known/audit-checkpoint-key')
+  const key = readVerifierKey(keys.verifier_keys[0])
+  assert.ok(key)
+  assert.equal(key.name, 'keys.example.com/audit')
+  const kept = readCheckpoint(chain.checkpoint, key)
+  assert.deepEqual(kept, { workspaceId, ...headOf({ seq: chain.head_seq, hash: chain.head_hash }) })
+
+  const cut = text.split('\n').slice(0, -2).join('\n')
+  assert.equal((await verifyText(cut)).valid, true)
+  const verdict = await verifyText(cut, { head: kept })
+  assert.deepEqual([verdict.valid, verdict.reason, verdict.firstBadSeq], [false, 'head_mismatch', 10])
+
+  const other = await makeLog()
+  const anew = (await exportOf(other.token)).replaceAll(other.workspaceId, workspaceId)
+  assert.equal((await verifyText(anew, { head: kept, workspaceId })).valid, false)
+})
+
+test('a chain that does not hold is not signed', async () => {
+  const { token, workspaceId } = await makeLog()
+  await query(`update audit_logs set payload = '{"x":1}' where workspace_id = $1 and seq = 3`, [workspaceId])
+  const { body } = await ask('GET', '/v1/audit_logs/chain', { token })
+  assert.deepEqual([body.valid, body.first_bad_seq, body.checkpoint], [false, 3, null])
+})
+
+test('what is no exported log is said to be none, by its line', async () => {
+  const { token } = await makeLog()
+  const text = await exportOf(token)
+  for (const [bad, line] of [
+    [`${text}{"object":`, 11],
+    ['{}\n', 1],
+    ['null\n', 1],
+    ['[]', 1],
+    ['PK\u0003\u0004', 1],
+    [text.replace('"object":"audit_log"', '"object":"x"'), 1],
+    [`${text}\n`, 11],
+  ] as const) {
+    await assert.rejects(
+      verifyText(bad),
+      (error: Error) => error instanceof NoAuditLog && error.message.startsWith(`Line ${line} `),
+    )
+  }
+  assert.deepEqual((await verifyText('')).checked, 0)
+})
