@@ -67,4 +67,6 @@ export function personLetters({ db, randomBytes, publicUrl }: WriterParts): Reco
   }
 }
 
-const greetingOf = ({ name }: UserRow) => (name === null ? {} : { greeting: `Hello ${name},` })
+/** An address that nobody has verified is not greeted: the name is what a stranger has chosen to say to it. */
+const greetingOf = ({ name, email_verified_at }: UserRow) =>
+  name === null || email_verified_at === null ? {} : { greeting: `Hello ${name},` }
