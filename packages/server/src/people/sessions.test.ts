@@ -83,6 +83,15 @@ test('the list has the person’s living sessions, newest first and by pages, an
   assert.equal(stolen.status, 400)
 })
 
+test('a session of who was removed says that it acts nowhere', async () => {
+  const { workspaceId } = await makeVendor(harness)
+  const { token, userId } = await makePerson(query, { workspaceId })
+  const actsIn = async () => (await ask('GET', '/v1/auth/sessions', { token })).body.data[0].workspace_id
+  assert.equal(await actsIn(), workspaceId)
+  await query('update workspace_members set removed_at = service_now() where user_id = $1', [userId])
+  assert.equal(await actsIn(), null)
+})
+
 test('a session shows from where it was opened, cut to what is kept', async () => {
   const { email } = await makePerson(query)
   const { body } = await ask('POST', '/v1/auth/sessions', {

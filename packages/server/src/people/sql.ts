@@ -96,7 +96,10 @@ const memberships = sql(
 )
 export const listMemberships = (tx: PersonTx) => tx.query<Membership>(memberships, [tx.userId])
 
-const sessionColumns = 'id, acts_in, user_agent, ip, created_at, last_seen_at, expires_at'
+/** It acts nowhere once its person has left, or the workspace is gone. */
+const sessionColumns = `id, user_agent, ip, created_at, last_seen_at, expires_at,
+  (select m.workspace_id from workspace_members m
+   where m.workspace_id = sessions.acts_in and m.user_id = sessions.user_id and m.removed_at is null) as acts_in`
 
 /** The lock makes a change of the password wait, which then ends this session too; a change before it is seen. */
 const insertSession = sql(
