@@ -139,7 +139,7 @@ function refusalOf({ plane }: Route, field: string, required: boolean): number {
   return required && plane !== 'hot' ? 404 : 200
 }
 
-/** Every field of a query or body that is a UUID. */
+/** Every field of a query or body that is the UUID of a thing. The id of a report is its sender's, who draws it. */
 function idFields() {
   return routes.flatMap(route =>
     (['query', 'body'] as const).flatMap(place => {
@@ -148,7 +148,7 @@ function idFields() {
         required?: string[]
       }
       return Object.entries(properties)
-        .filter(([, { format }]) => format === 'uuid')
+        .filter(([field, { format }]) => format === 'uuid' && field !== 'report_id')
         .map(([field]) => ({ route, place, field, required: required.includes(field) }))
     }),
   )

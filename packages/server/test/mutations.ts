@@ -194,6 +194,7 @@ export const unauditedMutations: Record<string, string> = {
   completeIdempotency: 'as the check of rate limits',
   releaseIdempotency: 'as the check of rate limits',
   extendIdempotencyLock: 'as the check of rate limits',
+  reportUsage: 'told by every server every few minutes: no audit row, no lock of the workspace',
   signUp: 'an account is of no workspace, and a chain is of one',
   signIn: 'as an account',
   updateMe: 'as an account',

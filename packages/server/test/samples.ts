@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { parameterOf, type Route } from '../src/gate/route.ts'
 import { routes } from '../src/routes.ts'
 import { bootstrapToken, type Harness } from './harness.ts'
@@ -43,7 +43,7 @@ const queries: Record<string, (vendor: Vendor) => string> = {
   getPolicyDelta: ({ projectId }) => `project_id=${projectId}&since=1`,
 }
 
-/** What the routes of the request path are asked, by `operation`. */
+/** What a vendor's servers send, by `operation`. */
 const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Record<string, unknown>>> = {
   checkRateLimits: async ({ projectId, tenantId }) => ({
     project_id: projectId,
@@ -60,6 +60,17 @@ const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Re
   completeIdempotency: async (vendor, harness) => ({ ...(await claimScope(harness, vendor)), status: 200 }),
   releaseIdempotency: (vendor, harness) => claimScope(harness, vendor),
   extendIdempotencyLock: (vendor, harness) => claimScope(harness, vendor),
+  reportUsage: async (vendor, harness) => ({
+    report_id: randomUUID(),
+    sample_rate: 0.5,
+    records: [
+      {
+        key_id: (await makeKey({ ask: harness.ask, scene: vendor })).id,
+        hour: new Date().toISOString(),
+        count: 1,
+      },
+    ],
+  }),
 }
 
 /** What people change their password to. */

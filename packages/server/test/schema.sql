@@ -342,6 +342,46 @@ table tenants row level security
   policy tenants_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app
 
+table usage_hours row level security
+  workspace_id uuid not null
+  key_id uuid not null
+  hour timestamp(0) with time zone not null
+  requests numeric not null
+  constraint usage_hours_requests_bounds CHECK ((requests > (0)::numeric))
+  constraint usage_hours_pkey PRIMARY KEY (workspace_id, key_id, hour)
+  CREATE INDEX usage_hours_by_hour ON public.usage_hours USING btree (hour)
+  policy usage_hours_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant select to keyrail_app
+
+table usage_months row level security
+  workspace_id uuid not null
+  month date not null
+  tenant_id uuid not null
+  project_id uuid not null
+  env text not null
+  requests numeric not null
+  constraint usage_months_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
+  constraint usage_months_month CHECK ((EXTRACT(day FROM month) = (1)::numeric))
+  constraint usage_months_requests_bounds CHECK ((requests > (0)::numeric))
+  constraint usage_months_pkey PRIMARY KEY (workspace_id, month, tenant_id, project_id, env)
+  CREATE INDEX usage_months_by_month ON public.usage_months USING btree (month)
+  policy usage_months_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant select to keyrail_app
+
+table usage_reports row level security
+  workspace_id uuid not null
+  env text not null
+  report_id uuid not null
+  accepted integer not null
+  ignored integer not null
+  expires_at timestamp(3) with time zone not null
+  constraint usage_reports_accepted_bounds CHECK (((accepted >= 0) AND (accepted <= 1000)))
+  constraint usage_reports_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
+  constraint usage_reports_ignored_bounds CHECK (((ignored >= 0) AND (ignored <= 1000)))
+  constraint usage_reports_pkey PRIMARY KEY (workspace_id, env, report_id)
+  CREATE INDEX usage_reports_by_expiry ON public.usage_reports USING btree (expires_at)
+  policy usage_reports_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+
 table user_passwords row level security
   user_id uuid not null
   hash text not null

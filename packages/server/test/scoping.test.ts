@@ -6,7 +6,7 @@ import { bootstrapToken, startHarness } from './harness.ts'
 import { makeInvite } from './mutations.ts'
 import { makePerson, personalTables } from './people.ts'
 import { mentionsOf, serviceFiles, stringsOf } from './source-files.ts'
-import { answerOnce, issueKey, makeVendor, spendOnce, uniqueSlug } from './vendor.ts'
+import { answerOnce, issueKey, makeVendor, spendOnce, uniqueSlug, useOnce } from './vendor.ts'
 
 /**
  * A workspace is kept apart twice: every statement names it, and the role of a request's transaction sees no
@@ -198,6 +198,7 @@ async function makeFullWorkspace() {
   await ask('GET', `/v1/policy/delta?${since}`, { token: vendor.live })
   await spendOnce(harness, vendor)
   await answerOnce(harness, vendor)
+  await useOnce(harness, vendor)
   await makePerson(query, { workspaceId: vendor.workspaceId })
   await makeInvite({ ask, scene: vendor })
   // Of no workspace: seen by none.

@@ -6,7 +6,7 @@ import { startHarness } from './harness.ts'
 import { makeInvite } from './mutations.ts'
 import { makeMailedToken, makePerson } from './people.ts'
 import { readField } from './spec-rows.ts'
-import { answerOnce, issueKey, makeVendor, spendOnce } from './vendor.ts'
+import { answerOnce, issueKey, makeVendor, spendOnce, useOnce } from './vendor.ts'
 
 /**
  * The store refuses what the contract refuses: each check constraint is tried by direct SQL, past the service,
@@ -27,6 +27,7 @@ await ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=1&node=o
 
 await spendOnce(harness, vendor)
 await answerOnce(harness, vendor)
+await useOnce(harness, vendor)
 
 const { userId } = await makePerson(query, { workspaceId: vendor.workspaceId })
 await makeMailedToken(query, userId, 'verification')
@@ -200,6 +201,13 @@ const bounds: Record<string, Bound> = {
   workspace_invites_mailed_digest_length: bytes('mailed_digest', 32),
   workspace_invites_role: among('role', roles),
   workspace_members_role: among('role', roles),
+  usage_hours_requests_bounds: bound('requests', ['1e-9', '1', '1e30'], ['0', '-1']),
+  usage_months_env: among('env', environments),
+  usage_months_month: bound('month', [`'2028-02-01'`], [`'2028-02-02'`, `'2028-02-29'`]),
+  usage_months_requests_bounds: bound('requests', ['1e-9', '1', '1e30'], ['0', '-1']),
+  usage_reports_accepted_bounds: bound('accepted', ['0', '1000'], ['-1', '1001']),
+  usage_reports_env: among('env', environments),
+  usage_reports_ignored_bounds: bound('ignored', ['0', '1000'], ['-1', '1001']),
   workspaces_billing_email_bounds: bound(
     'billing_email',
     ['null', `'a@b'`, `repeat('a', 320)`],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { bootstrapToken, type Harness } from './harness.ts'
 
 /** A workspace with what most tests need in it, made over the API as a vendor would. */
@@ -70,6 +70,17 @@ export async function answerOnce(harness: Harness, vendor: Vendor): Promise<void
     body: { ...held, status: 201, headers: { 'content-type': 'text/plain' }, body: 'b2s=' },
   })
   assert.equal(body.verdict, 'completed', JSON.stringify(body))
+}
+
+/** Reports a request of a new key, so that there is a row of each kind of usage. */
+export async function useOnce(harness: Harness, vendor: Vendor): Promise<void> {
+  const { id } = await issueKey(harness, vendor)
+  const [{ now }] = await harness.query('select service_now() as now')
+  const { status, body } = await harness.ask('POST', '/v1/usage/reports', {
+    token: vendor.live,
+    body: { report_id: randomUUID(), sample_rate: 1, records: [{ key_id: id, hour: now, count: 1 }] },
+  })
+  assert.deepEqual([status, body.accepted], [202, 1], JSON.stringify(body))
 }
 
 /** Charges a request to a limit of the vendor's tenant, so that there is a counter. */

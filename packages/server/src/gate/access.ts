@@ -22,6 +22,8 @@ export const readers: Access = {
   liveOnly: false,
   inWorkspace: true,
 }
+/** What is billed: live, and no business of a test credential. */
+export const liveReaders: Access = { ...readers, liveOnly: true }
 /** What the vendor's own servers read; no person has a reason to. */
 export const nodes: Access = { ...readers, credentials: ['secret_key'] }
 /** Changes to what carries an environment; a test credential changes what is test. */

@@ -40,12 +40,11 @@ const reportOf = (workspaceId: string, records: Report['records']): Report => ({
   records,
 })
 const one = (keyId: string, count = 1) => ({ keyId, hour, count })
-const said = ({ report_id, ...rest }: { report_id: string }) => ({ report_id, ...rest })
-const bodyOf = (keyId: string) =>
-  said({
-    report_id: randomUUID(),
-    ...{ sample_rate: 1, records: [{ key_id: keyId, hour: now.toISOString(), count: 1 }] },
-  })
+const bodyOf = (keyId: string) => ({
+  report_id: randomUUID(),
+  sample_rate: 1,
+  records: [{ key_id: keyId, hour: now.toISOString(), count: 1 }],
+})
 const sumOf = async (table: string, workspaceId: string): Promise<number> =>
   Number(
     (

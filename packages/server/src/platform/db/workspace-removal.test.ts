@@ -3,7 +3,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
 import { bootstrapToken, startHarness } from '../../../test/harness.ts'
-import { answerOnce, issueKey, makeVendor, spendOnce } from '../../../test/vendor.ts'
+import { answerOnce, issueKey, makeVendor, spendOnce, useOnce } from '../../../test/vendor.ts'
 import { removeLoose, removeWorkspace, workspaceTables } from './workspace-removal.ts'
 
 const house = await startHarness()
@@ -47,6 +47,7 @@ describe('removing a workspace for good', () => {
     for (const vendor of [doomed, kept]) {
       await spendOnce(house, vendor)
       await answerOnce(house, vendor)
+      await useOnce(house, vendor)
       const key = await issueKey(house, vendor)
       await house.ask('POST', `/v1/keys/${key.id}/rotate`, {
         token: vendor.live,
@@ -90,12 +91,21 @@ describe('removing a workspace for good', () => {
     const vendor = await makeVendor(house)
     await spendOnce(house, vendor)
     await answerOnce(house, vendor)
+    await useOnce(house, vendor)
     await house.ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=1&node=one`, {
       token: vendor.live,
     })
     return vendor
   }
-  const loose = ['policy_nodes', 'rate_counters', 'idempotency_claims', 'idempotency_bodies']
+  const loose = [
+    'policy_nodes',
+    'rate_counters',
+    'idempotency_claims',
+    'idempotency_bodies',
+    'usage_reports',
+    'usage_hours',
+    'usage_months',
+  ]
   const lockWaits = async (): Promise<number> => {
     const [row] = await house.query(
       `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,

@@ -6,7 +6,15 @@ import { untilNone } from './upkeep.ts'
  * Rows that refer to nothing, and that lanes write together with those of other workspaces: whoever holds one for long
  * keeps all of these waiting.
  */
-const looseTables = ['policy_nodes', 'rate_counters', 'idempotency_claims', 'idempotency_bodies'] as const
+const looseTables = [
+  'policy_nodes',
+  'rate_counters',
+  'idempotency_claims',
+  'idempotency_bodies',
+  'usage_reports',
+  'usage_hours',
+  'usage_months',
+] as const
 
 /** Each before those that it refers to. `workspaces` itself comes last. */
 const boundTables = [
