@@ -18,6 +18,8 @@ export const errors = {
   no_workspace: [403, 'The session acts in no workspace'],
   live_credential_required: [403, 'A test credential may only read this'],
   env_mismatch: [403, 'A test credential cannot reach the live environment'],
+  origin_not_allowed: [403, 'Requests of this origin are not taken'],
+  insufficient_scope: [403, 'The embed token does not have the scope for this'],
   not_found: [404, 'There is no such thing, or not in your reach'],
   route_not_found: [404, 'There is no such route'],
   method_not_allowed: [405, 'The route exists, but not for this method'],

@@ -8,6 +8,7 @@ import { type Answer, parameterOf, type Route } from './gate/route.ts'
 import { servePages } from './pages/serve.ts'
 import { deadlineMs } from './platform/db/deadline.ts'
 import { acceptJsonBodies } from './platform/http/body.ts'
+import { answerPreflights } from './platform/http/cors.ts'
 import { headerValues } from './platform/http/headers.ts'
 import { readQuery } from './platform/http/query.ts'
 import { logRequests } from './platform/http/request-log.ts'
@@ -36,6 +37,10 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   serveReference(app, routes)
   servePages(app, deps)
   for (const route of routes) serve(app, deps, route)
+  answerPreflights(
+    app,
+    routes.filter(({ plane }) => plane === 'embed').map(({ path }) => path),
+  )
   refuseOtherMethods(app)
   return app
 }
@@ -55,9 +60,13 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
     onRequest: async (request, reply) => {
       if (!access.open) {
         const until = performance.now() + deadlineMs
-        request.principal = await authenticate(headerValues(request.raw, 'authorization'), until)
+        request.principal =
+          route.plane === 'embed'
+            ? await deps.authenticateEmbed(request.raw, headers => reply.headers(headers), until)
+            : await authenticate(headerValues(request.raw, 'authorization'), until)
         request.storeMs = until - performance.now()
-        assertAccess(request.principal, access)
+        const hasOrigin = access.noOrigin === true && headerValues(request.raw, 'origin').length > 0
+        assertAccess(request.principal, access, hasOrigin)
       }
       deps.largeBodies.holdBody(request.raw, reply.raw, bodyLimit)
     },
@@ -99,14 +108,15 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
  * Whether all transactions of a request have one deadline. On the request path lanes take the time that is left from the
  * call, and nothing is made for nothing; where a password is hashed, it is the hasher that takes its time.
  */
-const sharesDeadline = ({ plane }: Route) => plane === 'vendor' || plane === 'feed'
+const sharesDeadline = ({ plane }: Route) => plane === 'vendor' || plane === 'feed' || plane === 'embed'
 
 function send(reply: FastifyReply, route: Route, { body, headers, status, replayed }: Answer) {
   if (replayed) reply.header('idempotent-replayed', 'true')
   reply.header('cache-control', 'no-store')
   if (headers !== undefined) reply.headers(headers)
   if (status === 304) return reply.code(304).send()
-  if (Buffer.isBuffer(body)) reply.type('application/json; charset=utf-8')
+  if (route.answer.type !== undefined) reply.type(route.answer.type)
+  else if (Buffer.isBuffer(body)) reply.type('application/json; charset=utf-8')
   return reply.code(replayed?.status ?? route.answer.status).send(body)
 }
 

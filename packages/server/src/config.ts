@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { isSigningPem } from './platform/crypto/signing-keys.ts'
 import { type MailSettings, readMailSettings } from './platform/mail/settings.ts'
+import { unknownNames } from './setting-names.ts'
 
 /**
  * Every setting of the service: its name, kind, default, unit and reason, declared once.
@@ -96,6 +98,19 @@ export const settings = {
     max: 10_000_000,
     why: 'Keys a tenant may hold that are neither revoked nor expired',
   },
+  SERVICE_EMBED_MAX_ACTIVE_KEYS: {
+    kind: 'integer',
+    default: '100',
+    min: 1,
+    max: 10_000_000,
+    why: 'Active keys that a tenant may have made in the embed plane, by project and environment',
+  },
+  SERVICE_SIGNING_KEY: {
+    kind: 'secret',
+    default: null,
+    min: 200,
+    why: 'P-256 keys in PEM that sign embed tokens, best by SERVICE_SIGNING_KEY_FILE; unset: kept in the database',
+  },
   SERVICE_PASSWORD_MIN_LENGTH: {
     kind: 'integer',
     default: '12',
@@ -157,6 +172,9 @@ export interface Config {
   policyMaxWholeKeys: number
   policyMaxPageKeys: number
   maxActiveKeysPerTenant: number
+  embedMaxActiveKeys: number
+  /** In PEM; null: kept in the database. */
+  signingKey: string | null
   passwordMinLength: number
   sessionMaxAgeS: number
   sessionIdleS: number
@@ -242,6 +260,8 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
     policyMaxWholeKeys: integer('SERVICE_POLICY_MAX_WHOLE_KEYS') ?? 10_000,
     policyMaxPageKeys: integer('SERVICE_POLICY_MAX_PAGE_KEYS') ?? 5_000,
     maxActiveKeysPerTenant: integer('SERVICE_MAX_ACTIVE_KEYS_PER_TENANT') ?? 10_000,
+    embedMaxActiveKeys: integer('SERVICE_EMBED_MAX_ACTIVE_KEYS') ?? 100,
+    signingKey: text('SERVICE_SIGNING_KEY'),
     passwordMinLength: integer('SERVICE_PASSWORD_MIN_LENGTH') ?? 12,
     sessionMaxAgeS: integer('SERVICE_SESSION_MAX_AGE_S') ?? 604_800,
     sessionIdleS: integer('SERVICE_SESSION_IDLE_S') ?? 86_400,
@@ -253,6 +273,9 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
   }
   if (config.bootstrapToken !== null && config.bootstrapToken.length < 32) {
     faults.push('SERVICE_BOOTSTRAP_TOKEN must have at least 32 characters')
+  }
+  if (config.signingKey !== null && !isSigningPem(config.signingKey)) {
+    faults.push('SERVICE_SIGNING_KEY must be one or more P-256 private keys in PEM, the first of which signs')
   }
   if (!levels.includes(config.logLevel)) faults.push(`SERVICE_LOG_LEVEL must be one of ${levels.join(', ')}`)
   if (faults.length > 0) throw new ConfigError(faults)
@@ -269,28 +292,4 @@ function rawValue(name: string, env: Record<string, string | undefined>, faults:
     faults.push(`${name}_FILE cannot be read (${(error as NodeJS.ErrnoException).code})`)
     return null
   }
-}
-
-function unknownNames(env: Record<string, string | undefined>, names: string[]): string[] {
-  const known = new Set(names.flatMap(name => [name, `${name}_FILE`]))
-  return Object.keys(env)
-    .filter(name => name.startsWith('SERVICE_') && !known.has(name))
-    .map(name => `${name} is not a setting; did you mean ${nearest(name, names)}?`)
-}
-
-const nearest = (name: string, names: string[]) =>
-  names.reduce((best, next) => (distance(name, next) < distance(name, best) ? next : best))
-
-/** Levenshtein distance; names are short and few. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
 }

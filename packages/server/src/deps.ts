@@ -4,8 +4,9 @@ import { createSignHeads, type SignHeads } from './audit/signed-head.ts'
 import { createDeriveChain } from './audit/verify.ts'
 import type { Config } from './config.ts'
 import { type Authenticate, createAuthenticate } from './gate/authenticate.ts'
+import { type AuthenticateEmbed, createAuthenticateEmbed } from './gate/authenticate-embed.ts'
 import { openHotCredentials } from './gate/hot-credentials.ts'
-import { openLookup } from './gate/lookup.ts'
+import { type FindStanding, openLookup } from './gate/lookup.ts'
 import { type Idempotency, openIdempotency } from './idempotency/service.ts'
 import { pruneBodies, pruneClaims } from './idempotency/upkeep.ts'
 import { inviteLetters } from './invites/letters.ts'
@@ -13,7 +14,9 @@ import { type FindAccount, openFindAccount } from './people/find-account.ts'
 import { personLetters } from './people/letters.ts'
 import { pruneSessions, pruneTokens } from './people/upkeep.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
+import { type EmbedTokens, openEmbedTokens } from './platform/crypto/embed-token.ts'
 import { openPasswords, type Passwords } from './platform/crypto/password.ts'
+import { openSigningKeys } from './platform/crypto/signing-keys.ts'
 import { type Cursors, createCursors } from './platform/cursor.ts'
 import type { Connection } from './platform/db/connection.ts'
 import { openHints } from './platform/db/hints.ts'
@@ -21,6 +24,7 @@ import { type Db, openDb } from './platform/db/pool.ts'
 import { openReadiness, type Readiness } from './platform/db/readiness.ts'
 import { pruneReplays } from './platform/db/replay.ts'
 import { serviceSecret } from './platform/db/service-secret.ts'
+import { pruneSigningKeys } from './platform/db/signing-keys.ts'
 import { startUpkeep } from './platform/db/upkeep.ts'
 import { createLargeBodies, type LargeBodies } from './platform/http/large-bodies.ts'
 import { idMaker, type MakeId } from './platform/ids.ts'
@@ -53,6 +57,9 @@ export interface Deps {
   readonly authenticate: Authenticate
   /** The same, from what was found a few seconds ago. */
   readonly authenticateHot: Authenticate
+  readonly authenticateEmbed: AuthenticateEmbed
+  readonly embedTokens: EmbedTokens
+  readonly embedStanding: FindStanding
   readonly readiness: Readiness
   readonly auditHeads: SignHeads
   readonly policy: PolicyFeed
@@ -106,6 +113,9 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const db = openDb(connection, config.databasePool, hints, metrics)
   const lookup = openLookup(connection, config.sessionIdleS, metrics)
   const hotCredentials = openHotCredentials(lookup.find, config.hotAuthCacheMs, clock, hints)
+  const authenticate = createAuthenticate(lookup, lookup.find, config.bootstrapToken)
+  const signingKeys = openSigningKeys(connection, config.signingKey, clock)
+  const embedTokens = openEmbedTokens(signingKeys, config.publicUrl, clock)
   const readiness = openReadiness(connection, metrics)
   const policy = openPolicyFeed(connection, clock, hints, metrics)
   const idempotency = openIdempotency(connection, metrics)
@@ -147,6 +157,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
       pruneMailThrottles,
       pruneFailedMail,
       freeStuckMail,
+      pruneSigningKeys,
     ],
     log,
     draw,
@@ -173,6 +184,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     { labels: { lane: 'last_used' }, value: lookup.touch.depth() },
     { labels: { lane: 'session' }, value: lookup.sessions.depth() },
     { labels: { lane: 'session_seen' }, value: lookup.touchSession.depth() },
+    { labels: { lane: 'embed_standing' }, value: lookup.standing.depth() },
     { labels: { lane: 'account' }, value: accounts.depth() },
     { labels: { lane: 'policy_head' }, value: policy.heads.depth() },
     { labels: { lane: 'policy_nodes' }, value: policy.nodes.depth() },
@@ -193,8 +205,16 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     db,
     connection,
     cursors: createCursors(cursorSecret),
-    authenticate: createAuthenticate(lookup, lookup.find, config.bootstrapToken),
+    authenticate,
     authenticateHot: createAuthenticate(lookup, hotCredentials, config.bootstrapToken),
+    authenticateEmbed: createAuthenticateEmbed({
+      embedTokens,
+      standing: lookup.standing,
+      authenticate,
+      publicUrl: config.publicUrl,
+    }),
+    embedTokens,
+    embedStanding: lookup.standing,
     readiness,
     auditHeads: createSignHeads(connection, config.publicUrl, draw, createDeriveChain(connection)),
     policy,
@@ -217,6 +237,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
         lookup.touch.close(),
         lookup.sessions.close(),
         lookup.touchSession.close(),
+        lookup.standing.close(),
         readiness.close(),
         policy.close(),
         counters.close(),

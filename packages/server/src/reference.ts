@@ -78,6 +78,7 @@ async function makeDocument(routes: readonly Route[]): Promise<string> {
 const schemes: Record<string, string> = {
   secret_key: 'A secret key, `krsk_…`: the credential of a vendor’s own backend.',
   session: 'A dashboard session, `krses_…`: the credential of a signed-in person.',
+  embed_token: 'A token of five minutes for a browser of a vendor’s customer, from `POST /v1/embed_tokens`.',
   bootstrap: 'The operator’s bootstrap token: creates workspaces and nothing else.',
 }
 
@@ -147,10 +148,10 @@ export function refusalsOf(route: Route): ErrorCode[] {
   if (route.body !== null) codes.add('malformed_json').add('payload_too_large').add('unsupported_media_type')
   if (!access.open) {
     codes.add('unauthenticated').add('credential_not_accepted')
-    if (access.inWorkspace) codes.add('no_workspace')
+    if (access.inWorkspace && route.plane !== 'embed') codes.add('no_workspace')
     if (access.role !== 'member') codes.add(access.role === 'owner' ? 'owner_required' : 'forbidden')
     if (access.liveOnly) codes.add('live_credential_required')
-    else if (route.plane !== 'person') codes.add('env_mismatch')
+    else if (route.plane !== 'person' && route.plane !== 'embed') codes.add('env_mismatch')
   }
   if (parameterOf(route.path) !== undefined) codes.add('not_found')
   if (route.replayable) codes.add('idempotency_key_reused')

@@ -1,4 +1,5 @@
 import { auditRoutes } from './audit/routes.ts'
+import { embedRoutes } from './embed/routes.ts'
 import type { Route } from './gate/route.ts'
 import { healthRoutes } from './health/routes.ts'
 import { idempotencyRoutes } from './idempotency/routes.ts'
@@ -24,6 +25,7 @@ export const routes: readonly Route[] = [
   ...projectRoutes,
   ...tenantRoutes,
   ...keyRoutes,
+  ...embedRoutes,
   ...policyRoutes,
   ...ratelimitRoutes,
   ...idempotencyRoutes,

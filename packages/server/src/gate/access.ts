@@ -13,6 +13,10 @@ export type Access =
       readonly liveOnly: boolean
       /** Whether the credential must act in a workspace. */
       readonly inWorkspace: boolean
+      /** Whether a request with an `Origin` is refused: it comes from a page, where this credential must never be. */
+      readonly noOrigin?: true
+      /** What an embed token must be for. */
+      readonly embedScope?: 'keys:read' | 'keys:write'
     }
 
 /** What a vendor's backend and its people read. */
@@ -32,6 +36,10 @@ export const editors: Access = { ...readers, role: 'admin' }
 export const liveEditors: Access = { ...editors, liveOnly: true }
 /** Changes to who may act in the workspace. */
 export const owners: Access = { ...liveEditors, role: 'owner' }
+/** What a vendor's backend does for its customers. */
+export const backends: Access = { ...editors, credentials: ['secret_key'], noOrigin: true }
+/** A vendor's customer, in a browser, about the keys of one tenant. */
+export const embedded: Access = { ...readers, credentials: ['embed_token'] }
 /** A signed-in person, about themselves: no role of a workspace has a say in it. */
 export const people: Access = {
   credentials: ['session'],
@@ -43,8 +51,9 @@ export const people: Access = {
 /**
  * Refuses a principal that may not call a route: kind of credential first, then workspace and role, then environment.
  * Each condition stands alone, so that none can make up for another.
+ * @param hasOrigin whether the request has an `Origin` header, whatever it says.
  */
-export function assertAccess(principal: Principal, access: Access): void {
+export function assertAccess(principal: Principal, access: Access, hasOrigin: boolean): void {
   if (access.open) return
   if (!access.credentials.includes(principal.kind)) {
     throw new Refusal('credential_not_accepted', `This route takes ${access.credentials.join(' or ')}.`)
@@ -55,6 +64,16 @@ export function assertAccess(principal: Principal, access: Access): void {
     throw new Refusal(access.role === 'owner' ? 'owner_required' : 'forbidden')
   }
   if (access.liveOnly && principal.reach === 'test') throw new Refusal('live_credential_required')
+  if (access.noOrigin && hasOrigin) {
+    throw new Refusal(
+      'origin_not_allowed',
+      'A secret key belongs to your server, and this request comes from a page.',
+    )
+  }
+  const { embedScope } = access
+  if (embedScope !== undefined && !principal.embed?.scopes.includes(embedScope)) {
+    throw new Refusal('insufficient_scope', `The embed token lacks the scope ${embedScope}.`)
+  }
 }
 
 /** Refuses a test credential that names the live environment, in body or query alike. An open route has no principal. */

@@ -62,5 +62,5 @@ const personPrincipal = ({ id, userId, membership }: SessionRecord): Principal =
 })
 
 /** RFC 6750 §3.1: no error code when no credential was sent. */
-const unauthenticated = (challenge = 'Bearer error="invalid_token"') =>
+export const unauthenticated = (challenge = 'Bearer error="invalid_token"') =>
   new Refusal('unauthenticated', '', { headers: { 'www-authenticate': challenge } })

@@ -73,8 +73,40 @@ const touchSessionStatement = sql(
        and service_now() - make_interval(secs => least(60, $2 / 10))`,
 )
 
+/** What an embed token names, as it is now. Of what is deleted is told that it is. */
+const standingStatement = sql(
+  'gate.standing',
+  `select u.place, w.embed_origins, extract(epoch from service_now()) * 1000 as now,
+     t.id as tenant_id, t.external_id, t.name as tenant_name, t.embed_epoch, t.deleted_at is null as has_tenant,
+     p.id as project_id, p.name as project_name, p.deleted_at is null as has_project
+   from unnest($1::uuid[], $2::uuid[], $3::uuid[]) with ordinality u(workspace_id, tenant_id, project_id, place)
+   join workspaces w on w.id = u.workspace_id
+   left join tenants t on t.workspace_id = u.workspace_id and t.id = u.tenant_id
+   left join projects p on p.workspace_id = u.workspace_id and p.id = u.project_id`,
+)
+
 /** Finds the record of a secret key by its digest. */
 export type FindCredential = Pick<Lane<Buffer, SecretKeyRecord | null>, 'run'>
+
+/** Of whom and of what an embed token is. */
+export interface EmbedPlace {
+  workspaceId: string
+  tenantId: string
+  projectId: string
+}
+
+export interface EmbedStanding {
+  /** The store's clock, milliseconds since 1970. */
+  now: number
+  /** The workspace's registered origins. */
+  origins: readonly string[]
+  /** Null once it is deleted, as where it never was. */
+  tenant: { id: string; externalId: string; name: string | null; epoch: number } | null
+  project: { id: string; name: string } | null
+}
+
+/** What an embed token is bound to, asked at every request with one; null where there is no such workspace. */
+export type FindStanding = Pick<Lane<EmbedPlace, EmbedStanding | null>, 'run'>
 
 export interface Lookup {
   /** The record of a secret key, by its SHA-256; null when there is none. */
@@ -85,6 +117,7 @@ export interface Lookup {
   sessions: Lane<Buffer, SessionRecord | null>
   /** Notes that a session was used, by its id. Nobody waits for it. */
   touchSession: Lane<string, void>
+  standing: Lane<EmbedPlace, EmbedStanding | null>
 }
 
 /** @param sessionIdleS after how many seconds without a request a session ends. */
@@ -145,8 +178,47 @@ export function openLookup(connection: Connection, sessionIdleS: number, observe
       },
       observer,
     ),
+    standing: openLane(
+      connection,
+      {
+        name: 'embed_standing',
+        statement: standingStatement,
+        repeatable: true,
+        nameOf: ({ workspaceId, tenantId, projectId }) => `${workspaceId} ${tenantId} ${projectId}`,
+        values: places => [
+          places.map(one => one.workspaceId),
+          places.map(one => one.tenantId),
+          places.map(one => one.projectId),
+        ],
+        answers: (rows, places) => {
+          const answers: (EmbedStanding | null)[] = places.map(() => null)
+          for (const row of rows) answers[Number(row.place) - 1] = toStanding(row)
+          return answers
+        },
+        bytesOf: () => 128,
+      },
+      observer,
+    ),
   }
 }
+
+const toStanding = (row: Record<string, unknown>): EmbedStanding => ({
+  now: Number(row.now),
+  origins: row.embed_origins as string[],
+  tenant:
+    row.tenant_id === null || row.has_tenant !== true
+      ? null
+      : {
+          id: String(row.tenant_id),
+          externalId: String(row.external_id),
+          name: row.tenant_name as string | null,
+          epoch: Number(row.embed_epoch),
+        },
+  project:
+    row.project_id === null || row.has_project !== true
+      ? null
+      : { id: String(row.project_id), name: String(row.project_name) },
+})
 
 const toSession = (row: Record<string, unknown>): SessionRecord => ({
   id: String(row.id),

@@ -4,8 +4,8 @@ import type { Static, TSchema } from 'typebox'
 import type { Deps } from '../deps.ts'
 import type { ReplayKey } from '../platform/db/replay.ts'
 import { bodyLimit } from '../platform/http/body.ts'
-import { type Access, people } from './access.ts'
-import type { PersonPrincipal, Principal, VendorPrincipal } from './principal.ts'
+import { type Access, embedded, people } from './access.ts'
+import type { EmbedPrincipal, PersonPrincipal, Principal, VendorPrincipal } from './principal.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -49,7 +49,7 @@ export interface Route {
   operation: string
   summary: string
   /** `hot`: asked once per request of a vendor's customers, so a look-up of the last seconds may stand for its credential. */
-  plane: 'open' | 'person' | 'vendor' | 'feed' | 'hot' | 'report'
+  plane: 'open' | 'person' | 'vendor' | 'feed' | 'hot' | 'embed' | 'report'
   access: Access
   query: TSchema
   /** Null for a route that reads none: the body of a GET means nothing. */
@@ -96,6 +96,23 @@ export function personRoute<Query extends TSchema = TSchema, Body extends TSchem
   parts: Omit<RouteParts<Query, Body, PersonPrincipal>, 'access'>,
 ): Route {
   return { ...route(method, path, { ...parts, access: people }), plane: 'person' }
+}
+
+/** A route of the embed plane, which pages of other origins call. `scope`: what the token must be for, if anything. */
+export function embedRoute<Query extends TSchema = TSchema, Body extends TSchema = TSchema>(
+  method: Method,
+  path: string,
+  parts: Omit<RouteParts<Query, Body, EmbedPrincipal>, 'access'> & {
+    scope: 'keys:read' | 'keys:write' | null
+  },
+): Route {
+  const { scope, refusals = [] } = parts
+  const access = scope === null ? embedded : { ...embedded, embedScope: scope }
+  const codes =
+    scope === null
+      ? (['origin_not_allowed'] as const)
+      : (['origin_not_allowed', 'insufficient_scope'] as const)
+  return { ...route(method, path, { ...parts, access, refusals: [...refusals, ...codes] }), plane: 'embed' }
 }
 
 /** A route of the policy feed, which a vendor's own servers read. */

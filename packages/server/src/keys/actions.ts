@@ -96,7 +96,7 @@ export async function revokeKey(
   const { row, version } = await deps.db.inWorkspace(workspaceId, async tx => {
     const found = await findKey(tx, id, visibleEnvs(principal))
     if (found === null) throw new Refusal('not_found')
-    const row = found.revoked_at === null ? await revoke(deps, actorOf(principal), tx, found, reason) : found
+    const row = await revokeFound(deps, tx, actorOf(principal), found, reason)
     return { row, version: wait === null ? 0 : await policyVersionOf(tx, found.project_id, id) }
   })
   if (wait === null) return toKey(row)
@@ -105,13 +105,15 @@ export async function revokeKey(
   return { ...toKey(row), propagation }
 }
 
-async function revoke(
+/** @returns the key as it is now: the revocation is the first one's, and so is the audit row. */
+export async function revokeFound(
   deps: Deps,
-  actor: Actor,
   tx: Tx,
+  actor: Actor,
   found: KeyRow,
   reason: string | null,
 ): Promise<KeyRow> {
+  if (found.revoked_at !== null) return found
   await lockPolicyHeads(tx, [found.project_id])
   const at = deps.clock.now()
   const row = await revokeKeyRow(tx, found.id, new Date(at), reason)

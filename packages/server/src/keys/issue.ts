@@ -1,5 +1,5 @@
 import type { CreatedKey, KeyCreate } from '@keyrail/contract/vendor/keys'
-import { actorOf, appendAudit } from '../audit/append.ts'
+import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
 import type { Deps } from '../deps.ts'
 import { type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
 import { displayPrefix, drawToken, tokenDigest } from '../platform/crypto/token.ts'
@@ -10,6 +10,7 @@ import { dateOrNull, iso, millisOrNull } from '../platform/time.ts'
 import { lockPolicyHeads, notePolicyChange } from '../policy/changes.ts'
 import { isActive, overlapEnd } from './lifecycle.ts'
 import { toNewKey, toTarget } from './resource.ts'
+import { assertEmbedRoom, assertRoom } from './room.ts'
 import {
   countActiveKeys,
   endOverlap,
@@ -20,7 +21,6 @@ import {
   type JudgedKeyRow,
   type KeyRow,
   lockKey,
-  lockTenantCap,
   type NewKey,
 } from './sql.ts'
 
@@ -36,12 +36,26 @@ export function createKey(
     principal.workspaceId,
     replay,
     201,
-    tx => create(deps, principal, body, tx),
+    tx => issueKey(deps, tx, { actor: actorOf(principal), isEmbedded: false }, body),
     withoutSecret,
   )
 }
 
-async function create(deps: Deps, principal: VendorPrincipal, body: KeyCreate, tx: Tx): Promise<CreatedKey> {
+/** Who makes a key, and whether that is in the embed plane, which has caps of its own. */
+export interface Issuer {
+  readonly actor: Actor
+  readonly isEmbedded: boolean
+}
+
+/** A key as it is shown once. */
+export type ShownKey = CreatedKey & { key: string }
+
+export async function issueKey(
+  deps: Deps,
+  tx: Tx,
+  { actor, isEmbedded }: Issuer,
+  body: KeyCreate,
+): Promise<ShownKey> {
   const [tenant, project, active] = await Promise.all([
     holdTenant(tx, body.tenant_id),
     findKeyProject(tx, body.project_id),
@@ -49,25 +63,24 @@ async function create(deps: Deps, principal: VendorPrincipal, body: KeyCreate, t
   ])
   if (tenant === null || project === null) throw new Refusal('not_found')
   await assertRoom(deps, tx, tenant.id, active)
+  const place = { project_id: project.id, tenant_id: tenant.id, env: body.env }
+  if (isEmbedded) await assertEmbedRoom(deps, tx, place, 1)
 
   const at = deps.clock.now()
   const { key, row } = drawKey(deps, at, project.key_prefix, {
-    project_id: project.id,
-    tenant_id: tenant.id,
-    env: body.env,
+    ...place,
     name: body.name ?? null,
     scopes: body.scopes ?? [],
     meta: body.meta ?? {},
     rate_limits: body.rate_limits ?? null,
     expires_at: dateOrNull(body.expires_at),
     rotated_from: null,
+    is_embedded: isEmbedded,
   })
   insertKey(tx, row)
   notePolicyChange(tx, project.id, [row.id])
   const created = toNewKey(row)
-  appendAudit(deps, tx, actorOf(principal), at, [
-    { ...toTarget(row), action: 'api_key.created', payload: { ...created } },
-  ])
+  appendAudit(deps, tx, actor, at, [{ ...toTarget(row), action: 'api_key.created', payload: { ...created } }])
   return { ...created, key }
 }
 
@@ -84,22 +97,40 @@ export function rotateKey(
     principal.workspaceId,
     replay,
     200,
-    tx => rotate(deps, principal, id, overlapHours, tx),
+    async tx => {
+      const found = await findKey(tx, id, visibleEnvs(principal))
+      if (found === null) throw new Refusal('not_found')
+      return await issueSuccessor(
+        deps,
+        tx,
+        { actor: actorOf(principal), isEmbedded: false },
+        found,
+        overlapHours,
+      )
+    },
     withoutSecret,
   )
 }
 
-async function rotate(deps: Deps, principal: VendorPrincipal, id: string, overlapHours: number, tx: Tx) {
-  const found = await findKey(tx, id, visibleEnvs(principal))
-  if (found === null) throw new Refusal('not_found')
+export async function issueSuccessor(
+  deps: Deps,
+  tx: Tx,
+  { actor, isEmbedded }: Issuer,
+  found: JudgedKeyRow,
+  overlapHours: number,
+) {
   const { maxActiveKeysPerTenant } = deps.config
   const [active, project] = await Promise.all([
     countActiveKeys(tx, found.tenant_id, maxActiveKeysPerTenant),
     findKeyProject(tx, found.project_id),
   ])
   // With an overlap both count for a while; without one the successor takes the predecessor's place.
-  if (overlapHours > 0 && isActiveRow(found)) await assertRoom(deps, tx, found.tenant_id, active)
-  const [, locked] = await Promise.all([lockPolicyHeads(tx, [found.project_id]), lockKey(tx, id)])
+  const staysBeside = overlapHours > 0
+  if (staysBeside && isActiveRow(found)) await assertRoom(deps, tx, found.tenant_id, active)
+  if (isEmbedded && isActiveRow(found)) {
+    await assertEmbedRoom(deps, tx, found, staysBeside || found.embedded_at === null ? 1 : 0)
+  }
+  const [, locked] = await Promise.all([lockPolicyHeads(tx, [found.project_id]), lockKey(tx, found.id)])
   const row = locked ?? found
   if (!isActiveRow(row) || project === null) {
     throw new Refusal('key_not_active', 'A revoked or expired key cannot be rotated.')
@@ -117,30 +148,17 @@ async function rotate(deps: Deps, principal: VendorPrincipal, id: string, overla
     rate_limits: row.rate_limits,
     expires_at: endsWithOverlap(row) ? row.original_expires_at : row.expires_at,
     rotated_from: row.id,
+    is_embedded: isEmbedded,
   })
   insertKey(tx, successor)
   endOverlap(tx, row.id, endsAt, successor)
   notePolicyChange(tx, row.project_id, [row.id, successor.id])
   const created = toNewKey(successor)
   const predecessor = { id: row.id, expires_at: iso(endsAt) }
-  appendAudit(deps, tx, actorOf(principal), at, [
+  appendAudit(deps, tx, actor, at, [
     { ...toTarget(row), action: 'api_key.rotated', payload: { successor: created, predecessor } },
   ])
   return { ...created, key, predecessor }
-}
-
-const roomMargin = 500
-
-/**
- * Refuses a tenant that has as many active keys as it may have. Far from the cap a count is enough; near it,
- * requests look one at a time, so that none slips past another.
- */
-async function assertRoom({ config }: Deps, tx: Tx, tenantId: string, active: number): Promise<void> {
-  const most = config.maxActiveKeysPerTenant
-  if (active < most - roomMargin) return
-  await lockTenantCap(tx, tenantId)
-  if ((await countActiveKeys(tx, tenantId, most)) < most) return
-  throw new Refusal('key_limit_reached', `The tenant has ${most} active keys; revoke one first.`)
 }
 
 /** Draws a key and the row to keep of it: its digest, never itself. */

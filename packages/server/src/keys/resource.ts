@@ -35,6 +35,7 @@ export const toNewKey = (key: NewKey): Key =>
     overlap_ends_at: null,
     original_expires_at: null,
     last_used_at: null,
+    embedded_at: null,
     updated_at: key.created_at,
   })
 

@@ -21,6 +21,8 @@ export interface KeyRow {
   overlap_ends_at: Date | null
   original_expires_at: Date | null
   last_used_at: Date | null
+  /** When it was made in the embed plane; null: elsewhere. */
+  embedded_at: Date | null
   created_at: Date
   updated_at: Date
 }
@@ -42,12 +44,14 @@ export interface NewKey {
   rate_limits: RateLimit[] | null
   expires_at: Date | null
   rotated_from: string | null
+  /** Whether it is made in the embed plane. */
+  is_embedded: boolean
   created_at: Date
 }
 
 const columns = `id, project_id, tenant_id, env, name, display_prefix, scopes, meta, rate_limits, expires_at,
   revoked_at, revoked_reason, rotated_from, rotated_to, overlap_ends_at, original_expires_at, last_used_at,
-  created_at, updated_at`
+  embedded_at, created_at, updated_at`
 
 const insertKeyStatement = sql(
   'keys.insert',
@@ -55,8 +59,9 @@ const insertKeyStatement = sql(
      insert into credentials (digest, kind, workspace_id, id) values ($2, 'api_key', $1, $3)
    )
    insert into api_keys (workspace_id, lookup_hash, id, project_id, tenant_id, env, name, display_prefix, scopes,
-     meta, rate_limits, expires_at, rotated_from, created_at, updated_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)`,
+     meta, rate_limits, expires_at, rotated_from, created_at, updated_at, embedded_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14,
+     case when $15::boolean then service_now() end)`,
 )
 export function insertKey(tx: Tx, key: NewKey): void {
   tx.send(insertKeyStatement, [
@@ -74,6 +79,7 @@ export function insertKey(tx: Tx, key: NewKey): void {
     key.expires_at,
     key.rotated_from,
     key.created_at,
+    key.is_embedded,
   ])
 }
 
@@ -203,6 +209,44 @@ const lockCap = sql('keys.lock_cap', 'select pg_advisory_xact_lock(hashtextexten
 /** Lets one request at a time look at a tenant that is near its cap. */
 export const lockTenantCap = (tx: Tx, tenantId: string) =>
   tx.query(lockCap, [`keyrail.tenant_cap ${tenantId}`])
+
+const lockEmbed = sql('keys.lock_embed', 'select pg_advisory_xact_lock(hashtextextended($1, 0))')
+const readEmbed = sql(
+  'keys.read_embed',
+  `select
+     (select count(*)::int from (
+        select from api_keys where workspace_id = $1 and tenant_id = $2 and project_id = $3 and env = $4
+          and embedded_at is not null and revoked_at is null
+          and (expires_at is null or expires_at > service_now()) limit $5) k) as active,
+     minute.made, minute.room_in_ms
+   from (
+     select count(*)::int as made,
+       (extract(epoch from min(embedded_at) + interval '60 seconds' - service_now()) * 1000)::float8 as room_in_ms
+     from (
+       select embedded_at from api_keys
+       where workspace_id = $1 and tenant_id = $2 and embedded_at > service_now() - interval '60 seconds'
+       order by embedded_at desc limit $6) k) minute`,
+)
+/** What a tenant has made in the embed plane, looked at by one request at a time. `room_in_ms`: of the last $6 a minute. */
+export async function lockEmbedRoom(
+  tx: Tx,
+  of: Pick<KeyRow, 'project_id' | 'tenant_id' | 'env'>,
+  most: EmbedRoomMost,
+) {
+  const [, [row]] = await Promise.all([
+    tx.query(lockEmbed, [`keyrail.embed_cap ${of.tenant_id}`]),
+    tx.query<{ active: number; made: number; room_in_ms: number | null }>(readEmbed, [
+      tx.workspaceId,
+      of.tenant_id,
+      of.project_id,
+      of.env,
+      most.active,
+      most.aMinute,
+    ]),
+  ])
+  return row ?? { active: 0, made: 0, room_in_ms: null }
+}
+export type EmbedRoomMost = { active: number; aMinute: number }
 
 const findProjectStatement = sql(
   'keys.find_project',

@@ -1,0 +1,20 @@
+import type { EmbedKey } from '@keyrail/contract/embed'
+import type { Key } from '@keyrail/contract/vendor/keys'
+
+/** A key as its tenant's browser sees it, field by field: what a key gains later is not shown by itself. */
+export const toEmbedKey = (key: Key): EmbedKey => ({
+  object: key.object,
+  id: key.id,
+  name: key.name,
+  display_prefix: key.display_prefix,
+  scopes: key.scopes,
+  rate_limits: key.rate_limits,
+  expires_at: key.expires_at,
+  revoked_at: key.revoked_at,
+  revoked_reason: key.revoked_reason,
+  rotated_from: key.rotated_from,
+  rotated_to: key.rotated_to,
+  last_used_at: key.last_used_at,
+  updated_at: key.updated_at,
+  created_at: key.created_at,
+})

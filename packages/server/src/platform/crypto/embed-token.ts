@@ -1,0 +1,134 @@
+import { hash } from 'node:crypto'
+import type { Jwks } from '@keyrail/contract/embed'
+import type { Env } from '@keyrail/contract/shared'
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../clock.ts'
+import { algorithm, headerOf, type SigningKeys, tokenType } from './signing-keys.ts'
+
+/** What an embed token says. Whether it still holds is the store's to tell. */
+export interface EmbedClaims {
+  readonly id: string
+  readonly workspaceId: string
+  readonly tenantId: string
+  readonly projectId: string
+  readonly env: Env
+  readonly scopes: readonly string[]
+  /** In their canonical form; null: all that are registered. */
+  readonly origins: readonly string[] | null
+  /** The tenant's when it was minted. */
+  readonly epoch: number
+  /** Seconds since 1970. */
+  readonly issuedAt: number
+  /** Seconds since 1970. At that moment it has expired. */
+  readonly expiresAt: number
+}
+
+export interface EmbedTokens {
+  mint(claims: EmbedClaims): Promise<string>
+  /** What a token says that one of our keys has signed; null for every other text. The time is not looked at. */
+  verify(token: string): Promise<EmbedClaims | null>
+  published(): Promise<Jwks>
+}
+
+/** How long a token lives, in seconds. */
+export const tokenLifeS = 300
+/** Of a token in characters, so that the header that carries it leaves room for a browser's others, of 16 KiB. */
+export const tokenLengthMax = 14_336
+
+const audience = 'embed'
+/** How long it is remembered that a token's signature holds, in ms. Nothing else of it is: see `gate/authenticate-embed`. */
+const rememberedMs = 1_000
+/** Characters of tokens that are remembered. */
+const rememberedLength = 8 * 1_024 * 1_024
+
+/** @param issuer the public address of the service. Tokens of another one are nobody's. */
+export function openEmbedTokens(keys: SigningKeys, issuer: string, clock: Clock): EmbedTokens {
+  const verified = new LRUCache<string, { claims: EmbedClaims; until: number }>({ maxSize: rememberedLength })
+  return {
+    async mint(claims) {
+      const { SignJWT } = await import('jose')
+      const { kid, privateKey } = await keys.signer()
+      return await new SignJWT(toPayload(claims))
+        .setProtectedHeader(headerOf(kid))
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .sign(privateKey)
+    },
+    async verify(token) {
+      const name = hash('sha256', token, 'base64')
+      const known = verified.get(name)
+      const now = clock.monotonic()
+      if (known !== undefined && now < known.until) return known.claims
+      const claims = await verify(keys, issuer, token)
+      if (claims !== null) verified.set(name, { claims, until: now + rememberedMs }, { size: token.length })
+      return claims
+    },
+    published: () => keys.published(),
+  }
+}
+
+/**
+ * Only a header that we would have written ourselves is looked at, so that no token has a say in its algorithm, its
+ * key or where that is to be had. Of the texts that decode to one signature one is taken.
+ */
+async function verify(keys: SigningKeys, issuer: string, token: string): Promise<EmbedClaims | null> {
+  const [header = '', , signature = '', ...rest] = token.split('.')
+  if (rest.length > 0 || Buffer.from(signature, 'base64url').toString('base64url') !== signature) return null
+  const key = await keys.withHeader(header)
+  if (key === null) return null
+  const { jwtVerify, errors } = await import('jose')
+  try {
+    const { payload } = await jwtVerify<Payload>(token, key.publicKey, {
+      algorithms: [algorithm],
+      typ: tokenType,
+      issuer,
+      audience,
+      requiredClaims: ['sub', 'wid', 'pid', 'env', 'scope', 'ep', 'jti', 'iat', 'exp'],
+      // Expiry is judged by the store's clock, with all else that may have changed.
+      currentDate: new Date(0),
+    })
+    return toClaims(payload)
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return null
+    throw error
+  }
+}
+
+interface Payload {
+  jti: string
+  wid: string
+  sub: string
+  pid: string
+  env: Env
+  scope: string[]
+  org?: string[]
+  ep: number
+  iat: number
+  exp: number
+}
+
+const toPayload = (claims: EmbedClaims) => ({
+  sub: claims.tenantId,
+  wid: claims.workspaceId,
+  pid: claims.projectId,
+  env: claims.env,
+  scope: [...claims.scopes],
+  ...(claims.origins !== null && { org: [...claims.origins] }),
+  ep: claims.epoch,
+  jti: claims.id,
+  iat: claims.issuedAt,
+  exp: claims.expiresAt,
+})
+
+const toClaims = (payload: Payload): EmbedClaims => ({
+  id: payload.jti,
+  workspaceId: payload.wid,
+  tenantId: payload.sub,
+  projectId: payload.pid,
+  env: payload.env,
+  scopes: payload.scope,
+  origins: payload.org ?? null,
+  epoch: payload.ep,
+  issuedAt: payload.iat,
+  expiresAt: payload.exp,
+})

@@ -1,0 +1,157 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import type { Jwks } from '@keyrail/contract/embed'
+import type { Clock } from '../clock.ts'
+import type { Connection } from '../db/connection.ts'
+import { type NewSigningKey, readAgainS, readSigningKeys } from '../db/signing-keys.ts'
+
+/** The one algorithm. A token says which it uses, and is not asked. */
+export const algorithm = 'ES256'
+export const tokenType = 'embed+jwt'
+
+type Jwk = Jwks['keys'][number]
+
+export interface SigningKey {
+  readonly kid: string
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+  /** The protected header of its tokens, as it stands in them. */
+  readonly header: string
+}
+
+/** The keys that sign embed tokens, the same in every process. */
+export interface SigningKeys {
+  /** The one that signs now. */
+  signer(): Promise<SigningKey>
+  /** The one whose tokens begin with this header; null when it is none of ours. */
+  withHeader(header: string): Promise<SigningKey | null>
+  published(): Promise<Jwks>
+}
+
+interface HeldKey extends SigningKey {
+  readonly jwk: Jwk
+  /** On the monotonic clock of this process. */
+  readonly signsAt: number
+  readonly endsAt: number
+}
+
+interface HeldSet {
+  readonly readAt: number
+  readonly keys: readonly HeldKey[]
+}
+
+/** A set so old is read anew beside the request that has found it so; the bound by which it must be is `readAgainS`. */
+const freshMs = (readAgainS * 1_000) / 3
+/** How often a header that is not known may ask for the set, in ms. */
+const askAgainMs = 1_000
+
+/** @param pem keys of the operator's own, the first of which signs; null: those in the database. */
+export function openSigningKeys(connection: Connection, pem: string | null, clock: Clock): SigningKeys {
+  let held: HeldSet | null = null
+  let reading: Promise<HeldSet> | null = null
+
+  const read = (): Promise<HeldSet> => {
+    reading ??= (pem === null ? readStored(connection, clock) : readPem(pem, clock))
+      .then(set => {
+        held = set
+        return set
+      })
+      .finally(() => {
+        reading = null
+      })
+    return reading
+  }
+  const current = async (): Promise<HeldSet> => {
+    if (held === null) return await read()
+    const age = clock.monotonic() - held.readAt
+    if (pem !== null || age < freshMs) return held
+    const next = read()
+    if (age >= readAgainS * 1_000) return await next
+    // The store is away: the next request tries again.
+    next.catch(() => {})
+    return held
+  }
+  const alive = ({ keys }: HeldSet) => keys.filter(({ endsAt }) => clock.monotonic() < endsAt)
+
+  return {
+    async signer() {
+      const now = clock.monotonic()
+      const set = alive(await current())
+      const signing = set.findLast(({ signsAt }) => signsAt <= now) ?? set[0]
+      if (signing === undefined) throw new Error('there is no key to sign with')
+      return signing
+    },
+    async withHeader(header) {
+      const find = (set: HeldSet) => alive(set).find(key => key.header === header) ?? null
+      const set = await current()
+      const found = find(set)
+      if (found !== null || pem !== null || clock.monotonic() - set.readAt < askAgainMs) return found
+      return find(await read())
+    },
+    async published() {
+      return { keys: alive(await current()).map(({ jwk }) => jwk) }
+    },
+  }
+}
+
+async function readStored(connection: Connection, clock: Clock): Promise<HeldSet> {
+  const stored = await readSigningKeys(connection, makeSigningKey)
+  // Taken behind the answer, so that nobody signs too early by as long as it took.
+  const readAt = clock.monotonic()
+  const keys = stored.map(async ({ privateKey, signsInMs, endsInMs }) => ({
+    ...(await toSigningKey(createPrivateKey({ key: privateKey, format: 'der', type: 'pkcs8' }))),
+    signsAt: readAt + signsInMs,
+    endsAt: endsInMs === null ? Number.POSITIVE_INFINITY : readAt + endsInMs,
+  }))
+  return { readAt, keys: await Promise.all(keys) }
+}
+
+async function readPem(pem: string, clock: Clock): Promise<HeldSet> {
+  const never = Number.POSITIVE_INFINITY
+  const keys = privateKeysOf(pem).map(async (privateKey, i) => ({
+    ...(await toSigningKey(privateKey)),
+    signsAt: i === 0 ? Number.NEGATIVE_INFINITY : never,
+    endsAt: never,
+  }))
+  return { readAt: clock.monotonic(), keys: await Promise.all(keys) }
+}
+
+const block = /-----BEGIN ((?:EC )?PRIVATE KEY)-----[^-]*-----END \1-----/g
+
+export function isSigningPem(pem: string): boolean {
+  try {
+    return privateKeysOf(pem).length > 0
+  } catch {
+    return false
+  }
+}
+
+/** @throws when there is none, or one of another kind. */
+function privateKeysOf(pem: string): KeyObject[] {
+  const keys = [...pem.matchAll(block)].map(([text]) => createPrivateKey(text))
+  const isOurs = (key: KeyObject) => key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
+  if (keys.length === 0 || !keys.every(isOurs)) throw new Error('not a P-256 private key')
+  return keys
+}
+
+/** Drawn by the library itself, which takes no source of chance from outside. */
+export async function makeSigningKey(): Promise<NewSigningKey> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { kid } = await toSigningKey(privateKey)
+  return { kid, privateKey: privateKey.export({ format: 'der', type: 'pkcs8' }) }
+}
+
+async function toSigningKey(privateKey: KeyObject): Promise<SigningKey & { jwk: Jwk }> {
+  const { calculateJwkThumbprint } = await import('jose')
+  const publicKey = createPublicKey(privateKey)
+  const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
+  const kid = await calculateJwkThumbprint({ kty: 'EC', crv: 'P-256', x, y })
+  return {
+    kid,
+    privateKey,
+    publicKey,
+    header: Buffer.from(JSON.stringify(headerOf(kid))).toString('base64url'),
+    jwk: { kty: 'EC', crv: 'P-256', x, y, kid, alg: algorithm, use: 'sig' },
+  }
+}
+
+export const headerOf = (kid: string) => ({ alg: algorithm, typ: tokenType, kid })
