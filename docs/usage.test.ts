@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { UsageReport } from '@keyrail/contract/usage'
+import { usageRoutes } from '../packages/server/src/usage/routes.ts'
+import { startHarness } from '../packages/server/test/harness.ts'
+import { issueKey, makeVendor } from '../packages/server/test/vendor.ts'
+import { codeBlocks, readDocument, section, tableOf } from './documents.ts'
+
+const page = readDocument('docs/usage.md')
+const said = (number: number) => number.toLocaleString('en')
+const run = promisify(execFile)
+
+test('the curl lines of the worked example work as written and answer what is shown, the report also twice', async () => {
+  const harness = await startHarness()
+  const vendor = await makeVendor(harness)
+  const { id } = await issueKey(harness, vendor)
+  const address = await harness.app.listen({ host: '127.0.0.1', port: 0 })
+  await harness.setStoreTime(new Date('2027-02-10T09:05:00.000Z'))
+  const env = { ...process.env, KEYRAIL: address, SECRET_KEY: vendor.live, KEY_ID: id }
+  const blocks = codeBlocks(section(page, 'A worked example'))
+  assert.deepEqual(
+    blocks.map(({ language }) => language),
+    ['sh', 'json', 'sh', 'json', 'sh', 'json', 'sh', 'json'],
+  )
+  const known: Record<string, string> = {
+    key_id: id,
+    tenant_id: vendor.tenantId,
+    project_id: vendor.projectId,
+  }
+  for (const again of [false, true])
+    for (let i = 0; i < blocks.length; i += 2) {
+      const { stdout } = await run('bash', ['-ec', blocks[i]?.text ?? ''], { env })
+      const expected = JSON.parse(blocks[i + 1]?.text ?? '', (name, value) =>
+        value === '…' ? known[name] : value,
+      )
+      assert.deepEqual(JSON.parse(stdout), expected, `${again ? 'again: ' : ''}${blocks[i]?.text}`)
+    }
+})
+
+test('the bounds are those of the API', () => {
+  const bounds = new Map(
+    tableOf(section(page, 'How to report')).map(([what = '', bound = '']) => [what, bound]),
+  )
+  const { sample_rate, records } = UsageReport.properties
+  const { count } = records.items.properties
+  const rangeOf = (schema: object) => {
+    const { minimum, maximum } = schema as { minimum: number; maximum: number }
+    return `${minimum} to ${said(maximum)}`
+  }
+  const { minItems, maxItems } = records as unknown as { minItems: number; maxItems: number }
+  assert.equal(bounds.get('`records` of a report'), `${minItems} to ${said(maxItems)}`)
+  assert.ok(bounds.get('`count`')?.startsWith(rangeOf(count)))
+  assert.ok(bounds.get('`sample_rate`')?.startsWith(rangeOf(sample_rate)))
+})
+
+test('the figures and their spans are those of the API', () => {
+  const figures = tableOf(section(page, 'What the figures say')).map(([route, , , span]) => [route, span])
+  const spanOf = ([name, { minimum, maximum, default: byDefault }]: [string, Record<string, number>]) =>
+    `\`${name}\`, ${minimum} to ${maximum}, default ${byDefault}`
+  const read = usageRoutes.filter(({ method }) => method === 'GET')
+  assert.equal(figures.length, read.length)
+  for (const [i, { method, path, query }] of read.entries()) {
+    const [first] = Object.entries(
+      (query as unknown as { properties: Record<string, Record<string, number>> }).properties,
+    )
+    assert.equal(figures[i]?.[0], `\`${method} ${path}\``)
+    assert.ok(first && figures[i]?.[1]?.startsWith(spanOf(first)), path)
+  }
+})
