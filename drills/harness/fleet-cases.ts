@@ -150,6 +150,53 @@ export const fleetCases: Record<string, FleetCase> = {
     await expectStatus(create(), 403, 'a removed admin')
   },
 
+  async 'an embed token is known everywhere, and dead everywhere once its tenant’s are revoked'(
+    { scene },
+    here,
+    there,
+  ) {
+    const { live: token, projectId: project_id } = scene
+    const tenant = await expectStatus(
+      here('POST', '/v1/tenants', { token, body: { external_id: randomUUID() } }),
+      201,
+      'tenant',
+    )
+    const body = { project_id, tenant_id: tenant.id, env: 'live', scopes: ['keys:read', 'keys:write'] }
+    const { token: embed } = await expectStatus(
+      here('POST', '/v1/embed_tokens', { token, body }),
+      201,
+      'mint',
+    )
+    for (const ask of [here, there])
+      await expectStatus(
+        ask('POST', '/v1/embed/keys', { token: embed, body: {} }),
+        201,
+        'a key by embed token',
+      )
+    await expectStatus(here('POST', `/v1/tenants/${tenant.id}/embed_tokens/revoke`, { token }), 200, 'revoke')
+    await expectStatus(
+      there('GET', '/v1/embed/keys', { token: embed }),
+      401,
+      'an embed token of an old epoch',
+    )
+  },
+
+  async 'usage is counted once, whoever is told'({ scene }, here, there, all) {
+    const { live: token } = scene
+    const key = await makeKey({ ask: plainly({ ask: here, close() {} }), scene })
+    const hour = new Date().toISOString()
+    const report = { report_id: randomUUID(), sample_rate: 1, records: [{ key_id: key.id, hour, count: 7 }] }
+    await Promise.all(
+      all.map(ask => expectStatus(ask('POST', '/v1/usage/reports', { token, body: report }), 202, 'report')),
+    )
+    const { total } = await expectStatus(
+      there('GET', `/v1/keys/${key.id}/usage?days=2`, { token }),
+      200,
+      'usage',
+    )
+    expectSo(total === 7, `a report that is told to all is counted once: 7, not ${total}`)
+  },
+
   async 'an invitation lets one in, through whichever'({ query, scene }, here, _there, all) {
     const { token } = await makeInvite({ ask: plainly({ ask: here, close() {} }), scene })
     const people: MadePerson[] = []
