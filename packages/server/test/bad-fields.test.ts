@@ -26,13 +26,15 @@ const beyond: Record<string, Record<string, Field>> = {
   'PATCH /v1/projects/:id': { slug: readField('Slug') },
 }
 
-/** Secrets of which a well-formed one is still the wrong one, and how that is told: past the bounds, and not by them. */
+/** What may be within its bounds and still be nothing that is there, such as a secret, and how that is told: past the bounds, and not by them. */
 const wrongOnes: Record<string, [status: number, code: string]> = {
   'signIn.password': [401, 'invalid_credentials'],
   'changePassword.current_password': [403, 'invalid_credentials'],
   'verifyAddress.token': [400, 'invalid_token'],
   'resetPassword.token': [400, 'invalid_token'],
   'acceptInvite.token': [400, 'invalid_token'],
+  'createEmbedToken.origins': [400, 'validation_failed'],
+  'createEmbedKey.scopes': [403, 'insufficient_scope'],
 }
 
 /** What must be there for a value to be taken. */
@@ -111,7 +113,9 @@ async function assertTaken(route: Route, vendor: Vendor, name: string, { value }
   const heard = await ask(route.method, url, { ...(token && { token }), body: { ...body, [name]: value } })
   const said = `${name}: ${JSON.stringify(value).slice(0, 300)} answered ${JSON.stringify(heard.body).slice(0, 500)}`
   const wrong = wrongOnes[place]
-  if (wrong !== undefined) return assert.deepEqual([heard.status, heard.body.code], wrong, said)
+  const isEmptyList = Array.isArray(value) && value.length === 0
+  if (wrong !== undefined && !isEmptyList)
+    return assert.deepEqual([heard.status, heard.body.code], wrong, said)
   assert.equal(heard.status, route.answer.status, said)
   // On the request path an answer is a verdict, which shows more than was said.
   if (route.plane === 'hot' || !(name in heard.body)) return

@@ -21,6 +21,7 @@ const beyond: Record<string, object> = {
   'GET /v1/projects': pageFields,
   'GET /v1/tenants': pageFields,
   'GET /v1/keys': pageFields,
+  'GET /v1/embed/keys': { cursor: pageFields.cursor },
   'GET /v1/secret_keys': {
     ...pageFields,
     env: readField('Env'),

@@ -28,6 +28,7 @@ const arrowsFrom = (room: string) =>
 /** The few arrows between rooms, each listed. A room that audits writes its row through `audit/append` alone. */
 const betweenRooms: Record<string, string[]> = {
   audit: [],
+  embed: ['audit/append', 'keys/tenant-keys', 'usage/key-usage'],
   health: [],
   idempotency: [],
   invites: ['audit/append', 'members/join', 'people/address', 'people/standing'],

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import type { EmbedClaims } from '../src/platform/crypto/embed-token.ts'
 import { drawToken } from '../src/platform/crypto/token.ts'
+import { signToken } from './embed.ts'
 import { bootstrapToken, type Harness } from './harness.ts'
 import { makePerson, type PersonTraits } from './people.ts'
-import { issueKey, makeVendor, type Vendor } from './vendor.ts'
+import { issueKey, makeVendor, uniqueSlug, type Vendor } from './vendor.ts'
 
 /** Everything that can stand in `Authorization`, by what it is: the values of the header, one a line. */
 export async function makeCredentials(harness: Harness, vendor: Vendor): Promise<Record<string, string[]>> {
@@ -32,6 +34,38 @@ export async function makeCredentials(harness: Harness, vendor: Vendor): Promise
     'issued API key': bearer((await issueKey(harness, vendor)).key),
     'unknown session': bearer(drawToken('krses', randomBytes)),
     ...(await makeSessions(harness, vendor)),
+    ...(await makeEmbedTokens(harness, vendor)),
+  }
+}
+
+/** Embed tokens of every standing, each but one as the service would have signed it. They outlive the longest test. */
+async function makeEmbedTokens(harness: Harness, vendor: Vendor): Promise<Record<string, string[]>> {
+  const issuedAt = Math.floor(Date.now() / 1_000)
+  const sign = async (of: Partial<Vendor> = {}, claims: Partial<EmbedClaims> = {}) => {
+    const token = await signToken(harness, { ...vendor, ...of }, { expiresAt: issuedAt + 86_400, ...claims })
+    return [`Bearer ${token}`]
+  }
+  const removed = async (noun: string, body: object) => {
+    const { body: made } = await harness.ask('POST', `/v1/${noun}`, { token: vendor.live, body })
+    await harness.ask('DELETE', `/v1/${noun}/${made.id}`, { token: vendor.live })
+    return made.id as string
+  }
+  const [valid = ''] = await sign()
+  return {
+    'embed token': [valid],
+    'embed token of test': await sign({}, { env: 'test' }),
+    'embed token without scopes': await sign({}, { scopes: [] }),
+    'embed token of elsewhere': await sign(await makeVendor(harness)),
+    'embed token of another epoch': await sign({}, { epoch: 2 }),
+    'embed token of a deleted tenant': await sign({
+      tenantId: await removed('tenants', { external_id: uniqueSlug() }),
+    }),
+    'embed token of a deleted project': await sign({
+      projectId: await removed('projects', { name: 'gone', slug: uniqueSlug() }),
+    }),
+    'embed token of a sibling': await sign({ tenantId: (await makeVendor(harness)).tenantId }),
+    'expired embed token': await sign({}, { expiresAt: issuedAt - 1 }),
+    'forged embed token': [mistyped(valid)],
   }
 }
 

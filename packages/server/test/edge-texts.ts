@@ -154,6 +154,35 @@ export const patternEdges: Record<string, Texts> = {
       `https://${'a'.repeat(248)}`,
     ],
   },
+  // SHA-256 in base64url
+  '^[A-Za-z0-9_-]{43}$': {
+    ok: ['A'.repeat(43), `${'az09-_'.repeat(7)}a`],
+    bad: [
+      '',
+      'A'.repeat(42),
+      'A'.repeat(44),
+      `${'A'.repeat(42)}=`,
+      `${'A'.repeat(42)}+`,
+      `${'A'.repeat(43)}\n`,
+    ],
+  },
+  // Scope of an embed token
+  '^(?:keys:read|keys:write|key_scope:[\\s\\S]+)$': {
+    ok: ['keys:read', 'keys:write', 'key_scope:a', `key_scope:${'\u{1F600}'.repeat(210)}`],
+    bad: [
+      '',
+      'keys',
+      'keys:',
+      'keys:admin',
+      'Keys:read',
+      ' keys:read',
+      'keys:read ',
+      'keys:read\n',
+      'key_scope',
+      'key_scope:',
+      `key_scope:${'a'.repeat(211)}`,
+    ],
+  },
   // Key prefix; the names that other credentials have are not free.
   '^[a-z][a-z0-9]{1,15}$': {
     ok: ['ab', 'a0', 'acme', 'a'.repeat(16), 'krs'],

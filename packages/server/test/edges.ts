@@ -106,7 +106,9 @@ function arrayEdges(schema: Fragment): Edge[] {
 function validItem(items: Fragment, place: number): unknown {
   if (items.type === 'object')
     return { id: `r${place}`, limit: 10, window_ms: 60_000, algorithm: 'fixed', scope: 'key' }
-  return String(items.pattern ?? '').startsWith('^https') ? `https://h${place}.example` : `s${place}`
+  const pattern = String(items.pattern ?? '')
+  if (pattern.includes('key_scope')) return `key_scope:s${place}`
+  return pattern.startsWith('^https') ? `https://h${place}.example` : `s${place}`
 }
 
 /** Each member at its bounds while the others are valid, each one missing, and one that is unknown. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { mintToken } from './embed.ts'
 import { makePerson, type Query } from './people.ts'
 
 /**
@@ -85,6 +86,16 @@ export async function makeScene(ask: AskApi, bootstrapToken: string): Promise<Sc
 
 const limits = [{ id: 'all', limit: 7, window_ms: 60_000, algorithm: 'sliding', scope: 'tenant' }]
 
+/**
+ * A tenant with a browser: each has a tenant of its own, for a tenant makes no more than sixty keys a minute there.
+ * @returns its token, and one of its keys.
+ */
+async function makeWidget(means: Caller): Promise<{ token: string; id: string }> {
+  const { ask } = means
+  const scene = { ...means.scene, tenantId: (await makeTenant(means)).id }
+  return { token: await mintToken({ ask }, scene), id: (await makeKey({ ask, scene })).id }
+}
+
 /** By `operation`; each of these leaves an audit row. */
 export const auditedMutations: Record<string, PrepareMutation> = {
   createWorkspace: async ({ bootstrapToken }) => ({
@@ -162,6 +173,19 @@ export const auditedMutations: Record<string, PrepareMutation> = {
     url: `/v1/keys/${(await makeKey(means)).id}/revoke`,
     token: means.scene.live,
   }),
+  createEmbedKey: async means => ({
+    url: '/v1/embed/keys',
+    token: (await makeWidget(means)).token,
+    body: { name: 'refused' },
+  }),
+  rotateEmbedKey: async means => {
+    const { token, id } = await makeWidget(means)
+    return { url: `/v1/embed/keys/${id}/rotate`, token }
+  },
+  revokeEmbedKey: async means => {
+    const { token, id } = await makeWidget(means)
+    return { url: `/v1/embed/keys/${id}/revoke`, token }
+  },
   createInvite: async ({ scene }) => ({
     url: '/v1/invites',
     token: scene.live,
@@ -189,12 +213,15 @@ export const auditedMutations: Record<string, PrepareMutation> = {
 
 /** Routes with an unsafe method that leave no audit row, by `operation`, each with the reason. */
 export const unauditedMutations: Record<string, string> = {
+  createEmbedToken:
+    'minted with every page that shows keys, and kept nowhere: no audit row, no lock of the workspace',
   checkRateLimits: 'asked once per request of a vendor’s customers: no audit row, no lock of the workspace',
   claimIdempotency: 'as the check of rate limits',
   completeIdempotency: 'as the check of rate limits',
   releaseIdempotency: 'as the check of rate limits',
   extendIdempotencyLock: 'as the check of rate limits',
   reportUsage: 'told by every server every few minutes: no audit row, no lock of the workspace',
+  receiveLeaks: 'audits in the workspace of each token; p12 of drills/ refuses it the audit log',
   signUp: 'an account is of no workspace, and a chain is of one',
   signIn: 'as an account',
   updateMe: 'as an account',

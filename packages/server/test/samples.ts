@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { parameterOf, type Route } from '../src/gate/route.ts'
 import { routes } from '../src/routes.ts'
+import { signedReport } from './codehost.ts'
+import { mintToken } from './embed.ts'
 import { bootstrapToken, type Harness } from './harness.ts'
 import { makeInvite, makeKey, mutationsOf } from './mutations.ts'
 import { madePassword, makeMailedToken, makePerson, openSession } from './people.ts'
@@ -12,7 +14,9 @@ export interface Sample {
   url: string
   /** Undefined for a route that asks for no credential. */
   token: string | undefined
-  body?: Record<string, unknown>
+  body?: Record<string, unknown> | string
+  /** Those without which it is refused. */
+  headers?: Record<string, string>
 }
 
 const mutations = new Map(mutationsOf(routes).map(({ route, prepare }) => [route.operation, prepare]))
@@ -25,6 +29,7 @@ const things: Record<string, (harness: Harness, vendor: Vendor) => Promise<strin
   tenants: async (_, vendor) => vendor.tenantId,
   secret_keys: async (_, vendor) => vendor.liveId,
   keys: async ({ ask }, vendor) => (await makeKey({ ask, scene: vendor })).id,
+  embed: async ({ ask }, vendor) => (await makeKey({ ask, scene: vendor })).id,
   invites: async ({ ask }, vendor) => (await makeInvite({ ask, scene: vendor })).id,
   members: async ({ query }, { workspaceId }) => (await makePerson(query, { workspaceId })).userId,
 }
@@ -51,6 +56,11 @@ const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Re
     env: 'live',
     cost: 0,
     limits: [{ id: 'burst', limit: 10, window_ms: 60_000, algorithm: 'sliding', scope: 'tenant' }],
+  }),
+  createEmbedToken: async ({ projectId, tenantId }) => ({
+    project_id: projectId,
+    tenant_id: tenantId,
+    env: 'live',
   }),
   claimIdempotency: async () => ({
     scope_hash: randomBytes(32).toString('hex'),
@@ -117,6 +127,17 @@ const personSamples: Record<string, (harness: Harness) => Promise<Omit<Sample, '
   },
 }
 
+/** What the vendor's own tenant sends from a browser: with a token for its live keys, about one of them. */
+async function embedSample({ method, path }: Route, harness: Harness, vendor: Vendor): Promise<Sample> {
+  const token = await mintToken(harness, vendor)
+  const { id } = await makeKey({ ask: harness.ask, scene: vendor })
+  return {
+    url: path.replace(':id', id),
+    token,
+    ...(method === 'POST' && path === '/v1/embed/keys' && { body: {} }),
+  }
+}
+
 /** A sample's url with more in its query; of what it has itself, that is replaced. */
 export function withQuery(url: string, more: string): string {
   const [path, own = ''] = url.split('?')
@@ -127,6 +148,7 @@ export function withQuery(url: string, more: string): string {
 
 /** Makes what a request of this route needs, and gives back the request. */
 export async function sampleOf(route: Route, harness: Harness, vendor: Vendor): Promise<Sample> {
+  if (route.plane === 'embed') return await embedSample(route, harness, vendor)
   const prepare = mutations.get(route.operation)
   if (prepare !== undefined) {
     const { ask, query } = harness
@@ -137,6 +159,10 @@ export async function sampleOf(route: Route, harness: Harness, vendor: Vendor): 
   if (person !== undefined) {
     const { id = '', ...asked } = await person(harness)
     return { ...asked, url: route.path.replace(':id', id) }
+  }
+  if (route.signed !== null) {
+    const { key } = await makeKey({ ask: harness.ask, scene: vendor })
+    return { url: route.path, token: undefined, ...signedReport([{ token: key, type: 'keyrail' }]) }
   }
   const token = route.access.open ? undefined : vendor.live
   const query = queries[route.operation]

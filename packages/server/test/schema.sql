@@ -20,6 +20,7 @@ table api_keys row level security
   created_at timestamp(3) with time zone not null
   updated_at timestamp(3) with time zone not null
   original_expires_at timestamp(3) with time zone
+  embedded_at timestamp(3) with time zone
   constraint api_keys_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
   constraint api_keys_lookup_hash_length CHECK ((octet_length(lookup_hash) = 32))
   constraint api_keys_meta_bounds CHECK (((json_typeof(meta) = 'object'::text) AND (octet_length((meta)::text) <= 65536)))
@@ -35,6 +36,7 @@ table api_keys row level security
   CREATE INDEX api_keys_active_by_tenant ON public.api_keys USING btree (workspace_id, tenant_id, id) WHERE (revoked_at IS NULL)
   CREATE INDEX api_keys_by_project ON public.api_keys USING btree (workspace_id, project_id, id)
   CREATE INDEX api_keys_by_tenant ON public.api_keys USING btree (workspace_id, tenant_id, id)
+  CREATE INDEX api_keys_embedded ON public.api_keys USING btree (workspace_id, tenant_id, embedded_at) WHERE (embedded_at IS NOT NULL)
   policy api_keys_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app
 
@@ -321,6 +323,14 @@ table sessions row level security
   CREATE INDEX sessions_by_user ON public.sessions USING btree (user_id, id)
   policy sessions_scope permissive for * to keyrail_app using ((user_id = app_user_id())) with check (the same)
   grant insert, select, update to keyrail_app
+
+table signing_keys
+  kid text not null
+  private_key bytea not null
+  signs_from timestamp(3) with time zone not null
+  created_at timestamp(3) with time zone not null default service_now()
+  constraint signing_keys_kid_form CHECK ((kid ~ '^[A-Za-z0-9_-]{43}$'::text))
+  constraint signing_keys_pkey PRIMARY KEY (kid)
 
 table tenants row level security
   workspace_id uuid not null

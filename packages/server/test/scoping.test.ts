@@ -20,6 +20,7 @@ const [mine, theirs] = [await makeFullWorkspace(), await makeFullWorkspace()]
 /** Tables that hold nothing of one workspace alone; the role can read none of them. */
 const global: Record<string, string> = {
   service_secrets: 'keys of the service itself',
+  signing_keys: 'keys of the service itself',
   keyrail_migrations: 'the migrations that were applied',
   mail_throttles: 'how often an address was written to, whoever’s it is',
 }
@@ -130,6 +131,9 @@ test('the role can neither change nor remove an audit row, and reads no credenti
     'update credentials set id = id',
     'delete from credentials',
     'select from service_secrets',
+    'select from signing_keys',
+    'insert into signing_keys select',
+    'delete from signing_keys',
     'select from keyrail_migrations',
     'select from mail_throttles',
     'insert into mail_throttles select',
@@ -168,7 +172,7 @@ test('every statement in the source names the workspace for every table of a wor
         continue
       }
       // The table of workspaces is keyed by the workspace's own id.
-      const own = touched.includes('workspaces') && /\bid = \$1|\(id, /.test(text) ? 1 : 0
+      const own = touched.includes('workspaces') && /\bid = (?:\$1|u\.workspace_id)|\(id, /.test(text) ? 1 : 0
       // Which workspaces a person is in, is asked by the person.
       const byPerson = touched.includes('workspace_members') && /\buser_id = \$1/.test(text) ? 1 : 0
       // The credential of a session is of no workspace.

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { patternEdges } from './edge-texts.ts'
 import { edgesOf } from './edges.ts'
+import { mintToken } from './embed.ts'
 import { startHarness } from './harness.ts'
 import { makeInvite } from './mutations.ts'
 import { makeMailedToken, makePerson } from './people.ts'
@@ -28,6 +29,7 @@ await ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=1&node=o
 await spendOnce(harness, vendor)
 await answerOnce(harness, vendor)
 await useOnce(harness, vendor)
+await mintToken(harness, vendor)
 
 const { userId } = await makePerson(query, { workspaceId: vendor.workspaceId })
 await makeMailedToken(query, userId, 'verification')
@@ -185,6 +187,7 @@ const bounds: Record<string, Bound> = {
   secret_keys_role: among('role', ['owner', 'admin']),
   sessions_ip_bounds: bound('ip', ['null', repeated(64)], [repeated(65)]),
   sessions_user_agent_bounds: bound('user_agent', ['null', `''`, repeated(500)], [repeated(501)]),
+  signing_keys_kid_form: pattern('kid', '^[A-Za-z0-9_-]{43}$'),
   tenants_embed_epoch: bound('embed_epoch', ['1', '2'], ['0', '-1']),
   tenants_external_id_bounds: length('external_id', 1, 200, false),
   tenants_meta_bounds: meta('meta'),

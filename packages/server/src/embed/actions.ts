@@ -5,11 +5,13 @@ import type {
   EmbedKeyList,
   RotatedEmbedKey,
 } from '@keyrail/contract/embed'
+import type { KeyUsage } from '@keyrail/contract/vendor/usage'
 import { actorOf } from '../audit/append.ts'
 import type { Deps } from '../deps.ts'
 import type { EmbedGrant, EmbedPrincipal } from '../gate/principal.ts'
 import {
   createTenantKey,
+  findTenantKey,
   listTenantKeys,
   revokeTenantKey,
   rotateTenantKey,
@@ -17,6 +19,7 @@ import {
 } from '../keys/tenant-keys.ts'
 import { page } from '../platform/cursor.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { readKeyUsage } from '../usage/key-usage.ts'
 import { toEmbedKey } from './resource.ts'
 import { keyScopesOf } from './session.ts'
 
@@ -78,6 +81,18 @@ export async function revokeEmbedKey(
     revokeTenantKey(deps, tx, actorOf(principal), keysOf(embed), id, reason),
   )
   return toEmbedKey(revoked)
+}
+
+export async function getEmbedKeyUsage(
+  { db }: Deps,
+  { workspaceId, embed }: EmbedPrincipal,
+  id: string,
+  days: number,
+): Promise<KeyUsage> {
+  return await db.inWorkspace(workspaceId, async tx => {
+    await findTenantKey(tx, keysOf(embed), id)
+    return await readKeyUsage(tx, id, days)
+  })
 }
 
 const keysOf = ({ tenant, project, env }: EmbedGrant): TenantKeys => ({

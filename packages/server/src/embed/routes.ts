@@ -11,10 +11,11 @@ import {
   RotatedEmbedKey,
 } from '@keyrail/contract/embed'
 import { RevokeBody, RotateBody } from '@keyrail/contract/shared'
+import { KeyUsage, KeyUsageQuery } from '@keyrail/contract/vendor/usage'
 import { backends } from '../gate/access.ts'
 import { embedRoute, openRoute, type Route, vendorRoute } from '../gate/route.ts'
 import { jwksMaxAgeS } from '../platform/db/signing-keys.ts'
-import { createEmbedKey, listEmbedKeys, revokeEmbedKey, rotateEmbedKey } from './actions.ts'
+import { createEmbedKey, getEmbedKeyUsage, listEmbedKeys, revokeEmbedKey, rotateEmbedKey } from './actions.ts'
 import { mintEmbedToken } from './mint.ts'
 import { toSession } from './session.ts'
 
@@ -81,6 +82,16 @@ export const embedRoutes: Route[] = [
     answer: EmbedKey,
     handle: async (deps, { principal, id, body }) => ({
       body: await revokeEmbedKey(deps, principal, id, body.reason ?? null),
+    }),
+  }),
+  embedRoute('GET', '/v1/embed/keys/:id/usage', {
+    operation: 'getEmbedKeyUsage',
+    summary: 'Read how often a key was used, by day',
+    scope: 'keys:read',
+    query: KeyUsageQuery,
+    answer: KeyUsage,
+    handle: async (deps, { principal, id, query }) => ({
+      body: await getEmbedKeyUsage(deps, principal, id, query.days ?? 30),
     }),
   }),
   ...['', '/v1'].map(prefix =>
