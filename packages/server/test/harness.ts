@@ -1,4 +1,7 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after } from 'node:test'
 import type { FastifyInstance } from 'fastify'
 import pg from 'pg'
@@ -54,7 +57,9 @@ export async function startHarness(settings: Partial<Config> = {}): Promise<Harn
   const { connection } = database
   const logged: string[] = []
   const clock = heldClock()
-  const { config } = readConfig({ SERVICE_BOOTSTRAP_TOKEN: bootstrapToken })
+  // Where mail goes that no test takes in; it is made with the first.
+  const dataDir = join(tmpdir(), `keyrail-test-${randomUUID()}`)
+  const { config } = readConfig({ SERVICE_BOOTSTRAP_TOKEN: bootstrapToken, SERVICE_DATA_DIR: dataDir })
   const log = createLog('info', {
     write: line => {
       logged.push(line)
@@ -78,6 +83,7 @@ export async function startHarness(settings: Partial<Config> = {}): Promise<Harn
     await deps.close()
     await client.end()
     await database.drop()
+    await rm(dataDir, { recursive: true, force: true })
   })
 
   return {
