@@ -8,9 +8,13 @@ const DETAIL_MAX = 300
 const systemCode = /^[A-Z][A-Z0-9_]{1,63}$/
 const retryableStatuses = new Set([408, 425, 429])
 
-/** An answer that is neither 200 nor an expected 304, with what a problem document (RFC 9457) tells of it. */
+/**
+ * An answer with a status that was not asked for, with what a problem document (RFC 9457) tells of it.
+ *
+ * @param what was asked: method and path
+ */
 export function problemError(
-  path: string,
+  what: string,
   response: Response,
   text: string,
   secretKey: string,
@@ -21,7 +25,7 @@ export function problemError(
   const problem = parseProblem(clean(text))
   const code = matching(problem.code, /^[a-z][a-z0-9_]{0,63}$/) ?? `http_${status}`
   const detail = typeof problem.detail === 'string' ? `: ${problem.detail.slice(0, DETAIL_MAX)}` : ''
-  const message = `GET ${path} was answered ${status} ${code}${detail}`
+  const message = `${what} was answered ${status} ${code}${detail}`
   return new KeyringError(code, message, {
     status,
     requestId: matching(problem.request_id ?? clean(headers.get('x-request-id') ?? ''), /^[\w.:-]{1,128}$/),
@@ -34,11 +38,10 @@ export function problemError(
 /** No answer. The cause is not attached: what a custom `fetch` throws may hold the request, and that the secret. */
 export function transportError(
   error: unknown,
-  { path, timedOut, closed }: { path: string; timedOut: boolean; closed: boolean },
+  { what, timedOut, aborted }: { what: string; timedOut: boolean; aborted: boolean },
 ): KeyringError {
-  if (closed) return closedError()
-  if (timedOut)
-    return new KeyringError('timeout', `GET ${path} was not answered in time`, { retryable: true })
+  if (aborted) return abortedError(what)
+  if (timedOut) return new KeyringError('timeout', `${what} was not answered in time`, { retryable: true })
   const { cause, code, name } = (error ?? {}) as {
     cause?: { code?: unknown }
     code?: unknown
@@ -46,10 +49,13 @@ export function transportError(
   }
   const why =
     matching(cause?.code, systemCode) ?? matching(code, systemCode) ?? matching(name, /^[A-Za-z]{1,40}Error$/)
-  return new KeyringError('network_error', `GET ${path} failed: ${why ?? 'no reason given'}`, {
+  return new KeyringError('network_error', `${what} failed: ${why ?? 'no reason given'}`, {
     retryable: true,
   })
 }
+
+export const abortedError = (what: string): KeyringError =>
+  new KeyringError('aborted', `${what} was given up by its caller`, { retryable: false })
 
 export const closedError = (): KeyringError =>
   new KeyringError('closed', 'The keyring was closed', { retryable: false })

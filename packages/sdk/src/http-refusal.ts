@@ -1,21 +1,11 @@
+import { type HttpProblem, httpProblem } from './http-problem.ts'
 import type { RefusalCode, Refused } from './verdict.ts'
 
 /** How a refusal is told over HTTP: RFC 9457 problem details, RFC 6750 challenges. Any framework can send it. */
-export interface HttpRefusal {
+export interface HttpRefusal extends HttpProblem<RefusalCode> {
   status: 401 | 403 | 503
-  headers: Record<string, string>
-  body: {
-    type: 'about:blank'
-    title: string
-    status: number
-    detail: string
-    code: RefusalCode
-    /** With `insufficient_scope`: all scopes that are needed. */
-    scopes?: readonly string[]
-  }
 }
 
-const titles = { 401: 'Unauthorized', 403: 'Forbidden', 503: 'Service Unavailable' } as const
 /** Seconds. A node that has lost the service tries again at least this often. */
 const RETRY_AFTER = '5'
 
@@ -26,23 +16,10 @@ export function toHttpRefusal(
 ): HttpRefusal {
   const status = statusOf(code)
   const detail = code === 'missing_key' ? `${message}: ${wayToSend(header)}` : message
-  return {
-    status,
-    headers: {
-      'content-type': 'application/problem+json',
-      'cache-control': 'no-store',
-      ...(status === 503 && { 'retry-after': RETRY_AFTER }),
-      ...(status !== 503 && { 'www-authenticate': challenge(code, scopes) }),
-    },
-    body: {
-      type: 'about:blank',
-      title: titles[status],
-      status,
-      detail,
-      code,
-      ...(code === 'insufficient_scope' && { scopes }),
-    },
-  }
+  const headers =
+    status === 503 ? { 'retry-after': RETRY_AFTER } : { 'www-authenticate': challenge(code, scopes) }
+  const more = code === 'insufficient_scope' ? { scopes } : {}
+  return { ...httpProblem({ status, code, detail, headers, more }), status }
 }
 
 function statusOf(code: RefusalCode): HttpRefusal['status'] {

@@ -1,7 +1,7 @@
 import type { KeyringError } from './errors.ts'
 import type { Scope } from './feed-body.ts'
 import { makeNodeId } from './node-id.ts'
-import { readKeyForm } from './token.ts'
+import { readInteger, readSecretKeyEnv, readUrl, readUuid } from './option-values.ts'
 
 /** Something that worked, but that somebody may want to know. */
 export interface Notice {
@@ -74,7 +74,6 @@ const known: { readonly [Name in keyof Required<KeyringOptions>]: true } = {
 }
 export const optionNames = Object.keys(known)
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const DAY_MS = 86_400_000
 
 /** @throws TypeError naming the option that is wrong; it never shows the secret key */
@@ -86,10 +85,7 @@ export function readOptions(options: KeyringOptions): Settings {
 
   const { secretKey, node = makeNodeId(), fetch = globalThis.fetch } = options
   const baseUrl = readUrl(options.baseUrl)
-  const keyEnv =
-    typeof secretKey === 'string' && secretKey.startsWith('krsk_') ? readKeyForm(secretKey) : 'malformed'
-  if (keyEnv === 'malformed')
-    throw new TypeError('secretKey is not a Keyrail secret key (krsk_live_… or krsk_test_…)')
+  const keyEnv = readSecretKeyEnv(secretKey)
   const env = options.env ?? keyEnv
   if (env !== 'live' && env !== 'test' && env !== 'both')
     throw new TypeError('env must be live, test or both')
@@ -130,34 +126,9 @@ export function readOptions(options: KeyringOptions): Settings {
   }
 }
 
-function readUrl(value: unknown): URL {
-  const text = String(value)
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
-    throw new TypeError('baseUrl must be an http or https address')
-  }
-  if (url.username || url.password || url.search || url.hash) {
-    throw new TypeError('baseUrl must have no user, query or fragment')
-  }
-  return url
-}
-
-function readUuid(name: string, value: unknown): string {
-  const text = typeof value === 'string' ? value.toLowerCase() : ''
-  if (!uuid.test(text)) throw new TypeError(`${name} must be a uuid`)
-  return text
-}
-
 function readTenantIds(value: unknown): string[] {
   if (!Array.isArray(value)) throw new TypeError('tenantIds must be an array')
   const ids = [...new Set(value.map((each, at) => readUuid(`tenantIds.${at}`, each)))].sort()
   if (ids.length > 50) throw new TypeError('tenantIds takes at most 50 tenants')
   return ids
-}
-
-function readInteger(name: string, value: unknown, least: number, most: number): number {
-  if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most) {
-    throw new TypeError(`${name} must be an integer from ${least} to ${most}`)
-  }
-  return value as number
 }

@@ -1,0 +1,109 @@
+import { KeyringError } from './errors.ts'
+import { abortedError, problemError, tooLarge, transportError } from './feed-problem.ts'
+
+const PROBLEM_MAX_BYTES = 64 * 1024
+
+export interface HttpCallerOptions {
+  baseUrl: URL
+  secretKey: string
+  fetch: typeof globalThis.fetch
+}
+
+export interface HttpCall {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  path: string
+  query?: URLSearchParams | undefined
+  headers?: Readonly<Record<string, string>>
+  /** Sent as JSON. */
+  body?: unknown
+  /** Statuses that are answers; every other one is an error. */
+  accepts: readonly number[]
+  /** For the whole exchange, the body included. */
+  timeoutMs: number
+  /** Bytes that an answer may have. */
+  maxBytes: number
+  signal?: AbortSignal | undefined
+}
+
+export interface HttpAnswer {
+  status: number
+  headers: Headers
+  text: string
+}
+
+export type HttpCaller = (call: HttpCall) => Promise<HttpAnswer>
+
+/**
+ * One exchange with the service: time-out, bounded body, and one kind of error whatever went wrong. Redirects
+ * are refused, because they would carry the secret key elsewhere.
+ */
+export function createHttpCaller({ baseUrl, secretKey, fetch }: HttpCallerOptions): HttpCaller {
+  const base = baseUrl.href.replace(/\/+$/, '')
+  return async function call({ method, path, query, headers, body, accepts, timeoutMs, maxBytes, signal }) {
+    const what = `${method} ${path}`
+    if (signal?.aborted) throw abortedError(what)
+    const abort = new AbortController()
+    const onAbort = () => abort.abort()
+    let timedOut = false
+    const timer = setTimeout(() => {
+      timedOut = true
+      abort.abort()
+    }, timeoutMs)
+    signal?.addEventListener('abort', onAbort, { once: true })
+    try {
+      const search = query === undefined || query.size === 0 ? '' : `?${query}`
+      const response = await fetch(`${base}${path}${search}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${secretKey}`,
+          accept: 'application/json',
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        redirect: 'error',
+        signal: abort.signal,
+      })
+      if (!accepts.includes(response.status)) {
+        const text = await readText(response, PROBLEM_MAX_BYTES).catch(() => '')
+        throw problemError(what, response, text, secretKey)
+      }
+      const text = await readText(response, maxBytes)
+      return { status: response.status, headers: response.headers, text }
+    } catch (error) {
+      if (error instanceof KeyringError) throw error
+      throw transportError(error, { what, timedOut, aborted: signal?.aborted === true })
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', onAbort)
+    }
+  }
+}
+
+/** Null for what is no JSON: no body of the service is null, so it is refused where bodies are. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** The members of a JSON object; none for anything else, so that each is checked where it is read. */
+export function parseMembers(text: string): Readonly<Record<string, unknown>> {
+  const value = parseJson(text)
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}
+
+async function readText(response: Response, maxBytes: number): Promise<string> {
+  if (response.body === null) return ''
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength
+    // Leaving the loop by a throw cancels the body, and with it the connection.
+    if (bytes > maxBytes) throw tooLarge(maxBytes)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, bytes).toString('utf8')
+}

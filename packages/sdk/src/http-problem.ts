@@ -1,0 +1,46 @@
+/** What a vendor's API answers instead of what it was asked for: RFC 9457 problem details. */
+export interface HttpProblem<Code extends string = string> {
+  status: number
+  /** Names in lower case. */
+  headers: Record<string, string>
+  body: {
+    type: 'about:blank'
+    title: string
+    status: number
+    detail: string
+    code: Code
+    /** With `insufficient_scope`: all scopes that are needed. */
+    scopes?: readonly string[]
+  }
+}
+
+const titles = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  409: 'Conflict',
+  422: 'Unprocessable Content',
+  429: 'Too Many Requests',
+  503: 'Service Unavailable',
+} as const
+
+/** Never kept by a cache: the next request may be answered otherwise. */
+export function httpProblem<Code extends string>({
+  status,
+  code,
+  detail,
+  headers = {},
+  more = {},
+}: {
+  status: keyof typeof titles
+  code: Code
+  detail: string
+  headers?: Readonly<Record<string, string>>
+  more?: { scopes?: readonly string[] }
+}): HttpProblem<Code> {
+  return {
+    status,
+    headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...headers },
+    body: { type: 'about:blank', title: titles[status], status, detail, code, ...more },
+  }
+}
