@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { mintToken } from '../../test/embed.ts'
+import { startHarness } from '../../test/harness.ts'
+import { issueKey, makeVendor, uniqueSlug } from '../../test/vendor.ts'
+import { buildApp } from '../app.ts'
+import { openDeps } from '../deps.ts'
+
+const most = 5
+const harness = await startHarness({ embedMaxActiveKeys: most })
+const { ask, query } = harness
+
+const create = (token: string) => ask('POST', '/v1/embed/keys', { token })
+const rotate = (token: string, id: string, body = {}) =>
+  ask('POST', `/v1/embed/keys/${id}/rotate`, { token, body })
+const codesOf = (answers: { status: number; body: { code?: string } }[]) =>
+  answers.map(({ status, body }) => (status < 300 ? status : body.code)).toSorted()
+
+/** Lets a minute pass for what a tenant has made. */
+const passMinute = (tenantId: string) =>
+  query(`update api_keys set embedded_at = embedded_at - interval '60 seconds' where tenant_id = $1`, [
+    tenantId,
+  ])
+
+test('of simultaneous creations exactly as many succeed as the cap leaves room for', async () => {
+  const vendor = await makeVendor(harness)
+  const token = await mintToken(harness, vendor)
+  const answers = await Promise.all(Array.from({ length: most + 4 }, () => create(token)))
+  assert.deepEqual(codesOf(answers), [
+    ...Array.from({ length: most }, () => 201),
+    ...Array.from({ length: 4 }, () => 'key_limit_reached'),
+  ])
+})
+
+test('creations and rotations at the same moment do not get past the cap together', async () => {
+  const vendor = await makeVendor(harness)
+  const token = await mintToken(harness, vendor)
+  const made = [await create(token), await create(token), await create(token)].map(({ body }) => body.id)
+  const answers = await Promise.all([...made.map(id => rotate(token, id)), create(token), create(token)])
+  assert.equal(answers.filter(({ status }) => status < 300).length, most - made.length)
+  const [{ active }] = await query(
+    'select count(*) as active from api_keys where tenant_id = $1 and (expires_at is null or expires_at > service_now())',
+    [vendor.tenantId],
+  )
+  assert.equal(active, most)
+})
+
+test('the cap is of one tenant, project and environment, and of keys that were made here', async () => {
+  const vendor = await makeVendor(harness)
+  const token = await mintToken(harness, vendor)
+  for (let i = 0; i < most; i++) await issueKey(harness, vendor)
+  for (let i = 0; i < most; i++) assert.equal((await create(token)).status, 201)
+  assert.equal((await create(token)).body.code, 'key_limit_reached')
+  assert.ok(await issueKey(harness, vendor), 'the vendor is bound by its own cap alone')
+  const { body: project } = await ask('POST', '/v1/projects', {
+    token: vendor.live,
+    body: { name: 'n', slug: uniqueSlug() },
+  })
+  const { body: tenant } = await ask('POST', '/v1/tenants', {
+    token: vendor.live,
+    body: { external_id: uniqueSlug() },
+  })
+  for (const [of, env] of [
+    [vendor, 'test'],
+    [{ ...vendor, projectId: project.id }, 'live'],
+    [{ ...vendor, tenantId: tenant.id }, 'live'],
+  ] as const)
+    assert.equal((await create(await mintToken(harness, of, { env }))).status, 201)
+})
+
+test('revoked and expired keys leave room, and a rotation without overlap takes the place of what it replaces', async () => {
+  const vendor = await makeVendor(harness)
+  const token = await mintToken(harness, vendor)
+  const made: string[] = []
+  for (let i = 0; i < most; i++) made.push((await create(token)).body.id)
+  const [first = '', second = '', third = ''] = made
+  assert.equal((await rotate(token, first)).body.code, 'key_limit_reached')
+  const swapped = await rotate(token, first, { overlap_hours: 0 })
+  assert.equal(swapped.status, 200)
+  const byVendor = await issueKey(harness, vendor)
+  const added = await rotate(token, byVendor.id, { overlap_hours: 0 })
+  assert.equal(added.body.code, 'key_limit_reached', 'the vendor’s own key was none of these')
+  await ask('POST', `/v1/embed/keys/${second}/revoke`, { token })
+  assert.equal((await create(token)).status, 201)
+  assert.equal((await create(token)).body.code, 'key_limit_reached')
+  await ask('PATCH', `/v1/keys/${third}`, {
+    token: vendor.live,
+    body: { expires_at: '2020-01-01T00:00:00Z' },
+  })
+  assert.equal((await create(token)).status, 201)
+})
+
+test('a successor that the vendor makes counts no longer as made here', async () => {
+  const vendor = await makeVendor(harness)
+  const token = await mintToken(harness, vendor)
+  const made: string[] = []
+  for (let i = 0; i < most; i++) made.push((await create(token)).body.id)
+  await ask('POST', `/v1/keys/${made[0]}/rotate`, { token: vendor.live, body: { overlap_hours: 0 } })
+  assert.equal((await create(token)).status, 201)
+})
+
+test('a tenant makes sixty keys in a minute, by creations and rotations, in whatever project; then it is told when', async () => {
+  const vendor = await makeVendor(harness)
+  const { body: project } = await ask('POST', '/v1/projects', {
+    token: vendor.live,
+    body: { name: 'n', slug: uniqueSlug() },
+  })
+  const tokens = [
+    await mintToken(harness, vendor),
+    await mintToken(harness, { ...vendor, projectId: project.id }),
+  ]
+  const ids = await Promise.all(tokens.map(async token => (await create(token)).body.id as string))
+  let made = ids.length
+  for (; made < 60; made++) {
+    const i = made % 2
+    const { status, body } = await rotate(tokens[i] as string, ids[i] as string, { overlap_hours: 0 })
+    assert.equal(status, 200, JSON.stringify(body))
+    ids[i] = body.id
+  }
+  for (const token of tokens) {
+    const [created, rotated] = [await create(token), await rotate(token, ids[tokens.indexOf(token)] ?? '')]
+    for (const { status, body, headers } of [created, rotated]) {
+      assert.deepEqual([status, body.code], [429, 'too_many_requests'])
+      assert.ok(Number(headers['retry-after']) >= 1 && Number(headers['retry-after']) <= 60)
+    }
+    assert.equal((await ask('GET', '/v1/embed/keys', { token })).status, 200)
+  }
+  const revoked = await ask('POST', `/v1/embed/keys/${ids[0]}/revoke`, { token: tokens[0] as string })
+  assert.equal(revoked.status, 200, 'stopping a leak never waits')
+  assert.ok(await issueKey(harness, vendor))
+  await passMinute(vendor.tenantId)
+  assert.equal((await create(tokens[0] as string)).status, 201)
+})
+
+test('as soon as it was told there is room again, and not before', async () => {
+  const vendor = await makeVendor(harness)
+  const token = await mintToken(harness, vendor)
+  let { id } = (await create(token)).body
+  for (let i = 1; i < 60; i++) id = (await rotate(token, id, { overlap_hours: 0 })).body.id
+  const [{ first }] = await query('select min(embedded_at) as first from api_keys where tenant_id = $1', [
+    vendor.tenantId,
+  ])
+  try {
+    await harness.setStoreTime(new Date(first.getTime() + 59_999))
+    const refused = await create(token)
+    assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '1'])
+    await harness.setStoreTime(new Date(first.getTime() + 60_000))
+    assert.equal((await create(token)).status, 201)
+  } finally {
+    await harness.setStoreTime(null)
+  }
+})
+
+test('two processes count together', async () => {
+  const { config, log, clock, randomBytes } = harness.deps
+  const deps = await openDeps({ config, log, connection: harness.connection, clock, randomBytes })
+  const app = await buildApp(deps)
+  try {
+    const vendor = await makeVendor(harness)
+    const token = await mintToken(harness, vendor)
+    const there = async () => {
+      const headers = { authorization: `Bearer ${token}` }
+      const answer = await app.inject({ method: 'POST', url: '/v1/embed/keys', headers })
+      return { status: answer.statusCode, body: answer.json() }
+    }
+    const answers = await Promise.all(
+      Array.from({ length: 2 * most }, (_, i) => (i % 2 === 0 ? create(token) : there())),
+    )
+    assert.equal(answers.filter(({ status }) => status === 201).length, most)
+  } finally {
+    await app.close()
+    await deps.close()
+  }
+})

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dump } from '../../test/dump.ts'
+import { mintToken, setOrigins } from '../../test/embed.ts'
+import { startHarness } from '../../test/harness.ts'
+import { makeVendor } from '../../test/vendor.ts'
+
+const harness = await startHarness()
+const { ask, query } = harness
+const vendor = await makeVendor(harness)
+
+const session = (by: string) => ask('GET', '/v1/embed/session', { token: by })
+const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+
+test('a mint takes its times from the store’s clock', async () => {
+  try {
+    await harness.setStoreTime(new Date('2031-05-06T07:08:09.876Z'))
+    const minted = claimsOf(await mintToken(harness, vendor))
+    assert.equal(minted.iat, Date.parse('2031-05-06T07:08:09Z') / 1_000)
+  } finally {
+    await harness.setStoreTime(null)
+  }
+})
+
+test('a mint with an Origin is refused, whatever it says, and one by a person is too', async () => {
+  await setOrigins(harness, vendor, ['https://app.example.com'])
+  const body = { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live' }
+  for (const origin of ['https://app.example.com', 'null', '', harness.deps.config.publicUrl]) {
+    const heard = await ask('POST', '/v1/embed_tokens', { token: vendor.live, body, headers: { origin } })
+    assert.deepEqual([heard.status, heard.body.code], [403, 'origin_not_allowed'], origin)
+    assert.equal(heard.headers['access-control-allow-origin'], undefined)
+    const malformed = await ask('POST', '/v1/embed_tokens', {
+      token: vendor.live,
+      body: {},
+      headers: { origin },
+    })
+    assert.equal(malformed.body.code, 'origin_not_allowed')
+  }
+})
+
+test('a mint writes nothing at all', async () => {
+  const before = await dump(query)
+  await mintToken(harness, vendor)
+  assert.deepEqual(await dump(query), before)
+})
+
+test('a test key mints for test alone', async () => {
+  const body = { project_id: vendor.projectId, tenant_id: vendor.tenantId }
+  const live = await ask('POST', '/v1/embed_tokens', { token: vendor.test, body: { ...body, env: 'live' } })
+  assert.deepEqual([live.status, live.body.code], [403, 'env_mismatch'])
+  const minted = await ask('POST', '/v1/embed_tokens', { token: vendor.test, body: { ...body, env: 'test' } })
+  assert.equal(minted.status, 201)
+  assert.equal((await session(minted.body.token)).body.env, 'test')
+})
+
+test('origins are narrowed to what is registered, however that is spelt', async () => {
+  await setOrigins(harness, vendor, [
+    'https://App.example.com',
+    'http://localhost:3000',
+    'https://b.example.com:443',
+  ])
+  const mint = (origins: string[]) =>
+    ask('POST', '/v1/embed_tokens', {
+      token: vendor.live,
+      body: { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live', origins },
+    })
+  const taken = await mint(['https://APP.example.com:443', 'https://b.example.com'])
+  assert.equal(taken.status, 201)
+  assert.deepEqual(claimsOf(taken.body.token).org, ['https://app.example.com', 'https://b.example.com'])
+  for (const origin of [
+    'http://app.example.com',
+    'https://app.example.com:444',
+    'https://app.example.com/',
+    'https://evil.example.com',
+    'https://app.example.com.evil.com',
+    'https://example.com',
+    'http://localhost',
+    'null',
+    '*',
+    'app.example.com',
+  ]) {
+    const { status, body } = await mint(['http://localhost:3000', origin])
+    assert.deepEqual([status, body.errors?.[0].path], [400, 'origins.1'], origin)
+  }
+  assert.deepEqual((await mint([])).body.origins, [])
+})
+
+test('a token that names no scopes may read and nothing else', async () => {
+  const { projectId: project_id, tenantId: tenant_id } = vendor
+  const { body } = await ask('POST', '/v1/embed_tokens', {
+    token: vendor.live,
+    body: { project_id, tenant_id, env: 'live' },
+  })
+  assert.deepEqual(body.scopes, ['keys:read'])
+  assert.deepEqual((await ask('GET', '/v1/embed/session', { token: body.token })).body.can, {
+    read: true,
+    write: false,
+    key_scopes: [],
+  })
+})
+
+test('a token of scopes that no key could do without stays within a header', async () => {
+  const { projectId: project_id, tenantId: tenant_id } = vendor
+  const mint = (scopes: string[]) =>
+    ask('POST', '/v1/embed_tokens', {
+      token: vendor.live,
+      body: { project_id, tenant_id, env: 'live', scopes },
+    })
+  const plain = Array.from({ length: 32 }, (_, i) => `key_scope:${String(i).padStart(210, 'x')}`)
+  const { status, body } = await mint(plain)
+  assert.equal(status, 201)
+  assert.equal((await ask('GET', '/v1/embed/session', { token: body.token })).body.can.key_scopes.length, 32)
+  const wide = await mint(plain.map(scope => scope.replaceAll('x', '\u{1F600}')))
+  assert.deepEqual([wide.status, wide.body.errors[0].path], [400, 'scopes'])
+})
+
+test('scopes of the embed plane are those three forms', async () => {
+  const { projectId: project_id, tenantId: tenant_id } = vendor
+  for (const scope of [
+    'keys',
+    'keys:',
+    'keys:admin',
+    'KEYS:READ',
+    'key_scope:',
+    'key_scope',
+    ' keys:read',
+    'keys:read ',
+  ]) {
+    const { status, body } = await ask('POST', '/v1/embed_tokens', {
+      token: vendor.live,
+      body: { project_id, tenant_id, env: 'live', scopes: ['keys:read', scope] },
+    })
+    assert.deepEqual([status, body.errors?.[0].path], [400, 'scopes.1'], scope)
+  }
+})

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import {
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+} from 'node:crypto'
+import { test } from 'node:test'
+import { mintToken } from '../../test/embed.ts'
+import { startHarness } from '../../test/harness.ts'
+import { makeVendor } from '../../test/vendor.ts'
+
+/** Every way in which somebody may try to be believed without a token of ours that holds. */
+const harness = await startHarness()
+const { ask, query } = harness
+const vendor = await makeVendor(harness)
+const token = await mintToken(harness, vendor)
+const [header = '', payload = '', signature = ''] = token.split('.')
+const claims = read(payload)
+const [{ kid, private_key: stored }] = await query('select kid, private_key from signing_keys')
+
+function read(part: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(part, 'base64url').toString())
+}
+const write = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+/** A token of any header and claims, signed by any P-256 key. */
+function forge(head: Record<string, unknown>, says: Record<string, unknown>, key: KeyObject): string {
+  const text = `${write(head)}.${write(says)}`
+  const signed = sign('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' })
+  return `${text}.${signed.toString('base64url')}`
+}
+const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const own = createPrivateKey({ key: stored, format: 'der', type: 'pkcs8' })
+const ours = { alg: 'ES256', typ: 'embed+jwt', kid }
+
+const session = (by: string) => ask('GET', '/v1/embed/session', { token: by })
+async function assertRefused(by: string, what: string): Promise<void> {
+  const { status, body, headers } = await session(by)
+  assert.deepEqual(
+    [status, body.code, headers['www-authenticate']],
+    [401, 'unauthenticated', 'Bearer error="invalid_token"'],
+    what,
+  )
+}
+
+test('the token is a JWT with exactly the header and the claims that are documented', async () => {
+  assert.deepEqual(read(header), ours)
+  const { jti, iat, exp, ...rest } = claims
+  assert.match(String(jti), /^[0-9a-f-]{36}$/)
+  assert.equal(Number(exp) - Number(iat), 300)
+  assert.deepEqual(rest, {
+    iss: harness.deps.config.publicUrl,
+    aud: 'embed',
+    sub: vendor.tenantId,
+    wid: vendor.workspaceId,
+    pid: vendor.projectId,
+    env: 'live',
+    scope: ['keys:read', 'keys:write', 'key_scope:charges:read', 'key_scope:refunds'],
+    ep: 1,
+  })
+  assert.equal((await session(token)).status, 200)
+})
+
+test('what this file forges would be taken, were it ours', async () => {
+  assert.equal((await session(forge(ours, claims, own))).status, 200)
+})
+
+test('a token with another algorithm is refused: none, in any spelling, or HS256 with the public key as secret', async () => {
+  for (const alg of ['none', 'None', 'NONE', '']) {
+    await assertRefused(`${write({ ...ours, alg })}.${payload}.`, alg)
+    await assertRefused(`${write({ ...ours, alg })}.${payload}.${signature}`, alg)
+  }
+  const publicKey = createPublicKey(own)
+  const secrets = [
+    publicKey.export({ format: 'pem', type: 'spki' }),
+    publicKey.export({ format: 'der', type: 'spki' }),
+    JSON.stringify(publicKey.export({ format: 'jwk' })),
+  ]
+  for (const secret of secrets) {
+    const text = `${write({ ...ours, alg: 'HS256' })}.${payload}`
+    await assertRefused(`${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`, 'HS256')
+  }
+  for (const alg of ['ES384', 'RS256', 'EdDSA', 'PS256'])
+    await assertRefused(forge({ ...ours, alg }, claims, own), alg)
+})
+
+test('a key is ours or none: no id, another one, a path, or one that comes along brings in a stranger’s', async () => {
+  const jwk = stranger.publicKey.export({ format: 'jwk' })
+  const { kid: _, ...without } = ours
+  const more: Record<string, unknown>[] = [
+    { kid },
+    { kid: 'unknown' },
+    { kid: '../../../../dev/null' },
+    { kid: '/etc/passwd' },
+    { kid: `${kid}\u0000` },
+    { kid: "' or true --" },
+    { kid: null },
+    { kid: [kid] },
+    { kid: { kid } },
+    { kid: '__proto__' },
+    { kid, jwk },
+    { kid, jku: 'http://127.0.0.1:1/jwks.json' },
+    { kid, x5u: 'http://127.0.0.1:1/cert.pem' },
+    { kid, x5c: ['AAAA'] },
+    { kid, crit: ['exp'], exp: 1 },
+    { jwk },
+  ]
+  for (const traits of more)
+    await assertRefused(forge({ ...without, ...traits }, claims, stranger.privateKey), JSON.stringify(traits))
+  await assertRefused(forge(without, claims, stranger.privateKey), 'no kid')
+})
+
+test('a header that we would not have written is refused, though the signature is ours', async () => {
+  const { typ: _, ...untyped } = ours
+  const odd: Record<string, unknown>[] = [
+    untyped,
+    { ...ours, typ: 'JWT' },
+    { ...ours, typ: 'at+jwt' },
+    { ...ours, crit: ['b64'], b64: false },
+    { ...ours, jku: 'https://example.com' },
+    { ...ours, jwk: createPublicKey(own).export({ format: 'jwk' }) },
+    { ...ours, extra: 1 },
+    { kid, typ: ours.typ, alg: ours.alg },
+  ]
+  for (const head of odd) await assertRefused(forge(head, claims, own), JSON.stringify(head))
+})
+
+test('a token of another issuer, audience or kind is refused, though the signature is ours', async () => {
+  for (const says of [
+    { iss: 'https://elsewhere.example' },
+    { iss: undefined },
+    { aud: 'dashboard' },
+    { aud: undefined },
+    { exp: undefined },
+    { exp: 'never' },
+    { sub: undefined },
+    { wid: undefined },
+    { pid: undefined },
+    { ep: undefined },
+    { jti: undefined },
+  ]) {
+    await assertRefused(forge(ours, { ...claims, ...says }, own), JSON.stringify(says))
+  }
+})
+
+test('one bit flipped at any place, and any end cut off, makes it worthless', async () => {
+  for (let at = 0; at < token.length; at++) {
+    for (const bit of [1, 2]) {
+      const flipped = String.fromCharCode(token.charCodeAt(at) ^ bit)
+      const changed = token.slice(0, at) + flipped + token.slice(at + 1)
+      const { status } = await session(changed)
+      assert.equal(status, 401, `bit ${bit} of character ${at}`)
+    }
+  }
+  for (let length = 0; length < token.length; length += 7) {
+    const { status } = await session(token.slice(0, length) || 'x')
+    assert.equal(status, 401, `the first ${length} characters`)
+  }
+  for (const changed of [
+    `${token}.`,
+    `${token}A`,
+    `${token}=`,
+    `.${token}`,
+    `${token}.${signature}`,
+    `${header}..${signature}`,
+  ])
+    await assertRefused(changed, changed.slice(-40))
+})
+
+test('a signature is taken in one spelling alone', async () => {
+  // The last character of 64 bytes carries two bits; the other four may be anything to a lenient reader.
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  const last = alphabet.indexOf(signature.at(-1) ?? '')
+  for (let low = 1; low < 16; low++) await assertRefused(token.slice(0, -1) + alphabet[last ^ low], `${low}`)
+  const standard = signature.replaceAll('-', '+').replaceAll('_', '/')
+  if (standard !== signature) await assertRefused(`${header}.${payload}.${standard}`, 'base64')
+  await assertRefused(`${header}.${payload}.${'A'.repeat(86)}`, 'zeros')
+})
+
+test('an embed token is nothing on any other plane, and no other credential is taken on this one', async () => {
+  for (const [method, path] of [
+    ['GET', '/v1/workspace'],
+    ['GET', '/v1/keys'],
+    ['POST', '/v1/keys'],
+    ['GET', '/v1/auth/me'],
+    ['POST', '/v1/workspaces'],
+    ['POST', '/v1/embed_tokens'],
+    ['GET', `/v1/policy/snapshot?project_id=${vendor.projectId}`],
+    ['POST', '/v1/ratelimit/check'],
+    ['POST', '/v1/usage/reports'],
+  ] as const) {
+    const { status, body } = await ask(method, path, { token })
+    assert.deepEqual([path, status, body.code], [path, 401, 'unauthenticated'])
+  }
+  const secret = await ask('GET', '/v1/embed/session', { token: vendor.live })
+  assert.deepEqual([secret.status, secret.body.code], [403, 'credential_not_accepted'])
+})

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { after, test } from 'node:test'
+import type pg from 'pg'
+import { startHarness } from '../../../test/harness.ts'
+import { connect } from '../db/connection.ts'
+import {
+  addSigningKey,
+  keptAfterS,
+  pruneSigningKeys,
+  publishedBeforeS,
+  readAgainS,
+} from '../db/signing-keys.ts'
+import { type EmbedClaims, openEmbedTokens, tokenLifeS } from './embed-token.ts'
+import { isSigningPem, makeSigningKey, openSigningKeys } from './signing-keys.ts'
+
+const harness = await startHarness()
+const { connection, query } = harness
+const issuer = 'https://keys.example.com'
+const maxAgeS = 300
+
+/** A process of its own: its clock runs with the store's, and both stand still until they are moved. */
+let moment = Date.parse('2031-01-01T00:00:00Z')
+const begin = moment
+await harness.setStoreTime(new Date(moment))
+async function pass(seconds: number): Promise<void> {
+  moment += seconds * 1_000
+  await harness.setStoreTime(new Date(moment))
+}
+const clock = { now: () => moment, monotonic: () => moment - begin }
+const openProcess = (pem: string | null = null) => {
+  const keys = openSigningKeys(connection, pem, clock)
+  return { keys, tokens: openEmbedTokens(keys, issuer, clock) }
+}
+const rotate = async () => await addSigningKey(connection, await makeSigningKey())
+const claims: EmbedClaims = {
+  id: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11',
+  workspaceId: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d12',
+  tenantId: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d13',
+  projectId: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d14',
+  env: 'live',
+  scopes: ['keys:read'],
+  origins: ['https://app.example.com'],
+  epoch: 7,
+  issuedAt: 1,
+  expiresAt: 301,
+}
+const kidOf = (token: string) =>
+  JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid
+const published = async ({ keys }: ReturnType<typeof openProcess>) =>
+  (await keys.published()).keys.map(({ kid }) => kid)
+
+test('of processes that start at the same moment one makes the first key, and all sign with it', async () => {
+  const processes = Array.from({ length: 5 }, () => openProcess())
+  const tokens = await Promise.all(processes.map(({ tokens }) => tokens.mint(claims)))
+  assert.equal(new Set(tokens.map(kidOf)).size, 1)
+  assert.equal((await query('select from signing_keys')).length, 1)
+  for (const { tokens: there } of processes)
+    for (const token of tokens) assert.deepEqual(await there.verify(token), claims)
+})
+
+test('what is published is the public half alone, under its thumbprint', async () => {
+  const { keys } = await openProcess().keys.published()
+  for (const key of keys) {
+    assert.deepEqual(Object.keys(key).toSorted(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
+    assert.ok(createPublicKey({ key, format: 'jwk' }))
+  }
+  const { calculateJwkThumbprint } = await import('jose')
+  for (const key of keys) assert.equal(await calculateJwkThumbprint(key), key.kid)
+})
+
+test('another issuer’s token is nobody’s, though the key is the same', async () => {
+  const { keys } = openProcess()
+  const token = await openEmbedTokens(keys, 'https://elsewhere.example', clock).mint(claims)
+  assert.equal(await openEmbedTokens(keys, issuer, clock).verify(token), null)
+})
+
+test('a new key is published for longer than anybody keeps the set before it signs, in every process', async () => {
+  const [one, two] = [openProcess(), openProcess()]
+  const old = kidOf(await one.tokens.mint(claims))
+  await two.tokens.mint(claims)
+  const rotation = await rotate()
+  assert.equal(rotation.kind, 'rotated')
+  assert.ok(publishedBeforeS >= maxAgeS + readAgainS)
+  assert.equal((await rotate()).kind, 'waiting', 'and no other beside it meanwhile')
+
+  // Whoever took the set at the last moment before this process knew of the key keeps it for so long.
+  await pass(readAgainS)
+  for (const process of [one, two]) assert.deepEqual(await published(process), [old, rotation.kid])
+  await pass(publishedBeforeS - readAgainS - 0.001)
+  for (const { tokens } of [one, two]) assert.equal(kidOf(await tokens.mint(claims)), old)
+  await pass(0.001)
+  for (const { tokens } of [one, two]) assert.equal(kidOf(await tokens.mint(claims)), rotation.kid)
+})
+
+test('the old key verifies for as long as anything that it has signed may live, and then no more', async () => {
+  const [one, two] = [openProcess(), openProcess()]
+  const old = await one.tokens.mint(claims)
+  await rotate()
+  await pass(publishedBeforeS - 1)
+  const last = await one.tokens.mint(claims)
+  assert.equal(kidOf(last), kidOf(old))
+  await pass(1)
+  assert.notEqual(kidOf(await one.tokens.mint(claims)), kidOf(last))
+  assert.ok(keptAfterS >= tokenLifeS + maxAgeS)
+  await pass(keptAfterS - 1)
+  for (const process of [one, two]) {
+    assert.deepEqual(await process.tokens.verify(last), claims)
+    assert.ok((await published(process)).includes(kidOf(old)))
+  }
+  await pass(1)
+  for (const process of [one, two]) {
+    assert.equal(await process.tokens.verify(old), null)
+    assert.ok(!(await published(process)).includes(kidOf(old)))
+  }
+})
+
+test('keys that verify nothing any more are removed, and no other', async () => {
+  const client = await connect(connection, 'upkeep', false)
+  after(() => client.end())
+  await rotate()
+  await pass(publishedBeforeS + keptAfterS)
+  const before = await query('select kid from signing_keys order by signs_from')
+  await pruneSigningKeys.run(client)
+  const left = await query('select kid from signing_keys order by signs_from')
+  assert.deepEqual(left, before.slice(-2), 'the moment itself still counts')
+  await pass(1)
+  await pruneSigningKeys.run(client)
+  assert.equal((await query('select from signing_keys')).length, 1)
+})
+
+test('a process that was asleep reads the keys before it signs', async () => {
+  const process = openProcess()
+  const old = kidOf(await process.tokens.mint(claims))
+  await rotate()
+  await pass(publishedBeforeS + 1)
+  assert.notEqual(kidOf(await process.tokens.mint(claims)), old)
+})
+
+test('a process takes what one that knows more has signed', async () => {
+  const [one, two] = [openProcess(), openProcess()]
+  await one.tokens.mint(claims)
+  await query('delete from signing_keys')
+  const token = await two.tokens.mint(claims)
+  await pass(2)
+  assert.deepEqual(await one.tokens.verify(token), claims)
+})
+
+test('a set that is too old is not gone by while the store is away', async () => {
+  const away = { ...connection, host: '/nowhere' } as pg.ClientConfig
+  let target = connection
+  const keys = openSigningKeys(
+    new Proxy({} as pg.ClientConfig, {
+      get: (_, name) => Reflect.get(target, name),
+      ownKeys: () => Reflect.ownKeys(target),
+      getOwnPropertyDescriptor: (_, name) => ({
+        ...Reflect.getOwnPropertyDescriptor(target, name),
+        configurable: true,
+      }),
+    }),
+    null,
+    clock,
+  )
+  const { kid } = await keys.signer()
+  target = away
+  await pass(readAgainS - 1)
+  assert.equal((await keys.signer()).kid, kid)
+  await pass(1)
+  await assert.rejects(keys.signer())
+  target = connection
+  assert.equal((await keys.signer()).kid, kid)
+})
+
+test('keys of a file: the first signs, all verify, and nothing is asked of the database', async () => {
+  const make = (type: 'pkcs8' | 'sec1') =>
+    generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'pem', type }) as string
+  const [first, second] = [make('pkcs8'), make('sec1')]
+  const nowhere = { host: '/nowhere' }
+  const open = (pem: string) => openEmbedTokens(openSigningKeys(nowhere, pem, clock), issuer, clock)
+  const [now, before, after] = [open(first + second), open(first), open(second + first)]
+  assert.equal((await now.published()).keys.length, 2)
+  const token = await now.mint(claims)
+  assert.deepEqual(await before.verify(token), claims)
+  assert.deepEqual(await after.verify(token), claims)
+  assert.deepEqual(await now.verify(await after.mint(claims)), claims)
+  assert.equal(await before.verify(await after.mint(claims)), null)
+})
+
+test('a file must hold P-256 private keys and nothing else', () => {
+  const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey
+  const ed = generateKeyPairSync('ed25519').privateKey
+  const pem = (key: typeof p384) => key.export({ format: 'pem', type: 'pkcs8' }) as string
+  assert.equal(isSigningPem(pem(p256.privateKey)), true)
+  for (const bad of [
+    '',
+    'x',
+    pem(p384),
+    pem(ed),
+    pem(p256.privateKey) + pem(p384),
+    p256.publicKey.export({ format: 'pem', type: 'spki' }) as string,
+    pem(p256.privateKey).replace('M', '!'),
+  ])
+    assert.equal(isSigningPem(bad), false)
+})
