@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import type { AddressInfo } from 'node:net'
+import { after } from 'node:test'
+import { startHarness } from '../../server/test/harness.ts'
+import { issueKey, makeVendor } from '../../server/test/vendor.ts'
+import { createKeyring } from '../src/keyring.ts'
+import type { Valid } from '../src/verdict.ts'
+
+/** The real service on a real socket, with a vendor and a keyring of its project. */
+export async function startKeyrail() {
+  const service = await startHarness()
+  const vendor = await makeVendor(service)
+  await service.app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = service.app.server.address() as AddressInfo
+  const connection = { baseUrl: `http://127.0.0.1:${port}`, secretKey: vendor.live }
+  const settings = { ...connection, projectId: vendor.projectId }
+  return {
+    service,
+    vendor,
+    connection,
+    settings,
+    port,
+    issue: (more: Record<string, unknown> = {}): Promise<{ id: string; key: string }> =>
+      issueKey(service, vendor, more),
+    /** The verdict of a key that is issued for it. */
+    async valid(more: Record<string, unknown> = {}): Promise<Valid> {
+      const { key } = await issueKey(service, vendor, more)
+      await using keyring = createKeyring(settings)
+      await keyring.ready()
+      const verdict = keyring.verify(key)
+      assert.ok(verdict.valid)
+      return verdict
+    },
+    async openKeyring() {
+      const keyring = createKeyring(settings)
+      after(() => keyring.close())
+      await keyring.ready()
+      return keyring
+    },
+  }
+}
