@@ -11,6 +11,7 @@ import { addRestoreCommand } from './restore.ts'
 import { addSecretKeysCommand } from './secret-keys.ts'
 import { addServeCommand } from './serve.ts'
 import { settingsFrom } from './settings.ts'
+import { addSigningKeyCommand } from './signing-key.ts'
 import { addWorkspaceCommand } from './workspace.ts'
 
 /** The one place that hands the environment on. */
@@ -34,6 +35,7 @@ addDoctorCommand(program, settings)
 addBackupCommand(program, settings)
 addRestoreCommand(program, settings)
 addSecretKeysCommand(program, settings)
+addSigningKeyCommand(program, settings)
 addWorkspaceCommand(program, settings)
 addPersonCommand(program, settings)
 addAuditCommand(program)

@@ -1,0 +1,52 @@
+import type { Command } from 'commander'
+import { makeSigningKey } from '../platform/crypto/signing-keys.ts'
+import { addSigningKey, keptAfterS, publishedBeforeS } from '../platform/db/signing-keys.ts'
+import { openDatabase, requireSchema } from './database.ts'
+import { CommandFailed } from './failure.ts'
+import { print, printJson } from './output.ts'
+import { withProgress } from './progress.ts'
+import type { Settings } from './settings.ts'
+
+interface Flags {
+  json?: true
+}
+
+export function addSigningKeyCommand(program: Command, settings: Settings): void {
+  const signingKey = program
+    .command('signing-key')
+    .summary('keys that sign embed tokens')
+    .description('Keys that sign embed tokens. The first is made by the service itself.')
+  signingKey
+    .command('rotate')
+    .summary('let a new key take over')
+    .description(
+      `Makes a new key. It is published at once, and signs after ${publishedBeforeS / 60} minutes, when every process and every cache\n` +
+        `has it. The key before verifies for ${keptAfterS / 60} minutes more. No token stops working, and nothing is restarted.`,
+    )
+    .option('--json', 'print {"kid", "signs_from"}')
+    .action(async ({ json }: Flags) => {
+      const config = settings.read()
+      if (config.signingKey !== null) {
+        throw new CommandFailed(
+          'The keys are those of SERVICE_SIGNING_KEY. Add a new one behind the first, restart every process, and put it\n' +
+            `first ${publishedBeforeS / 60} minutes later.`,
+        )
+      }
+      const database = await withProgress('Opening the database', () => openDatabase(config))
+      try {
+        await requireSchema(database.direct)
+        const rotation = await addSigningKey(database.direct, await makeSigningKey())
+        if (rotation.kind === 'waiting') {
+          const seconds = Math.ceil(rotation.signsInMs / 1_000)
+          throw new CommandFailed(
+            `Key ${rotation.kid} waits already: it signs in ${seconds} s. Rotate after that.`,
+          )
+        }
+        const { kid, signsFrom } = rotation
+        if (json) printJson({ kid, signs_from: signsFrom.toISOString() })
+        else print(`Key ${kid} is published, and signs from ${signsFrom.toISOString()}.`)
+      } finally {
+        await database.close()
+      }
+    })
+}
