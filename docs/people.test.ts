@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { settings } from '../packages/server/src/config.ts'
 import { routes } from '../packages/server/src/routes.ts'
+import { settings } from '../packages/server/src/settings.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
 import { makePerson } from '../packages/server/test/people.ts'
 import { sampleOf } from '../packages/server/test/samples.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { settings } from '../packages/server/src/config.ts'
+import { settings } from '../packages/server/src/settings.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
 import { issueKey, makeVendor } from '../packages/server/test/vendor.ts'
 import { readDocument, section, tableOf } from './documents.ts'

@@ -5,6 +5,7 @@ import { assertAccess, assertEnvReach } from './gate/access.ts'
 import type { Principal } from './gate/principal.ts'
 import { readReplayKey } from './gate/replay-key.ts'
 import { type Answer, parameterOf, type Route } from './gate/route.ts'
+import { readSignature, type Signature } from './gate/signature.ts'
 import { servePages } from './pages/serve.ts'
 import { deadlineMs } from './platform/db/deadline.ts'
 import { acceptJsonBodies } from './platform/http/body.ts'
@@ -21,6 +22,8 @@ import { routes } from './routes.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal | null
+    /** Of a body that is still to be read; not verified yet. */
+    signature: Signature | null
     /** Milliseconds that it may still spend on the store. The time that its body takes to arrive is the caller's. */
     storeMs: number
   }
@@ -30,6 +33,7 @@ declare module 'fastify' {
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const app = Fastify(serverOptions(deps))
   app.decorateRequest('principal', null)
+  app.decorateRequest('signature', null)
   app.decorateRequest('storeMs', deadlineMs)
   answerProblems(app)
   logRequests(app, deps)
@@ -47,7 +51,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
 
 /** One route: gate, then contract, then handler. */
 function serve(app: FastifyInstance, deps: Deps, route: Route): void {
-  const { access, bodyLimit } = route
+  const { access, bodyLimit, signed } = route
   const authenticate = route.plane === 'hot' ? deps.authenticateHot : deps.authenticate
   const parameter = parameterOf(route.path)?.slice(1)
   const validateQuery = compile(route.query, 'query')
@@ -56,6 +60,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
     method: route.method,
     url: route.path,
     bodyLimit,
+    config: { isBodyRaw: signed !== null },
     // Before a body is read: who asks, may they, and is there room for it.
     onRequest: async (request, reply) => {
       if (!access.open) {
@@ -68,14 +73,16 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
         const hasOrigin = access.noOrigin === true && headerValues(request.raw, 'origin').length > 0
         assertAccess(request.principal, access, hasOrigin)
       }
+      if (signed !== null) request.signature = readSignature(request.raw, signed.headers)
       deps.largeBodies.holdBody(request.raw, reply.raw, bodyLimit)
     },
     handler: async (request, reply) => {
       const { principal } = request
       const query = readQuery(queryTextOf(request.raw), route.query)
       validateQuery(query)
-      // No body at all is `{}`; the body `null` is not.
-      const body = validateBody !== null && request.body === undefined ? {} : request.body
+      // No body at all is `{}`, or no bytes; the body `null` is not.
+      const empty = signed !== null ? Buffer.alloc(0) : validateBody !== null ? {} : undefined
+      const body = request.body === undefined ? empty : request.body
       validateBody?.(body)
       assertEnvReach(principal, query)
       assertEnvReach(principal, body)
@@ -90,6 +97,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
         id: id?.toLowerCase() ?? '',
         query: query as never,
         body: body as never,
+        signature: request.signature,
         until,
         holdBytes: bytes => deps.largeBodies.holdAnswer(reply.raw, bytes),
         replay,

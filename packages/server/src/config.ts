@@ -3,158 +3,7 @@ import { resolve } from 'node:path'
 import { isSigningPem } from './platform/crypto/signing-keys.ts'
 import { type MailSettings, readMailSettings } from './platform/mail/settings.ts'
 import { unknownNames } from './setting-names.ts'
-
-/**
- * Every setting of the service: its name, kind, default, unit and reason, declared once.
- * `docs/configuration.md` is held against this table, and nothing else reads the environment.
- */
-interface Setting {
-  kind: 'text' | 'integer' | 'url' | 'path' | 'secret'
-  default: string | null
-  min?: number
-  max?: number
-  why: string
-}
-
-export const settings = {
-  SERVICE_HOST: { kind: 'text', default: '127.0.0.1', why: 'Address to listen on' },
-  SERVICE_PORT: { kind: 'integer', default: '8080', min: 0, max: 65_535, why: 'Port; 0 takes a free one' },
-  SERVICE_PUBLIC_URL: {
-    kind: 'url',
-    default: null,
-    why: 'How people and tokens name the service; http://localhost:<port> when unset',
-  },
-  SERVICE_DATA_DIR: {
-    kind: 'path',
-    default: './data',
-    why: 'Embedded database, generated secrets and the mail of development',
-  },
-  SERVICE_MAIL_URL: {
-    kind: 'url',
-    default: null,
-    why: 'Where mail goes: smtp://, smtps:// or file:<folder>; unset: the folder mail in SERVICE_DATA_DIR',
-  },
-  SERVICE_MAIL_FROM: {
-    kind: 'text',
-    default: null,
-    why: 'Sender, as Name <address>; unset: no-reply at the host of SERVICE_PUBLIC_URL',
-  },
-  DATABASE_URL: { kind: 'url', default: null, why: 'Postgres 15 or later; unset: the embedded one' },
-  DATABASE_DIRECT_URL: {
-    kind: 'url',
-    default: null,
-    why: 'The same database past a pooler, for LISTEN, mail, migrations, backup and restore',
-  },
-  SERVICE_DATABASE_POOL: {
-    kind: 'integer',
-    default: '10',
-    min: 1,
-    max: 200,
-    why: 'Connections for management requests, beside one a lane',
-  },
-  REDIS_URL: {
-    kind: 'url',
-    default: null,
-    why: 'Redis or Valkey 7 or later for rate-limit counters, single or cluster; unset: Postgres',
-  },
-  SERVICE_BOOTSTRAP_TOKEN: {
-    kind: 'secret',
-    default: null,
-    min: 32,
-    why: 'May create workspaces; unset: that branch is off (an embedded database generates one)',
-  },
-  SERVICE_HOT_AUTH_CACHE_MS: {
-    kind: 'integer',
-    default: '5000',
-    min: 0,
-    max: 60_000,
-    why: 'How long rate-limit checks and idempotency calls reuse what was found of a secret key, in ms; 0: not at all',
-  },
-  SERVICE_REVOKE_WAIT_MS: {
-    kind: 'integer',
-    default: '15000',
-    min: 0,
-    max: 60_000,
-    why: 'How long `revoke?wait=true` waits for nodes, in ms: two polls of 5 s and slack',
-  },
-  SERVICE_POLICY_MAX_WHOLE_KEYS: {
-    kind: 'integer',
-    default: '10000',
-    min: 1,
-    max: 100_000,
-    why: 'Keys of a snapshot that is sent whole to a caller who does not page',
-  },
-  SERVICE_POLICY_MAX_PAGE_KEYS: {
-    kind: 'integer',
-    default: '5000',
-    min: 1,
-    max: 20_000,
-    why: 'Keys of a snapshot’s page, and changes of a delta, at most',
-  },
-  SERVICE_MAX_ACTIVE_KEYS_PER_TENANT: {
-    kind: 'integer',
-    default: '10000',
-    min: 1,
-    max: 10_000_000,
-    why: 'Keys a tenant may hold that are neither revoked nor expired',
-  },
-  SERVICE_EMBED_MAX_ACTIVE_KEYS: {
-    kind: 'integer',
-    default: '100',
-    min: 1,
-    max: 10_000_000,
-    why: 'Active keys that a tenant may have made in the embed plane, by project and environment',
-  },
-  SERVICE_SIGNING_KEY: {
-    kind: 'secret',
-    default: null,
-    min: 200,
-    why: 'P-256 keys in PEM that sign embed tokens, best by SERVICE_SIGNING_KEY_FILE; unset: kept in the database',
-  },
-  SERVICE_PASSWORD_MIN_LENGTH: {
-    kind: 'integer',
-    default: '12',
-    min: 8,
-    max: 64,
-    why: 'Characters of a new password at least; 256 at most',
-  },
-  SERVICE_SESSION_MAX_AGE_S: {
-    kind: 'integer',
-    default: '604800',
-    min: 60,
-    max: 31_536_000,
-    why: 'How long a session lives, in seconds: 7 days',
-  },
-  SERVICE_SESSION_IDLE_S: {
-    kind: 'integer',
-    default: '86400',
-    min: 60,
-    max: 31_536_000,
-    why: 'After how many seconds without a request a session ends: 24 hours',
-  },
-  SERVICE_AUTH_PER_IP: {
-    kind: 'integer',
-    default: null,
-    min: 1,
-    max: 100_000,
-    why: 'Failed sign-ins a minute and client address (of IPv6 its /64); unset: not counted',
-  },
-  SERVICE_TRUST_PROXY: {
-    kind: 'integer',
-    default: '0',
-    min: 0,
-    max: 10,
-    why: 'Proxy hops whose X-Forwarded-For is believed',
-  },
-  SERVICE_METRICS_PORT: {
-    kind: 'integer',
-    default: null,
-    min: 0,
-    max: 65_535,
-    why: 'Prometheus text on a port of its own, never on the public one',
-  },
-  SERVICE_LOG_LEVEL: { kind: 'text', default: 'info', why: 'trace, debug, info, warn, error or silent' },
-} as const satisfies Record<string, Setting>
+import { type Setting, settings } from './settings.ts'
 
 export interface Config {
   host: string
@@ -180,6 +29,9 @@ export interface Config {
   sessionIdleS: number
   authPerIp: number | null
   trustProxyHops: number
+  codehostKeysUrl: string
+  /** Read in place of the URL. */
+  codehostKeysFile: string | null
   metricsPort: number | null
   logLevel: string
   mail: MailSettings
@@ -267,6 +119,8 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
     sessionIdleS: integer('SERVICE_SESSION_IDLE_S') ?? 86_400,
     authPerIp: integer('SERVICE_AUTH_PER_IP'),
     trustProxyHops: integer('SERVICE_TRUST_PROXY') ?? 0,
+    codehostKeysUrl: url('SERVICE_CODEHOST_KEYS_URL', ['https']) ?? '',
+    codehostKeysFile: text('SERVICE_CODEHOST_KEYS_FILE'),
     metricsPort: integer('SERVICE_METRICS_PORT'),
     logLevel: text('SERVICE_LOG_LEVEL') ?? 'info',
     mail,

@@ -41,6 +41,11 @@ import { pruneCounters } from './ratelimit/upkeep.ts'
 import { openReports, type Reports } from './usage/reports.ts'
 import { pruneUsageHours, pruneUsageMonths, pruneUsageReports } from './usage/upkeep.ts'
 import { version } from './version.ts'
+import { type CodehostKeys, openCodehostKeys } from './webhooks/codehost-keys.ts'
+import { type FindLeaked, openFindLeaked } from './webhooks/find-leaked.ts'
+import { leakLetters } from './webhooks/letters.ts'
+import { readKeysFrom } from './webhooks/read-keys.ts'
+import { pruneLeaks } from './webhooks/upkeep.ts'
 
 /** All that the rooms are given from outside: the store, time, chance, and where to tell what happens. */
 export interface Deps {
@@ -66,6 +71,8 @@ export interface Deps {
   readonly counters: CounterStore
   readonly idempotency: Idempotency
   readonly usageReports: Reports
+  readonly codehostKeys: CodehostKeys
+  readonly findLeaked: FindLeaked
   readonly largeBodies: LargeBodies
   readonly accounts: FindAccount
   readonly passwords: Passwords
@@ -120,6 +127,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const policy = openPolicyFeed(connection, clock, hints, metrics)
   const idempotency = openIdempotency(connection, metrics)
   const usageReports = openReports(connection, metrics)
+  const findLeaked = openFindLeaked(connection, metrics)
   const largeBodies = createLargeBodies()
   const accounts = openFindAccount(connection, metrics)
   const passwords = openPasswords({ randomBytes: draw, log, metrics })
@@ -134,7 +142,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const mail = openMail({
     ...config.mail,
     connection: outside.directConnection ?? connection,
-    letters: { ...personLetters(letterParts), ...inviteLetters(letterParts) },
+    letters: { ...personLetters(letterParts), ...inviteLetters(letterParts), ...leakLetters(letterParts) },
     clock,
     randomBytes: draw,
     log,
@@ -154,6 +162,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
       pruneUsageMonths,
       pruneSessions,
       pruneTokens,
+      pruneLeaks,
       pruneMailThrottles,
       pruneFailedMail,
       freeStuckMail,
@@ -193,6 +202,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     { labels: { lane: 'idempotency_end' }, value: idempotency.ends.depth() },
     { labels: { lane: 'idempotency_answer' }, value: idempotency.answers.depth() },
     { labels: { lane: 'usage_report' }, value: usageReports.depth() },
+    { labels: { lane: 'leaked' }, value: findLeaked.depth() },
   ])
 
   return {
@@ -221,6 +231,8 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     counters,
     idempotency,
     usageReports,
+    codehostKeys: openCodehostKeys(readKeysFrom(config), clock),
+    findLeaked,
     largeBodies,
     accounts,
     passwords,
@@ -243,6 +255,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
         counters.close(),
         idempotency.close(),
         usageReports.close(),
+        findLeaked.close(),
         accounts.close(),
         passwords.close(),
       ])

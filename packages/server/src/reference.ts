@@ -95,8 +95,16 @@ function describe(route: Route): FastifySchema {
     ...(parameter !== undefined && {
       params: Type.Object({ [parameter.slice(1)]: Type.String({ format: 'uuid' }) }),
     }),
-    ...(route.body !== null && { body: route.body }),
+    ...(takesBody(route) && { body: route.body ?? route.signed?.schema }),
     ...(route.replayable && { headers: replayHeader }),
+    ...(route.signed !== null && {
+      headers: Type.Object({
+        [route.signed.headers.keyId]: Type.String({ description: 'Which key of the sender signs.' }),
+        [route.signed.headers.value]: Type.String({
+          description: 'ECDSA P-256 with SHA-256 over the bytes of the body: DER in base64.',
+        }),
+      }),
+    }),
     response: {
       [route.answer.status]: { description: 'Success', ...route.answer.schema },
       ...(route.plane === 'feed' && { 304: { description: 'What `If-None-Match` names is still so.' } }),
@@ -105,18 +113,24 @@ function describe(route: Route): FastifySchema {
   } as FastifySchema
 }
 
+const takesBody = ({ body, signed }: Route) => body !== null || signed !== null
+
 /** A body of which every field is optional may be left out; the plugin says of every body that it is required. */
 function tellOptionalBodies({ paths }: { paths?: Record<string, Record<string, Operation>> }): void {
   for (const path of Object.values(paths ?? {})) {
     for (const { requestBody } of Object.values(path)) {
       if (requestBody === undefined) continue
-      requestBody.required = requestBody.content['application/json']?.schema.required !== undefined
+      const schema = requestBody.content['application/json']?.schema
+      requestBody.required = schema?.required !== undefined || schema?.type === 'array'
     }
   }
 }
 
 interface Operation {
-  requestBody?: { required: boolean; content: Record<string, { schema: { required?: string[] } }> }
+  requestBody?: {
+    required: boolean
+    content: Record<string, { schema: { type?: string; required?: string[] } }>
+  }
 }
 
 const replayHeader = Type.Object({
@@ -142,10 +156,11 @@ const common: readonly ErrorCode[] = [
 export function refusalsOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(route.refusals)
   const { access } = route
-  if (access.open && route.body === null) return [...codes]
+  if (access.open && !takesBody(route)) return [...codes]
   for (const code of common) codes.add(code)
   codes.add('validation_failed')
-  if (route.body !== null) codes.add('malformed_json').add('payload_too_large').add('unsupported_media_type')
+  if (takesBody(route)) codes.add('malformed_json').add('payload_too_large').add('unsupported_media_type')
+  if (route.signed !== null) codes.add('unauthenticated')
   if (!access.open) {
     codes.add('unauthenticated').add('credential_not_accepted')
     if (access.inWorkspace && route.plane !== 'embed') codes.add('no_workspace')

@@ -13,6 +13,7 @@ import { ratelimitRoutes } from './ratelimit/routes.ts'
 import { secretKeyRoutes } from './secret-keys/routes.ts'
 import { tenantRoutes } from './tenants/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
 import { workspaceRoutes } from './workspace/routes.ts'
 
 /** Every route of the service, in the order of the API reference. */
@@ -30,6 +31,7 @@ export const routes: readonly Route[] = [
   ...ratelimitRoutes,
   ...idempotencyRoutes,
   ...usageRoutes,
+  ...webhookRoutes,
   ...auditRoutes,
   ...healthRoutes,
 ]

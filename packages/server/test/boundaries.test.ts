@@ -42,6 +42,7 @@ const betweenRooms: Record<string, string[]> = {
   'secret-keys': ['audit/append', 'keys/lifecycle'],
   tenants: ['audit/append', 'audit/changes', 'keys/cascade'],
   usage: [],
+  webhooks: ['audit/append', 'keys/actions', 'people/address', 'people/sessions', 'secret-keys/actions'],
   workspace: ['audit/append', 'audit/changes', 'members/join', 'people/standing', 'secret-keys/issue'],
 }
 

@@ -11,6 +11,7 @@ import { type Deps, openDeps } from '../src/deps.ts'
 import type { Clock } from '../src/platform/clock.ts'
 import type { Connection } from '../src/platform/db/connection.ts'
 import { createLog } from '../src/platform/log.ts'
+import { codehostKeysFile } from './codehost.ts'
 import { assertKeepsContract } from './contract-watch.ts'
 import { makeDatabase, testCluster } from './database.ts'
 
@@ -68,7 +69,7 @@ export async function startHarness(settings: Partial<Config> = {}): Promise<Harn
   })
   // With a port, which only a service that listens would open, metrics are counted.
   const deps = await openDeps({
-    config: { ...config, metricsPort: 0, ...settings },
+    config: { ...config, metricsPort: 0, codehostKeysFile, ...settings },
     log,
     connection,
     clock,

@@ -61,10 +61,15 @@ for (const route of routes) {
       namesIn('path', operation),
       [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name),
     )
-    assert.deepEqual(namesIn('header', operation), route.replayable ? ['Idempotency-Key'] : [])
+    const signing = route.signed === null ? [] : Object.values(route.signed.headers)
+    assert.deepEqual(namesIn('header', operation), route.replayable ? ['Idempotency-Key'] : signing)
     const body = operation.requestBody
-    assert.equal(body !== undefined, route.body !== null)
+    assert.equal(body !== undefined, route.body !== null || route.signed !== null)
     if (body === undefined) return
+    if (route.signed !== null) {
+      assert.deepEqual([body.required, body.content['application/json'].schema.type], [true, 'array'])
+      return
+    }
     assert.deepEqual(
       Object.keys(body.content['application/json'].schema.properties ?? {}),
       Object.keys(propertiesOf(route.body)),

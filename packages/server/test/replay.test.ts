@@ -14,11 +14,17 @@ const { ask, query } = harness
 const vendor = await makeVendor(harness)
 const replayable = routes.filter(route => route.replayable)
 
-const send = ({ method }: Route, { url, token, body }: Sample, key: string | null, more: Partial<Ask> = {}) =>
+const send = (
+  { method }: Route,
+  { url, token, body, signed }: Sample,
+  key: string | null,
+  more: Partial<Ask> = {},
+) =>
   ask(method, url, {
     ...(token && { token }),
     ...(body !== undefined && { body }),
-    ...(key !== null && { headers: { 'idempotency-key': key } }),
+    ...(signed !== undefined && { body: signed.body }),
+    headers: { ...signed?.headers, ...(key !== null && { 'idempotency-key': key }) },
     ...more,
   })
 

@@ -25,7 +25,7 @@ const [usedKey, sparedKey] = [await makeAdminKey(), await makeAdminKey()]
 
 const isSafe = ({ method }: Route) => method === 'GET'
 /** All that is asked in a workspace: what a person does to their own account is theirs, whatever they are elsewhere. */
-const ofWorkspaces = routes.filter(({ plane }) => plane !== 'open' && plane !== 'person')
+const ofWorkspaces = routes.filter(({ plane }) => !['open', 'webhook', 'person'].includes(plane))
 
 /** Requests that whoever may call a route is told are wrong: 404, 400 twice, 415. */
 const wrong = (route: Route) => {

@@ -14,9 +14,9 @@ export interface Sample {
   url: string
   /** Undefined for a route that asks for no credential. */
   token: string | undefined
-  body?: Record<string, unknown> | string
-  /** Those without which it is refused. */
-  headers?: Record<string, string>
+  body?: Record<string, unknown>
+  /** In place of the body, for a route that takes a signed one. */
+  signed?: { body: string; headers: Record<string, string> }
 }
 
 const mutations = new Map(mutationsOf(routes).map(({ route, prepare }) => [route.operation, prepare]))
@@ -162,7 +162,7 @@ export async function sampleOf(route: Route, harness: Harness, vendor: Vendor): 
   }
   if (route.signed !== null) {
     const { key } = await makeKey({ ask: harness.ask, scene: vendor })
-    return { url: route.path, token: undefined, ...signedReport([{ token: key, type: 'keyrail' }]) }
+    return { url: route.path, token: undefined, signed: signedReport([{ token: key, type: 'keyrail' }]) }
   }
   const token = route.access.open ? undefined : vendor.live
   const query = queries[route.operation]

@@ -155,6 +155,24 @@ table keyrail_migrations
   run_on timestamp without time zone not null
   constraint keyrail_migrations_pkey PRIMARY KEY (id)
 
+table leak_reports row level security
+  workspace_id uuid not null
+  credential_id uuid not null
+  kind text not null
+  display_prefix text not null
+  url text
+  source text
+  reported_at timestamp(3) with time zone not null
+  constraint leak_reports_display_prefix_bounds CHECK (((char_length(display_prefix) >= 1) AND (char_length(display_prefix) <= 64)))
+  constraint leak_reports_kind CHECK ((kind = ANY (ARRAY['api_key'::text, 'secret_key'::text, 'session'::text])))
+  constraint leak_reports_source_bounds CHECK (((char_length(source) >= 1) AND (char_length(source) <= 200)))
+  constraint leak_reports_url_bounds CHECK (((char_length(url) >= 1) AND (char_length(url) <= 2000)))
+  constraint leak_reports_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+  constraint leak_reports_pkey PRIMARY KEY (workspace_id, credential_id)
+  CREATE INDEX leak_reports_by_time ON public.leak_reports USING btree (reported_at)
+  policy leak_reports_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select to keyrail_app
+
 table mail_throttles
   address_hash bytea not null
   kind text not null
@@ -315,7 +333,9 @@ table sessions row level security
   last_seen_at timestamp(3) with time zone not null
   expires_at timestamp(3) with time zone not null
   ended_at timestamp(3) with time zone
+  leaked_url text
   constraint sessions_ip_bounds CHECK ((char_length(ip) <= 64))
+  constraint sessions_leaked_url_bounds CHECK (((char_length(leaked_url) >= 1) AND (char_length(leaked_url) <= 2000)))
   constraint sessions_user_agent_bounds CHECK ((char_length(user_agent) <= 500))
   constraint sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
   constraint sessions_pkey PRIMARY KEY (id)

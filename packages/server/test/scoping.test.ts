@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAsApp } from './as-app.ts'
+import { leakOnce } from './codehost.ts'
 import { tablesOf } from './dump.ts'
 import { bootstrapToken, startHarness } from './harness.ts'
 import { makeInvite } from './mutations.ts'
@@ -203,6 +204,7 @@ async function makeFullWorkspace() {
   await spendOnce(harness, vendor)
   await answerOnce(harness, vendor)
   await useOnce(harness, vendor)
+  await leakOnce(harness, vendor)
   await makePerson(query, { workspaceId: vendor.workspaceId })
   await makeInvite({ ask, scene: vendor })
   // Of no workspace: seen by none.

@@ -134,7 +134,8 @@ before(async () => {
     const right = {
       token: fresh.token,
       ...(fresh.body && { body: fresh.body }),
-      headers: { 'idempotency-key': randomUUID() },
+      ...(fresh.signed && { body: fresh.signed.body }),
+      headers: { ...fresh.signed?.headers, 'idempotency-key': randomUUID() },
     }
     const asked = { ...right, ...(fresh.token === undefined && { token: stray }) } as typeof right & {
       token: string
@@ -182,6 +183,7 @@ const refusing = [
   'mail_tokens',
   'workspace_members',
   'workspace_invites',
+  'leak_reports',
 ]
 
 /** Every mutation once more, while the store refuses it and quotes the whole row. */
@@ -196,11 +198,12 @@ async function failInside(): Promise<void> {
       `create trigger refuse_row before insert or update on ${table} for each row execute function refuse_row()`,
     )
     for (const { route, asked: made } of samples) {
-      const { url, token, body } = made
-      const headers = { 'idempotency-key': randomUUID() }
+      const { url, token, body, signed } = made
+      const headers = { ...signed?.headers, 'idempotency-key': randomUUID() }
       const asked = harness.ask(route.method, url, {
         ...(token && { token }),
         ...(body && { body }),
+        ...(signed && { body: signed.body }),
         headers,
       })
       await hear(`${nameOf(route)}, while ${table} refuses`, asked)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { leakOnce } from './codehost.ts'
 import { patternEdges } from './edge-texts.ts'
 import { edgesOf } from './edges.ts'
 import { mintToken } from './embed.ts'
@@ -34,6 +35,7 @@ await mintToken(harness, vendor)
 const { userId } = await makePerson(query, { workspaceId: vendor.workspaceId })
 await makeMailedToken(query, userId, 'verification')
 await makeInvite({ ask, scene: vendor })
+await leakOnce(harness, vendor)
 await query(
   `insert into mail_throttles (address_hash, kind, queued_at, expires_at)
    values (sha256('x'), 'reset', array[now()], now())`,
@@ -147,6 +149,10 @@ const bounds: Record<string, Bound> = {
   idempotency_claims_scope_hash_length: bytes('scope_hash', 32),
   idempotency_claims_status_bounds: bound('status', ['100', '599'], ['99', '600']),
   idempotency_claims_ttl_bounds: bound('ttl_ms', ['60000', '604800000'], ['59999', '604800001']),
+  leak_reports_display_prefix_bounds: length('display_prefix', 1, 64, false),
+  leak_reports_kind: among('kind', ['api_key', 'secret_key', 'session']),
+  leak_reports_source_bounds: length('source', 1, 200),
+  leak_reports_url_bounds: length('url', 1, 2_000),
   mail_throttles_address_hash_length: bytes('address_hash', 32),
   mail_throttles_kind_bounds: bound(
     'kind',
@@ -186,6 +192,7 @@ const bounds: Record<string, Bound> = {
   secret_keys_reason_bounds: length('revoked_reason', 1, 500),
   secret_keys_role: among('role', ['owner', 'admin']),
   sessions_ip_bounds: bound('ip', ['null', repeated(64)], [repeated(65)]),
+  sessions_leaked_url_bounds: length('leaked_url', 1, 2_000),
   sessions_user_agent_bounds: bound('user_agent', ['null', `''`, repeated(500)], [repeated(501)]),
   signing_keys_kid_form: pattern('kid', '^[A-Za-z0-9_-]{43}$'),
   tenants_embed_epoch: bound('embed_epoch', ['1', '2'], ['0', '-1']),

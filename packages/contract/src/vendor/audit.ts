@@ -35,6 +35,7 @@ export const auditActions = [
   'workspace_member.removed',
   'workspace_invite.created',
   'workspace_invite.revoked',
+  'session.revoked',
 ] as const
 export type AuditAction = (typeof auditActions)[number]
 
@@ -47,6 +48,7 @@ export const auditTargets = [
   'secret_key',
   'workspace_member',
   'workspace_invite',
+  'session',
 ] as const
 export type AuditTarget = (typeof auditTargets)[number]
 

@@ -6,6 +6,7 @@ import type { ReplayKey } from '../platform/db/replay.ts'
 import { bodyLimit } from '../platform/http/body.ts'
 import { type Access, embedded, people } from './access.ts'
 import type { EmbedPrincipal, PersonPrincipal, Principal, VendorPrincipal } from './principal.ts'
+import type { Signature, SignatureHeaders } from './signature.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -16,6 +17,8 @@ export interface Call<P, Query, Body> {
   id: string
   query: Query
   body: Body
+  /** Of the body, where the route takes a signed one; not verified yet. */
+  signature: Signature | null
   /** When it must be answered, on the clock of `performance.now()`. */
   until: number
   /** Takes the memory that a large answer needs; `unavailable` when there is none left. */
@@ -41,6 +44,12 @@ export interface Answer {
   replayed?: { status: number }
 }
 
+/** What is signed, and how. The schema tells what the bytes say, for the API reference alone. */
+export interface SignedBody {
+  readonly headers: SignatureHeaders
+  readonly schema: TSchema
+}
+
 /** A route as data: all that the router, the gate, OpenAPI and the tests that walk the list need to know. */
 export interface Route {
   method: Method
@@ -49,11 +58,13 @@ export interface Route {
   operation: string
   summary: string
   /** `hot`: asked once per request of a vendor's customers, so a look-up of the last seconds may stand for its credential. */
-  plane: 'open' | 'person' | 'vendor' | 'feed' | 'hot' | 'embed' | 'report'
+  plane: 'open' | 'person' | 'vendor' | 'feed' | 'hot' | 'embed' | 'report' | 'webhook'
   access: Access
   query: TSchema
   /** Null for a route that reads none: the body of a GET means nothing. */
   body: TSchema | null
+  /** Where it takes a signed body, of whatever content type: the handler is given its bytes, and `body` is null. */
+  signed: SignedBody | null
   /** `type` where it is not JSON. */
   answer: { status: 200 | 201 | 202; schema: TSchema; type?: string }
   /** Codes beyond those that every route of its kind can answer with. */
@@ -148,6 +159,22 @@ export function openRoute<Body extends TSchema = TSchema>(
   return { ...route(method, path, { ...parts, access: { open: true } }), plane: 'open' }
 }
 
+/** A route that takes no credential: what authorises a request is the signature over the bytes of its body. */
+export function signedRoute(
+  path: string,
+  signed: SignedBody,
+  parts: Omit<RouteParts<TSchema, TSchema, Principal>, 'access' | 'body' | 'handle'> & {
+    handle(deps: Deps, call: Call<Principal, unknown, Buffer> & { signature: Signature }): Promise<Answer>
+  },
+): Route {
+  return {
+    ...route('POST', path, { ...parts, access: { open: true }, handle: parts.handle as never }),
+    plane: 'webhook',
+    body: null,
+    signed,
+  }
+}
+
 /** The parameter of a path, such as `:id`; undefined where it has none. */
 export const parameterOf = (path: string): string | undefined => /:\w+/.exec(path)?.[0]
 
@@ -166,6 +193,7 @@ export function route<Query extends TSchema, Body extends TSchema, P extends Pri
     access: parts.access,
     query: parts.query ?? NoQuery,
     body: parts.body ?? (method === 'GET' ? null : NoBody),
+    signed: null,
     answer: {
       status: parts.status ?? 200,
       schema: parts.answer,

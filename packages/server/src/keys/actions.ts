@@ -1,4 +1,5 @@
 import type { Key, KeyList, KeyUpdate } from '@keyrail/contract/vendor/keys'
+import type { LeakPlace } from '@keyrail/contract/webhook'
 import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
 import type { Deps } from '../deps.ts'
@@ -114,12 +115,35 @@ export async function revokeFound(
   reason: string | null,
 ): Promise<KeyRow> {
   if (found.revoked_at !== null) return found
+  return (await revokeOnce(deps, tx, actor, found, { reason })) ?? (await lockKey(tx, found.id)) ?? found
+}
+
+/** Ends a key that others can read, of whichever environment. @returns false when it was revoked already. */
+export async function revokeLeakedKey(
+  deps: Deps,
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  place: LeakPlace,
+): Promise<boolean> {
+  const found = await findKey(tx, id, ['live', 'test'])
+  if (found === null || found.revoked_at !== null) return false
+  return (await revokeOnce(deps, tx, actor, found, { reason: 'leaked', ...place })) !== null
+}
+
+/** @returns null when somebody was faster: theirs is the revocation, and the only audit row. */
+async function revokeOnce(
+  deps: Deps,
+  tx: Tx,
+  actor: Actor,
+  found: KeyRow,
+  payload: { reason: string | null } & Partial<LeakPlace>,
+): Promise<KeyRow | null> {
   await lockPolicyHeads(tx, [found.project_id])
   const at = deps.clock.now()
-  const row = await revokeKeyRow(tx, found.id, new Date(at), reason)
-  // Somebody was faster: theirs is the revocation, and the only audit row.
-  if (row === null) return (await lockKey(tx, found.id)) ?? found
+  const row = await revokeKeyRow(tx, found.id, new Date(at), payload.reason)
+  if (row === null) return null
   notePolicyChange(tx, row.project_id, [row.id])
-  appendAudit(deps, tx, actor, at, [{ ...toTarget(row), action: 'api_key.revoked', payload: { reason } }])
+  appendAudit(deps, tx, actor, at, [{ ...toTarget(row), action: 'api_key.revoked', payload }])
   return row
 }

@@ -2,7 +2,8 @@ import { drawMailedToken } from '../platform/crypto/mailed-token.ts'
 import type { WriteLetter } from '../platform/mail/deliver.ts'
 import type { Letter } from '../platform/mail/letter.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
-import { readUser, storeToken, type TokenKind, type UserRow } from './sql.ts'
+import { iso } from '../platform/time.ts'
+import { readLeakedSessionRow, readUser, storeToken, type TokenKind, type UserRow } from './sql.ts'
 
 const hoursValid = { verification: 24, password_reset: 1 } as const satisfies Record<TokenKind, number>
 
@@ -64,6 +65,23 @@ export function personLetters({ db, randomBytes, publicUrl }: WriterParts): Reco
         'If it was not you, somebody else can get into your account or your mail: reset the password where you sign in, at once.',
       ],
     })),
+    leaked_session: ({ user_id = '', session_id = '' }) =>
+      db.asPerson(user_id, async tx => {
+        const [user, session] = await Promise.all([readUser(tx), readLeakedSessionRow(tx, session_id)])
+        if (user === null || session === null) return null
+        const { leaked_url: url, created_at } = session
+        const where = url === null ? 'It was not said where.' : `It was found at ${url}`
+        return {
+          to: user.email,
+          ...greetingOf(user),
+          subject: 'A session of yours was found in public, and ended',
+          paragraphs: [
+            `The token of the session that you opened at ${iso(created_at)} was reported as readable by others. ${where}`,
+            'The session was ended at once. Until then, whoever has read the token could do in Keyrail what you can.',
+            'Sign in again, look through your sessions, and take the token out of where it was found.',
+          ],
+        }
+      }),
   }
 }
 

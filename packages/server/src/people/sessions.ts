@@ -3,11 +3,14 @@ import type { Deps } from '../deps.ts'
 import type { PersonPrincipal } from '../gate/principal.ts'
 import { drawToken, sessionPrefix, tokenDigest } from '../platform/crypto/token.ts'
 import { page } from '../platform/cursor.ts'
+import type { PersonTx } from '../platform/db/transaction.ts'
+import { queueMail } from '../platform/mail/queue.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { addressKey } from './address.ts'
 import { toSession, toUser } from './resource.ts'
 import {
   addSession,
+  endLeakedSessionRow,
   endSessionRow,
   listMemberships,
   listSessionRows,
@@ -84,6 +87,23 @@ export async function listSessions(
 export async function endSession({ db }: Deps, { id }: PersonPrincipal, sessionId: string) {
   if (!(await db.asPerson(id, tx => endSessionRow(tx, sessionId)))) throw new Refusal('not_found')
   return { object: 'session', id: sessionId, deleted: true }
+}
+
+/**
+ * Ends a session whose token others can read, and writes to its person. The caller tells the workspace in which it acts.
+ * @param url where the token was found.
+ * @returns false when it has ended already.
+ */
+export async function endLeakedSession(
+  tx: PersonTx,
+  sessionId: string,
+  url: string | null,
+): Promise<boolean> {
+  const row = await endLeakedSessionRow(tx, sessionId, url)
+  if (row === null) return false
+  const ids = { user_id: tx.userId, session_id: sessionId }
+  queueMail(tx, { kind: 'leaked_session', throttle: 'leak', address: row.address_key, ids })
+  return true
 }
 
 /** The session acts in another workspace from now on. Its token stays the same. */

@@ -155,6 +155,37 @@ export async function endSessionRow(tx: PersonTx, id: string): Promise<boolean> 
   return (await tx.query(endSession, [tx.userId, id])).length > 0
 }
 
+const endLeakedSession = sql(
+  'people.end_leaked_session',
+  `update sessions s set ended_at = service_now(), leaked_url = $3 from users u
+   where s.user_id = $1 and s.id = $2 and s.ended_at is null and s.expires_at > service_now() and u.id = s.user_id
+   returning u.address_key`,
+)
+/** @returns null when it has ended already. */
+export async function endLeakedSessionRow(
+  tx: PersonTx,
+  id: string,
+  url: string | null,
+): Promise<{ address_key: string } | null> {
+  const [row] = await tx.query<{ address_key: string }>(endLeakedSession, [tx.userId, id, url])
+  return row ?? null
+}
+
+const readLeakedSession = sql(
+  'people.read_leaked_session',
+  'select leaked_url, created_at from sessions where user_id = $1 and id = $2',
+)
+export async function readLeakedSessionRow(
+  tx: PersonTx,
+  id: string,
+): Promise<{ leaked_url: string | null; created_at: Date } | null> {
+  const [row] = await tx.query<{ leaked_url: string | null; created_at: Date }>(readLeakedSession, [
+    tx.userId,
+    id,
+  ])
+  return row ?? null
+}
+
 const endSessions = sql(
   'people.end_sessions',
   `update sessions set ended_at = service_now()

@@ -1,5 +1,6 @@
 import type { SecretKey, SecretKeyCreate } from '@keyrail/contract/vendor/secret-keys'
-import { actorOf, appendAudit } from '../audit/append.ts'
+import type { LeakPlace } from '@keyrail/contract/webhook'
+import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
 import type { Deps } from '../deps.ts'
 import { credentialsTopic } from '../gate/hot-credentials.ts'
 import { type Role, roles, type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
@@ -119,15 +120,34 @@ export function revokeSecretKey(deps: Deps, principal: VendorPrincipal, id: stri
     const found = await findSecretKey(tx, id, envs)
     if (found === null) throw new Refusal('not_found')
     if (found.revoked_at !== null) return toSecretKey(found)
-    const at = deps.clock.now()
-    const row = await revokeSecretKeyRow(tx, id, new Date(at), reason)
-    if (row === null) return toSecretKey((await findSecretKey(tx, id, envs)) ?? found)
-    tx.announce(credentialsTopic)
-    appendAudit(deps, tx, actorOf(principal), at, [
-      { ...target(row), action: 'secret_key.revoked', payload: { reason } },
-    ])
-    return toSecretKey(row)
+    const row = await revokeOnce(deps, tx, actorOf(principal), id, { reason })
+    return toSecretKey(row ?? (await findSecretKey(tx, id, envs)) ?? found)
   })
+}
+
+/** Ends a secret key that others can read. @returns false when it was revoked already. */
+export const revokeLeakedSecretKey = async (
+  deps: Deps,
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  place: LeakPlace,
+): Promise<boolean> => (await revokeOnce(deps, tx, actor, id, { reason: 'leaked', ...place })) !== null
+
+/** @returns null when somebody was faster: theirs is the revocation, and the only audit row. */
+async function revokeOnce(
+  deps: Deps,
+  tx: Tx,
+  actor: Actor,
+  id: string,
+  payload: { reason: string | null } & Partial<LeakPlace>,
+): Promise<SecretKeyRow | null> {
+  const at = deps.clock.now()
+  const row = await revokeSecretKeyRow(tx, id, new Date(at), payload.reason)
+  if (row === null) return null
+  tx.announce(credentialsTopic)
+  appendAudit(deps, tx, actor, at, [{ ...target(row), action: 'secret_key.revoked', payload }])
+  return row
 }
 
 const target = (key: Pick<SecretKeyRow, 'id' | 'env'>) => ({

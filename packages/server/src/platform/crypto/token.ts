@@ -10,6 +10,9 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const randomLength = 32
 const shape = /^[a-z][a-z0-9]{1,15}(?:_(?:live|test))?_[0-9A-Za-z]{38}$/
 
+/** Whatever in a text may be a credential, to be taken out of it. */
+export const tokensIn = /[a-z][a-z0-9]{1,15}(?:_(?:live|test))?_[0-9A-Za-z]{38}/g
+
 /** What every session's token begins with. */
 export const sessionPrefix = 'krses_'
 

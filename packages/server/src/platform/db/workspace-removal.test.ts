@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
+import { leakOnce } from '../../../test/codehost.ts'
 import { bootstrapToken, startHarness } from '../../../test/harness.ts'
 import { answerOnce, issueKey, makeVendor, spendOnce, useOnce } from '../../../test/vendor.ts'
 import { removeLoose, removeWorkspace, workspaceTables } from './workspace-removal.ts'
@@ -48,6 +49,7 @@ describe('removing a workspace for good', () => {
       await spendOnce(house, vendor)
       await answerOnce(house, vendor)
       await useOnce(house, vendor)
+      await leakOnce(house, vendor)
       const key = await issueKey(house, vendor)
       await house.ask('POST', `/v1/keys/${key.id}/rotate`, {
         token: vendor.live,

@@ -27,6 +27,7 @@ const boundTables = [
   'secret_keys',
   'tenants',
   'projects',
+  'leak_reports',
   'replays',
   'credentials',
   'workspace_invites',

@@ -1,0 +1,112 @@
+import { createPublicKey, type KeyObject, verify } from 'node:crypto'
+import type { Signature } from '../gate/signature.ts'
+import type { Clock } from '../platform/clock.ts'
+import { parseJson } from '../platform/http/json.ts'
+import { Refusal } from '../platform/refusal.ts'
+
+/** Reads the document that lists the keys: `{"public_keys": [{"key_identifier", "key"}]}`. */
+export type ReadKeys = () => Promise<Uint8Array>
+
+export interface CodehostKeys {
+  /**
+   * Whether a key of the code host has signed these very bytes.
+   * @throws {Refusal} `unavailable` when the keys cannot be read, or were so lately that the key may be a new one.
+   */
+  haveSigned(bytes: Uint8Array, signature: Signature): Promise<boolean>
+}
+
+/** How long keys are used, how often an unknown id lets them be read anew, and how soon after a read that failed. */
+export const keptMs = 3_600_000
+export const unknownIdMs = 60_000
+export const retryMs = 10_000
+/** Of a document; a code host has one or two. */
+const keysMax = 100
+
+type Keys = ReadonlyMap<string, KeyObject>
+
+/**
+ * The public keys of the code host. Who sends no valid signature can make the service read them once a minute, or, as
+ * long as they cannot be read, every ten seconds, and no oftener: requests that come meanwhile share one reading.
+ */
+export function openCodehostKeys(read: ReadKeys, clock: Pick<Clock, 'monotonic'>): CodehostKeys {
+  let known: { keys: Keys; at: number } | null = null
+  let tried: { at: number; failed: boolean } | null = null
+  let reading: Promise<Keys> | null = null
+
+  const readOnce = (): Promise<Keys> => {
+    reading ??= readNow().finally(() => {
+      reading = null
+    })
+    return reading
+  }
+  const readNow = async (): Promise<Keys> => {
+    const at = clock.monotonic()
+    if (tried?.failed && at - tried.at < retryMs) throw unreadable()
+    tried = { at, failed: true }
+    try {
+      const keys = keysOf(parseJson(await read()))
+      known = { keys, at }
+      tried = { at, failed: false }
+      return keys
+    } catch (error) {
+      throw unreadable(error)
+    }
+  }
+  const find = async (keyId: string): Promise<KeyObject | undefined> => {
+    const now = clock.monotonic()
+    if (known !== null && now - known.at < keptMs) {
+      const key = known.keys.get(keyId)
+      if (key !== undefined) return key
+      if (reading === null && tried !== null && now - tried.at < unknownIdMs) {
+        throw new Refusal(
+          'unavailable',
+          'The key of the signature is unknown so far; deliver again in a minute.',
+        )
+      }
+    }
+    return (await readOnce()).get(keyId)
+  }
+  return {
+    async haveSigned(bytes, { keyId, value }) {
+      const key = await find(keyId)
+      return key !== undefined && isSigned(bytes, key, value)
+    },
+  }
+}
+
+/** The encoding is DER, and OpenSSL takes no other writing of it. */
+function isSigned(bytes: Uint8Array, key: KeyObject, value: Buffer): boolean {
+  try {
+    return verify('sha256', bytes, { key, dsaEncoding: 'der' }, value)
+  } catch {
+    return false
+  }
+}
+
+/** Keys of another kind, such as a code host may add one day, are passed over. */
+function keysOf(document: unknown): Keys {
+  const listed = (document as { public_keys?: unknown } | null)?.public_keys
+  if (!Array.isArray(listed) || listed.length > keysMax) throw new Error('the document lists no keys')
+  const keys = new Map<string, KeyObject>()
+  for (const entry of listed as ({ key_identifier?: unknown; key?: unknown } | null)[]) {
+    const key = typeof entry?.key === 'string' ? readKey(entry.key) : null
+    if (typeof entry?.key_identifier === 'string' && key !== null) keys.set(entry.key_identifier, key)
+  }
+  if (keys.size === 0) throw new Error('the document has no key of P-256')
+  return keys
+}
+
+function readKey(pem: string): KeyObject | null {
+  // Of a private key the library would make the public one.
+  if (!pem.trimStart().startsWith('-----BEGIN PUBLIC KEY-----')) return null
+  try {
+    const key = createPublicKey(pem)
+    const isP256 = key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
+    return isP256 ? key : null
+  } catch {
+    return null
+  }
+}
+
+const unreadable = (cause?: unknown) =>
+  new Refusal('unavailable', 'The public keys of the code host cannot be read.', { cause })

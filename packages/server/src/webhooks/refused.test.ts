@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import crypto, { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { syncBuiltinESMExports } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { after, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import pg from 'pg'
+import {
+  codehost,
+  documentOf,
+  makeCodehost,
+  reportPath,
+  signatureHeaders,
+  signedReport,
+} from '../../test/codehost.ts'
+import { assertKeepsContract } from '../../test/contract-watch.ts'
+import { startHarness } from '../../test/harness.ts'
+import { drawToken } from '../platform/crypto/token.ts'
+
+/** Each thing that must not happen before a signature has proved true, as often as it has happened. */
+const counts = { parsed: 0, hashed: 0, connected: 0, queried: 0, fetched: 0 }
+const none = { ...counts }
+
+let document = documentOf(codehost)
+const server = createServer((_, response) => {
+  counts.fetched += 1
+  response.end(document)
+}).listen(0, '127.0.0.1')
+await once(server, 'listening')
+after(() => {
+  server.closeAllConnections()
+  server.close()
+})
+const { port } = server.address() as AddressInfo
+
+const { app } = await startHarness({
+  codehostKeysFile: null,
+  codehostKeysUrl: `http://127.0.0.1:${port}/keys`,
+})
+
+// The built-in module’s own exports, seen by everybody who has imported them by name.
+const { hash, createHash } = crypto
+const { parse } = JSON
+Object.assign(crypto, {
+  hash: (...args: Parameters<typeof hash>) => {
+    counts.hashed += 1
+    return hash(...args)
+  },
+  createHash: (...args: Parameters<typeof createHash>) => {
+    counts.hashed += 1
+    return createHash(...args)
+  },
+})
+syncBuiltinESMExports()
+JSON.parse = (...args: Parameters<typeof parse>) => {
+  counts.parsed += 1
+  return parse(...args)
+}
+const client = pg.Client.prototype
+const { connect, query } = client
+Object.assign(client, {
+  connect(this: pg.Client, ...args: unknown[]) {
+    counts.connected += 1
+    return Reflect.apply(connect, this, args)
+  },
+  query(this: pg.Client, ...args: unknown[]) {
+    counts.queried += 1
+    return Reflect.apply(query, this, args)
+  },
+})
+after(() => {
+  Object.assign(crypto, { hash, createHash })
+  syncBuiltinESMExports()
+  JSON.parse = parse
+  Object.assign(client, { connect, query })
+})
+
+interface Sent {
+  body?: string | Buffer
+  headers: Record<string, string | string[]>
+}
+/** @returns the answer, and what it took to make it. */
+async function send({ body, headers }: Sent) {
+  Object.assign(counts, none)
+  const response = await app.inject({
+    method: 'POST',
+    url: reportPath,
+    headers: headers as Record<string, string>,
+    ...(body !== undefined && { payload: body }),
+  })
+  const took = { ...counts }
+  const heard = {
+    status: response.statusCode,
+    headers: response.headers as Record<string, string | undefined>,
+    body: response.json(),
+  }
+  assertKeepsContract({ method: 'POST', url: reportPath, ...heard })
+  return { ...heard, code: heard.body.code, took }
+}
+
+const entries = [{ token: drawToken('kr_live', randomBytes), type: 'key', url: 'x', source: 'commit' }]
+const right = signedReport(entries)
+const idHeader = 'github-public-key-identifier'
+const valueHeader = 'github-public-key-signature'
+const { [idHeader]: keyId = '', [valueHeader]: value = '' } = right.headers as Record<string, string>
+
+test('without a well-formed signature nothing is parsed, hashed, asked, fetched or connected', async () => {
+  const malformed: Record<string, Sent['headers']> = {
+    none: {},
+    'the id alone': { [idHeader]: keyId },
+    'the signature alone': { [valueHeader]: value },
+    'both empty': { [idHeader]: '', [valueHeader]: '' },
+    'the id twice': { [idHeader]: [keyId, keyId], [valueHeader]: value },
+    'the signature twice': { [idHeader]: keyId, [valueHeader]: [value, value] },
+    'an odd id': { [idHeader]: '../keys', [valueHeader]: value },
+    'a long id': { [idHeader]: 'a'.repeat(129), [valueHeader]: value },
+    'no base64': { [idHeader]: keyId, [valueHeader]: `${value.slice(0, -1)}!` },
+    'base64 with a blank': { [idHeader]: keyId, [valueHeader]: `${value.slice(0, 8)} ${value.slice(8)}` },
+    'base64 without its end': { [idHeader]: keyId, [valueHeader]: value.slice(0, -1) },
+    'base64 with more at its end': { [idHeader]: keyId, [valueHeader]: `${value}=` },
+    base64url: { [idHeader]: keyId, [valueHeader]: Buffer.alloc(72, 0xff).toString('base64url') },
+    'bits that base64 leaves over': { [idHeader]: keyId, [valueHeader]: 'AB==' },
+    'a long signature': { [idHeader]: keyId, [valueHeader]: Buffer.alloc(300).toString('base64') },
+  }
+  for (const [what, headers] of Object.entries(malformed)) {
+    const { status, code, headers: heard, took } = await send({ body: right.body, headers })
+    assert.deepEqual([what, status, code], [what, 401, 'unauthenticated'])
+    assert.equal(heard['www-authenticate'], what === 'none' ? 'Bearer' : 'Bearer error="invalid_token"')
+    assert.deepEqual(took, none, what)
+  }
+})
+
+test('a signature that does not prove true is refused as early, once the keys are known', async () => {
+  const { status, body } = await send(right)
+  assert.deepEqual([status, body[0].label], [200, 'false_positive'])
+  const wrong: Record<string, Sent> = {
+    'one byte more': { ...right, body: `${right.body} ` },
+    'one byte less': { ...right, body: right.body.slice(0, -1) },
+    'another body': { ...right, body: '[]' },
+    'no body': { headers: right.headers },
+    'of another key': { ...right, headers: { ...makeCodehost().sign(right.body), [idHeader]: keyId } },
+    noise: { ...right, headers: signatureHeaders(keyId, randomBytes(72)) },
+    'not even JSON': { body: '{', headers: right.headers },
+  }
+  for (const [what, sent] of Object.entries(wrong)) {
+    const { status, code, took } = await send(sent)
+    assert.deepEqual([what, status, code, took], [what, 401, 'unauthenticated', none])
+  }
+  const { status: again, took } = await send(right)
+  assert.equal(again, 200)
+  assert.ok(took.parsed > 0 && took.hashed > 0 && took.queried > 0, JSON.stringify(took))
+  assert.equal(took.fetched, 0)
+})
+
+test('a key that is not known cannot be judged within a minute of a reading', async () => {
+  const stranger = makeCodehost()
+  document = documentOf(codehost, stranger)
+  const { status, code, took } = await send(signedReport(entries, stranger))
+  assert.deepEqual([status, code, took], [503, 'unavailable', none])
+})
+
+test('what is signed and no report is a 400; nothing signed is a 500', async () => {
+  const deep = '['.repeat(40) + ']'.repeat(40)
+  for (const [body, code] of [
+    ['', 'malformed_json'],
+    ['{', 'malformed_json'],
+    ['\uFEFF[]', 'malformed_json'],
+    [Buffer.of(0x5b, 0xff, 0x5d), 'malformed_json'],
+    [deep, 'malformed_json'],
+    ['[{"token":"a","token":"b"}]', 'malformed_json'],
+    ['{}', 'validation_failed'],
+    ['null', 'validation_failed'],
+    ['"x"', 'validation_failed'],
+    ['5', 'validation_failed'],
+    ['[{"token":"x","url":"\\u0000"}]', 'validation_failed'],
+    ['[{"token":"\\ud800"}]', 'validation_failed'],
+  ] as const) {
+    const heard = await send({ body, headers: codehost.sign(body) })
+    assert.deepEqual([body, heard.status, heard.code], [body, 400, code])
+  }
+  const noArray = await send({ body: '{}', headers: codehost.sign('{}') })
+  assert.deepEqual(noArray.body.errors, [{ path: 'body', message: 'must be an array' }])
+})
+
+test('the content type says nothing; what is compressed or too large is refused', async () => {
+  for (const type of ['application/json; charset=latin1', 'text/plain', 'application/octet-stream']) {
+    const { status } = await send({ ...right, headers: { ...right.headers, 'content-type': type } })
+    assert.deepEqual([type, status], [type, 200])
+  }
+  const { 'content-type': _, ...untyped } = right.headers as Record<string, string>
+  assert.equal((await send({ ...right, headers: untyped })).status, 200)
+  const zipped = gzipSync(right.body)
+  const compressed = await send({
+    body: zipped,
+    headers: { ...codehost.sign(zipped), 'content-encoding': 'gzip' },
+  })
+  assert.deepEqual([compressed.status, compressed.code], [415, 'unsupported_media_type'])
+
+  const most = 5 * 1_048_576
+  const largest = '[]'.padEnd(most)
+  assert.equal((await send({ body: largest, headers: codehost.sign(largest) })).status, 200)
+  const larger = '[]'.padEnd(most + 1)
+  const refused = await send({ body: larger, headers: codehost.sign(larger) })
+  assert.deepEqual([refused.status, refused.code, refused.took], [413, 'payload_too_large', none])
+})

@@ -1,0 +1,48 @@
+import { type LeakPlace, leakSourceMax, leakUrlMax } from '@keyrail/contract/webhook'
+import { displayPrefix, isWellFormedToken, tokenDigest, tokensIn } from '../platform/crypto/token.ts'
+import { parseJson } from '../platform/http/json.ts'
+import { invalidField } from '../platform/refusal.ts'
+
+/** What is reported of one token. */
+export interface Report {
+  readonly token: string
+  /** SHA-256 of the token. */
+  readonly digest: Buffer
+  /** As the sender has it, of whatever length: it goes back to the sender, and nowhere else. */
+  readonly type: string
+  /** Null where the token has not the form of a credential: nobody is asked about it. */
+  readonly place: LeakPlace | null
+}
+
+/**
+ * What the signed bytes report, in their order. An entry without a token is passed over.
+ * @throws {Refusal} `malformed_json` or `validation_failed` for what is no array.
+ */
+export function readReports(bytes: Buffer): Report[] {
+  const entries = parseJson(bytes)
+  if (!Array.isArray(entries)) throw invalidField('body', 'must be an array')
+  return entries.flatMap(entry => readReport(entry) ?? [])
+}
+
+function readReport(entry: unknown): Report | null {
+  if (typeof entry !== 'object' || entry === null) return null
+  const { token, type, url, source } = entry as Record<string, unknown>
+  if (typeof token !== 'string') return null
+  return {
+    token,
+    digest: tokenDigest(token),
+    type: typeof type === 'string' ? type : '',
+    place: isWellFormedToken(token)
+      ? { url: kept(url, token, leakUrlMax), source: kept(source, token, leakSourceMax) }
+      : null,
+  }
+}
+
+/** Text from outside that will stand in the audit log: no token in it, of this entry or of another, and bounded. */
+function kept(text: unknown, token: string, most: number): string | null {
+  if (typeof text !== 'string' || text === '') return null
+  const bare = text.replaceAll(token, displayed(token)).replace(tokensIn, displayed)
+  return [...bare.slice(0, 2 * most)].slice(0, most).join('').toWellFormed()
+}
+
+const displayed = (token: string) => `${displayPrefix(token)}…`
