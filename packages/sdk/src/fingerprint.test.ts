@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { fingerprintOf, type RequestParts, scopeHashOf } from './fingerprint.ts'
+
+const request: RequestParts = { method: 'POST', target: '/orders?b=2&a=1', body: '{"a":1}' }
+const print = (more: Partial<RequestParts> = {}) => fingerprintOf({ ...request, ...more })
+
+test('a fingerprint is the SHA-256 of a fixed text, so that nodes of every version agree', () => {
+  assert.equal(print(), 'd96ebcecb047828462f35e260bccbda7bdb35626293be381898245c341fdcd74')
+  assert.equal(scopeHashOf('p', 't', 'k'), '95ead52366c09131c33ec391fa6e3c4a0bd8610c61743a6b9143321bcca1c537')
+})
+
+test('the order of the names in a query does not count, and that of repeated values does', () => {
+  assert.equal(print({ target: '/orders?a=1&b=2' }), print())
+  assert.equal(print({ target: '/orders?a=%31&b=2' }), print())
+  assert.notEqual(print({ target: '/orders?a=1&a=2' }), print({ target: '/orders?a=2&a=1' }))
+})
+
+test('method, path, query and body count, each of them', () => {
+  const prints = [
+    print(),
+    print({ method: 'PUT' }),
+    print({ target: '/order?s&b=2&a=1' }),
+    print({ target: '/orders' }),
+    print({ target: '/orders?b=2' }),
+    print({ body: '{"a":2}' }),
+    print({ body: '' }),
+  ]
+  assert.equal(new Set(prints).size, prints.length)
+  assert.equal(print({ method: 'post' }), print())
+  assert.equal(print({ body: Buffer.from('{"a":1}') }), print())
+})
+
+test('no two requests spell the same bytes, wherever one part ends and the next begins', () => {
+  const text = fc.string({ maxLength: 6 })
+  fc.assert(
+    fc.property(fc.tuple(text, text, text), fc.tuple(text, text, text), (one, other) => {
+      assert.equal(
+        scopeHashOf(...one) === scopeHashOf(...other),
+        one.every((part, at) => part === other[at]),
+      )
+    }),
+  )
+})

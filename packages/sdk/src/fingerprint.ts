@@ -1,0 +1,34 @@
+import crypto from 'node:crypto'
+
+/** What makes two requests the same. Headers do not count. */
+export interface RequestParts {
+  method: string
+  /** Path and query as they were sent, such as `/orders?a=1`. */
+  target: string
+  /** The bytes of the body, or text; empty where there is none. */
+  body: Uint8Array | string
+}
+
+/** SHA-256 in hexadecimal of method, path, sorted query and body, in that order. */
+export function fingerprintOf({ method, target, body }: RequestParts): string {
+  const question = target.indexOf('?')
+  const path = question === -1 ? target : target.slice(0, question)
+  // Sorted by name alone: the order in which one name is repeated may mean something.
+  const query = new URLSearchParams(question === -1 ? '' : target.slice(question + 1))
+  query.sort()
+  return hashParts(['keyrail-fingerprint-v1', method.toUpperCase(), path, query.toString(), body])
+}
+
+/** Whose request it is, and the key that they sent: what the service keeps in place of either. */
+export const scopeHashOf = (projectId: string, tenantId: string, idempotencyKey: string): string =>
+  hashParts(['keyrail-scope-v1', projectId, tenantId, idempotencyKey])
+
+/** Each part with its length, so that no two lists spell the same bytes. */
+function hashParts(parts: readonly (Uint8Array | string)[]): string {
+  const hash = crypto.createHash('sha256')
+  for (const part of parts) {
+    const bytes = typeof part === 'string' ? Buffer.from(part) : part
+    hash.update(`${bytes.byteLength}:`).update(bytes)
+  }
+  return hash.digest('hex')
+}
