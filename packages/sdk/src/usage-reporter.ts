@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto'
+import type { UsageReport } from '@keyrail/contract/usage'
+import {
+  type ConnectionOptions,
+  type ErrorOptions,
+  readConnection,
+  refuseUnknown,
+} from './connection-options.ts'
+import { KeyringError } from './errors.ts'
+import { readFunction, readInteger } from './option-values.ts'
+import { Reports } from './reports.ts'
+import { delayAfterError } from './schedule.ts'
+import { systemTimer, type Timer } from './timer.ts'
+import { UsageCounts } from './usage-counts.ts'
+import type { Valid } from './verdict.ts'
+
+export interface UsageReporterOptions extends ConnectionOptions, ErrorOptions {
+  /** The part of all requests that is counted, 0.0001 to 1; all of them unless given. */
+  sampleRate?: number | undefined
+  /** How often counts are sent, 10,000 ms unless given. */
+  flushIntervalMs?: number | undefined
+  /** How many pairs of key and hour wait to be sent at most, 100,000 unless given. */
+  maxEntries?: number | undefined
+  /** How long a report may take, 10,000 ms unless given. */
+  timeoutMs?: number | undefined
+}
+
+export interface UsageReporterStats {
+  /** Requests that were counted and are not acknowledged yet. */
+  pending: number
+  /** Requests that were counted and acknowledged. */
+  reported: number
+  /** Requests that were counted and will not be told: no room, too old, or refused by the service. */
+  dropped: number
+  /** Code of the error of the last report; null where it went well. */
+  lastError: string | null
+}
+
+export interface UsageReporter extends AsyncDisposable {
+  /** Counts a request, or several: in memory, at once. Never throws. */
+  count(key: Pick<Valid, 'keyId'>, requests?: number): void
+  /** Sends what was counted until now. Resolves when it is acknowledged, or when an attempt has failed. */
+  flush(): Promise<void>
+  stats(): UsageReporterStats
+  /** Sends what is left, three times where it must, and stops. May be called twice. */
+  close(): Promise<void>
+}
+
+const known: { readonly [Name in keyof Required<UsageReporterOptions>]: true } = {
+  baseUrl: true,
+  secretKey: true,
+  sampleRate: true,
+  flushIntervalMs: true,
+  maxEntries: true,
+  timeoutMs: true,
+  fetch: true,
+  onError: true,
+}
+export const usageReporterOptionNames = Object.keys(known)
+
+const CLOSING_ATTEMPTS = 3
+const ANSWER_MAX_BYTES = 16 * 1024
+
+/**
+ * Tells the service how often keys were used.
+ *
+ * @throws TypeError naming the option that is missing or wrong
+ */
+export const createUsageReporter = (options: UsageReporterOptions): UsageReporter =>
+  openUsageReporter(options, { timer: systemTimer, random: Math.random, now: Date.now })
+
+/** The same in a world of the caller's making. */
+export function openUsageReporter(
+  options: UsageReporterOptions,
+  { timer, random, now }: { timer: Timer; random: () => number; now: () => number },
+): UsageReporter {
+  refuseUnknown('createUsageReporter', options, known)
+  const call = readConnection(options)
+  const { sampleRate = 1 } = options
+  if (typeof sampleRate !== 'number' || !(sampleRate >= 0.0001 && sampleRate <= 1)) {
+    throw new TypeError('sampleRate must be a number from 0.0001 to 1')
+  }
+  const flushIntervalMs = readInteger('flushIntervalMs', options.flushIntervalMs ?? 10_000, 100, 3_600_000)
+  const counts = new UsageCounts(readInteger('maxEntries', options.maxEntries ?? 100_000, 1, 10_000_000))
+  const timeoutMs = readInteger('timeoutMs', options.timeoutMs ?? 10_000, 1, 60_000)
+  const reports = new Reports({ onError: readFunction('onError', options.onError), onNotice: undefined })
+
+  /** What is being sent: its id and its records stay the same until it is acknowledged. */
+  let sending: UsageReport | undefined
+  let flushing: Promise<void> | undefined
+  let closing: Promise<void> | undefined
+  let reported = 0
+  let refused = 0
+  let failures = 0
+  let retryAfterMs: number | undefined
+  let lastError: string | null = null
+
+  async function send(report: UsageReport): Promise<void> {
+    const path = '/v1/usage/reports'
+    await call({ method: 'POST', path, body: report, accepts: [202], timeoutMs, maxBytes: ANSWER_MAX_BYTES })
+  }
+
+  /** @returns whether the next report may be sent */
+  async function attempt(report: UsageReport): Promise<boolean> {
+    try {
+      await send(report)
+      reported += requestsIn(report)
+      sending = undefined
+      failures = 0
+      lastError = null
+      reports.success()
+      return true
+    } catch (thrown) {
+      const error = thrown as KeyringError
+      lastError = error.code
+      retryAfterMs = error.retryAfterMs
+      reports.error(error)
+      // A report that is wrong in itself would be in the way of all others for ever.
+      if (error.status === 400 || error.status === 413) {
+        refused += requestsIn(report)
+        sending = undefined
+        return true
+      }
+      failures++
+      return false
+    }
+  }
+
+  async function sendAll(): Promise<void> {
+    for (;;) {
+      if (sending === undefined) {
+        const records = counts.take(now())
+        if (records.length === 0) return
+        sending = { report_id: randomUUID(), sample_rate: sampleRate, records }
+      }
+      if (!(await attempt(sending))) return
+    }
+  }
+
+  const flush = (): Promise<void> => {
+    flushing ??= sendAll().finally(() => {
+      flushing = undefined
+    })
+    return flushing
+  }
+
+  /** After a failure sooner and at random, so that a service that comes back is not met by a whole fleet at once. */
+  const schedule = (delay: number): (() => void) =>
+    timer.after(delay, () => {
+      void flush().then(() => {
+        if (closing !== undefined) return
+        cancel = schedule(
+          failures === 0
+            ? flushIntervalMs
+            : delayAfterError({ failures, retryAfterMs }, flushIntervalMs, random),
+        )
+      })
+    })
+  // Nodes that start together do not report together.
+  let cancel = schedule(flushIntervalMs * (0.5 + 0.5 * random()))
+
+  async function sendRest(): Promise<void> {
+    cancel()
+    // What was under way may have begun before the last request was counted.
+    await flushing
+    for (let attempts = 1; attempts <= CLOSING_ATTEMPTS; attempts++) {
+      await flush()
+      const left = pending()
+      if (left === 0) return
+      if (attempts === CLOSING_ATTEMPTS) reports.error(unsent(left))
+      else
+        await new Promise<void>(resolve => timer.after(delayAfterError({ failures }, 1_000, random), resolve))
+    }
+  }
+
+  const pending = () => counts.total + (sending === undefined ? 0 : requestsIn(sending))
+  const close = () => {
+    closing ??= sendRest()
+    return closing
+  }
+
+  return {
+    count({ keyId }, requests = 1) {
+      if (!Number.isSafeInteger(requests) || requests < 1) return
+      const counted = sampleRate === 1 ? requests : sampled(requests, sampleRate, random)
+      if (counted > 0) counts.add(keyId, counted, now())
+    },
+    flush,
+    stats: () => ({ pending: pending(), reported, dropped: counts.dropped + refused, lastError }),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Beyond this many at once what chance would do differs by little from the mean. */
+const DRAWN_MAX = 10_000
+
+function sampled(requests: number, rate: number, random: () => number): number {
+  if (requests > DRAWN_MAX) return Math.floor(requests * rate + random())
+  let counted = 0
+  for (let request = 0; request < requests; request++) if (random() < rate) counted++
+  return counted
+}
+
+const requestsIn = ({ records }: UsageReport): number => records.reduce((sum, { count }) => sum + count, 0)
+
+const unsent = (requests: number): KeyringError =>
+  new KeyringError('usage_unsent', `${requests} counted requests were not reported before the end`, {
+    retryable: false,
+  })
