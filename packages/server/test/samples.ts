@@ -162,7 +162,11 @@ export async function sampleOf(route: Route, harness: Harness, vendor: Vendor): 
   }
   if (route.signed !== null) {
     const { key } = await makeKey({ ask: harness.ask, scene: vendor })
-    return { url: route.path, token: undefined, signed: signedReport([{ token: key, type: 'keyrail' }]) }
+    return {
+      url: route.path,
+      token: undefined,
+      signed: signedReport([{ token: key, url: `https://x.example/?key=${key}` }]),
+    }
   }
   const token = route.access.open ? undefined : vendor.live
   const query = queries[route.operation]
