@@ -10,7 +10,10 @@ import { readDocument, section, tableOf } from './documents.ts'
 
 const harness = await startHarness()
 const page = readDocument('docs/people.md')
-const vendorRoutes = routes.filter(({ plane, path }) => plane === 'vendor' && path !== '/v1/workspaces')
+const vendorRoutes = routes.filter(
+  ({ plane, path, access }) =>
+    plane === 'vendor' && path !== '/v1/workspaces' && !access.open && access.credentials.includes('session'),
+)
 const rosterPaths = /^\/v1\/(members|invites)/
 
 /** Whether a person of this role may ask a route, by what it answers to a request that would succeed. */

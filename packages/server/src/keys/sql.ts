@@ -210,43 +210,38 @@ const lockCap = sql('keys.lock_cap', 'select pg_advisory_xact_lock(hashtextexten
 export const lockTenantCap = (tx: Tx, tenantId: string) =>
   tx.query(lockCap, [`keyrail.tenant_cap ${tenantId}`])
 
-const lockEmbed = sql('keys.lock_embed', 'select pg_advisory_xact_lock(hashtextextended($1, 0))')
+/** What a tenant has made in the embed plane. `room_in_ms`: until the first of the last `aMinute` is a minute old. */
 const readEmbed = sql(
   'keys.read_embed',
-  `select
-     (select count(*)::int from (
+  `select (select count(*)::int from (
         select from api_keys where workspace_id = $1 and tenant_id = $2 and project_id = $3 and env = $4
           and embedded_at is not null and revoked_at is null
           and (expires_at is null or expires_at > service_now()) limit $5) k) as active,
-     minute.made, minute.room_in_ms
-   from (
-     select count(*)::int as made,
-       (extract(epoch from min(embedded_at) + interval '60 seconds' - service_now()) * 1000)::float8 as room_in_ms
-     from (
-       select embedded_at from api_keys
-       where workspace_id = $1 and tenant_id = $2 and embedded_at > service_now() - interval '60 seconds'
-       order by embedded_at desc limit $6) k) minute`,
+     count(*)::int as made,
+     (extract(epoch from min(embedded_at) + interval '60 seconds' - service_now()) * 1000)::float8 as room_in_ms
+   from (select embedded_at from api_keys
+     where workspace_id = $1 and tenant_id = $2 and embedded_at > service_now() - interval '60 seconds'
+     order by embedded_at desc limit $6) minute`,
 )
-/** What a tenant has made in the embed plane, looked at by one request at a time. `room_in_ms`: of the last $6 a minute. */
+/** Lets one request of a tenant look at a time. */
 export async function lockEmbedRoom(
   tx: Tx,
-  of: Pick<KeyRow, 'project_id' | 'tenant_id' | 'env'>,
-  most: EmbedRoomMost,
+  { tenant_id, project_id, env }: Pick<KeyRow, 'project_id' | 'tenant_id' | 'env'>,
+  most: { active: number; aMinute: number },
 ) {
   const [, [row]] = await Promise.all([
-    tx.query(lockEmbed, [`keyrail.embed_cap ${of.tenant_id}`]),
+    tx.query(lockCap, [`keyrail.embed_cap ${tenant_id}`]),
     tx.query<{ active: number; made: number; room_in_ms: number | null }>(readEmbed, [
       tx.workspaceId,
-      of.tenant_id,
-      of.project_id,
-      of.env,
+      tenant_id,
+      project_id,
+      env,
       most.active,
       most.aMinute,
     ]),
   ])
   return row ?? { active: 0, made: 0, room_in_ms: null }
 }
-export type EmbedRoomMost = { active: number; aMinute: number }
 
 const findProjectStatement = sql(
   'keys.find_project',
