@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { type AddressInfo, createServer } from 'node:net'
 import { after, test } from 'node:test'
 import type pg from 'pg'
 import { startHarness } from '../../../test/harness.ts'
@@ -166,9 +167,18 @@ test('a set that is too old is not gone by while the store is away', async () =>
   await pass(readAgainS - 1)
   assert.equal((await keys.signer()).kid, kid)
   await pass(1)
-  await assert.rejects(keys.signer())
+  await assert.rejects(keys.signer(), { code: 'unavailable' })
   target = connection
   assert.equal((await keys.signer()).kid, kid)
+})
+
+test('a store that takes the connection and then says nothing is told as unavailable, before a request must end', async () => {
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const keys = openSigningKeys({ host: '127.0.0.1', port, user: 'x', database: 'x' }, null, clock)
+  await assert.rejects(keys.published(), { code: 'unavailable' })
 })
 
 test('keys of a file: the first signs, all verify, and nothing is asked of the database', async () => {

@@ -1,4 +1,7 @@
+import { Refusal } from '../refusal.ts'
 import { type Connection, connect } from './connection.ts'
+import { deadlineMs } from './deadline.ts'
+import { refusalOf } from './errors.ts'
 import type { Chore } from './upkeep.ts'
 
 /** A key that signs embed tokens, as it is stored. */
@@ -79,10 +82,35 @@ export async function addSigningKey(connection: Connection, key: NewSigningKey):
 
 type Query = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
 
+/** A request may wait for it, so it ends before a request must. */
+const answerMs = deadlineMs - 200
+
 async function inTurn<T>(connection: Connection, work: (query: Query) => Promise<T>): Promise<T> {
-  const client = await connect(connection, 'signing keys', false)
+  const silent = Promise.withResolvers<never>()
+  const timer = setTimeout(() => silent.reject(new Refusal('unavailable')), answerMs)
+  const running = workAlone(connection, work, silent.promise)
   try {
-    await client.query(`begin; set local statement_timeout = '1500ms'`)
+    return await Promise.race([running, silent.promise])
+  } catch (error) {
+    running.catch(() => {})
+    throw refusalOf(error)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+async function workAlone<T>(
+  connection: Connection,
+  work: (query: Query) => Promise<T>,
+  silent: Promise<never>,
+) {
+  const client = await connect(connection, 'signing keys', false)
+  // A connection that has fallen silent would never end by itself.
+  silent.catch(() =>
+    (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy(),
+  )
+  try {
+    await client.query(`begin; set local statement_timeout = ${answerMs}`)
     const result = await work(async (text, values) => (await client.query(text, values)).rows)
     await client.query('commit')
     return result
