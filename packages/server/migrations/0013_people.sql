@@ -71,6 +71,8 @@ create table workspace_invites (
   -- Of the owner's copy, and of the one that was mailed: two tokens that die together.
   digest bytea not null constraint workspace_invites_digest_length check (octet_length(digest) = 32),
   mailed_digest bytea constraint workspace_invites_mailed_digest_length check (octet_length(mailed_digest) = 32),
+  -- Who has invited, where it was a person: they take it with them when they cease to be an owner.
+  invited_by uuid,
   created_at timestamptz(3) not null,
   expires_at timestamptz(3) not null,
   accepted_at timestamptz(3),
@@ -98,23 +100,28 @@ alter table mail_tokens enable row level security;
 create policy mail_tokens_scope on mail_tokens to keyrail_app using (user_id = app_user_id());
 grant select, insert, update on mail_tokens to keyrail_app;
 
+-- A person sees their own memberships, joins by themselves alone, and is moved nowhere.
 alter table workspace_members enable row level security;
-create policy workspace_members_scope on workspace_members to keyrail_app
-  using (workspace_id = app_workspace_id() or user_id = app_user_id())
-  with check (workspace_id = app_workspace_id());
-grant select, insert, update on workspace_members to keyrail_app;
+create policy workspace_members_scope on workspace_members for select to keyrail_app
+  using (workspace_id = app_workspace_id() or user_id = app_user_id());
+create policy workspace_members_join on workspace_members for insert to keyrail_app
+  with check (workspace_id = app_workspace_id() and user_id = app_user_id());
+create policy workspace_members_change on workspace_members for update to keyrail_app
+  using (workspace_id = app_workspace_id());
+grant select, insert, update (role, joined_at, removed_at) on workspace_members to keyrail_app;
 
 alter table workspace_invites enable row level security;
 create policy workspace_invites_scope on workspace_invites to keyrail_app
   using (workspace_id = app_workspace_id());
 grant select, insert, update on workspace_invites to keyrail_app;
 
--- A person sees the workspaces that they are in, and adds sessions, which are of none.
+-- A person sees the workspaces that they are in, and adds credentials of their own sessions, which are of none.
 alter policy workspaces_scope on workspaces
   using (id = app_workspace_id() or exists (
     select from workspace_members m
     where m.workspace_id = workspaces.id and m.user_id = app_user_id() and m.removed_at is null))
   with check (id = app_workspace_id());
 alter policy credentials_scope on credentials
-  using (workspace_id = app_workspace_id()
-    or (workspace_id is null and kind = 'session' and app_user_id() is not null));
+  using ((workspace_id = app_workspace_id() and kind <> 'session')
+    or (workspace_id is null and kind = 'session' and exists (
+      select from sessions s where s.id = credentials.id and s.user_id = app_user_id())));

@@ -101,7 +101,9 @@ table credentials row level security
   constraint credentials_pkey PRIMARY KEY (digest)
   CREATE INDEX credentials_sessions ON public.credentials USING btree (id) WHERE (kind = 'session'::text)
   CREATE INDEX credentials_workspace ON public.credentials USING btree (workspace_id)
-  policy credentials_scope permissive for * to keyrail_app using (((workspace_id = app_workspace_id()) OR ((workspace_id IS NULL) AND (kind = 'session'::text) AND (app_user_id() IS NOT NULL)))) with check (the same)
+  policy credentials_scope permissive for * to keyrail_app using ((((workspace_id = app_workspace_id()) AND (kind <> 'session'::text)) OR ((workspace_id IS NULL) AND (kind = 'session'::text) AND (EXISTS ( SELECT
+   FROM sessions s
+  WHERE ((s.id = credentials.id) AND (s.user_id = app_user_id()))))))) with check (the same)
   grant insert to keyrail_app
 
 table idempotency_bodies row level security
@@ -446,6 +448,7 @@ table workspace_invites row level security
   role text not null
   digest bytea not null
   mailed_digest bytea
+  invited_by uuid
   created_at timestamp(3) with time zone not null
   expires_at timestamp(3) with time zone not null
   accepted_at timestamp(3) with time zone
@@ -470,8 +473,10 @@ table workspace_members row level security
   constraint workspace_members_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint workspace_members_pkey PRIMARY KEY (workspace_id, user_id)
   CREATE INDEX workspace_members_by_user ON public.workspace_members USING btree (user_id)
-  policy workspace_members_scope permissive for * to keyrail_app using (((workspace_id = app_workspace_id()) OR (user_id = app_user_id()))) with check ((workspace_id = app_workspace_id()))
-  grant insert, select, update to keyrail_app
+  policy workspace_members_change permissive for w to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  policy workspace_members_join permissive for a to keyrail_app using () with check (((workspace_id = app_workspace_id()) AND (user_id = app_user_id())))
+  policy workspace_members_scope permissive for r to keyrail_app using (((workspace_id = app_workspace_id()) OR (user_id = app_user_id()))) with check (the same)
+  grant insert, select to keyrail_app
 
 table workspace_slugs row level security
   slug text not null

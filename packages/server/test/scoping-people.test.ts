@@ -69,13 +69,13 @@ test('a person sees in which workspaces they are, whatever the workspace, and ch
   const workspaces = await asApp(own, 'select id from workspaces')
   assert.deepEqual(workspaces.rows, [{ id: there.workspaceId }])
   for (const statement of [
-    `update workspace_members set role = 'owner'`,
     `insert into workspace_members (workspace_id, user_id, role, joined_at)
      values ('${here.workspaceId}', '${mine.userId}', 'owner', now())`,
     `update workspaces set name = 'x'`,
   ]) {
     assert.equal((await asApp(own, statement)).code, '42501', statement)
   }
+  assert.equal((await asApp(own, `update workspace_members set role = 'owner'`)).count, 0)
   for (const table of ['workspace_invites', 'secret_keys', 'projects', 'audit_logs'])
     assert.equal((await asApp(own, `select from ${table}`)).count, 0, table)
 })
@@ -88,8 +88,11 @@ test('in a workspace a person still joins and changes no other one', async () =>
   const join = `insert into workspace_members (workspace_id, user_id, role, joined_at) values ($1, $2, 'owner', now())`
   assert.equal((await asApp(scope, join, [here.workspaceId, mine.userId])).count, 1)
   assert.equal((await asApp(scope, join, [randomUUID(), mine.userId])).code, '42501')
+  assert.equal((await asApp(scope, join, [here.workspaceId, theirs.userId])).code, '42501')
   const promote = `update workspace_members set role = 'owner' where workspace_id = $1`
-  assert.equal((await asApp(scope, promote, [there.workspaceId])).code, '42501')
+  assert.equal((await asApp(scope, promote, [there.workspaceId])).count, 0)
+  const move = `update workspace_members set workspace_id = $1, role = 'owner' where workspace_id = $2`
+  assert.equal((await asApp(scope, move, [here.workspaceId, there.workspaceId])).code, '42501')
 })
 
 test('who was removed from a workspace sees it no more, and it sees who they are', async () => {
@@ -107,6 +110,13 @@ test('a credential of no workspace is a session’s, and only a person’s trans
   for (const kind of ['secret_key', 'api_key'])
     assert.equal((await asApp(own, add, values(kind))).code, '42501', kind)
   assert.equal((await asApp({ workspaceId: here.workspaceId }, add, values('session'))).code, '42501')
+  // Nor of another person's session, whatever workspace it says to be of.
+  const foreign = `insert into credentials (digest, kind, workspace_id, id) values (sha256($1), 'session', $2, $3)`
+  for (const workspaceId of [null, here.workspaceId]) {
+    const scope = { ...own, workspaceId: here.workspaceId }
+    const text = [randomUUID(), workspaceId, theirs.sessionId]
+    assert.equal((await asApp(scope, foreign, text)).code, '42501', `${workspaceId}`)
+  }
 })
 
 test('every transaction of a person leaves nobody’s scope on its connection', async () => {

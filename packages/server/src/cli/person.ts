@@ -79,5 +79,8 @@ function report({ userId, billed }: PersonLabel, removed: Record<string, number>
   print(userId === null ? 'The address is erased; it had no account:' : `Person ${userId} is erased:`)
   for (const [table, rows] of Object.entries(removed)) if (rows > 0) print(`  ${table.padEnd(18)}${rows}`)
   if (billed.length > 0)
-    print(`It is still the billing address of ${billed.join(', ')}: change it there, by PATCH /v1/workspace.`)
+    print(
+      `It is still the billing address of ${billed.join(', ')}. Change it there, by PATCH /v1/workspace, and run this\n` +
+        'again: the log of that change names it once more.',
+    )
 }

@@ -52,7 +52,7 @@ const findSessionStatement = sql(
   'gate.find_session',
   `with found as materialized (
      select d.place, c.id from unnest($1::bytea[]) with ordinality d(digest, place)
-     join credentials c on c.digest = d.digest and c.kind = 'session'
+     join credentials c on c.digest = d.digest and c.kind = 'session' and c.workspace_id is null
    )
    select f.place, s.id, s.user_id, m.workspace_id, m.role,
      s.ended_at is null and s.expires_at > service_now()

@@ -1,5 +1,5 @@
 import type { CreatedInvite, Invite, InviteCreate } from '@keyrail/contract/vendor/invites'
-import { actorOf, appendAudit, type Entry } from '../audit/append.ts'
+import { actorOf, appendAudit } from '../audit/append.ts'
 import type { Deps } from '../deps.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import { addressKey } from '../people/address.ts'
@@ -10,7 +10,9 @@ import type { Tx } from '../platform/db/transaction.ts'
 import { queueMail } from '../platform/mail/queue.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { toInvite } from './resource.ts'
+import { inviteRevoked, targetOf } from './revocation.ts'
 import {
+  countInvites,
   insertInvite,
   isMember,
   listInviteRows,
@@ -21,6 +23,8 @@ import {
 } from './sql.ts'
 
 const validDays = 7
+/** A workspace's name stands in each letter, and whoever wants it said to many must not have us say it. */
+const mostAnHour = 200
 
 /**
  * Invites an address. The token in the answer is the owner's own copy; the mailed link has another, drawn by the
@@ -35,7 +39,9 @@ export function createInvite(
   const work = async (tx: Tx): Promise<CreatedInvite> => {
     const address = addressKey(email)
     lockInvitations(tx)
-    if (await isMember(tx, address)) throw new Refusal('already_member')
+    const [isIn, ofLastHour] = await Promise.all([isMember(tx, address), countInvites(tx)])
+    if (isIn) throw new Refusal('already_member')
+    if (ofLastHour >= mostAnHour) throw tooMany()
     const retired = await retireInvites(tx, address)
     const { token, digest } = drawMailedToken(tx.workspaceId, deps.randomBytes)
     const row = await insertInvite(tx, {
@@ -44,14 +50,15 @@ export function createInvite(
       addressKey: address,
       role,
       digest,
+      invitedBy: principal.kind === 'session' ? principal.id : null,
       days: validDays,
     })
     const invite = toInvite(row)
     const ids = { workspace_id: tx.workspaceId, invite_id: row.id }
     queueMail(tx, { kind: 'invitation', throttle: 'invitation', address, ids })
     appendAudit(deps, tx, actorOf(principal), deps.clock.now(), [
-      ...retired.map(old => revoked(toInvite(old), 'superseded')),
-      { ...target(row.id), action: 'workspace_invite.created', payload: { ...invite } },
+      ...retired.map(old => inviteRevoked(toInvite(old), 'superseded')),
+      { ...targetOf(row.id), action: 'workspace_invite.created', payload: { ...invite } },
     ])
     return { ...invite, token }
   }
@@ -80,15 +87,12 @@ export function revokeInvite(deps: Deps, principal: VendorPrincipal, id: string)
     if (row === null) throw new Refusal('not_found')
     if (toInvite(row).status !== 'pending') return toInvite(row)
     const invite = toInvite(await revokeInviteRow(tx, id))
-    appendAudit(deps, tx, actorOf(principal), deps.clock.now(), [revoked(invite, null)])
+    appendAudit(deps, tx, actorOf(principal), deps.clock.now(), [inviteRevoked(invite, null)])
     return invite
   })
 }
 
-const revoked = (invite: Invite, reason: 'superseded' | null): Entry => ({
-  ...target(invite.id),
-  action: 'workspace_invite.revoked',
-  payload: { email: invite.email, role: invite.role, reason },
-})
-
-const target = (id: string) => ({ targetType: 'workspace_invite' as const, targetId: id, env: null })
+const tooMany = () =>
+  new Refusal('too_many_requests', `A workspace may invite ${mostAnHour} times an hour.`, {
+    headers: { 'retry-after': '3600' },
+  })

@@ -174,6 +174,24 @@ test('who is a member already is told of at invitation and at acceptance, and ma
   assert.ok((await membersOf()).some(({ user_id, role }) => user_id === person.userId && role === 'owner'))
 })
 
+test('a workspace invites two hundred times an hour, and is told when it may again', async () => {
+  const owned = await makeVendor(harness)
+  await query(
+    `insert into workspace_invites (workspace_id, id, email, address_key, role, digest, created_at, expires_at)
+     select $1, gen_random_uuid(), 'x@example.com', 'x@example.com', 'member', sha256('x'), service_now(), service_now()
+     from generate_series(1, 199)`,
+    [owned.workspaceId],
+  )
+  assert.equal((await invite(uniqueEmail(), 'member', owned)).status, 201)
+  const refused = await invite(uniqueEmail(), 'member', owned)
+  assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '3600'])
+  await query(
+    `update workspace_invites set created_at = created_at - interval '1 hour' where workspace_id = $1`,
+    [owned.workspaceId],
+  )
+  assert.equal((await invite(uniqueEmail(), 'member', owned)).status, 201)
+})
+
 test('a repeat under its Idempotency-Key has no token, and sends no second message', async () => {
   const email = uniqueEmail()
   const send = () =>

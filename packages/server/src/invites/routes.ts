@@ -1,9 +1,6 @@
-import { InviteAccept } from '@keyrail/contract/people'
 import { CreatedInvite, Invite, InviteCreate, InviteList, Invites } from '@keyrail/contract/vendor/invites'
-import { JoinedMember } from '@keyrail/contract/vendor/members'
 import { owners, readers } from '../gate/access.ts'
-import { personRoute, type Route, vendorRoute } from '../gate/route.ts'
-import { acceptInvite } from './accept.ts'
+import { type Route, vendorRoute } from '../gate/route.ts'
 import { createInvite, listInvites, revokeInvite } from './actions.ts'
 
 export const inviteRoutes: Route[] = [
@@ -32,13 +29,5 @@ export const inviteRoutes: Route[] = [
     access: owners,
     answer: Invite,
     handle: async (deps, { principal, id }) => ({ body: await revokeInvite(deps, principal, id) }),
-  }),
-  personRoute('POST', '/v1/auth/invites/accept', {
-    operation: 'acceptInvite',
-    summary: 'Join the workspace that an invitation is for',
-    body: InviteAccept,
-    answer: JoinedMember,
-    refusals: ['invalid_token', 'email_not_verified', 'already_member'],
-    handle: async (deps, { principal, body }) => ({ body: await acceptInvite(deps, principal, body.token) }),
   }),
 ]

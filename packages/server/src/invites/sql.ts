@@ -45,8 +45,8 @@ export const retireInvites = (tx: Tx, addressKey: string) =>
 
 const insert = sql(
   'invites.insert',
-  `insert into workspace_invites (workspace_id, id, email, address_key, role, digest, created_at, expires_at)
-   select $1, $2, $3, $4, $5, $6, t.now, t.now + make_interval(days => $7)
+  `insert into workspace_invites (workspace_id, id, email, address_key, role, digest, invited_by, created_at, expires_at)
+   select $1, $2, $3, $4, $5, $6, $7, t.now, t.now + make_interval(days => $8)
    from (select service_now() as now) t returning ${columns}`,
 )
 export interface NewInvite {
@@ -55,12 +55,35 @@ export interface NewInvite {
   addressKey: string
   role: Role
   digest: Buffer
+  /** A person; null for a key. */
+  invitedBy: string | null
   days: number
 }
 export async function insertInvite(tx: Tx, invite: NewInvite): Promise<InviteRow> {
-  const { id, email, addressKey, role, digest, days } = invite
-  const [row] = await tx.query<InviteRow>(insert, [tx.workspaceId, id, email, addressKey, role, digest, days])
+  const { id, email, addressKey, role, digest, invitedBy, days } = invite
+  const values = [tx.workspaceId, id, email, addressKey, role, digest, invitedBy, days]
+  const [row] = await tx.query<InviteRow>(insert, values)
   return row as InviteRow
+}
+
+const retireOf = sql(
+  'invites.retire_of',
+  `update workspace_invites set revoked_at = service_now()
+   where workspace_id = $1 and invited_by = $2 and ${pending} returning ${columns}`,
+)
+/** @returns those that a person has made and that were pending until now. */
+export const retireInvitesOf = (tx: Tx, userId: string) =>
+  tx.query<InviteRow>(retireOf, [tx.workspaceId, userId])
+
+const count = sql(
+  'invites.count',
+  `select count(*)::int as count from workspace_invites
+   where workspace_id = $1 and created_at > service_now() - interval '1 hour'`,
+)
+/** Those of the last hour. */
+export async function countInvites(tx: Tx): Promise<number> {
+  const [row] = await tx.query<{ count: number }>(count, [tx.workspaceId])
+  return row?.count ?? 0
 }
 
 const list = sql(

@@ -2,6 +2,7 @@ import type { Member, MemberUpdate } from '@keyrail/contract/vendor/members'
 import { actorOf, appendAudit } from '../audit/append.ts'
 import type { Deps } from '../deps.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
+import { revokeInvitesOf } from '../invites/revocation.ts'
 import { page } from '../platform/cursor.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
@@ -33,7 +34,10 @@ function placeOf(sealed: string) {
   return { joinedAt, userId }
 }
 
-/** Gives a member another role. Keys that they made keep theirs, so the answer lists them. */
+/**
+ * Gives a member another role. Keys that they made keep theirs, so the answer lists them; what somebody has invited who
+ * is an owner no more is revoked.
+ */
 export function changeRole(
   deps: Deps,
   principal: VendorPrincipal,
@@ -41,6 +45,8 @@ export function changeRole(
   { role }: MemberUpdate,
 ): Promise<Member & { secret_keys: unknown[] }> {
   return deps.db.inWorkspace(principal.workspaceId, async tx => {
+    // Before the member, in the order in which invitations are accepted.
+    const revoked = role === 'owner' ? [] : await revokeInvitesOf(tx, userId)
     const row = await lockMember(tx, userId, { stays: role === 'owner' })
     const secret_keys = await listKeysMadeBy(tx, userId)
     const member = toMember({ ...row, role })
@@ -52,14 +58,19 @@ export function changeRole(
         action: 'workspace_member.role_changed',
         payload: { email: row.email, role: { old: row.role, new: role } },
       },
+      ...revoked,
     ])
     return { ...member, secret_keys }
   })
 }
 
-/** Ends a membership, from the person's next request on. Keys that they made live on, so the answer lists them. */
+/**
+ * Ends a membership, from the person's next request on. Keys that they made live on, so the answer lists them; what they
+ * have invited is revoked.
+ */
 export function removeMember(deps: Deps, principal: VendorPrincipal, userId: string) {
   return deps.db.inWorkspace(principal.workspaceId, async tx => {
+    const revoked = await revokeInvitesOf(tx, userId)
     const row = await lockMember(tx, userId, { stays: false })
     const secret_keys = await listKeysMadeBy(tx, userId)
     const at = deps.clock.now()
@@ -70,6 +81,7 @@ export function removeMember(deps: Deps, principal: VendorPrincipal, userId: str
         action: 'workspace_member.removed',
         payload: { email: row.email, role: row.role },
       },
+      ...revoked,
     ])
     return { object: 'member', id: userId, deleted: true, secret_keys }
   })

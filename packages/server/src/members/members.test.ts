@@ -101,6 +101,54 @@ test('a removed person is out with the next request; keys that they made work on
   assert.equal((await remove(owner.token, person.userId)).status, 404)
 })
 
+test('keys that a person’s keys have made are listed with theirs, also behind one that is revoked', async () => {
+  const { owner, live, made } = await makeOwned()
+  const second = await makePerson(query, { workspaceId: made.id, role: 'owner' })
+  const child = await ask('POST', '/v1/secret_keys', { token: live, body: { env: 'live' } })
+  const grandchild = await ask('POST', '/v1/secret_keys', { token: child.body.key, body: { env: 'test' } })
+  const { body: successor } = await ask('POST', `/v1/secret_keys/${made.secret_key.id}/rotate`, {
+    token: live,
+    body: { overlap_hours: 0 },
+  })
+  await ask('POST', `/v1/secret_keys/${child.body.id}/revoke`, { token: second.token })
+  await ask('POST', '/v1/secret_keys', { token: second.token, body: { env: 'live' } })
+  const { body } = await remove(second.token, owner.userId)
+  assert.deepEqual(
+    body.secret_keys.map(({ id }: { id: string }) => id).toSorted(),
+    [grandchild.body.id, successor.id].toSorted(),
+  )
+})
+
+for (const [what, cease] of Object.entries({
+  removed: (by: MadePerson, userId: string) => remove(by.token, userId),
+  demoted: (by: MadePerson, userId: string) => changeRole(by.token, userId, 'admin'),
+})) {
+  test(`what an owner has invited is dead once they are ${what}: nobody walks back in by a token that was kept`, async () => {
+    const { owner, workspaceId } = await makeOwned()
+    const second = await makePerson(query, { workspaceId, role: 'owner' })
+    const invite = (token: string) =>
+      ask('POST', '/v1/invites', { token, body: { email: `${uniqueSlug()}@example.com`, role: 'owner' } })
+    const theirs = await invite(second.token)
+    const ours = await invite(owner.token)
+    assert.equal((await cease(owner, second.userId)).status, 200)
+    const stranger = await makePerson(query)
+    const accept = (token: string) =>
+      ask('POST', '/v1/auth/invites/accept', { token: stranger.token, body: { token } })
+    assert.equal((await accept(theirs.body.token)).body.code, 'invalid_token')
+    assert.equal((await accept(ours.body.token)).status, 200)
+    const rows = await auditOf(owner.token)
+    assert.deepEqual(
+      rows
+        .filter(({ action }: { action: string }) => action === 'workspace_invite.revoked')
+        .map((row: { target_id: string; payload: { reason: string } }) => [
+          row.target_id,
+          row.payload.reason,
+        ]),
+      [[theirs.body.id, 'inviter_removed']],
+    )
+  })
+}
+
 test('the last owner is neither removed nor demoted, by whomever', async () => {
   const { owner, workspaceId, live } = await makeOwned()
   await makePerson(query, { workspaceId, role: 'admin' })

@@ -1,12 +1,15 @@
+import { InviteAccept } from '@keyrail/contract/people'
 import {
   ChangedMember,
+  JoinedMember,
   MemberList,
   Members,
   MemberUpdate,
   RemovedMember,
 } from '@keyrail/contract/vendor/members'
 import { owners, readers } from '../gate/access.ts'
-import { type Route, vendorRoute } from '../gate/route.ts'
+import { personRoute, type Route, vendorRoute } from '../gate/route.ts'
+import { acceptInvite } from './accept.ts'
 import { changeRole, listMembers, removeMember } from './actions.ts'
 
 export const memberRoutes: Route[] = [
@@ -34,5 +37,13 @@ export const memberRoutes: Route[] = [
     answer: RemovedMember,
     refusals: ['last_owner'],
     handle: async (deps, { principal, id }) => ({ body: await removeMember(deps, principal, id) }),
+  }),
+  personRoute('POST', '/v1/auth/invites/accept', {
+    operation: 'acceptInvite',
+    summary: 'Join the workspace that an invitation is for',
+    body: InviteAccept,
+    answer: JoinedMember,
+    refusals: ['invalid_token', 'email_not_verified', 'already_member'],
+    handle: async (deps, { principal, body }) => ({ body: await acceptInvite(deps, principal, body.token) }),
   }),
 ]

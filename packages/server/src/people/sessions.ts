@@ -4,7 +4,6 @@ import type { PersonPrincipal } from '../gate/principal.ts'
 import { drawToken, sessionPrefix, tokenDigest } from '../platform/crypto/token.ts'
 import { page } from '../platform/cursor.ts'
 import type { PersonTx } from '../platform/db/transaction.ts'
-import { queueMail } from '../platform/mail/queue.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { addressKey } from './address.ts'
 import { toSession, toUser } from './resource.ts'
@@ -90,21 +89,15 @@ export async function endSession({ db }: Deps, { id }: PersonPrincipal, sessionI
 }
 
 /**
- * Ends a session whose token others can read, and writes to its person. The caller tells the workspace in which it acts.
+ * Ends a session whose token others can read. The caller writes to its person, and tells the workspace in which it acts.
  * @param url where the token was found.
- * @returns false when it has ended already.
+ * @returns the `addressKey` of its person; null when it has ended already.
  */
-export async function endLeakedSession(
+export const endLeakedSession = async (
   tx: PersonTx,
   sessionId: string,
   url: string | null,
-): Promise<boolean> {
-  const row = await endLeakedSessionRow(tx, sessionId, url)
-  if (row === null) return false
-  const ids = { user_id: tx.userId, session_id: sessionId }
-  queueMail(tx, { kind: 'leaked_session', throttle: 'leak', address: row.address_key, ids })
-  return true
-}
+): Promise<string | null> => (await endLeakedSessionRow(tx, sessionId, url))?.address_key ?? null
 
 /** The session acts in another workspace from now on. Its token stays the same. */
 export function switchWorkspace(

@@ -51,6 +51,15 @@ const findUser = sql(
   'people.find_user',
   'select id, email, name, email_verified_at, created_at from users where id = $1',
 )
+const findUserToStay = sql(
+  'people.find_user_to_stay',
+  'select id, email, name, email_verified_at, created_at from users where id = $1 for key share',
+)
+/** Nobody erases the account before this transaction ends. */
+export async function readUserToStay(tx: PersonTx): Promise<UserRow | null> {
+  const [row] = await tx.query<UserRow>(findUserToStay, [tx.userId])
+  return row ?? null
+}
 export async function readUser(tx: PersonTx): Promise<UserRow | null> {
   const [row] = await tx.query<UserRow>(findUser, [tx.userId])
   return row ?? null
@@ -106,13 +115,15 @@ const insertSession = sql(
   'people.insert_session',
   `with person as (
      select user_id from user_passwords where user_id = $1 and hash = $2 for share
-   ), credential as (
-     insert into credentials (digest, kind, workspace_id, id) select $3, 'session', null, $4 from person
    )
    insert into sessions (id, user_id, acts_in, user_agent, ip, created_at, last_seen_at, expires_at)
-   select $4, user_id, $5, $6, $7, t.now, t.now, t.now + make_interval(secs => $8)
+   select $3, user_id, $4, $5, $6, t.now, t.now, t.now + make_interval(secs => $7)
    from person, (select service_now() as now) t
    returning ${sessionColumns}`,
+)
+const insertCredential = sql(
+  'people.insert_credential',
+  `insert into credentials (digest, kind, workspace_id, id) values ($1, 'session', null, $2)`,
 )
 export interface NewSession {
   id: string
@@ -129,8 +140,10 @@ export async function addSession(
   session: NewSession,
 ): Promise<SessionRow | null> {
   const { id, digest, actsIn, userAgent, ip, maxAgeS } = session
-  const values = [tx.userId, hash, digest, id, actsIn, userAgent, ip, maxAgeS]
+  const values = [tx.userId, hash, id, actsIn, userAgent, ip, maxAgeS]
   const [row] = await tx.query<SessionRow>(insertSession, values)
+  // Behind the session, whose it has to be.
+  if (row !== undefined) tx.send(insertCredential, [digest, id])
   return row ?? null
 }
 

@@ -1,5 +1,5 @@
 import type { PersonTx } from '../platform/db/transaction.ts'
-import { moveSessionRow, readUser, setVerified, type UserRow } from './sql.ts'
+import { moveSessionRow, readUserToStay, setVerified, type UserRow } from './sql.ts'
 
 /** What other rooms may ask and say of the person of a transaction. */
 
@@ -10,8 +10,9 @@ export interface Person {
   isVerified: boolean
 }
 
+/** The account stays there until the transaction has ended: what is written of it is of somebody. */
 export async function readPerson(tx: PersonTx): Promise<Person | null> {
-  const row: UserRow | null = await readUser(tx)
+  const row: UserRow | null = await readUserToStay(tx)
   if (row === null) return null
   return { id: row.id, email: row.email, name: row.name, isVerified: row.email_verified_at !== null }
 }

@@ -146,11 +146,18 @@ export const listSecretKeyRows = (tx: Tx, filter: SecretKeyFilter) =>
 
 const listActiveMadeBy = sql(
   'secret_keys.list_active_made_by',
-  `select ${columns} from secret_keys
-   where workspace_id = $1 and created_by_type = 'user' and created_by_id = $2
+  `with recursive made(id) as (
+     select id from secret_keys
+     where workspace_id = $1 and created_by_type = 'user' and created_by_id = $2
+     union
+     select k.id from made m join secret_keys k
+       on k.workspace_id = $1 and k.created_by_type = 'secret_key' and k.created_by_id = m.id::text
+   )
+   select ${columns} from secret_keys
+   where workspace_id = $1 and id in (select id from made)
      and revoked_at is null and (expires_at is null or expires_at > service_now())
    order by id desc`,
 )
-/** Newest first. */
+/** Made by the person, or by a key that they made, and so on. Newest first. */
 export const listActiveRowsMadeBy = (tx: Tx, userId: string) =>
   tx.query<SecretKeyRow>(listActiveMadeBy, [tx.workspaceId, userId])

@@ -76,6 +76,30 @@ describe('erasing a person for good', () => {
     assert.deepEqual(await dump(query), before)
   })
 
+  test('beside an acceptance under way nothing is left: it ends before, or finds nobody', async () => {
+    const vendor = await makeVendor({ ask, query, connection, ...house })
+    for (let round = 0; round < 10; round++) {
+      const person = await makePerson(query)
+      const { body } = await ask('POST', '/v1/invites', {
+        token: vendor.live,
+        body: { email: `${uniqueSlug()}@example.com`, role: 'owner' },
+      })
+      const [accepted] = await Promise.all([
+        ask('POST', '/v1/auth/invites/accept', { token: person.token, body: { token: body.token } }),
+        // Once a sole owner, the person stays.
+        erasePerson(client, person.email).catch(error => assert.ok(error instanceof OwnedAlone)),
+      ])
+      const [{ there }] = await query('select count(*)::int as there from users where id = $1', [
+        person.userId,
+      ])
+      const members = await query('select from workspace_members where user_id = $1', [person.userId])
+      const traces = await query('select from audit_addresses where address = $1', [person.email])
+      if (there === 0) assert.deepEqual([members.length, traces.length], [0, 0], `${accepted.status}`)
+      else assert.equal(accepted.status, 200)
+    }
+    assert.equal((await ask('GET', '/v1/audit_logs/chain', { token: vendor.live })).body.valid, true)
+  })
+
   test('an address that was only invited is erased too, and of one that nobody knows nothing is said', async () => {
     const vendor = await makeVendor({ ask, query, connection, ...house })
     const email = `${uniqueSlug()}@example.com`

@@ -22,7 +22,7 @@ export async function findPersonLabel(
   const { rows: owned } = await client.query(
     `select w.slug from workspace_members m join workspaces w on w.id = m.workspace_id
      where m.user_id = $1 and m.role = 'owner' and m.removed_at is null and not exists (
-       select from workspace_members o where o.workspace_id = m.workspace_id and o.role = 'owner'
+       select from workspace_members o join users u on u.id = o.user_id where o.workspace_id = m.workspace_id and o.role = 'owner'
          and o.removed_at is null and o.user_id <> m.user_id)
      order by w.slug`,
     [userId],
@@ -67,6 +67,12 @@ export async function erasePerson(
 }
 
 async function eraseRows(client: pg.ClientBase, addressKey: string): Promise<Record<string, number>> {
+  // Who joins, signs in or resets a password meanwhile has ended before, or finds nobody.
+  await client.query('select from users where address_key = $1 for update', [addressKey])
+  await client.query(
+    `select from user_passwords where user_id in (select id from users where address_key = $1) for update`,
+    [addressKey],
+  )
   // Nobody leaves or joins the owners of these workspaces while it is looked at who stays.
   await client.query(
     `select from workspace_members where role = 'owner' and removed_at is null and workspace_id in (
@@ -92,7 +98,7 @@ async function eraseRows(client: pg.ClientBase, addressKey: string): Promise<Rec
     await remove(table, 'user_id = $1', userId)
   await remove('users', 'id = $1', userId)
   await remove('replays', `caller = 'session:' || $1::text`, userId)
-  await remove('replays', `lower(body->>'email') = $1`, addressKey)
+  await remove('replays', `lower(body->>'email') = $1 or lower(body->>'billing_email') = $1`, addressKey)
   await remove('workspace_invites', 'address_key = $1', addressKey)
   await remove('mail_throttles', `address_hash = sha256(convert_to($1, 'UTF8'))`, addressKey)
   await remove('audit_addresses', 'lower(address) = $1', addressKey)

@@ -25,7 +25,7 @@ test('known parameters are read, integers as numbers, defaults filled in, unknow
 })
 
 test('a whole number is decimal digits and nothing else', () => {
-  for (const text of ['0x10', '1e2', '%2B5', '1.5', '', ' 1', '1,2', '1'.repeat(16), '٣']) {
+  for (const text of ['0x10', '010', '-0', '1e2', '%2B5', '1.5', '', ' 1', '1,2', '1'.repeat(16), '٣']) {
     assert.equal(pathOf(`limit=${text}`), 'limit', text)
   }
 })

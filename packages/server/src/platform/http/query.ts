@@ -71,6 +71,7 @@ function readList(name: string, values: readonly (string | null)[]): string[] {
 }
 
 function readInteger(name: string, value: string): number {
-  if (!/^-?\d{1,15}$/.test(value)) throw invalidField(name, 'must be a whole number in decimal digits')
+  if (!/^(?:0|-?[1-9]\d{0,14})$/.test(value))
+    throw invalidField(name, 'must be a whole number in decimal digits')
   return Number(value)
 }

@@ -86,8 +86,15 @@ test('so many may wait and no more, and one network only for a few of them', asy
   const crowd = await stage.ask('ann', 0)
   assert.ok(isTooMany(crowd.outcome))
   assert.equal(retryAfterOf(crowd.outcome), '4')
-  for (let i = waitingOfNetworkMax; i < waitingMax; i++) await stage.ask('ann', i)
-  const late = await stage.ask('ann', 201)
+  const last = await stage.ask('ann', waitingOfNetworkMax)
+  for (let i = waitingOfNetworkMax + 1; i < waitingMax; i++) await stage.ask('ann', i)
+  assert.equal(last.outcome, null)
+  // The line of four gives way until every network that waits has one.
+  for (let i = 0; i < waitingOfNetworkMax - 1; i++) {
+    const owner = await stage.ask('ann', 201 + i)
+    assert.equal(owner.outcome, null)
+  }
+  const late = await stage.ask('ann', 300)
   assert.ok(isTooMany(late.outcome))
   assert.equal((await stage.ask('bob', 201)).outcome, null, 'another account has places of its own')
 })

@@ -6,6 +6,7 @@ export const waitingOfNetworkMax = 4
 
 interface Waiter {
   begin(): void
+  giveWay(): void
 }
 
 /**
@@ -27,7 +28,8 @@ export class Turns {
   }
 
   /**
-   * Begins at once or when others have ended.
+   * Begins at once or when others have ended. Where all places to wait are taken, the last of the longest line gives
+   * way to somebody whose network has fewer there: some few networks cannot keep out the account's owner.
    * @throws {Refusal} `too_many_requests` when too many wait already, or the caller has hung up.
    */
   async begin(network: string, atOnce: number, hangUp: AbortSignal | undefined): Promise<void> {
@@ -36,9 +38,10 @@ export class Turns {
       return
     }
     const line = this.#lines.get(network) ?? []
-    if (this.#waiting >= waitingMax || line.length >= waitingOfNetworkMax || hangUp?.aborted) throw tooMany()
+    if (line.length >= waitingOfNetworkMax || hangUp?.aborted) throw tooMany()
+    if (this.#waiting >= waitingMax && !this.#makeRoom(line.length)) throw tooMany()
     const turn = Promise.withResolvers<void>()
-    const waiter = { begin: turn.resolve }
+    const waiter = { begin: turn.resolve, giveWay: () => turn.reject(tooMany()) }
     line.push(waiter)
     this.#lines.set(network, line)
     this.#waiting += 1
@@ -66,6 +69,17 @@ export class Turns {
       next.begin()
       return
     }
+  }
+
+  /** @returns whether somebody of a longer line has given way. */
+  #makeRoom(length: number): boolean {
+    let longest: [string, Waiter[]] | undefined
+    for (const one of this.#lines) if (one[1].length > (longest?.[1].length ?? 0)) longest = one
+    const last = longest?.[1].at(-1)
+    if (longest === undefined || last === undefined || longest[1].length <= length + 1) return false
+    this.#remove(longest[0], last)
+    last.giveWay()
+    return true
   }
 
   /** @returns whether it was still waiting. */

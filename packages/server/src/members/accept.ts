@@ -2,12 +2,12 @@ import type { JoinedMember } from '@keyrail/contract/vendor/members'
 import { actorOf, appendAudit } from '../audit/append.ts'
 import type { Deps } from '../deps.ts'
 import type { PersonPrincipal } from '../gate/principal.ts'
-import { joinWorkspace } from '../members/join.ts'
+import { acceptPendingInvite, lockPendingInvite } from '../invites/joining.ts'
 import { addressKey } from '../people/address.ts'
 import { actIn, readPerson, verifyPerson } from '../people/standing.ts'
 import { readMailedToken } from '../platform/crypto/mailed-token.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { acceptInviteRow, lockInviteByToken, readWorkspace } from './sql.ts'
+import { joinWorkspace } from './join.ts'
 
 /**
  * Makes the signed-in person a member. The token's first half says in which workspace to look; nothing is told or
@@ -21,7 +21,7 @@ export function acceptInvite(deps: Deps, principal: PersonPrincipal, token: stri
     scopeId,
     async tx => {
       const asPerson = { ...tx, userId }
-      const [invite, person] = await Promise.all([lockInviteByToken(tx, digest), readPerson(asPerson)])
+      const [invite, person] = await Promise.all([lockPendingInvite(tx, digest), readPerson(asPerson)])
       if (invite === null || person === null) throw new Refusal('invalid_token')
       const provesMailbox = invite.is_mailed && invite.address_key === addressKey(person.email)
       if (!person.isVerified && !provesMailbox) throw new Refusal('email_not_verified')
@@ -29,8 +29,7 @@ export function acceptInvite(deps: Deps, principal: PersonPrincipal, token: stri
       const joining = { ...person, role: invite.role, invitedEmail: invite.email }
       const { member, joined } = await joinWorkspace(tx, at, joining)
       if (!person.isVerified) verifyPerson(asPerson)
-      acceptInviteRow(tx, invite.id)
-      const workspace = await readWorkspace(tx)
+      const workspace = await acceptPendingInvite(tx, invite.id)
       if (principal.workspaceId === null) await actIn(asPerson, sessionId, tx.workspaceId)
       appendAudit(deps, tx, actorOf(principal), at, [joined])
       return { ...member, workspace }
