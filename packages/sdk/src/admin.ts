@@ -1,0 +1,203 @@
+import { listOf } from './admin-list.ts'
+import {
+  type AdminRequest,
+  type CallOptions,
+  createAdminRequest,
+  type KeyedOptions,
+} from './admin-request.ts'
+import { type RevokeBody, Room, type RotateBody } from './admin-room.ts'
+import type * as t from './admin-types.ts'
+import { type ConnectionOptions, readConnection, refuseUnknown } from './connection-options.ts'
+import { readInteger } from './option-values.ts'
+import { refuseBrowser } from './refuse-browser.ts'
+import { systemTimer, type Timer } from './timer.ts'
+
+export type { Listing, Page } from './admin-list.ts'
+export type { CallOptions, KeyedOptions } from './admin-request.ts'
+export type { RevokeBody, RotateBody } from './admin-room.ts'
+export type * from './admin-types.ts'
+export { KeyringError } from './errors.ts'
+
+export interface AdminOptions extends ConnectionOptions {
+  /** How long one attempt may take, 30,000 ms unless given: a revocation that waits for the fleet takes up to 15 s. */
+  timeoutMs?: number | undefined
+  /** How often a call that failed is made again, where that does no harm; 2 unless given. */
+  maxRetries?: number | undefined
+}
+
+const known: { readonly [Name in keyof Required<AdminOptions>]: true } = {
+  baseUrl: true,
+  secretKey: true,
+  timeoutMs: true,
+  maxRetries: true,
+  fetch: true,
+}
+export const adminOptionNames = Object.keys(known)
+
+export interface Admin extends ReturnType<typeof openAdmin> {}
+
+/**
+ * Manages a workspace with its secret key. Every call rejects with a `KeyringError` (`code`, `status`, `requestId`).
+ *
+ * @throws TypeError naming the option that is missing or wrong; Error in a browser
+ */
+export const createAdmin = (options: AdminOptions): Admin =>
+  openAdmin(options, { timer: systemTimer, random: Math.random })
+
+/** The same in a world of the caller's making. */
+export function openAdmin(options: AdminOptions, world: { timer: Timer; random: () => number }) {
+  refuseBrowser()
+  refuseUnknown('createAdmin', options, known)
+  const request = createAdminRequest({
+    call: readConnection(options),
+    ...world,
+    timeoutMs: readInteger('timeoutMs', options.timeoutMs ?? 30_000, 1, 600_000),
+    maxRetries: readInteger('maxRetries', options.maxRetries ?? 2, 0, 10),
+  })
+  return {
+    ...accountRooms(request),
+    projects: projectRoom(request),
+    tenants: tenantRoom(request),
+    keys: keyRoom(request),
+    secretKeys: secretKeyRoom(request),
+    embedTokens: {
+      /** A token of five minutes for the browser of one tenant. */
+      create: (body: t.EmbedTokenCreate, options?: CallOptions) =>
+        request<t.EmbedToken>({
+          method: 'POST',
+          path: '/v1/embed_tokens',
+          body,
+          status: 201,
+          object: 'embed_token',
+          repeat: 'safe',
+          options,
+        }),
+    },
+    auditLogs: {
+      /** In rising order of `seq`. */
+      list: (query?: t.AuditLogList, options?: CallOptions) =>
+        listOf<t.AuditLog>(request, '/v1/audit_logs', query, options),
+      chain: (options?: CallOptions) =>
+        request<t.AuditChain>({
+          method: 'GET',
+          path: '/v1/audit_logs/chain',
+          object: 'audit_chain',
+          repeat: 'safe',
+          options,
+        }),
+    },
+    usage: {
+      billing: (query?: t.BillingUsageQuery, options?: CallOptions) =>
+        request<t.BillingUsage>({
+          method: 'GET',
+          path: '/v1/usage/billing',
+          query,
+          object: 'billing_usage',
+          repeat: 'safe',
+          options,
+        }),
+      tenants: (query?: t.TenantUsageQuery, options?: CallOptions) =>
+        listOf<t.TenantUsage>(request, '/v1/usage/tenants', query, options),
+    },
+  }
+}
+
+function accountRooms(request: AdminRequest) {
+  const workspace = { path: '/v1/workspace', object: 'workspace', repeat: 'safe' } as const
+  const members = new Room(request, '/v1/members', 'member')
+  const invites = new Room(request, '/v1/invites', 'invitation')
+  return {
+    workspace: {
+      get: (options?: CallOptions) => request<t.Workspace>({ method: 'GET', ...workspace, options }),
+      update: (body: t.WorkspaceUpdate, options?: CallOptions) =>
+        request<t.Workspace>({ method: 'PATCH', ...workspace, body, options }),
+    },
+    members: {
+      list: (query?: t.MemberList, options?: CallOptions) => members.list<t.Member>(query, options),
+      update: (userId: string, body: t.MemberUpdate, options?: CallOptions) =>
+        members.update<t.ChangedMember>(userId, body, options),
+      remove: (userId: string, options?: CallOptions) => members.delete<t.RemovedMember>(userId, options),
+    },
+    invites: {
+      create: (body: t.InviteCreate, options?: KeyedOptions) =>
+        invites.create<t.CreatedInvite>(body, options),
+      list: (query?: t.InviteList, options?: CallOptions) => invites.list<t.Invite>(query, options),
+      revoke: (id: string, options?: CallOptions) => invites.revoke<t.Invite>(id, {}, options),
+    },
+  }
+}
+
+function projectRoom(request: AdminRequest) {
+  const room = new Room(request, '/v1/projects', 'project')
+  return {
+    create: (body: t.ProjectCreate, options?: KeyedOptions) => room.create<t.Project>(body, options),
+    list: (query?: t.ProjectList, options?: CallOptions) => room.list<t.Project>(query, options),
+    get: (id: string, options?: CallOptions) => room.get<t.Project>(id, options),
+    update: (id: string, body: t.ProjectUpdate, options?: CallOptions) =>
+      room.update<t.Project>(id, body, options),
+    /** Revokes every key under it. */
+    delete: (id: string, options?: CallOptions) => room.delete<t.DeletedProject>(id, options),
+  }
+}
+
+function tenantRoom(request: AdminRequest) {
+  const room = new Room(request, '/v1/tenants', 'tenant')
+  return {
+    create: (body: t.TenantCreate, options?: KeyedOptions) => room.create<t.Tenant>(body, options),
+    list: (query?: t.TenantList, options?: CallOptions) => room.list<t.Tenant>(query, options),
+    get: (id: string, options?: CallOptions) => room.get<t.Tenant>(id, options),
+    update: (id: string, body: t.TenantUpdate, options?: CallOptions) =>
+      room.update<t.Tenant>(id, body, options),
+    /** Every embed token of the tenant fails on its next request. */
+    revokeEmbedTokens: async (id: string, options?: CallOptions) =>
+      request<t.EmbedTokensRevoked>({
+        method: 'POST',
+        path: `${room.path(id)}/embed_tokens/revoke`,
+        body: {},
+        object: 'embed_tokens_revocation',
+        repeat: 'safe',
+        options,
+      }),
+    /** Revokes every key that it holds. */
+    delete: (id: string, options?: CallOptions) => room.delete<t.DeletedTenant>(id, options),
+  }
+}
+
+function keyRoom(request: AdminRequest) {
+  const room = new Room(request, '/v1/keys', 'api_key')
+  return {
+    /** `key` is there unless the answer was lost and asked for again: then rotate it. */
+    create: (body: t.KeyCreate, options?: KeyedOptions) => room.create<t.CreatedKey>(body, options),
+    list: (query?: t.KeyList, options?: CallOptions) => room.list<t.Key>(query, options),
+    get: (id: string, options?: CallOptions) => room.get<t.Key>(id, options),
+    update: (id: string, body: t.KeyUpdate, options?: CallOptions) => room.update<t.Key>(id, body, options),
+    rotate: (id: string, body?: RotateBody, options?: KeyedOptions) =>
+      room.rotate<t.RotatedKey>(id, body, options),
+    /** With `wait` it answers when the nodes have heard of it, and tells which have not. */
+    revoke: (id: string, { wait, ...body }: RevokeBody & { wait?: boolean } = {}, options?: CallOptions) =>
+      room.revoke<t.RevokedKey>(id, body, options, { wait }),
+    usage: async (id: string, query?: t.KeyUsageQuery, options?: CallOptions) =>
+      request<t.KeyUsage>({
+        method: 'GET',
+        path: `${room.path(id)}/usage`,
+        query,
+        object: 'key_usage',
+        repeat: 'safe',
+        options,
+      }),
+  }
+}
+
+function secretKeyRoom(request: AdminRequest) {
+  const room = new Room(request, '/v1/secret_keys', 'secret_key')
+  return {
+    create: (body: t.SecretKeyCreate, options?: KeyedOptions) =>
+      room.create<t.CreatedSecretKey>(body, options),
+    list: (query?: t.SecretKeyList, options?: CallOptions) => room.list<t.SecretKey>(query, options),
+    get: (id: string, options?: CallOptions) => room.get<t.SecretKey>(id, options),
+    rotate: (id: string, body?: RotateBody, options?: KeyedOptions) =>
+      room.rotate<t.RotatedSecretKey>(id, body, options),
+    revoke: (id: string, body?: RevokeBody, options?: CallOptions) =>
+      room.revoke<t.SecretKey>(id, body, options),
+  }
+}
