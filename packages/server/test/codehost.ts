@@ -1,10 +1,7 @@
-import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash, type KeyObject, sign } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Harness } from './harness.ts'
-import { issueKey, type Vendor } from './vendor.ts'
 
 /** A code host that signs what it reports, as GitHub does. */
 export interface Codehost {
@@ -57,11 +54,4 @@ export interface ReportedEntry {
 export function signedReport(entries: readonly ReportedEntry[] | unknown, host: Codehost = codehost) {
   const body = JSON.stringify(entries)
   return { body, headers: { 'content-type': 'application/json', ...host.sign(body) } }
-}
-
-/** Reports a new key as found in public, so that there is a row of it. */
-export async function leakOnce(harness: Harness, vendor: Vendor): Promise<void> {
-  const { key } = await issueKey(harness, vendor)
-  const { status, body } = await harness.ask('POST', reportPath, signedReport([{ token: key }]))
-  assert.deepEqual([status, body[0].label], [200, 'true_positive'])
 }

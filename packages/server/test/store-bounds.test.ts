@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { leakOnce } from './codehost.ts'
 import { patternEdges } from './edge-texts.ts'
 import { edgesOf } from './edges.ts'
 import { mintToken } from './embed.ts'
@@ -8,7 +7,7 @@ import { startHarness } from './harness.ts'
 import { makeInvite } from './mutations.ts'
 import { makeMailedToken, makePerson } from './people.ts'
 import { readField } from './spec-rows.ts'
-import { answerOnce, issueKey, makeVendor, spendOnce, useOnce } from './vendor.ts'
+import { answerOnce, issueKey, leakOnce, makeVendor, spendOnce, useOnce } from './vendor.ts'
 
 /**
  * The store refuses what the contract refuses: each check constraint is tried by direct SQL, past the service,

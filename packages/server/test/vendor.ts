@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
+import { reportPath, signedReport } from './codehost.ts'
 import { bootstrapToken, type Harness } from './harness.ts'
 
 /** A workspace with what most tests need in it, made over the API as a vendor would. */
@@ -91,4 +92,11 @@ export async function spendOnce({ ask }: Harness, { live, projectId, tenantId }:
     body: { project_id: projectId, tenant_id: tenantId, env: 'live', limits },
   })
   assert.equal(status, 200, JSON.stringify(body))
+}
+
+/** Reports a new key as found in public, so that there is a row of it. */
+export async function leakOnce(harness: Harness, vendor: Vendor): Promise<void> {
+  const { key } = await issueKey(harness, vendor)
+  const { status, body } = await harness.ask('POST', reportPath, signedReport([{ token: key }]))
+  assert.deepEqual([status, body[0].label], [200, 'true_positive'])
 }

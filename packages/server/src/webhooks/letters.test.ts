@@ -80,6 +80,21 @@ test('whose session was found is told, in a letter of their own; so are the owne
   assert.deepEqual(await mailbox.all(), [])
 })
 
+test('sessions of owners who are told of each other’s are ended at once, and no two of them wait in a circle', async () => {
+  const scene = await makeScene()
+  const people = [scene.one, scene.two]
+  for (let i = 0; i < 10; i++) {
+    people.push(await makePerson(query, { workspaceId: scene.workspaceId, role: 'owner' }))
+  }
+  for (let turn = 0; turn < 3; turn++) {
+    const opened = people.map(({ userId }) => openSession(query, userId, scene.workspaceId))
+    await report(...(await Promise.all(opened)).map(({ token }) => token))
+  }
+  assert.match(await harness.deps.metrics.text(), /^keyrail_deadlocks_retried_total 0$/m)
+  await settled()
+  for (const { to } of await mailbox.all()) await mailbox.take(to)
+})
+
 test('a hundred leaks are five letters an hour to an address, and all are revoked', async () => {
   const scene = await makeScene()
   const tokens: string[] = []

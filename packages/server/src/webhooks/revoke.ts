@@ -6,10 +6,10 @@ import { addressKey } from '../people/address.ts'
 import { endLeakedSession } from '../people/sessions.ts'
 import type { Db } from '../platform/db/pool.ts'
 import type { Tx } from '../platform/db/transaction.ts'
-import { queueMail } from '../platform/mail/queue.ts'
+import { type QueuedMail, queueMail } from '../platform/mail/queue.ts'
 import { revokeLeakedSecretKey } from '../secret-keys/actions.ts'
 import type { Leaked } from './find-leaked.ts'
-import { insertLeak, listRecipientRows } from './sql.ts'
+import { insertLeak, listRecipientRows, type RecipientRow } from './sql.ts'
 
 export interface Leak {
   readonly leaked: Leaked
@@ -28,9 +28,13 @@ export async function revokeLeaked(deps: Deps, db: Db, leak: Leak): Promise<void
   if (kind === 'session') {
     // Its row is gone, long after its end.
     if (userId === null) return
-    const { url } = leak.place
-    if (workspaceId === null) await db.asPerson(userId, tx => endLeakedSession(tx, id, url))
-    else await db.inWorkspace(workspaceId, tx => endSession(deps, tx, leak, userId), { userId })
+    if (workspaceId !== null)
+      await db.inWorkspace(workspaceId, tx => endSession(deps, tx, leak, userId), { userId })
+    else
+      await db.asPerson(userId, async tx => {
+        const address = await endLeakedSession(tx, id, leak.place.url)
+        if (address !== null) queueMail(tx, ownLetter(address, userId, id))
+      })
     return
   }
   if (workspaceId === null) throw new Error(`the ${kind} is of no workspace`)
@@ -40,17 +44,17 @@ export async function revokeLeaked(deps: Deps, db: Db, leak: Leak): Promise<void
       listRecipientRows(tx),
       revoke(deps, tx, codehost, id, leak.place),
     ])
-    if (isRevoked) tell(tx, leak, recipients)
+    if (isRevoked) tell(tx, leak, recipients, null)
   })
 }
 
 async function endSession(deps: Deps, tx: Tx, leak: Leak, userId: string): Promise<void> {
   const { leaked, place } = leak
-  const [recipients, isEnded] = await Promise.all([
+  const [recipients, address] = await Promise.all([
     listRecipientRows(tx),
     endLeakedSession({ ...tx, userId }, leaked.id, place.url),
   ])
-  if (!isEnded) return
+  if (address === null) return
   appendAudit(deps, tx, codehost, deps.clock.now(), [
     {
       action: 'session.revoked',
@@ -60,37 +64,34 @@ async function endSession(deps: Deps, tx: Tx, leak: Leak, userId: string): Promi
       payload: { reason: 'leaked', ...place },
     },
   ])
-  // Whose session it is has a letter of their own.
-  tell(
-    tx,
-    leak,
-    recipients.filter(({ user_id }) => user_id !== userId),
-  )
+  tell(tx, leak, recipients, ownLetter(address, userId, leaked.id))
 }
 
-/** Writes down where it was found, and a letter to each who is to know; to one address once. */
-function tell(tx: Tx, { leaked, displayPrefix, place }: Leak, recipients: readonly Recipient[]): void {
-  insertLeak(tx, {
-    credential_id: leaked.id,
-    kind: leaked.kind,
-    display_prefix: displayPrefix,
-    ...place,
-  })
-  const ids = { workspace_id: tx.workspaceId, credential_id: leaked.id }
-  // Owners come first, so that an address that is the billing address too is written to as its owner's.
-  const addresses = new Map<string, string | null>()
+/** Whose session it is has a letter of their own. */
+const ownLetter = (address: string, userId: string, sessionId: string): QueuedMail => ({
+  kind: 'leaked_session',
+  throttle: 'leak',
+  address,
+  ids: { user_id: userId, session_id: sessionId },
+})
+
+/**
+ * Writes down where it was found, and queues a letter to each who is to know; to one address once.
+ * @param own to whose session it is, in place of the owner's or the billing one.
+ */
+function tell(tx: Tx, leak: Leak, recipients: readonly RecipientRow[], own: QueuedMail | null): void {
+  const { id, kind } = leak.leaked
+  insertLeak(tx, { credential_id: id, kind, display_prefix: leak.displayPrefix, ...leak.place })
+  const letters = new Map<string, QueuedMail>()
+  if (own !== null) letters.set(own.address, own)
+  // Owners come first, so that an address that is the billing one too is written to as its owner's.
   for (const { user_id, email } of recipients) {
     const address = addressKey(email)
-    if (!addresses.has(address)) addresses.set(address, user_id)
+    if (letters.has(address)) continue
+    const ids = { workspace_id: tx.workspaceId, credential_id: id, ...(user_id !== null && { user_id }) }
+    letters.set(address, { kind: 'leak', throttle: 'leak', address, ids })
   }
-  // In one order: each takes the lock of its throttle, and two workspaces may have the same owners.
-  for (const [address, userId] of [...addresses].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    queueMail(tx, {
-      kind: 'leak',
-      throttle: 'leak',
-      address,
-      ids: userId === null ? ids : { ...ids, user_id: userId },
-    })
-  }
+  // In one order, whoever else is written to: each takes the lock of its throttle until the commit.
+  const ordered = [...letters.values()].toSorted((a, b) => (a.address < b.address ? -1 : 1))
+  for (const letter of ordered) queueMail(tx, letter)
 }
-type Recipient = Awaited<ReturnType<typeof listRecipientRows>>[number]

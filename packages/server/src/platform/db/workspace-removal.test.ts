@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
-import { leakOnce } from '../../../test/codehost.ts'
 import { bootstrapToken, startHarness } from '../../../test/harness.ts'
-import { answerOnce, issueKey, makeVendor, spendOnce, useOnce } from '../../../test/vendor.ts'
+import { answerOnce, issueKey, leakOnce, makeVendor, spendOnce, useOnce } from '../../../test/vendor.ts'
 import { removeLoose, removeWorkspace, workspaceTables } from './workspace-removal.ts'
 
 const house = await startHarness()
