@@ -86,13 +86,20 @@ export interface DayRow {
 }
 const days = sql(
   'usage.days',
-  `with today as materialized (select date_trunc('day', service_now() at time zone 'UTC') as day)
-   select to_char(d.day, 'YYYY-MM-DD') as date, round(coalesce(sum(h.requests), 0))::text as request_count
+  `with today as materialized (select date_trunc('day', service_now() at time zone 'UTC') as day),
+   used as (
+     select date_trunc('day', h.hour at time zone 'UTC') as day, sum(h.requests) as requests
+     from usage_hours h
+     where h.workspace_id = $1 and h.key_id = $2
+       and h.hour >= (select (day - ($3::int - 1) * interval '1 day') at time zone 'UTC' from today)
+       and h.hour < (select (day + interval '1 day') at time zone 'UTC' from today)
+     group by 1
+   )
+   select to_char(d.day, 'YYYY-MM-DD') as date, round(coalesce(u.requests, 0))::text as request_count
    from today
      cross join generate_series(today.day - ($3::int - 1) * interval '1 day', today.day, interval '1 day') d(day)
-     left join usage_hours h on h.workspace_id = $1 and h.key_id = $2
-       and h.hour >= d.day at time zone 'UTC' and h.hour < (d.day + interval '1 day') at time zone 'UTC'
-   group by d.day order by d.day`,
+     left join used u on u.day = d.day
+   order by d.day`,
 )
 /** Every UTC day of the span, today last. */
 export const listDays = (tx: Tx, keyId: string, count: number) =>
@@ -109,13 +116,20 @@ export interface BillingRow {
   month: string
   billable_tenants: number
 }
+/** Counted before the empty months are put beside: joined first, Postgres would read the months of all workspaces. */
 const billing = sql(
   'usage.billing',
-  `with ${span('$2::int')}
-   select to_char(m.month, 'YYYY-MM-DD') as month, count(distinct u.tenant_id) as billable_tenants
+  `with ${span('$2::int')},
+   used as (
+     select u.month, count(distinct u.tenant_id) as tenants from usage_months u
+     where u.workspace_id = $1 and u.env = 'live'
+       and u.month between (select first from span) and (select last from span)
+     group by u.month
+   )
+   select to_char(m.month, 'YYYY-MM-DD') as month, coalesce(u.tenants, 0) as billable_tenants
    from span cross join generate_series(span.first::timestamp, span.last::timestamp, interval '1 month') m(month)
-     left join usage_months u on u.workspace_id = $1 and u.month = m.month::date and u.env = 'live'
-   group by m.month order by m.month`,
+     left join used u on u.month = m.month::date
+   order by m.month`,
 )
 /** Every month of the span, this month last. */
 export const listBilling = (tx: Tx, months: number) => tx.query<BillingRow>(billing, [tx.workspaceId, months])
