@@ -17,21 +17,25 @@ export interface Scope {
   tenantIds: readonly string[]
 }
 
-export interface Snapshot {
-  kind: 'snapshot'
+interface Head {
+  workspaceId: string
   version: number
   deleted: boolean
+  /** When the service put the body together, by its clock; it may have been given to others since. */
+  generatedAt: number
+}
+
+export interface Snapshot extends Head {
+  kind: 'snapshot'
   keys: StoredKey[]
   nextCursor: string | null
 }
 
 export type Change = { upsert: StoredKey } | { tombstone: { keyId: string; digest: string } }
 
-export interface Delta {
+export interface Delta extends Head {
   kind: 'delta'
   since: number
-  version: number
-  deleted: boolean
   /** Null: it tells of a change of a kind that this version does not know, so only a snapshot can tell the state. */
   changes: Change[] | null
 }
@@ -42,12 +46,17 @@ type Json = Record<string, unknown>
 export function readFeedBody(body: unknown, scope: Scope): Snapshot | Delta {
   if (!isObject(body)) throw badResponse('not a JSON object')
   if (body.object !== 'policy_snapshot' && body.object !== 'policy_delta') throw badResponse('object')
-  const { project_id, env, version, project_deleted } = body as Partial<PolicySnapshot & PolicyDelta>
+  const { workspace_id, project_id, env, version, project_deleted, generated_at } = body as Partial<
+    PolicySnapshot & PolicyDelta
+  >
+  if (!isText(workspace_id)) throw badResponse('workspace_id')
   if (project_id !== scope.projectId) throw badResponse('project_id')
   if (env !== (scope.env === 'both' ? null : scope.env)) throw badResponse('env')
   if (!isVersion(version)) throw badResponse('version')
   if (typeof project_deleted !== 'boolean') throw badResponse('project_deleted')
-  const head = { version, deleted: project_deleted }
+  const generatedAt = readTime(generated_at)
+  if (Number.isNaN(generatedAt)) throw badResponse('generated_at')
+  const head = { workspaceId: workspace_id, version, deleted: project_deleted, generatedAt }
   return body.object === 'policy_snapshot'
     ? { kind: 'snapshot', ...head, ...readKeys(body, scope) }
     : { kind: 'delta', ...head, ...readChanges(body, version, scope) }

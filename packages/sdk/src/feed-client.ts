@@ -21,6 +21,8 @@ export interface FeedAnswer {
   etag: string | undefined
   /** Whether the service holds unchanged answers as it was asked to (RFC 7240, `Preference-Applied`). */
   waits: boolean
+  /** `Date` of the answer, in milliseconds; undefined where it has none. */
+  date: number | undefined
 }
 
 export type FeedClient = (request: FeedRequest) => Promise<FeedAnswer>
@@ -48,7 +50,13 @@ export function createFeedClient(options: HttpCallerOptions): FeedClient {
     return {
       body: answer.status === 304 ? undefined : parseJson(answer.text),
       etag: answer.headers.get('etag') ?? undefined,
+      date: readDate(answer.headers.get('date')),
       waits: wait > 0 && /(?:^|[\s,;])wait\b/i.test(applied),
     }
   }
+}
+
+function readDate(header: string | null): number | undefined {
+  const at = header === null ? Number.NaN : Date.parse(header)
+  return Number.isNaN(at) ? undefined : at
 }

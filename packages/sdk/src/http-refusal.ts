@@ -24,7 +24,7 @@ export function toHttpRefusal(
 
 function statusOf(code: RefusalCode): HttpRefusal['status'] {
   if (code === 'insufficient_scope') return 403
-  return code === 'not_ready' || code === 'stale' ? 503 : 401
+  return code === 'not_ready' || code === 'stale' || code === 'not_held' ? 503 : 401
 }
 
 /** Without credentials the challenge tells no error (RFC 6750 §3.1). */

@@ -159,7 +159,7 @@ test('a project that does not fit rejects ready; a node that serves reports it o
   })
   await until(() => serving.errors.length > 2, 'it was reported again and again')
   assert.ok(serving.errors.every(error => error.code === 'policy_scope_too_large'))
-  assert.deepEqual([serving.code(key), serving.code(fresh)], ['unknown_key', 'valid'])
+  assert.deepEqual([serving.code(key), serving.code(fresh)], ['not_held', 'valid'])
   const { complete, evictions, keys, evictionRate } = serving.keyring.stats()
   assert.deepEqual([complete, evictions, keys, evictionRate], [false, 1, 1, 0.5])
 })

@@ -1,9 +1,11 @@
 import { type Clock, systemClock } from './clock.ts'
+import type { DiskCache, DiskCacheDeps } from './disk-cache.ts'
 import { PolicyScopeTooLargeError } from './errors.ts'
 import { createFeedClient } from './feed-client.ts'
-import { type KeyringOptions, readOptions } from './options.ts'
+import { type KeyringOptions, readOptions, type Settings } from './options.ts'
 import { Poller } from './poller.ts'
 import { Reports } from './reports.ts'
+import { ServiceTime } from './service-time.ts'
 import { Sync } from './sync.ts'
 import type { Verdict } from './verdict.ts'
 import { createVerify, type Requirements, type Served, type Verify } from './verify.ts'
@@ -20,7 +22,7 @@ export interface KeyringStats {
   maxCachedKeys: number
   /** Whether every key of project and environment is held: not narrowed to tenants, nothing dropped for room. */
   complete: boolean
-  /** Milliseconds since the service last confirmed what is served; null before the first snapshot. */
+  /** Milliseconds since the service last confirmed what is served; null where it has not. */
   confirmedAgeMs: number | null
   /** Look-ups that found a key, and that did not. What is refused by its form is not looked up. */
   hits: number
@@ -60,13 +62,19 @@ export function createKeyring(options: KeyringOptions): Keyring {
 /** The same in a world of the caller's making. */
 export function openKeyring(
   options: KeyringOptions,
-  { clock, random }: { clock: Clock; random: () => number },
+  { clock, random, uptimeMs }: { clock: Clock; random: () => number; uptimeMs?: () => number },
 ): Keyring {
   const settings = readOptions(options)
   const { cachedTtlMs, maxCachedKeys, node, scope, pollIntervalMs } = settings
   const reports = new Reports(settings)
   const served: Served = { store: undefined, hits: 0, misses: 0, evictions: 0 }
-  const verify: Verify = createVerify(served, { env: settings.env, cachedTtlMs, clock })
+  const time = new ServiceTime(clock)
+  const verify: Verify = createVerify(served, {
+    env: settings.env,
+    cachedTtlMs,
+    clock: { wall: () => time.now(), monotonic: () => clock.monotonic() },
+    onUnavailable: settings.onUnavailable,
+  })
   const sync = new Sync({
     client: createFeedClient(settings),
     clock,
@@ -78,21 +86,34 @@ export function openKeyring(
         message: `There are more keys than maxCachedKeys (${maxCachedKeys}): this node may now hold ${maxKeys}`,
         maxCachedKeys: maxKeys,
       }),
+    onTime: (generatedAt, date) => time.heard(generatedAt, date),
   })
+  let disk: DiskCache | undefined
+  const begin = async () => {
+    disk = await openDiskCache(settings, { clock, uptimeMs, notice: notice => reports.notice(notice) })
+    const resumed = await disk?.load()
+    if (resumed) sync.resume(resumed)
+    return resumed?.isFresh ?? false
+  }
   const poller = new Poller({
     sync,
     clock,
     random,
     pollIntervalMs,
+    begin,
     overflow: () =>
       served.store && served.store.evictions > 0
         ? new PolicyScopeTooLargeError({ refusedToStart: false, maxKeys: served.store.maxKeys })
         : undefined,
     onError: error => reports.error(error),
     onSuccess: () => reports.success(),
+    onPolled: () => {
+      if (sync.kept) disk?.keep(sync.kept)
+    },
   })
   const close = async () => {
     await poller.close()
+    await disk?.close(sync.kept)
     served.store = undefined
   }
 
@@ -102,14 +123,16 @@ export function openKeyring(
     stats() {
       const { store, hits, misses } = served
       const evictions = served.evictions + (store?.evictions ?? 0)
-      const ageMs = store ? clock.monotonic() - store.confirmedAt : null
+      const isConfirmed = store !== undefined && Number.isFinite(store.confirmedAt)
+      const ageMs = isConfirmed ? clock.monotonic() - store.confirmedAt : null
       return {
         serving: ageMs !== null && ageMs < cachedTtlMs,
         node,
         version: sync.version ?? null,
         keys: store?.size ?? 0,
         maxCachedKeys: store?.maxKeys ?? maxCachedKeys,
-        complete: store !== undefined && store.evictions === 0 && scope.tenantIds.length === 0,
+        complete:
+          store !== undefined && store.evictions === 0 && !served.isPartial && scope.tenantIds.length === 0,
         confirmedAgeMs: ageMs,
         hits,
         misses,
@@ -121,5 +144,21 @@ export function openKeyring(
     },
     close,
     [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Loaded only where it is asked for, so that the rest runs where there is no disk. */
+async function openDiskCache(
+  settings: Settings,
+  deps: Pick<DiskCacheDeps, 'clock' | 'uptimeMs' | 'notice'>,
+): Promise<DiskCache | undefined> {
+  const { cacheDir } = settings
+  if (cacheDir === undefined) return undefined
+  try {
+    const { DiskCache } = await import('./disk-cache.ts')
+    return new DiskCache({ settings: { ...settings, cacheDir }, ...deps })
+  } catch {
+    deps.notice({ code: 'disk_unusable', message: 'cacheDir is not used: this runtime has no disk' })
+    return undefined
   }
 }

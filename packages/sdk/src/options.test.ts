@@ -15,6 +15,8 @@ test('three options are enough, and the rest has its documented defaults', () =>
     cachedTtlMs: 60_000,
     maxCachedKeys: 10_000,
     maxAutoCachedKeys: 38_000,
+    cacheDir: undefined,
+    onUnavailable: undefined,
     onError: undefined,
     onNotice: undefined,
   })
@@ -66,6 +68,10 @@ test('a wrong option is a TypeError that names it and never shows the secret', (
     ['fetch', { fetch: 'fetch' }],
     ['onError', { onError: true }],
     ['onNotice', { onNotice: {} }],
+    ['cacheDir', { cacheDir: '' }],
+    ['cacheDir', { cacheDir: true }],
+    ['cacheDir', { cacheDir: '/tmp/a\0b' }],
+    ['onUnavailable', { onUnavailable: 'allow' }],
     ['tenantId', { tenantId: id(1) }],
   ]
   for (const [name, options] of wrong) {

@@ -2,13 +2,19 @@ import type { KeyringError } from './errors.ts'
 import type { Scope } from './feed-body.ts'
 import { makeNodeId } from './node-id.ts'
 import { readInteger, readSecretKeyEnv, readUrl, readUuid } from './option-values.ts'
+import type { Refused, Verdict } from './verdict.ts'
 
-/** Something that worked, but that somebody may want to know. */
+/**
+ * Something that somebody may want to know, and that stops nothing: the store's bound was raised, or the disk
+ * snapshot could not be used. `disk_unusable`: the node runs without `cacheDir`. `disk_file_refused` and
+ * `disk_scope_mismatch`: the file is damaged or of something else, or written for other tenants, and the node starts
+ * without it. `disk_write_failed`: the file on the disk is older than it could be.
+ */
 export interface Notice {
-  code: 'cache_raised'
+  code: 'cache_raised' | 'disk_unusable' | 'disk_file_refused' | 'disk_scope_mismatch' | 'disk_write_failed'
   message: string
-  /** How many keys the store may hold from now on. */
-  maxCachedKeys: number
+  /** With `cache_raised`: how many keys the store may hold from now on. */
+  maxCachedKeys?: number
 }
 
 export interface KeyringOptions {
@@ -30,6 +36,17 @@ export interface KeyringOptions {
   maxCachedKeys?: number | undefined
   /** How far it may raise it, 38,000 unless given. */
   maxAutoCachedKeys?: number | undefined
+  /**
+   * A directory for a copy of the keys, so that a process that starts anew serves at once. Made for its owner alone;
+   * one that others could write to is not used. One for each set of tenants.
+   */
+  cacheDir?: string | undefined
+  /**
+   * Asked what to do with a key that cannot be judged (`not_ready`, `stale`, `not_held`). A `Valid` that it returns
+   * lets the key pass, where environment, scopes and expiry fit; after anything else the refusal stands, as it does
+   * unless this is given.
+   */
+  onUnavailable?: ((refusal: Refused, key: string) => Verdict) | undefined
   /** Name of this node, unique in the fleet. Unless given, made of host name, process id and a random suffix. */
   node?: string | undefined
   /** Stands in for the global `fetch`. */
@@ -50,6 +67,8 @@ export interface Settings {
   cachedTtlMs: number
   maxCachedKeys: number
   maxAutoCachedKeys: number
+  cacheDir: string | undefined
+  onUnavailable: KeyringOptions['onUnavailable']
   node: string
   fetch: typeof globalThis.fetch
   onError: KeyringOptions['onError']
@@ -67,6 +86,8 @@ const known: { readonly [Name in keyof Required<KeyringOptions>]: true } = {
   cachedTtlMs: true,
   maxCachedKeys: true,
   maxAutoCachedKeys: true,
+  cacheDir: true,
+  onUnavailable: true,
   node: true,
   fetch: true,
   onError: true,
@@ -106,7 +127,10 @@ export function readOptions(options: KeyringOptions): Settings {
   if (typeof node !== 'string' || !/^[A-Za-z0-9._:-]{1,128}$/.test(node)) {
     throw new TypeError('node must be 1 to 128 of A-Z a-z 0-9 . _ : -')
   }
-  for (const name of ['fetch', 'onError', 'onNotice'] as const) {
+  const { cacheDir } = options
+  if (cacheDir !== undefined && (typeof cacheDir !== 'string' || cacheDir === '' || cacheDir.includes('\0')))
+    throw new TypeError('cacheDir must be the path of a directory')
+  for (const name of ['fetch', 'onError', 'onNotice', 'onUnavailable'] as const) {
     const value = name === 'fetch' ? fetch : options[name]
     if (value !== undefined && typeof value !== 'function') throw new TypeError(`${name} must be a function`)
   }
@@ -119,6 +143,8 @@ export function readOptions(options: KeyringOptions): Settings {
     cachedTtlMs,
     maxCachedKeys,
     maxAutoCachedKeys,
+    cacheDir,
+    onUnavailable: options.onUnavailable,
     node,
     fetch,
     onError: options.onError,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from './clock.ts'
 import { KeyringError, type PolicyScopeTooLargeError } from './errors.ts'
 import { closedError } from './feed-problem.ts'
-import { delayAfter, delayAfterError } from './schedule.ts'
+import { delayAfter, delayAfterError, firstDelay } from './schedule.ts'
 import type { Sync, SyncResult } from './sync.ts'
 
 export interface PollerDeps {
@@ -10,10 +10,14 @@ export interface PollerDeps {
   clock: Clock
   random: () => number
   pollIntervalMs: number
+  /** What comes before the first poll. Says whether keys can be verified by now. */
+  begin?: (() => Promise<boolean>) | undefined
   /** Set where records had to be dropped: a condition that lasts, and is told after every poll. */
   overflow: () => PolicyScopeTooLargeError | undefined
   onError: (error: KeyringError) => void
   onSuccess: () => void
+  /** After every poll that brought or confirmed something. */
+  onPolled?: (() => void) | undefined
 }
 
 /**
@@ -51,12 +55,23 @@ export class Poller {
 
   async #run(): Promise<void> {
     const { signal } = this.#closing
+    if (await this.#deps.begin?.()) {
+      this.#isReady = true
+      this.#hasPhase = true
+      this.#settle.resolve()
+      await this.#sleep(firstDelay(this.#deps.pollIntervalMs, this.#deps.random))
+    }
     while (!signal.aborted) {
       const delayMs = await this.#pollOnce(signal)
       if (delayMs === undefined) return
-      // A process that only waits for its first keys must not end before it has them.
-      await sleep(delayMs, undefined, { signal, ref: !this.#isReady }).catch(() => {})
+      await this.#sleep(delayMs)
     }
+  }
+
+  /** A process that only waits for its first keys must not end before it has them. */
+  async #sleep(delayMs: number): Promise<void> {
+    const { signal } = this.#closing
+    await sleep(delayMs, undefined, { signal, ref: !this.#isReady }).catch(() => {})
   }
 
   /** @returns how long to wait before the next, or undefined where there is to be none */
@@ -76,6 +91,7 @@ export class Poller {
     else this.#deps.onSuccess()
     this.#isReady = true
     this.#settle.resolve()
+    this.#deps.onPolled?.()
     const unphased = !this.#hasPhase && !result.first && !result.waits
     if (unphased) this.#hasPhase = true
     const polled = { ...result, unphased, tookMs: clock.monotonic() - startedAt }

@@ -5,6 +5,7 @@ import {
   delayAfter,
   delayAfterError,
   FLOOR_MS,
+  firstDelay,
   type Polled,
   readRetryAfter,
   waitSeconds,
@@ -105,4 +106,73 @@ test('two held answers in a row fit into the life of a record, with time to spar
   assert.equal(waitSeconds(20_000), 5)
   assert.equal(waitSeconds(11_000), 0)
   assert.equal(waitSeconds(100), 0)
+})
+
+/**
+ * Ten thousand nodes on one clock. The service answers some requests a second and turns the others away.
+ *
+ * @returns requests in each tenth of a second, and when the last node had its answer
+ */
+function restart({ warm, perSecond }: { warm: boolean; perSecond: number }) {
+  const random = seeded(1)
+  const nodes = Array.from({ length: 10_000 }, () => ({
+    at: warm ? firstDelay(interval, random) : 0,
+    failures: 0,
+    answers: 0,
+  }))
+  const requests: number[] = []
+  let waiting = nodes.length
+  let readyAt = 0
+  for (let tick = 0; tick < 1_200; tick++) {
+    const [from, to] = [tick * 100, tick * 100 + 100]
+    let room = perSecond / 10
+    let asked = 0
+    for (const node of nodes) {
+      while (node.at >= from && node.at < to) {
+        asked++
+        if (room > 0) {
+          room--
+          if (node.answers === 0) {
+            readyAt = node.at
+            waiting--
+          }
+          const [first, unphased] = [!warm && node.answers === 0, !warm && node.answers === 1]
+          Object.assign(node, { answers: node.answers + 1, failures: 0 })
+          node.at += delayAfter({ ...polled, first, unphased }, interval, random)
+        } else {
+          node.failures++
+          node.at += delayAfterError({ failures: node.failures }, interval, random)
+        }
+      }
+    }
+    requests.push(asked)
+  }
+  return { requests, readyAt, waiting }
+}
+
+/** Numbers from 0 up to 1 that are the same in every run. */
+function seeded(state: number): () => number {
+  let last = state
+  return () => {
+    last = (last * 48_271) % 2_147_483_647
+    return last / 2_147_483_647
+  }
+}
+
+test('ten thousand nodes that start cold together spread, and all are served by a service of 2,500 requests a second', () => {
+  const { requests, readyAt, waiting } = restart({ warm: false, perSecond: 2_500 })
+  assert.equal(waiting, 0)
+  assert.ok(readyAt < 30_000, `the last was ready after ${readyAt} ms`)
+  // Of a fleet that polls evenly a tenth of a second has 210 requests. Only the first one has them all.
+  assert.equal(requests[0], 10_000)
+  const afterwards = requests.slice(15)
+  assert.ok(Math.max(...afterwards) < 1_000, `${Math.max(...afterwards)} in a tenth of a second`)
+  const steady = requests.slice(600)
+  assert.ok(Math.max(...steady) < 300, `${Math.max(...steady)} in a tenth of a second, a minute later`)
+})
+
+test('ten thousand nodes that start from their disks together ask at no time more than twice as often as ever', () => {
+  const { requests, waiting } = restart({ warm: true, perSecond: 3_500 })
+  assert.equal(waiting, 0)
+  assert.ok(Math.max(...requests) < 420, `${Math.max(...requests)} in a tenth of a second`)
 })

@@ -39,6 +39,12 @@ export function delayAfter(polled: Polled, pollIntervalMs: number, random: () =>
 }
 
 /**
+ * Before the first poll of a process that has taken up the keys of an earlier one: anywhere within an interval, which
+ * is when a process that had gone on would have asked. A fleet that is restarted as a whole asks as it did before.
+ */
+export const firstDelay = (pollIntervalMs: number, random: () => number): number => random() * pollIntervalMs
+
+/**
  * Exponential with full jitter, at most one interval; later only if the service asks for it.
  *
  * @param failures in a row, this one included

@@ -1,39 +1,28 @@
 /**
- * One frozen instance of each value that many records share: a tenant id, a list of scopes, a set of limits.
- * It saves memory, and freezing keeps a caller from widening a key through the verdict it was handed.
+ * Values that many records share, such as tenant ids or lists of scopes, by a number that fits into a record. Each
+ * is kept once and frozen, so that no caller widens a key through the verdict it was handed.
  */
-export class SharedValues {
-  readonly #texts = new Map<string, string>()
-  readonly #values = new Map<string, unknown>()
+export class SharedList<Value extends string | readonly unknown[]> {
+  readonly values: Value[] = []
+  readonly #numbers = new Map<string, number>()
 
-  get size(): number {
-    return this.#texts.size + this.#values.size
-  }
-
-  text(text: string): string {
-    const known = this.#texts.get(text)
+  /** The number of a value: plain JSON. The first of each content is the one that is kept. */
+  add(value: Value): number {
+    const content = typeof value === 'string' ? value : JSON.stringify(value)
+    const known = this.#numbers.get(content)
     if (known !== undefined) return known
-    this.#texts.set(text, text)
-    return text
-  }
-
-  /** @param value plain JSON; the first of each content is frozen, all the way down, and kept */
-  value<T extends object>(value: T): T {
-    const content = JSON.stringify(value)
-    const known = this.#values.get(content)
-    if (known !== undefined) return known as T
     freeze(value)
-    this.#values.set(content, value)
-    return value
+    this.#numbers.set(content, this.values.length)
+    return this.values.push(value) - 1
   }
 
-  clear(): void {
-    this.#texts.clear()
-    this.#values.clear()
+  get(number: number): Value {
+    return this.values[number] as Value
   }
 }
 
-function freeze(value: object): void {
-  for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) freeze(part)
+function freeze(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const part of Object.values(value)) freeze(part)
   Object.freeze(value)
 }

@@ -17,8 +17,15 @@ export class SlotTable {
 
   add(slot: number): void {
     this.#size++
-    if (this.#size * 2 > this.cells.length) this.#grow()
+    if (this.#size * 2 > this.cells.length) this.#grow(this.cells.length * 2)
     this.#place(slot)
+  }
+
+  /** Makes room for so many at once. */
+  reserve(size: number): void {
+    let length = this.cells.length
+    while (length < size * 2) length *= 2
+    if (length > this.cells.length) this.#grow(length)
   }
 
   remove(slot: number): void {
@@ -46,9 +53,9 @@ export class SlotTable {
     cells[at] = slot + 1
   }
 
-  #grow(): void {
+  #grow(length: number): void {
     const former = this.cells
-    this.cells = new Int32Array(former.length * 2)
+    this.cells = new Int32Array(length)
     this.mask = this.cells.length - 1
     for (const cell of former) if (cell !== 0) this.#place(cell - 1)
   }

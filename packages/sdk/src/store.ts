@@ -1,11 +1,16 @@
 import { digestWord } from './digest.ts'
 import { LeastUsed } from './least-used.ts'
-import { idHash, Records, type StoredKey } from './records.ts'
-import { SharedValues } from './shared-values.ts'
+import { Records, type Shared, type StoredKey } from './records.ts'
 import { SlotTable } from './slot-table.ts'
 
-/** Shared values may outlive their records by this many before they are gathered anew. */
-const SHARED_SLACK = 4096
+/** Records as they were written down: without a gap, the shared values beside them. */
+export interface SavedRecords {
+  words: Int32Array
+  ids: Int32Array
+  otherIds: Iterable<readonly [slot: number, id: string]>
+  shared: Shared
+  uses: number
+}
 
 /**
  * What a node knows: a bounded store of policy keys, found by digest at verification and by key id when a
@@ -16,14 +21,15 @@ export class Store {
   maxKeys: number
   /** Records dropped for want of room since this store was made. Above 0 an unknown key may be a valid one. */
   evictions = 0
+  /** Rises with every change, so that whoever has written the store down knows whether it is still the same. */
+  revision = 0
   readonly records = new Records()
   readonly #byDigest = new SlotTable(slot => this.records.digestHash(slot))
-  readonly #byId = new SlotTable(slot => this.records.idHash(slot))
+  readonly #byId = new SlotTable(slot => this.records.ids.hash(slot))
   readonly #leastUsed = new LeastUsed(
     () => this.records.slots(),
     slot => this.records.used(slot),
   )
-  readonly #shared = new SharedValues()
   #confirmedAt = Number.NEGATIVE_INFINITY
   #uses = 0
 
@@ -37,7 +43,7 @@ export class Store {
 
   /** Tenant ids, scope lists and sets of limits held, each once. */
   get sharedValues(): number {
-    return this.#shared.size
+    return this.records.sharedValues
   }
 
   /**
@@ -66,19 +72,19 @@ export class Store {
 
   /** Adds or replaces the record of a key. Counts as a use, so the newest key is not the first to go. */
   upsert(key: StoredKey): void {
-    const shared = this.#share(key)
+    this.revision++
     const byDigest = this.#slotOf(key.digest)
     const byId = this.#slotOfId(key.keyId)
     const used = ++this.#uses
     if (byDigest !== -1 && byDigest === byId) {
-      this.records.update(byDigest, shared, used)
+      this.records.update(byDigest, key, used)
       return
     }
     // An id with another digest, or the other way round: no record may be left that the feed no longer names.
     if (byDigest !== -1) this.#remove(byDigest)
     if (byId !== -1) this.#remove(byId)
     while (this.size >= this.maxKeys && this.size > 0) this.#evict()
-    const slot = this.records.add(shared, used)
+    const slot = this.records.add(key, used)
     this.#byDigest.add(slot)
     this.#byId.add(slot)
   }
@@ -102,7 +108,24 @@ export class Store {
 
   clear(): void {
     for (const slot of [...this.records.slots()]) this.#remove(slot)
-    this.#shared.clear()
+  }
+
+  /** The highest stamp given for a use. */
+  get uses(): number {
+    return this.#uses
+  }
+
+  /** Fills an empty store with records as they were written down. */
+  restore({ words, ids, otherIds, shared, uses }: SavedRecords): void {
+    this.records.restore(words, ids, otherIds, shared)
+    this.#uses = uses
+    this.revision++
+    this.#byDigest.reserve(this.size)
+    this.#byId.reserve(this.size)
+    for (let slot = 0; slot < this.size; slot++) {
+      this.#byDigest.add(slot)
+      this.#byId.add(slot)
+    }
   }
 
   #slotOf(digest: string): number {
@@ -118,9 +141,10 @@ export class Store {
 
   #slotOfId(keyId: string): number {
     const { cells, mask } = this.#byId
-    for (let at = idHash(keyId) & mask; ; at = (at + 1) & mask) {
+    const { ids } = this.records
+    for (let at = ids.seek(keyId) & mask; ; at = (at + 1) & mask) {
       const slot = (cells[at] as number) - 1
-      if (slot === -1 || this.records.keyId(slot) === keyId) return slot
+      if (slot === -1 || ids.isSought(slot)) return slot
     }
   }
 
@@ -131,34 +155,9 @@ export class Store {
   }
 
   #remove(slot: number): void {
+    this.revision++
     this.#byDigest.remove(slot)
     this.#byId.remove(slot)
     this.records.remove(slot)
-  }
-
-  #share(key: StoredKey): StoredKey {
-    const shared = this.#shared
-    if (shared.size > 3 * this.size + SHARED_SLACK) this.#gatherShared()
-    return {
-      ...key,
-      tenantId: shared.text(key.tenantId),
-      scopes: shared.value(key.scopes),
-      rateLimits: key.rateLimits && shared.value(key.rateLimits),
-    }
-  }
-
-  /** Forgets the shared values that no record refers to any more. */
-  #gatherShared(): void {
-    this.#shared.clear()
-    for (const slot of this.records.slots()) {
-      const { records } = this
-      const limits = records.rateLimits(slot)
-      records.share(
-        slot,
-        this.#shared.text(records.tenantId(slot)),
-        this.#shared.value(records.scopes(slot)),
-        limits && this.#shared.value(limits),
-      )
-    }
   }
 }

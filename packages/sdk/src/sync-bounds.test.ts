@@ -45,7 +45,7 @@ test('a node that has never served refuses a project that does not fit; one that
   }
 })
 
-test('a delta beyond the bound drops the least recently used key, which is refused from then on', async () => {
+test('a delta beyond the bound drops the least recently used key, which this node can no longer judge', async () => {
   const [first = '', second = ''] = issue(2)
   const { poll, code, served } = node({ maxCachedKeys: 2, maxAutoCachedKeys: 0 })
   await poll()
@@ -53,7 +53,7 @@ test('a delta beyond the bound drops the least recently used key, which is refus
   code(first)
   const [third = ''] = issue(1, 3)
   await poll()
-  assert.deepEqual([code(first), code(second), code(third)], ['valid', 'unknown_key', 'valid'])
+  assert.deepEqual([code(first), code(second), code(third)], ['valid', 'not_held', 'valid'])
   assert.equal(served.store?.evictions, 1)
 })
 

@@ -21,12 +21,23 @@ const EMPTY_PAGES_MAX = 64
 
 export type SyncResult = Pick<Polled, 'outcome' | 'waits' | 'more' | 'first'>
 
+/** What a node holds, for whoever goes on from it. */
+export interface Kept {
+  store: Store
+  version: number
+  workspaceId: string
+  /** Whether a key that is missing is missing in the service as well. */
+  isWhole: boolean
+}
+
 export interface SyncDeps {
   client: FeedClient
   clock: Clock
   settings: Settings
   served: Served
   onRaised: (maxKeys: number) => void
+  /** Told what each answer says of the service's time: of its body, and of itself. */
+  onTime?: ((generatedAt: number | undefined, date: number | undefined) => void) | undefined
 }
 
 /**
@@ -37,6 +48,10 @@ export interface SyncDeps {
 export class Sync {
   /** Of what is served; undefined before the first snapshot. */
   version: number | undefined
+  /** Whose project it is, by the first answer. */
+  workspaceId: string | undefined
+  /** What is served comes from an earlier process, and no answer has confirmed it yet. */
+  #isResumed = false
   #etag: string | undefined
   #deps: SyncDeps
 
@@ -44,8 +59,35 @@ export class Sync {
     this.#deps = deps
   }
 
+  /** Undefined before the first snapshot. */
+  get kept(): Kept | undefined {
+    const { store, isPartial } = this.#deps.served
+    const { version, workspaceId } = this
+    if (store === undefined || version === undefined || workspaceId === undefined) return undefined
+    return { store, version, workspaceId, isWhole: !isPartial }
+  }
+
+  /**
+   * Goes on from what an earlier process held. Where it is not known to be all, what it holds is served and the next
+   * poll takes a snapshot; else it asks for what has changed since.
+   */
+  resume({ store, version, workspaceId, isWhole }: Kept): void {
+    const { served } = this.#deps
+    served.store = store
+    served.isPartial = !isWhole
+    this.version = isWhole ? version : undefined
+    this.workspaceId = workspaceId
+    this.#isResumed = true
+  }
+
   /** @throws KeyringError, and then nothing has changed */
   async poll(signal: AbortSignal): Promise<SyncResult> {
+    const result = await this.#poll(signal)
+    this.#isResumed = false
+    return result
+  }
+
+  async #poll(signal: AbortSignal): Promise<SyncResult> {
     const { served, client, clock, settings } = this.#deps
     const { store } = served
     const { version } = this
@@ -53,7 +95,7 @@ export class Sync {
 
     const wait = waitSeconds(settings.cachedTtlMs)
     const sentAt = clock.monotonic()
-    const { body, etag, waits } = await client({
+    const { body, etag, waits, date } = await client({
       path: '/v1/policy/delta',
       query: this.#query({ since: String(version) }),
       ifNoneMatch: this.#etag,
@@ -62,10 +104,17 @@ export class Sync {
       signal,
     })
     if (body === undefined) {
+      this.#deps.onTime?.(undefined, date)
       store.confirm(sentAt)
       return { outcome: 'unchanged', waits, more: false, first: false }
     }
     const answer = readFeedBody(body, settings.scope)
+    if (this.#isResumed && answer.workspaceId !== this.workspaceId) {
+      // The project's id in another workspace: what an earlier process left is of something else.
+      this.#forget()
+      return await this.#seed(signal)
+    }
+    this.#check(answer, date)
     if (answer.kind === 'snapshot') {
       const more = await this.#walk(answer, sentAt, signal)
       return { outcome: 'snapshot', waits, more, first: false }
@@ -81,7 +130,7 @@ export class Sync {
   }
 
   async #seed(signal: AbortSignal): Promise<SyncResult> {
-    const first = this.#deps.served.store === undefined
+    const first = !this.#hasServed()
     const sentAt = this.#deps.clock.monotonic()
     const more = await this.#walk(await this.#page(undefined, signal), sentAt, signal)
     return { outcome: 'snapshot', waits: false, more, first }
@@ -101,10 +150,12 @@ export class Sync {
     let page = first
     for (;;) {
       if (page.version !== first.version) throw badResponse('version, which changed within a walk')
+      if (page.workspaceId !== first.workspaceId)
+        throw badResponse('workspace_id, which changed within a walk')
       if (page.deleted) break
       for (const key of page.keys) {
         if (!isFull && !this.#makeRoom(staged, key)) {
-          if (!served.store)
+          if (!served.store || !this.#hasServed())
             throw new PolicyScopeTooLargeError({ refusedToStart: true, maxKeys: staged.maxKeys })
           // What is served goes on being served: of the keys that are left, those that were held before.
           staged.keepOnly(served.store)
@@ -124,6 +175,8 @@ export class Sync {
       this.#deps.onRaised(staged.maxKeys)
     served.evictions += served.store?.evictions ?? 0
     served.store = staged
+    served.isPartial = false
+    this.workspaceId = first.workspaceId
     this.version = first.version
     this.#etag = undefined
     return page !== first
@@ -132,7 +185,7 @@ export class Sync {
   async #page(cursor: string | undefined, signal: AbortSignal): Promise<Snapshot> {
     const { client, settings } = this.#deps
     const query = this.#query(cursor === undefined ? {} : { cursor })
-    const { body } = await client({
+    const { body, date } = await client({
       path: '/v1/policy/snapshot',
       query,
       timeoutMs: REQUEST_TIMEOUT_MS,
@@ -140,7 +193,28 @@ export class Sync {
     })
     const answer = readFeedBody(body, settings.scope)
     if (answer.kind !== 'snapshot') throw badResponse('object')
+    if (this.#isResumed && answer.workspaceId !== this.workspaceId) this.#forget()
+    this.#check(answer, date)
     return answer
+  }
+
+  #check({ workspaceId, generatedAt }: Snapshot | Delta, date: number | undefined): void {
+    if (this.workspaceId !== undefined && workspaceId !== this.workspaceId)
+      throw badResponse('workspace_id, which is another than before')
+    this.#deps.onTime?.(generatedAt, date)
+  }
+
+  #forget(): void {
+    this.#deps.served.store = undefined
+    this.version = undefined
+    this.workspaceId = undefined
+    this.#isResumed = false
+  }
+
+  /** Whether keys were ever served: a store that an earlier process left too long ago never was. */
+  #hasServed(): boolean {
+    const { store } = this.#deps.served
+    return store !== undefined && store.confirmedAt !== Number.NEGATIVE_INFINITY
   }
 
   #apply(store: Store, { deleted, changes }: Delta): void {

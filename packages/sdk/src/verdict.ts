@@ -10,6 +10,7 @@ export const refusals = {
   wrong_env: 'The API key is of the other environment',
   not_ready: 'No keys are loaded, so none can be verified',
   stale: 'What is known of API keys has not been confirmed for too long',
+  not_held: 'The API key is not among those held here, which are not all there are',
   unknown_key: 'The API key is not known, or it was revoked',
   expired_key: 'The API key has expired',
   insufficient_scope: 'The API key lacks a scope that this needs',

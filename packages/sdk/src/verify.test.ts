@@ -5,20 +5,20 @@ import { drawKey, id } from '../test/keys.ts'
 import { digestOf } from './digest.ts'
 import type { StoredKey } from './records.ts'
 import { Store } from './store.ts'
-import { type RefusalCode, refusals } from './verdict.ts'
-import { createVerify, type Requirements, type Served } from './verify.ts'
+import { type RefusalCode, refusals, type Valid, type Verdict } from './verdict.ts'
+import { createVerify, type Requirements, type Served, type VerifyDeps } from './verify.ts'
 
 const TTL = 60_000
 const NOW = Date.parse('2027-01-01T00:00:00Z')
 
 /** A verifier over a store of its own, whose two clocks a test moves. */
-function setUp({ env = 'both' as 'live' | 'test' | 'both' } = {}) {
+function setUp({ env = 'both', onUnavailable }: Partial<Pick<VerifyDeps, 'env' | 'onUnavailable'>> = {}) {
   const time = { wall: NOW, monotonic: 1_000_000 }
   const store = new Store(100)
   store.confirm(time.monotonic)
   const served: Served = { store, hits: 0, misses: 0, evictions: 0 }
   const clock = { wall: () => time.wall, monotonic: () => time.monotonic }
-  const verify = createVerify(served, { env, cachedTtlMs: TTL, clock })
+  const verify = createVerify(served, { env, cachedTtlMs: TTL, clock, onUnavailable })
   const add = (key: string, more: Partial<StoredKey> = {}) =>
     store.upsert({
       keyId: id(1),
@@ -147,6 +147,66 @@ test('every required scope must be there, letter for letter', () => {
   }
 })
 
+test('a key that is missing where not all keys are held may be valid elsewhere: it is not called unknown', () => {
+  const { served, store, code } = setUp()
+  assert.equal(code(drawKey()), 'unknown_key')
+  store.evictions = 1
+  assert.equal(code(drawKey()), 'not_held')
+  store.evictions = 0
+  served.isPartial = true
+  assert.equal(code(drawKey()), 'not_held')
+})
+
+test('who chooses to decide for itself is asked only about what cannot be judged, and held to what all keys are', () => {
+  const key = drawKey()
+  const own: Valid = {
+    valid: true,
+    code: 'valid',
+    keyId: id(9),
+    tenantId: id(8),
+    env: 'live',
+    scopes: ['orders:read'],
+    expiresAt: NOW + 1,
+  }
+  let answer: unknown = own
+  const asked: string[] = []
+  const { time, store, served, verify, code } = setUp({
+    onUnavailable({ code }, told) {
+      asked.push(`${code} ${told === key}`)
+      if (answer instanceof Error) throw answer
+      return answer as Verdict
+    },
+  })
+  assert.equal(code(key), 'unknown_key')
+  assert.deepEqual(asked, [])
+  store.evictions = 1
+  assert.equal(verify(key), own)
+  time.monotonic += TTL
+  assert.equal(verify(key, { scopes: ['orders:read'] }), own)
+  assert.equal(code(key, { scopes: ['orders:write'] }), 'stale')
+  served.store = undefined
+  assert.equal(verify(key), own)
+  assert.deepEqual([...new Set(asked)], ['not_held true', 'stale true', 'not_ready true'])
+  for (const odd of [
+    undefined,
+    null,
+    true,
+    {},
+    new Error('mine'),
+    { ...own, valid: 'yes' },
+    { ...own, keyId: undefined },
+    { ...own, tenantId: 7 },
+    { ...own, env: 'test' },
+    { ...own, scopes: 'orders:read' },
+    { ...own, expiresAt: NOW },
+    { ...own, expiresAt: undefined },
+    Promise.resolve(own),
+  ]) {
+    answer = odd
+    assert.equal(code(key), 'not_ready')
+  }
+})
+
 test('of several reasons the first in the list of refusals is told', () => {
   const { time, served, store, add, code } = setUp({ env: 'live' })
   const key = drawKey()
@@ -162,6 +222,9 @@ test('of several reasons the first in the list of refusals is told', () => {
   time.monotonic += TTL
   tell(key, { scopes: ['none'] })
   store.confirm(time.monotonic)
+  store.evictions = 1
+  tell(drawKey(), { scopes: ['none'] })
+  store.evictions = 0
   tell(drawKey(), { scopes: ['none'] })
   tell(key, { scopes: ['none'] })
   time.wall = NOW - 1

@@ -3,7 +3,7 @@ import { digestOf } from './digest.ts'
 import type { Records } from './records.ts'
 import type { Store } from './store.ts'
 import { readKeyForm } from './token.ts'
-import { refused, type Valid, type Verdict } from './verdict.ts'
+import { type Refused, refused, type Valid, type Verdict } from './verdict.ts'
 
 /** What a verification may ask of a key beyond being valid. */
 export interface Requirements {
@@ -16,6 +16,8 @@ export interface Requirements {
 /** What verification reads: the store that is being served, if any, and the counts it keeps. */
 export interface Served {
   store: Store | undefined
+  /** True where the store was read from a disk that could not tell whether it has all keys. */
+  isPartial?: boolean
   hits: number
   misses: number
   /** Of stores that were served before this one. */
@@ -26,15 +28,22 @@ const NEVER = Number.POSITIVE_INFINITY
 
 export type Verify = (key: string | null | undefined, requirements?: Requirements) => Verdict
 
+export interface VerifyDeps {
+  env: 'live' | 'test' | 'both'
+  /** A store confirmed at t is served before t + cachedTtlMs on the monotonic clock, not at it. */
+  cachedTtlMs: number
+  /** Its wall clock judges expiry. */
+  clock: Clock
+  onUnavailable?: ((refusal: Refused, key: string) => Verdict) | undefined
+}
+
 /**
  * The one rule by which a key is judged, in the order of the list of refusals. It cannot throw, whatever it is
  * handed, and what it cannot judge it refuses.
- *
- * @param cachedTtlMs a store confirmed at t is served before t + cachedTtlMs on the monotonic clock, not at it
  */
 export function createVerify(
   served: Served,
-  { env: ownEnv, cachedTtlMs, clock }: { env: 'live' | 'test' | 'both'; cachedTtlMs: number; clock: Clock },
+  { env: ownEnv, cachedTtlMs, clock, onUnavailable }: VerifyDeps,
 ): Verify {
   const judge: Verify = (key, requirements) => {
     if (key === undefined || key === null || key === '') return refused.missing_key
@@ -46,12 +55,14 @@ export function createVerify(
     if (env !== undefined && env !== 'both' && form !== env) return refused.wrong_env
 
     const { store } = served
-    if (store === undefined) return refused.not_ready
-    if (!(store.confirmedAt > clock.monotonic() - cachedTtlMs)) return refused.stale
+    if (store === undefined) return unavailable(refused.not_ready, key, form, requirements)
+    if (!(store.confirmedAt > clock.monotonic() - cachedTtlMs))
+      return unavailable(refused.stale, key, form, requirements)
     const slot = store.find(digestOf(key))
     if (slot === -1) {
       served.misses++
-      return refused.unknown_key
+      const isWhole = store.evictions === 0 && !served.isPartial
+      return isWhole ? refused.unknown_key : unavailable(refused.not_held, key, form, requirements)
     }
     served.hits++
 
@@ -63,6 +74,25 @@ export function createVerify(
     const required = requirements?.scopes
     if (required !== undefined && !hasAll(records.scopes(slot), required)) return refused.insufficient_scope
     return validVerdict(records, slot, form)
+  }
+
+  /** The caller's own choice, held to what every key is held to. */
+  const unavailable = (refusal: Refused, key: string, form: string, requirements?: Requirements): Verdict => {
+    if (onUnavailable === undefined) return refusal
+    try {
+      const said = onUnavailable(refusal, key)
+      const isFit =
+        said?.valid === true &&
+        typeof said.keyId === 'string' &&
+        typeof said.tenantId === 'string' &&
+        said.env === form &&
+        Array.isArray(said.scopes) &&
+        (said.expiresAt === null || clock.wall() < said.expiresAt) &&
+        (requirements?.scopes === undefined || hasAll(said.scopes, requirements.scopes))
+      return isFit ? said : refusal
+    } catch {
+      return refusal
+    }
   }
 
   return function verify(key, requirements) {

@@ -39,6 +39,7 @@ export class FeedService {
   readonly asked: Asked[] = []
   /** Answers to come before the usual ones, in order. */
   readonly instead: Instead[] = []
+  workspaceId = workspaceId
   version = 1
   /** Deltas from below this are answered with a snapshot. */
   floor = 0
@@ -129,7 +130,7 @@ export class FeedService {
 
   #head() {
     return {
-      workspace_id: workspaceId,
+      workspace_id: this.workspaceId,
       project_id: projectId,
       env: this.env,
       version: this.version,

@@ -1,0 +1,127 @@
+/**
+ * Key ids by slot, each in 16 bytes: the service's ids are UUIDs, and a million texts would be work for the garbage
+ * collector that nobody needs. An id becomes a text when its key is first verified. Ids of another form, which the
+ * feed allows, stand as texts in a map of their own.
+ */
+
+export const ID_WORDS = 4
+
+export class KeyIds {
+  words = new Int32Array(0)
+  /** Ids that are no UUID in lower case. */
+  readonly others = new Map<number, string>()
+  #texts: (string | undefined)[] = []
+  /** What is looked for: its words, and its text where it is no UUID. */
+  readonly #sought = new Int32Array(ID_WORDS)
+  #soughtOther: string | undefined
+
+  /** Makes room for so many slots. */
+  reserve(capacity: number): void {
+    const words = new Int32Array(capacity * ID_WORDS)
+    words.set(this.words)
+    this.words = words
+    // Made in full length: an array that is written far beyond its end becomes a dictionary.
+    const texts = new Array<string | undefined>(capacity).fill(undefined)
+    for (let slot = 0; slot < this.#texts.length; slot++) texts[slot] = this.#texts[slot]
+    this.#texts = texts
+  }
+
+  set(slot: number, id: string): void {
+    this.seek(id)
+    this.words.set(this.#sought, slot * ID_WORDS)
+    if (this.#soughtOther !== undefined) this.others.set(slot, id)
+  }
+
+  clear(slot: number): void {
+    this.#texts[slot] = undefined
+    if (this.others.size > 0) this.others.delete(slot)
+  }
+
+  text(slot: number): string {
+    const known = this.#texts[slot]
+    if (known !== undefined) return known
+    const text = this.others.get(slot) ?? uuidOf(this.words, slot * ID_WORDS)
+    this.#texts[slot] = text
+    return text
+  }
+
+  hash(slot: number): number {
+    return hashOf(this.words, slot * ID_WORDS)
+  }
+
+  /** Sets what `isSought` compares with. @returns its hash */
+  seek(id: string): number {
+    const sought = this.#sought
+    this.#soughtOther = undefined
+    if (!readUuid(id, sought)) {
+      this.#soughtOther = id
+      sought.fill(0)
+      for (let at = 0; at < id.length; at++)
+        sought[0] = Math.imul((sought[0] as number) ^ id.charCodeAt(at), 0x01000193)
+    }
+    return hashOf(sought, 0)
+  }
+
+  isSought(slot: number): boolean {
+    const { words } = this
+    const sought = this.#sought
+    const at = slot * ID_WORDS
+    return (
+      words[at] === sought[0] &&
+      words[at + 1] === sought[1] &&
+      words[at + 2] === sought[2] &&
+      words[at + 3] === sought[3] &&
+      // Never a UUID for an id of another form, however much their words are alike.
+      (this.#soughtOther === undefined && this.others.size === 0
+        ? true
+        : this.others.get(slot) === this.#soughtOther)
+    )
+  }
+}
+
+/** Ids come from the service, one by one, so no stranger can choose them to collide. */
+function hashOf(words: Int32Array, at: number): number {
+  const mixed =
+    Math.imul(words[at + 3] as number, 0x9e3779b1) ^
+    Math.imul(words[at + 2] as number, 0x85ebca6b) ^
+    Math.imul(words[at + 1] as number, 0xc2b2ae35) ^
+    (words[at] as number)
+  return mixed ^ (mixed >>> 15)
+}
+
+const HYPHEN = 45
+/** Where each of the four words has its digits in a UUID. */
+const digitsAt = [
+  [0, 1, 2, 3, 4, 5, 6, 7],
+  [9, 10, 11, 12, 14, 15, 16, 17],
+  [19, 20, 21, 22, 24, 25, 26, 27],
+  [28, 29, 30, 31, 32, 33, 34, 35],
+] as const
+
+/** Value of a character as a digit of a UUID in lower case, -1 for any other. */
+const digitOf = new Int8Array(128).fill(-1)
+for (let digit = 0; digit < 16; digit++) digitOf['0123456789abcdef'.charCodeAt(digit)] = digit
+
+/** Whether a text is a UUID in lower case; if so, its words. */
+function readUuid(text: string, into: Int32Array): boolean {
+  if (text.length !== 36) return false
+  for (const at of [8, 13, 18, 23]) if (text.charCodeAt(at) !== HYPHEN) return false
+  let beyond = 0
+  for (let word = 0; word < ID_WORDS; word++) {
+    let value = 0
+    for (const at of digitsAt[word] as readonly number[]) {
+      const character = text.charCodeAt(at)
+      const digit = digitOf[character & 127] as number
+      beyond |= (character & ~127) | (digit & ~15)
+      value = (value << 4) | digit
+    }
+    into[word] = value
+  }
+  return beyond === 0
+}
+
+function uuidOf(words: Int32Array, at: number): string {
+  const hex = (word: number) => ((words[at + word] as number) >>> 0).toString(16).padStart(8, '0')
+  const [one, two, three] = [hex(0), hex(1), hex(2)]
+  return `${one}-${two.slice(0, 4)}-${two.slice(4)}-${three.slice(0, 4)}-${three.slice(4)}${hex(3)}`
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ServiceTime } from './service-time.ts'
+
+const NOON = Date.parse('2027-01-01T12:00:00Z')
+const HOUR = 3_600_000
+
+function setUp() {
+  const clock = { at: { wall: NOON, monotonic: 5_000 }, wall: () => 0, monotonic: () => 0 }
+  clock.wall = () => clock.at.wall
+  clock.monotonic = () => clock.at.monotonic
+  const pass = (ms: number) => {
+    clock.at.wall += ms
+    clock.at.monotonic += ms
+  }
+  return { at: clock.at, pass, time: new ServiceTime(clock) }
+}
+
+test('before the first answer the time is that of this machine, after it that of the service', () => {
+  const { at, pass, time } = setUp()
+  assert.equal(time.now(), NOON)
+  at.wall += HOUR
+  time.heard(NOON + 7, NOON)
+  assert.equal(time.now(), NOON + 7)
+  pass(1_000)
+  assert.equal(time.now(), NOON + 1_007)
+})
+
+test('a machine whose clock is wrong, or is set an hour either way, changes nothing after the first answer', () => {
+  for (const step of [-HOUR, HOUR]) {
+    const { at, pass, time } = setUp()
+    time.heard(NOON, NOON)
+    at.wall += step
+    assert.equal(time.now(), NOON)
+    pass(500)
+    time.heard(NOON + 500, NOON)
+    assert.equal(time.now(), NOON + 500)
+  }
+})
+
+test('a body that was put together long ago does not set the time back', () => {
+  const { time } = setUp()
+  time.heard(NOON - HOUR, NOON)
+  assert.equal(time.now(), NOON)
+})
+
+test('the whole seconds of Date never turn the time back', () => {
+  const { pass, time } = setUp()
+  time.heard(NOON + 900, NOON)
+  pass(50)
+  time.heard(undefined, NOON)
+  assert.equal(time.now(), NOON + 950)
+})
+
+test('a process that was stopped, and its clock with it, hears of it with the next answer, with or without a body', () => {
+  const { time } = setUp()
+  time.heard(NOON, NOON)
+  time.heard(undefined, NOON + HOUR)
+  assert.equal(time.now(), NOON + HOUR)
+})
+
+test('a service whose clock was ahead and is set right is followed', () => {
+  const { time } = setUp()
+  time.heard(NOON + HOUR, NOON + HOUR)
+  time.heard(NOON, NOON)
+  assert.equal(time.now(), NOON)
+})
+
+test('where an answer tells no date, the later of body and machine counts', () => {
+  const late = setUp()
+  late.time.heard(NOON + 5)
+  assert.equal(late.time.now(), NOON + 5)
+  const early = setUp()
+  early.time.heard(NOON - HOUR)
+  assert.equal(early.time.now(), NOON)
+})
