@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto'
+import { systemClock } from '../../packages/server/src/platform/clock.ts'
+import {
+  type EmbedTokens,
+  openEmbedTokens,
+  tokenLifeS,
+} from '../../packages/server/src/platform/crypto/embed-token.ts'
+import { openSigningKeys } from '../../packages/server/src/platform/crypto/signing-keys.ts'
+import type { RequestModule } from '../harness/request.ts'
+import type { ScratchPostgres } from '../harness/scratch-postgres.ts'
+import type { Vendor } from './vendor.ts'
+
+/** Signs as the service does, with the key that it keeps: to mint over HTTP would take longer than a round. */
+export const openMint = ({ connection }: ScratchPostgres, publicUrl: string): EmbedTokens =>
+  openEmbedTokens(openSigningKeys(connection, null, systemClock), publicUrl, systemClock)
+
+/** Tokens of one tenant, each of another browser. They live five minutes, so every round has its own. */
+export async function mintTokens(
+  mint: EmbedTokens,
+  { workspaceId, projectId, tenantIds }: Vendor,
+  count: number,
+): Promise<string[]> {
+  const issuedAt = Math.floor(systemClock.now() / 1_000)
+  const tokens: string[] = []
+  for (let n = 0; n < count; n++) {
+    const claims = {
+      id: randomUUID(),
+      workspaceId,
+      projectId,
+      tenantId: tenantIds[0] ?? '',
+      env: 'live' as const,
+      scopes: ['keys:read', 'keys:write'],
+      origins: null,
+      epoch: 1,
+      issuedAt,
+      expiresAt: issuedAt + tokenLifeS,
+    }
+    tokens.push(await mint.mint(claims))
+  }
+  return tokens
+}
+
+/** What a widget asks first, from a page. By a module, since each connection would have a list of its own. */
+export const sessionRequests = (tokens: readonly string[], origin: string, path: string): RequestModule => ({
+  module: new URL('embed-requests.ts', import.meta.url).href,
+  argument: { tokens, origin, path },
+})
