@@ -13,6 +13,7 @@ test(`after a poll a node holds what the service knows, whatever has happened (s
   assert.deepEqual(broken, [])
   assert.equal(ended, sample.cycles)
   const expected = ['unchanged', 'delta', 'snapshot', 'snapshot of several pages', 'network_error']
+  assert.ok(tally.has('restart from disk'))
   for (const outcome of expected) assert.ok(tally.has(`→ ${outcome}`), `no poll came to ${outcome}`)
 })
 

@@ -2,6 +2,7 @@ import type { Clock } from '../../packages/sdk/src/clock.ts'
 import { KeyringError } from '../../packages/sdk/src/errors.ts'
 import { createFeedClient } from '../../packages/sdk/src/feed-client.ts'
 import { readOptions } from '../../packages/sdk/src/options.ts'
+import { decodeSnapshot, encodeSnapshot } from '../../packages/sdk/src/snapshot-file.ts'
 import { Sync, type SyncResult } from '../../packages/sdk/src/sync.ts'
 import { createVerify, type Served, type Verify } from '../../packages/sdk/src/verify.ts'
 import { type FeedHouse, fetchFrom } from './feed-house.ts'
@@ -60,6 +61,21 @@ export class FeedNode {
     const { sync, verify } = this.#open()
     this.#sync = sync
     this.#verify = verify
+  }
+
+  /** Starts the process anew, from what it has written down; the way to a disk and back is not gone. */
+  restartFromDisk(): void {
+    const { kept } = this.#sync
+    this.restart()
+    if (kept === undefined) return
+    const { projectId, env, tenantIds } = this.options
+    const scope = { projectId, env, tenantIds: [...tenantIds].sort() }
+    const times = { confirmedWall: this.#house.now(), confirmedUptime: 0 }
+    const bytes = encodeSnapshot(kept.store, scope, { ...kept, ...times }, kept.isWhole)
+    const loaded = decodeSnapshot(new Uint8Array(bytes).buffer, scope, kept.store.maxKeys)
+    if ('refused' in loaded) throw new Error(`the node cannot read what it has written: ${loaded.why}`)
+    loaded.store.confirm(0)
+    this.#sync.resume(loaded)
   }
 
   /** Claims a version that the service has not come to, as after a restore of an old backup. */

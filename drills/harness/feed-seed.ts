@@ -26,6 +26,7 @@ const weights = {
   'poll beside a change': 3,
   'poll, answer lost': 3,
   restart: 3,
+  'restart from disk': 3,
   'claim to be ahead': 1,
   'changes pruned': 2,
   'time passes': 4,
@@ -98,6 +99,8 @@ class SeedRun {
         return await this.#lostPoll(node, { pageSize: 1 + random.integer(3), loseAnswer: random.integer(3) })
       case 'restart':
         return node.restart()
+      case 'restart from disk':
+        return node.restartFromDisk()
       case 'claim to be ahead':
         // As far as the service itself leaps when it is restored: a version is never used twice.
         return node.runAhead(1_048_576)
