@@ -19,7 +19,7 @@ test('without a name every drill is listed', () => {
   assert.equal(status, 0)
   assert.deepEqual(
     stdout.split('\n').flatMap(line => /^(p\d+) /.exec(line)?.[1] ?? []),
-    ['p1', 'p2', 'p3', 'p5', 'p6', 'p7', 'p8', 'p10', 'p11', 'p15', 'p17'],
+    ['p1', 'p2', 'p3', 'p5', 'p6', 'p7', 'p8', 'p10', 'p11', 'p12', 'p15', 'p17'],
   )
 })
 
@@ -34,6 +34,7 @@ test('docs/reliability.md gives each promise in the words of its drill, and what
     'p07-fencing',
     'p10-feed-equivalence',
     'p11-version-hole',
+    'p12-leaks',
     'p15-outages',
   ]
   for (const name of names) {

@@ -52,6 +52,8 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
 /** One route: gate, then contract, then handler. */
 function serve(app: FastifyInstance, deps: Deps, route: Route): void {
   const { access, bodyLimit, signed } = route
+  // Anybody can send what is to be verified: it takes no room from those who have a credential.
+  const room = signed === null ? deps.largeBodies : deps.signedBodies
   const authenticate = route.plane === 'hot' ? deps.authenticateHot : deps.authenticate
   const parameter = parameterOf(route.path)?.slice(1)
   const validateQuery = compile(route.query, 'query')
@@ -74,7 +76,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
         assertAccess(request.principal, access, hasOrigin)
       }
       if (signed !== null) request.signature = readSignature(request.raw, signed.headers)
-      deps.largeBodies.holdBody(request.raw, reply.raw, bodyLimit)
+      room.holdBody(request.raw, reply.raw, bodyLimit)
     },
     handler: async (request, reply) => {
       const { principal } = request
@@ -99,7 +101,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
         body: body as never,
         signature: request.signature,
         until,
-        holdBytes: bytes => deps.largeBodies.holdAnswer(reply.raw, bytes),
+        holdBytes: bytes => room.holdAnswer(reply.raw, bytes),
         replay,
         header: name => request.headers[name]?.toString(),
         get ip() {

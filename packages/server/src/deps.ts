@@ -26,7 +26,7 @@ import { pruneReplays } from './platform/db/replay.ts'
 import { serviceSecret } from './platform/db/service-secret.ts'
 import { pruneSigningKeys } from './platform/db/signing-keys.ts'
 import { startUpkeep } from './platform/db/upkeep.ts'
-import { createLargeBodies, type LargeBodies } from './platform/http/large-bodies.ts'
+import { createLargeBodies, type LargeBodies, signedBytesMax } from './platform/http/large-bodies.ts'
 import { idMaker, type MakeId } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
 import { type Mail, openMail } from './platform/mail/mail.ts'
@@ -74,6 +74,8 @@ export interface Deps {
   readonly codehostKeys: CodehostKeys
   readonly findLeaked: FindLeaked
   readonly largeBodies: LargeBodies
+  /** The same for bodies whose signature is all that their sender has. */
+  readonly signedBodies: LargeBodies
   readonly accounts: FindAccount
   readonly passwords: Passwords
   readonly signIns: SignInGuard
@@ -129,6 +131,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const usageReports = openReports(connection, metrics)
   const findLeaked = openFindLeaked(connection, metrics)
   const largeBodies = createLargeBodies()
+  const signedBodies = createLargeBodies(signedBytesMax)
   const accounts = openFindAccount(connection, metrics)
   const passwords = openPasswords({ randomBytes: draw, log, metrics })
   const closing = new AbortController()
@@ -183,7 +186,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     { value: db.depth().waiting },
   ])
   metrics.watch('keyrail_large_bytes', 'Bytes of large bodies and answers under way.', () => [
-    { value: largeBodies.held() },
+    { value: largeBodies.held() + signedBodies.held() },
   ])
   metrics.watch('keyrail_passwords_waiting', 'Callers that wait for a thread that hashes.', () => [
     { value: passwords.waiting() },
@@ -234,6 +237,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     codehostKeys: openCodehostKeys(readKeysFrom(config), clock),
     findLeaked,
     largeBodies,
+    signedBodies,
     accounts,
     passwords,
     signIns,

@@ -3,8 +3,9 @@ import crypto, { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect as connectTo } from 'node:net'
 import { after, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import pg from 'pg'
 import {
@@ -35,7 +36,7 @@ after(() => {
 })
 const { port } = server.address() as AddressInfo
 
-const { app } = await startHarness({
+const { app, deps } = await startHarness({
   codehostKeysFile: null,
   codehostKeysUrl: `http://127.0.0.1:${port}/keys`,
 })
@@ -204,4 +205,29 @@ test('the content type says nothing; what is compressed or too large is refused'
   const larger = '[]'.padEnd(most + 1)
   const refused = await send({ body: larger, headers: codehost.sign(larger) })
   assert.deepEqual([refused.status, refused.code, refused.took], [413, 'payload_too_large', none])
+})
+
+test('bodies that are still to be verified take no room from those who have a credential', async () => {
+  const address = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+  const open = () => {
+    const socket = connectTo(Number(address.port), '127.0.0.1')
+    const head = [
+      `POST ${reportPath} HTTP/1.1`,
+      'host: x',
+      `${idHeader}: ${keyId}`,
+      `${valueHeader}: ${value}`,
+      `content-length: ${5 * 1_048_576}`,
+    ]
+    socket.write(`${head.join('\r\n')}\r\n\r\n[`)
+    return socket
+  }
+  const sockets = [open(), open(), open()]
+  while (deps.signedBodies.held() < 15 * 1_048_576) await setImmediate()
+  const refused = open()
+  const [answer] = await once(refused, 'data')
+  assert.match(String(answer), /^HTTP\/1.1 503 /)
+  assert.equal(deps.largeBodies.held(), 0)
+  assert.equal((await send(right)).status, 200)
+  for (const socket of [...sockets, refused]) socket.destroy()
+  while (deps.signedBodies.held() > 0) await setImmediate()
 })

@@ -4,6 +4,8 @@ import { bodyLimit } from './body.ts'
 
 /** Of bodies and answers at once, over all requests of the process. A few times as much memory is used. */
 export const largeBytesMax = 64 * 1_048_576
+/** Of those that come with a signature in place of a credential. */
+export const signedBytesMax = 16 * 1_048_576
 /** Beside it for what is no larger than a body usually may be, so that a few large ones do not turn it away. */
 export const mediumBytesMax = 16 * 1_048_576
 /** What is smaller takes nothing: as many of them as wait for a lane, 20,000, are not much more than the others. */
