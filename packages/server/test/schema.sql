@@ -396,7 +396,7 @@ table usage_months row level security
   constraint usage_months_month CHECK ((EXTRACT(day FROM month) = (1)::numeric))
   constraint usage_months_requests_bounds CHECK ((requests > (0)::numeric))
   constraint usage_months_pkey PRIMARY KEY (workspace_id, month, tenant_id, project_id, env)
-  CREATE INDEX usage_months_by_month ON public.usage_months USING btree (month)
+  CREATE INDEX usage_months_by_month ON public.usage_months USING btree (((month + 0)))
   policy usage_months_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant select to keyrail_app
 

@@ -189,7 +189,7 @@ export const removeMonths = sql(
   pruned(
     'usage_months',
     'month, tenant_id, project_id, env',
-    `month < date_trunc('month', ${monthsAgo25})`,
-    'month',
+    `month + 0 < date_trunc('month', ${monthsAgo25})`,
+    'month + 0',
   ),
 )

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { sql } from '../platform/db/connection.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+import { listBilling, listDays, listTenantMonths } from './sql.ts'
+import { makeFleet } from './test-fleet.ts'
+
+const harness = await startHarness()
+const { query } = harness
+const fleet = await makeFleet(harness)
+const key = await fleet.newKey()
+
+/** What the connection has read of a table and not told yet, by its indexes and past them. */
+const readSoFar = sql(
+  'test.read_so_far',
+  `select (pg_stat_get_xact_tuples_returned($1::regclass) +
+     (select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index where indrelid = $1::regclass))::int as rows`,
+)
+const rowsRead = (table: string, work: (tx: Tx) => Promise<unknown>): Promise<number> =>
+  harness.deps.db.inWorkspace(fleet.workspaceId, async tx => {
+    const count = async () => (await tx.query<{ rows: number }>(readSoFar, [table]))[0]?.rows ?? Number.NaN
+    const before = await count()
+    await work(tx)
+    return (await count()) - before
+  })
+
+test('figures read no row of another workspace, nor of another key, however many there are', async () => {
+  await harness.setStoreTime(new Date('2030-03-10T12:30:00.000Z'))
+  await fleet.report([{ key_id: key, hour: '2030-03-10T12:00:00Z', count: 1 }])
+  await query(
+    `insert into usage_months (workspace_id, month, tenant_id, project_id, env, requests)
+     select (select gen_random_uuid()), '2030-03-01', gen_random_uuid(), gen_random_uuid(), 'live', 1
+     from generate_series(1, 5000)`,
+  )
+  await query(
+    `insert into usage_hours (workspace_id, key_id, hour, requests)
+     select case when n % 2 = 0 then $1 else gen_random_uuid() end, gen_random_uuid(), '2030-03-10T12:00:00Z', 1
+     from generate_series(1, 5000) n`,
+    [fleet.workspaceId],
+  )
+  for (const state of ['before statistics', 'with statistics']) {
+    // More often than Postgres plans anew, so that the plan that it keeps is tried as well.
+    for (let i = 0; i < 8; i++) {
+      const read = {
+        billing: await rowsRead('usage_months', tx => listBilling(tx, 24)),
+        tenants: await rowsRead('usage_months', tx =>
+          listTenantMonths(tx, { months: 24, envs: ['live', 'test'], limit: 50 }),
+        ),
+        days: await rowsRead('usage_hours', tx => listDays(tx, key, 90)),
+      }
+      // The one row there is, and once more where it is looked up by way of a bitmap.
+      for (const [figure, rows] of Object.entries(read))
+        assert.ok(rows >= 1 && rows <= 2, `${figure} ${state} read ${rows}`)
+    }
+    await query('vacuum analyze usage_months')
+    await query('vacuum analyze usage_hours')
+  }
+})
