@@ -36,6 +36,7 @@ test('docs/reliability.md gives each promise in the words of its drill, and what
     'p11-version-hole',
     'p12-leaks',
     'p15-outages',
+    'p17-processes',
   ]
   for (const name of names) {
     const { drill } = (await import(`./${name}.ts`)) as { drill: Drill }
