@@ -1,8 +1,20 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { readCredential } from './credential.ts'
+import { type GateOptions, readHeaderName, readScopes } from './gate.ts'
+import { holdResponse, replayAnswer } from './hold-response.ts'
+import type { HttpProblem } from './http-problem.ts'
 import { toHttpRefusal } from './http-refusal.ts'
+import {
+  claimRequest,
+  type IdempotentOptions,
+  idempotencyHeader,
+  requireIdempotency,
+} from './idempotency-gate.ts'
+import type { Idempotency } from './idempotent.ts'
 import type { Keyring } from './keyring.ts'
-import { type Refused, refused, type Valid } from './verdict.ts'
+import type { Limiter, LimitRequirements } from './limit.ts'
+import { headerValues, readParsedBody } from './node-request.ts'
+import { refused, type Valid } from './verdict.ts'
 
 declare global {
   namespace Express {
@@ -13,12 +25,7 @@ declare global {
   }
 }
 
-export interface RequireKeyOptions {
-  /** Scopes that the key must have, all of them. */
-  scopes?: readonly string[] | undefined
-  /** Where the key is: `authorization` (as `Bearer <key>`) unless given, else a header with the bare key. */
-  header?: string | undefined
-}
+export interface RequireKeyOptions extends Omit<GateOptions, 'limiter'> {}
 
 /**
  * Lets only requests with a valid key pass, and tells the route whose it is: `req.apiKey`. Works with Express 4
@@ -28,18 +35,22 @@ export interface RequireKeyOptions {
  */
 export function requireKey(
   keyring: Pick<Keyring, 'verify'>,
-  { scopes = [], header = 'authorization' }: RequireKeyOptions = {},
+  { scopes = [], header, usage }: RequireKeyOptions = {},
 ): RequestHandler {
   if (typeof keyring?.verify !== 'function') throw new TypeError('requireKey takes a keyring')
-  if (typeof header !== 'string' || !/^[\w-]+$/.test(header))
-    throw new TypeError('header must be the name of a header')
-  const required = requireScopeList(scopes)
-  const name = header.toLowerCase()
+  if (usage !== undefined && typeof usage.count !== 'function') {
+    throw new TypeError('usage must be made by createUsageReporter')
+  }
+  const required = readScopes(scopes)
+  const name = readHeaderName(header)
   return function checkKey(request, response, next) {
     const key = readCredential(request.rawHeaders, name)
     const verdict = key === null ? refused.malformed_key : keyring.verify(key, { scopes: required })
-    if (!verdict.valid) return refuse(response, verdict, { scopes: required, header: name })
+    if (!verdict.valid) {
+      return sendProblem(response, toHttpRefusal(verdict, { scopes: required, header: name }))
+    }
     request.apiKey = verdict
+    usage?.count(verdict)
     next()
   }
 }
@@ -50,29 +61,65 @@ export function requireKey(
  * Without `requireKey` before it every request is refused.
  */
 export function requireScope(...scopes: readonly string[]): RequestHandler {
-  const required = requireScopeList(scopes)
+  const required = readScopes(scopes)
   if (required.length === 0) throw new TypeError('requireScope takes at least one scope')
   return function checkScope({ apiKey }: Request, response, next) {
-    if (!apiKey) return refuse(response, refused.missing_key, {})
+    if (!apiKey) return refuseWithoutKey(response)
     if (!required.every(scope => apiKey.scopes.includes(scope))) {
-      return refuse(response, refused.insufficient_scope, { scopes: required })
+      return sendProblem(response, toHttpRefusal(refused.insufficient_scope, { scopes: required }))
     }
     next()
   }
 }
 
-function refuse(
-  response: Response,
-  verdict: Refused,
-  more: { scopes?: readonly string[]; header?: string },
-): void {
-  const { status, headers, body } = toHttpRefusal(verdict, more)
-  response.status(status).set(headers).send(JSON.stringify(body))
+/** Behind `requireKey`: charges the request to the limits of its key, and answers 429 when they are used up. */
+export function limit(limiter: Limiter, requirements: LimitRequirements = {}): RequestHandler {
+  if (typeof limiter?.limit !== 'function') throw new TypeError('limit takes what createLimiter makes')
+  return function checkLimits({ apiKey }: Request, response, next) {
+    if (!apiKey) return refuseWithoutKey(response)
+    limiter.limit(apiKey, requirements).then(verdict => {
+      if (!verdict.allowed) return sendProblem(response, verdict.problem)
+      response.set(verdict.headers)
+      next()
+    }, next)
+  }
 }
 
-function requireScopeList(scopes: readonly string[]): readonly string[] {
-  if (!Array.isArray(scopes) || !scopes.every(scope => typeof scope === 'string' && scope !== '')) {
-    throw new TypeError('scopes must be an array of scope names')
+/**
+ * Behind `requireKey` and what parses the body: a request with an `Idempotency-Key` is executed once, and its
+ * repetition answered as it was. A GET is let through.
+ */
+export function idempotent(idempotency: Idempotency, options: IdempotentOptions = {}): RequestHandler {
+  requireIdempotency(idempotency)
+  return function claim(request: Request, response, next) {
+    const { apiKey, method, originalUrl, rawHeaders } = request
+    if (!apiKey) return refuseWithoutKey(response)
+    claimRequest(idempotency, {
+      key: apiKey,
+      method,
+      target: originalUrl,
+      idempotencyKeys: headerValues(rawHeaders, idempotencyHeader),
+      readBody: () => readParsedBody(request, request),
+      ...options,
+    }).then(verdict => {
+      if (verdict?.verdict === 'refuse') return sendProblem(response, verdict.problem)
+      if (verdict?.verdict === 'replay') return replayAnswer(response, verdict.answer)
+      if (verdict?.verdict === 'execute') {
+        holdResponse(response, idempotency.maxBodyBytes, (...answer) => verdict.claim.answered(...answer))
+      }
+      next()
+    }, next)
   }
-  return Object.freeze([...scopes])
+}
+
+/** For `express.json({ verify: keepRawBody })`: two bodies that differ in a space then differ for `idempotent` too. */
+export function keepRawBody(request: object, _response: unknown, bytes: Uint8Array): void {
+  Object.assign(request, { rawBody: bytes })
+}
+
+const refuseWithoutKey = (response: Response): void =>
+  sendProblem(response, toHttpRefusal(refused.missing_key))
+
+function sendProblem(response: Response, { status, headers, body }: HttpProblem): void {
+  response.status(status).set(headers).send(JSON.stringify(body))
 }

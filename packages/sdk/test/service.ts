@@ -32,7 +32,8 @@ export async function startKeyrail() {
       return verdict
     },
     async openKeyring() {
-      const keyring = createKeyring(settings)
+      // So short that the service holds no answer, for which it would wait when it closes.
+      const keyring = createKeyring({ ...settings, cachedTtlMs: 10_000 })
       after(() => keyring.close())
       await keyring.ready()
       return keyring

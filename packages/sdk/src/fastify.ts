@@ -1,0 +1,90 @@
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { Gate, type GateOptions, type RouteRequirements } from './gate.ts'
+import { holdResponse } from './hold-response.ts'
+import type { HttpProblem } from './http-problem.ts'
+import { claimRequest, idempotencyHeader, requireIdempotency } from './idempotency-gate.ts'
+import type { Idempotency } from './idempotent.ts'
+import type { Keyring } from './keyring.ts'
+import { headerValues, type ParsedRequest, readParsedBody } from './node-request.ts'
+import type { Valid } from './verdict.ts'
+
+export interface KeyrailPluginOptions extends GateOptions {
+  keyring: Pick<Keyring, 'verify'>
+  /** A request with an `Idempotency-Key` is executed once, and its repetition answered as it was. */
+  idempotency?: Idempotency | undefined
+}
+
+/** What a route may say in its `config`. */
+export interface KeyrailRouteConfig extends RouteRequirements {
+  /** Whether the route is open to requests without a key. */
+  public?: boolean | undefined
+  /** Whether a request without `Idempotency-Key` is refused. */
+  idempotencyRequired?: boolean | undefined
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The key of this request; on a route that is public there is none. */
+    apiKey: Valid
+  }
+  interface FastifyContextConfig {
+    keyrail?: KeyrailRouteConfig
+  }
+}
+
+const noKey = null as unknown as Valid
+
+/**
+ * Protects every route of the instance that it is registered on, and of those below: `request.apiKey`. Register it in
+ * a plugin of your own to protect a part. A route says more in `config: { keyrail: { scopes, cost, public } }`.
+ */
+const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyInstance, options) => {
+  const { keyring, idempotency, ...more } = options
+  const gate = new Gate(keyring, more)
+  if (idempotency !== undefined) requireIdempotency(idempotency)
+  app.decorateRequest('apiKey', noKey)
+
+  app.addHook('onRequest', async (request, reply) => {
+    const config = configOf(request)
+    if (config.public === true) return
+    const { key, headers, problem } = await gate.admit(request.raw.rawHeaders, config)
+    if (problem !== undefined) return sendProblem(reply, problem)
+    request.apiKey = key
+    reply.headers(headers)
+  })
+
+  if (idempotency === undefined) return
+  app.addHook('preHandler', async (request, reply) => {
+    const { apiKey, method, raw } = request
+    const { public: open, idempotencyRequired } = configOf(request)
+    if (open === true) return
+    const verdict = await claimRequest(idempotency, {
+      key: apiKey,
+      method,
+      target: request.originalUrl,
+      idempotencyKeys: headerValues(raw.rawHeaders, idempotencyHeader),
+      readBody: () => readParsedBody(request as ParsedRequest, raw),
+      required: idempotencyRequired,
+    })
+    if (verdict?.verdict === 'refuse') return sendProblem(reply, verdict.problem)
+    if (verdict?.verdict === 'replay') {
+      const { status, headers, body } = verdict.answer
+      return reply.code(status).headers(headers).send(Buffer.from(body))
+    }
+    if (verdict?.verdict === 'execute') {
+      holdResponse(reply.raw, idempotency.maxBodyBytes, (...answer) => verdict.claim.answered(...answer))
+    }
+  })
+}
+
+const configOf = ({ routeOptions }: FastifyRequest): KeyrailRouteConfig => routeOptions.config.keyrail ?? {}
+
+const sendProblem = (reply: FastifyReply, { status, headers, body }: HttpProblem): FastifyReply =>
+  reply.code(status).headers(headers).send(JSON.stringify(body))
+
+/** What `fastify-plugin` says of a plugin: its hooks are those of the instance that it is registered on. */
+export const keyrail: FastifyPluginAsync<KeyrailPluginOptions> = Object.assign(protect, {
+  [Symbol.for('skip-override')]: true,
+  [Symbol.for('fastify.display-name')]: '@keyrail/sdk',
+  [Symbol.for('plugin-meta')]: { name: '@keyrail/sdk', fastify: '5.x' },
+})

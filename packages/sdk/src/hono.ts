@@ -1,0 +1,82 @@
+import type { Context, MiddlewareHandler } from 'hono'
+import { Gate, type GateOptions, type RouteRequirements, readScopes } from './gate.ts'
+import { toHttpRefusal } from './http-refusal.ts'
+import { type IdempotentOptions, requireIdempotency } from './idempotency-gate.ts'
+import type { Idempotency } from './idempotent.ts'
+import type { Keyring } from './keyring.ts'
+import { refused, type Valid } from './verdict.ts'
+import { problemResponse, runOnce } from './web-response.ts'
+
+/** What a route behind `requireKey` finds in its context: `c.get('apiKey')`. */
+export interface KeyrailEnv {
+  Variables: { apiKey: Valid }
+}
+
+export interface RequireKeyOptions extends GateOptions, Pick<RouteRequirements, 'cost'> {}
+
+/**
+ * Lets only requests with a valid key pass, and tells the route whose it is: `c.get('apiKey')`. Refusals are
+ * answered here, as `application/problem+json`.
+ *
+ * @throws TypeError when what is handed over is no keyring, so that a wrong import never leaves a route open
+ */
+export function requireKey(
+  keyring: Pick<Keyring, 'verify'>,
+  { cost, ...options }: RequireKeyOptions = {},
+): MiddlewareHandler<KeyrailEnv> {
+  const gate = new Gate(keyring, options)
+  return async function checkKey(context, next) {
+    const { key, headers, problem } = await gate.admitWeb(context.req.raw, { cost })
+    if (problem !== undefined) return problemResponse(problem)
+    context.set('apiKey', key)
+    await next()
+    for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value)
+    return undefined
+  }
+}
+
+/** For a route behind `requireKey`: the key must also have these scopes, all of them. */
+export function requireScope(...scopes: readonly string[]): MiddlewareHandler<KeyrailEnv> {
+  const required = readScopes(scopes)
+  if (required.length === 0) throw new TypeError('requireScope takes at least one scope')
+  return async function checkScope(context, next) {
+    const apiKey = keyOf(context)
+    if (apiKey === undefined) return problemResponse(toHttpRefusal(refused.missing_key))
+    if (!required.every(scope => apiKey.scopes.includes(scope))) {
+      return problemResponse(toHttpRefusal(refused.insufficient_scope, { scopes: required }))
+    }
+    return next()
+  }
+}
+
+/** Behind `requireKey`: a request with an `Idempotency-Key` is executed once, and its repetition answered as it was. */
+export function idempotent(
+  idempotency: Idempotency,
+  options: IdempotentOptions = {},
+): MiddlewareHandler<KeyrailEnv> {
+  requireIdempotency(idempotency)
+  return async function claim(context, next) {
+    const key = keyOf(context)
+    if (key === undefined) return problemResponse(toHttpRefusal(refused.missing_key))
+    let hasRun = false
+    const response = await runOnce(idempotency, context.req.raw, {
+      key,
+      ...options,
+      // Hono keeps what it has read, and the route reads it from there.
+      readBody: async () => new Uint8Array(await context.req.arrayBuffer()),
+      run: async () => {
+        hasRun = true
+        await next()
+        return context.res
+      },
+    })
+    if (!hasRun) return response
+    // What takes the place of nothing is not given the headers of what was there.
+    context.res = undefined
+    context.res = response
+    return undefined
+  }
+}
+
+/** Undefined where `requireKey` does not stand before. */
+const keyOf = (context: Context<KeyrailEnv>): Valid | undefined => context.get('apiKey')

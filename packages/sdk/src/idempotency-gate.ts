@@ -1,0 +1,52 @@
+import { badKey, missingKey } from './idempotency-problems.ts'
+import type { Idempotency, IdempotencyVerdict } from './idempotent.ts'
+import type { Valid } from './verdict.ts'
+
+export interface IdempotentOptions {
+  /** Whether a request without `Idempotency-Key` is refused with 400; otherwise it is simply executed. */
+  required?: boolean | undefined
+}
+
+export const idempotencyHeader = 'idempotency-key'
+
+/** Doing one of the others twice does what doing it once does. */
+const methods = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+
+/** @throws TypeError when what is handed over is not what it should be */
+export function requireIdempotency(idempotency: Idempotency): void {
+  if (typeof idempotency?.claim !== 'function') {
+    throw new TypeError('idempotency must be made by createIdempotency')
+  }
+}
+
+/**
+ * What to do with a request before its handler runs; undefined: just run it.
+ *
+ * @param idempotencyKeys every value of the header that was sent
+ * @param readBody called where the request is to be claimed
+ */
+export async function claimRequest(
+  idempotency: Idempotency,
+  {
+    key,
+    method,
+    target,
+    idempotencyKeys,
+    readBody,
+    required = false,
+  }: {
+    key: Valid
+    method: string
+    target: string
+    idempotencyKeys: readonly string[]
+    readBody: () => Uint8Array | string | Promise<Uint8Array>
+  } & IdempotentOptions,
+): Promise<IdempotencyVerdict | undefined> {
+  if (!methods.has(method.toUpperCase())) return undefined
+  const [idempotencyKey, ...more] = idempotencyKeys
+  if (idempotencyKey === undefined) {
+    return required ? { verdict: 'refuse', problem: missingKey() } : undefined
+  }
+  if (more.length > 0) return { verdict: 'refuse', problem: badKey() }
+  return idempotency.claim({ key, idempotencyKey, method, target, body: await readBody() })
+}

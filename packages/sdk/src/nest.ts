@@ -1,0 +1,169 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  type CanActivate,
+  type CustomDecorator,
+  createParamDecorator,
+  type DynamicModule,
+  type ExecutionContext,
+  HttpException,
+  type InjectionToken,
+  Module,
+  SetMetadata,
+} from '@nestjs/common'
+import { APP_GUARD, Reflector } from '@nestjs/core'
+import { Gate, type GateOptions, readScopes } from './gate.ts'
+import { holdResponse, replayAnswer } from './hold-response.ts'
+import type { HttpProblem } from './http-problem.ts'
+import { claimRequest, idempotencyHeader, requireIdempotency } from './idempotency-gate.ts'
+import type { Idempotency } from './idempotent.ts'
+import type { Keyring } from './keyring.ts'
+import { headerValues, type ParsedRequest, readParsedBody } from './node-request.ts'
+import type { Valid } from './verdict.ts'
+
+export interface KeyrailModuleOptions extends GateOptions {
+  keyring: Pick<Keyring, 'verify'>
+  /** A request with an `Idempotency-Key` is executed once, and its repetition answered as it was. */
+  idempotency?: Idempotency | undefined
+}
+
+export interface KeyrailModuleAsyncOptions {
+  imports?: DynamicModule['imports']
+  inject?: InjectionToken[]
+  // biome-ignore lint/suspicious/noExplicitAny: what is injected is known to the tokens alone.
+  useFactory: (...injected: any[]) => KeyrailModuleOptions | Promise<KeyrailModuleOptions>
+}
+
+/** A request of Express, or of Fastify with Node's own inside. */
+interface PlatformRequest extends ParsedRequest {
+  raw?: IncomingMessage
+  originalUrl?: string
+  apiKey?: Valid
+}
+/** Both platforms have it. */
+interface PlatformResponse {
+  raw?: ServerResponse
+  header(name: string, value: string): unknown
+  /** Of Fastify: it is answered past the framework. */
+  hijack?(): unknown
+}
+
+const PUBLIC = 'keyrail:public'
+const SCOPES = 'keyrail:scopes'
+const COST = 'keyrail:cost'
+const OPTIONS = Symbol('keyrail:options')
+
+/** Opens a route, or all of a controller, to requests without a key. */
+export const Public = (): CustomDecorator => SetMetadata(PUBLIC, true)
+/** Scopes that the key must have, all of them; those of the controller and of the route. */
+export const Scopes = (...scopes: string[]): CustomDecorator => SetMetadata(SCOPES, readScopes(scopes))
+/** What a request takes of every limit. */
+export const Cost = (cost: number): CustomDecorator => SetMetadata(COST, cost)
+/** The key of the request; undefined on a public route. */
+export const ApiKey: () => ParameterDecorator = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): Valid | undefined =>
+    context.switchToHttp().getRequest<PlatformRequest>().apiKey,
+)
+
+/** Protects every route of the application that is not `@Public()`, on Express and on Fastify. */
+export class KeyrailGuard implements CanActivate {
+  readonly #gate: Gate
+  readonly #idempotency: Idempotency | undefined
+  readonly #reflector: Reflector
+
+  constructor({ keyring, idempotency, ...options }: KeyrailModuleOptions, reflector: Reflector) {
+    this.#gate = new Gate(keyring, options)
+    if (idempotency !== undefined) requireIdempotency(idempotency)
+    this.#idempotency = idempotency
+    this.#reflector = reflector
+  }
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const places = [context.getHandler(), context.getClass()]
+    if (this.#reflector.getAllAndOverride<boolean>(PUBLIC, places) === true) return true
+    // What is no HTTP request has no key.
+    if (context.getType() !== 'http') return false
+    const http = context.switchToHttp()
+    const [request, response] = [http.getRequest<PlatformRequest>(), http.getResponse<PlatformResponse>()]
+    const { key, headers, problem } = await this.#gate.admit(nodeRequest(request).rawHeaders, {
+      scopes: places.flatMap(
+        place => this.#reflector.get<readonly string[] | undefined>(SCOPES, place) ?? [],
+      ),
+      cost: this.#reflector.getAllAndOverride<number | undefined>(COST, places),
+    })
+    if (problem !== undefined) throw refusal(response, problem)
+    setHeaders(response, headers)
+    request.apiKey = key
+    if (this.#idempotency === undefined) return true
+    return this.#claim(this.#idempotency, key, request, response)
+  }
+
+  async #claim(
+    idempotency: Idempotency,
+    key: Valid,
+    request: PlatformRequest,
+    response: PlatformResponse,
+  ): Promise<boolean> {
+    const node = nodeRequest(request)
+    const verdict = await claimRequest(idempotency, {
+      key,
+      method: node.method ?? 'GET',
+      target: request.originalUrl ?? node.url ?? '/',
+      idempotencyKeys: headerValues(node.rawHeaders, idempotencyHeader),
+      readBody: () => readParsedBody(request, node),
+    })
+    if (verdict?.verdict === 'refuse') throw refusal(response, verdict.problem)
+    if (verdict?.verdict === 'replay') {
+      response.hijack?.()
+      replayAnswer(nodeResponse(response), verdict.answer)
+      // It is answered, so nothing that Nest would do from here on is to happen, its filters included.
+      return new Promise(() => {})
+    }
+    if (verdict?.verdict === 'execute') {
+      holdResponse(nodeResponse(response), idempotency.maxBodyBytes, (...answer) =>
+        verdict.claim.answered(...answer),
+      )
+    }
+    return true
+  }
+}
+
+/** With `imports: [KeyrailModule.forRoot({ keyring })]` every route of the application needs a key. */
+// biome-ignore lint/complexity/noStaticOnlyClass: Nest knows a module by its class.
+export class KeyrailModule {
+  static forRoot(options: KeyrailModuleOptions): DynamicModule {
+    return KeyrailModule.forRootAsync({ useFactory: () => options })
+  }
+
+  static forRootAsync({ imports = [], inject = [], useFactory }: KeyrailModuleAsyncOptions): DynamicModule {
+    return {
+      module: KeyrailModule,
+      imports,
+      providers: [
+        { provide: OPTIONS, inject, useFactory },
+        {
+          provide: APP_GUARD,
+          inject: [OPTIONS, Reflector],
+          useFactory: (options: KeyrailModuleOptions, reflector: Reflector) =>
+            new KeyrailGuard(options, reflector),
+        },
+      ],
+    }
+  }
+}
+Module({})(KeyrailModule)
+
+/** On Express the request is Node's own. */
+const nodeRequest = (request: PlatformRequest): IncomingMessage =>
+  request.raw ?? (request as unknown as IncomingMessage)
+const nodeResponse = (response: PlatformResponse): ServerResponse =>
+  response.raw ?? (response as unknown as ServerResponse)
+
+/** Thrown, so that the filters of the application see it like any other. */
+function refusal(response: PlatformResponse, { status, headers, body }: HttpProblem): HttpException {
+  setHeaders(response, headers)
+  return new HttpException({ ...body }, status)
+}
+
+function setHeaders(response: PlatformResponse, headers: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(headers)) response.header(name, value)
+}

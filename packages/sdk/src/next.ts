@@ -1,0 +1,59 @@
+import { Gate, type GateOptions, type RouteRequirements } from './gate.ts'
+import { type IdempotentOptions, requireIdempotency } from './idempotency-gate.ts'
+import type { Idempotency } from './idempotent.ts'
+import type { Keyring } from './keyring.ts'
+import type { Valid } from './verdict.ts'
+import { problemResponse, runOnce } from './web-response.ts'
+
+export interface WithKeyOptions extends GateOptions, Pick<RouteRequirements, 'cost'> {
+  /** A request with an `Idempotency-Key` is executed once, and its repetition answered as it was. */
+  idempotency?: Idempotency | undefined
+  /** Whether a request without `Idempotency-Key` is refused. */
+  idempotencyRequired?: IdempotentOptions['required']
+}
+
+/** A route handler, with the key of the request beside what Next tells of the route. */
+export type KeyedHandler<R extends Request, C> = (
+  request: R,
+  context: C & { apiKey: Valid },
+) => Response | Promise<Response>
+
+/**
+ * Wraps a route handler of Next, or anything else that makes a `Response` of a `Request`. Refusals are answered here,
+ * as `application/problem+json`. It belongs to the route: a proxy in front of it is no place to protect one.
+ *
+ * @throws TypeError when what is handed over is no keyring, so that a wrong import never leaves a route open
+ */
+export function withKey<R extends Request = Request, C = unknown>(
+  keyring: Pick<Keyring, 'verify'>,
+  handler: KeyedHandler<R, C>,
+  { cost, idempotency, idempotencyRequired, ...options }: WithKeyOptions = {},
+): (request: R, context: C) => Promise<Response> {
+  const gate = new Gate(keyring, options)
+  if (typeof handler !== 'function') throw new TypeError('withKey takes a route handler')
+  if (idempotency !== undefined) requireIdempotency(idempotency)
+  return async function handle(request, context) {
+    const { key, headers, problem } = await gate.admitWeb(request, { cost })
+    if (problem !== undefined) return problemResponse(problem)
+    const run = async () => handler(request, { ...context, apiKey: key })
+    const response =
+      idempotency === undefined
+        ? await run()
+        : await runOnce(idempotency, request, {
+            key,
+            required: idempotencyRequired,
+            readBody: async () => new Uint8Array(await request.clone().arrayBuffer()),
+            run,
+          })
+    return withHeaders(response, headers)
+  }
+}
+
+/** The headers of some responses cannot be changed: a redirect's, or one that was fetched. */
+function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+  const added = Object.entries(headers)
+  if (added.length === 0) return response
+  const answer = new Response(response.body, response)
+  for (const [name, value] of added) answer.headers.set(name, value)
+  return answer
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import fastify from 'fastify'
+import { keyrail } from '../src/fastify.ts'
+import { createTestKeyring } from '../src/testing.ts'
+import { testProtectedApi } from './protected-api.ts'
+
+await testProtectedApi('Fastify', async ({ work, ...parts }) => {
+  const app = fastify({ forceCloseConnections: true })
+  after(() => app.close())
+  await app.register(keyrail, parts)
+  app.get('/orders', async ({ apiKey }) => ({ tenantId: apiKey.tenantId }))
+  app.get('/write', { config: { keyrail: { scopes: ['orders:write'], cost: 2 } } }, async () => 'wrote')
+  app.post('/payments', async ({ body }, reply) => {
+    const done = await work(body)
+    return reply.code(201).header('location', `/payments/${done.calls}`).send(done)
+  })
+  app.post('/broken', async ({ body }) => {
+    await work(body)
+    throw new Error('broken')
+  })
+  app.post('/large', async ({ body }) => {
+    await work(body)
+    return 'x'.repeat(2_000)
+  })
+  return app.listen({ port: 0, host: '127.0.0.1' })
+})
+
+test('Fastify: a public route needs no key, and a protected part leaves the rest of the instance alone', async () => {
+  const keyring = createTestKeyring()
+  const { key } = keyring.issue()
+  const app = fastify()
+  after(() => app.close())
+  app.get('/beside', async () => 'beside')
+  await app.register(async part => {
+    await part.register(keyrail, { keyring })
+    part.get('/open', { config: { keyrail: { public: true } } }, async ({ apiKey }) => `${apiKey}`)
+    part.get('/closed', async ({ apiKey }) => apiKey.keyId)
+  })
+  const status = async (url: string, headers = {}) => (await app.inject({ url, headers })).statusCode
+  assert.deepEqual(
+    [
+      await status('/beside'),
+      await status('/open'),
+      await status('/closed'),
+      await status('/closed', { authorization: `Bearer ${key}` }),
+    ],
+    [200, 200, 401, 200],
+  )
+  assert.equal((await app.inject('/open')).body, 'null')
+})
+
+test('Fastify: a mistake in the set-up is an error at start, never an open route', async () => {
+  const app = fastify()
+  await assert.rejects(async () => app.register(keyrail, { keyring: undefined as never }), TypeError)
+})
