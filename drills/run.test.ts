@@ -19,7 +19,7 @@ test('without a name every drill is listed', () => {
   assert.equal(status, 0)
   assert.deepEqual(
     stdout.split('\n').flatMap(line => /^(p\d+) /.exec(line)?.[1] ?? []),
-    ['p1', 'p2', 'p3', 'p5', 'p6', 'p7', 'p8', 'p10', 'p11', 'p12', 'p15', 'p17'],
+    ['p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8', 'p10', 'p11', 'p12', 'p14', 'p15', 'p17'],
   )
 })
 
@@ -29,12 +29,14 @@ test('docs/reliability.md gives each promise in the words of its drill, and what
     'p01-acknowledged',
     'p02-audit-refused',
     'p03-chain-tampering',
+    'p04-staleness',
     'p05-revocation',
     'p06-claims',
     'p07-fencing',
     'p10-feed-equivalence',
     'p11-version-hole',
     'p12-leaks',
+    'p14-disk',
     'p15-outages',
     'p17-processes',
   ]

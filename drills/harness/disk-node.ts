@@ -1,0 +1,102 @@
+import { join } from 'node:path'
+import { digestOf } from '../../packages/sdk/src/digest.ts'
+import { fileName } from '../../packages/sdk/src/disk.ts'
+import { DiskCache, type Resumed } from '../../packages/sdk/src/disk-cache.ts'
+import type { Scope } from '../../packages/sdk/src/feed-body.ts'
+import type { Notice } from '../../packages/sdk/src/options.ts'
+import { Store } from '../../packages/sdk/src/store.ts'
+import type { Kept } from '../../packages/sdk/src/sync.ts'
+import { createVerify } from '../../packages/sdk/src/verify.ts'
+import { withChecksum } from '../../packages/sdk/test/keys.ts'
+
+/** What the drill of the disk knows of a policy at some version: all of it follows from the version. */
+
+export const scope: Scope = {
+  projectId: '01930c3e-8f5a-7c31-9b0e-00000000c000',
+  env: 'live',
+  tenantIds: [],
+}
+export const ttlMs = 60_000
+export const keysMost = 40
+
+const idOf = (number: number) => `01930c3e-8f5a-7c31-9b0e-${number.toString(16).padStart(12, '0')}`
+
+/** Keys as the service issues them, the same in every run. */
+export const keys = Array.from({ length: keysMost }, (_, number) =>
+  withChecksum(`kr_live_${String(number).padStart(32, 'Drill')}`),
+)
+
+/** At a version some keys are there and the others revoked; which, nobody can tell from their number alone. */
+const isThere = (number: number, version: number) => (number * 7 + version * 13) % 5 !== 0
+
+const tenantOf = (number: number) => idOf(0xa000 + (number % 3))
+
+/** What a node holds at a version, confirmed on its clock just now. */
+export function holdAt(version: number, confirmedAt: number): Kept {
+  const store = new Store(keysMost)
+  for (const [number, key] of keys.entries()) {
+    if (!isThere(number, version)) continue
+    store.upsert({
+      keyId: idOf(number),
+      tenantId: tenantOf(number),
+      env: 'live',
+      digest: digestOf(key),
+      scopes: number % 2 ? ['read'] : ['read', 'write'],
+      rateLimits: undefined,
+      expiresAt: Number.POSITIVE_INFINITY,
+    })
+  }
+  store.confirm(confirmedAt)
+  return { store, version, workspaceId: idOf(0xd000), isWhole: true }
+}
+
+export const pathOf = (cacheDir: string): string => join(cacheDir, fileName(scope))
+
+/** Of one machine; the drill moves all three clocks. */
+export interface Clocks {
+  wall: number
+  monotonic: number
+  uptime: number
+}
+
+export function openCache(cacheDir: string, at: Clocks, reader: Scope = scope) {
+  const notices: Notice['code'][] = []
+  const cache = new DiskCache({
+    settings: {
+      scope: reader,
+      maxCachedKeys: keysMost,
+      maxAutoCachedKeys: 0,
+      cachedTtlMs: ttlMs,
+      cacheDir,
+    },
+    clock: { wall: () => at.wall, monotonic: () => at.monotonic },
+    uptimeMs: () => at.uptime,
+    notice: ({ code }) => notices.push(code),
+  })
+  return { cache, notices }
+}
+
+/** In what a store that was taken up differs from the policy at its version, and what it lets pass that it must not. */
+export function faultsOf(resumed: Resumed, at: Clocks, isServing: boolean): string[] {
+  const { store, version } = resumed
+  const served = { store, hits: 0, misses: 0, evictions: 0, isPartial: !resumed.isWhole }
+  const clock = { wall: () => at.wall, monotonic: () => at.monotonic }
+  const verify = createVerify(served, { env: 'live', cachedTtlMs: ttlMs, clock })
+  return keys.flatMap((key, number) => {
+    const verdict = verify(key)
+    const expected = !isServing
+      ? 'stale'
+      : isThere(number, version)
+        ? 'valid'
+        : resumed.isWhole
+          ? 'unknown_key'
+          : 'not_held'
+    if (verdict.code !== expected) return [`key ${number} is ${verdict.code} instead of ${expected}`]
+    const isRight =
+      !verdict.valid ||
+      (verdict.keyId === idOf(number) &&
+        verdict.tenantId === tenantOf(number) &&
+        verdict.scopes.length === (number % 2 ? 1 : 2))
+    return isRight ? [] : [`key ${number} is told as ${JSON.stringify(verdict)}`]
+  })
+}

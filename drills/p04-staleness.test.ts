@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runStaleness, situations } from './harness/staleness.ts'
+
+test('a node that is cut off serves up to 59,999 ms after it was last confirmed, whatever confirmed it, and then refuses', async () => {
+  const { seen, broken } = await runStaleness({ cycles: 1, seed: Date.now() % 1_000_000 })
+  assert.deepEqual(broken, [])
+  assert.deepEqual(
+    seen.map(({ situation, verdicts }) => [
+      situation,
+      verdicts.get('59999 valid'),
+      verdicts.get('60000 stale'),
+    ]),
+    Object.keys(situations).map(situation => [situation, 1, 1]),
+  )
+})
