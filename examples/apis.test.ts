@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { serveFetch } from '../packages/sdk/test/fetch-server.ts'
+import { startKeyrail } from '../packages/sdk/test/service.ts'
+
+/** Each example is run as its reader runs it, against a real service, and asked over a socket. */
+
+const { settings, issue, vendor, service } = await startKeyrail()
+const root = join(import.meta.dirname, '..')
+const month = { id: 'month', limit: 4, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }
+const env = {
+  KEYRAIL_URL: settings.baseUrl,
+  KEYRAIL_SECRET_KEY: settings.secretKey,
+  KEYRAIL_PROJECT: settings.projectId,
+  PORT: '0',
+}
+
+/** @returns where it listens, and what ends it and tells its exit code */
+async function run(file: string) {
+  const child = spawn(process.execPath, ['bin/node.mjs', file], {
+    cwd: root,
+    env: { ...process.env, ...env },
+  })
+  after(() => void child.kill('SIGKILL'))
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+    })
+  }
+  const exited = once(child, 'exit')
+  while (!/http:\/\/\S+/.test(said)) {
+    await Promise.race([once(child.stdout, 'data'), exited.then(() => assert.fail(`${file} ended: ${said}`))])
+  }
+  return {
+    url: /http:\/\/\S+/.exec(said)?.[0] ?? '',
+    async stop() {
+      child.kill('SIGTERM')
+      const [code] = await exited
+      return `${code}`
+    },
+  }
+}
+
+interface Asked {
+  key?: string
+  method?: string
+}
+const ask = (url: string, { key, method = 'GET' }: Asked = {}) =>
+  fetch(`${url}/payments`, {
+    method,
+    headers: {
+      ...(key !== undefined && { authorization: `Bearer ${key}` }),
+      ...(method === 'POST' && { 'content-type': 'application/json', 'idempotency-key': 'once' }),
+    },
+    ...(method === 'POST' && { body: '{}' }),
+  })
+
+/** What each of them promises: a key, a payment that is made once, limits. */
+async function tryApi(start: () => Promise<string>) {
+  // Issued before it starts, so that it knows the key; a tenant of its own, so that nobody else is it.
+  const { id: customer } = (
+    await service.ask('POST', '/v1/tenants', { token: vendor.live, body: { external_id: randomUUID() } })
+  ).body
+  const { key } = await issue({ tenant_id: customer, rate_limits: [month] })
+  const url = await start()
+  assert.equal((await ask(url)).status, 401)
+  const read = await ask(url, { key })
+  assert.deepEqual([read.status, await read.json()], [200, { customer }])
+  const paid = { id: 1, customer }
+  for (const replayed of [null, 'true']) {
+    const answer = await ask(url, { key, method: 'POST' })
+    assert.deepEqual([answer.status, await answer.json()], [201, paid])
+    assert.equal(answer.headers.get('idempotent-replayed'), replayed)
+  }
+  assert.match((await ask(url, { key })).headers.get('ratelimit') ?? '', /r=0/)
+  assert.equal((await ask(url, { key })).status, 429)
+}
+
+for (const name of ['express', 'fastify', 'hono']) {
+  test(`the example for ${name} does what it promises, and ends when it is told to`, async () => {
+    let stop = async () => ''
+    await tryApi(async () => {
+      const api = await run(`examples/${name}-api/server.ts`)
+      stop = api.stop
+      return api.url
+    })
+    assert.equal(await stop(), '0')
+  })
+}
+
+test('the example for Nest does what it promises, and ends when it is told to', async () => {
+  // Below the packages that it imports.
+  const cache = join(root, 'node_modules', '.cache')
+  mkdirSync(cache, { recursive: true })
+  const out = mkdtempSync(join(cache, 'keyrail-nest-'))
+  after(() => rmSync(out, { recursive: true, force: true }))
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const compile = [compiler, '-p', 'examples/nest-api', '--outDir', out]
+  const { status, stdout } = spawnSync(process.execPath, compile, { cwd: root, encoding: 'utf8' })
+  assert.equal(status, 0, stdout)
+  let stop = async () => ''
+  await tryApi(async () => {
+    const api = await run(join(out, 'server.js'))
+    stop = api.stop
+    return api.url
+  })
+  assert.equal(await stop(), '0')
+})
+
+test('the route handlers of the example for Next do what they promise', async () => {
+  await tryApi(async () => {
+    Object.assign(process.env, env)
+    const { GET, POST } = await import('./next-api/app/payments/route.ts')
+    return serveFetch(request => (request.method === 'POST' ? POST : GET)(request, {}))
+  })
+})

@@ -1,0 +1,32 @@
+import { createIdempotency, createKeyring, createLimiter, createUsageReporter } from '@keyrail/sdk'
+import { idempotent, keepRawBody, limit, requireKey } from '@keyrail/sdk/express'
+import express from 'express'
+import { onStop, port, sayWhere, settings } from '../settings.ts'
+
+/** Keys, limits, usage, and payments that are made once however often they are sent. */
+
+const { baseUrl, secretKey } = settings
+const keyring = createKeyring(settings)
+const limiter = createLimiter(settings)
+const idempotency = createIdempotency(settings)
+const usage = createUsageReporter({ baseUrl, secretKey })
+await keyring.ready()
+
+const app = express()
+app.use(requireKey(keyring, { usage }), limit(limiter))
+app.use(express.json({ verify: keepRawBody }), idempotent(idempotency))
+
+app.get('/payments', ({ apiKey }, response) => {
+  response.json({ customer: apiKey?.tenantId })
+})
+let payments = 0
+app.post('/payments', ({ apiKey }, response) => {
+  response.status(201).json({ id: ++payments, customer: apiKey?.tenantId })
+})
+
+const server = app.listen(port, '127.0.0.1', () => sayWhere(server.address()))
+onStop(async () => {
+  server.close()
+  server.closeAllConnections()
+  await Promise.all([keyring.close(), usage.close(), idempotency.close()])
+})

@@ -1,0 +1,26 @@
+import { createIdempotency, createKeyring, createLimiter } from '@keyrail/sdk'
+import { keyrail } from '@keyrail/sdk/fastify'
+import fastify from 'fastify'
+import { onStop, port, sayWhere, settings } from '../settings.ts'
+
+const keyring = createKeyring(settings)
+const limiter = createLimiter(settings)
+const idempotency = createIdempotency(settings)
+await keyring.ready()
+
+const app = fastify({ forceCloseConnections: true })
+await app.register(keyrail, { keyring, limiter, idempotency })
+
+app.get('/payments', async request => ({ customer: request.apiKey.tenantId }))
+let payments = 0
+app.post('/payments', async (request, reply) => {
+  reply.code(201)
+  return { id: ++payments, customer: request.apiKey.tenantId }
+})
+
+await app.listen({ port, host: '127.0.0.1' })
+sayWhere(app.server.address())
+onStop(async () => {
+  await app.close()
+  await Promise.all([keyring.close(), idempotency.close()])
+})

@@ -1,0 +1,43 @@
+import 'reflect-metadata'
+import { createIdempotency, createKeyring, createLimiter, type Valid } from '@keyrail/sdk'
+import { ApiKey, KeyrailModule } from '@keyrail/sdk/nest'
+import { Controller, Get, Module, Post } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+
+const { KEYRAIL_URL = 'http://127.0.0.1:8080', KEYRAIL_SECRET_KEY = '', KEYRAIL_PROJECT = '' } = process.env
+const settings = { baseUrl: KEYRAIL_URL, secretKey: KEYRAIL_SECRET_KEY, projectId: KEYRAIL_PROJECT }
+const keyring = createKeyring(settings)
+const limiter = createLimiter(settings)
+const idempotency = createIdempotency(settings)
+await keyring.ready()
+
+let payments = 0
+
+@Controller('payments')
+class PaymentsController {
+  @Get()
+  list(@ApiKey() key: Valid) {
+    return { customer: key.tenantId }
+  }
+
+  @Post()
+  create(@ApiKey() key: Valid) {
+    return { id: ++payments, customer: key.tenantId }
+  }
+}
+
+@Module({
+  imports: [KeyrailModule.forRoot({ keyring, limiter, idempotency })],
+  controllers: [PaymentsController],
+})
+class AppModule {}
+
+const app = await NestFactory.create(AppModule, { logger: false, forceCloseConnections: true })
+await app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
+console.log(`The payments API listens on ${await app.getUrl()}`)
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, async () => {
+    await app.close()
+    await Promise.all([keyring.close(), idempotency.close()])
+  })
+}
