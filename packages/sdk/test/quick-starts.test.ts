@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { idempotencyOptionNames } from '../src/idempotent.ts'
+import { limiterOptionNames } from '../src/limit.ts'
+import { createTestKeyring } from '../src/testing.ts'
+import { usageReporterOptionNames } from '../src/usage-reporter.ts'
+import { startKeyrail } from './service.ts'
+
+/** The quick starts of the README, each run as it stands there, with an app around it, against the real service. */
+
+const root = join(import.meta.dirname, '..', '..', '..')
+const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8')
+const section = (heading: string) =>
+  readme.split(`${heading}\n`)[1]?.split(/^##+ /m)[0] ?? assert.fail(heading)
+const codeOf = (text: string) => /```ts\n([\s\S]*?)```/.exec(text)?.[1] ?? assert.fail('no code')
+
+/** What a reader has around the lines: an app before, a route and a port after. */
+const around: { heading: string; before: string; after: string }[] = [
+  {
+    heading: '## Protect an API',
+    before: `import express from 'express'\nconst api = express()`,
+    after: `api.get('/', (request, response) => response.json({ customer: request.apiKey.tenantId }))
+      const server = api.listen(0, () => console.log(server.address().port))`,
+  },
+  {
+    heading: '### Fastify',
+    before: `import fastify from 'fastify'\nconst app = fastify()`,
+    after: `app.get('/', async request => ({ customer: request.apiKey.tenantId }))
+      await app.listen({ port: 0 })
+      console.log(app.server.address().port)`,
+  },
+  {
+    heading: '### Hono',
+    before: `import { serve } from '@hono/node-server'\nimport { Hono } from 'hono'\nconst app = new Hono<KeyrailEnv>()`,
+    after: `app.get('/', context => context.json({ customer: context.get('apiKey').tenantId }))
+      serve({ fetch: app.fetch, port: 0 }, ({ port }) => console.log(port))`,
+  },
+  {
+    heading: '### Next',
+    before: `import { serve } from '@hono/node-server'`,
+    after: `serve({ fetch: request => GET(request, {}), port: 0 }, ({ port }) => console.log(port))`,
+  },
+  {
+    heading: '### NestJS',
+    before: `import 'reflect-metadata'
+      import { Controller, Get, Module } from '@nestjs/common'
+      import { NestFactory } from '@nestjs/core'
+      import { ApiKey } from '@keyrail/sdk/nest'
+      @Controller()
+      class PaymentsController {
+        @Get()
+        list(@ApiKey() key) {
+          return { customer: key.tenantId }
+        }
+      }`,
+    after: `const nest = await NestFactory.create(AppModule, { logger: false })
+      await nest.listen(0)
+      console.log(nest.getHttpServer().address().port)`,
+  },
+]
+
+const { settings, issue, vendor } = await startKeyrail()
+// Below the packages that they import.
+const cache = join(root, 'node_modules', '.cache')
+mkdirSync(cache, { recursive: true })
+const folder = mkdtempSync(join(cache, 'keyrail-quick-starts-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+const files = around.map(({ heading, before, after }, number) => {
+  const file = join(folder, `start-${number}.mts`)
+  const told = `const { baseUrl, secretKey, projectId } = ${JSON.stringify(settings)}`
+  writeFileSync(file, [told, before, codeOf(section(heading)), after].join('\n'))
+  return file
+})
+const compiled = spawnSync(
+  process.execPath,
+  [
+    join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
+    ...[
+      '--noCheck',
+      '--ignoreConfig',
+      '--experimentalDecorators',
+      '--target',
+      'es2022',
+      '--module',
+      'nodenext',
+    ],
+    ...files,
+  ],
+  { encoding: 'utf8' },
+)
+assert.equal(compiled.status, 0, compiled.stdout)
+
+for (const [number, { heading }] of around.entries()) {
+  test(`the quick start below "${heading}" protects an API with its five lines`, async () => {
+    const lines = codeOf(section(heading)).split('\n')
+    assert.ok(lines.filter(line => line !== '').length <= 6)
+    const { key } = await issue()
+    const program = join(folder, `start-${number}.mjs`)
+    const child = spawn(process.execPath, ['-C', 'keyrail-source', program])
+    after(() => void child.kill())
+    let complaint = ''
+    child.stderr.setEncoding('utf8').on('data', text => {
+      complaint += text
+    })
+    const [said] = await Promise.race([
+      once(child.stdout, 'data'),
+      once(child, 'exit').then(() => assert.fail(complaint)),
+    ])
+    const url = `http://localhost:${Number(String(said))}/`
+    const ask = (presented: string) => fetch(url, { headers: { authorization: `Bearer ${presented}` } })
+    const [open, wrong, right] = [
+      await fetch(url),
+      await ask(createTestKeyring().issue().key),
+      await ask(key),
+    ]
+    assert.deepEqual([open.status, wrong.status, right.status], [401, 401, 200])
+    assert.deepEqual(await right.json(), { customer: vendor.tenantId })
+  })
+}
+
+test('every option that the README names beside the quick starts is one', () => {
+  const known = new Set([...limiterOptionNames, ...idempotencyOptionNames, ...usageReporterOptionNames])
+  for (const name of ['timeoutMs', 'onUnavailable', 'maxBodyBytes', 'maxRunMs', 'sampleRate', 'maxEntries']) {
+    assert.ok(readme.includes(`\`${name}`) && known.has(name), name)
+  }
+})
