@@ -3,34 +3,66 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { declarationsOf } from './write-types.ts'
 
 const run = promisify(execFile)
 const folder = import.meta.dirname
+/** Sources whose types are the contract's. */
+const ofContract = ['admin-types', 'call-types']
 
 /**
- * Compiles the sources into `esm` and `cjs` below a folder, each with its types. There is nothing to bundle: the
- * SDK has no dependencies, and of the contract it takes no more than types for its inside.
+ * Compiles the sources into `esm` below a folder, with their types. There is nothing to bundle: the SDK has no
+ * dependencies, and of the contract it takes no more than types, which are written out. Code is shipped without its
+ * comments, and types without those that no entry leads to.
+ *
+ * `cjs` has a door to each entry: Node loads an ES module with `require` from 20.19 on. So there is one copy of
+ * everything, and an error is an instance of the same class for all who share a process.
  */
 export async function build(into: string): Promise<void> {
   const packageFile = createRequire(import.meta.url).resolve('typescript/package.json')
   const compiler = join(dirname(packageFile), 'bin', 'tsc')
-  const compile = async (form: 'esm' | 'cjs', type: 'module' | 'commonjs', options: string[]) => {
-    const out = join(into, form)
+  const [esm, cjs] = [join(into, 'esm'), join(into, 'cjs')]
+  for (const [out, type] of [
+    [esm, 'module'],
+    [cjs, 'commonjs'],
+  ] as const) {
     rmSync(out, { recursive: true, force: true })
     mkdirSync(out, { recursive: true })
-    await run(process.execPath, [
-      compiler,
-      '-p',
-      join(folder, 'tsconfig.build.json'),
-      '--outDir',
-      out,
-      ...options,
-    ])
     writeFileSync(join(out, 'package.json'), `${JSON.stringify({ type })}\n`)
-    for (const file of readdirSync(out)) if (file.endsWith('.d.ts')) nameCompiledFiles(join(out, file))
   }
-  await compile('esm', 'module', [])
-  await compile('cjs', 'commonjs', ['--module', 'commonjs', '--moduleResolution', 'bundler'])
+  const compile = (...options: string[]) =>
+    run(process.execPath, [compiler, '-p', join(folder, 'tsconfig.build.json'), '--outDir', esm, ...options])
+  await compile('--emitDeclarationOnly')
+  await compile('--removeComments', '--declaration', 'false')
+  for (const name of ofContract) {
+    const types = await declarationsOf(join(folder, 'src', `${name}.ts`))
+    writeFileSync(join(esm, `${name}.d.ts`), types)
+  }
+  const doors = entries()
+  finishDeclarations(esm, doors)
+  for (const name of doors) {
+    writeFileSync(join(cjs, `${name}.js`), `module.exports = require('../esm/${name}.js')\n`)
+    writeFileSync(join(cjs, `${name}.d.ts`), `export * from '../esm/${name}.js'\n`)
+  }
+}
+
+function finishDeclarations(esm: string, doors: readonly string[]): void {
+  const written = readdirSync(esm).filter(file => file.endsWith('.d.ts'))
+  for (const file of written) nameCompiledFiles(join(esm, file))
+  const reached = new Set(doors)
+  // A set that grows while it is walked is walked to its end.
+  for (const name of reached) {
+    const text = readFileSync(join(esm, `${name}.d.ts`), 'utf8')
+    for (const [, other = ''] of text.matchAll(/['"]\.\/([\w-]+)\.js['"]/g)) reached.add(other)
+  }
+  for (const file of written) if (!reached.has(file.slice(0, -'.d.ts'.length))) rmSync(join(esm, file))
+}
+
+/** What `package.json` exports. */
+function entries(): string[] {
+  const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const named = JSON.stringify(exports).matchAll(/"\.\/dist\/cjs\/([\w-]+)\.js"/g)
+  return Array.from(named, ([, name = '']) => name)
 }
 
 /** The compiler leaves `./store.ts` in declarations, which older compilers do not find. */

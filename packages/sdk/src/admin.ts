@@ -1,4 +1,4 @@
-import { listOf } from './admin-list.ts'
+import { type Listing, listOf } from './admin-list.ts'
 import {
   type AdminRequest,
   type CallOptions,
@@ -62,7 +62,7 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
     secretKeys: secretKeyRoom(request),
     embedTokens: {
       /** A token of five minutes for the browser of one tenant. */
-      create: (body: t.EmbedTokenCreate, options?: CallOptions) =>
+      create: (body: t.EmbedTokenCreate, options?: CallOptions): Promise<t.EmbedToken> =>
         request<t.EmbedToken>({
           method: 'POST',
           path: '/v1/embed_tokens',
@@ -75,9 +75,9 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
     },
     auditLogs: {
       /** In rising order of `seq`. */
-      list: (query?: t.AuditLogList, options?: CallOptions) =>
+      list: (query?: t.AuditLogList, options?: CallOptions): Listing<t.AuditLog> =>
         listOf<t.AuditLog>(request, '/v1/audit_logs', query, options),
-      chain: (options?: CallOptions) =>
+      chain: (options?: CallOptions): Promise<t.AuditChain> =>
         request<t.AuditChain>({
           method: 'GET',
           path: '/v1/audit_logs/chain',
@@ -87,7 +87,7 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
         }),
     },
     usage: {
-      billing: (query?: t.BillingUsageQuery, options?: CallOptions) =>
+      billing: (query?: t.BillingUsageQuery, options?: CallOptions): Promise<t.BillingUsage> =>
         request<t.BillingUsage>({
           method: 'GET',
           path: '/v1/usage/billing',
@@ -96,7 +96,7 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
           repeat: 'safe',
           options,
         }),
-      tenants: (query?: t.TenantUsageQuery, options?: CallOptions) =>
+      tenants: (query?: t.TenantUsageQuery, options?: CallOptions): Listing<t.TenantUsage> =>
         listOf<t.TenantUsage>(request, '/v1/usage/tenants', query, options),
     },
   }
@@ -108,21 +108,26 @@ function accountRooms(request: AdminRequest) {
   const invites = new Room(request, '/v1/invites', 'invitation')
   return {
     workspace: {
-      get: (options?: CallOptions) => request<t.Workspace>({ method: 'GET', ...workspace, options }),
-      update: (body: t.WorkspaceUpdate, options?: CallOptions) =>
+      get: (options?: CallOptions): Promise<t.Workspace> =>
+        request<t.Workspace>({ method: 'GET', ...workspace, options }),
+      update: (body: t.WorkspaceUpdate, options?: CallOptions): Promise<t.Workspace> =>
         request<t.Workspace>({ method: 'PATCH', ...workspace, body, options }),
     },
     members: {
-      list: (query?: t.MemberList, options?: CallOptions) => members.list<t.Member>(query, options),
-      update: (userId: string, body: t.MemberUpdate, options?: CallOptions) =>
+      list: (query?: t.MemberList, options?: CallOptions): Listing<t.Member> =>
+        members.list<t.Member>(query, options),
+      update: (userId: string, body: t.MemberUpdate, options?: CallOptions): Promise<t.ChangedMember> =>
         members.update<t.ChangedMember>(userId, body, options),
-      remove: (userId: string, options?: CallOptions) => members.delete<t.RemovedMember>(userId, options),
+      remove: (userId: string, options?: CallOptions): Promise<t.RemovedMember> =>
+        members.delete<t.RemovedMember>(userId, options),
     },
     invites: {
-      create: (body: t.InviteCreate, options?: KeyedOptions) =>
+      create: (body: t.InviteCreate, options?: KeyedOptions): Promise<t.CreatedInvite> =>
         invites.create<t.CreatedInvite>(body, options),
-      list: (query?: t.InviteList, options?: CallOptions) => invites.list<t.Invite>(query, options),
-      revoke: (id: string, options?: CallOptions) => invites.revoke<t.Invite>(id, {}, options),
+      list: (query?: t.InviteList, options?: CallOptions): Listing<t.Invite> =>
+        invites.list<t.Invite>(query, options),
+      revoke: (id: string, options?: CallOptions): Promise<t.Invite> =>
+        invites.revoke<t.Invite>(id, {}, options),
     },
   }
 }
@@ -130,26 +135,31 @@ function accountRooms(request: AdminRequest) {
 function projectRoom(request: AdminRequest) {
   const room = new Room(request, '/v1/projects', 'project')
   return {
-    create: (body: t.ProjectCreate, options?: KeyedOptions) => room.create<t.Project>(body, options),
-    list: (query?: t.ProjectList, options?: CallOptions) => room.list<t.Project>(query, options),
-    get: (id: string, options?: CallOptions) => room.get<t.Project>(id, options),
-    update: (id: string, body: t.ProjectUpdate, options?: CallOptions) =>
+    create: (body: t.ProjectCreate, options?: KeyedOptions): Promise<t.Project> =>
+      room.create<t.Project>(body, options),
+    list: (query?: t.ProjectList, options?: CallOptions): Listing<t.Project> =>
+      room.list<t.Project>(query, options),
+    get: (id: string, options?: CallOptions): Promise<t.Project> => room.get<t.Project>(id, options),
+    update: (id: string, body: t.ProjectUpdate, options?: CallOptions): Promise<t.Project> =>
       room.update<t.Project>(id, body, options),
     /** Revokes every key under it. */
-    delete: (id: string, options?: CallOptions) => room.delete<t.DeletedProject>(id, options),
+    delete: (id: string, options?: CallOptions): Promise<t.DeletedProject> =>
+      room.delete<t.DeletedProject>(id, options),
   }
 }
 
 function tenantRoom(request: AdminRequest) {
   const room = new Room(request, '/v1/tenants', 'tenant')
   return {
-    create: (body: t.TenantCreate, options?: KeyedOptions) => room.create<t.Tenant>(body, options),
-    list: (query?: t.TenantList, options?: CallOptions) => room.list<t.Tenant>(query, options),
-    get: (id: string, options?: CallOptions) => room.get<t.Tenant>(id, options),
-    update: (id: string, body: t.TenantUpdate, options?: CallOptions) =>
+    create: (body: t.TenantCreate, options?: KeyedOptions): Promise<t.Tenant> =>
+      room.create<t.Tenant>(body, options),
+    list: (query?: t.TenantList, options?: CallOptions): Listing<t.Tenant> =>
+      room.list<t.Tenant>(query, options),
+    get: (id: string, options?: CallOptions): Promise<t.Tenant> => room.get<t.Tenant>(id, options),
+    update: (id: string, body: t.TenantUpdate, options?: CallOptions): Promise<t.Tenant> =>
       room.update<t.Tenant>(id, body, options),
     /** Every embed token of the tenant fails on its next request. */
-    revokeEmbedTokens: async (id: string, options?: CallOptions) =>
+    revokeEmbedTokens: async (id: string, options?: CallOptions): Promise<t.EmbedTokensRevoked> =>
       request<t.EmbedTokensRevoked>({
         method: 'POST',
         path: `${room.path(id)}/embed_tokens/revoke`,
@@ -159,7 +169,8 @@ function tenantRoom(request: AdminRequest) {
         options,
       }),
     /** Revokes every key that it holds. */
-    delete: (id: string, options?: CallOptions) => room.delete<t.DeletedTenant>(id, options),
+    delete: (id: string, options?: CallOptions): Promise<t.DeletedTenant> =>
+      room.delete<t.DeletedTenant>(id, options),
   }
 }
 
@@ -167,16 +178,21 @@ function keyRoom(request: AdminRequest) {
   const room = new Room(request, '/v1/keys', 'api_key')
   return {
     /** `key` is there unless the answer was lost and asked for again: then rotate it. */
-    create: (body: t.KeyCreate, options?: KeyedOptions) => room.create<t.CreatedKey>(body, options),
-    list: (query?: t.KeyList, options?: CallOptions) => room.list<t.Key>(query, options),
-    get: (id: string, options?: CallOptions) => room.get<t.Key>(id, options),
-    update: (id: string, body: t.KeyUpdate, options?: CallOptions) => room.update<t.Key>(id, body, options),
-    rotate: (id: string, body?: RotateBody, options?: KeyedOptions) =>
+    create: (body: t.KeyCreate, options?: KeyedOptions): Promise<t.CreatedKey> =>
+      room.create<t.CreatedKey>(body, options),
+    list: (query?: t.KeyList, options?: CallOptions): Listing<t.Key> => room.list<t.Key>(query, options),
+    get: (id: string, options?: CallOptions): Promise<t.Key> => room.get<t.Key>(id, options),
+    update: (id: string, body: t.KeyUpdate, options?: CallOptions): Promise<t.Key> =>
+      room.update<t.Key>(id, body, options),
+    rotate: (id: string, body?: RotateBody, options?: KeyedOptions): Promise<t.RotatedKey> =>
       room.rotate<t.RotatedKey>(id, body, options),
     /** With `wait` it answers when the nodes have heard of it, and tells which have not. */
-    revoke: (id: string, { wait, ...body }: RevokeBody & { wait?: boolean } = {}, options?: CallOptions) =>
-      room.revoke<t.RevokedKey>(id, body, options, { wait }),
-    usage: async (id: string, query?: t.KeyUsageQuery, options?: CallOptions) =>
+    revoke: (
+      id: string,
+      { wait, ...body }: RevokeBody & { wait?: boolean } = {},
+      options?: CallOptions,
+    ): Promise<t.RevokedKey> => room.revoke<t.RevokedKey>(id, body, options, { wait }),
+    usage: async (id: string, query?: t.KeyUsageQuery, options?: CallOptions): Promise<t.KeyUsage> =>
       request<t.KeyUsage>({
         method: 'GET',
         path: `${room.path(id)}/usage`,
@@ -191,13 +207,14 @@ function keyRoom(request: AdminRequest) {
 function secretKeyRoom(request: AdminRequest) {
   const room = new Room(request, '/v1/secret_keys', 'secret_key')
   return {
-    create: (body: t.SecretKeyCreate, options?: KeyedOptions) =>
+    create: (body: t.SecretKeyCreate, options?: KeyedOptions): Promise<t.CreatedSecretKey> =>
       room.create<t.CreatedSecretKey>(body, options),
-    list: (query?: t.SecretKeyList, options?: CallOptions) => room.list<t.SecretKey>(query, options),
-    get: (id: string, options?: CallOptions) => room.get<t.SecretKey>(id, options),
-    rotate: (id: string, body?: RotateBody, options?: KeyedOptions) =>
+    list: (query?: t.SecretKeyList, options?: CallOptions): Listing<t.SecretKey> =>
+      room.list<t.SecretKey>(query, options),
+    get: (id: string, options?: CallOptions): Promise<t.SecretKey> => room.get<t.SecretKey>(id, options),
+    rotate: (id: string, body?: RotateBody, options?: KeyedOptions): Promise<t.RotatedSecretKey> =>
       room.rotate<t.RotatedSecretKey>(id, body, options),
-    revoke: (id: string, body?: RevokeBody, options?: CallOptions) =>
+    revoke: (id: string, body?: RevokeBody, options?: CallOptions): Promise<t.SecretKey> =>
       room.revoke<t.SecretKey>(id, body, options),
   }
 }

@@ -1,4 +1,3 @@
-import type { Env } from '@keyrail/contract/shared'
 import type { KeyringError } from './errors.ts'
 import type { IdempotencyClient } from './idempotency-client.ts'
 import { delayAfterError } from './schedule.ts'
@@ -24,7 +23,7 @@ export interface ClaimKeeping {
 /** Which record, and proof that it is held. */
 export interface Held {
   scope_hash: string
-  env: Env
+  env: 'live' | 'test'
   lock_token: string
 }
 

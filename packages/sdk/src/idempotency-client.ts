@@ -1,4 +1,4 @@
-import type { ClaimBody, CompleteBody, HeldBody } from '@keyrail/contract/idempotency'
+import type { ClaimBody, CompleteBody, HeldBody } from './call-types.ts'
 import { KeyringError } from './errors.ts'
 import { type HttpCaller, parseMembers } from './http-call.ts'
 import type { StoredAnswer } from './stored-answer.ts'

@@ -1,4 +1,4 @@
-import type { RateLimitCheck } from '@keyrail/contract/ratelimit'
+import type { RateLimitCheck } from './call-types.ts'
 import {
   type ConnectionOptions,
   type ErrorOptions,

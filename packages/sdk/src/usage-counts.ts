@@ -1,4 +1,4 @@
-import type { UsageReport } from '@keyrail/contract/usage'
+import type { UsageReport } from './call-types.ts'
 
 const HOUR_MS = 3_600_000
 /** Older hours are no longer counted by the service. */

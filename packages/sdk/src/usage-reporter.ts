@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { UsageReport } from '@keyrail/contract/usage'
+import type { UsageReport } from './call-types.ts'
 import {
   type ConnectionOptions,
   type ErrorOptions,

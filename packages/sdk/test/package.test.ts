@@ -11,23 +11,33 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { basename, delimiter, join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
+import { publint } from 'publint'
 import { build } from '../build.ts'
 import { projectId, secretKey, startFeedService } from './feed-service.ts'
 import { drawKey, policyKey } from './keys.ts'
 
-/** The package as it would be installed, in a folder that knows nothing of this checkout. */
+/** The package as it is installed from its archive, in a folder that knows nothing of this checkout. */
 
 const run = promisify(execFile)
 const source = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'keyrail-sdk-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
+const workshop = join(folder, 'workshop')
+mkdirSync(workshop)
+for (const file of ['package.json', 'README.md']) cpSync(join(source, file), join(workshop, file))
+await build(join(workshop, 'dist'))
+const { stdout: packed } = await run('npm', ['pack', '--json', '--ignore-scripts'], { cwd: workshop })
+const [archive] = JSON.parse(packed) as { filename: string; unpackedSize: number }[]
+writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
+const tarball = join(workshop, archive?.filename ?? '')
+// Its peers are optional, so there is nothing else to fetch.
+await run('npm', ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball], {
+  cwd: folder,
+})
 const home = join(folder, 'node_modules', '@keyrail', 'sdk')
-mkdirSync(home, { recursive: true })
-cpSync(join(source, 'package.json'), join(home, 'package.json'))
-await build(join(home, 'dist'))
 
 const modules = join(source, '..', '..', 'node_modules')
 const texts = globSync('dist/**/*', { cwd: home })
@@ -41,7 +51,7 @@ async function nodes(): Promise<string[]> {
     const candidate = join(directory, 'node')
     const version = await run(candidate, ['-p', 'process.versions.node']).catch(() => undefined)
     const [major = 0, minor = 0] = version?.stdout.split('.').map(Number) ?? []
-    if (major > 20 || (major === 20 && minor >= 4)) found.add(candidate)
+    if (major > 20 || (major === 20 && minor >= 19)) found.add(candidate)
   }
   return [...found]
 }
@@ -78,20 +88,61 @@ test('both forms load, take keys from a service and verify them, on every Node a
   }
 })
 
-test('what is shipped imports nothing but Node, and Express for its types', () => {
+test('both forms are one: an error of either is an instance of the same class', async () => {
+  const program = join(folder, 'one.mjs')
+  writeFileSync(
+    program,
+    `import { createRequire } from 'node:module'
+    const require = createRequire(import.meta.url)
+    for (const entry of ['', '/admin', '/testing', '/next']) {
+      const [module, required] = [await import('@keyrail/sdk' + entry), require('@keyrail/sdk' + entry)]
+      for (const name of Object.keys(module)) if (module[name] !== required[name]) throw new Error(name)
+    }`,
+  )
+  for (const node of await nodes()) await run(node, [program], { env: {} })
+})
+
+test('a bundler for browsers finds an error in place of what holds a secret key', async () => {
+  const program = join(folder, 'browser.mjs')
+  for (const entry of ['', '/admin']) {
+    writeFileSync(program, `await import('@keyrail/sdk${entry}')`)
+    await assert.rejects(
+      run(process.execPath, ['-C', 'browser', program], { env: {} }),
+      /never be in a browser/,
+    )
+  }
+})
+
+/** Where a framework is named, and whether it is for its types alone. */
+const frameworks: Record<string, RegExp> = {
+  'express.d.ts': /^express$/,
+  'fastify.d.ts': /^fastify$/,
+  'hono.d.ts': /^hono$/,
+  'nest.d.ts': /^@nestjs\/(?:common|core)$/,
+  'nest.js': /^@nestjs\/(?:common|core)$/,
+}
+
+test('what is shipped imports nothing but Node, and each framework where it is served', () => {
   assert.ok(texts.length > 40)
   for (const { file, text } of texts) {
     for (const [, name = ''] of text.matchAll(/(?:from|require\(|import\()\s*['"]([^'"]+)['"]/g)) {
-      const allowed =
-        /^(?:node:|\.\/[\w-]+\.js$)/.test(name) || (name === 'express' && file.endsWith('express.d.ts'))
-      assert.ok(allowed, `${file} imports ${name}`)
+      const allowed = /^(?:node:|\.\/[\w-]+\.js$|\.\.\/esm\/[\w-]+\.js$)/.test(name)
+      assert.ok(allowed || frameworks[basename(file)]?.test(name), `${file} imports ${name}`)
     }
   }
 })
 
 test('the whole package is smaller than 300 KB', () => {
-  const bytes = texts.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
-  assert.ok(bytes < 300_000, `${bytes} bytes`)
+  assert.ok((archive?.unpackedSize ?? Number.NaN) < 300_000, `${archive?.unpackedSize} bytes`)
+})
+
+test('publint and are-the-types-wrong find nothing to say against it', async () => {
+  const { messages } = await publint({ pkgDir: home, strict: true })
+  assert.deepEqual(messages, [])
+  const wrong = join(modules, '.bin', 'attw')
+  const { stdout } = await run(process.execPath, [wrong, tarball, '--format', 'json']).catch(error => error)
+  const { analysis } = JSON.parse(stdout)
+  assert.deepEqual(analysis.problems, [])
 })
 
 test('the shipped types compile in a strict project, as a module and as CommonJS, and mean something', async () => {
@@ -113,7 +164,10 @@ test('the shipped types compile in a strict project, as a module and as CommonJS
   symlinkSync(join(modules, 'undici-types'), join(folder, 'node_modules', 'undici-types'))
   const program = `
     import { createKeyring, type RefusalCode, type Verdict } from '@keyrail/sdk'
-    import { requireKey, requireScope } from '@keyrail/sdk/express'
+    import { createAdmin, type Key } from '@keyrail/sdk/admin'
+    import { idempotent, limit, requireKey, requireScope } from '@keyrail/sdk/express'
+    import { withKey } from '@keyrail/sdk/next'
+    import { createTestKeyring } from '@keyrail/sdk/testing'
     import type { Express } from 'express'
     export function protect(app: Express): void {
       const keyring = createKeyring({ baseUrl: '', secretKey: '', projectId: '', onError: error => void error.docUrl })
@@ -125,7 +179,19 @@ test('the shipped types compile in a strict project, as a module and as CommonJS
       // @ts-expect-error A verdict that was not looked at has no key id.
       verdict.keyId
       void text
-    }`
+    }
+    export const GET = withKey(createTestKeyring(), (_request, { apiKey }) => Response.json(apiKey.keyId))
+    export async function manage(): Promise<Key[]> {
+      const admin = createAdmin({ baseUrl: '', secretKey: '' })
+      const { key } = await admin.keys.create({ project_id: '', tenant_id: '', env: 'live' })
+      const shown: string | undefined = key
+      // @ts-expect-error There is no such environment.
+      await admin.keys.create({ project_id: '', tenant_id: '', env: 'prod' })
+      const keys: Key[] = []
+      for await (const each of admin.keys.list({ limit: 10 })) keys.push(each)
+      return shown === undefined ? [] : keys
+    }
+    void [idempotent, limit]`
   for (const extension of ['mts', 'cts']) writeFileSync(join(folder, `program.${extension}`), program)
   const options = {
     noEmit: true,
