@@ -120,8 +120,18 @@ function readUuid(text: string, into: Int32Array): boolean {
   return beyond === 0
 }
 
-function uuidOf(words: Int32Array, at: number): string {
-  const hex = (word: number) => ((words[at + word] as number) >>> 0).toString(16).padStart(8, '0')
-  const [one, two, three] = [hex(0), hex(1), hex(2)]
-  return `${one}-${two.slice(0, 4)}-${two.slice(4)}-${three.slice(0, 4)}-${three.slice(4)}${hex(3)}`
+const characters = Buffer.alloc(36, HYPHEN)
+const digits = Buffer.from('0123456789abcdef')
+
+/** In one piece: a text that is put together of others is a tree of them, and takes ten times the memory. */
+function uuidOf(words: Int32Array, from: number): string {
+  for (let word = 0; word < ID_WORDS; word++) {
+    let value = words[from + word] as number
+    const places = digitsAt[word] as readonly number[]
+    for (let at = 7; at >= 0; at--) {
+      characters[places[at] as number] = digits[value & 15] as number
+      value >>>= 4
+    }
+  }
+  return characters.toString('latin1')
 }
