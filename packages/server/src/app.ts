@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import type { Deps } from './deps.ts'
 import { assertAccess, assertEnvReach } from './gate/access.ts'
@@ -127,6 +128,11 @@ function send(reply: FastifyReply, route: Route, { body, headers, status, replay
   if (status === 304) return reply.code(304).send()
   if (route.answer.type !== undefined) reply.type(route.answer.type)
   else if (Buffer.isBuffer(body)) reply.type('application/json; charset=utf-8')
+  // Of a HEAD nobody reads the body, and what nobody reads must not be fetched.
+  if (reply.request.method === 'HEAD' && body instanceof Readable) {
+    body.destroy()
+    return reply.code(route.answer.status).send()
+  }
   return reply.code(replayed?.status ?? route.answer.status).send(body)
 }
 

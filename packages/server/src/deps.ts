@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
+import { Exports } from './audit/export.ts'
 import { createSignHeads, type SignHeads } from './audit/signed-head.ts'
 import { createDeriveChain } from './audit/verify.ts'
 import type { Config } from './config.ts'
@@ -67,6 +68,7 @@ export interface Deps {
   readonly embedStanding: FindStanding
   readonly readiness: Readiness
   readonly auditHeads: SignHeads
+  readonly auditExports: Exports
   readonly policy: PolicyFeed
   readonly counters: CounterStore
   readonly idempotency: Idempotency
@@ -229,6 +231,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     embedTokens,
     embedStanding: lookup.standing,
     readiness,
+    auditExports: new Exports(),
     auditHeads: createSignHeads(connection, config.publicUrl, draw, createDeriveChain(connection)),
     policy,
     counters,

@@ -106,7 +106,10 @@ function describe(route: Route): FastifySchema {
       }),
     }),
     response: {
-      [route.answer.status]: { description: 'Success', ...route.answer.schema },
+      [route.answer.status]:
+        route.answer.type === undefined
+          ? { description: 'Success', ...route.answer.schema }
+          : { description: 'Success', content: { [route.answer.type]: { schema: route.answer.schema } } },
       ...(route.plane === 'feed' && { 304: { description: 'What `If-None-Match` names is still so.' } }),
       ...problems(route),
     },

@@ -49,7 +49,8 @@ for (const route of routes) {
     const statuses = new Set([route.answer.status, ...codes.map(code => errors[code][0])].map(String))
     if (route.plane === 'feed') statuses.add('304')
     assert.deepEqual(Object.keys(operation.responses).toSorted(), [...statuses].toSorted())
-    assert.ok(operation.responses[route.answer.status].content['application/json'].schema)
+    const type = route.answer.type ?? 'application/json'
+    assert.ok(operation.responses[route.answer.status].content[type].schema)
     const told = Object.values<Response>(operation.responses).flatMap(
       ({ content = {} }) => content['application/problem+json']?.schema.properties.code.enum ?? [],
     )

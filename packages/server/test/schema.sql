@@ -87,6 +87,7 @@ table audit_logs row level security
   constraint audit_logs_target_type CHECK (((target_type <> ''::text) AND (translate(target_type, 'abcdefghijklmnopqrstuvwxyz_'::text, ''::text) = ''::text)))
   constraint audit_logs_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint audit_logs_pkey PRIMARY KEY (workspace_id, seq)
+  CREATE INDEX audit_logs_of_test ON public.audit_logs USING btree (workspace_id, seq) WHERE (COALESCE(env, 'test'::text) = 'test'::text)
   policy audit_logs_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select to keyrail_app
 

@@ -4,9 +4,10 @@ import { type Row, verify } from '../../../../docs/audit-verifier.ts'
 import { bootstrapToken, startHarness } from '../../test/harness.ts'
 import { issueKey, makeVendor, uniqueSlug } from '../../test/vendor.ts'
 import type { ChainHead } from './chain.ts'
+import { genesisHash } from './chain.ts'
 import { readCheckpoint, readVerifierKey } from './checkpoint.ts'
-import { linesOf } from './lines.ts'
-import { type Expected, NoAuditLog, verifyFile } from './verify-file.ts'
+import { linesOf, NoAuditLog } from './lines.ts'
+import { type Expected, verifyFile } from './verify-file.ts'
 
 const harness = await startHarness({ publicUrl: 'https://keys.example.com' })
 const { ask, query } = harness
@@ -147,6 +148,84 @@ test('a cut tail and a log that was written anew show against a head or a checkp
   const other = await makeLog()
   const anew = (await exportOf(other.token)).replaceAll(other.workspaceId, workspaceId)
   assert.equal((await verifyText(anew, { head: kept, workspaceId })).valid, false)
+})
+
+test('a head that the file cannot show is never said to be held', async () => {
+  const { token, workspaceId } = await makeLog()
+  const text = await exportOf(token)
+  const rows = rowsOf(text)
+  const tail = await exportOf(token, '?after_seq=3')
+  const after = headOf(rows[2] as Row)
+  const zeros = (seq: number) => ({ seq, hash: Buffer.alloc(32) })
+  for (const seq of [0, 2, 3]) await assert.rejects(verifyText(tail, { after, head: zeros(seq) }), NoAuditLog)
+  assert.equal((await verifyText(tail, { after, head: after })).valid, true)
+  assert.deepEqual((await verifyText(text, { head: zeros(0) })).reason, 'head_mismatch')
+  assert.equal((await verifyText(text, { head: { seq: 0, hash: genesisHash(workspaceId) } })).valid, true)
+  assert.deepEqual((await verifyText(text, { head: zeros(5) })).firstBadSeq, 5)
+})
+
+test('a row that another program could read otherwise is none', async () => {
+  const { token } = await makeLog()
+  const [line = ''] = (await exportOf(token)).split('\n')
+  const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+  const hostile = [
+    line.replace('"action":"workspace.created"', '"action":["workspace.created"]'),
+    line.replace('"action":', '"action":"tenant.created","action":'),
+    line.replace('"action":"workspace.created"', '"action":{"toString":1}'),
+    line.replace('"seq":1,', '"seq":1.5,'),
+    line.replace('"env":null', '"env":0'),
+    line.replace('"payload":{', `"payload":{"x":${deep(20_000)},`),
+    line.replace('"payload":{', '"payload":{"x":1e999,'),
+    line.replace('"payload":{', '"payload":{"x":"\\ud800",'),
+    line.replace('"payload":{', '"payload":[{').replace(/}(,"prev_hash")/, '}]$1'),
+    `${line.slice(0, -1)},"long":"${'x'.repeat(5_000_000)}"}`,
+  ]
+  for (const text of hostile)
+    await assert.rejects(
+      verifyText(`${text}\n`),
+      (error: Error) => error instanceof NoAuditLog && /^Line 1 /.test(error.message),
+      text.slice(0, 200),
+    )
+  for (const action of ['toString', 'constructor', '__proto__']) {
+    const { valid } = await verifyText(line.replace('workspace.created', action))
+    assert.equal(valid, false)
+  }
+})
+
+test('a HEAD fetches nothing behind its first page, and a few exports at once are all that there are', async () => {
+  const { token, workspaceId } = await makeLog()
+  await query(
+    `select audit_append($1, 'system', null, service_now(), array_fill('workspace.updated'::text, array[2000]),
+       array_fill('workspace'::text, array[2000]), array_fill($1::uuid, array[2000]),
+       array_fill(null::text, array[2000]), array_fill($2::text, array[2000]), null)`,
+    [workspaceId, JSON.stringify({ x: 'x'.repeat(2_000) })],
+  )
+  const headers = { authorization: `Bearer ${token}` }
+  for (let i = 0; i < 10; i++) {
+    const { statusCode, body } = await harness.app.inject({
+      method: 'HEAD',
+      url: '/v1/audit_logs/export',
+      headers,
+    })
+    assert.deepEqual([statusCode, body], [200, ''])
+  }
+  const address = await harness.app.listen({ port: 0, host: '127.0.0.1' })
+  const open = () => fetch(`${address}/v1/audit_logs/export`, { headers })
+  const slow = await Promise.all([open(), open(), open(), open()])
+  assert.deepEqual(
+    slow.map(({ status }) => status),
+    [200, 200, 200, 200],
+  )
+  const refused = await open()
+  assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '5'])
+  const [first, ...others] = slow
+  for (const one of others) await one.body?.cancel()
+  assert.equal(rowsOf((await first?.text()) ?? '').length, 2010)
+  for (let status = 429; status !== 200; ) {
+    const again = await open()
+    status = again.status
+    await again.body?.cancel()
+  }
 })
 
 test('a chain that does not hold is not signed', async () => {

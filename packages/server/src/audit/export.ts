@@ -3,11 +3,43 @@ import type { Deps } from '../deps.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import { deadlineMs } from '../platform/db/deadline.ts'
 import type { Db } from '../platform/db/pool.ts'
+import { Refusal } from '../platform/refusal.ts'
 import { toAuditLog } from './resource.ts'
-import { type AuditRow, listAuditRows, readHead } from './sql.ts'
+import { type AuditRow, readExportPage, readHead } from './sql.ts'
 
-/** Rows a page: about 300 kB of text. */
-const pageRows = 500
+/** Of a page, whichever comes first: what an export holds in memory while its reader takes a rest. */
+const pageMost = { rows: 200, bytes: 128 * 1024 }
+/** Exports of one process, and of one workspace among them. */
+const exportsMax = 16
+const exportsOfWorkspaceMax = 4
+/** A reader who takes nothing for so long has gone, or holds what others wait for. */
+const restMs = 30_000
+
+/** Who exports at the moment, by workspace. */
+export class Exports {
+  readonly #underWay = new Map<string, number>()
+  #all = 0
+
+  /**
+   * @returns a function that ends it.
+   * @throws {Refusal} `too_many_requests`.
+   */
+  begin(workspaceId: string): () => void {
+    const own = this.#underWay.get(workspaceId) ?? 0
+    if (this.#all >= exportsMax || own >= exportsOfWorkspaceMax)
+      throw new Refusal('too_many_requests', 'Other exports are under way; try again in a moment.', {
+        headers: { 'retry-after': '5' },
+      })
+    this.#all += 1
+    this.#underWay.set(workspaceId, own + 1)
+    return () => {
+      this.#all -= 1
+      const left = (this.#underWay.get(workspaceId) ?? 1) - 1
+      if (left === 0) this.#underWay.delete(workspaceId)
+      else this.#underWay.set(workspaceId, left)
+    }
+  }
+}
 
 /**
  * The audit log as lines of JSON, from one row on to the row that was the last when it began. Rows are read as fast as
@@ -17,15 +49,30 @@ const pageRows = 500
  * @throws {Refusal} as long as nothing is sent; afterwards the connection breaks off.
  */
 export async function exportAuditLogs(
-  { db }: Pick<Deps, 'db'>,
+  { db, auditExports }: Pick<Deps, 'db' | 'auditExports'>,
   principal: VendorPrincipal,
   afterSeq: number,
 ): Promise<Readable> {
-  const source = { db, principal }
-  const [last, first] = await db.inWorkspace(principal.workspaceId, tx =>
-    Promise.all([readHead(tx), listAuditRows(tx, principal.reach, afterSeq, pageRows)]),
-  )
-  return Readable.from(pages(source, first, last), { objectMode: false })
+  const end = auditExports.begin(principal.workspaceId)
+  try {
+    const source = { db, principal }
+    const [last, first] = await db.inWorkspace(principal.workspaceId, tx =>
+      Promise.all([readHead(tx), readExportPage(tx, principal.reach, afterSeq, pageMost)]),
+    )
+    const rest = setTimeout(() => lines.destroy(), restMs)
+    const lines = Readable.from(
+      linesOf(source, first, last, () => rest.refresh()),
+      { objectMode: false },
+    )
+    lines.once('close', () => {
+      clearTimeout(rest)
+      end()
+    })
+    return lines
+  } catch (error) {
+    end()
+    throw error
+  }
 }
 
 interface Source {
@@ -33,18 +80,24 @@ interface Source {
   readonly principal: VendorPrincipal
 }
 
-async function* pages(source: Source, first: AuditRow[], last: number): AsyncGenerator<string> {
-  const { db, principal } = source
+async function* linesOf(
+  { db, principal }: Source,
+  first: AuditRow[],
+  last: number,
+  taken: () => void,
+): AsyncGenerator<string> {
   const { workspaceId, reach } = principal
-  for (let rows = first; ; ) {
-    // One more than a page says that there is another.
-    const page = rows.slice(0, pageRows).filter(({ seq }) => seq <= last)
-    if (page.length > 0)
-      yield page.map(row => `${JSON.stringify(toAuditLog(workspaceId, principal, row))}\n`).join('')
-    const after = page.at(-1)?.seq
-    if (rows.length <= pageRows || after === undefined || after >= last) return
+  for (let rows = first; rows.length > 0; ) {
+    let after = 0
+    for (const row of rows) {
+      if (row.seq > last) return
+      after = row.seq
+      yield `${JSON.stringify(toAuditLog(workspaceId, principal, row))}\n`
+      taken()
+    }
+    if (after >= last) return
     rows = await db
       .until(performance.now() + deadlineMs)
-      .inWorkspace(workspaceId, tx => listAuditRows(tx, reach, after, pageRows))
+      .inWorkspace(workspaceId, tx => readExportPage(tx, reach, after, pageMost))
   }
 }

@@ -38,6 +38,7 @@ export const auditRoutes: Route[] = [
     query: AuditExport,
     answer: AuditExported,
     answerType: 'application/x-ndjson',
+    refusals: ['too_many_requests'],
     handle: async (deps, { principal, query }) => ({
       body: await exportAuditLogs(deps, principal, query.after_seq ?? 0),
     }),

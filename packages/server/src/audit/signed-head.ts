@@ -18,7 +18,8 @@ export function createSignHeads(
   randomBytes: (size: number) => Buffer,
   deriveChain: DeriveChain,
 ): SignHeads {
-  const name = `${publicUrl.replace(/^https?:\/\//, '')}/audit`
+  // No `+` in a name: it parts a key's name from its id.
+  const name = `${publicUrl.replace(/^https?:\/\//, '').replaceAll('+', '%2B')}/audit`
   let known: Promise<Buffer> | null = null
   const seed = () => {
     known ??= serviceSecret(connection, 'audit_checkpoint', randomBytes).catch(error => {

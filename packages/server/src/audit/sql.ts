@@ -31,18 +31,14 @@ const columns = `l.seq, l.action, l.actor_type, l.actor_id, l.target_type, l.tar
 const person = `(select json_build_object('email', u.email, 'name', u.name) from users u
    where u.id = case when l.actor_type = 'user' and l.actor_id ~ '^[0-9a-f-]{36}$' then l.actor_id::uuid end) as person`
 
-const list = sql(
-  'audit.list',
-  `select ${columns}, ${person} from audit_logs l where l.workspace_id = $1 and l.seq > $2 order by l.seq limit $3`,
-)
+const all = `select ${columns}, ${person} from audit_logs l
+   where l.workspace_id = $1 and l.seq > $2 order by l.seq limit $3`
 
 /**
  * What a test credential sees: rows without an environment and rows of test, and of those about a key only
  * the ones whose key is there and is a test key.
  */
-const listTest = sql(
-  'audit.list_test',
-  `select ${columns}, null as person from audit_logs l
+const ofTest = `select ${columns}, null::json as person from audit_logs l
    where l.workspace_id = $1 and l.seq > $2 and coalesce(l.env, 'test') = 'test'
      and case l.target_type
        when 'api_key' then exists (select from api_keys k
@@ -50,12 +46,33 @@ const listTest = sql(
        when 'secret_key' then exists (select from secret_keys k
          where k.workspace_id = l.workspace_id and k.id = l.target_id and k.env = 'test')
        else true end
-   order by l.seq limit $3`,
-)
+   order by l.seq limit $3`
+
+const list = sql('audit.list', all)
+const listTest = sql('audit.list_test', ofTest)
 
 /** Rising by seq, one more than the limit. */
 export const listAuditRows = (tx: Tx, reach: 'test' | 'both', afterSeq: number, limit: number) =>
   tx.query<AuditRow>(reach === 'test' ? listTest : list, [tx.workspaceId, afterSeq, limit + 1])
+
+/** As many rows of a page as their payloads have bytes for, and one at least. */
+const withinBytes = (page: string) =>
+  `select p.seq, p.action, p.actor_type, p.actor_id, p.target_type, p.target_id, p.env, p.payload, p.created_at,
+     p.prev_hash, p.hash, p.addresses, p.person
+   from (select r.*, sum(octet_length(r.payload)) over (order by r.seq) - octet_length(r.payload) as before
+         from (${page}) r) p
+   where p.before < $4 order by p.seq`
+const exportPage = sql('audit.export', withinBytes(all))
+const exportPageTest = sql('audit.export_test', withinBytes(ofTest))
+
+/** Rising by seq; none when there are no more. */
+export const readExportPage = (
+  tx: Tx,
+  reach: 'test' | 'both',
+  afterSeq: number,
+  { rows, bytes }: { rows: number; bytes: number },
+) =>
+  tx.query<AuditRow>(reach === 'test' ? exportPageTest : exportPage, [tx.workspaceId, afterSeq, rows, bytes])
 
 /**
  * The whole chain as `CopiedRows` reads it. COPY takes no parameters, and gives out rows about three times as

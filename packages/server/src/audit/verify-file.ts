@@ -1,7 +1,17 @@
 import type { AuditLog } from '@keyrail/contract/vendor/audit'
 import canonicalize from 'canonicalize'
+import { parseJson } from '../platform/http/json.ts'
+import { Refusal } from '../platform/refusal.ts'
 import { addressPaths } from './actions.ts'
-import { addressHash, type ChainFault, type ChainHead, ChainVerifier, canonicalRow } from './chain.ts'
+import {
+  addressHash,
+  type ChainFault,
+  type ChainHead,
+  ChainVerifier,
+  canonicalRow,
+  genesisHash,
+} from './chain.ts'
+import { NoAuditLog } from './lines.ts'
 
 /** What an exported log is held against, beside itself. */
 export interface Expected {
@@ -24,16 +34,20 @@ export interface FileVerdict {
   readonly last: ChainHead | null
 }
 
-/** A file that is no exported log, or one that does not show all that was hashed. Never quotes what it holds. */
-export class NoAuditLog extends Error {}
-
 /**
  * Verifies an exported log without any service: every hash is derived again from the genesis on.
  * @param lines in the order of the file. The last may be cut off where an export was; it is then not whole JSON.
  * @throws {NoAuditLog}
  */
-export async function verifyFile(lines: AsyncIterable<string>, expected: Expected): Promise<FileVerdict> {
+export async function verifyFile(lines: AsyncIterable<Buffer>, expected: Expected): Promise<FileVerdict> {
   const { head, after } = expected
+  const begins = after?.seq ?? 0
+  if (head !== null && head.seq < begins)
+    throw new NoAuditLog(`The file begins behind the head that was noted, at seq ${head.seq}.`)
+  if (head !== null && after !== null && head.seq === begins && !head.hash.equals(after.hash))
+    throw new NoAuditLog(
+      `The head that was noted and the row before the first say two things of seq ${begins}.`,
+    )
   let workspaceId = expected.workspaceId
   let verifier: ChainVerifier | null = null
   let last = after
@@ -51,6 +65,8 @@ export async function verifyFile(lines: AsyncIterable<string>, expected: Expecte
     number += 1
     const row = readRow(line, number)
     workspaceId ??= row.workspace_id
+    if (verifier === null && head?.seq === 0 && !head.hash.equals(genesisHash(workspaceId)))
+      return verdict({ seq: 1, reason: 'head_mismatch' })
     verifier ??= new ChainVerifier(workspaceId, after ?? undefined)
     const payload = hashedPayload(row)
     const isNoted = head !== null && row.seq === head.seq
@@ -72,30 +88,60 @@ export async function verifyFile(lines: AsyncIterable<string>, expected: Expecte
   return verdict(null)
 }
 
+type Row = AuditLog & { payload: Record<string, unknown> }
+
+/** What a payload may be nested, and the row around it. */
+const rowDepthMax = 48
 const hex = /^[0-9a-f]{64}$/
 
-function readRow(line: string, number: number): AuditLog & { payload: Record<string, unknown> } {
-  let row: Partial<AuditLog> | null
-  try {
-    row = JSON.parse(line)
-  } catch {
-    throw new NoAuditLog(`Line ${number} is no JSON: the export was cut off there, or this is another file.`)
-  }
-  if (
-    row?.object !== 'audit_log' ||
-    typeof row.seq !== 'number' ||
-    !hex.test(`${row.hash}`) ||
-    !hex.test(`${row.prev_hash}`)
-  )
-    throw new NoAuditLog(`Line ${number} is no row of an audit log.`)
-  if (row.payload === null || row.payload === undefined)
+const isText = (value: unknown): value is string => typeof value === 'string'
+const isTextOrNull = (value: unknown): value is string | null => value === null || isText(value)
+const isHash = (value: unknown): value is string => isText(value) && hex.test(value)
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Every member that is hashed has its type: what is read as something else by the next program is refused. */
+const shape: Partial<Record<keyof AuditLog, (value: unknown) => boolean>> = {
+  object: value => value === 'audit_log',
+  seq: value => Number.isSafeInteger(value) && (value as number) > 0,
+  workspace_id: isText,
+  action: isText,
+  actor_type: isText,
+  actor_id: isTextOrNull,
+  target_type: isText,
+  target_id: isText,
+  env: isTextOrNull,
+  created_at: isText,
+  prev_hash: isHash,
+  hash: isHash,
+}
+
+function readRow(line: Buffer, number: number): Row {
+  const row = readJson(line, number)
+  const isRow = isObject(row) && Object.entries(shape).every(([name, holds]) => holds(row[name]))
+  if (!isRow) throw new NoAuditLog(`Line ${number} is no row of an audit log.`)
+  if (!isObject(row.payload))
     throw new NoAuditLog(
       `Line ${number} has no payload: export the log with a live credential, which is shown all of it.`,
     )
-  return row as AuditLog & { payload: Record<string, unknown> }
+  return row as unknown as Row
 }
 
-const canonicalOf = (row: AuditLog & { payload: Record<string, unknown> }): string =>
+/** As strict as a body is read: no name twice, nothing that another program could read otherwise. */
+function readJson(line: Buffer, number: number): unknown {
+  try {
+    return parseJson(line, rowDepthMax)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new NoAuditLog(
+      error.detail === 'The body is not well-formed JSON.'
+        ? `Line ${number} is no JSON: the export was cut off there, or this is another file.`
+        : `Line ${number} is no JSON that a service has written.`,
+    )
+  }
+}
+
+const canonicalOf = (row: Row): string =>
   canonicalRow({
     seq: row.seq,
     workspaceId: row.workspace_id,
@@ -113,9 +159,10 @@ const canonicalOf = (row: AuditLog & { payload: Record<string, unknown> }): stri
 const bytesOf = (text: string): string => Buffer.from(text).toString('latin1')
 
 /** The payload as it was hashed: without the addresses that were not erased. Null where one is not that of its hash. */
-function hashedPayload(row: AuditLog & { payload: Record<string, unknown> }): Record<string, unknown> | null {
+function hashedPayload(row: Row): Record<string, unknown> | null {
   const payload = structuredClone(row.payload)
-  for (const path of addressPaths[row.action] ?? []) {
+  const paths = Object.hasOwn(addressPaths, row.action) ? addressPaths[row.action] : undefined
+  for (const path of paths ?? []) {
     const steps = path.split('.')
     const name = steps.pop() ?? ''
     const holder = steps.reduce<unknown>(
@@ -126,7 +173,8 @@ function hashedPayload(row: AuditLog & { payload: Record<string, unknown> }): Re
     const fields = holder as Record<string, unknown>
     const { [name]: address, [`${name}_hash`]: hashed, [`${name}_salt`]: salt } = fields
     if (typeof hashed !== 'string' || address === undefined) continue
-    if (addressHash(Buffer.from(String(salt), 'base64'), String(address)) !== hashed) return null
+    if (!isText(salt) || !isText(address)) return null
+    if (addressHash(Buffer.from(salt, 'base64'), address) !== hashed) return null
     delete fields[name]
     delete fields[`${name}_salt`]
   }

@@ -2,8 +2,8 @@ import { createReadStream, readFileSync, statSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { ChainHead } from '../audit/chain.ts'
 import { type Checkpoint, readCheckpoint, readVerifierKey } from '../audit/checkpoint.ts'
-import { linesOf } from '../audit/lines.ts'
-import { type FileVerdict, NoAuditLog, verifyFile } from '../audit/verify-file.ts'
+import { linesOf, NoAuditLog } from '../audit/lines.ts'
+import { type FileVerdict, verifyFile } from '../audit/verify-file.ts'
 import { type StepLabels, withCopyProgress } from './copy-progress.ts'
 import { CommandFailed } from './failure.ts'
 import { print, printJson } from './output.ts'
@@ -71,11 +71,9 @@ export function addAuditCommand(program: Command): void {
 }
 
 function sizeOf(file: string): number {
-  try {
-    return statSync(file).size
-  } catch {
-    throw new CommandFailed(`${file} cannot be read.`)
-  }
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found === undefined || found.isDirectory()) throw new CommandFailed(`${file} cannot be read.`)
+  return found.size
 }
 
 function readHead(flag: string, text: string): ChainHead {

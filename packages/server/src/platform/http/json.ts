@@ -6,11 +6,11 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Reads a JSON body more strictly than `JSON.parse`: valid UTF-8 without a byte-order mark, at most 32
- * levels deep, no member name twice in an object, no NUL and no unpaired surrogate in any string, no
+ * levels deep unless more are asked for, no member name twice in an object, no NUL and no unpaired surrogate in any string, no
  * number that a double cannot hold. What would be read differently by the next program is refused.
  * @throws {Refusal} `malformed_json`, or `validation_failed` naming the path of a string or number.
  */
-export function parseJson(bytes: Uint8Array): unknown {
+export function parseJson(bytes: Uint8Array, depthMax: number = mostDepth): unknown {
   let text: string
   try {
     text = utf8.decode(bytes)
@@ -19,7 +19,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
   if (text.startsWith('\uFEFF'))
     throw new Refusal('malformed_json', 'The body begins with a byte-order mark.')
-  const members = countMembers(text)
+  const members = countMembers(text, depthMax)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -56,7 +56,7 @@ function isPlain(value: unknown, members: number): boolean {
  * How many members the objects of a text name, by the colons outside of strings. It is also what refuses depth, before
  * anything recursive sees the text.
  */
-function countMembers(text: string): number {
+function countMembers(text: string, depthMax: number): number {
   let depth = 0
   let members = 0
   for (let i = 0; i < text.length; i++) {
@@ -65,8 +65,8 @@ function countMembers(text: string): number {
     else if (char === 0x3a) members += 1
     else if (char === 0x5b || char === 0x7b) {
       depth += 1
-      if (depth > mostDepth)
-        throw new Refusal('malformed_json', `The body is nested deeper than ${mostDepth} levels.`)
+      if (depth > depthMax)
+        throw new Refusal('malformed_json', `The body is nested deeper than ${depthMax} levels.`)
     } else if (char === 0x5d || char === 0x7d) depth -= 1
   }
   return members
