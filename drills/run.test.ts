@@ -19,7 +19,7 @@ test('without a name every drill is listed', () => {
   assert.equal(status, 0)
   assert.deepEqual(
     stdout.split('\n').flatMap(line => /^(p\d+) /.exec(line)?.[1] ?? []),
-    ['p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8', 'p10', 'p11', 'p12', 'p14', 'p15', 'p17'],
+    ['p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8', 'p10', 'p11', 'p12', 'p13', 'p14', 'p15', 'p17'],
   )
 })
 
@@ -36,6 +36,7 @@ test('docs/reliability.md gives each promise in the words of its drill, and what
     'p10-feed-equivalence',
     'p11-version-hole',
     'p12-leaks',
+    'p13-releases',
     'p14-disk',
     'p15-outages',
     'p17-processes',
