@@ -112,13 +112,19 @@ export function rotateKey(
   )
 }
 
+/**
+ * @param assertMay throws when a key that carries these scopes may not be made. Until the key is locked somebody may
+ * give it others, so what was found says only what is refused at once.
+ */
 export async function issueSuccessor(
   deps: Deps,
   tx: Tx,
   { actor, isEmbedded }: Issuer,
   found: JudgedKeyRow,
   overlapHours: number,
+  assertMay?: (scopes: readonly string[]) => void,
 ) {
+  assertMay?.(found.scopes)
   const { maxActiveKeysPerTenant } = deps.config
   const [active, project] = await Promise.all([
     countActiveKeys(tx, found.tenant_id, maxActiveKeysPerTenant),
@@ -132,6 +138,7 @@ export async function issueSuccessor(
   }
   const [, locked] = await Promise.all([lockPolicyHeads(tx, [found.project_id]), lockKey(tx, found.id)])
   const row = locked ?? found
+  assertMay?.(row.scopes)
   if (!isActiveRow(row) || project === null) {
     throw new Refusal('key_not_active', 'A revoked or expired key cannot be rotated.')
   }

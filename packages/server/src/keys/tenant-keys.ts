@@ -50,8 +50,7 @@ export async function rotateTenantKey(
   assertMay: (scopes: readonly string[]) => void,
 ) {
   const found = await findTenantKey(tx, keys, id)
-  assertMay(found.scopes)
-  return await issueSuccessor(deps, tx, { actor, isEmbedded: true }, found, overlapHours)
+  return await issueSuccessor(deps, tx, { actor, isEmbedded: true }, found, overlapHours, assertMay)
 }
 
 export async function revokeTenantKey(
