@@ -116,6 +116,19 @@ test('the questions of one request share its deadline', async () => {
   await assert.rejects(second, error => error instanceof Refusal && error.code === 'unavailable')
 })
 
+test('a request past its deadline takes no connection', async () => {
+  const fresh = openDb(harness.connection, 1, { announce() {} }, { deadlockRetried() {} })
+  const late = fresh.until(performance.now() - 1)
+  const refused = [
+    late.inWorkspace(workspaceId, tx => tx.query(whoAmI)),
+    late.asPerson(workspaceId, async () => {}),
+  ]
+  for (const { reason } of (await Promise.allSettled(refused)) as PromiseRejectedResult[])
+    assert.equal(reason?.code, 'unavailable')
+  assert.deepEqual(fresh.depth(), { total: 0, idle: 0, waiting: 0 })
+  await fresh.close()
+})
+
 test('a work that may take long waits no longer for a lock than any other', async () => {
   const lock = sql('test.wait', 'select pg_advisory_xact_lock(99)')
   await harness.query('select pg_advisory_lock(99)')

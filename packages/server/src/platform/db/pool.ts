@@ -61,10 +61,13 @@ export function openDb(
     until: number,
     isLong: boolean,
   ): Promise<T> {
+    const leftMs = until - performance.now()
+    // A timer of the past would go off behind what a connection was taken for.
+    if (leftMs <= 0) throw new Refusal('unavailable')
     const watch = isLong ? watchForSilence(connection) : null
     const expired = Promise.withResolvers<never>()
     expired.promise.catch(() => {})
-    const timer = setTimeout(() => expired.reject(new Refusal('unavailable')), until - performance.now())
+    const timer = setTimeout(() => expired.reject(new Refusal('unavailable')), leftMs)
     const connecting = pool.connect()
     let client: pg.PoolClient | undefined
     let broken = true
