@@ -29,7 +29,7 @@ export interface RequireKeyOptions extends Omit<GateOptions, 'limiter'> {}
 
 /**
  * Lets only requests with a valid key pass, and tells the route whose it is: `req.apiKey`. Works with Express 4
- * and 5. Refusals are answered here: 401, 403 or 503 as `application/problem+json`.
+ * and 5. What passes here is counted, whatever a `limit` behind it says. Refusals are answered here: 401, 403 or 503 as `application/problem+json`.
  *
  * @throws TypeError when what is handed over is no keyring, so that a wrong import never leaves a route open
  */
