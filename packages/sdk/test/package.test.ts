@@ -5,6 +5,7 @@ import {
   globSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -60,8 +61,9 @@ test('both forms load, take keys from a service and verify them, on every Node a
   const service = await startFeedService()
   const key = drawKey()
   service.upsert(policyKey(key, 1))
+  const cacheDir = join(folder, 'cache')
   const work = `
-    const keyring = createKeyring(${JSON.stringify({ baseUrl: service.url, secretKey, projectId })})
+    const keyring = createKeyring(${JSON.stringify({ baseUrl: service.url, secretKey, projectId, cacheDir })})
     await keyring.ready()
     const codes = [keyring.verify(${JSON.stringify(key)}).code, keyring.verify('x').code, typeof requireKey(keyring)]
     await keyring.close()
@@ -80,9 +82,11 @@ test('both forms load, take keys from a service and verify them, on every Node a
       for (const file of ['esm.mjs', 'cjs.cjs']) {
         const { stdout, stderr } = await run(node, [join(folder, file)], { env: {} })
         assert.equal(stdout.trim(), 'valid,malformed_key,function', `${node} ${file}: ${stderr}`)
+        // The disk would be warned of here, if one Node could not read what another has written.
         assert.equal(stderr, '')
       }
     }
+    assert.ok(readdirSync(cacheDir).length > 0)
   } finally {
     await service.close()
   }
