@@ -1,90 +1,21 @@
 import assert from 'node:assert/strict'
 import {
-  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
-  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
+import { addKey, holding, machine, name } from '../test/disk-machine.ts'
 import { id } from '../test/keys.ts'
 import { digestOf } from './digest.ts'
-import { DiskCache } from './disk-cache.ts'
-import type { Notice } from './options.ts'
-import { Store } from './store.ts'
 
-const root = mkdtempSync(join(tmpdir(), 'keyrail-disk-'))
-after(() => rmSync(root, { recursive: true, force: true }))
-const scope = { projectId: id(0xc000), env: 'live' as const, tenantIds: [] as string[] }
-const name = `policy-${id(0xc000)}-live`
 const HOUR = 3_600_000
-
-let directories = 0
-let cacheDir = ''
-beforeEach(() => {
-  cacheDir = join(root, `cache-${directories++}`)
-})
-
-/** A node of one machine, whose three clocks a test moves. */
-function machine() {
-  const at = { wall: Date.parse('2027-01-01T00:00:00Z'), monotonic: 1_000, uptime: 500_000 }
-  const pass = (ms: number) => {
-    at.wall += ms
-    at.monotonic += ms
-    at.uptime += ms
-  }
-  const open = (more: { tenantIds?: string[]; maxCachedKeys?: number } = {}) => {
-    const notices: string[] = []
-    const cache = new DiskCache({
-      settings: {
-        scope: { ...scope, tenantIds: more.tenantIds ?? [] },
-        maxCachedKeys: more.maxCachedKeys ?? 100,
-        maxAutoCachedKeys: 0,
-        cachedTtlMs: 60_000,
-        cacheDir,
-      },
-      clock: { wall: () => at.wall, monotonic: () => at.monotonic },
-      uptimeMs: () => at.uptime,
-      notice: ({ code }: Notice) => notices.push(code),
-    })
-    return { cache, notices }
-  }
-  /** A process that starts, keeps what it holds, and ends. */
-  const write = async (kept: ReturnType<typeof holding>) => {
-    const { cache, notices } = open()
-    await cache.load()
-    await cache.close(kept)
-    assert.deepEqual(notices, [])
-  }
-  return { at, pass, open, write }
-}
-
-function holding(keys = 3, confirmedAt = 1_000) {
-  const store = new Store(100)
-  for (let number = 1; number <= keys; number++) add(store, number)
-  store.confirm(confirmedAt)
-  return { store, version: 7, workspaceId: id(0xd000), isWhole: true }
-}
-
-const add = (store: Store, number: number) =>
-  store.upsert({
-    keyId: id(number),
-    tenantId: id(0xa000),
-    env: 'live',
-    digest: digestOf(`key ${number}`),
-    scopes: [],
-    rateLimits: undefined,
-    expiresAt: Number.POSITIVE_INFINITY,
-  })
 
 test('the first start is a cold one, without a word', async () => {
   const { cache, notices } = machine().open()
@@ -93,7 +24,7 @@ test('the first start is a cold one, without a word', async () => {
 })
 
 test('the directory and its files are for their owner alone, and nothing is left lying about', async () => {
-  const { write } = machine()
+  const { write, cacheDir } = machine()
   await write(holding())
   assert.equal(lstatSync(cacheDir).mode & 0o777, 0o700)
   assert.deepEqual(readdirSync(cacheDir), [name])
@@ -133,6 +64,7 @@ test('a wall clock that was set back keeps no file fresh, and one that was set f
   back.at.wall -= HOUR
   assert.equal((await back.open().cache.load())?.isFresh, false, 'from a time to come')
   const forward = machine()
+  await forward.write(holding())
   forward.at.wall += HOUR
   assert.equal((await forward.open().cache.load())?.isFresh, false)
 })
@@ -148,7 +80,7 @@ test('after a restart of the machine the wall clock alone tells how old a file i
 })
 
 test('between changes only the confirmation is written, and it counts for the snapshot that it names', async () => {
-  const { at, pass, open } = machine()
+  const { at, pass, open, cacheDir } = machine()
   const { cache } = open()
   await cache.load()
   const kept = holding()
@@ -176,7 +108,7 @@ test('between changes only the confirmation is written, and it counts for the sn
 })
 
 test('a confirmation of what is not on the disk is never written: a revoked key must not be confirmed', async () => {
-  const { at, pass, open } = machine()
+  const { at, pass, open, cacheDir } = machine()
   const { cache } = open()
   await cache.load()
   const kept = holding()
@@ -202,7 +134,7 @@ test('polls one after the other write every few seconds, and close writes the re
   const kept = holding()
   cache.keep(kept)
   await cache.close(undefined)
-  add(kept.store, 4)
+  addKey(kept.store, 4)
   pass(4_999)
   cache.keep(kept)
   assert.equal((await open().cache.load())?.store.size, 3)
@@ -210,87 +142,13 @@ test('polls one after the other write every few seconds, and close writes the re
   cache.keep(kept)
   await cache.close(undefined)
   assert.equal((await open().cache.load())?.store.size, 4)
-  add(kept.store, 5)
+  addKey(kept.store, 5)
   await cache.close(kept)
   assert.equal((await open().cache.load())?.store.size, 5)
 })
 
-test('a directory that others could write to is not used, and neither is one that is none', async () => {
-  const { open, write } = machine()
-  const spoil: [string, () => void][] = [
-    ['group-writable', () => chmodSync(cacheDir, 0o770)],
-    ['world-writable', () => chmodSync(cacheDir, 0o707)],
-    [
-      'a symbolic link',
-      () => {
-        renameSync(cacheDir, `${cacheDir}-real`)
-        symlinkSync(`${cacheDir}-real`, cacheDir)
-      },
-    ],
-    [
-      'a file',
-      () => {
-        rmSync(cacheDir, { recursive: true })
-        writeFileSync(cacheDir, '')
-      },
-    ],
-  ]
-  for (const [what, change] of spoil) {
-    cacheDir = join(root, `cache-${directories++}`)
-    await write(holding())
-    change()
-    const { cache, notices } = open()
-    assert.equal(await cache.load(), undefined, what)
-    assert.deepEqual(notices, ['disk_unusable'], what)
-    const before = readdirSync(root).length
-    cache.keep(holding(9))
-    await cache.close(holding(9))
-    assert.equal(readdirSync(root).length, before)
-  }
-})
-
-test('a file that others could have written is refused, and the next process finds one of ours in its place', async () => {
-  const { open, write } = machine()
-  const path = () => join(cacheDir, name)
-  const spoil: [string, () => void][] = [
-    ['world-writable', () => chmodSync(path(), 0o666)],
-    [
-      'a symbolic link',
-      () => {
-        renameSync(path(), `${path()}.real`)
-        symlinkSync(`${path()}.real`, path())
-      },
-    ],
-    ['damaged', () => writeFileSync(path(), readFileSync(path()).subarray(1))],
-    ['empty', () => writeFileSync(path(), '')],
-  ]
-  for (const [what, change] of spoil) {
-    cacheDir = join(root, `cache-${directories++}`)
-    await write(holding())
-    change()
-    const { cache, notices } = open()
-    assert.equal(await cache.load(), undefined, what)
-    assert.deepEqual(notices, ['disk_file_refused'], what)
-    await cache.close(holding(5))
-    assert.equal((await open().cache.load())?.store.size, 5)
-  }
-  cacheDir = join(root, `cache-${directories++}`)
-  mkdirSync(join(cacheDir, name), { recursive: true, mode: 0o700 })
-  const { cache, notices } = open()
-  assert.equal(await cache.load(), undefined)
-  assert.deepEqual(notices, ['disk_file_refused'], 'a directory')
-})
-
-test('a file written for other tenants is reported as a scope mismatch', async () => {
-  const { open, write } = machine()
-  await write(holding())
-  const { cache, notices } = open({ tenantIds: [id(0xa000)] })
-  assert.equal(await cache.load(), undefined)
-  assert.deepEqual(notices, ['disk_scope_mismatch'])
-})
-
 test('a disk that fails is told of once for as long as it does, and the node goes on', async () => {
-  const { pass, open } = machine()
+  const { pass, open, cacheDir } = machine()
   const { cache, notices } = open()
   await cache.load()
   rmSync(cacheDir, { recursive: true })
@@ -308,7 +166,7 @@ test('a disk that fails is told of once for as long as it does, and the node goe
 })
 
 test('what a killed process left half written is removed in time, and what another is writing is not', async () => {
-  const { at, open, write } = machine()
+  const { at, open, write, cacheDir } = machine()
   await write(holding())
   const [old, fresh] = [join(cacheDir, `${name}.0123.tmp`), join(cacheDir, `${name}.4567.tmp`)]
   for (const path of [old, fresh]) writeFileSync(path, 'half')
