@@ -65,7 +65,8 @@ const reports: Record<string, () => { body: string; headers: Record<string, stri
   'a body larger than 5 MiB': () => signed('[]'.padEnd(5 * 1_048_576 + 1)),
   'a signed body that is no JSON': () => signed('{'),
   'a signed body that is no array': () => signed('{}'),
-  'a token that could not be revoked, after all others were': () => signedReport([{ token: leaked }]),
+  'a token that could not be looked up or revoked, after all others were': () =>
+    signedReport([{ token: leaked }]),
   'anything else': () => signedReport([{ token: 'x' }]),
 }
 const signed = (body: string) => ({ body, headers: codehost.sign(body) })

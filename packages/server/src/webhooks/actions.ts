@@ -1,4 +1,4 @@
-import type { LeakFeedback } from '@keyrail/contract/webhook'
+import type { LeakFeedback, LeakPlace } from '@keyrail/contract/webhook'
 import type { Deps } from '../deps.ts'
 import { unauthenticated } from '../gate/authenticate.ts'
 import type { Signature } from '../gate/signature.ts'
@@ -25,46 +25,83 @@ export async function receiveLeaks(deps: Deps, bytes: Buffer, signature: Signatu
   const until = performance.now() + allMs
   if (!(await deps.codehostKeys.haveSigned(bytes, signature))) throw unauthenticated()
   const reports = readReports(bytes)
-  const found = await findAll(deps, reports, until)
-  await revokeAll(deps, reports, found, until)
+  const issued = new Set<string>()
+  const failures: unknown[] = []
+  const asked = placesOf(reports)
+  for (let i = 0; i < asked.length; i += foundAtOnce) {
+    const some = asked.slice(i, i + foundAtOnce)
+    const found = await findAll(deps, some, until, failures)
+    // Before more are asked about: what is known to have leaked waits for nothing.
+    await revokeAll(deps, found, until, failures)
+    for (const { token } of found) issued.add(token)
+  }
+  if (failures.length > 0) {
+    throw new Refusal(
+      'unavailable',
+      `${failures.length} of ${asked.length} tokens could not be looked up or revoked; the others are. Deliver again.`,
+      { cause: failures[0] },
+    )
+  }
   return reports.map(({ token, digest, type }) => ({
     token_hash: digest.toString('hex'),
     token_type: type,
-    label: found.has(token) ? 'true_positive' : 'false_positive',
+    label: issued.has(token) ? 'true_positive' : 'false_positive',
   }))
 }
 
-/** What was issued here, by token. Nothing is asked about what has not the form of a credential. */
-async function findAll(deps: Deps, reports: readonly Report[], until: number): Promise<Map<string, Leaked>> {
-  const credentials = reports.filter(({ place }) => place !== null)
-  const asked = [...new Map(credentials.map(({ token, digest }) => [token, digest]))]
-  const found = new Map<string, Leaked>()
-  for (let i = 0; i < asked.length; i += foundAtOnce) {
-    const ask = async ([token, digest]: [string, Buffer]) => {
-      const leaked = await deps.findLeaked.run(digest, Math.min(until, performance.now() + deadlineMs))
-      if (leaked !== null) found.set(token, leaked)
-    }
-    await Promise.all(asked.slice(i, i + foundAtOnce).map(ask))
-  }
-  return found
+/** A token to be looked up, and where it was found. */
+type Asked = Pick<Report, 'token' | 'digest'> & { readonly place: LeakPlace }
+type Found = Asked & { readonly leaked: Leaked }
+
+/**
+ * Each token that has the form of a credential, once: nothing is asked about any other. The first entry that names it
+ * says where it was found.
+ */
+function placesOf(reports: readonly Report[]): Asked[] {
+  const asked = new Map<string, Asked>()
+  for (const { token, digest, place } of reports)
+    if (place !== null && !asked.has(token)) asked.set(token, { token, digest, place })
+  return [...asked.values()]
 }
 
 /**
- * Ends what was found, several at once. The first entry that names a token says where it was found.
- * @throws {Refusal} `unavailable` when one or more could not be ended, after all others have been.
+ * What was issued here.
+ * @param failures gets why one or more could not be looked up; all others are.
+ */
+async function findAll(
+  deps: Deps,
+  asked: readonly Asked[],
+  until: number,
+  failures: unknown[],
+): Promise<Found[]> {
+  const answers = await Promise.allSettled(
+    asked.map(async ({ digest }) => {
+      const now = performance.now()
+      if (now >= until) throw new Refusal('unavailable')
+      return await deps.findLeaked.run(digest, Math.min(until, now + deadlineMs))
+    }),
+  )
+  return asked.flatMap((one, i) => {
+    const answer = answers[i]
+    if (answer?.status === 'fulfilled') return answer.value === null ? [] : [{ ...one, leaked: answer.value }]
+    failures.push(answer?.reason)
+    return []
+  })
+}
+
+/**
+ * Ends what was found, several at once.
+ * @param failures gets why one or more could not be ended, after all others have been.
  */
 async function revokeAll(
   deps: Deps,
-  reports: readonly Report[],
-  found: ReadonlyMap<string, Leaked>,
+  found: readonly Found[],
   until: number,
+  failures: unknown[],
 ): Promise<void> {
-  const places = new Map(reports.toReversed().map(({ token, place }) => [token, place]))
-  const left = [...found].values()
-  const failures: unknown[] = []
+  const left = found.values()
   const work = async () => {
-    for (const [token, leaked] of left) {
-      const place = places.get(token) ?? { url: null, source: null }
+    for (const { token, place, leaked } of left) {
       try {
         const own = deps.db.until(Math.min(until, performance.now() + deadlineMs))
         await revokeLeaked(deps, own, { leaked, displayPrefix: displayPrefix(token), place })
@@ -74,10 +111,4 @@ async function revokeAll(
     }
   }
   await Promise.all(Array.from({ length: atOnce }, work))
-  if (failures.length === 0) return
-  throw new Refusal(
-    'unavailable',
-    `${failures.length} of ${found.size} credentials could not be revoked; the others are. Deliver again.`,
-    { cause: failures[0] },
-  )
 }
