@@ -170,13 +170,10 @@ test('what is signed and no report is a 400; nothing signed is a 500', async () 
     ['\uFEFF[]', 'malformed_json'],
     [Buffer.of(0x5b, 0xff, 0x5d), 'malformed_json'],
     [deep, 'malformed_json'],
-    ['[{"token":"a","token":"b"}]', 'malformed_json'],
     ['{}', 'validation_failed'],
     ['null', 'validation_failed'],
     ['"x"', 'validation_failed'],
     ['5', 'validation_failed'],
-    ['[{"token":"x","url":"\\u0000"}]', 'validation_failed'],
-    ['[{"token":"\\ud800"}]', 'validation_failed'],
   ] as const) {
     const heard = await send({ body, headers: codehost.sign(body) })
     assert.deepEqual([body, heard.status, heard.code], [body, 400, code])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Refusal } from '../refusal.ts'
-import { parseJson } from './json.ts'
+import { parseJson, parseOddJson } from './json.ts'
 
 const parse = (text: string) => parseJson(Buffer.from(text))
 function refusalOf(text: string | Buffer): { code: string; detail: string } {
@@ -82,4 +82,23 @@ test('names of the prototype are names like any other', () => {
   const parsed = parse('{"__proto__":{"polluted":1},"constructor":2}') as object
   assert.deepEqual(Object.keys(parsed), ['__proto__', 'constructor'])
   assert.equal(({} as { polluted?: number }).polluted, undefined)
+})
+
+test('where odd parts must not cost the rest, they are read as they come; depth and form are bounded alike', () => {
+  const odd = '[{"a":1,"a":2},"\\u0000","\\ud800",9007199254740993,1e400,"\xff"]'
+  assert.deepEqual(parseOddJson(Buffer.from(odd, 'latin1')), [
+    { a: 2 },
+    '\0',
+    '\ud800',
+    9007199254740992,
+    Number.POSITIVE_INFINITY,
+    '\uFFFD',
+  ])
+  for (const text of ['', '{', '\uFEFF[]', '[1,]', '['.repeat(500_000), '['.repeat(33) + ']'.repeat(33)]) {
+    assert.throws(
+      () => parseOddJson(Buffer.from(text)),
+      error => error instanceof Refusal && error.code === 'malformed_json',
+      text.slice(0, 100),
+    )
+  }
 })

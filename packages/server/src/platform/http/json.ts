@@ -3,6 +3,7 @@ import { invalidField, Refusal } from '../refusal.ts'
 
 const mostDepth = 32
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const anyBytes = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
  * Reads a JSON body more strictly than `JSON.parse`: valid UTF-8 without a byte-order mark, at most 32
@@ -19,16 +20,27 @@ export function parseJson(bytes: Uint8Array, depthMax: number = mostDepth): unkn
   }
   if (text.startsWith('\uFEFF'))
     throw new Refusal('malformed_json', 'The body begins with a byte-order mark.')
-  const members = countMembers(text, depthMax)
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new Refusal('malformed_json', 'The body is not well-formed JSON.')
-  }
+  const { value, members } = parseShallow(text, depthMax)
   // Walking the text costs ten times the parsing; few bodies have anything that only the text can tell.
   if (text.includes('\\u') || !isPlain(value, members)) inspect(text)
   return value
+}
+
+/**
+ * Reads a JSON body as it comes, where all of it must not be lost for what is odd in a part: only the depth is bounded,
+ * and bytes that are no UTF-8 are read as U+FFFD. Its texts may hold NUL and unpaired surrogates.
+ * @throws {Refusal} `malformed_json`.
+ */
+export const parseOddJson = (bytes: Uint8Array): unknown =>
+  parseShallow(anyBytes.decode(bytes), mostDepth).value
+
+function parseShallow(text: string, depthMax: number): { value: unknown; members: number } {
+  const members = countMembers(text, depthMax)
+  try {
+    return { value: JSON.parse(text), members }
+  } catch {
+    throw new Refusal('malformed_json', 'The body is not well-formed JSON.')
+  }
 }
 
 /**
