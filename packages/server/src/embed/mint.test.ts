@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { dump } from '../../test/dump.ts'
 import { mintToken, setOrigins } from '../../test/embed.ts'
@@ -112,6 +113,48 @@ test('a token of scopes that no key could do without stays within a header', asy
   assert.equal((await ask('GET', '/v1/embed/session', { token: body.token })).body.can.key_scopes.length, 32)
   const wide = await mint(plain.map(scope => scope.replaceAll('x', '\u{1F600}')))
   assert.deepEqual([wide.status, wide.body.errors[0].path], [400, 'scopes'])
+})
+
+test('a token that is too long is refused at what makes it so, the origins where the scopes alone fit', async () => {
+  const { projectId: project_id, tenantId: tenant_id } = vendor
+  const mint = (more: Record<string, unknown>) =>
+    ask('POST', '/v1/embed_tokens', {
+      token: vendor.live,
+      body: { project_id, tenant_id, env: 'live', ...more },
+    })
+  const origins = Array.from({ length: 20 }, (_, i) => `https://${String(i).padStart(240, 'a')}`)
+  await setOrigins(harness, vendor, origins)
+  const long = Array.from({ length: 32 }, (_, i) => `key_scope:${String(i).padStart(210, 'x')}`)
+  const longer = long.map(scope => scope.replaceAll('x', '\u{1F600}'))
+  for (const given of [{ scopes: long }, { origins }])
+    assert.deepEqual([Object.keys(given), (await mint(given)).status], [Object.keys(given), 201])
+  for (const [given, path] of [
+    [{ scopes: long, origins }, 'origins'],
+    [{ scopes: longer, origins }, 'scopes'],
+    [{ scopes: longer }, 'scopes'],
+    [{ scopes: long, origins, tenant_id: randomUUID() }, 'origins'],
+    [{ scopes: longer, project_id: randomUUID() }, 'scopes'],
+    [{ origins: ['https://elsewhere.example'], tenant_id: randomUUID() }, 'origins.0'],
+  ] as const) {
+    const { status, body } = await mint(given)
+    assert.deepEqual([status, body.errors?.[0].path], [400, path])
+  }
+  const nowhere = await mint({ scopes: long, tenant_id: randomUUID() })
+  assert.deepEqual([nowhere.status, nowhere.body.code], [404, 'not_found'])
+})
+
+test('the length of a token is known before it is signed', async () => {
+  const { embedTokens, makeId } = harness.deps
+  const { workspaceId, projectId, tenantId } = vendor
+  for (let characters = 0; characters < 8; characters++) {
+    const claims = {
+      ...{ id: makeId(), workspaceId, projectId, tenantId, env: 'live' as const, epoch: 10 ** characters },
+      scopes: [`key_scope:"é\u{1F600}${'x'.repeat(characters)}`],
+      origins: characters % 2 === 0 ? null : ['https://app.example.com'],
+      ...{ issuedAt: 1_900_000_000, expiresAt: 1_900_000_300 },
+    }
+    assert.equal(await embedTokens.lengthOf(claims), (await embedTokens.mint(claims)).length)
+  }
 })
 
 test('scopes of the embed plane are those three forms', async () => {

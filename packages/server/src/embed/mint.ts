@@ -1,7 +1,12 @@
 import type { EmbedToken, EmbedTokenCreate } from '@keyrail/contract/embed'
 import type { Deps } from '../deps.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
-import { tokenLengthMax, tokenLifeS } from '../platform/crypto/embed-token.ts'
+import {
+  type EmbedClaims,
+  type EmbedTokens,
+  tokenLengthMax,
+  tokenLifeS,
+} from '../platform/crypto/embed-token.ts'
 import { readOrigin } from '../platform/http/cors.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
@@ -21,29 +26,24 @@ export async function mintEmbedToken(
   if (standing === null) throw new Refusal('not_found')
   const { now, origins: registered, tenant, project } = standing
   const origins = body.origins && readOrigins(body.origins, registered)
-  if (tenant === null || project === null) throw new Refusal('not_found')
-
   const issuedAt = Math.floor(now / 1_000)
   const expiresAt = issuedAt + tokenLifeS
   const scopes = body.scopes ?? ['keys:read']
-  const token = await embedTokens.mint({
+  const claims: EmbedClaims = {
     id: makeId(),
     workspaceId,
-    tenantId: tenant.id,
-    projectId: project.id,
+    tenantId: tenant?.id ?? body.tenant_id,
+    projectId: project?.id ?? body.project_id,
     env: body.env,
     scopes,
     origins: origins ?? null,
-    epoch: tenant.epoch,
+    epoch: tenant?.epoch ?? 1,
     issuedAt,
     expiresAt,
-  })
-  if (token.length > tokenLengthMax) {
-    throw invalidField(
-      'scopes',
-      `make a token of more than ${tokenLengthMax} characters, too long for a header`,
-    )
   }
+  await assertFits(embedTokens, claims)
+  if (tenant === null || project === null) throw new Refusal('not_found')
+  const token = await embedTokens.mint(claims)
   return {
     object: 'embed_token',
     token,
@@ -54,6 +54,16 @@ export async function mintEmbedToken(
     scopes,
     origins: body.origins ?? [...registered],
   }
+}
+
+/** @throws {Refusal} naming what is too much: the origins, where the scopes alone would fit. */
+async function assertFits({ lengthOf }: EmbedTokens, claims: EmbedClaims): Promise<void> {
+  if ((await lengthOf(claims)) <= tokenLengthMax) return
+  const doScopesFit = (await lengthOf({ ...claims, origins: null })) <= tokenLengthMax
+  throw invalidField(
+    doScopesFit ? 'origins' : 'scopes',
+    `make a token of more than ${tokenLengthMax} characters, too long for a header`,
+  )
 }
 
 /** @throws {Refusal} naming the first that is not registered. */

@@ -25,6 +25,8 @@ export interface EmbedClaims {
 
 export interface EmbedTokens {
   mint(claims: EmbedClaims): Promise<string>
+  /** How many characters a token of these claims has. None is signed for it. */
+  lengthOf(claims: EmbedClaims): Promise<number>
   /** What a token says that one of our keys has signed; null for every other text. The time is not looked at. */
   verify(token: string): Promise<EmbedClaims | null>
   published(): Promise<Jwks>
@@ -36,6 +38,8 @@ export const tokenLifeS = 300
 export const tokenLengthMax = 14_336
 
 const audience = 'embed'
+/** Of ES256: two numbers of 256 bits. */
+const signatureBytes = 64
 /** How long it is remembered that a token's signature holds, in ms. Nothing else of it is: see `gate/authenticate-embed`. */
 const rememberedMs = 1_000
 /** Characters of tokens that are remembered. */
@@ -54,6 +58,13 @@ export function openEmbedTokens(keys: SigningKeys, issuer: string, clock: Clock)
         .setAudience(audience)
         .sign(privateKey)
     },
+    async lengthOf(claims) {
+      const { header } = await keys.signer()
+      const payload = JSON.stringify({ ...toPayload(claims), iss: issuer, aud: audience })
+      return (
+        `${header}..`.length + base64urlLength(Buffer.byteLength(payload)) + base64urlLength(signatureBytes)
+      )
+    },
     async verify(token) {
       const name = hash('sha256', token, 'base64')
       const known = verified.get(name)
@@ -66,6 +77,8 @@ export function openEmbedTokens(keys: SigningKeys, issuer: string, clock: Clock)
     published: () => keys.published(),
   }
 }
+
+const base64urlLength = (bytes: number): number => Math.ceil((bytes * 4) / 3)
 
 /**
  * Only a header that we would have written ourselves is looked at, so that no token has a say in its algorithm, its
