@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildApp } from '../../packages/server/src/app.ts'
 import { readConfig } from '../../packages/server/src/config.ts'
@@ -18,7 +21,14 @@ import { withoutAudit } from './without-audit.ts'
 const { values } = parseArgs({
   options: { 'without-audit': { type: 'boolean', default: false }, 'open-to': { type: 'string' } },
 })
-const { config } = readConfig(process.env)
+const { config: settings } = readConfig(process.env)
+// Where nobody reads it, and not into the checkout.
+const mailFolder = mkdtempSync(join(tmpdir(), 'keyrail-bench-mail-'))
+process.once('exit', () => rmSync(mailFolder, { recursive: true, force: true }))
+const config = {
+  ...settings,
+  mail: { ...settings.mail, route: { kind: 'folder' as const, path: mailFolder } },
+}
 if (config.databaseUrl === null) throw new Error('DATABASE_URL is not set')
 const outside = {
   config,

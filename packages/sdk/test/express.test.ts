@@ -1,37 +1,5 @@
-import { createServer } from 'node:http'
-import express, { type Express } from 'express'
-// @ts-expect-error The types of Express 5 serve both, as far as this goes.
-import express4 from 'express4'
-import { idempotent, limit, requireKey, requireScope } from '../src/express.ts'
-import { listen } from './fetch-server.ts'
-import { type BuildApi, testProtectedApi } from './protected-api.ts'
+import express from 'express'
+import { expressApi } from './express-api.ts'
+import { testProtectedApi } from './protected-api.ts'
 
-const build =
-  (make: typeof express): BuildApi =>
-  async ({ keyring, limiter, idempotency, usage, work }) => {
-    const app: Express = make()
-    app.use(requireKey(keyring, { usage }), make.json())
-    app.get('/write', limit(limiter, { cost: 2 }), requireScope('orders:write'), (_, response) => {
-      response.send('wrote')
-    })
-    app.use(limit(limiter), idempotent(idempotency))
-    app.get('/orders', ({ apiKey }, response) => void response.json({ tenantId: apiKey?.tenantId }))
-    app.post('/payments', async ({ body }, response) => {
-      const done = await work(body)
-      response.status(201).location(`/payments/${done.calls}`).json(done)
-    })
-    app.post('/broken', async ({ body }, response) => {
-      await work(body)
-      response.status(503).send('broken')
-    })
-    app.post('/large', async ({ body }, response) => {
-      await work(body)
-      // In pieces, as a stream would come.
-      for (let piece = 0; piece < 20; piece++) response.write('x'.repeat(100))
-      response.end()
-    })
-    return listen(createServer(app))
-  }
-
-await testProtectedApi('Express 5', build(express))
-await testProtectedApi('Express 4', build(express4))
+await testProtectedApi('Express 5', expressApi(express))

@@ -1,0 +1,34 @@
+import { createServer } from 'node:http'
+import type express from 'express'
+import type { Express } from 'express'
+import { idempotent, limit, requireKey, requireScope } from '../src/express.ts'
+import { listen } from './fetch-server.ts'
+import type { BuildApi } from './protected-api.ts'
+
+/** The same API on the Express that is given. */
+export const expressApi =
+  (make: typeof express): BuildApi =>
+  async ({ keyring, limiter, idempotency, usage, work }) => {
+    const app: Express = make()
+    app.use(requireKey(keyring, { usage }), make.json())
+    app.get('/write', limit(limiter, { cost: 2 }), requireScope('orders:write'), (_, response) => {
+      response.send('wrote')
+    })
+    app.use(limit(limiter), idempotent(idempotency))
+    app.get('/orders', ({ apiKey }, response) => void response.json({ tenantId: apiKey?.tenantId }))
+    app.post('/payments', async ({ body }, response) => {
+      const done = await work(body)
+      response.status(201).location(`/payments/${done.calls}`).json(done)
+    })
+    app.post('/broken', async ({ body }, response) => {
+      await work(body)
+      response.status(503).send('broken')
+    })
+    app.post('/large', async ({ body }, response) => {
+      await work(body)
+      // In pieces, as a stream would come.
+      for (let piece = 0; piece < 20; piece++) response.write('x'.repeat(100))
+      response.end()
+    })
+    return listen(createServer(app))
+  }
