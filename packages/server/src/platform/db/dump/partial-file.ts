@@ -1,4 +1,4 @@
-import { createWriteStream, rmSync, statSync, type WriteStream } from 'node:fs'
+import { createWriteStream, openSync, rmSync, statSync, type WriteStream } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DumpRefused } from './refused.ts'
@@ -18,28 +18,34 @@ export async function writeWhole<T>(
   if (there && !force) throw new DumpRefused(`${path} exists. Give another name, or --force.`)
   const partial = `${path}.partial`
   if (force) rmSync(partial, { force: true })
-  // Only if it is not there: another backup to the same file may be under way.
-  const file = await open(partial, 'wx', 0o600).catch(error => {
-    throw new DumpRefused(
-      reasons[error.code]?.(partial) ?? `${partial} cannot be written: ${error.message}`,
-      {
-        cause: error,
-      },
-    )
-  })
+  const fd = create(partial)
   const clear = () => rmSync(partial, { force: true })
+  // In the same turn: a signal that comes between would leave the file.
   process.once('exit', clear)
+  const out = createWriteStream('', { fd, flush: true })
   try {
-    const result = await write(createWriteStream('', { fd: file, flush: true }))
+    const result = await write(out)
     await rename(partial, path)
     await syncDirectory(dirname(path))
     return result
   } catch (error) {
-    await file.close().catch(() => {})
+    out.destroy()
     clear()
     throw error
   } finally {
     process.off('exit', clear)
+  }
+}
+
+/** Only if it is not there: another backup to the same file may be under way. */
+function create(partial: string): number {
+  try {
+    return openSync(partial, 'wx', 0o600)
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    throw new DumpRefused(reasons[code]?.(partial) ?? `${partial} cannot be written: ${message}`, {
+      cause: error,
+    })
   }
 }
 
