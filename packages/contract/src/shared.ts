@@ -95,7 +95,6 @@ export const paging = (most = 200) => ({
 
 export const NoQuery = Type.Object({})
 export const NoBody = strictObject({})
-export const IdParams = Type.Object({ id: Uuid })
 
 /** Body of a rotation: how many hours the predecessor stays valid, 7 days at most. */
 export const RotateBody = strictObject({

@@ -22,7 +22,6 @@ export const leakUrlMax = 2_000
 export const leakSourceMax = 200
 
 export const leakLabels = ['true_positive', 'false_positive'] as const
-export type LeakLabel = (typeof leakLabels)[number]
 
 /** An answer for each entry that has a token, in the order of the entries. */
 export const LeakFeedback = Type.Array(

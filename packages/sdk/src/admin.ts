@@ -32,7 +32,6 @@ const known: { readonly [Name in keyof Required<AdminOptions>]: true } = {
   maxRetries: true,
   fetch: true,
 }
-export const adminOptionNames = Object.keys(known)
 
 export interface Admin extends ReturnType<typeof openAdmin> {}
 

@@ -6,6 +6,7 @@ import type { Principal } from '../gate/principal.ts'
 import { sql } from '../platform/db/connection.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { addressPaths } from './actions.ts'
+import { placeOf } from './address-place.ts'
 import { addressHash, genesisHash } from './chain.ts'
 
 export type ActorType = (typeof actorTypes)[number]
@@ -85,14 +86,9 @@ interface Address {
 
 /** Puts the hash of an address where the address stood. Null where the payload names none. */
 function takeAddress(payload: Record<string, unknown>, path: string, salt: Buffer) {
-  const steps = path.split('.')
-  const name = steps.pop() ?? ''
-  const holder = steps.reduce<unknown>(
-    (at, step) => (at as Record<string, unknown> | undefined)?.[step],
-    payload,
-  )
-  if (typeof holder !== 'object' || holder === null) return null
-  const fields = holder as Record<string, unknown>
+  const place = placeOf(payload, path)
+  if (place === null) return null
+  const { holder: fields, name } = place
   const address = fields[name]
   if (typeof address !== 'string') return null
   delete fields[name]

@@ -2,6 +2,7 @@ import type { AuditLog } from '@keyrail/contract/vendor/audit'
 import type { Principal } from '../gate/principal.ts'
 import { iso } from '../platform/time.ts'
 import { addressPaths } from './actions.ts'
+import { placeOf } from './address-place.ts'
 import type { AuditRow } from './sql.ts'
 
 /** Target types whose payload a test credential is given: the state of the product, and no person's. */
@@ -34,14 +35,9 @@ function payloadFor(reach: Principal['reach'], row: AuditRow): Record<string, un
   const payload = JSON.parse(row.payload) as Record<string, unknown>
   for (const { path, address, salt } of row.addresses ?? []) {
     if (!addressPaths[row.action]?.includes(path)) continue
-    const steps = path.split('.')
-    const name = steps.pop() ?? ''
-    const holder = steps.reduce<Record<string, unknown> | undefined>(
-      (at, step) => at?.[step] as Record<string, unknown> | undefined,
-      payload,
-    )
-    // A row that was tampered with may have no such place; it must be readable all the same.
-    if (typeof holder !== 'object' || holder === null) continue
+    const place = placeOf(payload, path)
+    if (place === null) continue
+    const { holder, name } = place
     holder[name] = address
     holder[`${name}_salt`] = salt
   }

@@ -3,6 +3,7 @@ import canonicalize from 'canonicalize'
 import { parseJson } from '../platform/http/json.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { addressPaths } from './actions.ts'
+import { placeOf } from './address-place.ts'
 import {
   addressHash,
   type ChainFault,
@@ -163,14 +164,9 @@ function hashedPayload(row: Row): Record<string, unknown> | null {
   const payload = structuredClone(row.payload)
   const paths = Object.hasOwn(addressPaths, row.action) ? addressPaths[row.action] : undefined
   for (const path of paths ?? []) {
-    const steps = path.split('.')
-    const name = steps.pop() ?? ''
-    const holder = steps.reduce<unknown>(
-      (at, step) => (at as Record<string, unknown> | undefined)?.[step],
-      payload,
-    )
-    if (typeof holder !== 'object' || holder === null) continue
-    const fields = holder as Record<string, unknown>
+    const place = placeOf(payload, path)
+    if (place === null) continue
+    const { holder: fields, name } = place
     const { [name]: address, [`${name}_hash`]: hashed, [`${name}_salt`]: salt } = fields
     if (typeof hashed !== 'string' || address === undefined) continue
     if (!isText(salt) || !isText(address)) return null
