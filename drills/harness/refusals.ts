@@ -130,13 +130,18 @@ const send = (
 
 /**
  * A used credential's last_used_at is written on the side, at most once a minute by the store's clock. With the
- * clock held after the first use there is no second, and a dump is changed by mutations alone.
+ * clock held after the first use there is no second, and a dump is changed by mutations alone. So is the name of the
+ * mail worker's task, once.
  */
 async function holdStoreTime({ api, client, scene }: Stage): Promise<void> {
   await client.query(`create or replace function service_now() returns timestamptz language sql stable
     as $$ select timestamptz '${new Date().toISOString()}' $$`)
   await api.ask('GET', '/v1/workspace', { token: scene.live })
   await until('the note of its use', async () => (await unusedKeys(client)) === 0)
+  await until('the mail worker', async () => {
+    const { rows } = await client.query('select from graphile_worker._private_tasks')
+    return rows.length > 0
+  })
 }
 
 async function jobs(client: pg.Client): Promise<number> {

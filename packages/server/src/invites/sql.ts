@@ -45,9 +45,10 @@ export const retireInvites = (tx: Tx, addressKey: string) =>
 
 const insert = sql(
   'invites.insert',
-  `insert into workspace_invites (workspace_id, id, email, address_key, role, digest, invited_by, created_at, expires_at)
-   select $1, $2, $3, $4, $5, $6, $7, t.now, t.now + make_interval(days => $8)
-   from (select service_now() as now) t returning ${columns}`,
+  `with clock as materialized (select service_now() as now)
+   insert into workspace_invites (workspace_id, id, email, address_key, role, digest, invited_by, created_at, expires_at)
+   select $1, $2, $3, $4, $5, $6, $7, clock.now, clock.now + make_interval(days => $8)
+   from clock returning ${columns}`,
 )
 export interface NewInvite {
   id: string

@@ -110,15 +110,18 @@ const sessionColumns = `id, user_agent, ip, created_at, last_seen_at, expires_at
   (select m.workspace_id from workspace_members m
    where m.workspace_id = sessions.acts_in and m.user_id = sessions.user_id and m.removed_at is null) as acts_in`
 
-/** The lock makes a change of the password wait, which then ends this session too; a change before it is seen. */
+/**
+ * The lock makes a change of the password wait, which then ends this session too; a change before it is seen. The clock
+ * is asked once: an inlined one would give each of the times a moment of its own.
+ */
 const insertSession = sql(
   'people.insert_session',
   `with person as (
      select user_id from user_passwords where user_id = $1 and hash = $2 for share
-   )
+   ), clock as materialized (select service_now() as now)
    insert into sessions (id, user_id, acts_in, user_agent, ip, created_at, last_seen_at, expires_at)
-   select $3, user_id, $4, $5, $6, t.now, t.now, t.now + make_interval(secs => $7)
-   from person, (select service_now() as now) t
+   select $3, user_id, $4, $5, $6, clock.now, clock.now, clock.now + make_interval(secs => $7)
+   from person, clock
    returning ${sessionColumns}`,
 )
 const insertCredential = sql(
