@@ -14,7 +14,8 @@ export interface RedisCluster {
 }
 
 const slotCount = 16_384
-const nodeTimeoutMs = 500
+/** Longer than a process waits for its turn on a busy machine: a node that is late is taken for one that has gone. */
+const nodeTimeoutMs = 2_000
 
 export async function startRedisCluster(): Promise<RedisCluster> {
   const settings = [

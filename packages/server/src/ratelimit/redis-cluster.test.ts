@@ -9,7 +9,7 @@ import { keyOf, tagOf } from './redis-batch.ts'
 import { ownersOf, redirectionOf, slotOf } from './redis-slots.ts'
 import { testStore } from './store-suite.ts'
 import { subjectOf } from './subject.ts'
-import { isAnswered, openWatched, someCheck, until } from './test-redis.ts'
+import { isAnswered, isClusterDown, isUnavailable, openWatched, someCheck, until } from './test-redis.ts'
 import type { Rule } from './window.ts'
 
 const cluster = await startRedisCluster()
@@ -103,11 +103,20 @@ function loadOn(servers: readonly RedisServer[]) {
     Array.from({ length: 4 }, () => ({ server, check: checkOn(server), answered: 0, refused: 0 })),
   )
   let stopped = false
+  const ask = async (project: (typeof projects)[number]) => {
+    try {
+      await store.check(project.check)
+      project.answered += 1
+    } catch (error) {
+      // A master that waits for its turn on a busy machine may say so of itself; that is not of the store's making.
+      if (!isClusterDown(error)) project.refused += 1
+      if (!isUnavailable(error)) throw error
+    }
+  }
   const workers = projects.flatMap(project =>
     Array.from({ length: 8 }, async () => {
       while (!stopped) {
-        if (await isAnswered(store, project.check)) project.answered += 1
-        else project.refused += 1
+        await ask(project)
         await setTimeout(2)
       }
     }),

@@ -47,7 +47,12 @@ export const someCheck = (over: Partial<Check> = {}): Check => ({
   ...over,
 })
 
-export const isUnavailable = (error: unknown) => error instanceof Refusal && error.code === 'unavailable'
+/** A master's own word that it serves nobody, because it believes too many of its cluster to be gone. */
+export const isClusterDown = (error: unknown) =>
+  isUnavailable(error) && error.cause instanceof Error && error.cause.message.startsWith('CLUSTERDOWN')
+
+export const isUnavailable = (error: unknown): error is Refusal =>
+  error instanceof Refusal && error.code === 'unavailable'
 
 /** Whether a check is answered; a 503 is not, and anything else is an error. */
 export async function isAnswered(store: CounterStore, check: Check = someCheck()): Promise<boolean> {

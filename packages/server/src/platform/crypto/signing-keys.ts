@@ -5,8 +5,8 @@ import type { Connection } from '../db/connection.ts'
 import { type NewSigningKey, readAgainS, readSigningKeys } from '../db/signing-keys.ts'
 
 /** The one algorithm. A token says which it uses, and is not asked. */
-export const algorithm = 'ES256'
-export const tokenType = 'embed+jwt'
+const algorithm = 'ES256'
+const tokenType = 'embed+jwt'
 
 type Jwk = Jwks['keys'][number]
 
