@@ -69,7 +69,7 @@ export function watchFleet({ nodes }: Pick<Fleet, 'nodes'>): FleetWatch {
       if (now - most - readingMs > acknowledgedAt)
         broken.push(`${at}: let pass after a poll since the revocation`)
       if (least >= node.cachedTtlMs) broken.push(`${at}: let pass ${Math.round(least)} ms after it heard`)
-    } else if (code === 'unknown_key') {
+    } else if (code === 'revoked_key') {
       if (!refused.has(at)) refused.set(at, now - acknowledgedAt)
     } else if (code !== 'stale' || most < node.cachedTtlMs) {
       broken.push(`${at}: judged ${code}, ${Math.round(most)} ms after it heard`)

@@ -5,6 +5,7 @@ import { readOptions } from '../../packages/sdk/src/options.ts'
 import { decodeSnapshot, encodeSnapshot } from '../../packages/sdk/src/snapshot-file.ts'
 import { Sync, type SyncResult } from '../../packages/sdk/src/sync.ts'
 import { createVerify, type Served, type Verify } from '../../packages/sdk/src/verify.ts'
+import { EndedModel, type Ends, type Told } from './feed-ended.ts'
 import { type FeedHouse, fetchFrom } from './feed-house.ts'
 import { differences, heldKeys, type Sight, type Truth, usableKeys } from './feed-truth.ts'
 
@@ -40,6 +41,8 @@ export class FeedNode {
   readonly #house: FeedHouse
   #plan: PollPlan = { pageSize: null }
   #requests = 0
+  #told: Told | null = null
+  readonly #ended = new EndedModel()
   #served: Served = emptyServed()
   #sync: Sync
   #verify: Verify
@@ -61,6 +64,7 @@ export class FeedNode {
     const { sync, verify } = this.#open()
     this.#sync = sync
     this.#verify = verify
+    this.#ended.began(this.#ends())
   }
 
   /** Starts the process anew, from what it has written down; the way to a disk and back is not gone. */
@@ -76,6 +80,7 @@ export class FeedNode {
     if ('refused' in loaded) throw new Error(`the node cannot read what it has written: ${loaded.why}`)
     loaded.store.confirm(0)
     this.#sync.resume(loaded)
+    this.#ended.began(this.#ends())
   }
 
   /** Claims a version that the service has not come to, as after a restore of an old backup. */
@@ -87,8 +92,11 @@ export class FeedNode {
   async poll(plan: PollPlan): Promise<Polled> {
     this.#plan = plan
     this.#requests = 0
+    this.#told = null
     try {
-      return { result: await this.#sync.poll(new AbortController().signal) }
+      const result = await this.#sync.poll(new AbortController().signal)
+      this.#ended.heard(this.#ends(), this.#told)
+      return { result }
     } catch (error) {
       if (error instanceof KeyringError) return { error }
       throw error
@@ -107,16 +115,26 @@ export class FeedNode {
     return heldKeys({ records: store.records, find: digest => store.find(digest) }, truth, this.#house.now())
   }
 
-  /** Ids of keys that are let pass though they may not be used, or the other way round. */
+  /** Ids of keys whose verdict is not the one that is due, for the reason that this node can know. */
   misjudges(truth: Truth, issued: ReadonlyMap<string, string>): string[] {
     const usable = usableKeys(truth, this.options, this.#house.now())
+    const { env } = this.options
     const wrong: string[] = []
     for (const [id, key] of issued) {
       const verdict = this.#verify(key)
-      if (verdict.valid !== usable.has(id)) wrong.push(`judges key ${id} ${verdict.code}`)
+      const isOther = env !== 'both' && !key.includes(`_${env}_`)
+      const due = isOther ? 'wrong_env' : usable.has(id) ? 'valid' : this.#ended.codeOf(id)
+      if (verdict.code !== due) wrong.push(`judges key ${id} ${verdict.code} instead of ${due}`)
       else if (verdict.valid && verdict.keyId !== id) wrong.push(`takes key ${id} for ${verdict.keyId}`)
     }
     return wrong
+  }
+
+  #ends(): Ends {
+    const { store } = this.#served
+    if (store === undefined) return new Map()
+    const { records } = store
+    return new Map(Array.from(records.slots(), slot => [records.keyId(slot), records.expiresAt(slot)]))
   }
 
   #open(): { sync: Sync; verify: Verify } {
@@ -152,9 +170,11 @@ export class FeedNode {
       else url.searchParams.set('max_keys', String(pageSize))
       const response = await ask(url, init)
       if (request === loseAnswer) throw new TypeError('the answer is lost')
-      const { onAnswer } = this.options
-      if (onAnswer === undefined || response.status !== 200) return response
-      return new Response(onAnswer(await response.text()), response)
+      if (response.status !== 200) return response
+      const { onAnswer = text => text } = this.options
+      const text = onAnswer(await response.text())
+      this.#told = JSON.parse(text)
+      return new Response(text, response)
     }
   }
 }

@@ -41,7 +41,7 @@ export async function protectApi(talk: Conversation, service: string, vendor: Ve
     })
     expect(propagation.acknowledged && propagation.nodes === 1, 'the fleet, one server, has acknowledged it')
     const refused = await call('The very next request with it', key.key, 401, ['code'])
-    expect(refused.code === 'unknown_key', 'a revoked key is refused')
+    expect(refused.code === 'revoked_key', 'a revoked key is refused')
   } finally {
     await api.stop()
   }

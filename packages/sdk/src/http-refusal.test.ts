@@ -22,6 +22,7 @@ test('every refusal has its status, its challenge and its code', () => {
     stale: [503, 'retry after 5'],
     not_held: [503, 'retry after 5'],
     unknown_key: invalid,
+    revoked_key: invalid,
     expired_key: invalid,
     insufficient_scope: [403, 'Bearer error="insufficient_scope"'],
   })

@@ -144,6 +144,16 @@ export class Records {
     )
   }
 
+  /** As `digestOf` gives it. */
+  digest(slot: number): string {
+    let digest = ''
+    for (let at = 0; at < 8; at++) {
+      const word = this.#words[slot * WORDS + at] as number
+      digest += String.fromCharCode(word & 0xffff, word >>> 16)
+    }
+    return digest
+  }
+
   digestHash(slot: number): number {
     return this.#words[slot * WORDS] as number
   }

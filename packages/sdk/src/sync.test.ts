@@ -42,7 +42,7 @@ test('a delta brings new keys, changes and revocations, and names the version th
   service.upsert(policyKey(kept, 1, { expires_at: '2020-01-01T00:00:00.000Z' }))
   assert.equal(await poll(), 'delta')
   assert.equal(service.asked.at(-1)?.url.searchParams.get('since'), String(held))
-  assert.deepEqual([code(kept), code(revoked), code(fresh)], ['expired_key', 'unknown_key', 'valid'])
+  assert.deepEqual([code(kept), code(revoked), code(fresh)], ['expired_key', 'revoked_key', 'valid'])
   assert.equal(sync.version, service.version)
 })
 
@@ -85,7 +85,7 @@ test('a key revoked in the middle of a walk is gone after the delta that follows
   await poll()
   assert.equal(sync.version, begun)
   assert.equal(await poll(), 'delta')
-  assert.equal(code(keys[0] ?? ''), 'unknown_key')
+  assert.equal(code(keys[0] ?? ''), 'revoked_key')
   assert.equal(code(keys[24] ?? ''), 'valid')
 })
 
@@ -125,8 +125,10 @@ test('a deleted project empties the store, and an empty delta never does', async
   assert.equal(code(key), 'valid')
   service.delete()
   assert.equal(await poll(), 'delta')
-  assert.equal(code(key), 'unknown_key')
-  assert.equal(await node().poll(), 'snapshot')
+  assert.equal(code(key), 'revoked_key')
+  const late = node()
+  assert.equal(await late.poll(), 'snapshot')
+  assert.equal(late.code(key), 'unknown_key')
 })
 
 test('a change of an unknown kind is answered by taking a snapshot', async () => {

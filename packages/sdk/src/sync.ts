@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import { EndedKeys } from './ended-keys.ts'
 import { badResponse, PolicyScopeTooLargeError } from './errors.ts'
 import { type Delta, readFeedBody, type Snapshot } from './feed-body.ts'
 import type { FeedClient } from './feed-client.ts'
@@ -54,9 +55,11 @@ export class Sync {
   #isResumed = false
   #etag: string | undefined
   #deps: SyncDeps
+  readonly #ended: EndedKeys
 
   constructor(deps: SyncDeps) {
     this.#deps = deps
+    this.#ended = deps.served.ended ??= new EndedKeys()
   }
 
   /** Undefined before the first snapshot. */
@@ -145,6 +148,7 @@ export class Sync {
   async #walk(first: Snapshot, sentAt: number, signal: AbortSignal): Promise<boolean> {
     const { served, settings } = this.#deps
     const staged = new Store(Math.max(settings.maxCachedKeys, served.store?.maxKeys ?? 0))
+    const renewed: string[] = []
     let emptyPages = 0
     let isFull = false
     let page = first
@@ -154,6 +158,7 @@ export class Sync {
         throw badResponse('workspace_id, which changed within a walk')
       if (page.deleted) break
       for (const key of page.keys) {
+        if (this.#ended.refusalOf(key.digest) !== undefined) renewed.push(key.digest)
         if (!isFull && !this.#makeRoom(staged, key)) {
           if (!served.store || !this.#hasServed())
             throw new PolicyScopeTooLargeError({ refusedToStart: true, maxKeys: staged.maxKeys })
@@ -169,7 +174,13 @@ export class Sync {
         throw badResponse('keys, page after page without')
       page = await this.#page(page.nextCursor, signal)
     }
-    if (page.deleted) staged.clear()
+    if (page.deleted) {
+      staged.clear()
+      if (served.store) this.#ended.addAll(served.store.records, page.generatedAt)
+    } else {
+      // Of keys that are merely not in it a snapshot does not say why: they are unknown.
+      for (const digest of renewed) this.#ended.forget(digest)
+    }
     staged.confirm(sentAt)
     if (staged.maxKeys > (served.store?.maxKeys ?? settings.maxCachedKeys))
       this.#deps.onRaised(staged.maxKeys)
@@ -206,6 +217,7 @@ export class Sync {
 
   #forget(): void {
     this.#deps.served.store = undefined
+    this.#ended.clear()
     this.version = undefined
     this.workspaceId = undefined
     this.#isResumed = false
@@ -217,13 +229,20 @@ export class Sync {
     return store !== undefined && store.confirmedAt !== Number.NEGATIVE_INFINITY
   }
 
-  #apply(store: Store, { deleted, changes }: Delta): void {
+  #apply(store: Store, { deleted, changes, generatedAt }: Delta): void {
     const { maxKeys } = store
-    if (deleted) store.clear()
+    if (deleted) {
+      this.#ended.addAll(store.records, generatedAt)
+      store.clear()
+    }
     for (const change of deleted ? [] : (changes ?? [])) {
       if ('tombstone' in change) {
-        store.remove(change.tombstone.keyId, change.tombstone.digest)
+        const { keyId, digest } = change.tombstone
+        const slot = store.find(digest)
+        if (slot !== -1) this.#ended.add(store.records, slot, generatedAt)
+        store.remove(keyId, digest)
       } else {
+        this.#ended.forget(change.upsert.digest)
         // Where there is no room any more, the newest key takes the place of the least recently used one.
         this.#makeRoom(store, change.upsert)
         store.upsert(change.upsert)

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { digestOf } from './digest.ts'
+import { EndedKeys } from './ended-keys.ts'
 import type { RateLimit } from './rate-limits.ts'
 import { Store } from './store.ts'
 import type { Verdict } from './verdict.ts'
@@ -26,7 +27,7 @@ export interface TestKeyring {
   verify(key: string | null | undefined, requirements?: Requirements): Verdict
   /** Makes a key that is valid from here on. */
   issue(options?: TestKeyOptions): TestKey
-  /** It is refused from here on, as `unknown_key`. */
+  /** It is refused from here on, as `revoked_key`. */
   revoke(key: TestKey): void
   /** As if the service had not been heard of for too long: every key is refused as `stale`, until `recover`. */
   lose(): void
@@ -45,7 +46,8 @@ export function createTestKeyring({ env = 'live' }: { env?: 'live' | 'test' | 'b
   let monotonic = 0
   const store = new Store(KEYS_MAX)
   store.confirm(0)
-  const served: Served = { store, hits: 0, misses: 0, evictions: 0 }
+  const ended = new EndedKeys()
+  const served: Served = { store, ended, hits: 0, misses: 0, evictions: 0 }
   const clock = { wall: () => Date.now(), monotonic: () => monotonic }
   return {
     verify: createVerify(served, { env, cachedTtlMs: LATE, clock }),
@@ -65,7 +67,10 @@ export function createTestKeyring({ env = 'live' }: { env?: 'live' | 'test' | 'b
       return { key, keyId, tenantId }
     },
     revoke(key) {
-      store.remove(key.keyId, digestOf(key.key))
+      const digest = digestOf(key.key)
+      const slot = store.find(digest)
+      if (slot !== -1) ended.add(store.records, slot, Date.now())
+      store.remove(key.keyId, digest)
     },
     lose() {
       monotonic = LATE

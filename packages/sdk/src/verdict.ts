@@ -12,6 +12,7 @@ export const refusals = {
   stale: 'What is known of API keys has not been confirmed for too long',
   not_held: 'The API key is not among those held here, which are not all there are',
   unknown_key: 'The API key is not known, or it was revoked',
+  revoked_key: 'The API key has been revoked',
   expired_key: 'The API key has expired',
   insufficient_scope: 'The API key lacks a scope that this needs',
 } as const

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { drawKey, id } from '../test/keys.ts'
 import { digestOf } from './digest.ts'
+import { EndedKeys } from './ended-keys.ts'
 import type { StoredKey } from './records.ts'
 import { Store } from './store.ts'
 import { type RefusalCode, refusals, type Valid, type Verdict } from './verdict.ts'
@@ -157,6 +158,24 @@ test('a key that is missing where not all keys are held may be valid elsewhere: 
   assert.equal(code(drawKey()), 'not_held')
 })
 
+test('a key that the service took away is refused for that, also where not all keys are held, and nobody is asked', () => {
+  const own = { valid: true, code: 'valid' } as Valid
+  const { served, store, add, code } = setUp({ onUnavailable: () => own })
+  const [revoked, expired, left] = [drawKey(), drawKey(), drawKey()]
+  const ended = new EndedKeys()
+  served.ended = ended
+  for (const [number, key] of [revoked, expired, left].entries()) {
+    add(key, { keyId: id(number), ...(key === expired && { expiresAt: NOW }) })
+    if (key !== left) ended.add(store.records, store.find(digestOf(key)), NOW)
+    store.remove(id(number), digestOf(key))
+  }
+  const codes = () => [revoked, expired, left].map(key => code(key))
+  assert.deepEqual(codes(), ['revoked_key', 'expired_key', 'unknown_key'])
+  assert.deepEqual([served.hits, served.misses], [0, 3])
+  store.evictions = 1
+  assert.deepEqual(codes(), ['revoked_key', 'expired_key', 'not_held'])
+})
+
 test('who chooses to decide for itself is asked only about what cannot be judged, and held to what all keys are', () => {
   const key = drawKey()
   const own: Valid = {
@@ -226,6 +245,12 @@ test('of several reasons the first in the list of refusals is told', () => {
   tell(drawKey(), { scopes: ['none'] })
   store.evictions = 0
   tell(drawKey(), { scopes: ['none'] })
+  const revoked = drawKey()
+  add(revoked, { keyId: id(2) })
+  served.ended = new EndedKeys()
+  served.ended.add(store.records, store.find(digestOf(revoked)), NOW)
+  store.remove(id(2), digestOf(revoked))
+  tell(revoked, { scopes: ['none'] })
   tell(key, { scopes: ['none'] })
   time.wall = NOW - 1
   tell(key, { scopes: ['none'] })

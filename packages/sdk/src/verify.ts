@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts'
 import { digestOf } from './digest.ts'
+import type { EndedKeys } from './ended-keys.ts'
 import type { Records } from './records.ts'
 import type { Store } from './store.ts'
 import { readKeyForm } from './token.ts'
@@ -16,6 +17,8 @@ export interface Requirements {
 /** What verification reads: the store that is being served, if any, and the counts it keeps. */
 export interface Served {
   store: Store | undefined
+  /** Keys that the store held until the service took them away. */
+  ended?: EndedKeys
   /** True where the store was read from a disk that could not tell whether it has all keys. */
   isPartial?: boolean
   hits: number
@@ -58,9 +61,12 @@ export function createVerify(
     if (store === undefined) return unavailable(refused.not_ready, key, form, requirements)
     if (!(store.confirmedAt > clock.monotonic() - cachedTtlMs))
       return unavailable(refused.stale, key, form, requirements)
-    const slot = store.find(digestOf(key))
+    const digest = digestOf(key)
+    const slot = store.find(digest)
     if (slot === -1) {
       served.misses++
+      const ended = served.ended?.refusalOf(digest)
+      if (ended !== undefined) return ended
       const isWhole = store.evictions === 0 && !served.isPartial
       return isWhole ? refused.unknown_key : unavailable(refused.not_held, key, form, requirements)
     }

@@ -49,7 +49,8 @@ test('revoke with wait=true tells the truth: when it has answered, every node of
   const fleet = await Promise.all([start(options), start(options), start(options)])
   for (const keyring of fleet) assert.equal(keyring.verify(key).code, 'valid')
   const { body } = await service.ask('POST', `/v1/keys/${id}/revoke?wait=true`, { token: own.live, body: {} })
-  for (const keyring of fleet) assert.equal(keyring.verify(key).code, 'unknown_key')
+  for (const keyring of fleet) assert.equal(keyring.verify(key).code, 'revoked_key')
+  assert.equal((await start(options)).verify(key).code, 'unknown_key')
   assert.deepEqual([body.propagation.acknowledged, body.propagation.nodes], [true, 3])
 })
 
@@ -62,7 +63,7 @@ test('a change of a key, of its tenant and of the default limits reaches the nod
   await patch(`/v1/keys/${staying.id}`, { scopes: ['admin'] })
   await until(() => keyring.verify(staying.key, { scopes: ['admin'] }).valid, 'the new scope is known')
   await service.ask('DELETE', `/v1/tenants/${tenant.id}`, { token: vendor.live })
-  await until(() => keyring.verify(leaving.key).code === 'unknown_key', "the tenant's key is refused")
+  await until(() => keyring.verify(leaving.key).code === 'revoked_key', "the tenant's key is refused")
   const rules = [{ id: 'burst', limit: 5, window_ms: 1_000, algorithm: 'fixed', scope: 'key' }]
   await patch(`/v1/projects/${vendor.projectId}`, { default_rate_limits: rules })
   await until(() => {
@@ -101,5 +102,5 @@ test('a deleted project ends all of its keys on the node', async () => {
   const { key } = await issueKey(service, vendor)
   const keyring = await start({ pollIntervalMs: 200 })
   await service.ask('DELETE', `/v1/projects/${vendor.projectId}`, { token: vendor.live })
-  await until(() => keyring.verify(key).code === 'unknown_key', 'the key is refused')
+  await until(() => keyring.verify(key).code === 'revoked_key', 'the key is refused')
 })
