@@ -1,4 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express'
+import { beforeAnswer } from './answer-begins.ts'
 import { readCredential } from './credential.ts'
 import { type GateOptions, readHeaderName, readScopes } from './gate.ts'
 import { holdResponse, replayAnswer } from './hold-response.ts'
@@ -27,9 +28,13 @@ declare global {
 
 export interface RequireKeyOptions extends Omit<GateOptions, 'limiter'> {}
 
+/** Requests that a `limit` has not let pass, or not yet. They are not counted. */
+const notLetPass = new WeakSet<Request>()
+
 /**
  * Lets only requests with a valid key pass, and tells the route whose it is: `req.apiKey`. Works with Express 4
- * and 5. What passes here is counted, whatever a `limit` behind it says. Refusals are answered here: 401, 403 or 503 as `application/problem+json`.
+ * and 5. Refusals are answered here: 401, 403 or 503 as `application/problem+json`. A request is counted when its
+ * answer begins, so that one which a `limit` behind this refuses is not.
  *
  * @throws TypeError when what is handed over is no keyring, so that a wrong import never leaves a route open
  */
@@ -50,7 +55,11 @@ export function requireKey(
       return sendProblem(response, toHttpRefusal(verdict, { scopes: required, header: name }))
     }
     request.apiKey = verdict
-    usage?.count(verdict)
+    if (usage !== undefined) {
+      beforeAnswer(response, () => {
+        if (!notLetPass.has(request)) usage.count(verdict)
+      })
+    }
     next()
   }
 }
@@ -75,10 +84,13 @@ export function requireScope(...scopes: readonly string[]): RequestHandler {
 /** Behind `requireKey`: charges the request to the limits of its key, and answers 429 when they are used up. */
 export function limit(limiter: Limiter, requirements: LimitRequirements = {}): RequestHandler {
   if (typeof limiter?.limit !== 'function') throw new TypeError('limit takes what createLimiter makes')
-  return function checkLimits({ apiKey }: Request, response, next) {
+  return function checkLimits(request: Request, response, next) {
+    const { apiKey } = request
     if (!apiKey) return refuseWithoutKey(response)
+    notLetPass.add(request)
     limiter.limit(apiKey, requirements).then(verdict => {
       if (!verdict.allowed) return sendProblem(response, verdict.problem)
+      notLetPass.delete(request)
       response.set(verdict.headers)
       next()
     }, next)

@@ -8,6 +8,7 @@ import { createLimiter, type Limiter } from '../src/limit.ts'
 import { createTestKeyring } from '../src/testing.ts'
 import { createUsageReporter, type UsageReporter } from '../src/usage-reporter.ts'
 import { startKeyrail } from './service.ts'
+import { until } from './until.ts'
 
 /**
  * What a protected API does, whatever framework it is built with. Each test file of a framework builds this API, and
@@ -224,13 +225,18 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
     assert.equal(world.calls, before)
   })
 
-  test(`${name}: what was let pass is counted, and reaches the service`, async () => {
+  test(`${name}: what was let pass is counted once and reaches the service, what a limit refused is not`, async () => {
     await usage.flush()
     const { reported } = usage.stats()
-    await ask('/orders', { key: plenty.key })
-    await ask('/orders')
+    const single = await issued(1)
+    await until(() => keyring.verify(single.key).valid, 'the new key is known')
+    const statuses = []
+    for (const key of [plenty.key, single.key, single.key, undefined])
+      statuses.push((await ask('/orders', key === undefined ? {} : { key })).status)
+    assert.deepEqual(statuses, [200, 200, 429, 401])
+    await pay()
     await usage.close()
-    assert.equal(usage.stats().reported, reported + 1)
+    assert.equal(usage.stats().reported, reported + 3)
   })
 }
 
