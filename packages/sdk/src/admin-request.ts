@@ -57,18 +57,6 @@ export function createAdminRequest({
   timeoutMs: number
   maxRetries: number
 }): AdminRequest {
-  const pause = (milliseconds: number, signal: AbortSignal | undefined) =>
-    new Promise<void>(resolve => {
-      const cancel = timer.after(milliseconds, done)
-      function done() {
-        signal?.removeEventListener('abort', done)
-        cancel()
-        resolve()
-      }
-      signal?.addEventListener('abort', done, { once: true })
-      if (signal?.aborted) done()
-    })
-
   return async function request<T>({
     method,
     path,
@@ -104,10 +92,7 @@ export function createAdminRequest({
       } catch (thrown) {
         const error = thrown as KeyringError
         if (failures > maxRetries || !mayRepeat(error, repeat)) throw error
-        await pause(
-          delayAfterError({ failures, retryAfterMs: error.retryAfterMs }, BACKOFF_MAX_MS, random),
-          signal,
-        )
+        await pauseAfter(error, failures, { timer, random }, signal)
         if (signal?.aborted) throw abortedError(`${method} ${path}`)
       }
     }
@@ -118,7 +103,26 @@ export function createAdminRequest({
 const mayRepeat = (error: KeyringError, repeat: AdminCall['repeat']): boolean =>
   error.retryable && (repeat !== 'never' || error.status === 429)
 
-function queryOf(query: object = {}): URLSearchParams {
+/** Full jitter, longer after every failure; ends at once where the caller gives up. */
+export function pauseAfter(
+  { retryAfterMs }: KeyringError,
+  failures: number,
+  { timer, random }: { timer: Timer; random: () => number },
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  return new Promise(resolve => {
+    const cancel = timer.after(delayAfterError({ failures, retryAfterMs }, BACKOFF_MAX_MS, random), done)
+    function done() {
+      signal?.removeEventListener('abort', done)
+      cancel()
+      resolve()
+    }
+    signal?.addEventListener('abort', done, { once: true })
+    if (signal?.aborted) done()
+  })
+}
+
+export function queryOf(query: object = {}): URLSearchParams {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined)
   return new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)]))
 }

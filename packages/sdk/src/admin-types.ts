@@ -14,6 +14,7 @@ import type { Static } from 'typebox'
 // that what is shipped needs neither of the two packages.
 
 export type AuditChain = Static<typeof audit.AuditChain>
+export type AuditExport = Static<typeof audit.AuditExport>
 export type AuditLog = Static<typeof audit.AuditLog>
 export type AuditLogList = Static<typeof audit.AuditLogList>
 export type BillingUsage = Static<typeof usage.BillingUsage>

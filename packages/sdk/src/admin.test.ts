@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
+import type { Route } from '../../server/src/gate/route.ts'
 import { routes } from '../../server/src/routes.ts'
 import { drawKey, id } from '../test/keys.ts'
 import { ManualTimer } from '../test/manual-timer.ts'
@@ -103,7 +104,18 @@ test('a list is read to its end, page after page, and no further than it is aske
   assert.equal(next.data[0]?.id, ids[2])
 })
 
-test('every route of the vendor plane that takes a secret key has its method, and none is made up', async () => {
+/** Routes of the vendor plane that it has no method for. */
+const leftOut: Readonly<Record<string, string>> = {
+  createWorkspace: 'takes the bootstrap token or a person, since no secret key is there yet',
+}
+/** Planes whose routes take a secret key and are called by other parts of the SDK. */
+const elsewhere: Readonly<Record<string, string>> = {
+  feed: 'createKeyring follows it',
+  hot: 'createLimiter and createIdempotency ask there',
+  report: 'createUsageReporter reports there',
+}
+
+test('every route of the vendor plane has its method, and none is made up', async () => {
   const { admin: client, sent } = open({
     fetch: (url, init) => {
       sent.push({
@@ -118,19 +130,22 @@ test('every route of the vendor plane that takes a secret key has its method, an
   })
   for (const room of Object.values(client)) {
     for (const [name, method] of Object.entries(room) as [string, (...given: unknown[]) => unknown][]) {
-      const asked = method(...(['create', 'list', 'billing', 'tenants'].includes(name) ? [{}] : [id(1), {}]))
-      const page = (asked as { page?: () => Promise<unknown> }).page
-      await failure((page ? page() : asked) as Promise<unknown>)
+      const takesNoId = ['create', 'list', 'billing', 'tenants', 'export'].includes(name)
+      const asked = method(...(takesNoId ? [{}] : [id(1), {}]))
+      const rows = (asked as Partial<AsyncIterable<unknown>>)[Symbol.asyncIterator]?.()
+      await failure(rows ? rows.next() : (asked as Promise<unknown>))
     }
   }
-  const covered = routes.filter(
-    ({ plane, access, operation }) =>
-      plane === 'vendor' &&
-      !access.open &&
-      access.credentials.includes('secret_key') &&
-      // A stream of lines, for a command line; `auditLogs.list` reads the same rows.
-      operation !== 'exportAuditLogs',
+  const takesSecretKey = ({ access }: Route) => !access.open && access.credentials.includes('secret_key')
+  const [covered, others] = [true, false].map(isVendor =>
+    routes.filter(route => takesSecretKey(route) && (route.plane === 'vendor') === isVendor),
+  ) as [Route[], Route[]]
+  const uncovered = routes.filter(({ plane }) => plane === 'vendor').filter(route => !covered.includes(route))
+  assert.deepEqual(
+    uncovered.map(({ operation }) => operation),
+    Object.keys(leftOut),
   )
+  assert.deepEqual([...new Set(others.map(({ plane }) => plane))].toSorted(), Object.keys(elsewhere))
   assert.deepEqual(
     sent.map(({ method, path }) => `${method} ${path}`).toSorted(),
     covered.map(({ method, path }) => `${method} ${path.replace(/:\w+/, ':id')}`).toSorted(),

@@ -1,3 +1,4 @@
+import { exportRows } from './admin-export.ts'
 import { type Listing, listOf } from './admin-list.ts'
 import {
   type AdminRequest,
@@ -7,7 +8,8 @@ import {
 } from './admin-request.ts'
 import { type RevokeBody, Room, type RotateBody } from './admin-room.ts'
 import type * as t from './admin-types.ts'
-import { type ConnectionOptions, readConnection, refuseUnknown } from './connection-options.ts'
+import { type ConnectionOptions, readConnectionParts, refuseUnknown } from './connection-options.ts'
+import { createHttpCaller, createHttpSender } from './http-call.ts'
 import { readInteger } from './option-values.ts'
 import { refuseBrowser } from './refuse-browser.ts'
 import { systemTimer, type Timer } from './timer.ts'
@@ -47,12 +49,13 @@ export const createAdmin = (options: AdminOptions): Admin =>
 export function openAdmin(options: AdminOptions, world: { timer: Timer; random: () => number }) {
   refuseBrowser()
   refuseUnknown('createAdmin', options, known)
-  const request = createAdminRequest({
-    call: readConnection(options),
+  const connection = readConnectionParts(options)
+  const defaults = {
     ...world,
     timeoutMs: readInteger('timeoutMs', options.timeoutMs ?? 30_000, 1, 600_000),
     maxRetries: readInteger('maxRetries', options.maxRetries ?? 2, 0, 10),
-  })
+  }
+  const request = createAdminRequest({ call: createHttpCaller(connection), ...defaults })
   return {
     ...accountRooms(request),
     projects: projectRoom(request),
@@ -76,6 +79,12 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
       /** In rising order of `seq`. */
       list: (query?: t.AuditLogList, options?: CallOptions): Listing<t.AuditLog> =>
         listOf<t.AuditLog>(request, '/v1/audit_logs', query, options),
+      /**
+       * The whole log, or all behind the row `after_seq`, in one stream that is read as fast as you take it. One that
+       * breaks off is gone on with behind the last row. `timeoutMs` bounds the wait for more of it, not the whole.
+       */
+      export: (query?: t.AuditExport, options?: CallOptions): AsyncIterable<t.AuditLog> =>
+        exportRows<t.AuditLog>(createHttpSender(connection), query, defaults, options),
       chain: (options?: CallOptions): Promise<t.AuditChain> =>
         request<t.AuditChain>({
           method: 'GET',

@@ -1,5 +1,5 @@
 import type { KeyringError } from './errors.ts'
-import { createHttpCaller, type HttpCaller } from './http-call.ts'
+import { createHttpCaller, type HttpCaller, type HttpCallerOptions } from './http-call.ts'
 import { readSecretKeyEnv, readUrl } from './option-values.ts'
 
 /** How the service is reached, by all that calls it beside the keyring. */
@@ -21,16 +21,20 @@ export interface ErrorOptions {
 export type OnUnavailable = 'allow' | 'deny'
 
 /** @throws TypeError naming the option that is wrong; it never shows the secret key */
-export function readConnection(options: ConnectionOptions): HttpCaller {
+export const readConnection = (options: ConnectionOptions): HttpCaller =>
+  createHttpCaller(readConnectionParts(options))
+
+/** @throws like `readConnection` */
+export function readConnectionParts(options: ConnectionOptions): HttpCallerOptions {
   const { secretKey, fetch = globalThis.fetch } = options
   readSecretKeyEnv(secretKey)
   if (typeof fetch !== 'function') throw new TypeError('fetch must be a function')
   // Called with no receiver: the fetch of some hosts refuses any other.
-  return createHttpCaller({
+  return {
     baseUrl: readUrl(options.baseUrl),
     secretKey,
     fetch: (...asked) => fetch(...asked),
-  })
+  }
 }
 
 /** A misspelt option is an error instead of a default. */

@@ -9,7 +9,8 @@ export interface HttpCallerOptions {
   fetch: typeof globalThis.fetch
 }
 
-export interface HttpCall {
+/** What is asked of the service. */
+export interface HttpRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
   query?: URLSearchParams | undefined
@@ -18,6 +19,9 @@ export interface HttpCall {
   body?: unknown
   /** Statuses that are answers; every other one is an error. */
   accepts: readonly number[]
+}
+
+export interface HttpCall extends HttpRequest {
   /** For the whole exchange, the body included. */
   timeoutMs: number
   /** Bytes that an answer may have. */
@@ -37,10 +41,10 @@ export type HttpCaller = (call: HttpCall) => Promise<HttpAnswer>
  * One exchange with the service: time-out, bounded body, and one kind of error whatever went wrong. Redirects
  * are refused, because they would carry the secret key elsewhere.
  */
-export function createHttpCaller({ baseUrl, secretKey, fetch }: HttpCallerOptions): HttpCaller {
-  const base = baseUrl.href.replace(/\/+$/, '')
-  return async function call({ method, path, query, headers, body, accepts, timeoutMs, maxBytes, signal }) {
-    const what = `${method} ${path}`
+export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
+  const send = createHttpSender(options)
+  return async function call({ timeoutMs, maxBytes, signal, ...asked }) {
+    const what = `${asked.method} ${asked.path}`
     if (signal?.aborted) throw abortedError(what)
     const abort = new AbortController()
     const onAbort = () => abort.abort()
@@ -51,23 +55,7 @@ export function createHttpCaller({ baseUrl, secretKey, fetch }: HttpCallerOption
     }, timeoutMs)
     signal?.addEventListener('abort', onAbort, { once: true })
     try {
-      const search = query === undefined || query.size === 0 ? '' : `?${query}`
-      const response = await fetch(`${base}${path}${search}`, {
-        method,
-        headers: {
-          authorization: `Bearer ${secretKey}`,
-          accept: 'application/json',
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-        redirect: 'error',
-        signal: abort.signal,
-      })
-      if (!accepts.includes(response.status)) {
-        const text = await readText(response, PROBLEM_MAX_BYTES).catch(() => '')
-        throw problemError(what, response, text, secretKey)
-      }
+      const response = await send(asked, abort.signal)
       const text = await readText(response, maxBytes)
       return { status: response.status, headers: response.headers, text }
     } catch (error) {
@@ -77,6 +65,31 @@ export function createHttpCaller({ baseUrl, secretKey, fetch }: HttpCallerOption
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
     }
+  }
+}
+
+export type HttpSender = (request: HttpRequest, signal: AbortSignal) => Promise<Response>
+
+/** Sends a request and takes the head of its answer. What is no answer that is accepted is a KeyringError. */
+export function createHttpSender({ baseUrl, secretKey, fetch }: HttpCallerOptions): HttpSender {
+  const base = baseUrl.href.replace(/\/+$/, '')
+  return async function send({ method, path, query, headers, body, accepts }, signal) {
+    const search = query === undefined || query.size === 0 ? '' : `?${query}`
+    const response = await fetch(`${base}${path}${search}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${secretKey}`,
+        accept: 'application/json',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      redirect: 'error',
+      signal,
+    })
+    if (accepts.includes(response.status)) return response
+    const text = await readText(response, PROBLEM_MAX_BYTES).catch(() => '')
+    throw problemError(`${method} ${path}`, response, text, secretKey)
   }
 }
 
