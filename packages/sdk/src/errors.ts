@@ -61,3 +61,15 @@ export const badResponse = (what: string): KeyringError =>
   new KeyringError('bad_response', `The service's answer is not one of the policy feed: ${what}`, {
     retryable: true,
   })
+
+/** A fault of ours is reported like any other: a node that stops to poll in silence is the worst of outcomes. */
+export const asKeyringError = (error: unknown): KeyringError =>
+  error instanceof KeyringError
+    ? error
+    : new KeyringError(
+        'internal_error',
+        `The keyring failed: ${error instanceof Error ? error.message : 'unknown'}`,
+        {
+          retryable: true,
+        },
+      )

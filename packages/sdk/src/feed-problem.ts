@@ -57,6 +57,11 @@ export function transportError(
 export const abortedError = (what: string): KeyringError =>
   new KeyringError('aborted', `${what} was given up by its caller`, { retryable: false })
 
+export const redirectedError = (what: string): KeyringError =>
+  new KeyringError('network_error', `${what} was answered with a redirect, which is not followed`, {
+    retryable: true,
+  })
+
 export const closedError = (): KeyringError =>
   new KeyringError('closed', 'The keyring was closed', { retryable: false })
 

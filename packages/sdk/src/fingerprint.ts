@@ -1,4 +1,4 @@
-import crypto from 'node:crypto'
+import { hexDigestOf } from './digest.ts'
 
 /** What makes two requests the same. Headers do not count. */
 export interface RequestParts {
@@ -23,12 +23,10 @@ export function fingerprintOf({ method, target, body }: RequestParts): string {
 export const scopeHashOf = (projectId: string, tenantId: string, idempotencyKey: string): string =>
   hashParts(['keyrail-scope-v1', projectId, tenantId, idempotencyKey])
 
+const encoder = new TextEncoder()
+
 /** Each part with its length, so that no two lists spell the same bytes. */
 function hashParts(parts: readonly (Uint8Array | string)[]): string {
-  const hash = crypto.createHash('sha256')
-  for (const part of parts) {
-    const bytes = typeof part === 'string' ? Buffer.from(part) : part
-    hash.update(`${bytes.byteLength}:`).update(bytes)
-  }
-  return hash.digest('hex')
+  const pieces = parts.map(part => (typeof part === 'string' ? encoder.encode(part) : part))
+  return hexDigestOf(pieces.flatMap(bytes => [encoder.encode(`${bytes.byteLength}:`), bytes]))
 }

@@ -1,3 +1,4 @@
+import { toBase64 } from './bytes.ts'
 import type { KeyringError } from './errors.ts'
 import type { IdempotencyClient } from './idempotency-client.ts'
 import { delayAfterError } from './schedule.ts'
@@ -144,6 +145,3 @@ export class HeldClaim {
     else if (!this.#ended) this.#settle()
   }
 }
-
-const toBase64 = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')

@@ -1,7 +1,10 @@
+import { joined, textOf } from './bytes.ts'
 import { KeyringError } from './errors.ts'
-import { abortedError, problemError, tooLarge, transportError } from './feed-problem.ts'
+import { abortedError, problemError, redirectedError, tooLarge, transportError } from './feed-problem.ts'
 
 const PROBLEM_MAX_BYTES = 64 * 1024
+/** 0: of a runtime that does not tell which. */
+const redirects: readonly number[] = [0, 301, 302, 303, 307, 308]
 
 export interface HttpCallerOptions {
   baseUrl: URL
@@ -84,10 +87,15 @@ export function createHttpSender({ baseUrl, secretKey, fetch }: HttpCallerOption
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      redirect: 'error',
+      // Workers know no `error`.
+      redirect: 'manual',
       signal,
     })
     if (accepts.includes(response.status)) return response
+    if (redirects.includes(response.status)) {
+      await response.body?.cancel()
+      throw redirectedError(`${method} ${path}`)
+    }
     const text = await readText(response, PROBLEM_MAX_BYTES).catch(() => '')
     throw problemError(`${method} ${path}`, response, text, secretKey)
   }
@@ -118,5 +126,5 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
     if (bytes > maxBytes) throw tooLarge(maxBytes)
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks, bytes).toString('utf8')
+  return textOf(joined(chunks, bytes))
 }

@@ -1,3 +1,4 @@
+import { fromBase64 } from './bytes.ts'
 import type { ClaimBody, CompleteBody, HeldBody } from './call-types.ts'
 import { KeyringError } from './errors.ts'
 import { type HttpCaller, parseMembers } from './http-call.ts'
@@ -74,7 +75,7 @@ function readAnswer(value: unknown): StoredAnswer {
   return {
     status: status as number,
     headers: Object.fromEntries(pairs),
-    body: Buffer.from(body, 'base64'),
+    body: fromBase64(body) ?? throwBad('response.body'),
   }
 }
 

@@ -120,8 +120,8 @@ function readUuid(text: string, into: Int32Array): boolean {
   return beyond === 0
 }
 
-const characters = Buffer.alloc(36, HYPHEN)
-const digits = Buffer.from('0123456789abcdef')
+const characters: number[] = new Array(36).fill(HYPHEN)
+const digits = Array.from('0123456789abcdef', digit => digit.charCodeAt(0))
 
 /** In one piece: a text that is put together of others is a tree of them, and takes ten times the memory. */
 function uuidOf(words: Int32Array, from: number): string {
@@ -133,5 +133,5 @@ function uuidOf(words: Int32Array, from: number): string {
       value >>>= 4
     }
   }
-  return characters.toString('latin1')
+  return String.fromCharCode(...characters)
 }

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { type Clock, systemClock } from './clock.ts'
 import type { DiskCache, DiskCacheDeps } from './disk-cache.ts'
 import { PolicyScopeTooLargeError } from './errors.ts'
@@ -64,7 +65,7 @@ export function openKeyring(
   options: KeyringOptions,
   { clock, random, uptimeMs }: { clock: Clock; random: () => number; uptimeMs?: () => number },
 ): Keyring {
-  const settings = readOptions(options)
+  const settings = readOptions(options, nameOfHost())
   const { cachedTtlMs, maxCachedKeys, node, scope, pollIntervalMs } = settings
   const reports = new Reports(settings)
   const served: Served = { store: undefined, hits: 0, misses: 0, evictions: 0 }
@@ -144,6 +145,15 @@ export function openKeyring(
     },
     close,
     [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Deno tells it only where that is allowed. */
+function nameOfHost(): string | undefined {
+  try {
+    return hostname()
+  } catch {
+    return undefined
   }
 }
 

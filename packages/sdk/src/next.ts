@@ -2,6 +2,7 @@ import { Gate, type GateOptions, type RouteRequirements } from './gate.ts'
 import { type IdempotentOptions, requireIdempotency } from './idempotency-gate.ts'
 import type { Idempotency } from './idempotent.ts'
 import type { Keyring } from './keyring.ts'
+import { opened, type Protection } from './opened.ts'
 import type { Valid } from './verdict.ts'
 import { problemResponse, runOnce } from './web-response.ts'
 
@@ -11,6 +12,8 @@ export interface WithKeyOptions extends GateOptions, Pick<RouteRequirements, 'co
   /** Whether a request without `Idempotency-Key` is refused. */
   idempotencyRequired?: IdempotentOptions['required']
 }
+
+export type { Protection }
 
 /** A route handler, with the key of the request beside what Next tells of the route. */
 export type KeyedHandler<R extends Request, C> = (
@@ -22,15 +25,33 @@ export type KeyedHandler<R extends Request, C> = (
  * Wraps a route handler of Next, or anything else that makes a `Response` of a `Request`. Refusals are answered here,
  * as `application/problem+json`. It belongs to the route: a proxy in front of it is no place to protect one.
  *
+ * @param keyring or a function that opens it, called once, with the first request: `next build` runs the file of a
+ *   route too, where there is no service to ask and perhaps no secret. All routes that name one function share what it
+ *   has opened
  * @throws TypeError when what is handed over is no keyring, so that a wrong import never leaves a route open
  */
 export function withKey<R extends Request = Request, C = unknown>(
+  keyring: Pick<Keyring, 'verify'> | (() => Protection | Promise<Protection>),
+  handler: KeyedHandler<R, C>,
+  options: WithKeyOptions = {},
+): (request: R, context: C) => Promise<Response> {
+  if (typeof handler !== 'function') throw new TypeError('withKey takes a route handler')
+  if (typeof keyring !== 'function') return guard(keyring, handler, options)
+  let guarded: Promise<(request: R, context: C) => Promise<Response>> | undefined
+  return async function handle(request, context) {
+    guarded ??= opened(keyring).then(({ keyring: held, ...more }) =>
+      guard(held, handler, { ...more, ...options }),
+    )
+    return (await guarded)(request, context)
+  }
+}
+
+function guard<R extends Request, C>(
   keyring: Pick<Keyring, 'verify'>,
   handler: KeyedHandler<R, C>,
-  { cost, idempotency, idempotencyRequired, ...options }: WithKeyOptions = {},
+  { cost, idempotency, idempotencyRequired, ...options }: WithKeyOptions,
 ): (request: R, context: C) => Promise<Response> {
   const gate = new Gate(keyring, options)
-  if (typeof handler !== 'function') throw new TypeError('withKey takes a route handler')
   if (idempotency !== undefined) requireIdempotency(idempotency)
   return async function handle(request, context) {
     const { key, headers, problem } = await gate.admitWeb(request, { cost })

@@ -97,14 +97,17 @@ export const optionNames = Object.keys(known)
 
 const DAY_MS = 86_400_000
 
-/** @throws TypeError naming the option that is wrong; it never shows the secret key */
-export function readOptions(options: KeyringOptions): Settings {
+/**
+ * @param host begins the name of this node, unless it is given
+ * @throws TypeError naming the option that is wrong; it never shows the secret key
+ */
+export function readOptions(options: KeyringOptions, host?: string): Settings {
   if (typeof options !== 'object' || options === null)
     throw new TypeError('createKeyring takes an object of options')
   const unknown = Object.keys(options).find(name => !Object.hasOwn(known, name))
   if (unknown !== undefined) throw new TypeError(`createKeyring has no option "${unknown}"`)
 
-  const { secretKey, node = makeNodeId(), fetch = globalThis.fetch } = options
+  const { secretKey, node = makeNodeId(host), fetch = globalThis.fetch } = options
   const baseUrl = readUrl(options.baseUrl)
   const keyEnv = readSecretKeyEnv(secretKey)
   const env = options.env ?? keyEnv

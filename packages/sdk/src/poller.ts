@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from './clock.ts'
-import { KeyringError, type PolicyScopeTooLargeError } from './errors.ts'
+import { asKeyringError, type KeyringError, type PolicyScopeTooLargeError } from './errors.ts'
 import { closedError } from './feed-problem.ts'
 import { delayAfter, delayAfterError, firstDelay } from './schedule.ts'
 import type { Sync, SyncResult } from './sync.ts'
@@ -115,15 +115,3 @@ export class Poller {
     )
   }
 }
-
-/** A fault of ours is reported like any other: a node that stops to poll in silence is the worst of outcomes. */
-const asKeyringError = (error: unknown): KeyringError =>
-  error instanceof KeyringError
-    ? error
-    : new KeyringError(
-        'internal_error',
-        `The keyring failed: ${error instanceof Error ? error.message : 'unknown'}`,
-        {
-          retryable: true,
-        },
-      )

@@ -43,4 +43,8 @@ function tell(listener: () => void): void {
   }
 }
 
-const warn = (message: string, code: string) => process.emitWarning(message, { type: 'KeyrailWarning', code })
+function warn(message: string, code: string): void {
+  const { process } = globalThis as { process?: NodeJS.Process }
+  if (process?.emitWarning) process.emitWarning(message, { type: 'KeyrailWarning', code })
+  else console.warn(`[${code}] KeyrailWarning: ${message}`)
+}

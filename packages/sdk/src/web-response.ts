@@ -1,3 +1,4 @@
+import { joined } from './bytes.ts'
 import type { HeldClaim } from './held-claim.ts'
 import type { HttpProblem } from './http-problem.ts'
 import { claimRequest, type IdempotentOptions, idempotencyHeader } from './idempotency-gate.ts'
@@ -71,7 +72,7 @@ async function store(claim: HeldClaim, response: Response, maxBytes: number): Pr
     chunks.push(value)
     bytes += value.byteLength
   }
-  await claim.answered(status, headers, ended ? Buffer.concat(chunks, bytes) : null)
+  await claim.answered(status, headers, ended ? joined(chunks, bytes) : null)
   return new Response(streamOf(chunks, reader), response)
 }
 

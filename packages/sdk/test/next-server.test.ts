@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { serveBy } from './child.ts'
+import { drawKey } from './keys.ts'
+import { installPacked, run } from './packed.ts'
+import { installRuntimes, runtimesFolder } from './runtimes.ts'
+import { startKeyrail } from './service.ts'
+
+/** The example for Next with the package as it is installed, built and served by Next itself. */
+
+await installRuntimes()
+const { settings, issue, vendor } = await startKeyrail()
+// Below the folder where Next is, for Next wants to be found from there.
+const { folder } = await installPacked(join(runtimesFolder, '.work'))
+cpSync(join(import.meta.dirname, '..', '..', '..', 'examples', 'next-api'), folder, { recursive: true })
+const root = JSON.stringify(runtimesFolder)
+writeFileSync(
+  join(folder, 'next.config.mjs'),
+  `export default { turbopack: { root: ${root} }, outputFileTracingRoot: ${root} }\n`,
+)
+mkdirSync(join(folder, 'app', 'reports', '[year]'), { recursive: true })
+writeFileSync(
+  join(folder, 'app', 'reports', '[year]', 'route.ts'),
+  `import { withKey } from '@keyrail/sdk/next'
+  import { protection } from '../../protection.ts'
+  export const GET = withKey<Request, { params: Promise<{ year: string }> }>(
+    protection,
+    async (_request, { params }) => Response.json(await params),
+    { scopes: ['reports:read'] },
+  )
+  `,
+)
+const next = createRequire(join(runtimesFolder, 'package.json')).resolve('next/dist/bin/next')
+const env = {
+  NEXT_TELEMETRY_DISABLED: '1',
+  CI: '1',
+  HOME: folder,
+  PATH: process.env.PATH ?? '',
+  NODE_ENV: 'production',
+}
+
+// Neither a service nor a secret is there when it is built.
+await run(process.execPath, [next, 'build', folder], { cwd: folder, env }).catch(({ stdout, stderr }) =>
+  assert.fail(`next build failed: ${stdout}${stderr}`),
+)
+
+const start = (secretKey: string) =>
+  serveBy(process.execPath, [next, 'start', folder, '--hostname', '127.0.0.1', '--port', '0'], {
+    cwd: folder,
+    env: {
+      ...env,
+      KEYRAIL_URL: settings.baseUrl,
+      KEYRAIL_SECRET_KEY: secretKey,
+      KEYRAIL_PROJECT: settings.projectId,
+    },
+  })
+
+async function ask(url: string, key?: string, init: RequestInit = {}) {
+  const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` }
+  const response = await fetch(url, { ...init, headers: { ...authorization, ...init.headers } })
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+test('Next serves what it has built: keys, scopes, limits, and a request that is done once', async () => {
+  const month = { id: 'month', limit: 5, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }
+  const { key } = await issue({ rate_limits: [month] })
+  const reader = await issue({ scopes: ['reports:read'] })
+  const { url, child, ended, said } = await start(settings.secretKey)
+  const refusals = []
+  for (const presented of [undefined, 'x', drawKey()]) {
+    const { status, text } = await ask(`${url}/payments`, presented)
+    refusals.push([status, JSON.parse(text).code])
+  }
+  assert.deepEqual(refusals, [
+    [401, 'missing_key'],
+    [401, 'malformed_key'],
+    [401, 'unknown_key'],
+  ])
+  const read = await ask(`${url}/payments`, key)
+  assert.deepEqual([read.status, read.text], [200, JSON.stringify({ customer: vendor.tenantId })], said())
+  assert.match(read.headers.get('ratelimit') ?? '', /^"month";r=4;/)
+
+  const narrow = await ask(`${url}/reports/2026`, key)
+  assert.deepEqual([narrow.status, JSON.parse(narrow.text).code], [403, 'insufficient_scope'])
+  const report = await ask(`${url}/reports/2026`, reader.key)
+  assert.deepEqual([report.status, report.text], [200, '{"year":"2026"}'])
+
+  for (const replayed of [null, 'true']) {
+    const { status, text, headers } = await ask(`${url}/payments`, key, {
+      method: 'POST',
+      body: '{"amount":1}',
+      headers: { 'idempotency-key': 'once' },
+    })
+    assert.deepEqual([status, JSON.parse(text).id, headers.get('idempotent-replayed')], [201, 1, replayed])
+  }
+  const other = await ask(`${url}/payments`, key, {
+    method: 'POST',
+    body: '{"amount":2}',
+    headers: { 'idempotency-key': 'once' },
+  })
+  assert.equal(other.status, 422)
+  assert.equal((await ask(`${url}/payments`, key)).status, 200)
+  assert.equal((await ask(`${url}/payments`, key)).status, 429)
+  child.kill('SIGTERM')
+  await ended
+})
+
+test('Next with a secret that is refused leaves no route open, and tells nobody the secret', async () => {
+  const { key } = await issue()
+  const wrong = drawKey('krsk_live')
+  const { url, child, ended, said } = await start(wrong)
+  const { status, text } = await ask(`${url}/payments`, key)
+  assert.equal(status, 500)
+  child.kill('SIGTERM')
+  await ended
+  assert.match(said(), /KeyringError/)
+  assert.ok(!(said() + text).includes(wrong))
+})

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { drawKey } from './keys.ts'
+import { installPacked } from './packed.ts'
+import { installRuntimes } from './runtimes.ts'
+import { startKeyrail } from './service.ts'
+import { until } from './until.ts'
+import { serveWorker } from './workerd.ts'
+
+/** The parts without disk on the runtime of Cloudflare, against the real service. */
+
+await installRuntimes()
+const { settings, issue, vendor, service } = await startKeyrail()
+const { folder, home } = await installPacked(tmpdir())
+const bindings = {
+  KEYRAIL_URL: settings.baseUrl,
+  KEYRAIL_SECRET_KEY: settings.secretKey,
+  KEYRAIL_PROJECT: settings.projectId,
+}
+
+/** Everything is made when the worker is loaded, where a host allows neither I/O nor chance. */
+const program = `
+import { env } from 'cloudflare:workers'
+import { createIdempotency, createKeyring, createLimiter, createUsageReporter, createWorkerKeyring } from './sdk/worker.js'
+import { withKey } from './sdk/next.js'
+
+const settings = { baseUrl: env.KEYRAIL_URL, secretKey: env.KEYRAIL_SECRET_KEY, projectId: env.KEYRAIL_PROJECT }
+const keyring = createWorkerKeyring({ ...settings, pollIntervalMs: 100 })
+const protection = { limiter: createLimiter(settings), idempotency: createIdempotency(settings) }
+let calls = 0
+const read = withKey(keyring, (_, { apiKey }) => Response.json({ tenantId: apiKey.tenantId }), protection)
+const write = withKey(keyring, async request => Response.json({ calls: ++calls, ...(await request.json()) }, { status: 201 }), protection)
+
+export default {
+  async fetch(request, _env, context) {
+    if (new URL(request.url).pathname === '/wrong') {
+      return Response.json([createKeyring, createUsageReporter, () => createWorkerKeyring({ ...settings, cacheDir: '/tmp/a' })].map(make => {
+        try {
+          make()
+        } catch (error) {
+          return error.message
+        }
+      }))
+    }
+    await keyring.refresh(context)
+    return (request.method === 'POST' ? write : read)(request, {})
+  },
+}
+`
+
+let workers = 0
+async function start(flags: readonly string[]): Promise<string> {
+  const place = join(folder, `worker-${workers++}`)
+  mkdirSync(place)
+  return serveWorker({ folder: place, home, program, bindings, flags })
+}
+
+const ask = async (url: string, key?: string, init: RequestInit = {}) => {
+  const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` }
+  const response = await fetch(url, { ...init, headers: { ...authorization, ...init.headers } })
+  return { status: response.status, headers: response.headers, body: JSON.parse(await response.text()) }
+}
+
+for (const flags of [[], ['nodejs_compat']]) {
+  const name = flags.length === 0 ? 'a worker without Node' : 'a worker with what it has of Node'
+
+  test(`${name}: requests that come together before any key is known are all judged`, async () => {
+    const { key } = await issue()
+    const url = await start(flags)
+    const all = await Promise.all(Array.from({ length: 20 }, () => ask(url, key)))
+    assert.deepEqual(
+      all.map(({ status, body }) => [status, body.tenantId]),
+      all.map(() => [200, vendor.tenantId]),
+    )
+    const wrong = [await ask(url), await ask(url, 'x'), await ask(url, drawKey())]
+    assert.deepEqual(
+      wrong.map(({ status, body }) => [status, body.code]),
+      [
+        [401, 'missing_key'],
+        [401, 'malformed_key'],
+        [401, 'unknown_key'],
+      ],
+    )
+  })
+
+  test(`${name}: limits are charged, and a repetition is answered as the first request was`, async () => {
+    const month = { id: 'month', limit: 3, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }
+    const { key } = await issue({ rate_limits: [month] })
+    const url = await start(flags)
+    const pay = (body: string) =>
+      ask(url, key, { method: 'POST', body, headers: { 'idempotency-key': flags.join() || 'bare' } })
+    const text = '{"note":"☃ é"}'
+    for (const replayed of [null, 'true']) {
+      const { status, body, headers } = await pay(text)
+      assert.deepEqual(
+        [status, body, headers.get('idempotent-replayed')],
+        [201, { calls: 1, note: '☃ é' }, replayed],
+      )
+    }
+    assert.equal((await pay('{}')).status, 422)
+    const denied = await ask(url, key)
+    assert.deepEqual([denied.status, denied.body.code], [429, 'rate_limited'])
+  })
+
+  test(`${name}: new and revoked keys are heard of while requests come`, async () => {
+    const url = await start(flags)
+    const first = await issue()
+    assert.equal((await ask(url, first.key)).status, 200)
+    const { id, key } = await issue()
+    await until(async () => (await ask(url, key)).status === 200, 'the new key is known')
+    const revoked = await service.ask('POST', `/v1/keys/${id}/revoke`, { token: vendor.live })
+    assert.ok(revoked.status < 300)
+    await until(async () => (await ask(url, key)).status === 401, 'the revoked key is refused')
+    assert.equal((await ask(url, first.key)).status, 200)
+  })
+
+  test(`${name}: what cannot work there says so when it is made`, async () => {
+    const { body } = await ask(`${await start(flags)}/wrong`)
+    assert.match(body[0], /use createWorkerKeyring/)
+    assert.match(body[1], /cannot report usage/)
+    assert.match(body[2], /no cacheDir: a worker has no disk/)
+  })
+}

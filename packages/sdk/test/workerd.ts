@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { after } from 'node:test'
+import { runtimePath } from './runtimes.ts'
+
+/** Every module that some lead to, themselves included. */
+export function reachedFrom(folder: string, entries: readonly string[]): string[] {
+  const reached = new Set(entries)
+  for (const name of reached) {
+    const text = readFileSync(join(folder, name), 'utf8')
+    for (const [, other = ''] of text.matchAll(/(?:from|import\(|import)\s*['"]\.\/([^'"]+)['"]/g))
+      reached.add(other)
+  }
+  return [...reached]
+}
+
+export interface WorkerOptions {
+  /** Where files may be written. */
+  folder: string
+  /** The installed package. */
+  home: string
+  program: string
+  bindings: Readonly<Record<string, string>>
+  flags?: readonly string[]
+}
+
+/**
+ * Runs a worker on the runtime of Cloudflare, with the modules of the package as they are: what one of them imports
+ * that the host has not ends the start.
+ *
+ * @returns where it listens, until the test file ends
+ */
+export async function serveWorker({
+  folder,
+  home,
+  program,
+  bindings,
+  flags = [],
+}: WorkerOptions): Promise<string> {
+  const modules = reachedFrom(join(home, 'dist', 'esm'), ['worker.js', 'next.js'])
+  mkdirSync(join(folder, 'sdk'), { recursive: true })
+  for (const name of modules) copyFileSync(join(home, 'dist', 'esm', name), join(folder, 'sdk', name))
+  writeFileSync(join(folder, 'main.js'), program)
+  const names = ['main.js', ...modules.map(name => `sdk/${name}`)]
+  const quoted = (text: string) => JSON.stringify(text)
+  const config = `
+    using Workerd = import "/workerd/workerd.capnp";
+    const config :Workerd.Config = (
+      services = [(name = "main", worker = .worker), (name = "here", network = (allow = ["local"]))],
+      sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+    );
+    const worker :Workerd.Worker = (
+      modules = [${names.map(name => `(name = ${quoted(name)}, esModule = embed ${quoted(name)})`).join(', ')}],
+      bindings = [${Object.entries(bindings)
+        .map(([name, text]) => `(name = ${quoted(name)}, text = ${quoted(text)})`)
+        .join(', ')}],
+      compatibilityDate = "2026-11-01",
+      compatibilityFlags = [${flags.map(quoted).join(', ')}],
+      globalOutbound = "here",
+    );`
+  const file = join(folder, 'config.capnp')
+  writeFileSync(file, config)
+  const child = spawn(runtimePath('workerd'), ['serve', '--control-fd=3', file], {
+    cwd: dirname(file),
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    env: {},
+  })
+  after(() => void child.kill('SIGKILL'))
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+    })
+  const ended = once(child, 'close').then(([code]) => {
+    throw new Error(`workerd ended with ${code}: ${said}`)
+  })
+  ended.catch(() => {})
+  const control = child.stdio[3] as Readable
+  let told = ''
+  control.setEncoding('utf8').on('data', (text: string) => {
+    told += text
+  })
+  for (;;) {
+    const listening = /"event":\s*"listen".*?"port":\s*(\d+)/.exec(told)
+    if (listening) return `http://127.0.0.1:${listening[1]}`
+    await Promise.race([once(control, 'data'), ended])
+  }
+}
