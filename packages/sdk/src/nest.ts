@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import {
   type CanActivate,
   type CustomDecorator,
@@ -43,6 +43,7 @@ interface PlatformRequest extends ParsedRequest {
 interface PlatformResponse {
   raw?: ServerResponse
   header(name: string, value: string): unknown
+  getHeaders(): OutgoingHttpHeaders
   /** Of Fastify: it is answered past the framework. */
   hijack?(): unknown
 }
@@ -114,7 +115,12 @@ export class KeyrailGuard implements CanActivate {
     if (verdict?.verdict === 'refuse') throw refusal(response, verdict.problem)
     if (verdict?.verdict === 'replay') {
       response.hijack?.()
-      replayAnswer(nodeResponse(response), verdict.answer)
+      const past = nodeResponse(response)
+      // What Fastify holds for its own answer, such as the limits.
+      for (const [name, value] of Object.entries(response.getHeaders())) {
+        if (value !== undefined) past.setHeader(name, value)
+      }
+      replayAnswer(past, verdict.answer)
       // It is answered, so nothing that Nest would do from here on is to happen, its filters included.
       return new Promise(() => {})
     }

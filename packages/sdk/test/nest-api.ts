@@ -1,0 +1,95 @@
+import 'reflect-metadata'
+import { after } from 'node:test'
+import {
+  Body,
+  Controller,
+  Get,
+  Header,
+  HttpException,
+  type INestApplication,
+  Module,
+  Post,
+  Res,
+  type Type,
+} from '@nestjs/common'
+import { ApiKey, Cost, KeyrailModule, type KeyrailModuleOptions, Scopes } from '../src/nest.ts'
+import type { Valid } from '../src/verdict.ts'
+import type { BuildApi } from './protected-api.ts'
+
+/** Makes an application on the platform that is tested. */
+export type MakeNest = (module: Type) => Promise<INestApplication>
+
+/** What replies of Express and of Fastify have in common. */
+interface Reply {
+  header(name: string, value: string): unknown
+  status(code: number): unknown
+}
+
+/** Decorators are called by hand: this runs as it is written, and Node knows none. */
+export function decorate<T extends object>(
+  controller: Type<T>,
+  routes: { [Name in keyof T]?: [MethodDecorator[], ...ParameterDecorator[]] },
+): Type<T> {
+  for (const [name, marks] of Object.entries(routes) as [
+    string,
+    [MethodDecorator[], ...ParameterDecorator[]],
+  ][]) {
+    const [methods, ...parameters] = marks
+    const descriptor = Object.getOwnPropertyDescriptor(controller.prototype, name) as PropertyDescriptor
+    for (const [at, mark] of parameters.entries()) mark(controller.prototype, name, at)
+    for (const mark of methods) mark(controller.prototype, name, descriptor)
+  }
+  Controller()(controller)
+  return controller
+}
+
+/** @returns where it listens, until the test file ends */
+export async function startNest(
+  make: MakeNest,
+  controllers: Type[],
+  options: KeyrailModuleOptions,
+): Promise<string> {
+  class App {}
+  Module({ controllers, imports: [KeyrailModule.forRootAsync({ useFactory: async () => options })] })(App)
+  const app = await make(App)
+  after(() => app.close())
+  await app.listen(0, '127.0.0.1')
+  return app.getUrl()
+}
+
+/** The same API on the platform that is given. */
+export const nestApi =
+  (make: MakeNest): BuildApi =>
+  async ({ work, ...options }) => {
+    class Api {
+      orders(apiKey: Valid) {
+        return { tenantId: apiKey.tenantId }
+      }
+      write() {
+        return 'wrote'
+      }
+      async pay(body: unknown, reply: Reply) {
+        const done = await work(body)
+        reply.header('location', `/payments/${done.calls}`)
+        return done
+      }
+      async broken(body: unknown) {
+        await work(body)
+        throw new HttpException('broken', 503)
+      }
+      async large(body: unknown, reply: Reply) {
+        await work(body)
+        reply.status(200)
+        return 'x'.repeat(2_000)
+      }
+    }
+    const passThrough = Res({ passthrough: true })
+    decorate(Api, {
+      orders: [[Get('/orders')], ApiKey()],
+      write: [[Get('/write'), Scopes('orders:write'), Cost(2), Header('content-type', 'text/plain')]],
+      pay: [[Post('/payments')], Body(), passThrough],
+      broken: [[Post('/broken')], Body()],
+      large: [[Post('/large')], Body(), passThrough],
+    })
+    return startNest(make, [Api], options)
+  }
