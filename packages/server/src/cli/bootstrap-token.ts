@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { makeDirectories } from '../platform/make-directory.ts'
 import { CommandFailed } from './failure.ts'
 
 /** The same bound as SERVICE_BOOTSTRAP_TOKEN has. */
@@ -26,7 +27,7 @@ export function ensureBootstrapToken(dataDir: string): BootstrapToken {
   const known = readBootstrapToken(path)
   if (known !== null) return { token: known, path, isNew: false }
   const token = randomBytes(32).toString('hex')
-  mkdirSync(dirname(path), { recursive: true })
+  makeDirectories(dirname(path), 0o777)
   // Whole or not at all, and readable by us alone from the first moment.
   const draft = `${path}.${process.pid}`
   writeFileSync(draft, `${token}\n`, { mode: 0o600, flush: true })

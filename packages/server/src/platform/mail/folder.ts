@@ -1,7 +1,8 @@
 import { constants } from 'node:fs'
-import { access, mkdir, open, rename, rm } from 'node:fs/promises'
+import { access, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
+import { makeDirectories } from '../make-directory.ts'
 import { composeMessage } from './message.ts'
 import { NotSent, type Transport } from './transport.ts'
 
@@ -17,7 +18,7 @@ export function openMailFolder(path: string): Transport {
       const time = postmark.at.toISOString().replace(/[-:]/g, '')
       const name = `${time}-${kind}-${postmark.id.slice(0, 12)}.eml`
       try {
-        await mkdir(path, { recursive: true, mode: 0o700 })
+        makeDirectories(path, 0o700)
         await writeWhole(path, name, message as Buffer)
       } catch (error) {
         throw new NotSent(String((error as NodeJS.ErrnoException).code), false)

@@ -155,3 +155,7 @@ test('a place where no directory can be made is refused with the setting that he
     message: /^The directory .*file\/data cannot be used: ENOTDIR.* SERVICE_DATA_DIR\.$/,
   })
 })
+
+test('a place in which nothing can be made is refused at once', () => {
+  assert.throws(() => makeDirectory('/proc/keyrail/data', SELF), /cannot be used: .*SERVICE_DATA_DIR/)
+})

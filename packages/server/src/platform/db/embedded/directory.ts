@@ -3,13 +3,13 @@ import {
   accessSync,
   chmodSync,
   constants,
-  mkdirSync,
   readFileSync,
   realpathSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { makeDirectories } from '../../make-directory.ts'
 import type { Account } from './account.ts'
 import { listClusters } from './layout.ts'
 import { EmbeddedRefused } from './refusal.ts'
@@ -83,7 +83,7 @@ export function canReach(path: string, account: Account): boolean {
 export function makeDirectory(path: string, account: Account): void {
   const mode = account.switched ? 0o755 : 0o700
   try {
-    const first = mkdirSync(path, { recursive: true, mode })
+    const first = makeDirectories(path, mode)
     accessSync(path, constants.W_OK | constants.X_OK)
     if (first === undefined) return
     // The process may have a umask that took bits away.

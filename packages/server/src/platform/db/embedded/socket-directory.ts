@@ -1,5 +1,6 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, lstatSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeDirectories } from '../../make-directory.ts'
 import type { Account } from './account.ts'
 
 /** A socket's path has room for 107 bytes on Linux and 103 on macOS, the file name `.s.PGSQL.<port>` included. */
@@ -22,7 +23,7 @@ export function fitsSocket(directory: string): boolean {
  */
 export function makeSocketDirectory(wanted: string, account: Account, last?: string): string {
   if (fitsSocket(wanted)) {
-    mkdirSync(wanted, { recursive: true, mode: 0o700 })
+    makeDirectories(wanted, 0o700)
     return close(wanted, account)
   }
   if (last && isOurs(last, account)) return last
