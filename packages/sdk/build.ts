@@ -15,8 +15,8 @@ const ofContract = ['admin-types', 'call-types']
  * dependencies, and of the contract it takes no more than types, which are written out. Code is shipped without its
  * comments, and types without those that no entry leads to.
  *
- * `cjs` has a door to each entry: Node loads an ES module with `require` from 20.19 on. So there is one copy of
- * everything, and an error is an instance of the same class for all who share a process.
+ * `cjs` has a door to each entry: Node loads an ES module with `require` from 20.19 and 22.12 on. So there is one copy
+ * of everything, and an error is an instance of the same class for all who share a process.
  */
 export async function build(into: string): Promise<void> {
   const packageFile = createRequire(import.meta.url).resolve('typescript/package.json')
@@ -41,7 +41,7 @@ export async function build(into: string): Promise<void> {
   const doors = entries()
   finishDeclarations(esm, doors)
   for (const name of doors) {
-    writeFileSync(join(cjs, `${name}.js`), `module.exports = require('../esm/${name}.js')\n`)
+    writeFileSync(join(cjs, `${name}.js`), doorTo(name))
     writeFileSync(join(cjs, `${name}.d.ts`), `export * from '../esm/${name}.js'\n`)
   }
 }
@@ -57,6 +57,15 @@ function finishDeclarations(esm: string, doors: readonly string[]): void {
   }
   for (const file of written) if (!reached.has(file.slice(0, -'.d.ts'.length))) rmSync(join(esm, file))
 }
+
+/** Node before 20.19 would name a file of which nobody knows, and not what to do. */
+const doorTo = (name: string): string => `try {
+  module.exports = require('../esm/${name}.js')
+} catch (error) {
+  if (error.code !== 'ERR_REQUIRE_ESM') throw error
+  throw new Error('@keyrail/sdk: require() needs Node 20.19, 22.12 or later; import works from Node 20 on')
+}
+`
 
 /** What `package.json` exports. */
 function entries(): string[] {

@@ -61,6 +61,45 @@ test('Next: what Next tells of the route reaches the handler beside the key', as
   assert.deepEqual(await response.json(), ['7', keyId])
 })
 
+test('Next: what is given to open a keyring is called with the first request, once for all routes', async () => {
+  const keyring = createTestKeyring()
+  const { key } = keyring.issue({ scopes: ['a'] })
+  const counted: string[] = []
+  let opened = 0
+  const open = async () => {
+    opened++
+    return { keyring, usage: { count: ({ keyId }: { keyId: string }) => void counted.push(keyId) } }
+  }
+  const routes = [
+    withKey(open, () => new Response('a'), { scopes: ['a'] }),
+    withKey(open, () => new Response('b')),
+  ]
+  assert.equal(opened, 0)
+  const request = () => new Request('http://localhost/', { headers: { authorization: `Bearer ${key}` } })
+  const answers = await Promise.all(
+    [...routes, ...routes].map(async route => (await route(request(), {})).text()),
+  )
+  assert.deepEqual([answers, opened, counted.length], [['a', 'b', 'a', 'b'], 1, 4])
+  const without = await routes[0]?.(new Request('http://localhost/'), {})
+  assert.equal(without?.status, 401)
+})
+
+test('Next: where nothing can be opened no route is open', async () => {
+  const request = () => new Request('http://localhost/')
+  const rejected = { ready: () => Promise.reject(new Error('wrong secret')), verify: () => assert.fail() }
+  for (const open of [
+    () => Promise.reject(new Error('wrong secret')),
+    () => assert.fail('wrong secret'),
+    () => ({ keyring: rejected }),
+  ]) {
+    const route = withKey(open, () => new Response('open'))
+    for (let round = 0; round < 2; round++) await assert.rejects(route(request(), {}), /wrong secret/)
+  }
+  for (const open of [() => ({}), () => undefined]) {
+    await assert.rejects(withKey(open as never, () => new Response('open'))(request(), {}), TypeError)
+  }
+})
+
 test('Next: a mistake in the set-up is an error at start, never an open route', () => {
   const keyring = createTestKeyring()
   assert.throws(() => withKey(undefined as never, () => new Response()), TypeError)

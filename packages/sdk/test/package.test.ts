@@ -1,63 +1,30 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import {
-  cpSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { globSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, delimiter, join } from 'node:path'
-import { after, test } from 'node:test'
-import { promisify } from 'node:util'
+import { basename, join } from 'node:path'
+import { test } from 'node:test'
 import { publint } from 'publint'
-import { build } from '../build.ts'
 import { projectId, secretKey, startFeedService } from './feed-service.ts'
 import { drawKey, policyKey } from './keys.ts'
+import { installPacked, run } from './packed.ts'
+import { installRuntimes, runtimePath } from './runtimes.ts'
+import { reachedFrom } from './workerd.ts'
 
 /** The package as it is installed from its archive, in a folder that knows nothing of this checkout. */
 
-const run = promisify(execFile)
+await installRuntimes()
 const source = join(import.meta.dirname, '..')
-const folder = mkdtempSync(join(tmpdir(), 'keyrail-sdk-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
-const workshop = join(folder, 'workshop')
-mkdirSync(workshop)
-for (const file of ['package.json', 'README.md']) cpSync(join(source, file), join(workshop, file))
-await build(join(workshop, 'dist'))
-const { stdout: packed } = await run('npm', ['pack', '--json', '--ignore-scripts'], { cwd: workshop })
-const [archive] = JSON.parse(packed) as { filename: string; unpackedSize: number }[]
-writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
-const tarball = join(workshop, archive?.filename ?? '')
-// Its peers are optional, so there is nothing else to fetch.
-await run('npm', ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball], {
-  cwd: folder,
-})
-const home = join(folder, 'node_modules', '@keyrail', 'sdk')
+const { folder, home, tarball, unpackedSize } = await installPacked(tmpdir())
 
 const modules = join(source, '..', '..', 'node_modules')
 const texts = globSync('dist/**/*', { cwd: home })
   .filter(file => /\.(?:js|d\.ts)$/.test(file))
   .map(file => ({ file, text: readFileSync(join(home, file), 'utf8') }))
 
-/** Every Node on the path that the package is made for, and the one that runs this. */
-async function nodes(): Promise<string[]> {
-  const found = new Set([process.execPath])
-  for (const directory of (process.env.PATH ?? '').split(delimiter)) {
-    const candidate = join(directory, 'node')
-    const version = await run(candidate, ['-p', 'process.versions.node']).catch(() => undefined)
-    const [major = 0, minor = 0] = version?.stdout.split('.').map(Number) ?? []
-    if (major > 20 || (major === 20 && minor >= 19)) found.add(candidate)
-  }
-  return [...found]
-}
+/** Every Node that the package is made for. */
+const nodes = [process.execPath, runtimePath('node20'), runtimePath('node22')]
 
-test('both forms load, take keys from a service and verify them, on every Node at hand', async () => {
+test('both forms load, take keys from a service and verify them, on every Node', async () => {
   const service = await startFeedService()
   const key = drawKey()
   service.upsert(policyKey(key, 1))
@@ -78,7 +45,7 @@ test('both forms load, take keys from a service and verify them, on every Node a
     void (async () => {${work}})()`,
   )
   try {
-    for (const node of await nodes()) {
+    for (const node of nodes) {
       for (const file of ['esm.mjs', 'cjs.cjs']) {
         const { stdout, stderr } = await run(node, [join(folder, file)], { env: {} })
         assert.equal(stdout.trim(), 'valid,malformed_key,function', `${node} ${file}: ${stderr}`)
@@ -98,12 +65,26 @@ test('both forms are one: an error of either is an instance of the same class', 
     program,
     `import { createRequire } from 'node:module'
     const require = createRequire(import.meta.url)
-    for (const entry of ['', '/admin', '/testing', '/next']) {
+    for (const entry of ['', '/admin', '/testing', '/next', '/worker']) {
       const [module, required] = [await import('@keyrail/sdk' + entry), require('@keyrail/sdk' + entry)]
       for (const name of Object.keys(module)) if (module[name] !== required[name]) throw new Error(name)
     }`,
   )
-  for (const node of await nodes()) await run(node, [program], { env: {} })
+  for (const node of nodes) await run(node, [program], { env: {} })
+})
+
+test('the oldest Node loads the module, and is told by require which one is needed', async () => {
+  const oldest = runtimePath('oldestNode')
+  const program = join(folder, 'oldest.mjs')
+  for (const entry of ['', '/admin', '/express', '/testing', '/worker']) {
+    writeFileSync(program, `import '@keyrail/sdk${entry}'`)
+    await run(oldest, [program], { env: {} })
+    const required = run(oldest, ['-e', `require('@keyrail/sdk${entry}')`], { cwd: folder, env: {} })
+    await assert.rejects(
+      required,
+      /require\(\) needs Node 20\.19, 22\.12 or later; import works from Node 20 on/,
+    )
+  }
 })
 
 test('a bundler for browsers finds an error in place of what holds a secret key', async () => {
@@ -126,6 +107,38 @@ const frameworks: Record<string, RegExp> = {
   'nest.js': /^@nestjs\/(?:common|core)$/,
 }
 
+test('bundlers for workers find what works there, and no module of Node in it', async () => {
+  const program = join(folder, 'worker.mjs')
+  writeFileSync(
+    program,
+    `console.log(import.meta.resolve('@keyrail/sdk'), import.meta.resolve('@keyrail/sdk/worker'))`,
+  )
+  for (const condition of ['workerd', 'edge-light']) {
+    const { stdout } = await run(process.execPath, ['-C', condition, '-C', 'browser', program], { env: {} })
+    assert.match(stdout, /^\S+\/esm\/worker\.js \S+\/esm\/worker\.js$/m)
+  }
+  const reached = reachedFrom(join(home, 'dist', 'esm'), ['worker.js', 'next.js'])
+  assert.ok(reached.length > 20 && reached.includes('store.js'))
+  for (const name of reached) {
+    assert.doesNotMatch(
+      readFileSync(join(home, 'dist', 'esm', name), 'utf8'),
+      /['"]node:[\w/]+['"]\s*$/m,
+      name,
+    )
+  }
+})
+
+test('what a bundler for workers finds has every name that types promise', async () => {
+  const program = join(folder, 'names.mjs')
+  writeFileSync(
+    program,
+    `const [index, worker] = [await import('@keyrail/sdk'), await import('@keyrail/sdk/worker')]
+    for (const name of Object.keys(index)) if (!(name in worker)) throw new Error(name)
+    if (index.KeyringError !== worker.KeyringError) throw new Error('two classes')`,
+  )
+  await run(process.execPath, [program], { env: {} })
+})
+
 test('what is shipped imports nothing but Node, and each framework where it is served', () => {
   assert.ok(texts.length > 40)
   for (const { file, text } of texts) {
@@ -137,7 +150,7 @@ test('what is shipped imports nothing but Node, and each framework where it is s
 })
 
 test('the whole package is smaller than 300 KB', () => {
-  assert.ok((archive?.unpackedSize ?? Number.NaN) < 300_000, `${archive?.unpackedSize} bytes`)
+  assert.ok(unpackedSize < 300_000, `${unpackedSize} bytes`)
 })
 
 test('publint and are-the-types-wrong find nothing to say against it', async () => {

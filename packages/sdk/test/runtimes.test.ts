@@ -27,6 +27,7 @@ const denoMay = (...rights: readonly string[]) => [
 ]
 const runtimes: { name: string; command: string; args?: readonly string[] }[] = [
   { name: 'the Node that runs this', command: process.execPath },
+  { name: 'the oldest Node 20', command: runtimePath('oldestNode') },
   { name: 'Node 20', command: runtimePath('node20') },
   { name: 'Node 22', command: runtimePath('node22') },
   { name: 'Bun', command: runtimePath('bun') },

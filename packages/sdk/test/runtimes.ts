@@ -18,6 +18,7 @@ export async function installRuntimes(): Promise<void> {
 
 const isArm = process.arch === 'arm64'
 const executables = {
+  oldestNode: `node20.0-${process.arch}/bin/node`,
   node20: `node20-${process.arch}/bin/node`,
   node22: `node22-${process.arch}/bin/node`,
   bun: `@oven/bun-linux-${isArm ? 'aarch64' : 'x64-baseline'}/bin/bun`,

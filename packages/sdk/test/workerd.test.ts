@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -23,39 +23,39 @@ const bindings = {
 
 /** Everything is made when the worker is loaded, where a host allows neither I/O nor chance. */
 const program = `
-import { env } from 'cloudflare:workers'
-import { createIdempotency, createKeyring, createLimiter, createUsageReporter, createWorkerKeyring } from './sdk/worker.js'
-import { withKey } from './sdk/next.js'
+  import { env } from 'cloudflare:workers'
+  import { createIdempotency, createKeyring, createLimiter, createUsageReporter, createWorkerKeyring } from './sdk/worker.js'
+  import { withKey } from './sdk/next.js'
 
-const settings = { baseUrl: env.KEYRAIL_URL, secretKey: env.KEYRAIL_SECRET_KEY, projectId: env.KEYRAIL_PROJECT }
-const keyring = createWorkerKeyring({ ...settings, pollIntervalMs: 100 })
-const protection = { limiter: createLimiter(settings), idempotency: createIdempotency(settings) }
-let calls = 0
-const read = withKey(keyring, (_, { apiKey }) => Response.json({ tenantId: apiKey.tenantId }), protection)
-const write = withKey(keyring, async request => Response.json({ calls: ++calls, ...(await request.json()) }, { status: 201 }), protection)
+  const settings = { baseUrl: env.KEYRAIL_URL, secretKey: env.KEYRAIL_SECRET_KEY, projectId: env.KEYRAIL_PROJECT }
+  const keyring = createWorkerKeyring({ ...settings, pollIntervalMs: 100 })
+  const protection = { limiter: createLimiter(settings), idempotency: createIdempotency(settings) }
+  let calls = 0
+  const read = withKey(keyring, (_, { apiKey }) => Response.json({ tenantId: apiKey.tenantId }), protection)
+  const write = withKey(keyring, async request => Response.json({ calls: ++calls, ...(await request.json()) }, { status: 201 }), protection)
 
-export default {
-  async fetch(request, _env, context) {
-    if (new URL(request.url).pathname === '/wrong') {
-      return Response.json([createKeyring, createUsageReporter, () => createWorkerKeyring({ ...settings, cacheDir: '/tmp/a' })].map(make => {
-        try {
-          make()
-        } catch (error) {
-          return error.message
-        }
-      }))
-    }
-    await keyring.refresh(context)
-    return (request.method === 'POST' ? write : read)(request, {})
-  },
-}
+  export default {
+    async fetch(request, _env, context) {
+      if (new URL(request.url).pathname === '/wrong') {
+        return Response.json([createKeyring, createUsageReporter, () => createWorkerKeyring({ ...settings, cacheDir: '/tmp/a' })].map(make => {
+          try {
+            make()
+          } catch (error) {
+            return error.message
+          }
+        }))
+      }
+      await keyring.refresh(context)
+      return (request.method === 'POST' ? write : read)(request, {})
+    },
+  }
 `
 
 let workers = 0
-async function start(flags: readonly string[]): Promise<string> {
+async function start(flags: readonly string[], text = program): Promise<string> {
   const place = join(folder, `worker-${workers++}`)
   mkdirSync(place)
-  return serveWorker({ folder: place, home, program, bindings, flags })
+  return serveWorker({ folder: place, home, program: text, bindings, flags })
 }
 
 const ask = async (url: string, key?: string, init: RequestInit = {}) => {
@@ -124,3 +124,16 @@ for (const flags of [[], ['nodejs_compat']]) {
     assert.match(body[2], /no cacheDir: a worker has no disk/)
   })
 }
+
+test('the worker of the README protects an API as it stands there', async () => {
+  const readme = readFileSync(join(home, 'README.md'), 'utf8')
+  const [, code] = /^## Workers\n+```ts\n([\s\S]*?)```/m.exec(readme) ?? assert.fail('no code')
+  const { key } = await issue()
+  const url = await start([], String(code).replaceAll(/'@keyrail\/sdk\/(\w+)'/g, `'./sdk/$1.js'`))
+  const answers = [await ask(url), await ask(url, drawKey()), await ask(url, key)]
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [401, 401, 200],
+  )
+  assert.deepEqual(answers[2]?.body, { customer: vendor.tenantId })
+})
