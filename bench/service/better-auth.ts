@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { apiKey } from '@better-auth/api-key'
+import { betterAuth } from 'better-auth'
+import { getMigrations } from 'better-auth/db/migration'
+import pg from 'pg'
+import type { ScratchPostgres } from '../harness/scratch-postgres.ts'
+import { atOnce } from './at-once.ts'
+import { REFUSED_KEYS } from './issue-keys.ts'
+import { type IssuedKey, type IssuedKeys, verifyingOrder } from './key-verdicts.ts'
+
+const DATABASE = 'better_auth'
+const LANES = 16
+const MONTH_S = 30 * 86_400
+const EXPIRING_S = 2
+const permissions = { orders: ['read', 'write'] }
+const required = { orders: ['read'] }
+
+/**
+ * The peer as its documentation sets it up: a pool of `pg`, its keys in the database, hashed. Its limits are off, as
+ * our side makes none in process. `deferUpdates` is left out: keys in the database are written to all the same before
+ * they are found valid.
+ *
+ * @param connections as many as verifications will be in flight
+ */
+export function openBetterAuth(databaseUrl: string, connections: number) {
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: connections })
+  const auth = betterAuth({
+    database: pool,
+    baseURL: 'http://localhost',
+    secret: randomBytes(32).toString('base64'),
+    emailAndPassword: { enabled: true },
+    // It would tell of every key that it refuses.
+    logger: { disabled: true },
+    telemetry: { enabled: false },
+    plugins: [
+      apiKey({ storage: 'database', rateLimit: { enabled: false }, keyExpiration: { minExpiresIn: 0 } }),
+    ],
+  })
+  return {
+    auth,
+    /** @returns the id of the key, null where it is refused */
+    async verify(key: string): Promise<string | null> {
+      const { valid, key: found } = await auth.api.verifyApiKey({ body: { key, permissions: required } })
+      return valid && found ? found.id : null
+    },
+    close: () => pool.end(),
+  }
+}
+
+/** A database of its own beside ours, with its schema and with keys of owners who have signed up. */
+export async function betterAuthDatabase(
+  postgres: ScratchPostgres,
+  { count, owners }: { count: number; owners: number },
+): Promise<{ databaseUrl: string; keys: IssuedKeys }> {
+  await postgres.query(`create database ${DATABASE}`)
+  const url = new URL(postgres.url)
+  url.pathname = DATABASE
+  const databaseUrl = url.href
+  const { auth, close } = openBetterAuth(databaseUrl, LANES)
+  try {
+    const { runMigrations } = await getMigrations(auth.options)
+    await runMigrations()
+    const userIds = await Promise.all(Array.from({ length: owners }, (_, n) => signUp(auth, n)))
+    return { databaseUrl, keys: await createKeys(auth, userIds, count) }
+  } finally {
+    await close()
+  }
+}
+
+type Auth = ReturnType<typeof openBetterAuth>['auth']
+
+async function signUp({ api }: Auth, number: number): Promise<string> {
+  const password = randomBytes(16).toString('hex')
+  const { user } = await api.signUpEmail({
+    body: { email: `owner-${number}@bench.example`, name: 'Bench', password },
+  })
+  return user.id
+}
+
+async function createKeys({ api }: Auth, userIds: readonly string[], count: number): Promise<IssuedKeys> {
+  const create = async (number: number, expiresIn: number | null): Promise<IssuedKey> => {
+    const userId = userIds[number % userIds.length]
+    const { id, key } = await api.createApiKey({ body: { userId, name: 'bench', permissions, expiresIn } })
+    return { id, key }
+  }
+  const createAll = async (number: number, expiryOf: (number: number) => number | null) => {
+    const keys: IssuedKey[] = []
+    await atOnce(Array.from({ length: number }), LANES, async (_, at) => {
+      keys[at] = await create(at, expiryOf(at))
+    })
+    return keys
+  }
+  const ended = await createAll(REFUSED_KEYS, () => null)
+  await Promise.all(
+    ended.map(({ id: keyId }, at) =>
+      api.updateApiKey({ body: { keyId, userId: userIds[at % userIds.length], enabled: false } }),
+    ),
+  )
+  const keys = await createAll(count, at => (at % 2 ? MONTH_S : null))
+  // Last, since it deletes what has expired whenever it creates.
+  const expired = await createAll(REFUSED_KEYS, () => EXPIRING_S)
+  await sleep(EXPIRING_S * 1_000)
+  return { valid: verifyingOrder(count).map(number => keys[number] as IssuedKey), ended, expired }
+}

@@ -1,0 +1,35 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { atOnce } from './at-once.ts'
+import { keyOf } from './creations.ts'
+import { type IssuedKey, type IssuedKeys, verifyingOrder } from './key-verdicts.ts'
+import { call, type Vendor } from './vendor.ts'
+
+/** Calls in flight: more do not make the service faster. */
+const LANES = 16
+/** Of ended keys, and of expired ones. */
+export const REFUSED_KEYS = 20
+const MONTH_MS = 30 * 86_400_000
+const EXPIRING_MS = 2_000
+
+/** Keys of a vendor's tenants, issued over the API as a vendor would. Every second one expires, in a month. */
+export async function issueKeys(url: string, vendor: Vendor, count: number): Promise<IssuedKeys> {
+  const issue = async (number: number, expiresAt: number | null): Promise<IssuedKey> => {
+    const expiry = expiresAt === null ? {} : { expires_at: new Date(expiresAt).toISOString() }
+    const { id, key } = await call(url, vendor.token, '/v1/keys', { ...keyOf(vendor, number), ...expiry })
+    return { id: String(id), key: String(key) }
+  }
+  const issueAll = async (number: number, expiryOf: (number: number) => number | null) => {
+    const keys: IssuedKey[] = []
+    await atOnce(Array.from({ length: number }), LANES, async (_, at) => {
+      keys[at] = await issue(at, expiryOf(at))
+    })
+    return keys
+  }
+  const soon = Date.now() + EXPIRING_MS
+  const expired = await issueAll(REFUSED_KEYS, () => soon)
+  const ended = await issueAll(REFUSED_KEYS, () => null)
+  await atOnce(ended, LANES, ({ id }) => call(url, vendor.token, `/v1/keys/${id}/revoke`, {}))
+  const keys = await issueAll(count, at => (at % 2 ? Date.now() + MONTH_MS : null))
+  await sleep(Math.max(0, soon - Date.now()))
+  return { valid: verifyingOrder(count).map(number => keys[number] as IssuedKey), ended, expired }
+}
