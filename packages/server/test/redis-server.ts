@@ -19,13 +19,17 @@ export interface RedisServer {
 
 const attempts = 5
 
-/** @param settings as on the command line: `['--requirepass', 'x']`. */
-export async function startRedis(settings: readonly string[] = []): Promise<RedisServer> {
+/** @param settings as on the command line: `['--requirepass', 'x']`; of its port where they depend on that. */
+export async function startRedis(
+  settings: readonly string[] | ((port: number) => readonly string[]) = [],
+): Promise<RedisServer> {
   const directory = mkdtempSync(join(tmpdir(), 'keyrail-redis-'))
   after(() => rmSync(directory, { recursive: true, force: true }))
   // Between the look for a free port and its use somebody else may take it.
   for (let attempt = 1; ; attempt++) {
-    const server = redisServer(await freePort(), directory, settings)
+    const port = await freePort()
+    const own = typeof settings === 'function' ? settings(port) : settings
+    const server = redisServer(port, directory, own)
     try {
       await server.start()
       after(server.kill)

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, test } from 'node:test'
 import tls from 'node:tls'
 import type { SMTPServerOptions } from 'smtp-server'
+import { makeCertificate } from '../../../test/certificate.ts'
 import { openTransport } from './mail.ts'
 import { readMailRoute } from './route.ts'
 import { startMailServer } from './test-smtp.ts'
@@ -32,17 +29,7 @@ async function send(url: string, signal = never): Promise<string> {
   )
 }
 
-/** A certificate for localhost, which is its own authority. */
-function makeCertificate() {
-  const folder = mkdtempSync(join(tmpdir(), 'keyrail-certificate-'))
-  after(() => rmSync(folder, { recursive: true, force: true }))
-  const [key, cert] = [join(folder, 'key'), join(folder, 'cert')]
-  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-  const form = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
-  execFileSync('openssl', ['req', ...form, ...names, '-keyout', key, '-out', cert], { stdio: 'ignore' })
-  return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }
-}
-const certificate = makeCertificate()
+const { files: _, ...certificate } = makeCertificate()
 
 /** A server with a login, and every login that it was sent. */
 async function startWithLogin(options: SMTPServerOptions) {

@@ -1,0 +1,17 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
+
+/** A certificate for localhost, which is its own authority, and the files that it stands in. */
+export function makeCertificate() {
+  const folder = mkdtempSync(join(tmpdir(), 'keyrail-certificate-'))
+  after(() => rmSync(folder, { recursive: true, force: true }))
+  const files = { key: join(folder, 'key'), cert: join(folder, 'cert') }
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+  const form = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
+  const out = ['-keyout', files.key, '-out', files.cert]
+  execFileSync('openssl', ['req', ...form, ...names, ...out], { stdio: 'ignore' })
+  return { key: readFileSync(files.key, 'utf8'), cert: readFileSync(files.cert, 'utf8'), files }
+}
