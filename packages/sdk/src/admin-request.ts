@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { KeyringError } from './errors.ts'
 import { abortedError } from './feed-problem.ts'
 import { type HttpCaller, parseMembers } from './http-call.ts'
@@ -69,7 +68,7 @@ export function createAdminRequest({
   }: AdminCall) {
     const { signal, timeoutMs = defaults.timeoutMs, maxRetries = defaults.maxRetries } = options
     const headers: Record<string, string> =
-      repeat === 'keyed' ? { 'idempotency-key': options.idempotencyKey ?? randomUUID() } : {}
+      repeat === 'keyed' ? { 'idempotency-key': options.idempotencyKey ?? crypto.randomUUID() } : {}
     const exchange = async () => {
       const { text } = await call({
         method,

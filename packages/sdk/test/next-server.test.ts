@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -8,11 +8,12 @@ import { drawKey } from './keys.ts'
 import { installPacked, run } from './packed.ts'
 import { installRuntimes, runtimesFolder } from './runtimes.ts'
 import { startKeyrail } from './service.ts'
+import { until } from './until.ts'
 
 /** The example for Next with the package as it is installed, built and served by Next itself. */
 
 await installRuntimes()
-const { settings, issue, vendor } = await startKeyrail()
+const { settings, issue, vendor, service } = await startKeyrail()
 // Below the folder where Next is, for Next wants to be found from there.
 const { folder } = await installPacked(join(runtimesFolder, '.work'))
 cpSync(join(import.meta.dirname, '..', '..', '..', 'examples', 'next-api'), folder, { recursive: true })
@@ -104,8 +105,20 @@ test('Next serves what it has built: keys, scopes, limits, and a request that is
   assert.equal(other.status, 422)
   assert.equal((await ask(`${url}/payments`, key)).status, 200)
   assert.equal((await ask(`${url}/payments`, key)).status, 429)
+
+  // Polls go on behind the first request, past what Next keeps of answers that were fetched.
+  const { id, key: later } = await issue()
+  await until(async () => (await ask(`${url}/payments`, later)).status === 200, 'the new key is known')
+  await service.ask('POST', `/v1/keys/${id}/revoke`, { token: vendor.live })
+  await until(async () => (await ask(`${url}/payments`, later)).status === 401, 'the revoked key is refused')
   child.kill('SIGTERM')
   await ended
+  const kept = globSync('.next/cache/**/*', { cwd: folder, withFileTypes: true }).filter(file =>
+    file.isFile(),
+  )
+  for (const { parentPath, name } of kept) {
+    assert.ok(!readFileSync(join(parentPath, name)).includes('lookup_hash'), name)
+  }
 })
 
 test('Next with a secret that is refused leaves no route open, and tells nobody the secret', async () => {

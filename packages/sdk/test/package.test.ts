@@ -117,7 +117,7 @@ test('bundlers for workers find what works there, and no module of Node in it', 
     const { stdout } = await run(process.execPath, ['-C', condition, '-C', 'browser', program], { env: {} })
     assert.match(stdout, /^\S+\/esm\/worker\.js \S+\/esm\/worker\.js$/m)
   }
-  const reached = reachedFrom(join(home, 'dist', 'esm'), ['worker.js', 'next.js'])
+  const reached = reachedFrom(join(home, 'dist', 'esm'), ['worker.js', 'next.js', 'hono.js', 'admin.js'])
   assert.ok(reached.length > 20 && reached.includes('store.js'))
   for (const name of reached) {
     assert.doesNotMatch(

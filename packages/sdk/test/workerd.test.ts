@@ -3,7 +3,8 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { drawKey } from './keys.ts'
+import { projectId, secretKey, startFeedService } from './feed-service.ts'
+import { drawKey, policyKey } from './keys.ts'
 import { installPacked } from './packed.ts'
 import { installRuntimes } from './runtimes.ts'
 import { startKeyrail } from './service.ts'
@@ -25,10 +26,12 @@ const bindings = {
 const program = `
   import { env } from 'cloudflare:workers'
   import { createIdempotency, createKeyring, createLimiter, createUsageReporter, createWorkerKeyring } from './sdk/worker.js'
+  import { createAdmin } from './sdk/admin.js'
   import { withKey } from './sdk/next.js'
 
   const settings = { baseUrl: env.KEYRAIL_URL, secretKey: env.KEYRAIL_SECRET_KEY, projectId: env.KEYRAIL_PROJECT }
   const keyring = createWorkerKeyring({ ...settings, pollIntervalMs: 100 })
+  const admin = createAdmin({ baseUrl: settings.baseUrl, secretKey: settings.secretKey })
   const protection = { limiter: createLimiter(settings), idempotency: createIdempotency(settings) }
   let calls = 0
   const read = withKey(keyring, (_, { apiKey }) => Response.json({ tenantId: apiKey.tenantId }), protection)
@@ -45,6 +48,10 @@ const program = `
           }
         }))
       }
+      if (new URL(request.url).pathname === '/issue') {
+        const { tenant_id } = await request.json()
+        return Response.json(await admin.keys.create({ project_id: settings.projectId, tenant_id, env: 'live' }))
+      }
       await keyring.refresh(context)
       return (request.method === 'POST' ? write : read)(request, {})
     },
@@ -52,10 +59,10 @@ const program = `
 `
 
 let workers = 0
-async function start(flags: readonly string[], text = program): Promise<string> {
+async function start(flags: readonly string[], text = program, bound = bindings): Promise<string> {
   const place = join(folder, `worker-${workers++}`)
   mkdirSync(place)
-  return serveWorker({ folder: place, home, program: text, bindings, flags })
+  return serveWorker({ folder: place, home, program: text, bindings: bound, flags })
 }
 
 const ask = async (url: string, key?: string, init: RequestInit = {}) => {
@@ -115,6 +122,41 @@ for (const flags of [[], ['nodejs_compat']]) {
     assert.ok(revoked.status < 300)
     await until(async () => (await ask(url, key)).status === 401, 'the revoked key is refused')
     assert.equal((await ask(url, first.key)).status, 200)
+  })
+
+  test(`${name}: whoever waits for the first keys gets them, also when the request that asked has gone`, async () => {
+    const feed = await startFeedService()
+    const key = drawKey()
+    feed.upsert(policyKey(key, 1))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    feed.instead.push({ before: () => promise })
+    try {
+      const url = await start(flags, program, {
+        KEYRAIL_URL: feed.url,
+        KEYRAIL_SECRET_KEY: secretKey,
+        KEYRAIL_PROJECT: projectId,
+      })
+      const leaving = new AbortController()
+      const first = ask(url, key, { signal: leaving.signal })
+      await until(() => feed.asked.length > 0, 'the first request asks')
+      const second = ask(url, key)
+      leaving.abort()
+      await assert.rejects(first, { name: 'AbortError' })
+      resolve()
+      assert.equal((await second).status, 200)
+      assert.deepEqual(feed.paths, ['snapshot'])
+    } finally {
+      await feed.close()
+    }
+  })
+
+  test(`${name}: the admin client issues a key, which works there`, async () => {
+    const url = await start(flags)
+    const { body } = await ask(`${url}/issue`, undefined, {
+      method: 'POST',
+      body: JSON.stringify({ tenant_id: vendor.tenantId }),
+    })
+    await until(async () => (await ask(url, body.key)).status === 200, 'the key is known')
   })
 
   test(`${name}: what cannot work there says so when it is made`, async () => {

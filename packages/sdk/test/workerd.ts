@@ -40,7 +40,7 @@ export async function serveWorker({
   bindings,
   flags = [],
 }: WorkerOptions): Promise<string> {
-  const modules = reachedFrom(join(home, 'dist', 'esm'), ['worker.js', 'next.js'])
+  const modules = reachedFrom(join(home, 'dist', 'esm'), ['worker.js', 'next.js', 'admin.js'])
   mkdirSync(join(folder, 'sdk'), { recursive: true })
   for (const name of modules) copyFileSync(join(home, 'dist', 'esm', name), join(folder, 'sdk', name))
   writeFileSync(join(folder, 'main.js'), program)
