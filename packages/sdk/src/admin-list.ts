@@ -1,5 +1,6 @@
 import type { AdminRequest, CallOptions } from './admin-request.ts'
 
+/** A page of a list, as the service answers it. */
 export interface Page<T> {
   object: 'list'
   data: T[]

@@ -2,11 +2,13 @@ import { type Listing, listOf } from './admin-list.ts'
 import type { AdminCall, AdminRequest, CallOptions, KeyedOptions } from './admin-request.ts'
 import { readUuid } from './option-values.ts'
 
+/** How a key is replaced by its successor. */
 export interface RotateBody {
   /** How long the predecessor stays valid, 0 to 168; 24 unless given. */
   overlap_hours?: number
 }
 
+/** Why a key is revoked. */
 export interface RevokeBody {
   /** 1 to 500 characters. */
   reason?: string

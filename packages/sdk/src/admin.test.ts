@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
 import type { Route } from '../../server/src/gate/route.ts'
@@ -150,6 +152,9 @@ test('every route of the vendor plane has its method, and none is made up', asyn
     sent.map(({ method, path }) => `${method} ${path}`).toSorted(),
     covered.map(({ method, path }) => `${method} ${path.replace(/:\w+/, ':id')}`).toSorted(),
   )
+  const source = readFileSync(join(import.meta.dirname, 'admin.ts'), 'utf8')
+  for (const { method, path } of covered)
+    assert.equal(source.split(`\`${method} ${path}\``).length, 2, `${method} ${path} is told at one method`)
   const keyed = sent.filter(({ headers }) => headers.has('idempotency-key'))
   assert.deepEqual(
     keyed.map(({ method, path }) => `${method} ${path}`).toSorted(),

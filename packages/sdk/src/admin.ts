@@ -35,6 +35,7 @@ const known: { readonly [Name in keyof Required<AdminOptions>]: true } = {
   fetch: true,
 }
 
+/** Manages a workspace; made by `createAdmin`. Each method says which route of the service it calls. */
 export interface Admin extends ReturnType<typeof openAdmin> {}
 
 /**
@@ -42,10 +43,15 @@ export interface Admin extends ReturnType<typeof openAdmin> {}
  *
  * @throws TypeError naming the option that is missing or wrong; Error in a browser
  */
-export const createAdmin = (options: AdminOptions): Admin =>
-  openAdmin(options, { timer: systemTimer, random: Math.random })
+export function createAdmin(options: AdminOptions): Admin {
+  return openAdmin(options, { timer: systemTimer, random: Math.random })
+}
 
-/** The same in a world of the caller's making. */
+/**
+ * The same in a world of the caller's making.
+ *
+ * @internal
+ */
 export function openAdmin(options: AdminOptions, world: { timer: Timer; random: () => number }) {
   refuseBrowser()
   refuseUnknown('createAdmin', options, known)
@@ -63,7 +69,7 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
     keys: keyRoom(request),
     secretKeys: secretKeyRoom(request),
     embedTokens: {
-      /** A token of five minutes for the browser of one tenant. */
+      /** `POST /v1/embed_tokens`. A token of five minutes for the browser of one tenant. */
       create: (body: t.EmbedTokenCreate, options?: CallOptions): Promise<t.EmbedToken> =>
         request<t.EmbedToken>({
           method: 'POST',
@@ -76,15 +82,17 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
         }),
     },
     auditLogs: {
-      /** In rising order of `seq`. */
+      /** `GET /v1/audit_logs`. In rising order of `seq`. */
       list: (query?: t.AuditLogList, options?: CallOptions): Listing<t.AuditLog> =>
         listOf<t.AuditLog>(request, '/v1/audit_logs', query, options),
       /**
+       * `GET /v1/audit_logs/export`.
        * The whole log, or all behind the row `after_seq`, in one stream that is read as fast as you take it. One that
        * breaks off is gone on with behind the last row. `timeoutMs` bounds the wait for more of it, not the whole.
        */
       export: (query?: t.AuditExport, options?: CallOptions): AsyncIterable<t.AuditLog> =>
         exportRows<t.AuditLog>(createHttpSender(connection), query, defaults, options),
+      /** `GET /v1/audit_logs/chain` */
       chain: (options?: CallOptions): Promise<t.AuditChain> =>
         request<t.AuditChain>({
           method: 'GET',
@@ -95,6 +103,7 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
         }),
     },
     usage: {
+      /** `GET /v1/usage/billing` */
       billing: (query?: t.BillingUsageQuery, options?: CallOptions): Promise<t.BillingUsage> =>
         request<t.BillingUsage>({
           method: 'GET',
@@ -104,6 +113,7 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
           repeat: 'safe',
           options,
         }),
+      /** `GET /v1/usage/tenants` */
       tenants: (query?: t.TenantUsageQuery, options?: CallOptions): Listing<t.TenantUsage> =>
         listOf<t.TenantUsage>(request, '/v1/usage/tenants', query, options),
     },
@@ -116,24 +126,32 @@ function accountRooms(request: AdminRequest) {
   const invites = new Room(request, '/v1/invites', 'invitation')
   return {
     workspace: {
+      /** `GET /v1/workspace` */
       get: (options?: CallOptions): Promise<t.Workspace> =>
         request<t.Workspace>({ method: 'GET', ...workspace, options }),
+      /** `PATCH /v1/workspace` */
       update: (body: t.WorkspaceUpdate, options?: CallOptions): Promise<t.Workspace> =>
         request<t.Workspace>({ method: 'PATCH', ...workspace, body, options }),
     },
     members: {
+      /** `GET /v1/members` */
       list: (query?: t.MemberList, options?: CallOptions): Listing<t.Member> =>
         members.list<t.Member>(query, options),
+      /** `PATCH /v1/members/:userId` */
       update: (userId: string, body: t.MemberUpdate, options?: CallOptions): Promise<t.ChangedMember> =>
         members.update<t.ChangedMember>(userId, body, options),
+      /** `DELETE /v1/members/:userId` */
       remove: (userId: string, options?: CallOptions): Promise<t.RemovedMember> =>
         members.delete<t.RemovedMember>(userId, options),
     },
     invites: {
+      /** `POST /v1/invites` */
       create: (body: t.InviteCreate, options?: KeyedOptions): Promise<t.CreatedInvite> =>
         invites.create<t.CreatedInvite>(body, options),
+      /** `GET /v1/invites` */
       list: (query?: t.InviteList, options?: CallOptions): Listing<t.Invite> =>
         invites.list<t.Invite>(query, options),
+      /** `POST /v1/invites/:id/revoke` */
       revoke: (id: string, options?: CallOptions): Promise<t.Invite> =>
         invites.revoke<t.Invite>(id, {}, options),
     },
@@ -143,14 +161,18 @@ function accountRooms(request: AdminRequest) {
 function projectRoom(request: AdminRequest) {
   const room = new Room(request, '/v1/projects', 'project')
   return {
+    /** `POST /v1/projects` */
     create: (body: t.ProjectCreate, options?: KeyedOptions): Promise<t.Project> =>
       room.create<t.Project>(body, options),
+    /** `GET /v1/projects` */
     list: (query?: t.ProjectList, options?: CallOptions): Listing<t.Project> =>
       room.list<t.Project>(query, options),
+    /** `GET /v1/projects/:id` */
     get: (id: string, options?: CallOptions): Promise<t.Project> => room.get<t.Project>(id, options),
+    /** `PATCH /v1/projects/:id` */
     update: (id: string, body: t.ProjectUpdate, options?: CallOptions): Promise<t.Project> =>
       room.update<t.Project>(id, body, options),
-    /** Revokes every key under it. */
+    /** `DELETE /v1/projects/:id`. Revokes every key under it. */
     delete: (id: string, options?: CallOptions): Promise<t.DeletedProject> =>
       room.delete<t.DeletedProject>(id, options),
   }
@@ -159,14 +181,20 @@ function projectRoom(request: AdminRequest) {
 function tenantRoom(request: AdminRequest) {
   const room = new Room(request, '/v1/tenants', 'tenant')
   return {
+    /** `POST /v1/tenants` */
     create: (body: t.TenantCreate, options?: KeyedOptions): Promise<t.Tenant> =>
       room.create<t.Tenant>(body, options),
+    /** `GET /v1/tenants` */
     list: (query?: t.TenantList, options?: CallOptions): Listing<t.Tenant> =>
       room.list<t.Tenant>(query, options),
+    /** `GET /v1/tenants/:id` */
     get: (id: string, options?: CallOptions): Promise<t.Tenant> => room.get<t.Tenant>(id, options),
+    /** `PATCH /v1/tenants/:id` */
     update: (id: string, body: t.TenantUpdate, options?: CallOptions): Promise<t.Tenant> =>
       room.update<t.Tenant>(id, body, options),
-    /** Every embed token of the tenant fails on its next request. */
+    /**
+     * `POST /v1/tenants/:id/embed_tokens/revoke`. Every embed token of the tenant fails on its next request.
+     */
     revokeEmbedTokens: async (id: string, options?: CallOptions): Promise<t.EmbedTokensRevoked> =>
       request<t.EmbedTokensRevoked>({
         method: 'POST',
@@ -176,7 +204,7 @@ function tenantRoom(request: AdminRequest) {
         repeat: 'safe',
         options,
       }),
-    /** Revokes every key that it holds. */
+    /** `DELETE /v1/tenants/:id`. Revokes every key that it holds. */
     delete: (id: string, options?: CallOptions): Promise<t.DeletedTenant> =>
       room.delete<t.DeletedTenant>(id, options),
   }
@@ -185,21 +213,28 @@ function tenantRoom(request: AdminRequest) {
 function keyRoom(request: AdminRequest) {
   const room = new Room(request, '/v1/keys', 'api_key')
   return {
-    /** `key` is there unless the answer was lost and asked for again: then rotate it. */
+    /** `POST /v1/keys`. `key` is there unless the answer was lost and asked for again: then rotate it. */
     create: (body: t.KeyCreate, options?: KeyedOptions): Promise<t.CreatedKey> =>
       room.create<t.CreatedKey>(body, options),
+    /** `GET /v1/keys` */
     list: (query?: t.KeyList, options?: CallOptions): Listing<t.Key> => room.list<t.Key>(query, options),
+    /** `GET /v1/keys/:id` */
     get: (id: string, options?: CallOptions): Promise<t.Key> => room.get<t.Key>(id, options),
+    /** `PATCH /v1/keys/:id` */
     update: (id: string, body: t.KeyUpdate, options?: CallOptions): Promise<t.Key> =>
       room.update<t.Key>(id, body, options),
+    /** `POST /v1/keys/:id/rotate` */
     rotate: (id: string, body?: RotateBody, options?: KeyedOptions): Promise<t.RotatedKey> =>
       room.rotate<t.RotatedKey>(id, body, options),
-    /** With `wait` it answers when the nodes have heard of it, and tells which have not. */
+    /**
+     * `POST /v1/keys/:id/revoke`. With `wait` it answers when the nodes have heard of it, and tells which have not.
+     */
     revoke: (
       id: string,
       { wait, ...body }: RevokeBody & { wait?: boolean } = {},
       options?: CallOptions,
     ): Promise<t.RevokedKey> => room.revoke<t.RevokedKey>(id, body, options, { wait }),
+    /** `GET /v1/keys/:id/usage` */
     usage: async (id: string, query?: t.KeyUsageQuery, options?: CallOptions): Promise<t.KeyUsage> =>
       request<t.KeyUsage>({
         method: 'GET',
@@ -215,13 +250,18 @@ function keyRoom(request: AdminRequest) {
 function secretKeyRoom(request: AdminRequest) {
   const room = new Room(request, '/v1/secret_keys', 'secret_key')
   return {
+    /** `POST /v1/secret_keys` */
     create: (body: t.SecretKeyCreate, options?: KeyedOptions): Promise<t.CreatedSecretKey> =>
       room.create<t.CreatedSecretKey>(body, options),
+    /** `GET /v1/secret_keys` */
     list: (query?: t.SecretKeyList, options?: CallOptions): Listing<t.SecretKey> =>
       room.list<t.SecretKey>(query, options),
+    /** `GET /v1/secret_keys/:id` */
     get: (id: string, options?: CallOptions): Promise<t.SecretKey> => room.get<t.SecretKey>(id, options),
+    /** `POST /v1/secret_keys/:id/rotate` */
     rotate: (id: string, body?: RotateBody, options?: KeyedOptions): Promise<t.RotatedSecretKey> =>
       room.rotate<t.RotatedSecretKey>(id, body, options),
+    /** `POST /v1/secret_keys/:id/revoke` */
     revoke: (id: string, body?: RevokeBody, options?: CallOptions): Promise<t.SecretKey> =>
       room.revoke<t.SecretKey>(id, body, options),
   }

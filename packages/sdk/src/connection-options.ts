@@ -12,6 +12,7 @@ export interface ConnectionOptions {
   fetch?: typeof globalThis.fetch | undefined
 }
 
+/** Where errors are told that no request waits for. */
 export interface ErrorOptions {
   /** Told of every call that failed. Without it, the first failure of each kind becomes a process warning. */
   onError?: ((error: KeyringError) => void) | undefined

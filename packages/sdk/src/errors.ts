@@ -1,3 +1,4 @@
+/** What is known of an error beside its code and its message. */
 export interface KeyringErrorFacts {
   /** HTTP status, where the service answered. */
   status?: number | undefined

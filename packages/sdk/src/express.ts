@@ -26,6 +26,9 @@ declare global {
   }
 }
 
+export type { IdempotentOptions, LimitRequirements }
+
+/** What protects the routes behind it. */
 export interface RequireKeyOptions extends Omit<GateOptions, 'limiter'> {}
 
 /** Requests that a `limit` has not let pass, or not yet. They are not counted. */

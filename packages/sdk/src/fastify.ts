@@ -8,6 +8,7 @@ import type { Keyring } from './keyring.ts'
 import { headerValues, type ParsedRequest, readParsedBody } from './node-request.ts'
 import type { Valid } from './verdict.ts'
 
+/** What protects an instance. */
 export interface KeyrailPluginOptions extends GateOptions {
   keyring: Pick<Keyring, 'verify'>
   /** A request with an `Idempotency-Key` is executed once, and its repetition answered as it was. */

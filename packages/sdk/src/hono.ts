@@ -12,6 +12,9 @@ export interface KeyrailEnv {
   Variables: { apiKey: Valid }
 }
 
+export type { IdempotentOptions }
+
+/** What protects the routes behind it. */
 export interface RequireKeyOptions extends GateOptions, Pick<RouteRequirements, 'cost'> {}
 
 /**

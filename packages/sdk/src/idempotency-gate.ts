@@ -2,6 +2,7 @@ import { badKey, missingKey } from './idempotency-problems.ts'
 import type { Idempotency, IdempotencyVerdict } from './idempotent.ts'
 import type { Valid } from './verdict.ts'
 
+/** What a route may ask of its requests. */
 export interface IdempotentOptions {
   /** Whether a request without `Idempotency-Key` is refused with 400; otherwise it is simply executed. */
   required?: boolean | undefined

@@ -54,6 +54,7 @@ export type IdempotencyVerdict =
   /** Answer 400, 409, 422 or 503. */
   | { verdict: 'refuse'; problem: HttpProblem }
 
+/** Lets requests be executed once; made by `createIdempotency`. */
 export interface Idempotency {
   readonly maxBodyBytes: number
   /** Asks whether a request is to be executed. Never rejects. */

@@ -1,5 +1,5 @@
 export type { ConnectionOptions, ErrorOptions, OnUnavailable } from './connection-options.ts'
-export { KeyringError, PolicyScopeTooLargeError } from './errors.ts'
+export { KeyringError, type KeyringErrorFacts, PolicyScopeTooLargeError } from './errors.ts'
 export { fingerprintOf, type RequestParts } from './fingerprint.ts'
 export type { HeldClaim } from './held-claim.ts'
 export type { HttpProblem } from './http-problem.ts'
@@ -11,15 +11,21 @@ export {
   type IdempotentRequest,
 } from './idempotent.ts'
 export { createKeyring, type Keyring, type KeyringStats } from './keyring.ts'
-export { createLimiter, type Limiter, type LimiterOptions, type LimitVerdict } from './limit.ts'
+export {
+  createLimiter,
+  type Limiter,
+  type LimiterOptions,
+  type LimitRequirements,
+  type LimitVerdict,
+} from './limit.ts'
 export type { KeyringOptions, Notice } from './options.ts'
 export type { RateLimit } from './rate-limits.ts'
-export type { StoredAnswer } from './stored-answer.ts'
+export type { AnswerHeaders, StoredAnswer } from './stored-answer.ts'
 export {
   createUsageReporter,
   type UsageReporter,
   type UsageReporterOptions,
   type UsageReporterStats,
 } from './usage-reporter.ts'
-export type { RefusalCode, Refused, Valid, Verdict } from './verdict.ts'
+export { type RefusalCode, type Refused, refusals, type Valid, type Verdict } from './verdict.ts'
 export type { Requirements } from './verify.ts'

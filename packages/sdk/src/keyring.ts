@@ -38,6 +38,7 @@ export interface KeyringStats {
   lastError: string | null
 }
 
+/** The keys of a project, held in memory; made by `createKeyring`. */
 export interface Keyring extends AsyncDisposable {
   /**
    * Resolves when keys are loaded. Rejects with a `KeyringError` when they never will be without a change: a wrong
@@ -46,6 +47,7 @@ export interface Keyring extends AsyncDisposable {
   ready(): Promise<void>
   /** Judges a key: synchronous, in memory, never throws. */
   verify(key: string | null | undefined, requirements?: Requirements): Verdict
+  /** What it holds and has done until now. */
   stats(): KeyringStats
   /** Stops polling and forgets all keys; every key is refused from here on. May be called twice. */
   close(): Promise<void>

@@ -26,6 +26,7 @@ export interface LimiterOptions extends ConnectionOptions, ErrorOptions {
   onUnavailable?: OnUnavailable | undefined
 }
 
+/** What a request asks of the limits of its key. */
 export interface LimitRequirements {
   /** What the request takes of every limit, 0 to 1,000, 1 unless given; 0 looks without taking. */
   cost?: number | undefined
@@ -47,6 +48,7 @@ export type LimitVerdict =
       problem: HttpProblem
     }
 
+/** Charges requests to the limits of their keys; made by `createLimiter`. */
 export interface Limiter {
   /** Charges a request to the limits of its key, all of them or none. Never rejects. */
   limit(key: Valid, requirements?: LimitRequirements): Promise<LimitVerdict>

@@ -20,15 +20,18 @@ import type { Keyring } from './keyring.ts'
 import { headerValues, type ParsedRequest, readParsedBody } from './node-request.ts'
 import type { Valid } from './verdict.ts'
 
+/** What protects an application. */
 export interface KeyrailModuleOptions extends GateOptions {
   keyring: Pick<Keyring, 'verify'>
   /** A request with an `Idempotency-Key` is executed once, and its repetition answered as it was. */
   idempotency?: Idempotency | undefined
 }
 
+/** The same from a factory, which may wait and be given what the application provides. */
 export interface KeyrailModuleAsyncOptions {
   imports?: DynamicModule['imports']
   inject?: InjectionToken[]
+  /** Makes the options, once, when the application starts. */
   // biome-ignore lint/suspicious/noExplicitAny: what is injected is known to the tokens alone.
   useFactory: (...injected: any[]) => KeyrailModuleOptions | Promise<KeyrailModuleOptions>
 }
@@ -136,10 +139,12 @@ export class KeyrailGuard implements CanActivate {
 /** With `imports: [KeyrailModule.forRoot({ keyring })]` every route of the application needs a key. */
 // biome-ignore lint/complexity/noStaticOnlyClass: Nest knows a module by its class.
 export class KeyrailModule {
+  /** For `imports` of the module of the application. */
   static forRoot(options: KeyrailModuleOptions): DynamicModule {
     return KeyrailModule.forRootAsync({ useFactory: () => options })
   }
 
+  /** For `imports`, where the options are made by a factory. */
   static forRootAsync({ imports = [], inject = [], useFactory }: KeyrailModuleAsyncOptions): DynamicModule {
     return {
       module: KeyrailModule,

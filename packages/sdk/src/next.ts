@@ -6,6 +6,7 @@ import { opened, type Protection } from './opened.ts'
 import type { Valid } from './verdict.ts'
 import { problemResponse, runOnce } from './web-response.ts'
 
+/** What protects one route handler. */
 export interface WithKeyOptions extends GateOptions, Pick<RouteRequirements, 'cost'> {
   /** A request with an `Idempotency-Key` is executed once, and its repetition answered as it was. */
   idempotency?: Idempotency | undefined

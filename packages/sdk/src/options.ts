@@ -17,6 +17,7 @@ export interface Notice {
   maxCachedKeys?: number
 }
 
+/** What `createKeyring` takes. */
 export interface KeyringOptions {
   /** Address of the Keyrail service, such as `https://keys.example.com`. */
   baseUrl: string | URL

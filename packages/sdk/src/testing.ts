@@ -16,6 +16,7 @@ export interface TestKeyOptions {
   expiresAt?: number | undefined
 }
 
+/** A key that a test keyring has made. */
 export interface TestKey {
   /** The key itself, as a customer would present it. */
   key: string
@@ -23,7 +24,9 @@ export interface TestKey {
   tenantId: string
 }
 
+/** Stands in for a keyring; made by `createTestKeyring`. */
 export interface TestKeyring {
+  /** Judges a key as a keyring does. */
   verify(key: string | null | undefined, requirements?: Requirements): Verdict
   /** Makes a key that is valid from here on. */
   issue(options?: TestKeyOptions): TestKey
@@ -31,6 +34,7 @@ export interface TestKeyring {
   revoke(key: TestKey): void
   /** As if the service had not been heard of for too long: every key is refused as `stale`, until `recover`. */
   lose(): void
+  /** Ends what `lose` began. */
   recover(): void
 }
 

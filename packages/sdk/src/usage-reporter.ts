@@ -25,6 +25,7 @@ export interface UsageReporterOptions extends ConnectionOptions, ErrorOptions {
   timeoutMs?: number | undefined
 }
 
+/** What a reporter has counted, for logs and metrics. Nothing in it is secret. */
 export interface UsageReporterStats {
   /** Requests that were counted and are not acknowledged yet. */
   pending: number
@@ -36,11 +37,13 @@ export interface UsageReporterStats {
   lastError: string | null
 }
 
+/** Counts requests by key, and reports them; made by `createUsageReporter`. */
 export interface UsageReporter extends AsyncDisposable {
   /** Counts a request, or several: in memory, at once. Never throws. */
   count(key: Pick<Valid, 'keyId'>, requests?: number): void
   /** Sends what was counted until now. Resolves when it is acknowledged, or when an attempt has failed. */
   flush(): Promise<void>
+  /** What became of what it has counted. */
   stats(): UsageReporterStats
   /** Sends what is left, three times where it must, and stops. May be called twice. */
   close(): Promise<void>

@@ -17,6 +17,7 @@ export const refusals = {
   insufficient_scope: 'The API key lacks a scope that this needs',
 } as const
 
+/** Codes of refusals, for programs. */
 export type RefusalCode = keyof typeof refusals
 
 /** A key that may be used now. Holds no secret and may be logged. `scopes` and `rateLimits` are frozen. */
@@ -41,6 +42,7 @@ export interface Refused {
   message: string
 }
 
+/** What is said of a key: whether it may be used now, and if not, why. */
 export type Verdict = Valid | Refused
 
 /** One frozen instance a code: refusing a flood of bad keys makes no garbage. */
