@@ -33,9 +33,11 @@ export function fromBase64(text: string): Uint8Array | undefined {
   }
 }
 
-/** The same memory as a Buffer. */
+/** The same memory as a Buffer; making one of what is one costs as much as the reading itself. */
 const view = (bytes: Uint8Array): Buffer =>
-  (Buffer as BufferConstructor).from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  Buffer && bytes instanceof Buffer
+    ? bytes
+    : (Buffer as BufferConstructor).from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** A call takes only so many arguments. */
 const CHARACTERS_AT_ONCE = 8_192

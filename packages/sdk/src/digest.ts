@@ -40,7 +40,7 @@ export function hexDigestOf(pieces: readonly Uint8Array[]): string {
 }
 
 function packed(bytes: Uint8Array): string {
-  if (Buffer) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(TWO_BYTES)
+  if (Buffer && bytes instanceof Buffer) return bytes.toString(TWO_BYTES)
   const pair = (at: number) => (bytes[2 * at] as number) | ((bytes[2 * at + 1] as number) << 8)
   return String.fromCharCode(...Array.from({ length: bytes.length / 2 }, (_, at) => pair(at)))
 }
