@@ -75,7 +75,7 @@ export function openKeyring(
   const verify: Verify = createVerify(served, {
     env: settings.env,
     cachedTtlMs,
-    clock: { wall: () => time.now(), monotonic: () => clock.monotonic() },
+    clock: { wall: monotonic => time.now(monotonic), monotonic: () => clock.monotonic() },
     onUnavailable: settings.onUnavailable,
   })
   const sync = new Sync({

@@ -16,9 +16,12 @@ export class ServiceTime {
     this.#clock = clock
   }
 
-  /** Milliseconds since the epoch. Behind the service by a second and an answer's way here, at most. */
-  now(): number {
-    return this.#offset === undefined ? this.#clock.wall() : this.#clock.monotonic() + this.#offset
+  /**
+   * Milliseconds since the epoch. Behind the service by a second and an answer's way here, at most.
+   * @param monotonic the reading of that clock, for who has made one: it is a tenth of a verification
+   */
+  now(monotonic = this.#clock.monotonic()): number {
+    return this.#offset === undefined ? this.#clock.wall() : monotonic + this.#offset
   }
 
   /**

@@ -35,8 +35,8 @@ export interface VerifyDeps {
   env: 'live' | 'test' | 'both'
   /** A store confirmed at t is served before t + cachedTtlMs on the monotonic clock, not at it. */
   cachedTtlMs: number
-  /** Its wall clock judges expiry. */
-  clock: Clock
+  /** Its wall clock judges expiry, at a reading of the other. */
+  clock: Pick<Clock, 'monotonic'> & { wall(monotonic: number): number }
   onUnavailable?: ((refusal: Refused, key: string) => Verdict) | undefined
 }
 
@@ -59,8 +59,8 @@ export function createVerify(
 
     const { store } = served
     if (store === undefined) return unavailable(refused.not_ready, key, form, requirements)
-    if (!(store.confirmedAt > clock.monotonic() - cachedTtlMs))
-      return unavailable(refused.stale, key, form, requirements)
+    const now = clock.monotonic()
+    if (!(store.confirmedAt > now - cachedTtlMs)) return unavailable(refused.stale, key, form, requirements)
     const digest = digestOf(key)
     const slot = store.find(digest)
     if (slot === -1) {
@@ -76,7 +76,7 @@ export function createVerify(
     // The checksum covers the environment in the text, so the two can differ only in a forged feed.
     if (records.env(slot) !== form) return refused.unknown_key
     const expiresAt = records.expiresAt(slot)
-    if (expiresAt !== NEVER && !(clock.wall() < expiresAt)) return refused.expired_key
+    if (expiresAt !== NEVER && !(clock.wall(now) < expiresAt)) return refused.expired_key
     const required = requirements?.scopes
     if (required !== undefined && !hasAll(records.scopes(slot), required)) return refused.insufficient_scope
     return validVerdict(records, slot, form)
@@ -93,7 +93,7 @@ export function createVerify(
         typeof said.tenantId === 'string' &&
         said.env === form &&
         Array.isArray(said.scopes) &&
-        (said.expiresAt === null || clock.wall() < said.expiresAt) &&
+        (said.expiresAt === null || clock.wall(clock.monotonic()) < said.expiresAt) &&
         (requirements?.scopes === undefined || hasAll(said.scopes, requirements.scopes))
       return isFit ? said : refusal
     } catch {

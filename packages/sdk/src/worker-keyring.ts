@@ -70,7 +70,7 @@ export function openWorkerKeyring(
     const verify = createVerify(served, {
       env: settings.env,
       cachedTtlMs,
-      clock: { wall: () => time.now(), monotonic: () => clock.monotonic() },
+      clock: { wall: monotonic => time.now(monotonic), monotonic: () => clock.monotonic() },
       onUnavailable: settings.onUnavailable,
     })
     const sync = new Sync({
