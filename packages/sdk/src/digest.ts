@@ -1,10 +1,9 @@
 import { fromBase64, joined, toBase64 } from './bytes.ts'
+import { ofNode } from './of-node.ts'
 import { sha256 } from './sha256.ts'
 
-/** Looked for and not imported: an import of what a host of workers has not would end it. Node has both from 20.16 on. */
-const hash = globalThis.process?.getBuiltinModule?.('node:crypto')?.hash as
-  | typeof import('node:crypto').hash
-  | undefined
+/** Node hands it out from 20.16 on. */
+const hash = ofNode(process => process.getBuiltinModule('node:crypto').hash)
 const { Buffer } = globalThis as { Buffer?: BufferConstructor }
 const encoder = new TextEncoder()
 

@@ -1,4 +1,5 @@
 import { toBase64 } from './bytes.ts'
+import { ofNode } from './of-node.ts'
 
 const NODE_ID_MAX = 128
 
@@ -6,7 +7,7 @@ const NODE_ID_MAX = 128
  * Who this process is to the service: host, process id and a random suffix, because a process id comes again
  * after a restart. Characters that a node id may not have are dropped; a long host name is cut, never the rest.
  */
-export function makeNodeId(host = '', pid = globalThis.process?.pid ?? 0): string {
+export function makeNodeId(host = '', pid = ofNode(process => process.pid) ?? 0): string {
   const random = toBase64(crypto.getRandomValues(new Uint8Array(6)))
   const suffix = `:${pid}.${random.replaceAll(/[+/]/g, sign => (sign === '/' ? '_' : '.'))}`
   const kept = host.replace(/[^A-Za-z0-9._:-]/g, '').slice(0, NODE_ID_MAX - suffix.length)

@@ -1,4 +1,5 @@
 import type { KeyringError } from './errors.ts'
+import { ofNode } from './of-node.ts'
 import type { Notice, Settings } from './options.ts'
 
 /** Where errors and notices go. A listener that throws is warned of and stops nothing. */
@@ -44,7 +45,9 @@ function tell(listener: () => void): void {
 }
 
 function warn(message: string, code: string): void {
-  const { process } = globalThis as { process?: NodeJS.Process }
-  if (process?.emitWarning) process.emitWarning(message, { type: 'KeyrailWarning', code })
-  else console.warn(`[${code}] KeyrailWarning: ${message}`)
+  const warned = ofNode(process => {
+    process.emitWarning(message, { type: 'KeyrailWarning', code })
+    return true
+  })
+  if (!warned) console.warn(`[${code}] KeyrailWarning: ${message}`)
 }

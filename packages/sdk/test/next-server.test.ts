@@ -34,6 +34,26 @@ writeFileSync(
   )
   `,
 )
+mkdirSync(join(folder, 'app', 'edge'))
+writeFileSync(
+  join(folder, 'app', 'edge', 'route.ts'),
+  `import { withKey } from '@keyrail/sdk/next'
+  import { createWorkerKeyring, type WorkerKeyring } from '@keyrail/sdk/worker'
+  import { after } from 'next/server'
+  export const runtime = 'edge'
+  let keyring: WorkerKeyring | undefined
+  export async function GET(request: Request) {
+    const { KEYRAIL_URL = '', KEYRAIL_SECRET_KEY = '', KEYRAIL_PROJECT = '' } = process.env
+    keyring ??= createWorkerKeyring({
+      baseUrl: KEYRAIL_URL,
+      secretKey: KEYRAIL_SECRET_KEY,
+      projectId: KEYRAIL_PROJECT,
+    })
+    await keyring.refresh({ waitUntil: after })
+    return withKey(keyring, (_request, { apiKey }) => Response.json({ customer: apiKey.tenantId }))(request, {})
+  }
+  `,
+)
 const next = createRequire(join(runtimesFolder, 'package.json')).resolve('next/dist/bin/next')
 const env = {
   NEXT_TELEMETRY_DISABLED: '1',
@@ -119,6 +139,24 @@ test('Next serves what it has built: keys, scopes, limits, and a request that is
   for (const { parentPath, name } of kept) {
     assert.ok(!readFileSync(join(parentPath, name)).includes('lookup_hash'), name)
   }
+})
+
+test('Next judges keys in its edge runtime, which has no Node', async () => {
+  const { key } = await issue()
+  const { url, child, ended, said } = await start(settings.secretKey)
+  const answers = [
+    await ask(`${url}/edge`),
+    await ask(`${url}/edge`, drawKey()),
+    await ask(`${url}/edge`, key),
+  ]
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [401, 401, 200],
+    said(),
+  )
+  assert.equal(answers[2]?.text, JSON.stringify({ customer: vendor.tenantId }))
+  child.kill('SIGTERM')
+  await ended
 })
 
 test('Next with a secret that is refused leaves no route open, and tells nobody the secret', async () => {
