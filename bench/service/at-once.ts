@@ -22,3 +22,16 @@ export async function atOnce<Item>(
     }),
   )
 }
+
+/** Makes so many, so many at a time, and hands them back in the order of their numbers. */
+export async function makeAtOnce<Made>(
+  count: number,
+  lanes: number,
+  make: (number: number) => Promise<Made>,
+): Promise<Made[]> {
+  const made: Made[] = Array.from({ length: count })
+  await atOnce(made, lanes, async (_, number) => {
+    made[number] = await make(number)
+  })
+  return made
+}

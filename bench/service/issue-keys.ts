@@ -1,9 +1,8 @@
-import { atOnce } from './at-once.ts'
+import { atOnce, makeAtOnce } from './at-once.ts'
 import { keyOf } from './creations.ts'
 import { type IssuedKey, type IssuedKeys, verifyingOrder } from './key-verdicts.ts'
 import { call, type Vendor } from './vendor.ts'
 
-/** Calls in flight: more do not make the service faster. */
 const LANES = 16
 /** Of ended keys, and of expired ones. */
 export const REFUSED_KEYS = 20
@@ -16,16 +15,9 @@ export async function issueKeys(url: string, vendor: Vendor, count: number): Pro
     const { id, key } = await call(url, vendor.token, '/v1/keys', { ...keyOf(vendor, number), ...expiry })
     return { id: String(id), key: String(key) }
   }
-  const issueAll = async (number: number, expiryOf: (number: number) => number | null) => {
-    const keys: IssuedKey[] = []
-    await atOnce(Array.from({ length: number }), LANES, async (_, at) => {
-      keys[at] = await issue(at, expiryOf(at))
-    })
-    return keys
-  }
-  const expired = await issueAll(REFUSED_KEYS, () => Date.now() - MONTH_MS)
-  const ended = await issueAll(REFUSED_KEYS, () => null)
+  const expired = await makeAtOnce(REFUSED_KEYS, LANES, n => issue(n, Date.now() - MONTH_MS))
+  const ended = await makeAtOnce(REFUSED_KEYS, LANES, n => issue(n, null))
   await atOnce(ended, LANES, ({ id }) => call(url, vendor.token, `/v1/keys/${id}/revoke`, {}))
-  const keys = await issueAll(count, at => (at % 2 ? Date.now() + MONTH_MS : null))
+  const keys = await makeAtOnce(count, LANES, n => issue(n, n % 2 ? Date.now() + MONTH_MS : null))
   return { valid: verifyingOrder(count).map(number => keys[number] as IssuedKey), ended, expired }
 }
