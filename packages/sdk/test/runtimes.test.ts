@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Served, serveBy } from './child.ts'
 import { drawKey } from './keys.ts'
 import { installPacked } from './packed.ts'
 import { programFor } from './runtime-program.ts'
-import { installRuntimes, runtimePath } from './runtimes.ts'
+import { installRuntimes, runtimePath, runtimesFolder } from './runtimes.ts'
 import { startKeyrail } from './service.ts'
 
 /** The package as it is installed, on every runtime that it is made for, against the real service. */
@@ -90,8 +90,11 @@ for (const { name, command, args } of runtimes) {
       const { status, body, headers } = await ask(url, { presented: key, idempotencyKey: `once on ${name}` })
       assert.deepEqual([status, body, headers.get('idempotent-replayed')], [201, { calls: 1 }, replayed])
     }
+    const { notices, node } = await end(served)
     // The disk is warned of where one runtime cannot read what another has written.
-    assert.deepEqual((await end(served)).notices, [])
+    assert.deepEqual(notices, [])
+    const host = hostname().replace(/[^A-Za-z0-9._:-]/g, '')
+    assert.ok(node.startsWith(`${host}:${served.child.pid}.`), node)
     assert.ok(readdirSync(cacheDir).length > 0)
   })
 }
@@ -102,4 +105,16 @@ test('Deno: where the disk is not allowed, keys are served without, and it is to
   const { notices, node } = await end(served)
   assert.deepEqual(notices, ['disk_unusable'])
   assert.match(node, /^node:/)
+})
+
+test('what is installed to try the SDK on is pinned by its hash, and comes from no place that is named', () => {
+  const { packages } = JSON.parse(readFileSync(join(runtimesFolder, 'package-lock.json'), 'utf8'))
+  const installed = Object.entries<{ integrity?: string; resolved?: string }>(packages).filter(
+    ([path]) => path !== '',
+  )
+  assert.ok(installed.length > 30)
+  for (const [path, { integrity, resolved }] of installed) {
+    assert.match(integrity ?? '', /^sha512-/, path)
+    assert.equal(resolved, undefined, path)
+  }
 })
