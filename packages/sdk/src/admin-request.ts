@@ -110,7 +110,8 @@ export function pauseAfter(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   return new Promise(resolve => {
-    const cancel = timer.after(delayAfterError({ failures, retryAfterMs }, BACKOFF_MAX_MS, random), done)
+    const delay = delayAfterError({ failures, retryAfterMs }, BACKOFF_MAX_MS, random)
+    const cancel = timer.after(delay, done, true)
     function done() {
       signal?.removeEventListener('abort', done)
       cancel()

@@ -25,10 +25,11 @@ export async function* streamBody(
   signal?.addEventListener('abort', onAbort, { once: true })
   let timedOut = false
   const inTime = async <T>(work: () => Promise<T>): Promise<T> => {
-    const cancel = timer.after(timeoutMs, () => {
+    const late = () => {
       timedOut = true
       abort.abort()
-    })
+    }
+    const cancel = timer.after(timeoutMs, late, true)
     try {
       return await work()
     } catch (error) {

@@ -63,6 +63,9 @@ export interface Idempotency {
   close(): Promise<void>
 }
 
+/** Longer than anything is waited for. */
+const DAYS_MS = 2_000_000_000
+
 const known: { readonly [Name in keyof Required<IdempotencyOptions>]: true } = {
   baseUrl: true,
   secretKey: true,
@@ -144,7 +147,10 @@ export function openIdempotency(
       }
     },
     async close() {
+      // What goes on in the background keeps no process alive, and here somebody waits for it.
+      const release = timer.after(DAYS_MS, () => {}, true)
       await Promise.all([...held].filter(claim => claim.ended).map(claim => claim.settled))
+      release()
     },
   }
 }

@@ -162,6 +162,9 @@ export function openUsageReporter(
   // Nodes that start together do not report together.
   let cancel = schedule(flushIntervalMs * (0.5 + 0.5 * random()))
 
+  const pause = (milliseconds: number) =>
+    new Promise<void>(resolve => timer.after(milliseconds, resolve, true))
+
   async function sendRest(): Promise<void> {
     cancel()
     // What was under way may have begun before the last request was counted.
@@ -171,8 +174,7 @@ export function openUsageReporter(
       const left = pending()
       if (left === 0) return
       if (attempts === CLOSING_ATTEMPTS) reports.error(unsent(left))
-      else
-        await new Promise<void>(resolve => timer.after(delayAfterError({ failures }, 1_000, random), resolve))
+      else await pause(delayAfterError({ failures }, 1_000, random))
     }
   }
 

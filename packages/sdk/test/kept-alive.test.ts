@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { drawKey, id } from './keys.ts'
+
+/** Scripts that have nothing else to do than to wait for the SDK, while the service is away. */
+
+const source = (name: string) => JSON.stringify(join(import.meta.dirname, '..', 'src', `${name}.ts`))
+/** Nobody listens there. */
+const connection = JSON.stringify({ baseUrl: 'http://127.0.0.1:1', secretKey: drawKey('krsk_live') })
+
+const run = promisify(execFile)
+async function outputOf(script: string): Promise<string> {
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script])
+  return stdout.trim()
+}
+
+test('a script is not ended while a call of the admin client waits to be made again', async () => {
+  const script = `
+    import { createAdmin } from ${source('admin')}
+    const admin = createAdmin(${connection})
+    for (const call of [() => admin.workspace.get(), () => admin.auditLogs.export()[Symbol.asyncIterator]().next()])
+      await call().catch(error => console.log(error.code))`
+  assert.equal(await outputOf(script), 'network_error\nnetwork_error')
+})
+
+test('a script is not ended while the last reports of usage wait to be sent again', async () => {
+  const script = `
+    import { createUsageReporter } from ${source('usage-reporter')}
+    const codes = []
+    const usage = createUsageReporter({ ...${connection}, onError: ({ code }) => codes.push(code) })
+    usage.count({ keyId: '${id(1)}' })
+    await usage.close()
+    console.log(codes.at(-1), usage.stats().pending)`
+  assert.equal(await outputOf(script), 'usage_unsent 1')
+})
+
+test('a script is not ended while an answer waits to be stored', async () => {
+  const script = `
+    import { createIdempotency } from ${source('idempotent')}
+    const answers = {
+      claim: [{ object: 'idempotency_claim', verdict: 'execute', lock_token: 'token' }],
+      complete: [null, null, { object: 'idempotency_complete', verdict: 'completed' }],
+    }
+    const idempotency = createIdempotency({
+      ...${connection},
+      projectId: '${id(2)}',
+      onError: () => {},
+      async fetch(url) {
+        const answer = answers[String(url).split('/').at(-1)].shift()
+        if (answer === null) throw new Error('away')
+        return Response.json(answer)
+      },
+    })
+    const key = { tenantId: '${id(3)}', env: 'live' }
+    const parts = { idempotencyKey: 'k', method: 'POST', target: '/', body: '' }
+    const { claim } = await idempotency.claim({ key, ...parts })
+    await claim.answered(201, [], new Uint8Array())
+    await idempotency.close()
+    console.log('left', answers.complete.length)`
+  assert.equal(await outputOf(script), 'left 0')
+})
