@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { projectId, secretKey, startFeedService } from './feed-service.ts'
 import { drawKey, policyKey } from './keys.ts'
@@ -9,7 +10,7 @@ import { installPacked } from './packed.ts'
 import { installRuntimes } from './runtimes.ts'
 import { startKeyrail } from './service.ts'
 import { until } from './until.ts'
-import { serveWorker } from './workerd.ts'
+import { serveWorker, type WorkerOptions } from './workerd.ts'
 
 /** The parts without disk on the runtime of Cloudflare, against the real service. */
 
@@ -59,10 +60,10 @@ const program = `
 `
 
 let workers = 0
-async function start(flags: readonly string[], text = program, bound = bindings): Promise<string> {
+async function start(flags: readonly string[], more: Partial<WorkerOptions> = {}): Promise<string> {
   const place = join(folder, `worker-${workers++}`)
   mkdirSync(place)
-  return serveWorker({ folder: place, home, program: text, bindings: bound, flags })
+  return serveWorker({ folder: place, home, program, bindings, flags, ...more })
 }
 
 const ask = async (url: string, key?: string, init: RequestInit = {}) => {
@@ -131,11 +132,8 @@ for (const flags of [[], ['nodejs_compat']]) {
     const { promise, resolve } = Promise.withResolvers<void>()
     feed.instead.push({ before: () => promise })
     try {
-      const url = await start(flags, program, {
-        KEYRAIL_URL: feed.url,
-        KEYRAIL_SECRET_KEY: secretKey,
-        KEYRAIL_PROJECT: projectId,
-      })
+      const ofFeed = { KEYRAIL_URL: feed.url, KEYRAIL_SECRET_KEY: secretKey, KEYRAIL_PROJECT: projectId }
+      const url = await start(flags, { bindings: ofFeed })
       const leaving = new AbortController()
       const first = ask(url, key, { signal: leaving.signal })
       await until(() => feed.asked.length > 0, 'the first request asks')
@@ -167,15 +165,42 @@ for (const flags of [[], ['nodejs_compat']]) {
   })
 }
 
-test('the worker of the README protects an API as it stands there', async () => {
-  const readme = readFileSync(join(home, 'README.md'), 'utf8')
-  const [, code] = /^## Workers\n+```ts\n([\s\S]*?)```/m.exec(readme) ?? assert.fail('no code')
+const readme =
+  readFileSync(join(home, 'README.md'), 'utf8').split('## Workers\n')[1] ?? assert.fail('no workers')
+
+/** What a worker of the README is expected to do. */
+async function tryWorker(text: string, libraries: WorkerOptions['libraries'] = []): Promise<void> {
   const { key } = await issue()
-  const url = await start([], String(code).replaceAll(/'@keyrail\/sdk\/(\w+)'/g, `'./sdk/$1.js'`))
+  const url = await start([], {
+    program: text.replaceAll(/'@keyrail\/sdk\/(\w+)'/g, `'./sdk/$1.js'`),
+    libraries,
+  })
   const answers = [await ask(url), await ask(url, drawKey()), await ask(url, key)]
   assert.deepEqual(
     answers.map(({ status }) => status),
     [401, 401, 200],
   )
   assert.deepEqual(answers[2]?.body, { customer: vendor.tenantId })
+}
+
+test('the worker of the README protects an API as it stands there', () =>
+  tryWorker(/```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? assert.fail('no code')))
+
+test('the line of the README for Hono keeps the keys of a worker current', async () => {
+  const line = /`(app\.use\(async [^`]+)`/.exec(readme)?.[1] ?? assert.fail('no line')
+  const hono = dirname(createRequire(import.meta.url).resolve('hono')).replace(/cjs$/, '')
+  const text = `
+    import { env } from 'cloudflare:workers'
+    import { createWorkerKeyring } from '@keyrail/sdk/worker'
+    import { requireKey } from '@keyrail/sdk/hono'
+    import { Hono } from './hono/index.js'
+    const { KEYRAIL_URL: baseUrl, KEYRAIL_SECRET_KEY: secretKey, KEYRAIL_PROJECT: projectId } = env
+    const keyring = createWorkerKeyring({ baseUrl, secretKey, projectId })
+    const app = new Hono()
+    ${line}
+    app.use(requireKey(keyring))
+    app.get('/', c => c.json({ customer: c.get('apiKey').tenantId }))
+    export { app as default }
+  `
+  await tryWorker(text, [{ name: 'hono', folder: hono, entries: ['index.js'] }])
 })

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { after } from 'node:test'
@@ -11,10 +11,17 @@ export function reachedFrom(folder: string, entries: readonly string[]): string[
   const reached = new Set(entries)
   for (const name of reached) {
     const text = readFileSync(join(folder, name), 'utf8')
-    for (const [, other = ''] of text.matchAll(/(?:from|import\(|import)\s*['"]\.\/([^'"]+)['"]/g))
-      reached.add(other)
+    for (const [, other = ''] of text.matchAll(/(?:from|import\(|import)\s*['"](\.\.?\/[^'"]+)['"]/g))
+      reached.add(join(dirname(name), other))
   }
   return [...reached]
+}
+
+/** Modules as they are, below a name of their own. */
+interface Library {
+  name: string
+  folder: string
+  entries: readonly string[]
 }
 
 export interface WorkerOptions {
@@ -23,6 +30,8 @@ export interface WorkerOptions {
   /** The installed package. */
   home: string
   program: string
+  /** What it imports beside the package, which is `./sdk`. */
+  libraries?: readonly Library[]
   bindings: Readonly<Record<string, string>>
   flags?: readonly string[]
 }
@@ -37,14 +46,21 @@ export async function serveWorker({
   folder,
   home,
   program,
+  libraries = [],
   bindings,
   flags = [],
 }: WorkerOptions): Promise<string> {
-  const modules = reachedFrom(join(home, 'dist', 'esm'), ['worker.js', 'next.js', 'admin.js'])
-  mkdirSync(join(folder, 'sdk'), { recursive: true })
-  for (const name of modules) copyFileSync(join(home, 'dist', 'esm', name), join(folder, 'sdk', name))
+  const entries = ['worker.js', 'next.js', 'hono.js', 'admin.js']
+  const sdk = { name: 'sdk', folder: join(home, 'dist', 'esm'), entries }
+  const names = ['main.js']
   writeFileSync(join(folder, 'main.js'), program)
-  const names = ['main.js', ...modules.map(name => `sdk/${name}`)]
+  for (const library of [sdk, ...libraries]) {
+    for (const module of reachedFrom(library.folder, library.entries)) {
+      const name = join(library.name, module)
+      cpSync(join(library.folder, module), join(folder, name))
+      names.push(name)
+    }
+  }
   const quoted = (text: string) => JSON.stringify(text)
   const config = `
     using Workerd = import "/workerd/workerd.capnp";
