@@ -15,6 +15,7 @@ export type WorkerKeyringOptions = Omit<KeyringOptions, 'cacheDir'>
 
 /** What a host of workers hands over with a request: `ctx` of Cloudflare, `c.executionCtx` of Hono. */
 export interface RequestContext {
+  /** Lets work go on when the request is answered. */
   waitUntil(work: Promise<unknown>): void
 }
 
