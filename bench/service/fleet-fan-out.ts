@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { codehostKeysFile, reportPath, signedReport } from '../../packages/server/test/codehost.ts'
 import { type Arm, type Bench, BenchFault, type BenchRun, type Goal } from '../harness/bench.ts'
 import { runGenerator } from '../harness/generator.ts'
+import type { HttpRequest } from '../harness/request.ts'
 import type { ScratchPostgres } from '../harness/scratch-postgres.ts'
 import { keyOf } from './creations.ts'
 import type { RevocationCounts, RevocationPlan } from './fleet-revocations.ts'
@@ -27,39 +29,53 @@ type Fleet = { nodes: number; seconds: number }
  * control is the same fleet polling a file of nginx's, which is rewritten where ours is told to revoke.
  *
  * @param held whether nodes whose requests are held are measured too
+ * @param by how a key is revoked: by its vendor, or by a code host that has found it
  */
 export function fanOut(
   nodes: number,
-  { name, held, goals }: { name: string; held: boolean; goals: [Goal, ...Goal[]] },
+  {
+    name,
+    held,
+    by = 'vendor',
+    goals,
+  }: { name: string; held: boolean; by?: Ours['by']; goals: [Goal, ...Goal[]] },
 ): Bench {
   return {
     name,
-    title: `Revoked to refused on ${nodes.toLocaleString('en-US')} nodes that poll every 5 s, against a file of nginx's`,
+    title: `${by === 'vendor' ? 'Revoked' : 'Reported as leaked'} to refused on ${nodes.toLocaleString('en-US')} nodes that poll every 5 s, against a file of nginx's`,
     goal: goals,
     async arms(run) {
       const postgres = await run.use(migratedPostgres())
-      const server = await run.use(startKeyrail(postgres))
+      const server = await run.use(
+        startKeyrail(postgres, { env: { SERVICE_CODEHOST_KEYS_FILE: codehostKeysFile } }),
+      )
       const vendor = await makeVendor(server.url)
       run.note('polled: from the answer of the revocation until a node has applied it')
       if (held) run.note(`held: the same with Prefer: wait=${WAIT_SECONDS}`)
       run.note(
         'server cores: CPU time of the service and of Postgres, while the polling fleet is revoked from',
       )
-      return [keyrail({ nodes, held, server, postgres, vendor }), await file(nodes, run, vendor)]
+      return [keyrail({ nodes, held, by, server, postgres, vendor }), await file(nodes, run, vendor)]
     },
   }
 }
 
-type Ours = { nodes: number; held: boolean; server: Keyrail; postgres: ScratchPostgres; vendor: Vendor }
+type Ours = {
+  nodes: number
+  held: boolean
+  by: 'vendor' | 'code host'
+  server: Keyrail
+  postgres: ScratchPostgres
+  vendor: Vendor
+}
 
-function keyrail({ nodes, held: isHeld, server, postgres, vendor }: Ours): Arm {
+function keyrail({ nodes, held: isHeld, by, server, postgres, vendor }: Ours): Arm {
   const authorization = { authorization: `Bearer ${vendor.token}` }
   const plan = async (count: number) => {
     const revocations = []
     for (let n = 0; n < count; n++) {
-      const { id } = await call(server.url, vendor.token, '/v1/keys', keyOf(vendor))
-      const headers = { ...authorization, 'content-type': 'application/json' }
-      const request = { method: 'POST' as const, path: `/v1/keys/${id}/revoke`, headers, body: '{}' }
+      const { id, key } = await call(server.url, vendor.token, '/v1/keys', keyOf(vendor))
+      const request = by === 'vendor' ? revocationOf(String(id), authorization) : reportOf(String(key))
       revocations.push({ keyId: String(id), trigger: { url: server.url, request } })
     }
     const project = await call(server.url, vendor.token, `/v1/projects/${vendor.projectId}`)
@@ -132,6 +148,19 @@ async function file(nodes: number, run: BenchRun, vendor: Vendor): Promise<Arm> 
       return { values, answer: answerOf(nodes, count), doubt: doubtOf(polled) }
     },
   }
+}
+
+const revocationOf = (id: string, authorization: Record<string, string>): HttpRequest => ({
+  method: 'POST',
+  path: `/v1/keys/${id}/revoke`,
+  headers: { ...authorization, 'content-type': 'application/json' },
+  body: '{}',
+})
+
+function reportOf(token: string): HttpRequest {
+  const place = { type: 'bench', url: 'https://codehost.example/bench', source: 'commit' }
+  const { body, headers } = signedReport([{ token, ...place }])
+  return { method: 'POST', path: reportPath, headers, body: String(body) }
 }
 
 /** A delta as the service writes it. */
