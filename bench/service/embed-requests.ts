@@ -1,5 +1,10 @@
 import type { HttpRequest } from '../harness/request.ts'
 
+export const sessionRequest = (token: string, origin: string, path: string): HttpRequest => ({
+  path,
+  headers: { authorization: `Bearer ${token}`, origin },
+})
+
 /** Goes through the tokens round and round, on the generator's core. */
 export function makeRequests({
   tokens,
@@ -10,6 +15,6 @@ export function makeRequests({
   origin: string
   path: string
 }): (n: number) => HttpRequest {
-  const requests = tokens.map(token => ({ path, headers: { authorization: `Bearer ${token}`, origin } }))
+  const requests = tokens.map(token => sessionRequest(token, origin, path))
   return n => requests[n % requests.length] ?? {}
 }

@@ -6,8 +6,9 @@ import {
   tokenLifeS,
 } from '../../packages/server/src/platform/crypto/embed-token.ts'
 import { openSigningKeys } from '../../packages/server/src/platform/crypto/signing-keys.ts'
-import type { RequestModule } from '../harness/request.ts'
+import type { RequestSource } from '../harness/request.ts'
 import type { ScratchPostgres } from '../harness/scratch-postgres.ts'
+import { sessionRequest } from './embed-requests.ts'
 import type { Vendor } from './vendor.ts'
 
 /** Signs as the service does, with the key that it keeps: to mint over HTTP would take longer than a round. */
@@ -40,8 +41,11 @@ export async function mintTokens(
   return tokens
 }
 
-/** What a widget asks first, from a page. By a module, since each connection would have a list of its own. */
-export const sessionRequests = (tokens: readonly string[], origin: string, path: string): RequestModule => ({
-  module: new URL('embed-requests.ts', import.meta.url).href,
-  argument: { tokens, origin, path },
-})
+/** Of a list each connection has one of its own, encoded ahead: the cheaper way while it is short. */
+const LISTED_MAX = 1_000
+
+/** What a widget asks first, from a page. */
+export function sessionRequests(tokens: readonly string[], origin: string, path: string): RequestSource {
+  if (tokens.length <= LISTED_MAX) return tokens.map(token => sessionRequest(token, origin, path))
+  return { module: new URL('embed-requests.ts', import.meta.url).href, argument: { tokens, origin, path } }
+}
