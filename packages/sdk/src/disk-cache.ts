@@ -36,7 +36,8 @@ export class DiskCache {
   readonly #deps: DiskCacheDeps
   readonly #uptimeMs: () => number
   readonly #name: string
-  #isUsable = false
+  /** Undefined until it was found fit for use. */
+  #directory: string | undefined
   #hasFailed = false
   #writing: Promise<void> | undefined
   /** What the snapshot on disk has, while this process knows it. */
@@ -53,17 +54,18 @@ export class DiskCache {
 
   /** Opens the directory and takes up what an earlier process left. Undefined: a cold start. */
   async load(): Promise<Resumed | undefined> {
-    const { cacheDir } = this.#deps.settings
+    const { settings, clock } = this.#deps
+    let directory: string
     try {
-      await openDirectory(cacheDir)
-      await removeLeftovers(cacheDir, this.#name, this.#deps.clock.wall())
-      this.#isUsable = true
+      directory = await openDirectory(settings.cacheDir)
+      await removeLeftovers(directory, this.#name, clock.wall())
+      this.#directory = directory
     } catch (error) {
       this.#tell('disk_unusable', `cacheDir is not used: ${reasonOf(error)}`)
       return undefined
     }
     try {
-      return await this.#read()
+      return await this.#read(join(directory, this.#name))
     } catch (error) {
       this.#tell('disk_file_refused', `The disk snapshot is not used: ${reasonOf(error)}`)
       return undefined
@@ -72,25 +74,25 @@ export class DiskCache {
 
   /** To be called after a poll that went well. Returns before anything is written. */
   keep(kept: Kept): void {
-    if (!this.#isUsable || this.#writing) return
+    if (!this.#directory || this.#writing) return
     const now = this.#deps.clock.monotonic()
     const isChanged = this.#isChanged(kept)
     const last = isChanged ? this.#keysAt : this.#confirmedAt
     if (now - last < (isChanged ? keysEveryMs(kept.store.size) : CONFIRMED_EVERY_MS)) return
-    this.#start(kept)
+    this.#start(kept, this.#directory)
   }
 
   /** Writes what is not written yet, and waits for it. */
   async close(kept: Kept | undefined): Promise<void> {
     await this.#writing
-    if (!this.#isUsable || !kept) return
-    if (this.#isChanged(kept) || kept.store.confirmedAt > this.#confirmedThen) this.#start(kept)
+    if (!this.#directory || !kept) return
+    if (this.#isChanged(kept) || kept.store.confirmedAt > this.#confirmedThen)
+      this.#start(kept, this.#directory)
     await this.#writing
   }
 
-  async #read(): Promise<Resumed | undefined> {
+  async #read(path: string): Promise<Resumed | undefined> {
     const { settings, clock } = this.#deps
-    const path = join(settings.cacheDir, this.#name)
     const file = await readWhole(path)
     if (file === undefined) return undefined
     const mostKeys = Math.max(settings.maxCachedKeys, settings.maxAutoCachedKeys)
@@ -131,8 +133,8 @@ export class DiskCache {
     return this.#onDisk?.store !== store || this.#onDisk.revision !== store.revision
   }
 
-  #start(kept: Kept): void {
-    this.#writing = this.#write(kept)
+  #start(kept: Kept, directory: string): void {
+    this.#writing = this.#write(kept, directory)
       .then(
         () => {
           this.#hasFailed = false
@@ -148,7 +150,7 @@ export class DiskCache {
       })
   }
 
-  async #write(kept: Kept): Promise<void> {
+  async #write(kept: Kept, directory: string): Promise<void> {
     const { settings, clock } = this.#deps
     const { store } = kept
     const now = clock.monotonic()
@@ -161,11 +163,11 @@ export class DiskCache {
       const { revision } = store
       const bytes = encodeSnapshot(store, settings.scope, { ...kept, ...times }, kept.isWhole)
       this.#onDisk = undefined
-      await writeWhole(settings.cacheDir, this.#name, bytes)
+      await writeWhole(directory, this.#name, bytes)
       this.#onDisk = { store, revision, sum: bytes.toString('hex', bytes.length - 32) }
     } else if (this.#onDisk) {
       const note = writeConfirmation(times, this.#onDisk.sum)
-      await writeWhole(settings.cacheDir, `${this.#name}.confirmed`, Buffer.from(note))
+      await writeWhole(directory, `${this.#name}.confirmed`, Buffer.from(note))
     }
     this.#confirmedThen = confirmedAt
   }

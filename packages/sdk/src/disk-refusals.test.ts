@@ -47,6 +47,19 @@ test('a directory that others could write to is not used, and neither is one tha
   }
 })
 
+test('a symbolic link is not followed, however its path is written', async () => {
+  const { open, write, cacheDir } = machine()
+  await write(holding())
+  symlinkSync(cacheDir, `${cacheDir}-link`)
+  for (const end of ['', '/', '//', '/.', '/./', '/x/..']) {
+    const { cache, notices } = open({ cacheDir: `${cacheDir}-link${end}` })
+    assert.equal(await cache.load(), undefined, end)
+    await cache.close(holding(9))
+    assert.deepEqual(notices, ['disk_unusable'], end)
+  }
+  assert.equal((await open({ cacheDir: `${cacheDir}/` }).cache.load())?.store.size, 3)
+})
+
 test('a file that others could have written is refused, and the next process finds one of ours in its place', async () => {
   const spoil: [string, (path: string) => void][] = [
     ['world-writable', path => chmodSync(path, 0o666)],

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Scope } from './feed-body.ts'
 
 /**
@@ -18,15 +18,18 @@ const LEFTOVER_MS = 3_600_000
 export class DiskRefusal extends Error {}
 
 /**
+ * @returns the path to work on. Of one that ends in a slash or a dot the system would look behind a symbolic link.
  * @throws DiskRefusal when others could plant a file in the directory
  * @throws Error when it cannot be made or looked at
  */
-export async function openDirectory(path: string): Promise<void> {
+export async function openDirectory(named: string): Promise<string> {
+  const path = resolve(named)
   await mkdir(path, { recursive: true, mode: 0o700 })
   const stats = await lstat(path)
   if (stats.isSymbolicLink()) throw new DiskRefusal('it is a symbolic link')
   if (!stats.isDirectory()) throw new DiskRefusal('it is no directory')
   checkOwner(stats)
+  return path
 }
 
 /** One name for each project and environment: another reader finds the file, and judges whether it is for it. */

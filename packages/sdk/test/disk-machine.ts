@@ -24,7 +24,7 @@ export function machine() {
     at.monotonic += ms
     at.uptime += ms
   }
-  const open = (more: { tenantIds?: string[]; maxCachedKeys?: number } = {}) => {
+  const open = (more: { tenantIds?: string[]; maxCachedKeys?: number; cacheDir?: string } = {}) => {
     const notices: string[] = []
     const cache = new DiskCache({
       settings: {
@@ -32,7 +32,7 @@ export function machine() {
         maxCachedKeys: more.maxCachedKeys ?? 100,
         maxAutoCachedKeys: 0,
         cachedTtlMs: 60_000,
-        cacheDir,
+        cacheDir: more.cacheDir ?? cacheDir,
       },
       clock: { wall: () => at.wall, monotonic: () => at.monotonic },
       uptimeMs: () => at.uptime,
