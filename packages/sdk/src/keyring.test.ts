@@ -199,20 +199,26 @@ test('close ends the polling, refuses every key, rejects who still waits, and ma
   assert.equal(waiting.errors.length, 0)
 })
 
-test('a listener that throws is warned of and stops nothing', async () => {
+test('a listener that throws, at once or later, is warned of and stops nothing', async () => {
   const warnings: (Error & { code?: string })[] = []
   const hear = (warning: Error) => warnings.push(warning)
   process.on('warning', hear)
   try {
-    service.instead.push({ status: 503 })
-    const { keyring } = start({
-      onError: () => {
+    for (const onError of [
+      () => {
         throw new Error('mine')
       },
-    })
-    await keyring.ready()
-    await until(() => warnings.length > 0, 'the warning came')
-    assert.deepEqual([warnings[0]?.name, warnings[0]?.code], ['KeyrailWarning', 'listener_threw'])
+      async () => {
+        throw new Error('mine')
+      },
+    ]) {
+      service.instead.push({ status: 503 })
+      const { keyring } = start({ onError })
+      await keyring.ready()
+      await until(() => warnings.length > 0, 'the warning came')
+      const [warning] = warnings.splice(0)
+      assert.deepEqual([warning?.name, warning?.code], ['KeyrailWarning', 'listener_threw'])
+    }
   } finally {
     process.off('warning', hear)
   }

@@ -2,7 +2,7 @@ import type { KeyringError } from './errors.ts'
 import { ofNode } from './of-node.ts'
 import type { Notice, Settings } from './options.ts'
 
-/** Where errors and notices go. A listener that throws is warned of and stops nothing. */
+/** Where errors and notices go. A listener that throws, at once or later, is warned of and stops nothing. */
 export class Reports {
   readonly #settings: Pick<Settings, 'onError' | 'onNotice'>
   /** Codes warned of since the last good poll: a service that is away for an hour is told once. */
@@ -33,15 +33,23 @@ export class Reports {
   }
 }
 
-function tell(listener: () => void): void {
-  try {
-    listener()
-  } catch (error) {
+function tell(listener: () => unknown): void {
+  const threw = (error: unknown) =>
     warn(
       `a listener of the keyring threw: ${error instanceof Error ? error.message : 'unknown'}`,
       'listener_threw',
     )
+  try {
+    catchLater(listener(), threw)
+  } catch (error) {
+    threw(error)
   }
+}
+
+/** An async function where a plain one is asked for is a mistake that must not end the process, as a rejection would. */
+export function catchLater(said: unknown, caught: (error: unknown) => void): void {
+  if (typeof (said as PromiseLike<unknown> | undefined | null)?.then === 'function')
+    Promise.resolve(said).catch(caught)
 }
 
 function warn(message: string, code: string): void {

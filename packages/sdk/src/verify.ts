@@ -2,6 +2,7 @@ import type { Clock } from './clock.ts'
 import { digestOf } from './digest.ts'
 import type { EndedKeys } from './ended-keys.ts'
 import type { Records } from './records.ts'
+import { catchLater } from './reports.ts'
 import type { Store } from './store.ts'
 import { readKeyForm } from './token.ts'
 import { type Refused, refused, type Valid, type Verdict } from './verdict.ts'
@@ -77,8 +78,7 @@ export function createVerify(
     if (records.env(slot) !== form) return refused.unknown_key
     const expiresAt = records.expiresAt(slot)
     if (expiresAt !== NEVER && !(clock.wall(now) < expiresAt)) return refused.expired_key
-    const required = requirements?.scopes
-    if (required !== undefined && !hasAll(records.scopes(slot), required)) return refused.insufficient_scope
+    if (!hasAllOf(records.scopes(slot), requirements)) return refused.insufficient_scope
     return validVerdict(records, slot, form)
   }
 
@@ -87,6 +87,7 @@ export function createVerify(
     if (onUnavailable === undefined) return refusal
     try {
       const said = onUnavailable(refusal, key)
+      catchLater(said, () => {})
       const isFit =
         said?.valid === true &&
         typeof said.keyId === 'string' &&
@@ -94,7 +95,7 @@ export function createVerify(
         said.env === form &&
         Array.isArray(said.scopes) &&
         (said.expiresAt === null || clock.wall(clock.monotonic()) < said.expiresAt) &&
-        (requirements?.scopes === undefined || hasAll(said.scopes, requirements.scopes))
+        hasAllOf(said.scopes, requirements)
       return isFit ? said : refusal
     } catch {
       return refusal
@@ -120,6 +121,14 @@ function validVerdict(records: Records, slot: number, env: 'live' | 'test'): Val
   const expiresAt = end === NEVER ? null : end
   if (rateLimits === undefined) return { valid: true, code: 'valid', keyId, tenantId, env, scopes, expiresAt }
   return { valid: true, code: 'valid', keyId, tenantId, env, scopes, expiresAt, rateLimits }
+}
+
+/** What is required under another name, a misspelt one, is had by no key. */
+function hasAllOf(scopes: readonly string[], requirements: Requirements | null | undefined): boolean {
+  if (requirements === undefined || requirements === null) return true
+  if (typeof requirements !== 'object') return false
+  for (const name in requirements) if (name !== 'scopes' && name !== 'env') return false
+  return requirements.scopes === undefined || hasAll(scopes, requirements.scopes)
 }
 
 /** Required scopes that are no array of strings, from code without types, are had by no key. */
