@@ -13,8 +13,32 @@ test('a fingerprint is the SHA-256 of a fixed text, so that nodes of every versi
 
 test('the order of the names in a query does not count, and that of repeated values does', () => {
   assert.equal(print({ target: '/orders?a=1&b=2' }), print())
-  assert.equal(print({ target: '/orders?a=%31&b=2' }), print())
-  assert.notEqual(print({ target: '/orders?a=1&a=2' }), print({ target: '/orders?a=2&a=1' }))
+  assert.equal(print({ target: '/orders?%62=2&%61=1' }), print({ target: '/orders?%61=1&%62=2' }))
+  for (const [one, other] of [
+    ['a=1&a=2', 'a=2&a=1'],
+    ['a=1&%61=2', '%61=2&a=1'],
+    ['%FF=1&%FF=2', '%FF=2&%FF=1'],
+  ]) {
+    assert.notEqual(print({ target: `/orders?${one}` }), print({ target: `/orders?${other}` }))
+  }
+})
+
+test('a query counts as it was sent: what is made of bytes that are no text is up to whoever reads them', () => {
+  const queries = [
+    'a=%FF',
+    'a=%FE',
+    'a=%EF%BF%BD',
+    'a=\u{FFFD}',
+    'a=%',
+    'a=%25',
+    'a=',
+    'a',
+    'a=+',
+    'a=%2B',
+    '',
+  ]
+  const prints = queries.map(query => print({ target: `/orders?${query}` }))
+  assert.equal(new Set(prints).size, queries.length)
 })
 
 test('method, path, query and body count, each of them', () => {

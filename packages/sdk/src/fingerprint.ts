@@ -13,11 +13,21 @@ export interface RequestParts {
 export function fingerprintOf({ method, target, body }: RequestParts): string {
   const question = target.indexOf('?')
   const path = question === -1 ? target : target.slice(0, question)
-  // Sorted by name alone: the order in which one name is repeated may mean something.
-  const query = new URLSearchParams(question === -1 ? '' : target.slice(question + 1))
-  query.sort()
-  return hashParts(['keyrail-fingerprint-v1', method.toUpperCase(), path, query.toString(), body])
+  const query = question === -1 ? '' : sortQuery(target.slice(question + 1))
+  return hashParts(['keyrail-fingerprint-v1', method.toUpperCase(), path, query, body])
 }
+
+/**
+ * The pairs as they were sent, since a byte that is no text is lost when it is decoded. Sorted by name alone: the order
+ * in which one name is repeated may mean something, however it is spelt.
+ */
+const sortQuery = (query: string): string =>
+  query
+    .split('&')
+    .map(pair => ({ pair, name: new URLSearchParams(pair).keys().next().value ?? '' }))
+    .sort((one, other) => (one.name < other.name ? -1 : one.name > other.name ? 1 : 0))
+    .map(({ pair }) => pair)
+    .join('&')
 
 /** Whose request it is, and the key that they sent: what the service keeps in place of either. */
 export const scopeHashOf = (projectId: string, tenantId: string, idempotencyKey: string): string =>
