@@ -19,6 +19,7 @@ const titles = {
   401: 'Unauthorized',
   403: 'Forbidden',
   409: 'Conflict',
+  415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
   429: 'Too Many Requests',
   503: 'Service Unavailable',

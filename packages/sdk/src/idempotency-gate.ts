@@ -1,4 +1,4 @@
-import { badKey, missingKey } from './idempotency-problems.ts'
+import { badKey, missingKey, unreadBody } from './idempotency-problems.ts'
 import type { Idempotency, IdempotencyVerdict } from './idempotent.ts'
 import type { Valid } from './verdict.ts'
 
@@ -24,7 +24,7 @@ export function requireIdempotency(idempotency: Idempotency): void {
  * What to do with a request before its handler runs; undefined: just run it.
  *
  * @param idempotencyKeys every value of the header that was sent
- * @param readBody called where the request is to be claimed
+ * @param readBody called where the request is to be claimed; undefined: nobody has read it
  */
 export async function claimRequest(
   idempotency: Idempotency,
@@ -40,7 +40,7 @@ export async function claimRequest(
     method: string
     target: string
     idempotencyKeys: readonly string[]
-    readBody: () => Uint8Array | string | Promise<Uint8Array>
+    readBody: () => Uint8Array | string | undefined | Promise<Uint8Array>
   } & IdempotentOptions,
 ): Promise<IdempotencyVerdict | undefined> {
   if (!methods.has(method.toUpperCase())) return undefined
@@ -49,5 +49,7 @@ export async function claimRequest(
     return required ? { verdict: 'refuse', problem: missingKey() } : undefined
   }
   if (more.length > 0) return { verdict: 'refuse', problem: badKey() }
-  return idempotency.claim({ key, idempotencyKey, method, target, body: await readBody() })
+  const body = await readBody()
+  if (body === undefined) return { verdict: 'refuse', problem: unreadBody() }
+  return idempotency.claim({ key, idempotencyKey, method, target, body })
 }

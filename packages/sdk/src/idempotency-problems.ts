@@ -38,6 +38,13 @@ export const badKey = (): HttpProblem =>
 export const missingKey = (): HttpProblem =>
   httpProblem({ status: 400, code: 'idempotency_key_missing', detail: 'This needs an Idempotency-Key' })
 
+export const unreadBody = (): HttpProblem =>
+  httpProblem({
+    status: 415,
+    code: 'idempotency_body_unread',
+    detail: 'With an Idempotency-Key the body must be of a type that is read here',
+  })
+
 export const cannotClaim = (): HttpProblem =>
   httpProblem({
     status: 503,

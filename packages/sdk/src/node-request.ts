@@ -4,6 +4,8 @@ import type { IncomingMessage } from 'node:http'
 export interface ParsedRequest {
   body?: unknown
   rawBody?: unknown
+  /** Of Express 4: a parser has taken the body. */
+  _body?: unknown
 }
 
 /** Every value of a header that was sent. Node's own object joins or hides what was sent twice. */
@@ -16,22 +18,26 @@ export function headerValues(rawHeaders: readonly string[], name: string): strin
 }
 
 /**
- * The body as it counts for a fingerprint: its bytes where they were kept, else what was made of them.
- *
- * @throws TypeError when there is a body that nobody has read, or of which parts are elsewhere
+ * The body as it counts for a fingerprint: its bytes where they were kept, else what was made of them. Undefined where
+ * nobody knows: no parser has read it, or parts of it are elsewhere.
  */
 export function readParsedBody(
-  { body, rawBody }: ParsedRequest,
-  { headers }: Pick<IncomingMessage, 'headers'>,
-): Uint8Array | string {
+  { body, rawBody, _body }: ParsedRequest,
+  { headers, readableEnded }: Pick<IncomingMessage, 'headers' | 'readableEnded'>,
+): Uint8Array | string | undefined {
   for (const bytes of [rawBody, body]) {
     if (bytes instanceof Uint8Array || (typeof bytes === 'string' && bytes !== '')) return bytes
   }
-  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-  if (!hasBody) return ''
-  if (headers['content-type']?.startsWith('multipart/')) {
-    throw new TypeError('idempotency of multipart bodies needs their bytes as rawBody')
-  }
-  if (body === undefined) throw new TypeError('idempotency stands behind what parses the body')
+  const isNothing = body === undefined || body === null || isEmptyObject(body)
+  // HTTP/2 need not state a length.
+  const isStated = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+  if (!isStated && isNothing) return ''
+  const type = headers['content-type']?.toLowerCase() ?? ''
+  if (!readableEnded || body === undefined || type.startsWith('multipart/')) return undefined
+  // Parsers of Express 4 leave an empty object also where they take nothing, and mark what they take.
+  if (isEmptyObject(body) && _body !== true && !/json|urlencoded/.test(type)) return undefined
   return JSON.stringify(body) ?? ''
 }
+
+const isEmptyObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
