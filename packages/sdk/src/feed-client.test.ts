@@ -80,6 +80,7 @@ test('an answer of something else than the service gets a code of its status, an
   assert.deepEqual([gateway.code, gateway.retryable, gateway.retryAfterMs], ['http_502', true, 3_000])
   assert.deepEqual([throttled.code, throttled.retryable], ['http_429', true])
   assert.deepEqual([missing.code, missing.docUrl, missing.requestId], ['http_404', undefined, undefined])
+  assert.deepEqual([missing.retryable, long.retryable], [true, false])
   assert.ok(long.message.length < 400)
 })
 

@@ -23,14 +23,16 @@ export function problemError(
   // Before anything is cut: half a secret is one too.
   const clean = (said: string) => said.replaceAll(secretKey, '[secret key]')
   const problem = parseProblem(clean(text))
-  const code = matching(problem.code, /^[a-z][a-z0-9_]{0,63}$/) ?? `http_${status}`
+  const told = matching(problem.code, /^[a-z][a-z0-9_]{0,63}$/)
+  const code = told ?? `http_${status}`
   const detail = typeof problem.detail === 'string' ? `: ${problem.detail.slice(0, DETAIL_MAX)}` : ''
   const message = `${what} was answered ${status} ${code}${detail}`
   return new KeyringError(code, message, {
     status,
     requestId: matching(problem.request_id ?? clean(headers.get('x-request-id') ?? ''), /^[\w.:-]{1,128}$/),
     docUrl: matching(problem.type, /^https:\/\/[\w./-]{1,200}$/),
-    retryable: status >= 500 || retryableStatuses.has(status),
+    // Without a code it is not the service that refuses, but something before it, as a proxy that lost sight of it.
+    retryable: told === undefined || status >= 500 || retryableStatuses.has(status),
     retryAfterMs: readRetryAfter(headers.get('retry-after'), Date.now()),
   })
 }

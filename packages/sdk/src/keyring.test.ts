@@ -125,12 +125,20 @@ test('before the first snapshot, what only a person can mend rejects ready and e
 
 test('before the first snapshot, what may pass is waited for', async () => {
   const key = issue()
-  service.instead.push({ status: 503 }, { status: 429, headers: { 'retry-after': '0' } }, { body: '<html>' })
+  const headers = { 'content-type': 'text/html' }
+  service.instead.push(
+    { status: 503 },
+    { status: 429, headers: { 'retry-after': '0' } },
+    { body: '<html>' },
+    // Not of the service, which names a code: of something before it, that did not find it.
+    { status: 404, headers, body: '<h1>default backend</h1>' },
+    { status: 403, body: { message: 'Forbidden' } },
+  )
   const { keyring, errors, code } = start()
   await keyring.ready()
   assert.deepEqual(
     errors.map(({ code }) => code),
-    ['http_503', 'http_429', 'bad_response'],
+    ['http_503', 'http_429', 'bad_response', 'http_404', 'http_403'],
   )
   assert.equal(code(key), 'valid')
 })

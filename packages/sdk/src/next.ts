@@ -38,12 +38,11 @@ export function withKey<R extends Request = Request, C = unknown>(
 ): (request: R, context: C) => Promise<Response> {
   if (typeof handler !== 'function') throw new TypeError('withKey takes a route handler')
   if (typeof keyring !== 'function') return guard(keyring, handler, options)
-  let guarded: Promise<(request: R, context: C) => Promise<Response>> | undefined
+  let guarded: ((request: R, context: C) => Promise<Response>) | undefined
   return async function handle(request, context) {
-    guarded ??= opened(keyring).then(({ keyring: held, ...more }) =>
-      guard(held, handler, { ...more, ...options }),
-    )
-    return (await guarded)(request, context)
+    const { keyring: held, ...more } = await opened(keyring)
+    guarded ??= guard(held, handler, { ...more, ...options })
+    return guarded(request, context)
   }
 }
 

@@ -11,25 +11,37 @@ export interface Protection {
   usage?: Pick<UsageReporter, 'count'> | undefined
 }
 
+type Open = () => Protection | Promise<Protection>
+
 /** How long the first requests wait for keys; after that they are refused with 503 until there are some. */
 const READY_MS = 5_000
 
-const known = new WeakMap<() => unknown, Promise<Protection>>()
+/** How long a failure is told to all who ask, before it is tried once more: not every request asks the service anew. */
+const AGAIN_MS = 5_000
 
 /**
- * What a function opens, once for all who name it, and with its keys where they come soon enough. Rejects, for all and
- * for good, where it cannot be opened: a wrong option or a wrong secret shows with every request.
+ * What a function opens, once for all who name it, and with its keys where they come soon enough. Rejects, for all,
+ * where it cannot be opened: a wrong option or a wrong secret shows with every request, until it is right.
  */
-export function opened(open: () => Protection | Promise<Protection>): Promise<Protection> {
-  let protection = known.get(open)
-  if (protection === undefined) {
-    protection = openFully(open)
-    known.set(open, protection)
+export const opened = createOpener(() => performance.now())
+
+/** The same on the caller's clock. */
+export function createOpener(now: () => number): (open: Open) => Promise<Protection> {
+  const known = new WeakMap<Open, { protection: Promise<Protection>; failedAt?: number }>()
+  return function opened(open) {
+    const before = known.get(open)
+    if (before && (before.failedAt === undefined || now() - before.failedAt < AGAIN_MS))
+      return before.protection
+    const entry: { protection: Promise<Protection>; failedAt?: number } = { protection: openFully(open) }
+    known.set(open, entry)
+    entry.protection.catch(() => {
+      entry.failedAt = now()
+    })
+    return entry.protection
   }
-  return protection
 }
 
-async function openFully(open: () => Protection | Promise<Protection>): Promise<Protection> {
+async function openFully(open: Open): Promise<Protection> {
   const protection = await open()
   let timer: ReturnType<typeof setTimeout> | undefined
   const over = new Promise<void>(resolve => {
