@@ -68,7 +68,7 @@ export function createAdminRequest({
   }: AdminCall) {
     const { signal, timeoutMs = defaults.timeoutMs, maxRetries = defaults.maxRetries } = options
     const headers: Record<string, string> =
-      repeat === 'keyed' ? { 'idempotency-key': options.idempotencyKey ?? crypto.randomUUID() } : {}
+      repeat === 'keyed' ? { 'idempotency-key': readIdempotencyKey(options.idempotencyKey) } : {}
     const exchange = async () => {
       const { text } = await call({
         method,
@@ -96,6 +96,13 @@ export function createAdminRequest({
       }
     }
   }
+}
+
+/** What the service would not take, no fetch can send. */
+function readIdempotencyKey(key: string = crypto.randomUUID()): string {
+  if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key))
+    throw new TypeError('idempotencyKey must be 1 to 255 printable ASCII characters')
+  return key
 }
 
 /** What was throttled was not done, whatever it was. */

@@ -188,6 +188,12 @@ test('a create whose answer was lost is asked for again under the same key, and 
   assert.deepEqual([sent.length, keys.size], [3, 1])
   await client.tenants.create({ external_id: slug() }, { idempotencyKey: 'mine' })
   assert.equal(sent.at(-1)?.headers.get('idempotency-key'), 'mine')
+  const before = sent.length
+  for (const idempotencyKey of ['ключ', 'a\nb', '', 'x'.repeat(256), 7 as unknown as string]) {
+    const creating = client.tenants.create({ external_id: slug() }, { idempotencyKey })
+    await assert.rejects(creating, { name: 'TypeError', message: /^idempotencyKey must be / })
+  }
+  assert.equal(sent.length, before)
 })
 
 test('what is not safe to repeat is not repeated, and what is refused for what it is neither', async () => {

@@ -57,10 +57,13 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
       abort.abort()
     }, timeoutMs)
     signal?.addEventListener('abort', onAbort, { once: true })
-    try {
+    const exchange = async () => {
       const response = await send(asked, abort.signal)
       const text = await readText(response, maxBytes)
       return { status: response.status, headers: response.headers, text }
+    }
+    try {
+      return await orAborted(exchange(), abort.signal)
     } catch (error) {
       if (error instanceof KeyringError) throw error
       throw transportError(error, { what, timedOut, aborted: signal?.aborted === true })
@@ -69,6 +72,16 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
       signal?.removeEventListener('abort', onAbort)
     }
   }
+}
+
+/** The work, until its signal says that nobody waits for it any more: a caller's own `fetch` may not heed it. */
+export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
 }
 
 export type HttpSender = (request: HttpRequest, signal: AbortSignal) => Promise<Response>

@@ -1,6 +1,6 @@
 import { KeyringError } from './errors.ts'
 import { abortedError, tooLarge, transportError } from './feed-problem.ts'
-import type { HttpRequest, HttpSender } from './http-call.ts'
+import { type HttpRequest, type HttpSender, orAborted } from './http-call.ts'
 import type { Timer } from './timer.ts'
 
 export interface HttpStream extends HttpRequest {
@@ -31,7 +31,7 @@ export async function* streamBody(
     }
     const cancel = timer.after(timeoutMs, late, true)
     try {
-      return await work()
+      return await orAborted(work(), abort.signal)
     } catch (error) {
       if (error instanceof KeyringError) throw error
       throw transportError(error, { what, timedOut, aborted: signal?.aborted === true })

@@ -207,6 +207,14 @@ test('close ends the polling, refuses every key, rejects who still waits, and ma
   assert.equal(waiting.errors.length, 0)
 })
 
+test('closing waits for no fetch that heeds no signal', async () => {
+  service.instead.push({ hang: true })
+  const { keyring } = start({ fetch: (url, init) => fetch(url, { ...init, signal: null }) })
+  await until(() => service.asked.length === 1, 'it is asked')
+  await keyring.close()
+  assert.deepEqual(keyring.stats().polls, { snapshot: 0, delta: 0, unchanged: 0, error: 0 })
+})
+
 test('a listener that throws, at once or later, is warned of and stops nothing', async () => {
   const warnings: (Error & { code?: string })[] = []
   const hear = (warning: Error) => warnings.push(warning)

@@ -81,7 +81,8 @@ test('limits of a tenant are shared by its keys, and those of a key are its own'
 test('a key without limits passes without a call', async () => {
   const { limiter, errors } = answered(() => assert.fail('asked'))
   const { rateLimits: _, ...plain } = someKey
-  for (const key of [plain, { ...plain, rateLimits: [] }]) {
+  const none = { ...plain, rateLimits: null as never }
+  for (const key of [plain, { ...plain, rateLimits: [] }, none]) {
     assert.deepEqual(await limiter.limit(key), { allowed: true, code: 'no_limits', headers: {} })
   }
   assert.deepEqual(errors, [])
@@ -93,7 +94,9 @@ test('whatever keeps the service from answering refuses the request with 503, or
   const verdict = { object: 'ratelimit_check', allowed: true, headers }
   const problems: [string, () => Promise<Response>][] = [
     ['network_error', () => Promise.reject(new Error('no way'))],
+    // They heed no signal.
     ['timeout', () => new Promise(() => {})],
+    ['timeout', async () => new Response(new ReadableStream())],
     ['http_500', async () => new Response('<html>', { status: 500 })],
     ['unauthenticated', async () => Response.json({ code: 'unauthenticated' }, { status: 401 })],
     ['bad_response', async () => new Response('<html>')],
@@ -106,18 +109,12 @@ test('whatever keeps the service from answering refuses the request with 503, or
     ['response_too_large', async () => new Response('x'.repeat(70_000))],
   ]
   for (const [code, answer] of problems) {
-    // A fetch that is aborted rejects.
-    const fetch = ((_: unknown, { signal }: RequestInit) =>
-      Promise.race([
-        answer(),
-        new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted')))),
-      ])) as typeof globalThis.fetch
-    const denying = answered(answer, { fetch, timeoutMs: 20 })
+    const denying = answered(answer, { timeoutMs: 20 })
     const denied = await denying.limiter.limit(someKey)
     assert.ok(!denied.allowed)
     assert.deepEqual([denied.problem.status, denied.problem.body.code], [503, 'limits_unavailable'])
     assert.equal(denied.problem.headers['retry-after'], '1')
-    const allowing = answered(answer, { fetch, timeoutMs: 20, onUnavailable: 'allow' })
+    const allowing = answered(answer, { timeoutMs: 20, onUnavailable: 'allow' })
     const allowed = await allowing.limiter.limit(someKey)
     assert.deepEqual([allowed.allowed, allowed.code, allowed.headers], [true, 'unchecked', {}])
     for (const { errors } of [denying, allowing])
@@ -126,6 +123,15 @@ test('whatever keeps the service from answering refuses the request with 503, or
         [code],
       )
   }
+})
+
+test('whatever it is handed, a limiter does not reject, and lets nothing odd pass', async () => {
+  const { limiter, errors } = answered(() => assert.fail('asked'))
+  const odd = [[undefined], [null], [{ ...someKey, rateLimits: 7 }], [someKey, null], [someKey, { cost: 1n }]]
+  for (const [key, requirements] of odd as Parameters<typeof limiter.limit>[]) {
+    assert.equal((await limiter.limit(key, requirements)).code, 'limits_unavailable')
+  }
+  assert.equal(errors.length, odd.length)
 })
 
 test('a check that failed is not made again: it may have been charged', async () => {

@@ -67,6 +67,7 @@ export const limiterOptionNames = Object.keys(known)
 
 const ANSWER_MAX_BYTES = 64 * 1024
 const headerNames = ['RateLimit-Policy', 'RateLimit', 'Retry-After'] as const
+const noRules: NonNullable<Valid['rateLimits']> = []
 /** Two verdicts that tell nothing of any key. */
 const noLimits: LimitVerdict = Object.freeze({
   allowed: true,
@@ -113,10 +114,10 @@ export function createLimiter(options: LimiterOptions): Limiter {
   }
 
   return {
-    async limit(key, { cost = 1 } = {}) {
-      if (key.rateLimits === undefined || key.rateLimits.length === 0) return noLimits
+    async limit(key, requirements = {}) {
       try {
-        const verdict = await check(key, cost)
+        if ((key.rateLimits ?? noRules).length === 0) return noLimits
+        const verdict = await check(key, requirements.cost ?? 1)
         reports.success()
         return verdict
       } catch (error) {
