@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import type { Deps } from '../deps.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import { deadlineMs } from '../platform/db/deadline.ts'
 import type { Db } from '../platform/db/pool.ts'
@@ -49,7 +48,7 @@ export class Exports {
  * @throws {Refusal} as long as nothing is sent; afterwards the connection breaks off.
  */
 export async function exportAuditLogs(
-  { db, auditExports }: Pick<Deps, 'db' | 'auditExports'>,
+  { db, auditExports }: { db: Db; auditExports: Exports },
   principal: VendorPrincipal,
   afterSeq: number,
 ): Promise<Readable> {

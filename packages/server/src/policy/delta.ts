@@ -4,10 +4,10 @@ import type { VendorPrincipal } from '../gate/principal.ts'
 import type { Answer, Call } from '../gate/route.ts'
 import { deadlineMs } from '../platform/db/deadline.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { SharedBody } from './pages.ts'
+import { type FeedPage, SharedBody } from './pages.ts'
 import { preferredWait } from './prefer.ts'
 import { etagOf, type FeedScope, matches, scopeName, scopeOf } from './scope.ts'
-import { type FeedPage, headOf, sendSnapshot } from './snapshot.ts'
+import { headOf, sendSnapshot } from './snapshot.ts'
 import { type PolicyHead, readChangesSince } from './sql.ts'
 
 type DeltaCall = Call<VendorPrincipal, DeltaQuery, unknown>

@@ -25,6 +25,11 @@ export interface Page {
   readonly isLasting: boolean
 }
 
+/** A body of the feed; null stands for one that may not be sent, and why is known by whoever made it. */
+export interface FeedPage extends Page {
+  readonly body: SharedBody | null
+}
+
 export function createPages<T extends Page>(): Pages<T> {
   const kept = new LRUCache<string, T>({
     maxSize: mostBytes,

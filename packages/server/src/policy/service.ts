@@ -4,8 +4,7 @@ import type { Hints } from '../platform/db/hints.ts'
 import type { LaneObserver } from '../platform/db/lane.ts'
 import { type Heads, openHeads } from './heads.ts'
 import { type Nodes, openNodes } from './nodes.ts'
-import { createPages, type Pages } from './pages.ts'
-import type { FeedPage } from './snapshot.ts'
+import { createPages, type FeedPage, type Pages } from './pages.ts'
 import { createWatch, type Watch } from './watch.ts'
 
 /** What the feed keeps between requests, none of which another process needs. */

@@ -4,14 +4,9 @@ import type { VendorPrincipal } from '../gate/principal.ts'
 import type { Answer, Call } from '../gate/route.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
-import { type Page, SharedBody } from './pages.ts'
+import { type FeedPage, SharedBody } from './pages.ts'
 import { etagOf, type FeedScope, matches, scopeName, scopeOf } from './scope.ts'
 import { type PolicyHead, readSnapshotPage } from './sql.ts'
-
-/** A body of the feed; null stands for one that may not be sent, and why is known by whoever made it. */
-export interface FeedPage extends Page {
-  readonly body: SharedBody | null
-}
 
 /** Where a walk is: the version at which it began, and the id that its last page ended with. */
 interface Position {
