@@ -1,5 +1,9 @@
 import type { ServerResponse } from 'node:http'
 
+/** Whether there is nothing left to answer: somebody else has, or the customer is gone. */
+export const isOver = ({ headersSent, writableEnded, destroyed }: ServerResponse): boolean =>
+  headersSent || writableEnded || destroyed
+
 /** Does something once, just before the answer begins, or when it is clear that there will be none. */
 export function beforeAnswer(response: ServerResponse, work: () => void): void {
   const { writeHead } = response

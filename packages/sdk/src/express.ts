@@ -1,5 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express'
-import { beforeAnswer } from './answer-begins.ts'
+import { beforeAnswer, isOver } from './answer-begins.ts'
 import { readCredential } from './credential.ts'
 import { type GateOptions, readHeaderName, readScopes } from './gate.ts'
 import { holdResponse, replayAnswer } from './hold-response.ts'
@@ -11,10 +11,11 @@ import {
   idempotencyHeader,
   requireIdempotency,
 } from './idempotency-gate.ts'
-import type { Idempotency } from './idempotent.ts'
+import type { Idempotency, IdempotencyVerdict } from './idempotent.ts'
 import type { Keyring } from './keyring.ts'
-import type { Limiter, LimitRequirements } from './limit.ts'
+import type { Limiter, LimitRequirements, LimitVerdict } from './limit.ts'
 import { headerValues, readParsedBody } from './node-request.ts'
+import { isFirstCount } from './usage-once.ts'
 import { refused, type Valid } from './verdict.ts'
 
 declare global {
@@ -33,6 +34,9 @@ export interface RequireKeyOptions extends Omit<GateOptions, 'limiter'> {}
 
 /** Requests that a `limit` has not let pass, or not yet. They are not counted. */
 const notLetPass = new WeakSet<Request>()
+
+/** Answers that refuse, perhaps behind `idempotent`: the next request may be let pass, so they are not kept. */
+const refusals = new WeakSet<Response>()
 
 /**
  * Lets only requests with a valid key pass, and tells the route whose it is: `req.apiKey`. Works with Express 4
@@ -58,7 +62,7 @@ export function requireKey(
       return sendProblem(response, toHttpRefusal(verdict, { scopes: required, header: name }))
     }
     request.apiKey = verdict
-    if (usage !== undefined) {
+    if (usage !== undefined && isFirstCount(usage, request)) {
       beforeAnswer(response, () => {
         if (!notLetPass.has(request)) usage.count(verdict)
       })
@@ -91,12 +95,14 @@ export function limit(limiter: Limiter, requirements: LimitRequirements = {}): R
     const { apiKey } = request
     if (!apiKey) return refuseWithoutKey(response)
     notLetPass.add(request)
-    limiter.limit(apiKey, requirements).then(verdict => {
+    const judge = (verdict: LimitVerdict) => {
+      if (isOver(response)) return
       if (!verdict.allowed) return sendProblem(response, verdict.problem)
       notLetPass.delete(request)
       response.set(verdict.headers)
       next()
-    }, next)
+    }
+    limiter.limit(apiKey, requirements).then(judge).catch(next)
   }
 }
 
@@ -109,21 +115,30 @@ export function idempotent(idempotency: Idempotency, options: IdempotentOptions 
   return function claim(request: Request, response, next) {
     const { apiKey, method, originalUrl, rawHeaders } = request
     if (!apiKey) return refuseWithoutKey(response)
+    const judge = async (verdict: IdempotencyVerdict | undefined) => {
+      const claim = verdict?.verdict === 'execute' ? verdict.claim : undefined
+      // Nobody is left to hear what would be done.
+      if (isOver(response)) return claim?.release()
+      if (verdict?.verdict === 'refuse') return sendProblem(response, verdict.problem)
+      if (verdict?.verdict === 'replay') return replayAnswer(response, verdict.answer)
+      if (claim !== undefined) {
+        holdResponse(response, idempotency.maxBodyBytes, (...answer) =>
+          refusals.has(response) ? claim.release() : claim.answered(...answer),
+        )
+      }
+      next()
+    }
     claimRequest(idempotency, {
+      exchange: request,
       key: apiKey,
       method,
       target: originalUrl,
       idempotencyKeys: headerValues(rawHeaders, idempotencyHeader),
       readBody: () => readParsedBody(request, request),
       ...options,
-    }).then(verdict => {
-      if (verdict?.verdict === 'refuse') return sendProblem(response, verdict.problem)
-      if (verdict?.verdict === 'replay') return replayAnswer(response, verdict.answer)
-      if (verdict?.verdict === 'execute') {
-        holdResponse(response, idempotency.maxBodyBytes, (...answer) => verdict.claim.answered(...answer))
-      }
-      next()
-    }, next)
+    })
+      .then(judge)
+      .catch(next)
   }
 }
 
@@ -136,5 +151,6 @@ const refuseWithoutKey = (response: Response): void =>
   sendProblem(response, toHttpRefusal(refused.missing_key))
 
 function sendProblem(response: Response, { status, headers, body }: HttpProblem): void {
+  refusals.add(response)
   response.status(status).set(headers).send(JSON.stringify(body))
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { isOver } from './answer-begins.ts'
 import { Gate, type GateOptions, type RouteRequirements } from './gate.ts'
 import { holdResponse } from './hold-response.ts'
 import type { HttpProblem } from './http-problem.ts'
@@ -48,7 +49,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
   app.addHook('onRequest', async (request, reply) => {
     const config = configOf(request)
     if (config.public === true) return
-    const { key, headers, problem } = await gate.admit(request.raw.rawHeaders, config)
+    const { key, headers, problem } = await gate.admit(request.raw, request.raw.rawHeaders, config)
     if (problem !== undefined) return sendProblem(reply, problem)
     request.apiKey = key
     reply.headers(headers)
@@ -60,6 +61,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
     const { public: open, idempotencyRequired } = configOf(request)
     if (open === true) return
     const verdict = await claimRequest(idempotency, {
+      exchange: raw,
       key: apiKey,
       method,
       target: request.originalUrl,
@@ -67,6 +69,10 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
       readBody: () => readParsedBody(request as ParsedRequest, raw),
       required: idempotencyRequired,
     })
+    if (isOver(reply.raw)) {
+      if (verdict?.verdict === 'execute') await verdict.claim.release()
+      return reply
+    }
     if (verdict?.verdict === 'refuse') return sendProblem(reply, verdict.problem)
     if (verdict?.verdict === 'replay') {
       const { status, headers, body } = verdict.answer

@@ -3,6 +3,7 @@ import type { HttpProblem } from './http-problem.ts'
 import { toHttpRefusal } from './http-refusal.ts'
 import type { Keyring } from './keyring.ts'
 import type { Limiter } from './limit.ts'
+import { isFirstCount } from './usage-once.ts'
 import type { UsageReporter } from './usage-reporter.ts'
 import { refused, type Valid } from './verdict.ts'
 
@@ -59,8 +60,12 @@ export class Gate {
     this.#usage = usage
   }
 
-  /** @param rawHeaders name, value, name, value, as Node has them */
+  /**
+   * @param exchange what stands for this request alone: it is counted once
+   * @param rawHeaders name, value, name, value, as Node has them
+   */
   async admit(
+    exchange: object,
     rawHeaders: readonly string[],
     { scopes = [], cost }: RouteRequirements = {},
   ): Promise<Admission> {
@@ -71,14 +76,18 @@ export class Gate {
     if (!key.valid) return { problem: toHttpRefusal(key, { scopes: required, header: this.#header }) }
     const limits = await this.#limiter?.limit(key, { cost })
     if (limits?.allowed === false) return { problem: limits.problem }
-    this.#usage?.count(key)
+    if (this.#usage !== undefined && isFirstCount(this.#usage, exchange)) this.#usage.count(key)
     return { key, headers: limits?.headers ?? noHeaders }
   }
 
   /** The same for a request of the Fetch API, which has joined what was sent twice. */
-  admitWeb({ headers }: Pick<Request, 'headers'>, requirements?: RouteRequirements): Promise<Admission> {
+  admitWeb(
+    exchange: object,
+    { headers }: Pick<Request, 'headers'>,
+    requirements?: RouteRequirements,
+  ): Promise<Admission> {
     const value = headers.get(this.#header)
-    return this.admit(value === null ? [] : [this.#header, value], requirements)
+    return this.admit(exchange, value === null ? [] : [this.#header, value], requirements)
   }
 }
 

@@ -17,6 +17,8 @@ export interface ClaimKeeping {
   /** How long a handler may run before its claim is left to whoever asks again. */
   maxRunMs: number
   ttlMs: number | undefined
+  /** Headers that are kept beside those of the answer. */
+  marks: readonly [name: string, value: string][]
   onError(error: KeyringError): void
   onSuccess(): void
 }
@@ -67,8 +69,8 @@ export class HeldClaim {
    */
   answered(status: number, headers: AnswerHeaders, body: Uint8Array | null): Promise<void> {
     if (status >= 500) return this.release()
-    const { client, ttlMs } = this.#keeping
-    const kept = storedHeaders(headers)
+    const { client, ttlMs, marks } = this.#keeping
+    const kept = storedHeaders([...headers, ...marks])
     const answer = {
       ...this.#held,
       status,

@@ -1,5 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { Gate, type GateOptions, type RouteRequirements, readScopes } from './gate.ts'
+import type { HttpProblem } from './http-problem.ts'
 import { toHttpRefusal } from './http-refusal.ts'
 import { type IdempotentOptions, requireIdempotency } from './idempotency-gate.ts'
 import type { Idempotency } from './idempotent.ts'
@@ -29,8 +30,8 @@ export function requireKey(
 ): MiddlewareHandler<KeyrailEnv> {
   const gate = new Gate(keyring, options)
   return async function checkKey(context, next) {
-    const { key, headers, problem } = await gate.admitWeb(context.req.raw, { cost })
-    if (problem !== undefined) return problemResponse(problem)
+    const { key, headers, problem } = await gate.admitWeb(context, context.req.raw, { cost })
+    if (problem !== undefined) return refuse(context, problem)
     context.set('apiKey', key)
     await next()
     for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value)
@@ -44,9 +45,9 @@ export function requireScope(...scopes: readonly string[]): MiddlewareHandler<Ke
   if (required.length === 0) throw new TypeError('requireScope takes at least one scope')
   return async function checkScope(context, next) {
     const apiKey = keyOf(context)
-    if (apiKey === undefined) return problemResponse(toHttpRefusal(refused.missing_key))
+    if (apiKey === undefined) return refuse(context, toHttpRefusal(refused.missing_key))
     if (!required.every(scope => apiKey.scopes.includes(scope))) {
-      return problemResponse(toHttpRefusal(refused.insufficient_scope, { scopes: required }))
+      return refuse(context, toHttpRefusal(refused.insufficient_scope, { scopes: required }))
     }
     return next()
   }
@@ -60,10 +61,12 @@ export function idempotent(
   requireIdempotency(idempotency)
   return async function claim(context, next) {
     const key = keyOf(context)
-    if (key === undefined) return problemResponse(toHttpRefusal(refused.missing_key))
+    if (key === undefined) return refuse(context, toHttpRefusal(refused.missing_key))
     let hasRun = false
     const response = await runOnce(idempotency, context.req.raw, {
+      exchange: context,
       key,
+      isKept: () => !refusedHere.has(context),
       ...options,
       // Hono keeps what it has read, and the route reads it from there.
       readBody: async () => new Uint8Array(await context.req.arrayBuffer()),
@@ -79,6 +82,14 @@ export function idempotent(
     context.res = response
     return undefined
   }
+}
+
+/** What was refused here, perhaps behind `idempotent`: the next request may be let pass, so that is not kept. */
+const refusedHere = new WeakSet<Context>()
+
+function refuse(context: Context, problem: HttpProblem): Response {
+  refusedHere.add(context)
+  return problemResponse(problem)
 }
 
 /** Undefined where `requireKey` does not stand before. */

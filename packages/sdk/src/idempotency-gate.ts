@@ -10,6 +10,9 @@ export interface IdempotentOptions {
 
 export const idempotencyHeader = 'idempotency-key'
 
+/** Requests that were claimed, or are being claimed: whoever asks again for one of these would wait for himself. */
+const claimed = new WeakSet<object>()
+
 /** Doing one of the others twice does what doing it once does. */
 const methods = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
@@ -23,12 +26,14 @@ export function requireIdempotency(idempotency: Idempotency): void {
 /**
  * What to do with a request before its handler runs; undefined: just run it.
  *
+ * @param exchange what stands for this request alone; one that was claimed before is not claimed again
  * @param idempotencyKeys every value of the header that was sent
  * @param readBody called where the request is to be claimed; undefined: nobody has read it
  */
 export async function claimRequest(
   idempotency: Idempotency,
   {
+    exchange,
     key,
     method,
     target,
@@ -36,6 +41,7 @@ export async function claimRequest(
     readBody,
     required = false,
   }: {
+    exchange: object
     key: Valid
     method: string
     target: string
@@ -48,6 +54,8 @@ export async function claimRequest(
   if (idempotencyKey === undefined) {
     return required ? { verdict: 'refuse', problem: missingKey() } : undefined
   }
+  if (claimed.has(exchange)) return undefined
+  claimed.add(exchange)
   if (more.length > 0) return { verdict: 'refuse', problem: badKey() }
   const body = await readBody()
   if (body === undefined) return { verdict: 'refuse', problem: unreadBody() }

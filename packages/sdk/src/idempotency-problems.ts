@@ -45,6 +45,13 @@ export const unreadBody = (): HttpProblem =>
     detail: 'With an Idempotency-Key the body must be of a type that is read here',
   })
 
+export const lesserKey = (): HttpProblem =>
+  httpProblem({
+    status: 403,
+    code: 'insufficient_scope',
+    detail: 'This request was executed with an API key that has scopes which this one lacks',
+  })
+
 export const cannotClaim = (): HttpProblem =>
   httpProblem({
     status: 503,

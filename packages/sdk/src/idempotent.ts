@@ -7,11 +7,12 @@ import {
   refuseUnknown,
 } from './connection-options.ts'
 import { KeyringError } from './errors.ts'
+import { hasMarkedScopes, scopeMarks, scopesHeader } from './executed-scopes.ts'
 import { fingerprintOf, type RequestParts, scopeHashOf } from './fingerprint.ts'
 import { type ClaimKeeping, HeldClaim } from './held-claim.ts'
 import type { HttpProblem } from './http-problem.ts'
 import { createIdempotencyClient } from './idempotency-client.ts'
-import { badKey, cannotClaim, problemOf, unreadable } from './idempotency-problems.ts'
+import { badKey, cannotClaim, lesserKey, problemOf, unreadable } from './idempotency-problems.ts'
 import { readFunction, readInteger, readUuid } from './option-values.ts'
 import { Reports } from './reports.ts'
 import { BODY_MAX_BYTES, type StoredAnswer } from './stored-answer.ts'
@@ -51,7 +52,7 @@ export type IdempotencyVerdict =
   | { verdict: 'unprotected' }
   /** It was done: answer as it was answered. `headers` tell so with `idempotent-replayed`. */
   | { verdict: 'replay'; answer: StoredAnswer }
-  /** Answer 400, 409, 422 or 503. */
+  /** Answer 400, 403, 409, 422 or 503. */
   | { verdict: 'refuse'; problem: HttpProblem }
 
 /** Lets requests be executed once; made by `createIdempotency`. */
@@ -104,7 +105,7 @@ export function openIdempotency(
   const onUnavailable = readOnUnavailable(options.onUnavailable ?? 'deny')
   const reports = new Reports({ onError: readFunction('onError', options.onError), onNotice: undefined })
   const client = createIdempotencyClient(call, timeoutMs)
-  const keeping: ClaimKeeping = {
+  const keeping: Omit<ClaimKeeping, 'marks'> = {
     client,
     timer,
     random,
@@ -120,11 +121,14 @@ export function openIdempotency(
     const fingerprint = fingerprintOf(parts)
     const said = await client.claim({ ...record, fingerprint, ...(ttlMs !== undefined && { ttl_ms: ttlMs }) })
     if (said.verdict === 'replay') {
-      const headers = { ...said.answer.headers, 'idempotent-replayed': 'true' }
+      const { [scopesHeader]: marks, ...kept } = said.answer.headers
+      if (!hasMarkedScopes(marks, key.scopes)) return { verdict: 'refuse', problem: lesserKey() }
+      const headers = { ...kept, 'idempotent-replayed': 'true' }
       return { verdict: 'replay', answer: { ...said.answer, headers } }
     }
     if (said.verdict !== 'execute') return { verdict: 'refuse', problem: problemOf(said) }
-    const claim = new HeldClaim({ ...record, lock_token: said.lockToken }, keeping)
+    const marks = scopeMarks(key.scopes)
+    const claim = new HeldClaim({ ...record, lock_token: said.lockToken }, { ...keeping, marks })
     held.add(claim)
     void claim.settled.then(() => held.delete(claim))
     return { verdict: 'execute', claim }

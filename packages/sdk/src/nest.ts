@@ -11,6 +11,7 @@ import {
   SetMetadata,
 } from '@nestjs/common'
 import { APP_GUARD, Reflector } from '@nestjs/core'
+import { isOver } from './answer-begins.ts'
 import { Gate, type GateOptions, readScopes } from './gate.ts'
 import { holdResponse, replayAnswer } from './hold-response.ts'
 import type { HttpProblem } from './http-problem.ts'
@@ -88,12 +89,16 @@ export class KeyrailGuard implements CanActivate {
     if (context.getType() !== 'http') return false
     const http = context.switchToHttp()
     const [request, response] = [http.getRequest<PlatformRequest>(), http.getResponse<PlatformResponse>()]
-    const { key, headers, problem } = await this.#gate.admit(nodeRequest(request).rawHeaders, {
-      scopes: places.flatMap(
-        place => this.#reflector.get<readonly string[] | undefined>(SCOPES, place) ?? [],
-      ),
-      cost: this.#reflector.getAllAndOverride<number | undefined>(COST, places),
-    })
+    const { key, headers, problem } = await this.#gate.admit(
+      nodeRequest(request),
+      nodeRequest(request).rawHeaders,
+      {
+        scopes: places.flatMap(
+          place => this.#reflector.get<readonly string[] | undefined>(SCOPES, place) ?? [],
+        ),
+        cost: this.#reflector.getAllAndOverride<number | undefined>(COST, places),
+      },
+    )
     if (problem !== undefined) throw refusal(response, problem)
     setHeaders(response, headers)
     request.apiKey = key
@@ -109,12 +114,17 @@ export class KeyrailGuard implements CanActivate {
   ): Promise<boolean> {
     const node = nodeRequest(request)
     const verdict = await claimRequest(idempotency, {
+      exchange: node,
       key,
       method: node.method ?? 'GET',
       target: request.originalUrl ?? node.url ?? '/',
       idempotencyKeys: headerValues(node.rawHeaders, idempotencyHeader),
       readBody: () => readParsedBody(request, node),
     })
+    if (isOver(nodeResponse(response))) {
+      if (verdict?.verdict === 'execute') await verdict.claim.release()
+      return new Promise(() => {})
+    }
     if (verdict?.verdict === 'refuse') throw refusal(response, verdict.problem)
     if (verdict?.verdict === 'replay') {
       response.hijack?.()

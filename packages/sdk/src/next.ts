@@ -54,13 +54,14 @@ function guard<R extends Request, C>(
   const gate = new Gate(keyring, options)
   if (idempotency !== undefined) requireIdempotency(idempotency)
   return async function handle(request, context) {
-    const { key, headers, problem } = await gate.admitWeb(request, { cost })
+    const { key, headers, problem } = await gate.admitWeb(request, request, { cost })
     if (problem !== undefined) return problemResponse(problem)
     const run = async () => handler(request, { ...context, apiKey: key })
     const response =
       idempotency === undefined
         ? await run()
         : await runOnce(idempotency, request, {
+            exchange: request,
             key,
             required: idempotencyRequired,
             readBody: async () => new Uint8Array(await request.clone().arrayBuffer()),

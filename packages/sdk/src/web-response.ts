@@ -20,21 +20,31 @@ const replayResponse = ({ status, headers, body }: StoredAnswer): Response =>
 /**
  * Runs a handler at most once for an `Idempotency-Key`.
  *
+ * @param isKept asked once it has run: whether its answer is that of a handler
  * @param readBody the bytes of the body, so that the handler can read it too
  */
 export async function runOnce(
   idempotency: Idempotency,
   request: Pick<Request, 'method' | 'url' | 'headers'>,
   {
+    exchange,
     key,
     readBody,
     run,
+    isKept = () => true,
     ...options
-  }: { key: Valid; readBody: () => Promise<Uint8Array>; run: () => Promise<Response> } & IdempotentOptions,
+  }: {
+    exchange: object
+    key: Valid
+    readBody: () => Promise<Uint8Array>
+    run: () => Promise<Response>
+    isKept?: () => boolean
+  } & IdempotentOptions,
 ): Promise<Response> {
   const { pathname, search } = new URL(request.url)
   const idempotencyKey = request.headers.get(idempotencyHeader)
   const verdict = await claimRequest(idempotency, {
+    exchange,
     key,
     method: request.method,
     target: pathname + search,
@@ -47,7 +57,10 @@ export async function runOnce(
   if (verdict?.verdict !== 'execute') return run()
   const { claim } = verdict
   try {
-    return await store(claim, await run(), idempotency.maxBodyBytes)
+    const response = await run()
+    if (isKept()) return await store(claim, response, idempotency.maxBodyBytes)
+    await claim.release()
+    return response
   } catch (error) {
     await claim.release()
     throw error
