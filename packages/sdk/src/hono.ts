@@ -6,7 +6,7 @@ import { type IdempotentOptions, requireIdempotency } from './idempotency-gate.t
 import type { Idempotency } from './idempotent.ts'
 import type { Keyring } from './keyring.ts'
 import { refused, type Valid } from './verdict.ts'
-import { problemResponse, runOnce } from './web-response.ts'
+import { problemResponse, runOnce, withHeaders } from './web-response.ts'
 
 /** What a route behind `requireKey` finds in its context: `c.get('apiKey')`. */
 export interface KeyrailEnv {
@@ -34,7 +34,7 @@ export function requireKey(
     if (problem !== undefined) return refuse(context, problem)
     context.set('apiKey', key)
     await next()
-    for (const [name, value] of Object.entries(headers)) context.res.headers.set(name, value)
+    if (Object.keys(headers).length > 0) answerWith(context, withHeaders(context.res, headers))
     return undefined
   }
 }
@@ -68,8 +68,7 @@ export function idempotent(
       key,
       isKept: () => !refusedHere.has(context),
       ...options,
-      // Hono keeps what it has read, and the route reads it from there.
-      readBody: async () => new Uint8Array(await context.req.arrayBuffer()),
+      readBody: () => readBody(context),
       run: async () => {
         hasRun = true
         await next()
@@ -77,9 +76,7 @@ export function idempotent(
       },
     })
     if (!hasRun) return response
-    // What takes the place of nothing is not given the headers of what was there.
-    context.res = undefined
-    context.res = response
+    answerWith(context, response)
     return undefined
   }
 }
@@ -90,6 +87,18 @@ const refusedHere = new WeakSet<Context>()
 function refuse(context: Context, problem: HttpProblem): Response {
   refusedHere.add(context)
   return problemResponse(problem)
+}
+
+function answerWith(context: Context, response: Response): void {
+  // What takes the place of nothing is not given the headers of what was there.
+  context.res = undefined
+  context.res = response
+}
+
+/** A route may pass its request on as it came, so the body is left in it. What was read before, Hono has kept. */
+async function readBody({ req }: Context): Promise<Uint8Array> {
+  const { raw } = req
+  return new Uint8Array(await (raw.bodyUsed ? req.arrayBuffer() : raw.clone().arrayBuffer()))
 }
 
 /** Undefined where `requireKey` does not stand before. */

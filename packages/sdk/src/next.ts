@@ -4,7 +4,7 @@ import type { Idempotency } from './idempotent.ts'
 import type { Keyring } from './keyring.ts'
 import { opened, type Protection } from './opened.ts'
 import type { Valid } from './verdict.ts'
-import { problemResponse, runOnce } from './web-response.ts'
+import { problemResponse, runOnce, withHeaders } from './web-response.ts'
 
 /** What protects one route handler. */
 export interface WithKeyOptions extends GateOptions, Pick<RouteRequirements, 'cost'> {
@@ -69,13 +69,4 @@ function guard<R extends Request, C>(
           })
     return withHeaders(response, headers)
   }
-}
-
-/** The headers of some responses cannot be changed: a redirect's, or one that was fetched. */
-function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
-  const added = Object.entries(headers)
-  if (added.length === 0) return response
-  const answer = new Response(response.body, response)
-  for (const [name, value] of added) answer.headers.set(name, value)
-  return answer
 }

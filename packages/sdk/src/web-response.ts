@@ -17,6 +17,15 @@ export const problemResponse = ({ status, headers, body }: HttpProblem): Respons
 const replayResponse = ({ status, headers, body }: StoredAnswer): Response =>
   new Response(bodiless.has(status) ? null : Uint8Array.from(body), { status, headers })
 
+/** The headers of some responses cannot be changed: a redirect's, or one that was fetched. */
+export function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+  const added = Object.entries(headers)
+  if (added.length === 0) return response
+  const answer = new Response(response.body, response)
+  for (const [name, value] of added) answer.headers.set(name, value)
+  return answer
+}
+
 /**
  * Runs a handler at most once for an `Idempotency-Key`.
  *
@@ -48,7 +57,8 @@ export async function runOnce(
     key,
     method: request.method,
     target: pathname + search,
-    idempotencyKeys: idempotencyKey === null ? [] : [idempotencyKey],
+    // A key that was sent twice is told as one, joined like this.
+    idempotencyKeys: idempotencyKey?.split(', ') ?? [],
     readBody,
     ...options,
   })

@@ -3,9 +3,12 @@ import { test } from 'node:test'
 import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { idempotent, type KeyrailEnv, requireKey, requireScope } from '../src/hono.ts'
+import { createIdempotency } from '../src/idempotent.ts'
+import { createLimiter } from '../src/limit.ts'
 import { createTestKeyring } from '../src/testing.ts'
 import { serveFetch } from './fetch-server.ts'
 import { testProtectedApi } from './protected-api.ts'
+import { startKeyrail } from './service.ts'
 
 await testProtectedApi('Hono', async ({ keyring, limiter, idempotency, usage, work }) => {
   const app = new Hono<KeyrailEnv>()
@@ -27,6 +30,62 @@ await testProtectedApi('Hono', async ({ keyring, limiter, idempotency, usage, wo
     return context.text('x'.repeat(2_000))
   })
   return serveFetch(request => app.fetch(request))
+})
+
+test('Hono: a route may pass on a request, and the answer that it was given, whose headers cannot be changed', async () => {
+  const behind = await serveFetch(
+    async request => new Response(`heard ${await request.text()}`, { status: 201 }),
+  )
+  const { settings, valid } = await startKeyrail()
+  const held = await valid({
+    rate_limits: [
+      { id: 'month', window_ms: 31 * 86_400_000, algorithm: 'fixed', scope: 'key', limit: 1_000 },
+    ],
+  })
+  const keyring = { verify: () => held }
+  const app = new Hono<KeyrailEnv>()
+  const limiter = createLimiter(settings)
+  app.use(requireKey(keyring, { limiter }), idempotent(createIdempotency(settings)))
+  app.all('/pass', context => {
+    const { method, body } = context.req.raw
+    return fetch(behind, { method, body, duplex: 'half' } as RequestInit)
+  })
+  const url = await serveFetch(request => app.fetch(request))
+  const pay = async (path: string, body: string, more: Record<string, string> = {}) => {
+    const answer = await fetch(url + path, {
+      method: 'POST',
+      body,
+      headers: { authorization: 'Bearer x', ...more },
+    })
+    assert.match(answer.headers.get('ratelimit') ?? '', /^"month"/)
+    return [answer.status, await answer.text(), answer.headers.get('idempotent-replayed')]
+  }
+  const keyed = { 'idempotency-key': 'passed' }
+  assert.deepEqual(await pay('/pass', 'one'), [201, 'heard one', null])
+  assert.deepEqual(await pay('/pass', 'two', keyed), [201, 'heard two', null])
+  assert.deepEqual(await pay('/pass', 'two', keyed), [201, 'heard two', 'true'])
+  assert.equal((await pay('/pass', 'three', keyed))[0], 422)
+})
+
+test('Hono: what has read the body before leaves it to idempotent, and to the route', async () => {
+  const { settings, valid } = await startKeyrail()
+  const held = await valid()
+  const app = new Hono<KeyrailEnv>()
+  app.use(async (context, next) => {
+    await context.req.json()
+    await next()
+  })
+  app.use(requireKey({ verify: () => held }), idempotent(createIdempotency(settings)))
+  app.post('/pay', async context => context.json(await context.req.json()))
+  const url = await serveFetch(request => app.fetch(request))
+  const headers = { authorization: 'Bearer x', 'idempotency-key': 'a' }
+  const pay = async (body: string) => {
+    const answer = await fetch(`${url}/pay`, { method: 'POST', body, headers })
+    return [answer.status, await answer.text()]
+  }
+  assert.deepEqual(await pay('{"a":1}'), [200, '{"a":1}'])
+  assert.deepEqual(await pay('{"a":1}'), [200, '{"a":1}'])
+  assert.equal((await pay('{"a":2}'))[0], 422)
 })
 
 test('Hono: requireScope and idempotent without requireKey before them let nobody pass', async () => {
