@@ -77,7 +77,7 @@ async function writeFiles(cacheDir: string, jsonFile: string): Promise<() => Pro
     const notice = ({ message }: { message: string }) => {
       throw new Error(message)
     }
-    const cache = new DiskCache({ settings, clock, notice })
+    const cache = new DiskCache({ settings, clock, serviceTime: Date.now, notice })
     await cache.load()
     await cache.close({ store, version: 1, workspaceId: idOf('workspace'), isWhole: true })
   }

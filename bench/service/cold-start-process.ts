@@ -33,7 +33,7 @@ async function fromDisk({ cacheDir, scope, keys }: ColdStartPlan): Promise<ColdS
     throw new Error(message)
   }
   const from = performance.now()
-  const resumed = await new DiskCache({ settings, clock, notice: fail }).load()
+  const resumed = await new DiskCache({ settings, clock, serviceTime: Date.now, notice: fail }).load()
   const served = { store: resumed?.store, hits: 0, misses: 0, evictions: 0 }
   const verdict = createVerify(served, { env: 'live', cachedTtlMs: 60_000, clock })(key)
   const ms = performance.now() - from

@@ -71,6 +71,7 @@ export function openCache(cacheDir: string, at: Clocks, reader: Scope = scope) {
     },
     clock: { wall: () => at.wall, monotonic: () => at.monotonic },
     uptimeMs: () => at.uptime,
+    serviceTime: monotonic => at.wall - at.monotonic + monotonic,
     notice: ({ code }) => notices.push(code),
   })
   return { cache, notices }

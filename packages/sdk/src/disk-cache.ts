@@ -21,11 +21,13 @@ export interface DiskCacheDeps {
   clock: Clock
   /** Milliseconds since the machine was started; no step of its clock moves it. */
   uptimeMs?: (() => number) | undefined
+  /** The service's time at a reading of the clock; undefined where it has told none. */
+  serviceTime: (monotonic: number) => number | undefined
   notice: (notice: Notice) => void
 }
 
 /** A store that an earlier process left, confirmed on this process's clock; or at no time that is good for serving. */
-export type Resumed = Kept & { isFresh: boolean }
+export type Resumed = Kept & { isFresh: boolean; serviceNow: number }
 
 /**
  * The disk snapshot of one node: written after polls, whole, at most every few seconds. Between changes only the time
@@ -105,28 +107,30 @@ export class DiskCache {
     const { store, version, workspaceId, isWhole, sum } = loaded
     store.maxKeys = Math.max(settings.maxCachedKeys, store.size)
     this.#onDisk = { store, revision: store.revision, sum }
-    const ageMs = await this.#ageOf(loaded, `${path}.confirmed`)
+    const { ageMs, serviceNow } = await this.#ageOf(loaded, `${path}.confirmed`)
     const isFresh = ageMs < settings.cachedTtlMs
     if (isFresh) store.confirm(clock.monotonic() - ageMs)
-    return { store, version, workspaceId, isWhole, isFresh }
+    return { store, version, workspaceId, isWhole, isFresh, serviceNow }
   }
 
-  /** How long ago the snapshot was confirmed, by whichever of its two notes is the later. */
-  async #ageOf(loaded: Loaded, path: string): Promise<number> {
+  /** How long ago the snapshot was confirmed, by whichever of its two notes is the later, and the service's time now. */
+  async #ageOf(loaded: Loaded, path: string): Promise<Age> {
     const note = await readWhole(path).catch(() => undefined)
     const confirmed = note && readConfirmation(Buffer.from(note).toString(), loaded.sum)
     const ages = [loaded, ...(confirmed ? [confirmed] : [])].map(facts => this.#age(facts))
-    return Math.min(...ages)
+    return ages.reduce((one, other) => (other.ageMs < one.ageMs ? other : one))
   }
 
   /**
    * By two clocks, and the longer of both times counts: the wall clock may have been set back meanwhile, and the one
-   * that counts from the start of the machine may have begun anew. A time to come is no time.
+   * that counts from the start of the machine may have begun anew. A time to come is no time, and neither is one
+   * of which nobody knows what time the service had: expiry could not be judged.
    */
-  #age({ confirmedWall, confirmedUptime }: Times): number {
+  #age({ confirmedWall, confirmedUptime, confirmedService = Number.NaN }: Times): Age {
     const byWall = this.#deps.clock.wall() - confirmedWall
-    if (!(byWall >= 0)) return Number.POSITIVE_INFINITY
-    return Math.max(byWall, this.#uptimeMs() - confirmedUptime)
+    const ageMs = Math.max(byWall, this.#uptimeMs() - confirmedUptime)
+    const serviceNow = confirmedService + ageMs
+    return byWall >= 0 && Number.isFinite(serviceNow) ? { ageMs, serviceNow } : ageless
   }
 
   #isChanged({ store }: Kept): boolean {
@@ -155,8 +159,12 @@ export class DiskCache {
     const { store } = kept
     const now = clock.monotonic()
     const ageMs = now - store.confirmedAt
-    const times = { confirmedWall: clock.wall() - ageMs, confirmedUptime: this.#uptimeMs() - ageMs }
     const { confirmedAt } = store
+    const times = {
+      confirmedWall: clock.wall() - ageMs,
+      confirmedUptime: this.#uptimeMs() - ageMs,
+      confirmedService: this.#deps.serviceTime(confirmedAt),
+    }
     this.#confirmedAt = now
     if (this.#isChanged(kept)) {
       this.#keysAt = now
@@ -177,10 +185,17 @@ export class DiskCache {
   }
 }
 
-type Times = Pick<SnapshotFacts, 'confirmedWall' | 'confirmedUptime'>
+type Times = Pick<SnapshotFacts, 'confirmedWall' | 'confirmedUptime' | 'confirmedService'>
 
-function writeConfirmation({ confirmedWall, confirmedUptime }: Times, of: string): string {
-  const facts = JSON.stringify({ of, confirmed_at: confirmedWall, uptime_ms: confirmedUptime })
+interface Age {
+  ageMs: number
+  serviceNow: number
+}
+const ageless: Age = { ageMs: Number.POSITIVE_INFINITY, serviceNow: Number.NaN }
+
+function writeConfirmation({ confirmedWall, confirmedUptime, confirmedService }: Times, of: string): string {
+  const times = { confirmed_at: confirmedWall, uptime_ms: confirmedUptime, service_at: confirmedService }
+  const facts = JSON.stringify({ of, ...times })
   return `${facts}\n${sumOf(facts)}`
 }
 
@@ -188,8 +203,9 @@ function writeConfirmation({ confirmedWall, confirmedUptime }: Times, of: string
 function readConfirmation(note: string, of: string): Times | undefined {
   const [facts = '', sum] = note.split('\n')
   if (sumOf(facts) !== sum) return undefined
-  const { of: about, confirmed_at, uptime_ms } = JSON.parse(facts)
-  return about === of ? { confirmedWall: confirmed_at, confirmedUptime: uptime_ms } : undefined
+  const { of: about, confirmed_at, uptime_ms, service_at } = JSON.parse(facts)
+  if (about !== of) return undefined
+  return { confirmedWall: confirmed_at, confirmedUptime: uptime_ms, confirmedService: service_at }
 }
 
 const sumOf = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, beforeEach, test } from 'node:test'
@@ -112,7 +113,7 @@ test('a process whose file is too old still refuses to start for what only a per
   issue()
   await ran()
   at.wall += 3_600_000
-  service.instead.push({ status: 401 })
+  service.instead.push({ status: 401, body: { code: 'unauthenticated' } })
   await assert.rejects(start().keyring.ready(), { status: 401 })
 })
 
@@ -174,6 +175,57 @@ test('no file holds a key or the secret key', async () => {
     const text = readFileSync(join(cacheDir, file), 'latin1')
     for (const secret of [key, secretKey]) assert.ok(!text.includes(secret.slice(9, 20)), file)
   }
+})
+
+test('a process that starts from the disk judges expiry by the service too, however wrong this machine is', async () => {
+  for (const wrong of [-7_200_000, 7_200_000]) {
+    cacheDir = join(root, `node-${directories++}`)
+    await service.close()
+    service = await startFeedService()
+    at.wall = Date.now() + wrong
+    const [soon, later] = [drawKey(), drawKey()]
+    const ends = (ms: number) => ({ expires_at: new Date(Date.now() + ms).toISOString() })
+    service.upsert(policyKey(soon, 1, ends(20_000)))
+    service.upsert(policyKey(later, 2, ends(1_800_000)))
+    await ran()
+    await service.close()
+    at.wall += 30_000
+    at.uptime += 30_000
+    const { keyring, code } = start()
+    await keyring.ready()
+    assert.deepEqual([code(soon), code(later)], ['expired_key', 'valid'], `a clock that is ${wrong} ms wrong`)
+    await keyring.close()
+  }
+})
+
+test("a file that does not tell the service's time is not served before the service has answered", async () => {
+  const key = issue()
+  await ran()
+  const path = join(cacheDir, `policy-${projectId}-live`)
+  const file = readFileSync(path)
+  // The member under a name that is not known, as in a file of an older kind; and the sum made right.
+  const older = Buffer.from(file.toString('latin1').replace('"service_at"', '"service_of"'), 'latin1')
+  assert.notDeepEqual(older, file)
+  const sum = createHash('sha256').update(older.subarray(0, -32)).digest()
+  writeFileSync(path, Buffer.concat([older.subarray(0, -32), sum]))
+  service.instead.push({ status: 503 })
+  const { keyring, errors, code, notices } = start()
+  await until(() => errors.length === 1, 'the first poll has failed')
+  assert.equal(code(key), 'stale')
+  await keyring.ready()
+  assert.deepEqual([code(key), notices, service.paths.at(-1)], ['valid', [], 'delta'])
+})
+
+test('answers without a date tell the time by their bodies, and a 304 changes nothing', async () => {
+  service.sendsDate = false
+  const key = drawKey()
+  service.upsert(policyKey(key, 1, { expires_at: new Date(Date.now() + 1_800_000).toISOString() }))
+  at.wall = Date.now() + 7_200_000
+  const { keyring, code } = start({ cacheDir: undefined })
+  await keyring.ready()
+  assert.equal(code(key), 'valid')
+  await until(() => keyring.stats().polls.unchanged > 2, 'answers were 304')
+  assert.equal(code(key), 'valid')
 })
 
 test('expiry is judged by the service, however wrong this machine is and however its clock is set', async () => {

@@ -93,9 +93,15 @@ export function openKeyring(
   })
   let disk: DiskCache | undefined
   const begin = async () => {
-    disk = await openDiskCache(settings, { clock, uptimeMs, notice: notice => reports.notice(notice) })
+    disk = await openDiskCache(settings, {
+      clock,
+      uptimeMs,
+      serviceTime: monotonic => time.at(monotonic),
+      notice: notice => reports.notice(notice),
+    })
     const resumed = await disk?.load()
     if (resumed) sync.resume(resumed)
+    if (resumed?.isFresh) time.resume(resumed.serviceNow)
     return resumed?.isFresh ?? false
   }
   const poller = new Poller({
@@ -162,7 +168,7 @@ function nameOfHost(): string | undefined {
 /** Loaded only where it is asked for, so that the rest runs where there is no disk. */
 async function openDiskCache(
   settings: Settings,
-  deps: Pick<DiskCacheDeps, 'clock' | 'uptimeMs' | 'notice'>,
+  deps: Omit<DiskCacheDeps, 'settings'>,
 ): Promise<DiskCache | undefined> {
   const { cacheDir } = settings
   if (cacheDir === undefined) return undefined

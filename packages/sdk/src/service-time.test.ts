@@ -66,11 +66,35 @@ test('a service whose clock was ahead and is set right is followed', () => {
   assert.equal(time.now(), NOON)
 })
 
-test('where an answer tells no date, the later of body and machine counts', () => {
-  const late = setUp()
-  late.time.heard(NOON + 5)
-  assert.equal(late.time.now(), NOON + 5)
-  const early = setUp()
-  early.time.heard(NOON - HOUR)
-  assert.equal(early.time.now(), NOON)
+test('where an answer tells no date its body counts, and never sets the time back; where it has none, nothing changes', () => {
+  for (const wrong of [-HOUR, HOUR]) {
+    const { at, pass, time } = setUp()
+    at.wall += wrong
+    time.heard(NOON)
+    assert.equal(time.now(), NOON)
+    pass(10_000)
+    time.heard()
+    assert.equal(time.now(), NOON + 10_000)
+    time.heard(NOON)
+    assert.equal(time.now(), NOON + 10_000)
+    time.heard(NOON + 20_000)
+    assert.equal(time.now(), NOON + 20_000)
+  }
+  const { at, time } = setUp()
+  time.heard()
+  at.wall += HOUR
+  assert.equal(time.now(), NOON + HOUR, 'it is the time of this machine still')
+})
+
+test('what an earlier process knew of the time counts until an answer says otherwise, either way', () => {
+  const { at, pass, time } = setUp()
+  at.wall += HOUR
+  assert.equal(time.at(5_000), undefined)
+  time.resume(NOON)
+  pass(1_000)
+  assert.deepEqual([time.now(), time.at(5_000)], [NOON + 1_000, NOON])
+  time.heard(NOON, NOON - HOUR / 2)
+  assert.equal(time.now(), NOON + 1_000)
+  time.heard(NOON - HOUR, NOON - HOUR)
+  assert.equal(time.now(), NOON - HOUR)
 })

@@ -15,6 +15,7 @@ const facts = {
   version: 7,
   confirmedWall: 1_800_000_000_000,
   confirmedUptime: 5_000,
+  confirmedService: 1_800_000_007_000,
 }
 
 const key = (number: number, more: Partial<StoredKey> = {}): StoredKey => ({
@@ -99,13 +100,10 @@ test('what is read is what was written, whatever has come and gone before', () =
 })
 
 test('the facts beside the keys come back as they were', () => {
-  const { workspaceId, version, confirmedWall, confirmedUptime, isWhole } = accepted(
-    encodeSnapshot(filled(3), scope, facts),
-  )
-  assert.deepEqual(
-    { workspaceId, version, confirmedWall, confirmedUptime, isWhole },
-    { ...facts, isWhole: true },
-  )
+  const { store: _, sum: __, ...rest } = accepted(encodeSnapshot(filled(3), scope, facts))
+  assert.deepEqual(rest, { ...facts, isWhole: true })
+  const unknown = encodeSnapshot(filled(3), scope, { ...facts, confirmedService: undefined })
+  assert.equal(accepted(unknown).confirmedService, undefined)
 })
 
 test('a file cut off after any byte is refused', () => {
@@ -174,6 +172,7 @@ test('the header has no more than the specification names and what loading takes
       version: 7,
       fetched_at: facts.confirmedWall,
       fetched_uptime_ms: facts.confirmedUptime,
+      service_at: facts.confirmedService,
       complete: true,
       scope: { tenant_ids: [] },
       evictions: 0,
@@ -208,6 +207,7 @@ test('a file whose sum is right and whose contents are not is refused, not loade
     { version: '7' },
     { fetched_at: null },
     { fetched_at: 'now' },
+    { service_at: 'now' },
     { complete: 'yes' },
     { scope: null },
     { scope: {} },

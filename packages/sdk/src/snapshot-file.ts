@@ -29,6 +29,8 @@ export interface SnapshotFacts {
   /** When the keys were last confirmed: on the wall, and on a clock that counts from the start of the machine. */
   confirmedWall: number
   confirmedUptime: number
+  /** By the service's clock; undefined where nobody knew that. */
+  confirmedService?: number | undefined
 }
 
 /** As JSON: names like those of the feed. */
@@ -39,6 +41,8 @@ interface Header {
   version: number
   fetched_at: number
   fetched_uptime_ms: number
+  /** By the service's clock; absent: unknown. */
+  service_at?: number | undefined
   /** Whether these are all keys of the project in this environment. */
   complete: boolean
   /** Whose keys the writer took; absent: unknown. Empty: the whole project. */
@@ -72,6 +76,7 @@ export function encodeSnapshot(store: Store, scope: Scope, facts: SnapshotFacts,
     version: facts.version,
     fetched_at: facts.confirmedWall,
     fetched_uptime_ms: facts.confirmedUptime,
+    service_at: facts.confirmedService,
     complete: isWhole && store.evictions === 0 && scope.tenantIds.length === 0,
     scope: { tenant_ids: scope.tenantIds },
     evictions: store.evictions,
@@ -156,6 +161,7 @@ export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number
     version: header.version,
     confirmedWall: header.fetched_at,
     confirmedUptime: header.fetched_uptime_ms,
+    confirmedService: header.service_at,
     sum: sum.toString('hex'),
   }
 }
@@ -185,7 +191,7 @@ function readHeader(text: string): Header | string {
   }
   const { workspace_id, project_id, env, complete, scope, other_ids, tenants, scopes, rate_limits } = header
   const counts = [header.version, header.evictions, header.uses, header.records]
-  const times = [header.fetched_at, header.fetched_uptime_ms]
+  const times = [header.fetched_at, header.fetched_uptime_ms, header.service_at ?? 0]
   const isRight =
     typeof workspace_id === 'string' &&
     typeof project_id === 'string' &&

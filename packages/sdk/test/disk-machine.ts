@@ -36,6 +36,7 @@ export function machine() {
       },
       clock: { wall: () => at.wall, monotonic: () => at.monotonic },
       uptimeMs: () => at.uptime,
+      serviceTime: monotonic => at.wall - at.monotonic + monotonic,
       notice: ({ code }: Notice) => notices.push(code),
     })
     return { cache, notices }

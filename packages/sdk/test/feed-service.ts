@@ -46,6 +46,7 @@ export class FeedService {
   deleted = false
   pageKeys = 1_000
   offersWait = false
+  sendsDate = true
   env: 'live' | 'test' | null = 'live'
   url = ''
   readonly #changes: { version: number; change: PolicyChange }[] = []
@@ -99,6 +100,7 @@ export class FeedService {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.url)
     this.asked.push({ url, headers: request.headers })
+    response.sendDate = this.sendsDate
     const instead = this.instead.shift()
     await instead?.before?.()
     if (instead?.hang) return
