@@ -6,7 +6,7 @@ import { after, test } from 'node:test'
 import express from 'express'
 import { drawKey, id } from '../test/keys.ts'
 import { digestOf } from './digest.ts'
-import { type RequireKeyOptions, requireKey, requireScope } from './express.ts'
+import { idempotent, limit, type RequireKeyOptions, requireKey, requireScope } from './express.ts'
 import type { Keyring } from './keyring.ts'
 import { Store } from './store.ts'
 import { createVerify, type Served } from './verify.ts'
@@ -123,5 +123,15 @@ test('a mistake in the set-up is an error at start, never an open route', () => 
   assert.throws(() => requireKey(keyring, { scopes: 'admin' as unknown as string[] }), TypeError)
   assert.throws(() => requireKey(keyring, { header: 'x api key' }), TypeError)
   assert.throws(() => requireScope(), TypeError)
+  const asked = () => assert.fail('asked')
+  const idempotency = { maxBodyBytes: 0, claim: asked, close: asked }
+  for (const mistake of [
+    () => requireKey(keyring, { scope: ['admin'] } as object),
+    () => requireKey(keyring, { limiter: { limit: asked } } as object),
+    () => limit({ limit: asked }, { costs: 5 } as object),
+    () => idempotent(idempotency, { require: true } as object),
+  ]) {
+    assert.throws(mistake, { name: 'TypeError', message: /has no option "(scope|limiter|costs|require)"$/ })
+  }
   assert.throws(() => requireScope(''), TypeError)
 })

@@ -1,5 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { beforeAnswer, isOver } from './answer-begins.ts'
+import { refuseUnknown } from './connection-options.ts'
 import { readCredential } from './credential.ts'
 import { type GateOptions, readHeaderName, readScopes } from './gate.ts'
 import { holdResponse, replayAnswer } from './hold-response.ts'
@@ -32,6 +33,13 @@ export type { IdempotentOptions, LimitRequirements }
 /** What protects the routes behind it. */
 export interface RequireKeyOptions extends Omit<GateOptions, 'limiter'> {}
 
+const known: { readonly [Name in keyof Required<RequireKeyOptions>]: true } = {
+  scopes: true,
+  header: true,
+  usage: true,
+}
+const limitKnown: { readonly [Name in keyof Required<LimitRequirements>]: true } = { cost: true }
+
 /** Requests that a `limit` has not let pass, or not yet. They are not counted. */
 const notLetPass = new WeakSet<Request>()
 
@@ -47,9 +55,11 @@ const refusals = new WeakSet<Response>()
  */
 export function requireKey(
   keyring: Pick<Keyring, 'verify'>,
-  { scopes = [], header, usage }: RequireKeyOptions = {},
+  options: RequireKeyOptions = {},
 ): RequestHandler {
   if (typeof keyring?.verify !== 'function') throw new TypeError('requireKey takes a keyring')
+  refuseUnknown('requireKey', options, known)
+  const { scopes = [], header, usage } = options
   if (usage !== undefined && typeof usage.count !== 'function') {
     throw new TypeError('usage must be made by createUsageReporter')
   }
@@ -91,6 +101,7 @@ export function requireScope(...scopes: readonly string[]): RequestHandler {
 /** Behind `requireKey`: charges the request to the limits of its key, and answers 429 when they are used up. */
 export function limit(limiter: Limiter, requirements: LimitRequirements = {}): RequestHandler {
   if (typeof limiter?.limit !== 'function') throw new TypeError('limit takes what createLimiter makes')
+  refuseUnknown('limit', requirements, limitKnown)
   return function checkLimits(request: Request, response, next) {
     const { apiKey } = request
     if (!apiKey) return refuseWithoutKey(response)
@@ -111,7 +122,7 @@ export function limit(limiter: Limiter, requirements: LimitRequirements = {}): R
  * repetition answered as it was. A GET is let through.
  */
 export function idempotent(idempotency: Idempotency, options: IdempotentOptions = {}): RequestHandler {
-  requireIdempotency(idempotency)
+  requireIdempotency(idempotency, options)
   return function claim(request: Request, response, next) {
     const { apiKey, method, originalUrl, rawHeaders } = request
     if (!apiKey) return refuseWithoutKey(response)

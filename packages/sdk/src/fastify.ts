@@ -1,5 +1,6 @@
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, RouteOptions } from 'fastify'
 import { isOver } from './answer-begins.ts'
+import { refuseUnknown } from './connection-options.ts'
 import { Gate, type GateOptions, type RouteRequirements } from './gate.ts'
 import { holdResponse } from './hold-response.ts'
 import type { HttpProblem } from './http-problem.ts'
@@ -24,6 +25,13 @@ export interface KeyrailRouteConfig extends RouteRequirements {
   idempotencyRequired?: boolean | undefined
 }
 
+const known: { readonly [Name in keyof Required<KeyrailRouteConfig>]: true } = {
+  scopes: true,
+  cost: true,
+  public: true,
+  idempotencyRequired: true,
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** The key of this request; on a route that is public there is none. */
@@ -42,12 +50,28 @@ const noKey = null as unknown as Valid
  */
 const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyInstance, options) => {
   const { keyring, idempotency, ...more } = options
-  const gate = new Gate(keyring, more)
+  const gate = new Gate('keyrail', keyring, more)
   if (idempotency !== undefined) requireIdempotency(idempotency)
   app.decorateRequest('apiKey', noKey)
 
+  const checked = new WeakSet<KeyrailRouteConfig>()
+  const configOf = ({ config }: Pick<RouteOptions, 'config'>): KeyrailRouteConfig => {
+    const said = config?.keyrail ?? {}
+    if (checked.has(said)) return said
+    refuseUnknown('config.keyrail', said, known)
+    if (said.idempotencyRequired === true && idempotency === undefined) {
+      throw new TypeError('idempotencyRequired needs idempotency')
+    }
+    checked.add(said)
+    return said
+  }
+  // Routes that were there before show their mistakes with their requests.
+  app.addHook('onRoute', route => {
+    configOf(route)
+  })
+
   app.addHook('onRequest', async (request, reply) => {
-    const config = configOf(request)
+    const config = configOf(request.routeOptions)
     if (config.public === true) return
     const { key, headers, problem } = await gate.admit(request.raw, request.raw.rawHeaders, config)
     if (problem !== undefined) return sendProblem(reply, problem)
@@ -58,7 +82,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
   if (idempotency === undefined) return
   app.addHook('preHandler', async (request, reply) => {
     const { apiKey, method, raw } = request
-    const { public: open, idempotencyRequired } = configOf(request)
+    const { public: open, idempotencyRequired } = configOf(request.routeOptions)
     if (open === true) return
     const verdict = await claimRequest(idempotency, {
       exchange: raw,
@@ -83,8 +107,6 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
     }
   })
 }
-
-const configOf = ({ routeOptions }: FastifyRequest): KeyrailRouteConfig => routeOptions.config.keyrail ?? {}
 
 const sendProblem = (reply: FastifyReply, { status, headers, body }: HttpProblem): FastifyReply =>
   reply.code(status).headers(headers).send(JSON.stringify(body))

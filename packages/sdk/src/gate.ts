@@ -1,3 +1,4 @@
+import { refuseUnknown } from './connection-options.ts'
 import { readCredential } from './credential.ts'
 import type { HttpProblem } from './http-problem.ts'
 import { toHttpRefusal } from './http-refusal.ts'
@@ -26,6 +27,13 @@ export interface RouteRequirements {
   cost?: number | undefined
 }
 
+const known: { readonly [Name in keyof Required<GateOptions>]: true } = {
+  scopes: true,
+  header: true,
+  limiter: true,
+  usage: true,
+}
+
 export type Admission =
   /** `headers` tell what is left of the limits, and are to be sent with the answer. */
   | { key: Valid; headers: Readonly<Record<string, string>>; problem?: undefined }
@@ -44,9 +52,14 @@ export class Gate {
   readonly #limiter: Limiter | undefined
   readonly #usage: GateOptions['usage']
 
-  /** @throws TypeError when what is handed over is not what it should be, so that a mistake leaves no route open */
-  constructor(keyring: Pick<Keyring, 'verify'>, { scopes = [], header, limiter, usage }: GateOptions = {}) {
-    if (typeof keyring?.verify !== 'function') throw new TypeError('this takes a keyring')
+  /**
+   * @param maker by which name it is asked for
+   * @throws TypeError when what is handed over is not what it should be, so that a mistake leaves no route open
+   */
+  constructor(maker: string, keyring: Pick<Keyring, 'verify'>, options: GateOptions) {
+    if (typeof keyring?.verify !== 'function') throw new TypeError(`${maker} takes a keyring`)
+    refuseUnknown(maker, options, known)
+    const { scopes = [], header, limiter, usage } = options
     this.#keyring = keyring
     this.#scopes = readScopes(scopes)
     this.#header = readHeaderName(header)

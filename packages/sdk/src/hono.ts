@@ -28,7 +28,7 @@ export function requireKey(
   keyring: Pick<Keyring, 'verify'>,
   { cost, ...options }: RequireKeyOptions = {},
 ): MiddlewareHandler<KeyrailEnv> {
-  const gate = new Gate(keyring, options)
+  const gate = new Gate('requireKey', keyring, options)
   return async function checkKey(context, next) {
     const { key, headers, problem } = await gate.admitWeb(context, context.req.raw, { cost })
     if (problem !== undefined) return refuse(context, problem)
@@ -58,7 +58,7 @@ export function idempotent(
   idempotency: Idempotency,
   options: IdempotentOptions = {},
 ): MiddlewareHandler<KeyrailEnv> {
-  requireIdempotency(idempotency)
+  requireIdempotency(idempotency, options)
   return async function claim(context, next) {
     const key = keyOf(context)
     if (key === undefined) return refuse(context, toHttpRefusal(refused.missing_key))

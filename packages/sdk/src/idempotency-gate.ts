@@ -1,3 +1,4 @@
+import { refuseUnknown } from './connection-options.ts'
 import { badKey, missingKey, unreadBody } from './idempotency-problems.ts'
 import type { Idempotency, IdempotencyVerdict } from './idempotent.ts'
 import type { Valid } from './verdict.ts'
@@ -8,6 +9,8 @@ export interface IdempotentOptions {
   required?: boolean | undefined
 }
 
+const known: { readonly [Name in keyof Required<IdempotentOptions>]: true } = { required: true }
+
 export const idempotencyHeader = 'idempotency-key'
 
 /** Requests that were claimed, or are being claimed: whoever asks again for one of these would wait for himself. */
@@ -17,7 +20,8 @@ const claimed = new WeakSet<object>()
 const methods = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** @throws TypeError when what is handed over is not what it should be */
-export function requireIdempotency(idempotency: Idempotency): void {
+export function requireIdempotency(idempotency: Idempotency, options: IdempotentOptions = {}): void {
+  refuseUnknown('idempotent', options, known)
   if (typeof idempotency?.claim !== 'function') {
     throw new TypeError('idempotency must be made by createIdempotency')
   }

@@ -55,6 +55,7 @@ interface PlatformResponse {
 const PUBLIC = 'keyrail:public'
 const SCOPES = 'keyrail:scopes'
 const COST = 'keyrail:cost'
+const IDEMPOTENCY_REQUIRED = 'keyrail:idempotencyRequired'
 const OPTIONS = Symbol('keyrail:options')
 
 /** Opens a route, or all of a controller, to requests without a key. */
@@ -63,6 +64,8 @@ export const Public = (): CustomDecorator => SetMetadata(PUBLIC, true)
 export const Scopes = (...scopes: string[]): CustomDecorator => SetMetadata(SCOPES, readScopes(scopes))
 /** What a request takes of every limit. */
 export const Cost = (cost: number): CustomDecorator => SetMetadata(COST, cost)
+/** Refuses requests without `Idempotency-Key`, of a route or of all of a controller. */
+export const IdempotencyRequired = (): CustomDecorator => SetMetadata(IDEMPOTENCY_REQUIRED, true)
 /** The key of the request; undefined on a public route. */
 export const ApiKey: () => ParameterDecorator = createParamDecorator(
   (_data: unknown, context: ExecutionContext): Valid | undefined =>
@@ -76,7 +79,7 @@ export class KeyrailGuard implements CanActivate {
   readonly #reflector: Reflector
 
   constructor({ keyring, idempotency, ...options }: KeyrailModuleOptions, reflector: Reflector) {
-    this.#gate = new Gate(keyring, options)
+    this.#gate = new Gate('KeyrailModule', keyring, options)
     if (idempotency !== undefined) requireIdempotency(idempotency)
     this.#idempotency = idempotency
     this.#reflector = reflector
@@ -89,21 +92,22 @@ export class KeyrailGuard implements CanActivate {
     if (context.getType() !== 'http') return false
     const http = context.switchToHttp()
     const [request, response] = [http.getRequest<PlatformRequest>(), http.getResponse<PlatformResponse>()]
-    const { key, headers, problem } = await this.#gate.admit(
-      nodeRequest(request),
-      nodeRequest(request).rawHeaders,
-      {
-        scopes: places.flatMap(
-          place => this.#reflector.get<readonly string[] | undefined>(SCOPES, place) ?? [],
-        ),
-        cost: this.#reflector.getAllAndOverride<number | undefined>(COST, places),
-      },
-    )
+    const node = nodeRequest(request)
+    const { key, headers, problem } = await this.#gate.admit(node, node.rawHeaders, {
+      scopes: places.flatMap(
+        place => this.#reflector.get<readonly string[] | undefined>(SCOPES, place) ?? [],
+      ),
+      cost: this.#reflector.getAllAndOverride<number | undefined>(COST, places),
+    })
     if (problem !== undefined) throw refusal(response, problem)
     setHeaders(response, headers)
     request.apiKey = key
-    if (this.#idempotency === undefined) return true
-    return this.#claim(this.#idempotency, key, request, response)
+    const required = this.#reflector.getAllAndOverride<boolean | undefined>(IDEMPOTENCY_REQUIRED, places)
+    if (this.#idempotency !== undefined) {
+      return this.#claim(this.#idempotency, key, request, response, required)
+    }
+    if (required) throw new TypeError('IdempotencyRequired needs idempotency')
+    return true
   }
 
   async #claim(
@@ -111,6 +115,7 @@ export class KeyrailGuard implements CanActivate {
     key: Valid,
     request: PlatformRequest,
     response: PlatformResponse,
+    required: boolean | undefined,
   ): Promise<boolean> {
     const node = nodeRequest(request)
     const verdict = await claimRequest(idempotency, {
@@ -120,6 +125,7 @@ export class KeyrailGuard implements CanActivate {
       target: request.originalUrl ?? node.url ?? '/',
       idempotencyKeys: headerValues(node.rawHeaders, idempotencyHeader),
       readBody: () => readParsedBody(request, node),
+      required,
     })
     if (isOver(nodeResponse(response))) {
       if (verdict?.verdict === 'execute') await verdict.claim.release()

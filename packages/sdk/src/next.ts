@@ -1,3 +1,4 @@
+import { refuseUnknown } from './connection-options.ts'
 import { Gate, type GateOptions, type RouteRequirements } from './gate.ts'
 import { type IdempotentOptions, requireIdempotency } from './idempotency-gate.ts'
 import type { Idempotency } from './idempotent.ts'
@@ -12,6 +13,16 @@ export interface WithKeyOptions extends GateOptions, Pick<RouteRequirements, 'co
   idempotency?: Idempotency | undefined
   /** Whether a request without `Idempotency-Key` is refused. */
   idempotencyRequired?: IdempotentOptions['required']
+}
+
+const known: { readonly [Name in keyof Required<WithKeyOptions>]: true } = {
+  scopes: true,
+  header: true,
+  limiter: true,
+  usage: true,
+  cost: true,
+  idempotency: true,
+  idempotencyRequired: true,
 }
 
 export type { Protection }
@@ -37,6 +48,7 @@ export function withKey<R extends Request = Request, C = unknown>(
   options: WithKeyOptions = {},
 ): (request: R, context: C) => Promise<Response> {
   if (typeof handler !== 'function') throw new TypeError('withKey takes a route handler')
+  refuseUnknown('withKey', options, known)
   if (typeof keyring !== 'function') return guard(keyring, handler, options)
   let guarded: ((request: R, context: C) => Promise<Response>) | undefined
   return async function handle(request, context) {
@@ -51,8 +63,9 @@ function guard<R extends Request, C>(
   handler: KeyedHandler<R, C>,
   { cost, idempotency, idempotencyRequired, ...options }: WithKeyOptions,
 ): (request: R, context: C) => Promise<Response> {
-  const gate = new Gate(keyring, options)
+  const gate = new Gate('withKey', keyring, options)
   if (idempotency !== undefined) requireIdempotency(idempotency)
+  else if (idempotencyRequired) throw new TypeError('idempotencyRequired needs idempotency')
   return async function handle(request, context) {
     const { key, headers, problem } = await gate.admitWeb(request, request, { cost })
     if (problem !== undefined) return problemResponse(problem)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fastify from 'fastify'
-import { keyrail } from '../src/fastify.ts'
+import { type KeyrailPluginOptions, keyrail } from '../src/fastify.ts'
 import { createTestKeyring } from '../src/testing.ts'
 import { testProtectedApi } from './protected-api.ts'
 
@@ -53,4 +53,22 @@ test('Fastify: a public route needs no key, and a protected part leaves the rest
 test('Fastify: a mistake in the set-up is an error at start, never an open route', async () => {
   const app = fastify()
   await assert.rejects(async () => app.register(keyrail, { keyring: undefined as never }), TypeError)
+  const keyring = createTestKeyring()
+  const misspelt = { keyring, scope: ['admin'] } as KeyrailPluginOptions
+  await assert.rejects(async () => fastify().register(keyrail, misspelt), /keyrail has no option "scope"/)
+})
+
+test('Fastify: a mistake in what a route says is an error at start, or with every request of it', async () => {
+  const keyring = createTestKeyring()
+  const { key } = keyring.issue()
+  const app = fastify()
+  after(() => app.close())
+  const misspelt = { config: { keyrail: { scope: ['admin'] } as object } }
+  app.get('/before', misspelt, async () => 'open')
+  await app.register(keyrail, { keyring })
+  assert.throws(() => app.get('/behind', misspelt, async () => 'open'), /has no option "scope"/)
+  const required = { config: { keyrail: { idempotencyRequired: true } } }
+  assert.throws(() => app.post('/required', required, async () => 'open'), TypeError)
+  const answer = await app.inject({ url: '/before', headers: { authorization: `Bearer ${key}` } })
+  assert.equal(answer.statusCode, 500)
 })

@@ -96,5 +96,13 @@ test('Hono: requireScope and idempotent without requireKey before them let nobod
   assert.throws(() => requireScope(), TypeError)
   assert.throws(() => requireKey(undefined as never), TypeError)
   assert.throws(() => idempotent(undefined as never), TypeError)
-  assert.throws(() => requireKey(createTestKeyring(), { header: 'x y' }), TypeError)
+  const keyring = createTestKeyring()
+  assert.throws(() => requireKey(keyring, { header: 'x y' }), TypeError)
+  const asked = () => assert.fail('asked')
+  const idempotency = { maxBodyBytes: 0, claim: asked, close: asked }
+  assert.throws(() => requireKey(keyring, { scope: ['admin'] } as object), /requireKey has no option "scope"/)
+  assert.throws(
+    () => idempotent(idempotency, { require: true } as object),
+    /idempotent has no option "require"/,
+  )
 })

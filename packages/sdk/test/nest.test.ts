@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Get, Module } from '@nestjs/common'
+import { Get, Module, Post } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { ApiKey, KeyrailModule, Public } from '../src/nest.ts'
+import { createIdempotency } from '../src/idempotent.ts'
+import { ApiKey, IdempotencyRequired, KeyrailModule, Public } from '../src/nest.ts'
 import { createTestKeyring } from '../src/testing.ts'
 import type { Valid } from '../src/verdict.ts'
 import { decorate, type MakeNest, nestApi, startNest } from './nest-api.ts'
 import { testProtectedApi } from './protected-api.ts'
+import { startKeyrail } from './service.ts'
 
 const make: MakeNest = module => NestFactory.create(module, { logger: false, forceCloseConnections: true })
 
@@ -35,7 +37,47 @@ test('Nest: a public route needs no key, and every other does, of each controlle
 })
 
 test('Nest: a mistake in the set-up is an error at start, never an open route', async () => {
-  class Api {}
-  Module({ imports: [KeyrailModule.forRoot({ keyring: undefined as never })] })(Api)
-  await assert.rejects(NestFactory.create(Api, { logger: false, abortOnError: false }), TypeError)
+  const keyring = createTestKeyring()
+  for (const mistake of [{ keyring: undefined }, { keyring, scope: ['admin'] }] as never[]) {
+    class Api {}
+    Module({ imports: [KeyrailModule.forRoot(mistake)] })(Api)
+    await assert.rejects(NestFactory.create(Api, { logger: false, abortOnError: false }), TypeError)
+  }
+})
+
+test('Nest: a route may need an Idempotency-Key, and a controller too', async () => {
+  class Payments {
+    pay() {
+      return 'paid'
+    }
+    look() {
+      return 'looked'
+    }
+  }
+  decorate(Payments, { pay: [[Post('/pay')]], look: [[Get('/look')]] })
+  IdempotencyRequired()(Payments)
+  class Orders {
+    order() {
+      return 'ordered'
+    }
+    cancel() {
+      return 'cancelled'
+    }
+  }
+  decorate(Orders, { order: [[Post('/order'), IdempotencyRequired()]], cancel: [[Post('/cancel')]] })
+  const { settings, valid } = await startKeyrail()
+  const key = await valid()
+  const keyring = { verify: () => key }
+  const ask = async (url: string, method = 'POST') => {
+    const answer = await fetch(url, { method, headers: { authorization: 'Bearer x' } })
+    return [answer.status, /"code":"(\w+)"/.exec(await answer.text())?.[1]]
+  }
+  const url = await startNest(make, [Payments, Orders], { keyring, idempotency: createIdempotency(settings) })
+  for (const path of ['/pay', '/order']) {
+    assert.deepEqual(await ask(url + path), [400, 'idempotency_key_missing'])
+  }
+  assert.deepEqual(await ask(`${url}/look`, 'GET'), [200, undefined])
+  assert.deepEqual(await ask(`${url}/cancel`), [201, undefined])
+  const without = await startNest(make, [Payments], { keyring })
+  assert.deepEqual(await ask(`${without}/pay`), [500, undefined])
 })

@@ -95,7 +95,8 @@ test('Next: where nothing can be opened no route is open', async () => {
     const route = withKey(open, () => new Response('open'))
     for (let round = 0; round < 2; round++) await assert.rejects(route(request(), {}), /wrong secret/)
   }
-  for (const open of [() => ({}), () => undefined]) {
+  const limitless = () => ({ keyring: createTestKeyring(), limitter: {} })
+  for (const open of [() => ({}), () => undefined, limitless]) {
     await assert.rejects(withKey(open as never, () => new Response('open'))(request(), {}), TypeError)
   }
 })
@@ -105,4 +106,9 @@ test('Next: a mistake in the set-up is an error at start, never an open route', 
   assert.throws(() => withKey(undefined as never, () => new Response()), TypeError)
   assert.throws(() => withKey(keyring, undefined as never), TypeError)
   assert.throws(() => withKey(keyring, () => new Response(), { scopes: 'a' as never }), TypeError)
+  for (const given of [keyring, () => ({ keyring })]) {
+    const misspelt = { scope: ['admin'] } as object
+    assert.throws(() => withKey(given, () => new Response(), misspelt), /withKey has no option "scope"/)
+  }
+  assert.throws(() => withKey(keyring, () => new Response(), { idempotencyRequired: true }), TypeError)
 })
