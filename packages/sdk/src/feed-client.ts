@@ -56,7 +56,8 @@ export function createFeedClient(options: HttpCallerOptions): FeedClient {
   }
 }
 
-function readDate(header: string | null): number | undefined {
+/** Milliseconds; undefined for what is no date. */
+export function readDate(header: string | null): number | undefined {
   const at = header === null ? Number.NaN : Date.parse(header)
   return Number.isNaN(at) ? undefined : at
 }

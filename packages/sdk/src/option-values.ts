@@ -25,6 +25,9 @@ export function readUrl(value: unknown): URL {
   return url
 }
 
+export const isUuid = (value: unknown): value is string =>
+  typeof value === 'string' && uuid.test(value.toLowerCase())
+
 export function readUuid(name: string, value: unknown): string {
   const text = typeof value === 'string' ? value.toLowerCase() : ''
   if (!uuid.test(text)) throw new TypeError(`${name} must be a uuid`)

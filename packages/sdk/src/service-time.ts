@@ -41,6 +41,10 @@ export class ServiceTime {
     if (this.#offset === undefined || ahead > 0 || isBehind) this.#offset = at - this.#clock.monotonic()
   }
 
+  get isKnown(): boolean {
+    return this.#offset !== undefined
+  }
+
   /** The time at a reading of the other clock; undefined where the service has told none. */
   at(monotonic: number): number | undefined {
     return this.#offset === undefined ? undefined : monotonic + this.#offset

@@ -1,4 +1,5 @@
 import type { UsageReport } from './call-types.ts'
+import { isUuid } from './option-values.ts'
 
 const HOUR_MS = 3_600_000
 /** Older hours are no longer counted by the service. */
@@ -13,7 +14,7 @@ type UsageRecords = UsageReport['records']
  * that is not there yet is dropped and counted as such, and those that are there go on counting.
  */
 export class UsageCounts {
-  readonly #hours = new Map<number, Map<string, number>>()
+  readonly #hours = new Map<number, { readonly firstAt: number; readonly keys: Map<string, number> }>()
   readonly #maxEntries: number
   #entries = 0
   dropped = 0
@@ -29,33 +30,43 @@ export class UsageCounts {
 
   get total(): number {
     let total = 0
-    for (const keys of this.#hours.values()) for (const count of keys.values()) total += count
+    for (const { keys } of this.#hours.values()) for (const count of keys.values()) total += count
     return total
   }
 
-  add(keyId: string, count: number, now: number): void {
+  /** What is no id of a key would have the whole report refused: it is dropped alone. */
+  add(keyId: unknown, count: number, now: number): void {
     const hour = Math.floor(now / HOUR_MS)
-    let keys = this.#hours.get(hour)
-    const before = keys?.get(keyId)
+    let counted = this.#hours.get(hour)
+    const before = counted?.keys.get(keyId as string)
     if (before === undefined) {
-      if (this.#entries >= this.#maxEntries) {
+      if (this.#entries >= this.#maxEntries || !isUuid(keyId)) {
         this.dropped += count
         return
       }
       this.#entries++
     }
-    if (keys === undefined) {
-      keys = new Map()
-      this.#hours.set(hour, keys)
+    if (counted === undefined) {
+      counted = { firstAt: now, keys: new Map() }
+      this.#hours.set(hour, counted)
     }
-    keys.set(keyId, (before ?? 0) + count)
+    counted.keys.set(keyId as string, (before ?? 0) + count)
+  }
+
+  /** Sets right what was counted by a clock that was so far behind. */
+  moveBy(milliseconds: number): void {
+    const counted = [...this.#hours.values()]
+    this.#hours.clear()
+    this.#entries = 0
+    for (const { firstAt, keys } of counted)
+      for (const [keyId, count] of keys) this.add(keyId, count, firstAt + milliseconds)
   }
 
   /** Takes out as much as one report holds, the oldest hours first; empty where there is nothing. */
   take(now: number): UsageRecords {
     const records: UsageRecords = []
     for (const hour of [...this.#hours.keys()].sort((one, other) => one - other)) {
-      const keys = this.#hours.get(hour) as Map<string, number>
+      const keys = this.#hours.get(hour)?.keys as Map<string, number>
       const tooOld = now - (hour + 1) * HOUR_MS > AGE_MAX_MS
       const time = new Date(hour * HOUR_MS).toISOString()
       for (const [keyId, count] of keys) {

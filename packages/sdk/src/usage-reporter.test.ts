@@ -14,7 +14,7 @@ const HOUR = 3_600_000
 /** A reporter whose reports are kept and passed on, unless a test answers them. */
 function open(options: Partial<UsageReporterOptions> = {}, random = () => 0.5) {
   const timer = new ManualTimer()
-  const time = { now: Date.now() }
+  const time = { now: Date.now(), ofService: false }
   const errors: string[] = []
   const sent: UsageReport[] = []
   const instead: (() => Promise<Response>)[] = []
@@ -22,7 +22,9 @@ function open(options: Partial<UsageReporterOptions> = {}, random = () => 0.5) {
     {
       ...connection,
       onError: ({ code }: KeyringError) => void errors.push(code),
-      fetch: (url, init) => {
+      fetch: async (url, init) => {
+        // What time it is by the service, unless a test gives it one of its own.
+        if (init?.method === 'GET') return time.ofService ? fetch(url, init) : dated(time.now)
         sent.push(JSON.parse(String(init?.body)))
         const answer = instead.shift()
         return answer ? answer() : fetch(url, init)
@@ -39,6 +41,7 @@ async function usageOf(keyId: string): Promise<number> {
   return body.total
 }
 
+const dated = (at: number) => new Response('{}', { headers: { date: new Date(at).toUTCString() } })
 const away = () => Promise.reject(new Error('away'))
 
 test('what was counted is told by key when the interval is over, and once', async () => {
@@ -165,6 +168,59 @@ test('closing tells what is left, again where it must, and says what could not b
   await closed
   assert.deepEqual(gone.errors, ['network_error', 'network_error', 'network_error', 'usage_unsent'])
   assert.deepEqual([gone.reporter.stats().pending, gone.timer.delays], [9, []])
+})
+
+test('a key that is none of the service is dropped alone, and what the service passed over is told', async () => {
+  const { errors, reporter } = open()
+  const { id: keyId } = await issue()
+  reporter.count({ keyId }, 500)
+  for (const odd of ['my-own-record', '', undefined, 7, `${keyId}0`]) reporter.count({ keyId: odd as string })
+  for (const odd of [undefined, null]) reporter.count(odd as never)
+  await reporter.flush()
+  assert.equal(await usageOf(keyId), 500)
+  assert.deepEqual(
+    [errors, reporter.stats()],
+    [[], { pending: 0, reported: 500, dropped: 7, lastError: null }],
+  )
+  reporter.count({ keyId: id(0xbad) }, 3)
+  await reporter.flush()
+  assert.deepEqual(errors, ['usage_ignored'])
+  assert.deepEqual(reporter.stats(), { pending: 0, reported: 500, dropped: 10, lastError: 'usage_ignored' })
+  reporter.count({ keyId: id(0xbad) })
+  reporter.count({ keyId }, 2)
+  await reporter.flush()
+  assert.deepEqual([await usageOf(keyId), errors.length, reporter.stats().reported], [502, 2, 503])
+})
+
+test("hours are those of the service's clock, however wrong this machine's is", async () => {
+  for (const wrong of [-30 * 24 * HOUR, 2 * HOUR]) {
+    const { time, errors, sent, reporter } = open()
+    const { id: keyId } = await issue()
+    time.ofService = true
+    const before = Math.floor(Date.now() / HOUR)
+    time.now = Date.now() + wrong
+    reporter.count({ keyId }, 333)
+    await reporter.flush()
+    reporter.count({ keyId }, 4)
+    await reporter.flush()
+    assert.deepEqual([await usageOf(keyId), errors], [337, []])
+    for (const { records } of sent) {
+      const hour = Date.parse(records[0]?.hour ?? '') / HOUR
+      assert.ok(hour >= before && hour <= Date.now() / HOUR, String(wrong))
+    }
+  }
+})
+
+test('what is counted after the end is dropped, and counted as that', async () => {
+  const { reporter, sent, timer } = open()
+  const { id: keyId } = await issue()
+  reporter.count({ keyId }, 2)
+  const closing = reporter.close()
+  reporter.count({ keyId }, 3)
+  await closing
+  reporter.count({ keyId }, 7)
+  assert.deepEqual(reporter.stats(), { pending: 0, reported: 5, dropped: 7, lastError: null })
+  assert.deepEqual([await usageOf(keyId), sent.length > 0, timer.delays], [5, true, []])
 })
 
 test('nothing is lost when the service restarts: what it did not acknowledge is told to the next', async () => {

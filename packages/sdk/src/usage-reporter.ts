@@ -7,9 +7,12 @@ import {
   refuseUnknown,
 } from './connection-options.ts'
 import { KeyringError } from './errors.ts'
+import { readDate } from './feed-client.ts'
+import { parseMembers } from './http-call.ts'
 import { readFunction, readInteger } from './option-values.ts'
 import { Reports } from './reports.ts'
 import { delayAfterError } from './schedule.ts'
+import { ServiceTime } from './service-time.ts'
 import { systemTimer, type Timer } from './timer.ts'
 import { UsageCounts } from './usage-counts.ts'
 import type { Valid } from './verdict.ts'
@@ -31,7 +34,7 @@ export interface UsageReporterStats {
   pending: number
   /** Requests that were counted and acknowledged. */
   reported: number
-  /** Requests that were counted and will not be told: no room, too old, or refused by the service. */
+  /** Requests that were counted and will not be told: no room, too old, no key, after the end, or refused. */
   dropped: number
   /** Code of the error of the last report; null where it went well. */
   lastError: string | null
@@ -62,7 +65,7 @@ const known: { readonly [Name in keyof Required<UsageReporterOptions>]: true } =
 export const usageReporterOptionNames = Object.keys(known)
 
 const CLOSING_ATTEMPTS = 3
-const ANSWER_MAX_BYTES = 16 * 1024
+const maxBytes = 16 * 1024
 
 /**
  * Tells the service how often keys were used.
@@ -70,14 +73,21 @@ const ANSWER_MAX_BYTES = 16 * 1024
  * @throws TypeError naming the option that is missing or wrong
  */
 export const createUsageReporter = (options: UsageReporterOptions): UsageReporter =>
-  openUsageReporter(options, { timer: systemTimer, random: Math.random, now: Date.now })
+  openUsageReporter(options, {
+    timer: systemTimer,
+    random: Math.random,
+    now: Date.now,
+    monotonic: () => performance.now(),
+  })
 
 /** The same in a world of the caller's making. */
 export function openUsageReporter(
   options: UsageReporterOptions,
-  { timer, random, now }: { timer: Timer; random: () => number; now: () => number },
+  world: { timer: Timer; random: () => number; now: () => number; monotonic?: () => number },
 ): UsageReporter {
   refuseUnknown('createUsageReporter', options, known)
+  const { timer, random, now, monotonic = now } = world
+  const time = new ServiceTime({ wall: now, monotonic })
   const call = readConnection(options)
   const { sampleRate = 1 } = options
   if (typeof sampleRate !== 'number' || !(sampleRate >= 0.0001 && sampleRate <= 1)) {
@@ -92,26 +102,53 @@ export function openUsageReporter(
   let sending: UsageReport | undefined
   let flushing: Promise<void> | undefined
   let closing: Promise<void> | undefined
+  let hasAsked = false
+  let isClosed = false
   let reported = 0
   let refused = 0
   let failures = 0
   let retryAfterMs: number | undefined
   let lastError: string | null = null
 
-  async function send(report: UsageReport): Promise<void> {
+  /** With the first time that is told, what was counted by this machine's clock until then is set right. */
+  const heard = ({ headers }: { headers: Headers }): void => {
+    const isFirst = !time.isKnown
+    time.heard(undefined, readDate(headers.get('date')))
+    if (isFirst && time.isKnown) counts.moveBy(time.now() - now())
+  }
+
+  /** @returns how many of its records the service passed over */
+  async function send(report: UsageReport): Promise<number> {
     const path = '/v1/usage/reports'
-    await call({ method: 'POST', path, body: report, accepts: [202], timeoutMs, maxBytes: ANSWER_MAX_BYTES })
+    const answer = await call({ method: 'POST', path, body: report, accepts: [202], timeoutMs, maxBytes })
+    heard(answer)
+    const { ignored } = parseMembers(answer.text)
+    return typeof ignored === 'number' ? ignored : 0
+  }
+
+  /** Before the first report, so that it names hours by the service's clock. Where nobody tells, this machine's counts. */
+  async function learnTime(): Promise<void> {
+    const path = '/v1/healthz'
+    try {
+      heard(await call({ method: 'GET', path, accepts: [200, 404], timeoutMs, maxBytes }))
+      hasAsked = true
+    } catch {
+      // What is wrong with the service is told of the report.
+    }
   }
 
   /** @returns whether the next report may be sent */
   async function attempt(report: UsageReport): Promise<boolean> {
     try {
-      await send(report)
-      reported += requestsIn(report)
+      const ignored = await send(report)
+      const { length } = report.records
+      if (ignored < length) reported += requestsIn(report)
+      else refused += requestsIn(report)
       sending = undefined
       failures = 0
-      lastError = null
-      reports.success()
+      lastError = ignored > 0 ? 'usage_ignored' : null
+      if (ignored > 0) reports.error(passedOver(ignored, length))
+      else reports.success()
       return true
     } catch (thrown) {
       const error = thrown as KeyringError
@@ -132,7 +169,8 @@ export function openUsageReporter(
   async function sendAll(): Promise<void> {
     for (;;) {
       if (sending === undefined) {
-        const records = counts.take(now())
+        if (counts.size > 0 && !hasAsked && !time.isKnown) await learnTime()
+        const records = counts.take(time.now())
         if (records.length === 0) return
         sending = { report_id: randomUUID(), sample_rate: sampleRate, records }
       }
@@ -172,8 +210,9 @@ export function openUsageReporter(
     for (let attempts = 1; attempts <= CLOSING_ATTEMPTS; attempts++) {
       await flush()
       const left = pending()
+      isClosed = left === 0 || attempts === CLOSING_ATTEMPTS
       if (left === 0) return
-      if (attempts === CLOSING_ATTEMPTS) reports.error(unsent(left))
+      if (isClosed) reports.error(unsent(left))
       else await pause(delayAfterError({ failures }, 1_000, random))
     }
   }
@@ -185,10 +224,12 @@ export function openUsageReporter(
   }
 
   return {
-    count({ keyId }, requests = 1) {
+    count(key, requests = 1) {
       if (!Number.isSafeInteger(requests) || requests < 1) return
       const counted = sampleRate === 1 ? requests : sampled(requests, sampleRate, random)
-      if (counted > 0) counts.add(keyId, counted, now())
+      if (counted === 0) return
+      if (isClosed) counts.dropped += counted
+      else counts.add(key?.keyId, counted, time.now())
     },
     flush,
     stats: () => ({ pending: pending(), reported, dropped: counts.dropped + refused, lastError }),
@@ -208,6 +249,13 @@ function sampled(requests: number, rate: number, random: () => number): number {
 }
 
 const requestsIn = ({ records }: UsageReport): number => records.reduce((sum, { count }) => sum + count, 0)
+
+const passedOver = (ignored: number, records: number): KeyringError =>
+  new KeyringError(
+    'usage_ignored',
+    `${ignored} of ${records} records of a usage report were not counted: of no key of this environment, or of no hour that is taken`,
+    { retryable: false },
+  )
 
 const unsent = (requests: number): KeyringError =>
   new KeyringError('usage_unsent', `${requests} counted requests were not reported before the end`, {
