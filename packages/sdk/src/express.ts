@@ -133,9 +133,7 @@ export function idempotent(idempotency: Idempotency, options: IdempotentOptions 
       if (verdict?.verdict === 'refuse') return sendProblem(response, verdict.problem)
       if (verdict?.verdict === 'replay') return replayAnswer(response, verdict.answer)
       if (claim !== undefined) {
-        holdResponse(response, idempotency.maxBodyBytes, (...answer) =>
-          refusals.has(response) ? claim.release() : claim.answered(...answer),
-        )
+        holdResponse(response, idempotency.maxBodyBytes, claim, () => !refusals.has(response))
       }
       next()
     }

@@ -103,7 +103,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
       return reply.code(status).headers(headers).send(Buffer.from(body))
     }
     if (verdict?.verdict === 'execute') {
-      holdResponse(reply.raw, idempotency.maxBodyBytes, (...answer) => verdict.claim.answered(...answer))
+      holdResponse(reply.raw, idempotency.maxBodyBytes, verdict.claim)
     }
   })
 }

@@ -7,6 +7,8 @@ import type { Timer } from './timer.ts'
 
 /** A third of what a lock lasts, so that two heartbeats may fail. */
 export const HEARTBEAT_MS = 10_000
+/** What a lock lasts: as if the process had died in the middle of the answer. */
+export const LEFT_MS = 30_000
 /** Between two attempts to say how it ended. */
 const ATTEMPT_GAP_MS = 5_000
 
@@ -42,6 +44,7 @@ export class HeldClaim {
   /** Heartbeats that are left. */
   #beats: number
   #cancelBeat: () => void
+  #cancelLeave: () => void = () => {}
   #ended = false
   #settle: () => void = () => {}
   /** Resolves when it is said how it ended, or given up. */
@@ -86,6 +89,14 @@ export class HeldClaim {
     return this.#end(() => this.#keeping.client.release(this.#held))
   }
 
+  /**
+   * The customer has gone in the middle of the answer. Most handlers end it all the same; one that has not for so long
+   * never will, as far as can be told, and the record is freed.
+   */
+  leave(): void {
+    this.#cancelLeave = this.#keeping.timer.after(LEFT_MS, () => void this.release())
+  }
+
   /** Whether the handler has ended. */
   get ended(): boolean {
     return this.#ended
@@ -95,6 +106,7 @@ export class HeldClaim {
   async #end(say: () => Promise<string>): Promise<void> {
     if (this.#ended) return
     this.#ended = true
+    this.#cancelLeave()
     const finish = () => {
       this.#cancelBeat()
       this.#settle()

@@ -144,9 +144,7 @@ export class KeyrailGuard implements CanActivate {
       return new Promise(() => {})
     }
     if (verdict?.verdict === 'execute') {
-      holdResponse(nodeResponse(response), idempotency.maxBodyBytes, (...answer) =>
-        verdict.claim.answered(...answer),
-      )
+      holdResponse(nodeResponse(response), idempotency.maxBodyBytes, verdict.claim)
     }
     return true
   }
