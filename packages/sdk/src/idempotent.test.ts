@@ -116,6 +116,25 @@ test('the same key for another request is 422; of another customer, project or e
   executed(await open({ projectId: id(7) }).idempotency.claim(request))
 })
 
+test('an answer is replayed to keys with all scopes of the one that executed, however many, and to no other', async () => {
+  const scopes = Array.from({ length: 64 }, (_, at) => `${at}:${'ü'.repeat(190)}`)
+  const request = payment({ key: { ...key, scopes } })
+  await executed(await claim(request)).answered(...made)
+  for (const enough of [scopes, [...scopes, 'more'].reverse()]) {
+    const again = await claim({ ...request, key: { ...key, scopes: enough } })
+    assert.ok(again.verdict === 'replay')
+    assert.deepEqual(Object.keys(again.answer.headers).sort(), [
+      'content-type',
+      'idempotent-replayed',
+      'location',
+    ])
+  }
+  for (const few of [[], ['more'], scopes.slice(1), scopes.slice(0, -1)]) {
+    const refusal = refused(await claim({ ...request, key: { ...key, scopes: few } }))
+    assert.deepEqual(refusal, [403, 'insufficient_scope', undefined])
+  }
+})
+
 test('a 5xx is not kept, and neither is what was thrown: a retry executes', async () => {
   const request = payment()
   await executed(await claim(request)).answered(503, [], Buffer.from('away'))
