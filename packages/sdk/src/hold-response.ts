@@ -151,13 +151,13 @@ export function holdResponse(
   ])
   Object.assign(response, held, Object.fromEntries(guarded))
   const inner = Object.getPrototypeOf(response)
-  Object.defineProperties(response, {
-    headersSent: {
-      get: () => head !== undefined || Reflect.get(inner, 'headersSent', response),
+  const shown = (name: string, isSo: () => boolean) =>
+    Object.defineProperty(response, name, {
+      get: () => (state === 'passing' ? Reflect.get(inner, name, response) : isSo()),
       configurable: true,
-    },
-    writableEnded: { get: () => ended || Reflect.get(inner, 'writableEnded', response), configurable: true },
-  })
+    })
+  shown('headersSent', () => head !== undefined)
+  shown('writableEnded', () => ended)
 
   response.on('pipe', () => sources++)
   response.on('unpipe', () => sources--)
