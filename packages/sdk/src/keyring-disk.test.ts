@@ -128,6 +128,18 @@ test('a process that starts from the disk too late refuses to start where the pr
   await assert.rejects(start(bounds).keyring.ready(), { refusedToStart: true })
 })
 
+test('a machine that slept serves no key that was confirmed before, though its own clock stood still', async () => {
+  const key = issue()
+  const { keyring, code } = start({ cacheDir: undefined })
+  await keyring.ready()
+  await service.close()
+  at.uptime += 50_000
+  await until(() => Number(keyring.stats().confirmedAgeMs) >= 50_000, 'it has noticed')
+  assert.equal(code(key), 'valid')
+  at.uptime += 10_000
+  await until(() => code(key) === 'stale', 'it is refused')
+})
+
 test('a file that is of the same project in another workspace is forgotten with the first answer', async () => {
   const key = issue()
   await ran()

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { openAwakeClock } from './awake-clock.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { DiskCache, DiskCacheDeps } from './disk-cache.ts'
 import { PolicyScopeTooLargeError } from './errors.ts'
@@ -65,9 +66,11 @@ export function createKeyring(options: KeyringOptions): Keyring {
 /** The same in a world of the caller's making. */
 export function openKeyring(
   options: KeyringOptions,
-  { clock, random, uptimeMs }: { clock: Clock; random: () => number; uptimeMs?: () => number },
+  world: { clock: Clock; random: () => number; uptimeMs?: () => number },
 ): Keyring {
   const settings = readOptions(options, nameOfHost())
+  const { random, uptimeMs } = world
+  const clock = openAwakeClock(world.clock, uptimeMs)
   const { cachedTtlMs, maxCachedKeys, node, scope, pollIntervalMs } = settings
   const reports = new Reports(settings)
   const served: Served = { store: undefined, hits: 0, misses: 0, evictions: 0 }
@@ -120,9 +123,12 @@ export function openKeyring(
       if (sync.kept) disk?.keep(sync.kept)
     },
   })
+  // A keyring that never begins leaves nothing that runs.
+  poller.ready.catch(() => clock.close())
   const close = async () => {
     await poller.close()
     await disk?.close(sync.kept)
+    clock.close()
     served.store = undefined
   }
 
