@@ -37,7 +37,7 @@ const ofService = (): string[] =>
 export const writeReference = (into: string): Promise<string[]> =>
   inWorkFolder(async folder => {
     await build(folder)
-    const types = entries().map(name => join(folder, 'esm', `${name}.d.ts`))
+    const types = entries().map(name => join(folder, 'cjs', `${name}.d.ts`))
     return writePages(folder, types, into, ofService())
   })
 

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { declarationsOf } from './write-types.ts'
@@ -10,74 +11,94 @@ const folder = import.meta.dirname
 /** Sources whose types are the contract's. */
 const ofContract = ['admin-types', 'call-types']
 
+type Entries = Readonly<Record<string, string>>
+
+interface Installer {
+  ensureInstalled(options: { root: string; dev?: boolean }): Promise<void>
+}
+
+interface Bundler {
+  bundleCode(options: { entries: Entries; into: string; format: 'es' | 'cjs' }): Promise<void>
+  bundleTypes(options: { entries: Entries }): Promise<{ name: string; text: string }[]>
+}
+
 /**
- * Compiles the sources into `esm` below a folder, with their types. There is nothing to bundle: the SDK has no
- * dependencies, and of the contract it takes no more than types, which are written out. Code is shipped without its
- * comments, and types without those that no entry leads to.
+ * Writes the code into `esm` and, as CommonJS, into `cjs` below a folder, with types that are written out where they are
+ * the contract's.
  *
- * `cjs` has a door to each entry: Node loads an ES module with `require` from 20.19 and 22.12 on. So there is one copy
- * of everything, and an error is an instance of the same class for all who share a process.
+ * The types stand in `cjs` alone, and `esm` has a door to them for each entry: an ES module may take types of CommonJS,
+ * and not the other way round. So they are one for both, and the package is half as large.
  */
 export async function build(into: string): Promise<void> {
-  const packageFile = createRequire(import.meta.url).resolve('typescript/package.json')
-  const compiler = join(dirname(packageFile), 'bin', 'tsc')
+  const { bundleCode, bundleTypes } = await bundler()
   const [esm, cjs] = [join(into, 'esm'), join(into, 'cjs')]
-  for (const [out, type] of [
-    [esm, 'module'],
-    [cjs, 'commonjs'],
+  const names = entryNames()
+  for (const [out, type, format] of [
+    [esm, 'module', 'es'],
+    [cjs, 'commonjs', 'cjs'],
   ] as const) {
     rmSync(out, { recursive: true, force: true })
     mkdirSync(out, { recursive: true })
+    await bundleCode({ entries: entriesOf(names, join(folder, 'src'), '.ts'), into: out, format })
     writeFileSync(join(out, 'package.json'), `${JSON.stringify({ type })}\n`)
   }
-  const compile = (...options: string[]) =>
-    run(process.execPath, [compiler, '-p', join(folder, 'tsconfig.build.json'), '--outDir', esm, ...options])
-  await compile('--emitDeclarationOnly')
-  await compile('--removeComments', '--declaration', 'false')
-  for (const name of ofContract) {
-    const types = await declarationsOf(join(folder, 'src', `${name}.ts`))
-    writeFileSync(join(esm, `${name}.d.ts`), types)
+  const typed = names.filter(name => name !== 'browser')
+  const work = mkdtempSync(join(tmpdir(), 'keyrail-types-'))
+  try {
+    await declare(work)
+    for (const { name, text } of await bundleTypes({ entries: entriesOf(typed, work, '.d.ts') }))
+      writeFileSync(join(cjs, name), finished(text))
+  } finally {
+    rmSync(work, { recursive: true, force: true })
   }
-  const doors = entries()
-  finishDeclarations(esm, doors)
-  for (const name of doors) {
-    writeFileSync(join(cjs, `${name}.js`), doorTo(name))
-    writeFileSync(join(cjs, `${name}.d.ts`), `export * from '../esm/${name}.js'\n`)
+  for (const name of typed) writeFileSync(join(esm, `${name}.d.ts`), `export * from '../cjs/${name}.js'\n`)
+}
+
+/** What bundles is installed when it is first needed: a start of the service waits for none of it. */
+async function bundler(): Promise<Bundler> {
+  const installer: Installer = await import(new URL('../../bin/runtime.mjs', import.meta.url).href)
+  await installer.ensureInstalled({ root: join(folder, 'bundling'), dev: true })
+  return import(new URL('bundling/bundle.mjs', import.meta.url).href)
+}
+
+/** Writes a declaration for each source. */
+async function declare(into: string): Promise<void> {
+  const packageFile = createRequire(import.meta.url).resolve('typescript/package.json')
+  const compiler = join(dirname(packageFile), 'bin', 'tsc')
+  await run(process.execPath, [compiler, '-p', join(folder, 'tsconfig.build.json'), '--outDir', into])
+  for (const name of ofContract)
+    writeFileSync(join(into, `${name}.d.ts`), await declarationsOf(join(folder, 'src', `${name}.ts`)))
+  for (const file of readdirSync(into)) {
+    const text = readFileSync(join(into, file), 'utf8')
+    // The compiler leaves `./store.ts` in declarations, which is no declaration.
+    writeFileSync(
+      join(into, file),
+      text.replaceAll(/(from |import\()(['"]\.\/[\w-]+)\.ts(['"])/g, '$1$2.js$3'),
+    )
   }
 }
 
-function finishDeclarations(esm: string, doors: readonly string[]): void {
-  const written = readdirSync(esm).filter(file => file.endsWith('.d.ts'))
-  for (const file of written) nameCompiledFiles(join(esm, file))
-  const reached = new Set(doors)
-  // A set that grows while it is walked is walked to its end.
-  for (const name of reached) {
-    const text = readFileSync(join(esm, `${name}.d.ts`), 'utf8')
-    for (const [, other = ''] of text.matchAll(/['"]\.\/([\w-]+)\.js['"]/g)) reached.add(other)
-  }
-  for (const file of written) if (!reached.has(file.slice(0, -'.d.ts'.length))) rmSync(join(esm, file))
-}
+/**
+ * A comment behind a member, on its line, would be that of no member. A framework that is nothing but ES modules has its
+ * types there as well, and a compiler lets CommonJS have them only by the word that is added.
+ */
+const finished = (text: string): string =>
+  text
+    .replaceAll(/^\/\/(?:#(?:end)?region| \.).*\n/gm, '')
+    .replaceAll('; /**', ';\n/**')
+    .replaceAll(
+      /^import (\{[^}]*\}) from "(hono|@nestjs\/\w+)";$/gm,
+      'import type $1 from "$2" with { "resolution-mode": "import" };',
+    )
 
-/** Node before 20.19 would name a file of which nobody knows, and not what to do. */
-const doorTo = (name: string): string => `try {
-  module.exports = require('../esm/${name}.js')
-} catch (error) {
-  if (error.code !== 'ERR_REQUIRE_ESM') throw error
-  throw new Error('@keyrail/sdk: require() needs Node 20.19, 22.12 or later; import works from Node 20 on')
-}
-`
+const entriesOf = (names: readonly string[], below: string, ending: string): Entries =>
+  Object.fromEntries(names.map(name => [name, join(below, name + ending)]))
 
 /** What `package.json` exports. */
-function entries(): string[] {
+function entryNames(): string[] {
   const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
-  const named = JSON.stringify(exports).matchAll(/"\.\/dist\/cjs\/([\w-]+)\.js"/g)
-  return Array.from(named, ([, name = '']) => name)
-}
-
-/** The compiler leaves `./store.ts` in declarations, which older compilers do not find. */
-function nameCompiledFiles(file: string): void {
-  const text = readFileSync(file, 'utf8')
-  writeFileSync(file, text.replaceAll(/(from |import\()(['"]\.\/[\w-]+)\.ts(['"])/g, '$1$2.js$3'))
+  const named = JSON.stringify(exports).matchAll(/"\.\/dist\/esm\/([\w-]+)\.js"/g)
+  return [...new Set(Array.from(named, ([, name = '']) => name))]
 }
 
 if (import.meta.main) await build(resolve(process.argv[2] ?? join(folder, 'dist')))

@@ -57,6 +57,23 @@ export class PolicyScopeTooLargeError extends KeyringError {
   }
 }
 
+/**
+ * Makes `instanceof` know what the other copy of this package made: `import` loads one and `require` another. A class
+ * that somebody derives from one of these is judged as any class is.
+ */
+function knowAcrossCopies(ours: { readonly prototype: object }, name: string): void {
+  const mark = Symbol.for(`@keyrail/sdk ${name}`)
+  const judge = Function.prototype[Symbol.hasInstance]
+  Object.defineProperty(ours.prototype, mark, { value: true })
+  Object.defineProperty(ours, Symbol.hasInstance, {
+    value(this: unknown, error: unknown) {
+      return this === ours ? mark in Object(error) : judge.call(this, error)
+    },
+  })
+}
+knowAcrossCopies(KeyringError, 'KeyringError')
+knowAcrossCopies(PolicyScopeTooLargeError, 'PolicyScopeTooLargeError')
+
 /** An answer that breaks the contract of the feed. Nothing of it was applied. */
 export const badResponse = (what: string): KeyringError =>
   new KeyringError('bad_response', `The service's answer is not one of the policy feed: ${what}`, {

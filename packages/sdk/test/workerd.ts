@@ -11,7 +11,7 @@ export function reachedFrom(folder: string, entries: readonly string[]): string[
   const reached = new Set(entries)
   for (const name of reached) {
     const text = readFileSync(join(folder, name), 'utf8')
-    for (const [, other = ''] of text.matchAll(/(?:from|import\(|import)\s*['"](\.\.?\/[^'"]+)['"]/g))
+    for (const [, other = ''] of text.matchAll(/(?:from|import\(|import)\s*['"`](\.\.?\/[^'"`]+)['"`]/g))
       reached.add(join(dirname(name), other))
   }
   return [...reached]

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { drawKey } from './keys.ts'
+import { installPacked, run } from './packed.ts'
+import { installRuntimes, runtimesFolder } from './runtimes.ts'
+import { startKeyrail } from './service.ts'
+
+/** The package under Jest as it comes, which loads nothing but CommonJS. */
+
+await installRuntimes()
+const { settings, issue, vendor } = await startKeyrail()
+const { folder } = await installPacked(tmpdir())
+const jest = createRequire(join(runtimesFolder, 'package.json')).resolve('jest/bin/jest')
+
+test('a test of Jest requires every entry, and holds keys of the service', async () => {
+  const { key } = await issue({ scopes: ['orders:read'] })
+  const home = join(folder, 'jest')
+  mkdirSync(home)
+  writeFileSync(join(home, 'package.json'), '{ "private": true }\n')
+  const given = { settings: { ...settings, cacheDir: join(folder, 'cache') }, key, unknown: drawKey() }
+  writeFileSync(
+    join(home, 'api.test.js'),
+    `const { settings, key, unknown } = ${JSON.stringify(given)}
+    const { createKeyring, KeyringError } = require('@keyrail/sdk')
+    const { createTestKeyring } = require('@keyrail/sdk/testing')
+    const { withKey } = require('@keyrail/sdk/next')
+
+    test('loads', () => {
+      for (const entry of ['admin', 'express', 'fastify', 'hono', 'worker'])
+        expect(typeof require('@keyrail/sdk/' + entry)).toBe('object')
+    })
+    test('judges by itself', () => {
+      const keyring = createTestKeyring()
+      expect(keyring.verify(keyring.issue().key).code).toBe('valid')
+    })
+    test('judges by the service', async () => {
+      const notices = []
+      const keyring = createKeyring({ ...settings, onNotice: notice => notices.push(notice.code) })
+      await keyring.ready()
+      expect([keyring.verify(key).tenantId, keyring.verify(unknown).code]).toEqual(['${vendor.tenantId}', 'unknown_key'])
+      const GET = withKey(keyring, (_request, { apiKey }) => Response.json(apiKey.scopes))
+      const headers = { authorization: 'Bearer ' + key }
+      expect(await (await GET(new Request('http://localhost/', { headers }), {})).json()).toEqual(['orders:read'])
+      expect((await GET(new Request('http://localhost/'), {})).status).toBe(401)
+      await keyring.close()
+      expect(notices).toEqual([])
+    })
+    test('tells errors', async () => {
+      const keyring = createKeyring({ ...settings, projectId: '${randomUUID()}', onError() {} })
+      await expect(keyring.ready()).rejects.toBeInstanceOf(KeyringError)
+      await keyring.close()
+    })
+    `,
+  )
+  const told = await run(process.execPath, [jest, '--ci', '--json'], {
+    cwd: home,
+    env: { HOME: folder },
+  }).catch(error => error)
+  assert.equal(told.code, undefined, `${told.stdout}${told.stderr}`)
+  const { numPassedTests, numTotalTests } = JSON.parse(told.stdout)
+  assert.deepEqual([numPassedTests, numTotalTests], [4, 4])
+})

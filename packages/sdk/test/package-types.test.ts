@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { installPacked, run } from './packed.ts'
+import { installRuntimes, runtimesFolder } from './runtimes.ts'
+
+/** The shipped types in a strict project that checks its libraries too, for each compiler that there may be. */
+
+await installRuntimes()
+const { folder } = await installPacked(tmpdir())
+const modules = join(import.meta.dirname, '..', '..', '..', 'node_modules')
+const ofRuntimes = join(runtimesFolder, 'node_modules')
+
+const compilers = {
+  'TypeScript 5.4': join(ofRuntimes, 'typescript5.4'),
+  'TypeScript 5.6': join(ofRuntimes, 'typescript5.6'),
+  'TypeScript 5.9': join(ofRuntimes, 'typescript'),
+  'the TypeScript of this checkout': join(modules, 'typescript'),
+}
+
+const frameworks = ['@nestjs/common', '@nestjs/core', 'fastify', 'hono']
+const typesOnly = [
+  'node',
+  'express',
+  'express-serve-static-core',
+  'body-parser',
+  'connect',
+  'http-errors',
+  'qs',
+  'range-parser',
+  'send',
+  'serve-static',
+]
+for (const name of [...frameworks, ...typesOnly.map(name => `@types/${name}`), 'undici-types']) {
+  const at = join(folder, 'node_modules', name)
+  mkdirSync(dirname(at), { recursive: true })
+  assert.ok(existsSync(join(modules, name)), name)
+  symlinkSync(join(modules, name), at)
+}
+
+const program = `
+  import { createKeyring, KeyringError, type RefusalCode, type Verdict } from '@keyrail/sdk'
+  import { createAdmin, type Key } from '@keyrail/sdk/admin'
+  import { idempotent, limit, requireKey, requireScope } from '@keyrail/sdk/express'
+  import { keyrail } from '@keyrail/sdk/fastify'
+  import { type KeyrailEnv, requireKey as requireKeyOfHono } from '@keyrail/sdk/hono'
+  import { KeyrailModule } from '@keyrail/sdk/nest'
+  import { withKey } from '@keyrail/sdk/next'
+  import { createTestKeyring } from '@keyrail/sdk/testing'
+  import { createWorkerKeyring } from '@keyrail/sdk/worker'
+  import type { Express } from 'express'
+  import type { FastifyInstance } from 'fastify'
+  export function protect(app: Express): void {
+    const keyring = createKeyring({ baseUrl: '', secretKey: '', projectId: '', onError: error => void error.docUrl })
+    app.get('/', requireKey(keyring, { scopes: ['a'] }), requireScope('b'), (request, response) => {
+      response.json(request.apiKey?.tenantId)
+      // @ts-expect-error There is no such member.
+      response.json(request.apiKey?.tenant)
+    })
+    const verdict: Verdict = keyring.verify('x')
+    const text: string | RefusalCode = verdict.valid ? verdict.keyId : verdict.code
+    // @ts-expect-error A verdict that was not looked at has no key id.
+    verdict.keyId
+    void text
+  }
+  export async function protectFastify(app: FastifyInstance): Promise<void> {
+    await app.register(keyrail, { keyring: createTestKeyring() })
+    app.get('/', async request => request.apiKey.tenantId)
+    // @ts-expect-error There is no such member.
+    app.get('/', async request => request.apiKey.tenant)
+  }
+  export const GET = withKey(createTestKeyring(), (_request, { apiKey }) => Response.json(apiKey.keyId))
+  export const told = (error: unknown): string => (error instanceof KeyringError ? error.code : 'unknown')
+  export async function manage(): Promise<Key[]> {
+    const admin = createAdmin({ baseUrl: '', secretKey: '' })
+    const { key } = await admin.keys.create({ project_id: '', tenant_id: '', env: 'live' })
+    const shown: string | undefined = key
+    // @ts-expect-error There is no such environment.
+    await admin.keys.create({ project_id: '', tenant_id: '', env: 'prod' })
+    const keys: Key[] = []
+    for await (const each of admin.keys.list({ limit: 10 })) keys.push(each)
+    return shown === undefined ? [] : keys
+  }
+  export const tenant = (variables: KeyrailEnv['Variables']): string => variables.apiKey.tenantId
+  void [idempotent, limit, requireKeyOfHono, KeyrailModule, createWorkerKeyring]`
+
+/** What only a module may take from frameworks that are nothing but modules. */
+const asModule = `
+  import { Hono } from 'hono'
+  import { Module } from '@nestjs/common'
+  new Hono().use(requireKeyOfHono(createTestKeyring())).get('/', c => {
+    const key = c.get('apiKey')
+    // @ts-expect-error There is no such member.
+    void key.tenant
+    return c.text(key.tenantId)
+  })
+  void Module({ imports: [KeyrailModule.forRoot({ keyring: createTestKeyring() })] })`
+
+for (const module of ['node16', 'nodenext'])
+  for (const [name, compiler] of Object.entries(compilers))
+    test(`${name}, module ${module}: the types mean the same as a module and as CommonJS`, async () => {
+      const home = join(folder, `${module} ${name}`)
+      mkdirSync(home)
+      const files = { 'program.mts': program + asModule, 'program.cts': program }
+      for (const [file, text] of Object.entries(files)) writeFileSync(join(home, file), text)
+      const compilerOptions = {
+        noEmit: true,
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        skipLibCheck: false,
+        module,
+        target: 'es2022',
+        types: ['node'],
+      }
+      const project = JSON.stringify({ compilerOptions, files: Object.keys(files) })
+      writeFileSync(join(home, 'tsconfig.json'), project)
+      const command = [join(compiler, 'bin', 'tsc'), '-p', home, '--pretty', 'false']
+      const { stdout } = await run(process.execPath, command, { cwd: folder }).catch(error => error)
+      // What frameworks ship, an old compiler may not read in full. Where they are is outside of the folder.
+      const complaints = stdout
+        .split('\n')
+        .filter((line: string) => /^\S/.test(line) && !line.startsWith('../'))
+      assert.deepEqual(complaints, [])
+    })
