@@ -10,6 +10,9 @@ import { until } from './until.ts'
 
 /** The keyring against the real service, on a real socket. */
 
+const keyrings: Keyring[] = []
+// Before the service: its end waits for connections that are still in use.
+after(() => Promise.all(keyrings.map(keyring => keyring.close())))
 const service = await startHarness({ policyMaxPageKeys: 3 })
 const vendor = await makeVendor(service)
 await service.app.listen({ port: 0, host: '127.0.0.1' })
@@ -17,7 +20,7 @@ const baseUrl = `http://127.0.0.1:${(service.app.server.address() as AddressInfo
 
 async function start(options: Partial<KeyringOptions> = {}): Promise<Keyring> {
   const keyring = createKeyring({ baseUrl, secretKey: vendor.live, projectId: vendor.projectId, ...options })
-  after(() => keyring.close())
+  keyrings.push(keyring)
   await keyring.ready()
   return keyring
 }
