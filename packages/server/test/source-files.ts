@@ -14,10 +14,13 @@ export interface SourceFile {
 
 export const readText = (path: string) => readFileSync(checkout + path, 'utf8')
 
+/** What others have written, or a build. */
+const notOurs = /(?:^|\/)(?:node_modules|dist|\.next|\.work[^/]*)\//
+
 /** The files that match a pattern, tests left out unless the pattern asks for nothing else. */
 export const sourceFiles = (pattern: string): SourceFile[] =>
   globSync(pattern, { cwd: checkout })
-    .filter(path => !path.includes('node_modules'))
+    .filter(path => !notOurs.test(path))
     .toSorted()
     .map(path => {
       const text = readText(path)
