@@ -86,12 +86,7 @@ export function openKeyring(
     clock,
     settings,
     served,
-    onRaised: maxKeys =>
-      reports.notice({
-        code: 'cache_raised',
-        message: `There are more keys than maxCachedKeys (${maxCachedKeys}): this node may now hold ${maxKeys}`,
-        maxCachedKeys: maxKeys,
-      }),
+    onRaised: maxKeys => reports.raised(maxKeys),
     onTime: (generatedAt, date) => time.heard(generatedAt, date),
   })
   let disk: DiskCache | undefined

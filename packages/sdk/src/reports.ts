@@ -31,6 +31,12 @@ export class Reports {
     if (onNotice) tell(() => onNotice(notice))
     else warn(notice.message, notice.code)
   }
+
+  /** The store has been given more room than was asked for. */
+  raised(maxCachedKeys: number): void {
+    const message = `There are more keys than maxCachedKeys: this node may now hold ${maxCachedKeys}`
+    this.notice({ code: 'cache_raised', message, maxCachedKeys })
+  }
 }
 
 function tell(listener: () => unknown): void {

@@ -79,12 +79,7 @@ export function openWorkerKeyring(
       clock,
       settings,
       served,
-      onRaised: maxKeys =>
-        reports.notice({
-          code: 'cache_raised',
-          message: `There are more keys than maxCachedKeys: this node may now hold ${maxKeys}`,
-          maxCachedKeys: maxKeys,
-        }),
+      onRaised: maxKeys => reports.raised(maxKeys),
       onTime: (generatedAt, date) => time.heard(generatedAt, date),
     })
     return { sync, served, verify }
