@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { auditActions } from '@keyrail/contract/vendor/audit'
 import { addressPaths } from '../packages/server/src/audit/actions.ts'
-import { issueSecretKey } from '../packages/server/src/secret-keys/issue.ts'
+import { issueSecretKey, noLimits } from '../packages/server/src/secret-keys/issue.ts'
 import { bootstrapToken, startHarness } from '../packages/server/test/harness.ts'
 import { makePerson } from '../packages/server/test/people.ts'
 import { issueKey, makeVendor, uniqueSlug } from '../packages/server/test/vendor.ts'
@@ -34,12 +34,14 @@ test('the published vectors are what the service itself writes', async () => {
   const workspaceId = await appendVectors(harness)
   const token = await harness.deps.db.inWorkspace(workspaceId, async tx => {
     const settings = {
+      ...noLimits,
       env: 'live',
       role: 'owner',
       name: null,
       meta: {},
       expires_at: null,
       rotated_from: null,
+      created_in_session: null,
     } as const
     return issueSecretKey(harness.deps, tx, { type: 'operator', id: null }, 0, settings).shown.key ?? ''
   })

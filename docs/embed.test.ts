@@ -39,7 +39,12 @@ function masked(heard: unknown, shown: unknown): unknown {
 test('the curl lines of the worked example work as written and answer what is shown', async () => {
   const KEYRAIL = await harness.app.listen({ host: '127.0.0.1', port: 0 })
   const { live: SECRET_KEY, projectId: PROJECT, tenantId: TENANT } = vendor
-  const env: NodeJS.ProcessEnv = { ...process.env, KEYRAIL, SECRET_KEY, PROJECT, TENANT }
+  const made = await harness.ask('POST', '/v1/secret_keys', {
+    token: SECRET_KEY,
+    body: { env: 'live', preset: 'embed', project_ids: [PROJECT] },
+  })
+  const EMBED_KEY: string = made.body.key
+  const env: NodeJS.ProcessEnv = { ...process.env, KEYRAIL, SECRET_KEY, EMBED_KEY, PROJECT, TENANT }
   const blocks = codeBlocks(section(page, 'A worked example'))
   assert.equal(blocks.length, 12)
   for (let i = 0; i < blocks.length; i += 2) {

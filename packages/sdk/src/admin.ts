@@ -102,6 +102,11 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
           options,
         }),
     },
+    securityEvents: {
+      /** `GET /v1/security_events`. Newest first; an owner's key alone. */
+      list: (query?: t.SecurityEventList, options?: CallOptions): Listing<t.SecurityEvent> =>
+        listOf<t.SecurityEvent>(request, '/v1/security_events', query, options),
+    },
     usage: {
       /** `GET /v1/usage/billing` */
       billing: (query?: t.BillingUsageQuery, options?: CallOptions): Promise<t.BillingUsage> =>
@@ -140,9 +145,12 @@ function accountRooms(request: AdminRequest) {
       /** `PATCH /v1/members/:userId` */
       update: (userId: string, body: t.MemberUpdate, options?: CallOptions): Promise<t.ChangedMember> =>
         members.update<t.ChangedMember>(userId, body, options),
-      /** `DELETE /v1/members/:userId` */
-      remove: (userId: string, options?: CallOptions): Promise<t.RemovedMember> =>
-        members.delete<t.RemovedMember>(userId, options),
+      /** `DELETE /v1/members/:userId`. `revoke_keys` revokes the keys made by this person too, all the way down. */
+      remove: (
+        userId: string,
+        { revoke_keys }: { revoke_keys?: boolean } = {},
+        options?: CallOptions,
+      ): Promise<t.RemovedMember> => members.delete<t.RemovedMember>(userId, options, { revoke_keys }),
     },
     invites: {
       /** `POST /v1/invites` */
@@ -261,8 +269,11 @@ function secretKeyRoom(request: AdminRequest) {
     /** `POST /v1/secret_keys/:id/rotate` */
     rotate: (id: string, body?: RotateBody, options?: KeyedOptions): Promise<t.RotatedSecretKey> =>
       room.rotate<t.RotatedSecretKey>(id, body, options),
-    /** `POST /v1/secret_keys/:id/revoke` */
-    revoke: (id: string, body?: RevokeBody, options?: CallOptions): Promise<t.SecretKey> =>
-      room.revoke<t.SecretKey>(id, body, options),
+    /**
+     * `POST /v1/secret_keys/:id/revoke`. The answer's `descendants` are the keys made by it, all the way down; `cascade`
+     * revokes these too.
+     */
+    revoke: (id: string, body?: t.SecretKeyRevoke, options?: CallOptions): Promise<t.RevokedSecretKey> =>
+      room.revoke<t.RevokedSecretKey>(id, body, options),
   }
 }

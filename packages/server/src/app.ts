@@ -1,30 +1,38 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Deps } from './deps.ts'
 import { assertAccess, assertEnvReach } from './gate/access.ts'
 import type { Principal } from './gate/principal.ts'
 import { readReplayKey } from './gate/replay-key.ts'
+import { rightOf } from './gate/right.ts'
 import { type Answer, parameterOf, type Route } from './gate/route.ts'
 import { readSignature, type Signature } from './gate/signature.ts'
 import { servePages } from './pages/serve.ts'
 import { deadlineMs } from './platform/db/deadline.ts'
+import { RightGone } from './platform/db/right.ts'
 import { acceptJsonBodies } from './platform/http/body.ts'
+import { clientOf } from './platform/http/client.ts'
 import { answerPreflights } from './platform/http/cors.ts'
 import { headerValues } from './platform/http/headers.ts'
+import type { LargeBodies } from './platform/http/large-bodies.ts'
 import { readQuery } from './platform/http/query.ts'
 import { logRequests } from './platform/http/request-log.ts'
 import { answerProblems, refuseOtherMethods, serverOptions } from './platform/http/server.ts'
 import { compile, isUuid } from './platform/http/validate.ts'
 import { Refusal } from './platform/refusal.ts'
+import { networkOf } from './platform/throttle/client-network.ts'
 import { serveReference } from './reference.ts'
 import { routes } from './routes.ts'
+import { noteRefusals } from './security-events/watch.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal | null
     /** Of a body that is still to be read; not verified yet. */
     signature: Signature | null
+    /** When the credential was judged, on the monotonic clock in milliseconds. */
+    judgedAt: number
     /** Milliseconds that it may still spend on the store. The time that its body takes to arrive is the caller's. */
     storeMs: number
   }
@@ -35,10 +43,12 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const app = Fastify(serverOptions(deps))
   app.decorateRequest('principal', null)
   app.decorateRequest('signature', null)
+  app.decorateRequest('judgedAt', 0)
   app.decorateRequest('storeMs', deadlineMs)
   answerProblems(app)
   logRequests(app, deps)
-  acceptJsonBodies(app)
+  noteRefusals(app, deps)
+  acceptJsonBodies(app, deps.jsonThread)
   serveReference(app, routes)
   servePages(app, deps)
   for (const route of routes) serve(app, deps, route)
@@ -54,11 +64,52 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
 function serve(app: FastifyInstance, deps: Deps, route: Route): void {
   const { access, bodyLimit, signed } = route
   // Anybody can send what is to be verified: it takes no room from those who have a credential.
-  const room = signed === null ? deps.largeBodies : deps.signedBodies
+  const room = access.open ? deps.signedBodies : deps.largeBodies
   const authenticate = route.plane === 'hot' ? deps.authenticateHot : deps.authenticate
   const parameter = parameterOf(route.path)?.slice(1)
   const validateQuery = compile(route.query, 'query')
   const validateBody = route.body === null ? null : compile(route.body, 'body')
+  /** Who asks, and may they. Refuses those who may not. */
+  const judge = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    if (access.open) return
+    const before = request.principal
+    const until = performance.now() + deadlineMs
+    request.judgedAt = deps.clock.monotonic()
+    request.principal =
+      route.plane === 'embed'
+        ? await deps.authenticateEmbed(request.raw, request, headers => reply.headers(headers), until)
+        : await authenticate(headerValues(request.raw, 'authorization'), request, until)
+    request.storeMs = until - performance.now()
+    // What was asked for in one workspace is neither done in another nor told by a right there.
+    if (access.inWorkspace && before !== null && before.workspaceId !== request.principal.workspaceId)
+      throw new Refusal('no_workspace', 'The session has left the workspace in which the request began.')
+    const hasOrigin = access.noOrigin === true && headerValues(request.raw, 'origin').length > 0
+    assertAccess(request.principal, access, hasOrigin)
+  }
+  /** Whether the body came so late that what was found of the credential may no longer be true. */
+  const isOutdated = ({ principal, judgedAt }: FastifyRequest): boolean => {
+    if (principal === null) return false
+    const now = deps.clock.monotonic()
+    const { reusableUntil = Number.POSITIVE_INFINITY } = principal
+    return now >= reusableUntil || now - judgedAt > bodyMsBeforeJudgedAgain
+  }
+  /**
+   * What a request is given to stand on. All its transactions hold its caller's right and have one deadline, but on the
+   * request path, where lanes take the time that is left from the call and nothing is made for nothing, and where a
+   * password is hashed: there it is the hasher that takes its time. Whoever has no credential does not wait for a
+   * connection in the line of others.
+   */
+  const depsFor = ({ principal, ip }: FastifyRequest, until: number): Deps => {
+    if (route.plane === 'hot' || route.plane === 'report') return deps
+    if (principal === null) {
+      const db = signed === null ? deps.db.forStranger(networkOf(ip)) : deps.db.forService('codehost')
+      return { ...deps, db }
+    }
+    const db = route.plane === 'person' ? deps.db : deps.db.until(until)
+    const right = route.method === 'GET' ? null : rightOf(principal, access)
+    return { ...deps, db: right === null ? db : db.holding(right) }
+  }
+
   app.route({
     method: route.method,
     url: route.path,
@@ -66,20 +117,18 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
     config: { isBodyRaw: signed !== null },
     // Before a body is read: who asks, may they, and is there room for it.
     onRequest: async (request, reply) => {
-      if (!access.open) {
-        const until = performance.now() + deadlineMs
-        request.principal =
-          route.plane === 'embed'
-            ? await deps.authenticateEmbed(request.raw, headers => reply.headers(headers), until)
-            : await authenticate(headerValues(request.raw, 'authorization'), until)
-        request.storeMs = until - performance.now()
-        const hasOrigin = access.noOrigin === true && headerValues(request.raw, 'origin').length > 0
-        assertAccess(request.principal, access, hasOrigin)
+      await judge(request, reply)
+      if (signed !== null) {
+        request.signature = readSignature(request.raw, signed.headers)
+        await signed.admit(deps, request.signature)
       }
-      if (signed !== null) request.signature = readSignature(request.raw, signed.headers)
+      const { principal } = request
+      if (principal !== null)
+        room.ownedBy(reply.raw, principal.workspaceId ?? `${principal.kind} ${principal.id}`)
       room.holdBody(request.raw, reply.raw, bodyLimit)
     },
     handler: async (request, reply) => {
+      if (isOutdated(request)) await judge(request, reply)
       const { principal } = request
       const query = readQuery(queryTextOf(request.raw), route.query)
       validateQuery(query)
@@ -94,46 +143,73 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
       if (id !== undefined && !isUuid(id)) throw new Refusal('not_found')
       const replay = route.replayable && principal !== null ? readReplayKey(request, principal, body) : null
       const until = performance.now() + request.storeMs
-      const own = sharesDeadline(route) ? { ...deps, db: deps.db.until(until) } : deps
-      const answer = await route.handle(own, {
+      const call = {
         principal: principal as Principal,
         id: id?.toLowerCase() ?? '',
         query: query as never,
         body: body as never,
         signature: request.signature,
         until,
-        holdBytes: bytes => room.holdAnswer(reply.raw, bytes),
+        holdBytes: (bytes: number) => room.holdAnswer(reply.raw, bytes),
         replay,
-        header: name => request.headers[name]?.toString(),
+        header: (name: string) => request.headers[name]?.toString(),
         get ip() {
           return request.ip
         },
+        client: clientOf(request),
         hangUp: () => hangUpOf(reply),
+        judgeAgain: () => judge(request, reply),
+      }
+      const answer = await route.handle(depsFor(request, until), call).catch(async error => {
+        if (!(error instanceof RightGone)) throw error
+        // It is told what a new request would be told.
+        await judge(request, reply)
+        throw new Refusal('unavailable', '', { cause: error })
       })
-      return send(reply, route, answer)
+      return send(reply, route, answer, room)
     },
   })
 }
 
 /**
- * Whether all transactions of a request have one deadline. On the request path lanes take the time that is left from the
- * call, and nothing is made for nothing; where a password is hashed, it is the hasher that takes its time.
+ * How long a body may take until its sender's credential is judged again, in milliseconds. Transactions hold the right
+ * anyway; this is for what the handlers do without one.
  */
-const sharesDeadline = ({ plane }: Route) => plane === 'vendor' || plane === 'feed' || plane === 'embed'
+const bodyMsBeforeJudgedAgain = 1_000
 
-function send(reply: FastifyReply, route: Route, { body, headers, status, replayed }: Answer) {
+/** What a streamed answer holds at once, in bytes: a page of an export. Its stream counts lines, and says 1. */
+const streamBytes = 131_072
+
+function send(
+  reply: FastifyReply,
+  route: Route,
+  { body, headers, status, replayed }: Answer,
+  room: LargeBodies,
+) {
   if (replayed) reply.header('idempotent-replayed', 'true')
-  reply.header('cache-control', 'no-store')
   if (headers !== undefined) reply.headers(headers)
   if (status === 304) return reply.code(304).send()
   if (route.answer.type !== undefined) reply.type(route.answer.type)
-  else if (Buffer.isBuffer(body)) reply.type('application/json; charset=utf-8')
+  else reply.type('application/json; charset=utf-8')
   // Of a HEAD nobody reads the body, and what nobody reads must not be fetched.
   if (reply.request.method === 'HEAD' && body instanceof Readable) {
     body.destroy()
     return reply.code(route.answer.status).send()
   }
-  return reply.code(replayed?.status ?? route.answer.status).send(body)
+  if (body instanceof Readable) {
+    try {
+      room.holdAnswer(reply.raw, streamBytes)
+    } catch (error) {
+      // Nobody will read it, and what it holds would be held until it gives up.
+      body.destroy()
+      throw error
+    }
+    return reply.code(route.answer.status).send(body)
+  }
+  const isMade = Buffer.isBuffer(body) || (typeof body === 'string' && route.answer.type !== undefined)
+  const payload = isMade ? body : JSON.stringify(body)
+  room.holdSent(reply.raw, payload, route.method === 'GET')
+  return reply.code(replayed?.status ?? route.answer.status).send(payload)
 }
 
 /** The request itself ends when it has been read; it is the answer's end that tells of a caller who is gone. */

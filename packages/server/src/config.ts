@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { type EncryptionKey, readEncryptionKeys } from './platform/crypto/encryption-keys.ts'
 import { isSigningPem } from './platform/crypto/signing-keys.ts'
 import { type MailSettings, readMailSettings } from './platform/mail/settings.ts'
 import { unknownNames } from './setting-names.ts'
@@ -8,6 +9,7 @@ import { type Setting, settings } from './settings.ts'
 export interface Config {
   host: string
   port: number
+  maxConnections: number
   /** Without a slash at the end. */
   publicUrl: string
   dataDir: string
@@ -20,10 +22,19 @@ export interface Config {
   revokeWaitMs: number
   policyMaxWholeKeys: number
   policyMaxPageKeys: number
+  maxHeldPolls: number
+  maxHeldPollsPerWorkspace: number
+  maxStoredAnswerBytesPerWorkspace: number
+  maxCountersPerWorkspace: number
+  signUp: SignUpMode
+  maxWorkspacesPerPerson: number
+  maxActiveSecretKeys: number
   maxActiveKeysPerTenant: number
   embedMaxActiveKeys: number
   /** In PEM; null: kept in the database. */
   signingKey: string | null
+  /** The first seals, all open; none: those of the embedded database. */
+  encryptionKeys: readonly EncryptionKey[]
   passwordMinLength: number
   sessionMaxAgeS: number
   sessionIdleS: number
@@ -46,7 +57,21 @@ export class ConfigError extends Error {
   }
 }
 
+const signUpModes = ['open', 'invited', 'closed'] as const
+/** Who may make an account. */
+export type SignUpMode = (typeof signUpModes)[number]
+
 const levels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+
+/** URLs that hold a password. */
+const credentialUrls = /^(DATABASE_URL|DATABASE_DIRECT_URL|REDIS_URL|SERVICE_MAIL_URL)$/
+
+/** The files that hold secrets of the configuration, by the setting that names them. */
+export const secretFiles = (env: Record<string, string | undefined>): [setting: string, path: string][] =>
+  Object.entries(settings)
+    .filter(([name, { kind }]) => kind === 'secret' || credentialUrls.test(name))
+    .map(([name]): [string, string] => [`${name}_FILE`, env[`${name}_FILE`] ?? ''])
+    .filter(([, path]) => path !== '')
 
 /**
  * Reads the settings. `NAME_FILE` gives a setting's value from a file, for secrets.
@@ -89,6 +114,16 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
       )
     return value
   }
+  const encryptionKeys = () => {
+    const read = readEncryptionKeys(text('SERVICE_ENCRYPTION_KEY') ?? '')
+    faults.push(...read.faults.map(fault => `SERVICE_ENCRYPTION_KEY: ${fault}`))
+    return read.keys
+  }
+  /** The process that listens may run in another folder. */
+  const path = (name: keyof typeof settings) => {
+    const given = text(name)
+    return given === null ? null : resolve(given)
+  }
   const port = integer('SERVICE_PORT') ?? 8080
   const publicUrl = url('SERVICE_PUBLIC_URL', ['http', 'https'])
   const dataDir = resolve(text('SERVICE_DATA_DIR') ?? './data')
@@ -100,27 +135,37 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
   const config: Config = {
     host: text('SERVICE_HOST') ?? '127.0.0.1',
     port,
+    maxConnections: integer('SERVICE_MAX_CONNECTIONS') ?? 25_000,
     publicUrl: publicUrl ?? `http://localhost:${port}`,
     dataDir,
     databaseUrl: url('DATABASE_URL', ['postgres', 'postgresql']),
     databaseDirectUrl: url('DATABASE_DIRECT_URL', ['postgres', 'postgresql']),
-    databasePool: integer('SERVICE_DATABASE_POOL') ?? 10,
+    databasePool: integer('SERVICE_DATABASE_POOL') ?? 20,
     redisUrl: redisUrl(),
     bootstrapToken: text('SERVICE_BOOTSTRAP_TOKEN'),
     hotAuthCacheMs: integer('SERVICE_HOT_AUTH_CACHE_MS') ?? 5_000,
     revokeWaitMs: integer('SERVICE_REVOKE_WAIT_MS') ?? 15_000,
     policyMaxWholeKeys: integer('SERVICE_POLICY_MAX_WHOLE_KEYS') ?? 10_000,
     policyMaxPageKeys: integer('SERVICE_POLICY_MAX_PAGE_KEYS') ?? 5_000,
+    maxHeldPolls: integer('SERVICE_MAX_HELD_POLLS') ?? 20_000,
+    maxHeldPollsPerWorkspace: integer('SERVICE_MAX_HELD_POLLS_PER_WORKSPACE') ?? 10_000,
+    maxStoredAnswerBytesPerWorkspace:
+      integer('SERVICE_MAX_STORED_ANSWER_BYTES_PER_WORKSPACE') ?? 10_737_418_240,
+    maxCountersPerWorkspace: integer('SERVICE_MAX_COUNTERS_PER_WORKSPACE') ?? 1_000_000,
+    signUp: text('SERVICE_SIGN_UP') as SignUpMode,
+    maxWorkspacesPerPerson: integer('SERVICE_MAX_WORKSPACES_PER_PERSON') ?? 25,
+    maxActiveSecretKeys: integer('SERVICE_MAX_ACTIVE_SECRET_KEYS') ?? 1_000,
     maxActiveKeysPerTenant: integer('SERVICE_MAX_ACTIVE_KEYS_PER_TENANT') ?? 10_000,
     embedMaxActiveKeys: integer('SERVICE_EMBED_MAX_ACTIVE_KEYS') ?? 100,
     signingKey: text('SERVICE_SIGNING_KEY'),
+    encryptionKeys: encryptionKeys(),
     passwordMinLength: integer('SERVICE_PASSWORD_MIN_LENGTH') ?? 12,
     sessionMaxAgeS: integer('SERVICE_SESSION_MAX_AGE_S') ?? 604_800,
     sessionIdleS: integer('SERVICE_SESSION_IDLE_S') ?? 86_400,
     authPerIp: integer('SERVICE_AUTH_PER_IP'),
     trustProxyHops: integer('SERVICE_TRUST_PROXY') ?? 0,
     codehostKeysUrl: url('SERVICE_CODEHOST_KEYS_URL', ['https']) ?? '',
-    codehostKeysFile: text('SERVICE_CODEHOST_KEYS_FILE'),
+    codehostKeysFile: path('SERVICE_CODEHOST_KEYS_FILE'),
     metricsPort: integer('SERVICE_METRICS_PORT'),
     logLevel: text('SERVICE_LOG_LEVEL') ?? 'info',
     mail,
@@ -131,6 +176,8 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
   if (config.signingKey !== null && !isSigningPem(config.signingKey)) {
     faults.push('SERVICE_SIGNING_KEY must be one or more P-256 private keys in PEM, the first of which signs')
   }
+  if (!signUpModes.includes(config.signUp))
+    faults.push(`SERVICE_SIGN_UP must be one of ${signUpModes.join(', ')}`)
   if (!levels.includes(config.logLevel)) faults.push(`SERVICE_LOG_LEVEL must be one of ${levels.join(', ')}`)
   if (faults.length > 0) throw new ConfigError(faults)
   return { config, warnings: unknownNames(env, names) }

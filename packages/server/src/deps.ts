@@ -1,19 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import { Exports } from './audit/export.ts'
+import { Exports } from './audit/exports.ts'
 import { createSignHeads, type SignHeads } from './audit/signed-head.ts'
 import { createDeriveChain } from './audit/verify.ts'
+import { choresOf } from './chores.ts'
 import type { Config } from './config.ts'
 import { type Authenticate, createAuthenticate } from './gate/authenticate.ts'
 import { type AuthenticateEmbed, createAuthenticateEmbed } from './gate/authenticate-embed.ts'
 import { openHotCredentials } from './gate/hot-credentials.ts'
 import { type FindStanding, openLookup } from './gate/lookup.ts'
+import { watchDepths } from './gauges.ts'
 import { type Idempotency, openIdempotency } from './idempotency/service.ts'
-import { pruneBodies, pruneClaims } from './idempotency/upkeep.ts'
+import { openStoredBytes } from './idempotency/stored-bytes.ts'
+import { type FindInvited, openFindInvited } from './invites/find-invited.ts'
 import { inviteLetters } from './invites/letters.ts'
 import { type FindAccount, openFindAccount } from './people/find-account.ts'
 import { personLetters } from './people/letters.ts'
-import { pruneSessions, pruneTokens } from './people/upkeep.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
 import { type EmbedTokens, openEmbedTokens } from './platform/crypto/embed-token.ts'
 import { openPasswords, type Passwords } from './platform/crypto/password.ts'
@@ -23,30 +25,28 @@ import type { Connection } from './platform/db/connection.ts'
 import { openHints } from './platform/db/hints.ts'
 import { type Db, openDb } from './platform/db/pool.ts'
 import { openReadiness, type Readiness } from './platform/db/readiness.ts'
-import { pruneReplays } from './platform/db/replay.ts'
+import { openSealedStore } from './platform/db/sealed-store.ts'
 import { serviceSecret } from './platform/db/service-secret.ts'
-import { pruneSigningKeys } from './platform/db/signing-keys.ts'
 import { startUpkeep } from './platform/db/upkeep.ts'
+import { type JsonThread, openJsonThread } from './platform/http/json-thread.ts'
 import { createLargeBodies, type LargeBodies, signedBytesMax } from './platform/http/large-bodies.ts'
 import { idMaker, type MakeId } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
 import { type Mail, openMail } from './platform/mail/mail.ts'
-import { freeStuckMail, pruneFailedMail, pruneMailThrottles } from './platform/mail/upkeep.ts'
 import { type Metrics, uncounted } from './platform/metrics.ts'
 import { createSignInGuard, type SignInGuard } from './platform/throttle/sign-in-guard.ts'
 import { openPolicyFeed, type PolicyFeed } from './policy/service.ts'
-import { pruneChanges, pruneNodes } from './policy/upkeep.ts'
+import { openCounterRows } from './ratelimit/counter-rows.ts'
 import { openPostgresCounters } from './ratelimit/postgres.ts'
 import type { CounterStore } from './ratelimit/store.ts'
-import { pruneCounters } from './ratelimit/upkeep.ts'
+import { ownerLetters } from './security-events/letters.ts'
+import { openSecurityEvents, type SecurityEvents } from './security-events/writer.ts'
 import { openReports, type Reports } from './usage/reports.ts'
-import { pruneUsageHours, pruneUsageMonths, pruneUsageReports } from './usage/upkeep.ts'
 import { version } from './version.ts'
 import { type CodehostKeys, openCodehostKeys } from './webhooks/codehost-keys.ts'
 import { type FindLeaked, openFindLeaked } from './webhooks/find-leaked.ts'
 import { leakLetters } from './webhooks/letters.ts'
 import { readKeysFrom } from './webhooks/read-keys.ts'
-import { pruneLeaks } from './webhooks/upkeep.ts'
 
 /** All that the rooms are given from outside: the store, time, chance, and where to tell what happens. */
 export interface Deps {
@@ -75,10 +75,14 @@ export interface Deps {
   readonly usageReports: Reports
   readonly codehostKeys: CodehostKeys
   readonly findLeaked: FindLeaked
+  readonly securityEvents: SecurityEvents
   readonly largeBodies: LargeBodies
   /** The same for bodies whose signature is all that their sender has. */
   readonly signedBodies: LargeBodies
+  /** Reads what is large, so that nobody waits for it. */
+  readonly jsonThread: JsonThread
   readonly accounts: FindAccount
+  readonly invitedAddresses: FindInvited
   readonly passwords: Passwords
   readonly signIns: SignInGuard
   readonly mail: Mail
@@ -106,35 +110,51 @@ async function countedMetrics(): Promise<Metrics> {
 }
 
 /** The library is read only where there is a Redis. */
-async function openCounters({ redisUrl }: Config, connection: Connection, log: Logger, metrics: Metrics) {
-  if (redisUrl === null) return openPostgresCounters(connection, metrics)
+async function openCounters(config: Config, connection: Connection, log: Logger, metrics: Metrics) {
+  const { redisUrl, maxCountersPerWorkspace } = config
+  if (redisUrl === null) {
+    const rows = openCounterRows(connection, maxCountersPerWorkspace, systemClock, log)
+    return openPostgresCounters(connection, metrics, rows)
+  }
   const { openRedisCounters } = await import('./ratelimit/redis.ts')
   return await openRedisCounters(redisUrl, { log, observer: metrics })
 }
 
-/** Opens what the service stands on. The database must be migrated. */
+/**
+ * Opens what the service stands on. The database must be migrated.
+ * @throws {UnknownKey} when secrets in the database are sealed by a key that is not given.
+ */
 export async function openDeps(outside: Outside): Promise<Deps> {
   const { config, log, connection, clock = systemClock } = outside
   const draw = outside.randomBytes ?? randomBytes
   const metrics = config.metricsPort === null ? uncounted : await countedMetrics()
   // First, for it may refuse, and nothing else is open then.
   const counters = await openCounters(config, connection, log, metrics)
-  const cursorSecret = await serviceSecret(connection, 'cursor', draw)
+  const sealed = await openSealedStore(connection, config, draw)
+  const cursorSecret = await serviceSecret(sealed, 'cursor', draw)
   const hints = openHints(outside.directConnection ?? connection, metrics)
   const db = openDb(connection, config.databasePool, hints, metrics)
   const lookup = openLookup(connection, config.sessionIdleS, metrics)
   const hotCredentials = openHotCredentials(lookup.find, config.hotAuthCacheMs, clock, hints)
   const authenticate = createAuthenticate(lookup, lookup.find, config.bootstrapToken)
-  const signingKeys = openSigningKeys(connection, config.signingKey, clock)
+  const signingKeys = openSigningKeys(sealed, config.signingKey, clock)
   const embedTokens = openEmbedTokens(signingKeys, config.publicUrl, clock)
   const readiness = openReadiness(connection, metrics)
-  const policy = openPolicyFeed(connection, clock, hints, metrics)
-  const idempotency = openIdempotency(connection, metrics)
+  const policy = openPolicyFeed(connection, clock, hints, metrics, {
+    all: config.maxHeldPolls,
+    ofWorkspace: config.maxHeldPollsPerWorkspace,
+  })
+  const storedBytes = openStoredBytes(connection, config.maxStoredAnswerBytesPerWorkspace, systemClock, log)
+  const idempotency = openIdempotency(connection, metrics, storedBytes)
   const usageReports = openReports(connection, metrics)
   const findLeaked = openFindLeaked(connection, metrics)
+  const makeId = idMaker(clock, draw)
+  const securityEvents = openSecurityEvents(connection, clock, makeId, metrics)
   const largeBodies = createLargeBodies()
   const signedBodies = createLargeBodies(signedBytesMax)
+  const jsonThread = openJsonThread(log)
   const accounts = openFindAccount(connection, metrics)
+  const invitedAddresses = openFindInvited(connection, metrics)
   const passwords = openPasswords({ randomBytes: draw, log, metrics })
   const closing = new AbortController()
   const signIns = createSignInGuard({
@@ -143,72 +163,39 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     sleep: milliseconds => setTimeout(milliseconds, undefined, { signal: closing.signal }).catch(() => {}),
     perNetworkMinute: config.authPerIp,
   })
-  const letterParts = { db, randomBytes: draw, publicUrl: config.publicUrl }
+  const letterParts = { db: db.forService('letters'), randomBytes: draw, publicUrl: config.publicUrl }
   const mail = openMail({
     ...config.mail,
     connection: outside.directConnection ?? connection,
-    letters: { ...personLetters(letterParts), ...inviteLetters(letterParts), ...leakLetters(letterParts) },
+    letters: {
+      ...personLetters(letterParts),
+      ...inviteLetters(letterParts),
+      ...leakLetters(letterParts),
+      ...ownerLetters(letterParts),
+    },
     clock,
     randomBytes: draw,
     log,
     metrics,
   })
-  const stopUpkeep = startUpkeep(
-    connection,
-    [
-      pruneChanges,
-      pruneNodes,
-      pruneReplays,
-      pruneCounters,
-      pruneClaims,
-      pruneBodies,
-      pruneUsageReports,
-      pruneUsageHours,
-      pruneUsageMonths,
-      pruneSessions,
-      pruneTokens,
-      pruneLeaks,
-      pruneMailThrottles,
-      pruneFailedMail,
-      freeStuckMail,
-      pruneSigningKeys,
-    ],
-    log,
-    draw,
-  )
+  const stopUpkeep = startUpkeep(connection, choresOf(config.signingKey === null ? sealed : null), log, draw)
 
-  metrics.watch('keyrail_pool_connections', 'Connections of the management pool.', () => {
-    const { total, idle } = db.depth()
-    return [
-      { labels: { state: 'busy' }, value: total - idle },
-      { labels: { state: 'idle' }, value: idle },
-    ]
+  watchDepths({
+    metrics,
+    config,
+    db,
+    lookup,
+    policy,
+    counters,
+    idempotency,
+    largeBodies,
+    signedBodies,
+    passwords,
+    accounts,
+    usageReports,
+    findLeaked,
+    securityEvents,
   })
-  metrics.watch('keyrail_pool_waiting', 'Callers that wait for a connection.', () => [
-    { value: db.depth().waiting },
-  ])
-  metrics.watch('keyrail_large_bytes', 'Bytes of large bodies and answers under way.', () => [
-    { value: largeBodies.held() + signedBodies.held() },
-  ])
-  metrics.watch('keyrail_passwords_waiting', 'Callers that wait for a thread that hashes.', () => [
-    { value: passwords.waiting() },
-  ])
-  metrics.watch('keyrail_lane_waiting', 'Items that wait for a statement of a lane.', () => [
-    { labels: { lane: 'credential' }, value: lookup.find.depth() },
-    { labels: { lane: 'last_used' }, value: lookup.touch.depth() },
-    { labels: { lane: 'session' }, value: lookup.sessions.depth() },
-    { labels: { lane: 'session_seen' }, value: lookup.touchSession.depth() },
-    { labels: { lane: 'embed_standing' }, value: lookup.standing.depth() },
-    { labels: { lane: 'account' }, value: accounts.depth() },
-    { labels: { lane: 'policy_head' }, value: policy.heads.depth() },
-    { labels: { lane: 'policy_nodes' }, value: policy.nodes.depth() },
-    { labels: { lane: 'ratelimit' }, value: counters.depth() },
-    { labels: { lane: 'idempotency_claim' }, value: idempotency.claims.depth() },
-    { labels: { lane: 'idempotency_end' }, value: idempotency.ends.depth() },
-    { labels: { lane: 'idempotency_answer' }, value: idempotency.answers.depth() },
-    { labels: { lane: 'usage_report' }, value: usageReports.depth() },
-    { labels: { lane: 'leaked' }, value: findLeaked.depth() },
-  ])
 
   return {
     config,
@@ -216,7 +203,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     metrics,
     clock,
     randomBytes: draw,
-    makeId: idMaker(clock, draw),
+    makeId,
     db,
     connection,
     cursors: createCursors(cursorSecret),
@@ -231,17 +218,20 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     embedTokens,
     embedStanding: lookup.standing,
     readiness,
-    auditExports: new Exports(),
-    auditHeads: createSignHeads(connection, config.publicUrl, draw, createDeriveChain(connection)),
+    auditExports: new Exports(clock.monotonic),
+    auditHeads: createSignHeads(sealed, config.publicUrl, draw, createDeriveChain(connection)),
     policy,
     counters,
     idempotency,
     usageReports,
     codehostKeys: openCodehostKeys(readKeysFrom(config), clock),
     findLeaked,
+    securityEvents,
     largeBodies,
     signedBodies,
+    jsonThread,
     accounts,
+    invitedAddresses,
     passwords,
     signIns,
     mail,
@@ -263,8 +253,11 @@ export async function openDeps(outside: Outside): Promise<Deps> {
         idempotency.close(),
         usageReports.close(),
         findLeaked.close(),
+        securityEvents.close(),
         accounts.close(),
+        invitedAddresses.close(),
         passwords.close(),
+        jsonThread.close(),
       ])
       await db.close()
       await hints.close()

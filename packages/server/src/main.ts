@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { buildApp } from './app.ts'
 import type { Config } from './config.ts'
 import { type Deps, type Outside, openDeps } from './deps.ts'
+import { safeHeaders } from './platform/http/headers.ts'
 import type { Metrics } from './platform/metrics.ts'
 
 export interface Service {
@@ -64,11 +65,13 @@ async function serveMetrics({ host, metricsPort }: Config, metrics: Metrics): Pr
   if (metricsPort === null) return null
   const server = createServer(async (request, response) => {
     if (request.url !== '/metrics') {
-      response.writeHead(404).end()
+      response.writeHead(404, safeHeaders).end()
       return
     }
     const text = await metrics.text()
-    response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text)
+    response
+      .writeHead(200, { ...safeHeaders, 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
+      .end(text)
   })
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   server.once('error', reject).listen(metricsPort, host, resolve)

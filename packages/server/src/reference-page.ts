@@ -1,30 +1,22 @@
 import { hash } from 'node:crypto'
 import Fastify from 'fastify'
+import type { StaticFile } from './platform/http/serve-static.ts'
 
-/**
- * The page at `/docs`. It loads nothing from another host: its script is served from here, and its
- * Content-Security-Policy holds it to that.
- */
-export interface PageAnswer {
-  status: number
-  headers: Record<string, string>
-  body: Buffer
+/** The page at `/docs/`, and the one script that it loads. */
+export interface ReferencePage {
+  readonly page: StaticFile
+  readonly script: StaticFile
 }
 
 /**
- * Opened by its first visitor, as an app of its own behind ours: the library takes a third of the time in which the
- * service starts, and a restart has no reason to wait for it.
+ * It loads nothing from another host: its script is served from here, and its Content-Security-Policy holds it to that.
+ * Made for its first visitor, by an app of its own that is gone afterwards: the library takes a third of the time in
+ * which the service starts, and a restart has no reason to wait for it.
  */
-export async function openReferencePage(): Promise<(url: string) => Promise<PageAnswer>> {
+export async function openReferencePage(): Promise<ReferencePage> {
   const { default: scalar } = await import('@scalar/fastify-api-reference')
-  const page = Fastify()
-  page.addHook('onSend', async (_request, reply, payload) => {
-    const isPage = String(reply.getHeader('content-type')).startsWith('text/html')
-    reply.header('content-security-policy', pagePolicy(isPage ? String(payload) : ''))
-    reply.header('x-content-type-options', 'nosniff')
-    reply.header('referrer-policy', 'no-referrer')
-  })
-  await page.register(scalar, {
+  const app = Fastify()
+  await app.register(scalar, {
     routePrefix: '/docs',
     configuration: {
       url: '/v1/openapi.json',
@@ -33,11 +25,20 @@ export async function openReferencePage(): Promise<(url: string) => Promise<Page
       hideClientButton: true,
     },
   })
-  return async url => {
-    const { statusCode, headers, rawPayload } = await page.inject({ url })
-    const { connection: _connection, date: _date, 'content-length': _length, ...kept } = headers
-    return { status: statusCode, headers: kept as Record<string, string>, body: rawPayload }
+  const read = async (url: string): Promise<StaticFile> => {
+    const { statusCode, headers, rawPayload } = await app.inject({ url })
+    if (statusCode !== 200) throw new Error(`the library answers ${statusCode} to ${url}`)
+    const type = String(headers['content-type'])
+    const html = type.startsWith('text/html') ? rawPayload.toString() : ''
+    return {
+      type,
+      body: rawPayload,
+      headers: { 'content-security-policy': pagePolicy(html), 'referrer-policy': 'no-referrer' },
+    }
   }
+  const [page, script] = await Promise.all([read('/docs/'), read('/docs/js/scalar.js')])
+  await app.close()
+  return { page, script }
 }
 
 /** Only what this host serves, and of inline scripts only the page's own, by their SHA-256. */

@@ -2,7 +2,7 @@ import { type ErrorCode, errors, statusBesideCredential } from '@keyrail/contrac
 import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify'
 import Type from 'typebox'
 import { parameterOf, type Route } from './gate/route.ts'
-import { Refusal } from './platform/refusal.ts'
+import { onceItSucceeds, serveStatic } from './platform/http/serve-static.ts'
 import { openReferencePage } from './reference-page.ts'
 import { version } from './version.ts'
 
@@ -12,32 +12,15 @@ import { version } from './version.ts'
  * everything else, and a restart has no reason to wait for it.
  */
 export function serveReference(app: FastifyInstance, routes: readonly Route[]): void {
-  const document = onceItSucceeds(() => makeDocument(routes))
-  app.get('/v1/openapi.json', async (_request, reply) =>
-    reply
-      .header('cache-control', 'no-cache')
-      .type('application/json; charset=utf-8')
-      .send(await document()),
-  )
-  const page = onceItSucceeds(openReferencePage)
-  for (const url of ['/docs', '/docs/*']) {
-    app.get(url, async (request, reply) => {
-      const answer = await (await page())(request.url)
-      if (answer.status >= 400) throw new Refusal('route_not_found')
-      return reply.code(answer.status).headers(answer.headers).send(answer.body)
-    })
-  }
-}
-
-function onceItSucceeds<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
-  return () => {
-    made ??= make().catch(error => {
-      made = undefined
-      throw error
-    })
-    return made
-  }
+  serveStatic(app, '/v1/openapi.json', 'no-cache', async () => ({
+    type: 'application/json; charset=utf-8',
+    body: await makeDocument(routes),
+    headers: {},
+  }))
+  const open = onceItSucceeds(openReferencePage)
+  app.get('/docs', async (_request, reply) => reply.redirect('/docs/', 301))
+  serveStatic(app, '/docs/', 'no-cache', async () => (await open()).page)
+  serveStatic(app, '/docs/js/scalar.js', 'no-cache', async () => (await open()).script)
 }
 
 /** An app that is given every route to describe and serves none. */
@@ -89,6 +72,8 @@ function describe(route: Route): FastifySchema {
   return {
     operationId: route.operation,
     summary: route.summary,
+    ...(!access.open &&
+      access.permission !== undefined && { description: describeLimits(access.permission, access) }),
     tags: [tagOf(route.path)],
     ...(access.open ? { security: [] } : { security: access.credentials.map(kind => ({ [kind]: [] })) }),
     querystring: route.query,
@@ -114,6 +99,17 @@ function describe(route: Route): FastifySchema {
       ...problems(route),
     },
   } as FastifySchema
+}
+
+/** What a secret key that is limited must have for a route. */
+const describeLimits = (
+  permission: string,
+  { withinProjects, unlimitedOnly }: { withinProjects?: true; unlimitedOnly?: true },
+) => {
+  const sentences = [`A secret key with a list of permissions needs \`${permission}\`.`]
+  if (unlimitedOnly) sentences.push('A secret key that is limited in any way is refused.')
+  else if (!withinProjects) sentences.push('A secret key that is bound to projects is refused.')
+  return sentences.join(' ')
 }
 
 const takesBody = ({ body, signed }: Route) => body !== null || signed !== null
@@ -165,9 +161,13 @@ export function refusalsOf(route: Route): ErrorCode[] {
   if (takesBody(route)) codes.add('malformed_json').add('payload_too_large').add('unsupported_media_type')
   if (route.signed !== null) codes.add('unauthenticated')
   if (!access.open) {
-    codes.add('unauthenticated').add('credential_not_accepted')
+    codes.add('unauthenticated').add('credential_not_accepted').add('ip_not_allowed')
     if (access.inWorkspace && route.plane !== 'embed') codes.add('no_workspace')
     if (access.role !== 'member') codes.add(access.role === 'owner' ? 'owner_required' : 'forbidden')
+    if (access.permission !== undefined) {
+      codes.add('insufficient_permission')
+      if (access.withinProjects !== true) codes.add('whole_workspace_required')
+    }
     if (access.liveOnly) codes.add('live_credential_required')
     else if (route.plane !== 'person' && route.plane !== 'embed') codes.add('env_mismatch')
   }

@@ -11,6 +11,7 @@ import { policyRoutes } from './policy/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { ratelimitRoutes } from './ratelimit/routes.ts'
 import { secretKeyRoutes } from './secret-keys/routes.ts'
+import { securityEventRoutes } from './security-events/routes.ts'
 import { tenantRoutes } from './tenants/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
@@ -33,5 +34,6 @@ export const routes: readonly Route[] = [
   ...usageRoutes,
   ...webhookRoutes,
   ...auditRoutes,
+  ...securityEventRoutes,
   ...healthRoutes,
 ]

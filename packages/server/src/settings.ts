@@ -13,6 +13,13 @@ export interface Setting {
 export const settings = {
   SERVICE_HOST: { kind: 'text', default: '127.0.0.1', why: 'Address to listen on' },
   SERVICE_PORT: { kind: 'integer', default: '8080', min: 0, max: 65_535, why: 'Port; 0 takes a free one' },
+  SERVICE_MAX_CONNECTIONS: {
+    kind: 'integer',
+    default: '25000',
+    min: 10,
+    max: 1_000_000,
+    why: 'Connections open at once; one more is closed as it comes',
+  },
   SERVICE_PUBLIC_URL: {
     kind: 'url',
     default: null,
@@ -41,10 +48,10 @@ export const settings = {
   },
   SERVICE_DATABASE_POOL: {
     kind: 'integer',
-    default: '10',
+    default: '20',
     min: 1,
     max: 200,
-    why: 'Connections for management requests, beside one a lane',
+    why: 'Connections for management requests, beside one a lane; one workspace uses half of them',
   },
   REDIS_URL: {
     kind: 'url',
@@ -85,6 +92,53 @@ export const settings = {
     max: 20_000,
     why: 'Keys of a snapshot’s page, and changes of a delta, at most',
   },
+  SERVICE_MAX_HELD_POLLS: {
+    kind: 'integer',
+    default: '20000',
+    min: 0,
+    max: 1_000_000,
+    why: 'Polls that a process holds (`Prefer: wait`); more are answered at once',
+  },
+  SERVICE_MAX_HELD_POLLS_PER_WORKSPACE: {
+    kind: 'integer',
+    default: '10000',
+    min: 0,
+    max: 1_000_000,
+    why: 'Polls of one workspace that a process holds; more are answered at once',
+  },
+  SERVICE_MAX_STORED_ANSWER_BYTES_PER_WORKSPACE: {
+    kind: 'integer',
+    default: '10737418240',
+    min: 0,
+    max: 1_000_000_000_000_000,
+    why: 'Bytes of answers that a workspace may have stored for replays: 10 GiB; further ones are completed, and not replayed',
+  },
+  SERVICE_MAX_COUNTERS_PER_WORKSPACE: {
+    kind: 'integer',
+    default: '1000000',
+    min: 0,
+    max: 100_000_000,
+    why: 'Keys and tenants of a workspace with rate-limit counters in Postgres; checks that need more are refused',
+  },
+  SERVICE_SIGN_UP: {
+    kind: 'text',
+    default: 'open',
+    why: 'Who may make an account: open (anybody), invited (addresses with a pending invitation) or closed (nobody)',
+  },
+  SERVICE_MAX_WORKSPACES_PER_PERSON: {
+    kind: 'integer',
+    default: '25',
+    min: 1,
+    max: 100_000,
+    why: 'Workspaces that a person may own and still create another',
+  },
+  SERVICE_MAX_ACTIVE_SECRET_KEYS: {
+    kind: 'integer',
+    default: '1000',
+    min: 1,
+    max: 10_000,
+    why: 'Secret keys of a workspace that are neither revoked nor expired; one transaction must be able to revoke all',
+  },
   SERVICE_MAX_ACTIVE_KEYS_PER_TENANT: {
     kind: 'integer',
     default: '10000',
@@ -104,6 +158,12 @@ export const settings = {
     default: null,
     min: 200,
     why: 'P-256 keys in PEM that sign embed tokens, best by SERVICE_SIGNING_KEY_FILE; unset: kept in the database',
+  },
+  SERVICE_ENCRYPTION_KEY: {
+    kind: 'secret',
+    default: null,
+    min: 43,
+    why: 'Master keys of 32 bytes that seal secrets in the database, the first of which seals; required with DATABASE_URL',
   },
   SERVICE_PASSWORD_MIN_LENGTH: {
     kind: 'integer',

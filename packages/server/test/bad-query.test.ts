@@ -28,6 +28,7 @@ const beyond: Record<string, object> = {
     env: readField('Env'),
     include_revoked: readField('true or false'),
   },
+  'DELETE /v1/members/:userId': { revoke_keys: readField('true or false') },
   'GET /v1/audit_logs': pageFields,
 }
 

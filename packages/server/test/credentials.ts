@@ -34,17 +34,35 @@ export async function makeCredentials(harness: Harness, vendor: Vendor): Promise
     'issued API key': bearer((await issueKey(harness, vendor)).key),
     'unknown session': bearer(drawToken('krses', randomBytes)),
     ...(await makeSessions(harness, vendor)),
-    ...(await makeEmbedTokens(harness, vendor)),
+    ...(await makeEmbedTokens(harness, vendor, revoked.id)),
   }
 }
 
-/** Embed tokens of every standing, each but one as the service would have signed it. They outlive the longest test. */
-async function makeEmbedTokens(harness: Harness, vendor: Vendor): Promise<Record<string, string[]>> {
-  const issuedAt = Math.floor(Date.now() / 1_000)
-  const sign = async (of: Partial<Vendor> = {}, claims: Partial<EmbedClaims> = {}) => {
-    const token = await signToken(harness, { ...vendor, ...of }, { expiresAt: issuedAt + 86_400, ...claims })
-    return [`Bearer ${token}`]
+/** As long as each embed token among the credentials surely lives, in ms, with room for one more walk of them. */
+const freshMs = 120_000
+
+/** The same credentials for many calls, made anew before the embed tokens among them expire. */
+export function freshCredentials(harness: Harness, vendor: Vendor): () => Promise<Record<string, string[]>> {
+  let madeAt = Number.NEGATIVE_INFINITY
+  let held: Record<string, string[]> = {}
+  return async () => {
+    if (performance.now() - madeAt > freshMs) {
+      madeAt = performance.now()
+      held = await makeCredentials(harness, vendor)
+    }
+    return held
   }
+}
+
+/** Embed tokens of every standing, each but one as the service would have signed it. They live five minutes. */
+async function makeEmbedTokens(
+  harness: Harness,
+  vendor: Vendor,
+  revokedId: string,
+): Promise<Record<string, string[]>> {
+  const sign = async (of: Partial<Vendor> = {}, claims: Partial<EmbedClaims> = {}) => [
+    `Bearer ${await signToken(harness, { ...vendor, ...of }, claims)}`,
+  ]
   const removed = async (noun: string, body: object) => {
     const { body: made } = await harness.ask('POST', `/v1/${noun}`, { token: vendor.live, body })
     await harness.ask('DELETE', `/v1/${noun}/${made.id}`, { token: vendor.live })
@@ -64,7 +82,8 @@ async function makeEmbedTokens(harness: Harness, vendor: Vendor): Promise<Record
       projectId: await removed('projects', { name: 'gone', slug: uniqueSlug() }),
     }),
     'embed token of a sibling': await sign({ tenantId: (await makeVendor(harness)).tenantId }),
-    'expired embed token': await sign({}, { expiresAt: issuedAt - 1 }),
+    'expired embed token': await sign({}, { expiresAt: Math.floor(Date.now() / 1_000) - 1 }),
+    'embed token of a revoked key': await sign({ liveId: revokedId }),
     'forged embed token': [mistyped(valid)],
   }
 }

@@ -24,16 +24,17 @@ export async function mintToken(
 /** A token that the service has signed and never handed out: one of another age, epoch or standing. */
 export async function signToken(
   { deps }: Pick<Harness, 'deps'>,
-  vendor: Pick<Vendor, 'workspaceId' | 'projectId' | 'tenantId'>,
+  vendor: Pick<Vendor, 'workspaceId' | 'projectId' | 'tenantId' | 'liveId'>,
   more: Partial<EmbedClaims> = {},
 ): Promise<string> {
-  const { workspaceId, projectId, tenantId } = vendor
+  const { workspaceId, projectId, tenantId, liveId } = vendor
   const issuedAt = Math.floor(Date.now() / 1_000)
   return await deps.embedTokens.mint({
     id: deps.makeId(),
     workspaceId,
     projectId,
     tenantId,
+    mintedBy: liveId,
     env: 'live',
     scopes: embedScopes,
     origins: null,

@@ -28,10 +28,12 @@ const foreignIds: Record<string, string> = {
   project_id: other.projectId,
   tenant_id: other.tenantId,
   key_id: (await issueKey(harness, other)).id,
+  user_id: (await makePerson(query, { workspaceId: other.workspaceId })).userId,
 }
 const deletedIds: Record<string, string> = {
   workspace_id: await removedWorkspace(),
   key_id: await revokedKey(),
+  user_id: await formerMember(),
   project_id: await deletedThing('projects', { name: 'gone', slug: 'gone' }),
   tenant_id: await deletedThing('tenants', { external_id: 'gone' }),
 }
@@ -164,6 +166,12 @@ async function removedWorkspace(): Promise<string> {
   await removeWorkspace(client, workspaceId)
   await client.end()
   return workspaceId
+}
+
+async function formerMember(): Promise<string> {
+  const { userId } = await makePerson(query, { workspaceId: vendor.workspaceId })
+  assert.equal((await ask('DELETE', `/v1/members/${userId}`, { token: vendor.live })).status, 200)
+  return userId
 }
 
 async function revokedKey(): Promise<string> {

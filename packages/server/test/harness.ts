@@ -13,7 +13,8 @@ import type { Connection } from '../src/platform/db/connection.ts'
 import { createLog } from '../src/platform/log.ts'
 import { codehostKeysFile } from './codehost.ts'
 import { assertKeepsContract } from './contract-watch.ts'
-import { makeDatabase, testCluster } from './database.ts'
+import { makeDatabase, type TestDatabase, testCluster } from './database.ts'
+import { encryptionKeys } from './encryption-key.ts'
 
 export const bootstrapToken = 'bootstrap-token-of-the-tests-0123456789'
 
@@ -34,6 +35,8 @@ export interface Ask {
 export interface HeldClock extends Clock {
   set(milliseconds: number): void
   advance(milliseconds: number): void
+  /** Moves the monotonic clock on, which runs by itself otherwise. */
+  skip(milliseconds: number): void
 }
 
 export interface Harness {
@@ -52,9 +55,12 @@ export interface Harness {
   setStoreTime(time: Date | null): Promise<void>
 }
 
-/** A service of one's own on a fresh database, gone when the test file ends. */
-export async function startHarness(settings: Partial<Config> = {}): Promise<Harness> {
-  const database = await makeDatabase(testCluster())
+/** A service of one's own on a fresh database, or the one given, gone when the test file ends. */
+export async function startHarness(
+  settings: Partial<Config> = {},
+  given: TestDatabase | null = null,
+): Promise<Harness> {
+  const database = given ?? (await makeDatabase(testCluster()))
   const { connection } = database
   const logged: string[] = []
   const clock = heldClock()
@@ -69,7 +75,15 @@ export async function startHarness(settings: Partial<Config> = {}): Promise<Harn
   })
   // With a port, which only a service that listens would open, metrics are counted.
   const deps = await openDeps({
-    config: { ...config, metricsPort: 0, codehostKeysFile, ...settings },
+    config: {
+      ...config,
+      encryptionKeys,
+      metricsPort: 0,
+      codehostKeysFile,
+      // Walks over all routes make some thousand keys in one workspace.
+      maxActiveSecretKeys: 10_000,
+      ...settings,
+    },
     log,
     connection,
     clock,
@@ -132,9 +146,13 @@ const numbersForBigints = {
 
 function heldClock(): HeldClock {
   let now = Date.now()
+  let skipped = 0
   return {
     now: () => now,
-    monotonic: () => performance.now(),
+    monotonic: () => performance.now() + skipped,
+    skip: milliseconds => {
+      skipped += milliseconds
+    },
     set: milliseconds => {
       now = milliseconds
     },

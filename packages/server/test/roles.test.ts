@@ -66,6 +66,8 @@ for (const route of ofWorkspaces.filter(route => !isSafe(route))) {
 
 test('a member reads what the workspace has', async () => {
   for (const route of ofWorkspaces.filter(isSafe).filter(takesSessions)) {
+    // Who was refused is for owners alone; the matrix says so.
+    if (route.operation === 'listSecurityEvents') continue
     const { url } = await sampleOf(route, harness, vendor)
     const headers = { authorization: `Bearer ${member.token}` }
     assert.equal((await harness.app.inject({ url, headers })).statusCode, 200, nameOf(route))

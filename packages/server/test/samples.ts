@@ -102,6 +102,7 @@ const personSamples: Record<string, (harness: Harness) => Promise<Omit<Sample, '
     token: (await makePerson(query)).token,
     body: { current_password: madePassword, password: newPassword },
   }),
+  listOwnSecurityEvents: async ({ query }) => ({ token: (await makePerson(query)).token }),
   listSessions: async ({ query }) => ({ token: (await makePerson(query)).token }),
   endCurrentSession: async ({ query }) => ({ token: (await makePerson(query)).token }),
   endSession: async ({ query }) => {

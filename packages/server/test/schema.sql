@@ -152,6 +152,15 @@ table idempotency_claims row level security
   policy idempotency_claims_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant select, update to keyrail_app
 
+table idempotency_stored row level security
+  workspace_id uuid not null
+  ends_at timestamp(3) with time zone not null
+  bytes bigint not null
+  constraint idempotency_stored_bytes_bounds CHECK ((bytes >= 0))
+  constraint idempotency_stored_pkey PRIMARY KEY (workspace_id, ends_at)
+  CREATE INDEX idempotency_stored_by_end ON public.idempotency_stored USING btree (ends_at)
+  policy idempotency_stored_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+
 table keyrail_migrations
   id integer not null default nextval('keyrail_migrations_id_seq'::regclass)
   name character varying(255) not null
@@ -166,8 +175,12 @@ table leak_reports row level security
   url text
   source text
   reported_at timestamp(3) with time zone not null
+  secret_keys_revoked integer not null default 0
+  invitations_revoked integer not null default 0
   constraint leak_reports_display_prefix_bounds CHECK (((char_length(display_prefix) >= 1) AND (char_length(display_prefix) <= 64)))
+  constraint leak_reports_invitations_revoked CHECK ((invitations_revoked >= 0))
   constraint leak_reports_kind CHECK ((kind = ANY (ARRAY['api_key'::text, 'secret_key'::text, 'session'::text])))
+  constraint leak_reports_secret_keys_revoked CHECK ((secret_keys_revoked >= 0))
   constraint leak_reports_source_bounds CHECK (((char_length(source) >= 1) AND (char_length(source) <= 200)))
   constraint leak_reports_url_bounds CHECK (((char_length(url) >= 1) AND (char_length(url) <= 2000)))
   constraint leak_reports_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
@@ -309,21 +322,66 @@ table secret_keys row level security
   last_used_at timestamp(3) with time zone
   created_at timestamp(3) with time zone not null
   original_expires_at timestamp(3) with time zone
+  created_in_session uuid
+  permissions text[]
+  project_ids uuid[]
+  allowed_cidrs text[]
+  constraint secret_keys_allowed_cidrs_bounds CHECK (((allowed_cidrs IS NULL) OR (((cardinality(allowed_cidrs) >= 1) AND (cardinality(allowed_cidrs) <= 32)) AND lengths_between(allowed_cidrs, 4, 43))))
   constraint secret_keys_created_by CHECK ((created_by_type = ANY (ARRAY['user'::text, 'secret_key'::text, 'bootstrap'::text, 'operator'::text])))
   constraint secret_keys_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
   constraint secret_keys_meta_bounds CHECK (((json_typeof(meta) = 'object'::text) AND (octet_length((meta)::text) <= 65536)))
   constraint secret_keys_name_bounds CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200)))
+  constraint secret_keys_permissions_bounds CHECK (((permissions IS NULL) OR (((cardinality(permissions) >= 1) AND (cardinality(permissions) <= 64)) AND lengths_between(permissions, 3, 40))))
+  constraint secret_keys_project_ids_bounds CHECK (((cardinality(project_ids) >= 1) AND (cardinality(project_ids) <= 50)))
   constraint secret_keys_reason_bounds CHECK (((char_length(revoked_reason) >= 1) AND (char_length(revoked_reason) <= 500)))
   constraint secret_keys_role CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text])))
   constraint secret_keys_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint secret_keys_pkey PRIMARY KEY (workspace_id, id)
+  CREATE INDEX secret_keys_by_maker ON public.secret_keys USING btree (workspace_id, created_by_type, created_by_id)
+  CREATE INDEX secret_keys_by_session ON public.secret_keys USING btree (workspace_id, created_in_session) WHERE (created_in_session IS NOT NULL)
   policy secret_keys_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app
 
+table security_events row level security
+  workspace_id uuid not null
+  id uuid not null
+  kind text not null
+  user_id uuid
+  actor_type text
+  actor_id text
+  ip text
+  user_agent text
+  count integer not null
+  details jsonb not null
+  device bytea
+  created_at timestamp(3) with time zone not null
+  last_at timestamp(3) with time zone not null
+  constraint security_events_actor_id_bounds CHECK ((char_length(actor_id) <= 64))
+  constraint security_events_actor_type CHECK ((actor_type ~ '^[a-z][a-z_]{0,19}$'::text))
+  constraint security_events_count_bounds CHECK ((count >= 1))
+  constraint security_events_details_bounds CHECK (((jsonb_typeof(details) = 'object'::text) AND (octet_length((details)::text) <= 1000)))
+  constraint security_events_device_length CHECK ((octet_length(device) = 32))
+  constraint security_events_ip_bounds CHECK ((char_length(ip) <= 64))
+  constraint security_events_kind CHECK ((kind ~ '^[a-z][a-z_]{0,39}$'::text))
+  constraint security_events_user_agent_bounds CHECK ((char_length(user_agent) <= 200))
+  constraint security_events_pkey PRIMARY KEY (workspace_id, id)
+  CREATE INDEX security_events_by_device ON public.security_events USING btree (user_id, device) WHERE (device IS NOT NULL)
+  CREATE INDEX security_events_by_time ON public.security_events USING btree (created_at)
+  CREATE INDEX security_events_by_user ON public.security_events USING btree (user_id, id) WHERE (user_id IS NOT NULL)
+  policy security_events_scope permissive for * to keyrail_app using (((workspace_id = app_workspace_id()) OR (user_id = app_user_id()) OR ((workspace_id = '00000000-0000-0000-0000-000000000000'::uuid) AND (kind = ANY (ARRAY['sign_in_failed'::text, 'reset_requested'::text, 'password_changed'::text, 'password_reset'::text])) AND (EXISTS ( SELECT
+   FROM workspace_members m
+  WHERE ((m.workspace_id = app_workspace_id()) AND (m.user_id = security_events.user_id) AND (m.removed_at IS NULL) AND (m.joined_at <= security_events.created_at))))))) with check (((workspace_id = app_workspace_id()) OR ((user_id = app_user_id()) AND ((workspace_id = '00000000-0000-0000-0000-000000000000'::uuid) OR (EXISTS ( SELECT
+   FROM workspace_members m
+  WHERE ((m.workspace_id = security_events.workspace_id) AND (m.user_id = app_user_id()) AND (m.removed_at IS NULL))))))))
+  grant insert, select to keyrail_app
+
 table service_secrets
   name text not null
-  secret bytea not null
+  secret bytea
   created_at timestamp(3) with time zone not null default service_now()
+  sealed bytea
+  plain_until timestamp(3) with time zone
+  constraint service_secrets_kept CHECK (((secret IS NOT NULL) OR (sealed IS NOT NULL)))
   constraint service_secrets_pkey PRIMARY KEY (name)
 
 table sessions row level security
@@ -349,11 +407,21 @@ table sessions row level security
 
 table signing_keys
   kid text not null
-  private_key bytea not null
+  private_key bytea
   signs_from timestamp(3) with time zone not null
   created_at timestamp(3) with time zone not null default service_now()
+  sealed bytea
+  plain_until timestamp(3) with time zone
+  constraint signing_keys_kept CHECK (((private_key IS NOT NULL) OR (sealed IS NOT NULL)))
   constraint signing_keys_kid_form CHECK ((kid ~ '^[A-Za-z0-9_-]{43}$'::text))
   constraint signing_keys_pkey PRIMARY KEY (kid)
+
+table store_timelines
+  database_id oid not null
+  system_id text not null
+  timeline text not null
+  raised_at timestamp(3) with time zone
+  constraint store_timelines_pkey PRIMARY KEY (database_id)
 
 table tenants row level security
   workspace_id uuid not null
@@ -454,6 +522,10 @@ table workspace_invites row level security
   expires_at timestamp(3) with time zone not null
   accepted_at timestamp(3) with time zone
   revoked_at timestamp(3) with time zone
+  created_by_type text
+  created_by_id text
+  created_in_session uuid
+  constraint workspace_invites_created_by CHECK ((created_by_type = ANY (ARRAY['user'::text, 'secret_key'::text])))
   constraint workspace_invites_digest_length CHECK ((octet_length(digest) = 32))
   constraint workspace_invites_email_bounds CHECK (((char_length(email) >= 3) AND (char_length(email) <= 320)))
   constraint workspace_invites_mailed_digest_length CHECK ((octet_length(mailed_digest) = 32))
@@ -461,6 +533,9 @@ table workspace_invites row level security
   constraint workspace_invites_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint workspace_invites_pkey PRIMARY KEY (workspace_id, id)
   CREATE INDEX workspace_invites_by_address ON public.workspace_invites USING btree (workspace_id, address_key)
+  CREATE INDEX workspace_invites_by_maker ON public.workspace_invites USING btree (workspace_id, created_by_type, created_by_id) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL))
+  CREATE INDEX workspace_invites_by_session ON public.workspace_invites USING btree (workspace_id, created_in_session) WHERE ((created_in_session IS NOT NULL) AND (accepted_at IS NULL) AND (revoked_at IS NULL))
+  CREATE INDEX workspace_invites_open_by_address ON public.workspace_invites USING btree (address_key) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL))
   policy workspace_invites_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app
 
@@ -505,6 +580,35 @@ table workspaces row level security
    FROM workspace_members m
   WHERE ((m.workspace_id = workspaces.id) AND (m.user_id = app_user_id()) AND (m.removed_at IS NULL)))))) with check ((id = app_workspace_id()))
   grant insert, select, update to keyrail_app
+
+CREATE OR REPLACE FUNCTION public.adopt_store(by bigint, more boolean)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  timeline_now text;
+  known store_timelines;
+  steps bigint;
+  raised bigint;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('keyrail.timeline', 0));
+  timeline_now := store_wal_timeline();
+  if timeline_now = 'standby' or (not more and store_state() = 'same') then return 0; end if;
+  select * into known from store_timelines t
+    where t.database_id = store_database_id() and t.system_id = store_system_id();
+  steps := case when known.timeline ~ '^[0-9A-F]{8}$' and timeline_now ~ '^[0-9A-F]{8}$'
+    then ('x' || timeline_now)::bit(32)::bigint - ('x' || known.timeline)::bit(32)::bigint else 0 end;
+  steps := least(1000, greatest(steps + case when more then 1 else 0 end, 1));
+  -- In the order in which mutations lock them.
+  perform from policy_heads order by workspace_id, project_id for update;
+  update policy_heads set version = version + by * steps, floor = version + by * steps;
+  get diagnostics raised = row_count;
+  delete from store_timelines;
+  insert into store_timelines (database_id, system_id, timeline, raised_at)
+    values (store_database_id(), store_system_id(), timeline_now, case when raised > 0 then service_now() end);
+  return by * steps;
+end $function$
+  -- execute: public
 
 CREATE OR REPLACE FUNCTION public.app_user_id()
  RETURNS uuid
@@ -570,6 +674,79 @@ AS $function$
     || '","workspace_id":"' || workspace_id || '"}'
 $function$
   -- execute: public
+
+CREATE OR REPLACE FUNCTION public.end_rights(scope uuid, ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  one uuid;
+begin
+  for one in select distinct i from unnest(ids) i order by i loop
+    perform pg_advisory_xact_lock(right_lock(scope, one));
+  end loop;
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.hold_embed_right(of_workspace uuid, of_tenant uuid, epoch bigint, minter uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform hold_key_right(of_workspace, minter);
+  perform pg_advisory_xact_lock_shared(right_lock(of_workspace, of_tenant));
+  perform from tenants t where t.workspace_id = of_workspace and t.id = of_tenant
+    and t.deleted_at is null and t.embed_epoch = epoch;
+  if not found then
+    raise exception 'the right is gone' using errcode = 'KR401';
+  end if;
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.hold_key_right(of_workspace uuid, key_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock_shared(right_lock(of_workspace, of_workspace));
+  perform pg_advisory_xact_lock_shared(right_lock(of_workspace, key_id));
+  perform from secret_keys k where k.workspace_id = of_workspace and k.id = key_id
+    and k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now());
+  if not found then
+    raise exception 'the right is gone' using errcode = 'KR401';
+  end if;
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.hold_session_right(session_id uuid, of_user uuid, of_workspace uuid, as_role text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  roles constant text[] := array['member', 'admin', 'owner'];
+begin
+  if of_workspace is not null then
+    perform pg_advisory_xact_lock_shared(public.right_lock(of_workspace, of_workspace));
+  end if;
+  perform pg_advisory_xact_lock_shared(public.right_lock(of_user, session_id));
+  perform from public.sessions s where s.id = session_id and s.user_id = of_user
+    and s.ended_at is null and s.expires_at > public.service_now();
+  if not found then
+    raise exception 'the right is gone' using errcode = 'KR401';
+  end if;
+  if of_workspace is null then
+    return;
+  end if;
+  perform pg_advisory_xact_lock_shared(public.right_lock(of_workspace, of_user));
+  perform from public.workspace_members m where m.workspace_id = of_workspace and m.user_id = of_user
+    and m.removed_at is null and array_position(roles, m.role) >= array_position(roles, as_role);
+  if not found then
+    raise exception 'the right is gone' using errcode = 'KR401';
+  end if;
+end $function$
+  -- execute: keyrail_app
 
 CREATE OR REPLACE FUNCTION public.lengths_between(items text[], fewest integer, most integer)
  RETURNS boolean
@@ -724,9 +901,82 @@ begin
 end $function$
   -- execute: public
 
+CREATE OR REPLACE FUNCTION public.right_lock(scope uuid, id uuid)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select uuid_hash_extended(id, uuid_hash_extended(scope, 0)) $function$
+  -- execute: public
+
 CREATE OR REPLACE FUNCTION public.service_now()
  RETURNS timestamp with time zone
  LANGUAGE sql
  STABLE
 AS $function$ select date_trunc('milliseconds', clock_timestamp()) $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.store_database_id()
+ RETURNS oid
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select oid from pg_database where datname = current_database()
+$function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.store_is_same()
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return exists (select from store_timelines t where t.timeline = store_wal_timeline());
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.store_raised_at()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$select raised_at from public.store_timelines$function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.store_state()
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  timeline_now text := store_wal_timeline();
+begin
+  if timeline_now = 'standby' then return 'standby'; end if;
+  return case when exists (
+    select from store_timelines t
+    where t.database_id = store_database_id() and t.timeline = timeline_now and t.system_id = store_system_id()
+  ) then 'same' else 'new' end;
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.store_system_id()
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return (select system_identifier::text from pg_control_system());
+exception
+  when insufficient_privilege or feature_not_supported then return '';
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.store_wal_timeline()
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if pg_is_in_recovery() then return 'standby'; end if;
+  return left(pg_walfile_name(pg_current_wal_lsn()), 8);
+exception
+  -- Storage that its replicas share, as Aurora's, has no log of its own; a fail-over loses nothing there.
+  when feature_not_supported or object_not_in_prerequisite_state then
+    return case when pg_is_in_recovery() then 'standby' else 'none' end;
+end $function$
   -- execute: public

@@ -63,6 +63,29 @@ for (const table of personalTables) {
   })
 }
 
+test('security_events: a person adds and sees their own, a workspace those of its members, and neither changes any', async () => {
+  const nowhere = '00000000-0000-0000-0000-000000000000'
+  const add = `insert into security_events (workspace_id, id, kind, user_id, count, details, created_at, last_at)
+    values ($1, gen_random_uuid(), 'sign_in_failed', $2, 1, '{}', now(), now())`
+  for (const userId of [mine.userId, theirs.userId, colleague.userId]) await query(add, [nowhere, userId])
+  const seen = async (scope: object) =>
+    (await asApp(scope, `select distinct user_id from security_events where kind = 'sign_in_failed'`)).rows
+  assert.deepEqual(await seen(own), [{ user_id: mine.userId }])
+  assert.deepEqual(await seen({ workspaceId: here.workspaceId }), [{ user_id: colleague.userId }])
+  assert.deepEqual(await seen({ userId: '' }), [])
+  const code = async (...values: string[]) => (await asApp(own, add, values)).code
+  assert.deepEqual(
+    [await code(nowhere, mine.userId), await code(there.workspaceId, mine.userId)],
+    [undefined, undefined],
+  )
+  assert.deepEqual(
+    [await code(nowhere, theirs.userId), await code(here.workspaceId, mine.userId)],
+    ['42501', '42501'],
+  )
+  for (const statement of [`update security_events set count = 2`, 'delete from security_events'])
+    assert.equal((await asApp(own, statement)).code, '42501')
+})
+
 test('a person sees in which workspaces they are, whatever the workspace, and changes none of it by that', async () => {
   const seen = await asApp(own, 'select workspace_id, user_id from workspace_members')
   assert.deepEqual(seen.rows, [{ workspace_id: there.workspaceId, user_id: mine.userId }])

@@ -12,10 +12,10 @@ import { drawMailedToken } from '../src/platform/crypto/mailed-token.ts'
 import { drawToken } from '../src/platform/crypto/token.ts'
 import { readMailRoute } from '../src/platform/mail/route.ts'
 import { routes } from '../src/routes.ts'
-import { makeCredentials } from './credentials.ts'
+import { freshCredentials, makeCredentials } from './credentials.ts'
 import { dump } from './dump.ts'
 import { bootstrapToken, type Heard, startHarness } from './harness.ts'
-import { madePassword } from './people.ts'
+import { madePassword, makePerson } from './people.ts'
 import { nameOf, newPassword, type Sample, sampleOf } from './samples.ts'
 import { sendBytes } from './send-bytes.ts'
 import { makeVendor } from './vendor.ts'
@@ -34,7 +34,7 @@ const harness = await startHarness({
 })
 const { query, logged, app } = harness
 const vendor = await makeVendor(harness)
-const credentials = await makeCredentials(harness, vendor)
+const current = freshCredentials(harness, vendor)
 
 /** Sent by mistake, and never issued: whatever is sent is not told to anyone either. */
 const stray = drawToken('krsk_live', randomBytes)
@@ -97,6 +97,7 @@ const mistakes: Record<
   'as the whole body': { payload: stray },
   'as a content type': { payload: '{}', headers: { 'content-type': stray } },
   'as a request id': { headers: { 'x-request-id': stray } },
+  'as a user agent': { headers: { 'user-agent': `agent/${stray}` } },
   'in a cookie': { headers: { cookie: `session=${stray}` } },
 }
 
@@ -108,7 +109,7 @@ before(async () => {
     const own =
       route.plane === 'person' && route.method !== 'GET'
         ? await makeCredentials(harness, vendor)
-        : credentials
+        : await current()
     const payload = body === undefined ? undefined : JSON.stringify(body)
     const json = payload === undefined ? {} : { 'content-type': 'application/json' }
     for (const [kind, values] of Object.entries(own)) {
@@ -143,6 +144,12 @@ before(async () => {
     await hear(`${name}, rightly`, harness.ask(route.method, fresh.url, asked))
     await hear(`${name}, once more`, harness.ask(route.method, fresh.url, asked))
   }
+  // What stands in the header is kept with the session and in the log of security events.
+  const body = { email: (await makePerson(query)).email, password: madePassword }
+  await hear(
+    'a sign-in, a credential as a user agent',
+    harness.ask('POST', '/v1/auth/sessions', { headers: { 'user-agent': `agent/${stray}` }, body }),
+  )
   await failInside()
   jobs = JSON.stringify(await query('select to_jsonb(j) as job from graphile_worker._private_jobs j'))
   await sendMail()
@@ -185,6 +192,7 @@ const refusing = [
   'mail_tokens',
   'workspace_members',
   'workspace_invites',
+  'security_events',
 ]
 
 /** Every mutation once more, while the store refuses it and quotes the whole row. */
@@ -260,7 +268,10 @@ test('no line of the log has a secret, nor the row that a database error quotes'
 })
 
 test('no column of any table has a secret in any form, but for the hashes of passwords in their own', async () => {
-  const { user_passwords, ...tables } = await dump(query)
+  await harness.deps.securityEvents.flush()
+  const { user_passwords, ...tables } = await dump(query, { withNoted: true })
+  for (const table of ['sessions', 'security_events'])
+    assert.ok(JSON.stringify(tables[table]).includes('agent/…'), table)
   for (const [table, rows] of Object.entries(tables)) assertHidden(JSON.stringify(rows), table)
   assert.ok(Object.values(tables).every(rows => Array.isArray(rows)))
   assertHidden(JSON.stringify(user_passwords).replaceAll('$argon2id$', ''), 'user_passwords')

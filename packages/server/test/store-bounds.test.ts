@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { patternEdges } from './edge-texts.ts'
-import { edgesOf } from './edges.ts'
+import {
+  among,
+  type Bound,
+  bound,
+  bytes,
+  length,
+  meta,
+  pattern,
+  rateLimits,
+  repeated,
+  strings,
+  word,
+} from './column-bounds.ts'
 import { mintToken } from './embed.ts'
 import { startHarness } from './harness.ts'
 import { makeInvite } from './mutations.ts'
 import { makeMailedToken, makePerson } from './people.ts'
-import { readField } from './spec-rows.ts'
 import { answerOnce, issueKey, leakOnce, makeVendor, spendOnce, useOnce } from './vendor.ts'
 
 /**
@@ -40,57 +50,9 @@ await query(
    values (sha256('x'), 'reset', array[now()], now())`,
 )
 
-const text = (value: string) => `convert_from('\\x${Buffer.from(value).toString('hex')}', 'UTF8')`
-const json = (value: unknown) => `${text(JSON.stringify(value))}::jsonb`
-const repeated = (count: number) => `repeat(U&'\\+01F600', ${count})`
-const strings = (count: number, each = `'x'`) => `array_fill(${each}::text, array[${count}])`
-
-interface Bound {
-  column: string
-  ok: string[]
-  bad: string[]
-  /** The constraint that speaks first, where it is another one. */
-  toldBy?: string
-}
-const bound = (column: string, ok: string[], bad: string[]): Bound => ({ column, ok, bad })
-const length = (column: string, least: number, most: number, nullable = true) =>
-  bound(
-    column,
-    [repeated(least), repeated(most), ...(nullable ? ['null'] : [])],
-    [repeated(least - 1), repeated(most + 1)],
-  )
-const pattern = (column: string, expression: string) => {
-  const { ok = [], bad = [] } = patternEdges[expression] ?? {}
-  return bound(column, ok.map(text), bad.map(text))
-}
-const among = (column: string, values: string[]) =>
-  bound(column, values.map(text), [`''`, `'x'`, text(`${values[0]} `)])
-const bytes = (column: string, count: number) =>
-  bound(
-    column,
-    [`'\\x${'00'.repeat(count)}'`],
-    [`''`, `'\\x${'00'.repeat(count - 1)}'`, `'\\x${'00'.repeat(count + 1)}'`],
-  )
-const meta = (column: string) =>
-  bound(
-    column,
-    [`'{}'`, `json_build_object('x', repeat('a', 65536 - 10))`],
-    [`json_build_object('x', repeat('a', 65536 - 9))`, `'[]'`, `'null'`, `'"x"'`],
-  )
 const roles = ['owner', 'admin', 'member']
 const slug = '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'
 const environments = ['live', 'test']
-
-/** Edges of the specification's RateLimits. A rule’s type of `id` and its unknown members are the contract’s alone. */
-const rules = edgesOf(readField('RateLimits').schema).filter(
-  ({ value }) => !JSON.stringify(value).match(/"id":(?:5|true|\[|\{)|"unknown"/),
-)
-const rateLimits = (column: string, nullable: boolean) =>
-  bound(
-    column,
-    [...rules.filter(edge => edge.ok).map(({ value }) => json(value)), ...(nullable ? ['null'] : [])],
-    rules.filter(edge => !edge.ok).map(({ value }) => json(value)),
-  )
 
 const bounds: Record<string, Bound> = {
   api_keys_env: among('env', environments),
@@ -135,6 +97,7 @@ const bounds: Record<string, Bound> = {
   ),
   idempotency_bodies_lock_token_bounds: length('lock_token', 8, 64, false),
   idempotency_bodies_scope_hash_length: bytes('scope_hash', 32),
+  idempotency_stored_bytes_bounds: bound('bytes', ['0'], ['-1']),
   idempotency_claims_answer_bytes_bounds: bound('answer_bytes', ['null', '0', '2147483647'], ['-1']),
   idempotency_claims_answered: bound('status', ['200'], ['null']),
   idempotency_claims_env: among('env', environments),
@@ -149,15 +112,13 @@ const bounds: Record<string, Bound> = {
   idempotency_claims_status_bounds: bound('status', ['100', '599'], ['99', '600']),
   idempotency_claims_ttl_bounds: bound('ttl_ms', ['60000', '604800000'], ['59999', '604800001']),
   leak_reports_display_prefix_bounds: length('display_prefix', 1, 64, false),
+  leak_reports_invitations_revoked: bound('invitations_revoked', ['0', '7'], ['-1']),
   leak_reports_kind: among('kind', ['api_key', 'secret_key', 'session']),
+  leak_reports_secret_keys_revoked: bound('secret_keys_revoked', ['0', '7'], ['-1']),
   leak_reports_source_bounds: length('source', 1, 200),
   leak_reports_url_bounds: length('url', 1, 2_000),
   mail_throttles_address_hash_length: bytes('address_hash', 32),
-  mail_throttles_kind_bounds: bound(
-    'kind',
-    [`'a'`, `'sign_up'`, `repeat('a', 40)`],
-    [`''`, `repeat('a', 41)`, `'A'`, `'_a'`, `'a1'`, `'a@b'`, `E'a\\n'`],
-  ),
+  mail_throttles_kind_bounds: word('kind', 40),
   mail_throttles_queued_at_bounds: bound(
     'queued_at',
     ['array[now()]', 'array_fill(now(), array[5])'],
@@ -184,15 +145,44 @@ const bounds: Record<string, Bound> = {
   rate_counters_kind: among('kind', ['key', 'tenant', 'no_key', 'no_tenant']),
   replays_fingerprint_length: bytes('fingerprint', 32),
   replays_key_bounds: bound('key', [`'a'`, `repeat('a', 255)`], [`''`, `repeat('a', 256)`]),
+  secret_keys_allowed_cidrs_bounds: bound(
+    'allowed_cidrs',
+    ['null', strings(32, `'::/0'`), strings(1, `repeat('a', 43)`)],
+    [`'{}'`, strings(33, `'::/0'`), `'{::/}'`, strings(1, `repeat('a', 44)`)],
+  ),
   secret_keys_created_by: among('created_by_type', ['user', 'secret_key', 'bootstrap', 'operator']),
   secret_keys_env: among('env', environments),
   secret_keys_meta_bounds: meta('meta'),
   secret_keys_name_bounds: length('name', 1, 200),
+  secret_keys_permissions_bounds: bound(
+    'permissions',
+    ['null', strings(64, `'a:b'`), strings(1, `repeat('a', 40)`)],
+    [`'{}'`, strings(65, `'a:b'`), `'{ab}'`, strings(1, `repeat('a', 41)`)],
+  ),
+  secret_keys_project_ids_bounds: bound(
+    'project_ids',
+    ['null', 'array_fill(gen_random_uuid(), array[50])'],
+    [`'{}'`, 'array_fill(gen_random_uuid(), array[51])'],
+  ),
   secret_keys_reason_bounds: length('revoked_reason', 1, 500),
   secret_keys_role: among('role', ['owner', 'admin']),
+  security_events_actor_id_bounds: bound('actor_id', ['null', repeated(64)], [repeated(65)]),
+  security_events_actor_type: word('actor_type', 20, true),
+  security_events_count_bounds: bound('count', ['1', '2147483647'], ['0', '-1']),
+  security_events_details_bounds: bound(
+    'details',
+    [`'{}'`, `json_build_object('x', repeat('a', 1000 - 9))`],
+    [`json_build_object('x', repeat('a', 1000 - 8))`, `'[]'`, `'null'`, `'"x"'`],
+  ),
+  security_events_device_length: { ...bytes('device', 32), ok: ['null', `'\\x${'00'.repeat(32)}'`] },
+  security_events_ip_bounds: bound('ip', ['null', repeated(64)], [repeated(65)]),
+  security_events_kind: word('kind', 40),
+  security_events_user_agent_bounds: bound('user_agent', ['null', `''`, repeated(200)], [repeated(201)]),
   sessions_ip_bounds: bound('ip', ['null', repeated(64)], [repeated(65)]),
   sessions_leaked_url_bounds: length('leaked_url', 1, 2_000),
   sessions_user_agent_bounds: bound('user_agent', ['null', `''`, repeated(500)], [repeated(501)]),
+  service_secrets_kept: bound('sealed', [`'\\x00'`], ['null']),
+  signing_keys_kept: bound('sealed', [`'\\x00'`], ['null']),
   signing_keys_kid_form: pattern('kid', '^[A-Za-z0-9_-]{43}$'),
   tenants_embed_epoch: bound('embed_epoch', ['1', '2'], ['0', '-1']),
   tenants_external_id_bounds: length('external_id', 1, 200, false),
@@ -205,6 +195,7 @@ const bounds: Record<string, Bound> = {
   ),
   users_email_bounds: length('email', 3, 320, false),
   users_name_bounds: length('name', 1, 200),
+  workspace_invites_created_by: among('created_by_type', ['user', 'secret_key']),
   workspace_invites_digest_length: bytes('digest', 32),
   workspace_invites_email_bounds: length('email', 3, 320, false),
   workspace_invites_mailed_digest_length: bytes('mailed_digest', 32),

@@ -71,6 +71,7 @@ export async function answerOnce(harness: Harness, vendor: Vendor): Promise<void
     body: { ...held, status: 201, headers: { 'content-type': 'text/plain' }, body: 'b2s=' },
   })
   assert.equal(body.verdict, 'completed', JSON.stringify(body))
+  await harness.deps.idempotency.storedBytes.tell()
 }
 
 /** Reports a request of a new key, so that there is a row of each kind of usage. */

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { Email, listOf, oneOf, paging, Role, resource, strictObject, Timestamp } from '../shared.ts'
+import { Email, listOf, nullable, oneOf, paging, Role, resource, strictObject, Timestamp } from '../shared.ts'
 
 export const InviteCreate = strictObject({ email: Email, role: Role })
 export type InviteCreate = Static<typeof InviteCreate>
@@ -8,6 +8,15 @@ const fields = {
   email: Type.String(),
   role: Role,
   status: oneOf(['pending', 'accepted', 'revoked', 'expired']),
+  created_by: nullable(
+    strictObject(
+      { type: oneOf(['user', 'secret_key']), id: Type.String() },
+      {
+        description:
+          'It ends with whoever has made it; null where that is not known any more, and then it ends with whoever ends first.',
+      },
+    ),
+  ),
   expires_at: Timestamp,
 }
 export const Invite = resource('invitation', fields)

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import {
+  BooleanText,
   deleted,
   listOf,
   Name,
@@ -28,14 +29,28 @@ export type Member = Static<typeof Member>
 export const Members = listOf(Member)
 export const MemberList = Type.Object({ ...paging() })
 
-export const MemberUpdate = strictObject({ role: Role })
+export const MemberUpdate = strictObject({
+  role: Role,
+  revoke_keys: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description:
+        'Revokes the secret keys made by this person too, and those made by these, all the way down.',
+    }),
+  ),
+})
 export type MemberUpdate = Static<typeof MemberUpdate>
 
-const KeysLeft = Type.Array(SecretKey, {
-  description: 'Secret keys that this person has made and that still work: revoke what should not.',
+export const MemberRemoval = Type.Object({
+  revoke_keys: Type.Optional(BooleanText),
 })
-export const ChangedMember = resource('member', { ...fields, secret_keys: KeysLeft })
-export const RemovedMember = deleted('member', { secret_keys: KeysLeft })
+
+const KeysMade = Type.Array(SecretKey, {
+  description:
+    'Secret keys made by this person, and those made by these, all the way down, newest first: with `revoke_keys` those that were revoked by it, and else those that still work: revoke what should not.',
+})
+export const ChangedMember = resource('member', { ...fields, secret_keys: KeysMade })
+export const RemovedMember = deleted('member', { secret_keys: KeysMade })
 
 /** A member, and the workspace that was joined. */
 export const JoinedMember = resource('member', {

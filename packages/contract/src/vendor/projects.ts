@@ -4,6 +4,7 @@ import {
   KeyPrefix,
   listOf,
   Name,
+  nullable,
   paging,
   RateLimits,
   resource,
@@ -32,7 +33,13 @@ export const Project = resource('project', {
   slug: Slug,
   key_prefix: Type.String(),
   default_rate_limits: RateLimits,
-  policy_version: Type.Integer({ minimum: 1, description: 'Grows with every change that a node must see.' }),
+  policy_version: nullable(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'Grows with every change that a node must see, live or test. Null for a test credential, which it would tell of live keys.',
+    }),
+  ),
   updated_at: Timestamp,
 })
 export type Project = Static<typeof Project>

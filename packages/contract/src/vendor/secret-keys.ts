@@ -9,11 +9,13 @@ import {
   oneOf,
   Predecessor,
   paging,
+  RevokeBody,
   resource,
   strictObject,
   Timestamp,
   Uuid,
 } from '../shared.ts'
+import { Cidrs, Permission, Permissions, Preset, projectsMax } from './permissions.ts'
 
 export const SecretKeyRole = oneOf(['owner', 'admin'])
 export type SecretKeyRole = Static<typeof SecretKeyRole>
@@ -23,8 +25,23 @@ export const SecretKeyCreate = strictObject({
   name: Type.Optional(Name),
   meta: Type.Optional(Meta),
   expires_at: Type.Optional(Timestamp),
+  permissions: Type.Optional(Permissions),
+  preset: Type.Optional(Preset),
+  project_ids: Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: projectsMax, 'x-unique': true })),
+  allowed_cidrs: Type.Optional(Cidrs),
 })
 export type SecretKeyCreate = Static<typeof SecretKeyCreate>
+
+export const SecretKeyRevoke = strictObject({
+  ...RevokeBody.properties,
+  cascade: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: 'Revokes the secret keys made by this one too, all the way down.',
+    }),
+  ),
+})
+export type SecretKeyRevoke = Static<typeof SecretKeyRevoke>
 
 export const SecretKeyList = Type.Object({
   env: Type.Optional(Env),
@@ -43,6 +60,11 @@ const fields = {
   meta: Meta,
   display_prefix: Type.String(),
   expires_at: nullable(Timestamp),
+  permissions: nullable(Type.Array(Permission, { description: 'Null: everything that its role may do.' })),
+  project_ids: nullable(Type.Array(Uuid, { description: 'Null: the whole workspace.' })),
+  allowed_cidrs: nullable(
+    Type.Array(Type.String(), { description: 'The only addresses from which it works. Null: everywhere.' }),
+  ),
   revoked_at: nullable(Timestamp),
   revoked_reason: nullable(Type.String()),
   rotated_from: nullable(Uuid),
@@ -63,3 +85,12 @@ export const RotatedSecretKey = resource('secret_key', {
   key: ShownOnce,
   predecessor: Predecessor,
 })
+
+export const RevokedSecretKey = resource('secret_key', {
+  ...fields,
+  descendants: Type.Array(SecretKey, {
+    description:
+      'Secret keys made by this one, all the way down, newest first: with `cascade` those that were revoked by it, and else those that still work.',
+  }),
+})
+export type RevokedSecretKey = Static<typeof RevokedSecretKey>

@@ -17,7 +17,7 @@ export const auditRoutes: Route[] = [
   vendorRoute('GET', '/v1/audit_logs', {
     operation: 'listAuditLogs',
     summary: 'Read the audit log, oldest first',
-    access: readers,
+    access: readers('audit:read'),
     query: AuditLogList,
     answer: AuditLogs,
     handle: async ({ db, cursors }, { principal, query }) => {
@@ -34,19 +34,19 @@ export const auditRoutes: Route[] = [
   vendorRoute('GET', '/v1/audit_logs/export', {
     operation: 'exportAuditLogs',
     summary: 'Read the whole audit log, or all behind a row, as lines of JSON',
-    access: readers,
+    access: readers('audit:read'),
     query: AuditExport,
     answer: AuditExported,
     answerType: 'application/x-ndjson',
     refusals: ['too_many_requests'],
-    handle: async (deps, { principal, query }) => ({
-      body: await exportAuditLogs(deps, principal, query.after_seq ?? 0),
+    handle: async (deps, { principal, query, judgeAgain }) => ({
+      body: await exportAuditLogs(deps, principal, query.after_seq ?? 0, judgeAgain),
     }),
   }),
   vendorRoute('GET', '/v1/audit_logs/chain', {
     operation: 'verifyAuditChain',
     summary: 'Re-derive every hash of the audit chain and name the first position that does not hold',
-    access: readers,
+    access: readers('audit:read'),
     answer: AuditChain,
     refusals: ['too_many_requests'],
     handle: async ({ auditHeads }, { principal }) => ({

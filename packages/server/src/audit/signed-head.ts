@@ -1,4 +1,4 @@
-import type { Connection } from '../platform/db/connection.ts'
+import type { SealedStore } from '../platform/db/sealed-store.ts'
 import { serviceSecret } from '../platform/db/service-secret.ts'
 import { checkpointKeyOf, writeCheckpoint, writeVerifierKey } from './checkpoint.ts'
 import type { DeriveChain, VerifyChain } from './verify.ts'
@@ -13,7 +13,7 @@ export interface SignHeads {
 
 /** @param publicUrl whose host and path name the key: an old note is verified with the key that was published then. */
 export function createSignHeads(
-  connection: Connection,
+  store: SealedStore,
   publicUrl: string,
   randomBytes: (size: number) => Buffer,
   deriveChain: DeriveChain,
@@ -22,7 +22,7 @@ export function createSignHeads(
   const name = `${publicUrl.replace(/^https?:\/\//, '').replaceAll('+', '%2B')}/audit`
   let known: Promise<Buffer> | null = null
   const seed = () => {
-    known ??= serviceSecret(connection, 'audit_checkpoint', randomBytes).catch(error => {
+    known ??= serviceSecret(store, 'audit_checkpoint', randomBytes).catch(error => {
       known = null
       throw error
     })

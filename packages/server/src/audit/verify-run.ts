@@ -2,8 +2,9 @@ import { setImmediate } from 'node:timers/promises'
 import type { DerivedChain } from '@keyrail/contract/vendor/audit'
 import type pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
-import { type Connection, connect, type Statement } from '../platform/db/connection.ts'
+import type { Connection, Statement } from '../platform/db/connection.ts'
 import { refusalOf } from '../platform/db/errors.ts'
+import { connectPrimary } from '../platform/db/timeline.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { addressPaths } from './actions.ts'
 import { addressHash, ChainVerifier, canonicalRow } from './chain.ts'
@@ -23,7 +24,7 @@ export async function verify(connection: Connection, workspaceId: string): Promi
   let client: pg.Client | null = null
   let whole = false
   try {
-    client = await connect(connection, 'audit chain', false)
+    client = await connectPrimary(connection, 'audit chain', false)
     const ask = async <Row>(statement: Statement, values: unknown[]): Promise<Row[]> => {
       const question = { ...statement, values, query_timeout: silentMs }
       return (await (client as pg.Client).query(question)).rows

@@ -6,7 +6,7 @@ import { verify } from './verify-run.ts'
 import type { Question, Reply } from './verify-thread.ts'
 
 /** Behind the threads that answer requests, where they have to share a core. Nice levels, 0 to 19. */
-const niceness = 5
+const niceness = 10
 
 // On Linux this is the calling thread's priority; elsewhere it would be that of the whole process.
 if (process.platform === 'linux') setPriority(0, niceness)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,6 +9,7 @@ import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { encryptionKey } from '../../test/encryption-key.ts'
 import { startHarness } from '../../test/harness.ts'
 import { issueKey, makeVendor } from '../../test/vendor.ts'
 import type { Connection } from '../platform/db/connection.ts'
@@ -34,10 +36,11 @@ function urlOf({ user, password, host, port, database }: Connection): string {
 }
 
 /** @param where a database, or the folder of an embedded one. */
-function start(where: Connection | string, args: string[]) {
+function start(where: Connection | string, args: string[], key = encryptionKey) {
   const child = spawn(process.execPath, [program, ...args], {
     env: {
       PATH: process.env.PATH,
+      SERVICE_ENCRYPTION_KEY: key,
       ...(typeof where === 'string' ? { SERVICE_DATA_DIR: where } : { DATABASE_URL: urlOf(where) }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -62,7 +65,7 @@ test('a backup and its restore tell what they did, as text and as JSON', async (
   assert.deepEqual([made.code, made.told.split('\n').length], [0, 3], made.told)
   assert.match(
     made.out,
-    /^Backed up \d+ rows of \d+ tables to .*first\.keyrail \([\d,]+ bytes, SHA-256 \w{64}\)\.\n$/,
+    /^Backed up \d+ rows of \d+ tables to .*first\.keyrail \([\d,]+ bytes, SHA-256 \w{64}\)\.\nThe key of SERVICE_ENCRYPTION_KEY is not in it\. Keep a copy of it, in another place than the backup\.\n$/,
   )
 
   const target = await freshDatabase(true)
@@ -125,6 +128,29 @@ test('a backup goes from an outside database to an embedded one and back', async
   assert.equal((await run(target, 'restore', back)).code, 0)
   // Raised once more by the second restore.
   await query(target, 'update policy_heads set floor = floor - 1048576, version = version - 1048576')
+  assert.deepEqual(await contentsOf(target), restored)
+})
+
+test('a restore without the key of the backup works, and says what is lost and what to do', async () => {
+  const other = randomBytes(32).toString('base64')
+  const lost = ['service_secrets cursor']
+  for (const [key, given] of [
+    [other, /given is [0-9a-f]{16}/],
+    ['', /no encryption key is given/],
+  ] as const) {
+    const target = await freshDatabase(true)
+    const { code, told } = await start(target, ['restore', file], key).ended
+    assert.equal(code, 0, told)
+    assert.match(told, given)
+    assert.match(told, /are lost\. The service makes new ones:\n {2}service_secrets cursor: cursors of lists/)
+    assert.match(told, /give it by SERVICE_ENCRYPTION_KEY and restore again with --force/)
+    assert.deepEqual(await contentsOf(target), { ...restored, service_secrets: [] })
+    const json = await start(target, ['restore', file, '--force', '--json'], key).ended
+    assert.deepEqual(JSON.parse(json.out).secrets_lost, lost)
+  }
+  const target = await freshDatabase(true)
+  const kept = await start(target, ['restore', file, '--json'], `${other},${encryptionKey}`).ended
+  assert.deepEqual(JSON.parse(kept.out).secrets_lost, [])
   assert.deepEqual(await contentsOf(target), restored)
 })
 

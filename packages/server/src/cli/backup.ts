@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
+import type { Config } from '../config.ts'
 import { type Backup, backup } from '../platform/db/dump/backup.ts'
 import { withCopyDatabase } from './copy-database.ts'
 import { type StepLabels, withCopyProgress } from './copy-progress.ts'
+import { encryptionKeyPath } from './encryption-key.ts'
 import { CommandFailed } from './failure.ts'
 import { print, printJson, tell } from './output.ts'
 import type { Settings } from './settings.ts'
@@ -22,7 +24,7 @@ export function addBackupCommand(program: Command, settings: Settings): void {
     .command('backup')
     .summary('write all data to one file, while the service runs')
     .description(
-      'Writes one consistent snapshot of the database to FILE: every workspace, key, audit row and secret of the ' +
+      'Writes one consistent snapshot of the database to FILE: every workspace, key, audit row and sealed secret of the ' +
         'service. Requests are served meanwhile; a new release can migrate when it is done. The file can be restored ' +
         'into an embedded or an outside database, of the same or another version of Postgres.',
     )
@@ -31,22 +33,25 @@ export function addBackupCommand(program: Command, settings: Settings): void {
     .option('--json', 'print what was backed up as JSON')
     .addHelpText(
       'after',
-      '\nKeep the file as you would keep the database: it holds hashes of all credentials, addresses of people and\n' +
-        'the secrets with which the service signs. It is made readable by its owner alone (mode 0600), and it is\n' +
-        'there only when it is whole: until then it is called FILE.partial.',
+      '\nKeep the file as you would keep the database: it holds hashes of all credentials and addresses of people.\n' +
+        'Secrets of the service are in it sealed, and the key that opens them is not: keep that one elsewhere. The\n' +
+        'file is made readable by its owner alone (mode 0600), and it is there only when it is whole: until then it\n' +
+        'is called FILE.partial.',
     )
     .action(async (file: string, { force, json }: Flags) => {
       const toStdout = file === '-'
       if (toStdout && process.stdout.isTTY === true) {
         throw new CommandFailed('A backup is not for a terminal: give a file, or send the output to one.')
       }
-      const made = await withCopyDatabase(settings, ({ direct }) =>
+      const config = settings.read()
+      const made = await withCopyDatabase(config, ({ direct }) =>
         withCopyProgress(labels, json === true, onProgress =>
           backup(direct, toStdout ? process.stdout : file, { onProgress, force: force === true }),
         ),
       )
-      if (!json) (toStdout ? tell : print)(describe(file, made))
-      else if (toStdout) tell(JSON.stringify(summary(file, made)))
+      if (!json) {
+        for (const line of [describe(file, made), keepKeyApart(config)]) (toStdout ? tell : print)(line)
+      } else if (toStdout) tell(JSON.stringify(summary(file, made)))
       else printJson(summary(file, made))
     })
 }
@@ -56,6 +61,12 @@ const rowsOf = ({ header }: Backup) => header.tables.reduce((sum, { rows }) => s
 const describe = (file: string, made: Backup) =>
   `Backed up ${rowsOf(made).toLocaleString('en')} rows of ${made.header.tables.length} tables to ` +
   `${file === '-' ? 'standard output' : file} (${made.bytes.toLocaleString('en')} bytes, SHA-256 ${made.sha256}).`
+
+const keepKeyApart = ({ encryptionKeys, databaseUrl, dataDir }: Config) => {
+  const isFile = databaseUrl === null && encryptionKeys.length === 0
+  const key = isFile ? encryptionKeyPath(dataDir) : 'The key of SERVICE_ENCRYPTION_KEY'
+  return `${key} is not in it. Keep a copy of it, in another place than the backup.`
+}
 
 const summary = (file: string, made: Backup) => ({
   file: file === '-' ? null : file,

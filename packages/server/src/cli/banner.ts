@@ -11,6 +11,8 @@ export interface BannerFacts {
   data: string
   /** `file`: of an embedded database. `set`: by SERVICE_BOOTSTRAP_TOKEN. `off`: nobody may create workspaces. */
   bootstrap: BootstrapToken | 'set' | 'off'
+  /** As what the process that listens runs, where root has started it. */
+  runsAs: string | null
 }
 
 interface Banner {
@@ -25,7 +27,7 @@ export function printBanner(facts: BannerFacts): void {
   print(process.stdout.isTTY === true ? block(banner) : lines(banner, facts.url))
 }
 
-function compose({ url, metricsUrl, data, bootstrap }: BannerFacts, showToken: boolean): Banner {
+function compose({ url, metricsUrl, data, bootstrap, runsAs }: BannerFacts, showToken: boolean): Banner {
   const reachable = reachableUrl(url)
   const facts: Banner['facts'] = [
     ['Address', url],
@@ -33,6 +35,7 @@ function compose({ url, metricsUrl, data, bootstrap }: BannerFacts, showToken: b
   ]
   if (metricsUrl !== null) facts.push(['Metrics', metricsUrl])
   facts.push(['Data', data], ...bootstrapFacts(bootstrap, showToken))
+  if (runsAs !== null) facts.push(['Runs as', runsAs])
   const next: Banner['next'] =
     bootstrap === 'off'
       ? [

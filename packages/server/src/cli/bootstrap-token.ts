@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { makeDirectories } from '../platform/make-directory.ts'
+import { readOwnFile, replaceOwnFile, UnsafePath } from '../platform/own-files.ts'
 import { CommandFailed } from './failure.ts'
 
 /** The same bound as SERVICE_BOOTSTRAP_TOKEN has. */
@@ -28,10 +28,7 @@ export function ensureBootstrapToken(dataDir: string): BootstrapToken {
   if (known !== null) return { token: known, path, isNew: false }
   const token = randomBytes(32).toString('hex')
   makeDirectories(dirname(path), 0o777)
-  // Whole or not at all, and readable by us alone from the first moment.
-  const draft = `${path}.${process.pid}`
-  writeFileSync(draft, `${token}\n`, { mode: 0o600, flush: true })
-  renameSync(draft, path)
+  replaceOwnFile(path, `${token}\n`)
   return { token, path, isNew: true }
 }
 
@@ -51,10 +48,10 @@ export function readBootstrapToken(path: string): string | null {
 
 function readIfThere(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8')
+    return readOwnFile(path)
   } catch (error) {
+    if (error instanceof UnsafePath) throw error
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') return undefined
     throw new CommandFailed(
       `${path} cannot be read (${code}). It must belong to the account that runs Keyrail.`,
     )

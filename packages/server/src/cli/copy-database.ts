@@ -1,17 +1,16 @@
+import type { Config } from '../config.ts'
 import { DumpRefused } from '../platform/db/dump/refused.ts'
 import { type CommandDatabase, openDatabase } from './database.ts'
 import { Cancelled, CommandFailed, interruptedCode } from './failure.ts'
 import { withProgress } from './progress.ts'
-import type { Settings } from './settings.ts'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** Lends the database to a backup or a restore, and ends both when the person does not want to go on. */
 export async function withCopyDatabase<T>(
-  settings: Settings,
+  config: Config,
   work: (database: CommandDatabase) => Promise<T>,
 ): Promise<T> {
-  const config = settings.read()
   const database = await withProgress('Opening the database', () => openDatabase(config))
   let interrupted = false
   const interrupt = () => {

@@ -2,14 +2,18 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { findPlace } from '../platform/db/embedded/directory.ts'
+import { refuseUnsafeDirectory } from '../platform/own-files.ts'
 import { bootstrapTokenPath, readBootstrapToken } from './bootstrap-token.ts'
 import type { Check } from './doctor-check.ts'
+import { encryptionKeyPath } from './encryption-key.ts'
 import { explain } from './failure.ts'
 import { shellWord } from './output.ts'
 
 const name = 'data directory'
 const othersMayWrite = 0o022
 const othersMayUse = 0o077
+/** A group may be the way in which the service itself is let in. */
+const othersMayRead = 0o007
 
 /** The data directory is ours to write in, nobody else's, and keeps its secrets. */
 export function checkDataDirectory({ databaseUrl, dataDir }: Config): Check[] {
@@ -24,7 +28,13 @@ export function checkDataDirectory({ databaseUrl, dataDir }: Config): Check[] {
     const todo = 'Set SERVICE_DATA_DIR to a directory of the account that runs Keyrail.'
     return [{ name, status: 'fault', message: `${dataDir} is not a directory that we may write in`, todo }]
   }
-  const faults = [...checkWriters(dataDir, found.mode), ...secretsOf(dataDir).flatMap(checkSecret)]
+  const faults = [...checkWriters(dataDir, found.mode)]
+  try {
+    if (faults.length === 0) refuseUnsafeDirectory(dataDir, 'SERVICE_DATA_DIR')
+    faults.push(...secretsOf(dataDir).flatMap(checkSecret))
+  } catch (error) {
+    faults.push({ name, status: 'fault', message: explain(error) })
+  }
   return faults.length > 0 ? faults : [{ name, status: 'ok', message: dataDir }]
 }
 
@@ -34,16 +44,35 @@ function checkWriters(dataDir: string, mode: number): Check[] {
   return [{ name, status: 'fault', message: `${dataDir} can be written by other accounts`, todo }]
 }
 
-const secretsOf = (dataDir: string) => [
-  bootstrapTokenPath(dataDir),
-  join(findPlace(dataDir)?.base ?? dataDir, 'postgres-password'),
-]
+const secretsOf = (dataDir: string) => {
+  const base = findPlace(dataDir)?.base ?? dataDir
+  return [
+    bootstrapTokenPath(dataDir),
+    encryptionKeyPath(dataDir),
+    join(base, 'postgres-password'),
+    join(base, 'postgres-service-password'),
+  ]
+}
 
 function checkSecret(path: string): Check[] {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
   if ((mode & othersMayUse) === 0) return []
   const todo = `chmod 600 ${shellWord(path)}`
   return [{ name, status: 'fault', message: `${path} can be read by other accounts`, todo }]
+}
+
+/**
+ * Files of secrets that settings name. They may be links, as Kubernetes mounts them, and others' files; that others read
+ * them is worth a word.
+ */
+export function checkSecretFiles(files: readonly [setting: string, path: string][]): Check[] {
+  return files.flatMap(([setting, path]) => {
+    const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
+    if ((mode & othersMayRead) === 0) return []
+    const todo = `chmod o-rwx ${shellWord(path)} (Kubernetes: defaultMode: 0400)`
+    const message = `${path} of ${setting} can be read by every account`
+    return [{ name: 'secret files', status: 'warning' as const, message, todo }]
+  })
 }
 
 function isWritable(path: string): boolean {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
@@ -32,8 +32,11 @@ describe('keyrail doctor and the embedded Postgres', () => {
     assert.deepEqual([code, status], [0, 'warning'])
     assert.deepEqual(summary(checks), [
       'configuration ok',
+      'process ok',
       'data directory warning',
       'bootstrap token warning',
+      'encryption key warning',
+      'sign-up ok',
       'mail ok',
       'database warning',
     ])
@@ -51,14 +54,18 @@ describe('keyrail doctor and the embedded Postgres', () => {
     assert.deepEqual([code, status], [0, 'ok'])
     assert.deepEqual(summary(checks), [
       'configuration ok',
+      'process ok',
       'data directory ok',
       'bootstrap token ok',
+      'encryption key ok',
+      'sign-up ok',
       'mail ok',
       'database ok',
       'roles ok',
       'migrations ok',
       'mail queue ok',
       'clock ok',
+      'sealed secrets ok',
     ])
     assert.match(found('database')?.message ?? '', /embedded, started for this look/)
     assert.deepEqual(installation.postgresPids(), [])
@@ -78,6 +85,35 @@ describe('keyrail doctor and the embedded Postgres', () => {
     writeFileSync(token, 'short')
     const damaged = await examine(installation)
     assert.equal(damaged.found('bootstrap token')?.status, 'fault')
+  })
+
+  test('a secret that a setting reads from a file may be a link, but others should not read it', async () => {
+    const file = join(installation.place.temp, 'token-file')
+    const link = join(installation.place.temp, 'token-link')
+    writeFileSync(file, 'a-token-of-the-operator-0123456789', { mode: 0o640 })
+    symlinkSync(file, link)
+    const env = { SERVICE_BOOTSTRAP_TOKEN_FILE: link }
+    assert.equal((await examine(installation, env)).found('secret files'), undefined)
+    chmodSync(file, 0o644)
+    const { code, found } = await examine(installation, env)
+    assert.deepEqual([code, found('secret files')?.status], [0, 'warning'])
+    assert.match(
+      found('secret files')?.message ?? '',
+      /of SERVICE_BOOTSTRAP_TOKEN_FILE can be read by every account/,
+    )
+  })
+
+  test('sign-up that is open beyond this machine is a warning, and none where it is not', async () => {
+    const beyond = { SERVICE_HOST: '0.0.0.0' }
+    const open = (await examine(installation, beyond)).found('sign-up')
+    assert.equal(open?.status, 'warning')
+    assert.match(open?.todo ?? '', /SERVICE_SIGN_UP to invited/)
+    for (const SERVICE_SIGN_UP of ['invited', 'closed']) {
+      assert.equal(
+        (await examine(installation, { ...beyond, SERVICE_SIGN_UP })).found('sign-up')?.status,
+        'ok',
+      )
+    }
   })
 
   test('every fault of the configuration is a line, with exit code 1', async () => {

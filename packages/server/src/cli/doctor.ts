@@ -3,9 +3,12 @@ import { findPlace } from '../platform/db/embedded/directory.ts'
 import { type CommandDatabase, openDatabase } from './database.ts'
 import { type Check, worst } from './doctor-check.ts'
 import { checkServer, checkStore } from './doctor-database.ts'
-import { checkBootstrapToken, checkDataDirectory } from './doctor-directory.ts'
+import { checkBootstrapToken, checkDataDirectory, checkSecretFiles } from './doctor-directory.ts'
+import { checkEncryptionKey, checkSealed } from './doctor-encryption.ts'
 import { checkMail } from './doctor-mail.ts'
+import { checkProcess } from './doctor-process.ts'
 import { checkRedis } from './doctor-redis.ts'
+import { checkSignUp } from './doctor-sign-up.ts'
 import { explain } from './failure.ts'
 import { paint, print, printJson } from './output.ts'
 import { withProgress } from './progress.ts'
@@ -16,8 +19,9 @@ export function addDoctorCommand(program: Command, settings: Settings): void {
     .command('doctor')
     .summary('look for what is wrong with this installation')
     .description(
-      'Looks at configuration, data directory, bootstrap token, Redis, mail, database, roles, migrations, mail queue and\n' +
-        'clock. Every line is ok, a warning or a fault, with what to do. It changes nothing.',
+      'Looks at configuration, process, data directory, bootstrap token, encryption key, sign-up, Redis, mail, database,\n' +
+        'roles, migrations, mail queue, clock and sealed secrets. Every line is ok, a warning or a fault, with what to do. It\n' +
+        'changes nothing.',
     )
     .option('--json', 'print {"status", "checks": [{"name", "status", "message", "todo"}]}')
     .addHelpText(
@@ -43,23 +47,32 @@ async function examine(settings: Settings): Promise<Check[]> {
     checks.push({ name: 'configuration', status: 'ok', message: 'every setting is usable' })
   if (config === null) return checks
   checks.push(
+    checkProcess(config),
     ...checkDataDirectory(config),
+    ...checkSecretFiles(settings.secretFiles()),
     checkBootstrapToken(config),
+    checkEncryptionKey(config),
+    checkSignUp(config),
     ...(await checkRedis(config)),
     await checkMail(config),
   )
-  if (config.databaseUrl === null && findPlace(config.dataDir) === undefined) {
-    const message = 'there is no embedded database yet'
-    return [...checks, { name: 'database', status: 'warning', message, todo: 'npm start creates it.' }]
-  }
   let database: CommandDatabase
   try {
+    if (config.databaseUrl === null && findPlace(config.dataDir) === undefined) {
+      const message = 'there is no embedded database yet'
+      return [...checks, { name: 'database', status: 'warning', message, todo: 'npm start creates it.' }]
+    }
     database = await withProgress('Opening the database', () => openDatabase(config))
   } catch (error) {
     return [...checks, { name: 'database', status: 'fault', message: explain(error) }]
   }
   try {
-    return [...checks, checkServer(database), ...(await checkStore(database))]
+    return [
+      ...checks,
+      checkServer(database),
+      ...(await checkStore(database)),
+      await checkSealed(config, database),
+    ]
   } finally {
     await database.close()
   }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, describe, test } from 'node:test'
 import { makeDatabase, testCluster } from '../../test/database.ts'
+import { encryptionKey } from '../../test/encryption-key.ts'
 import { readConfig } from '../config.ts'
 import { startService } from '../main.ts'
 import { createLog } from '../platform/log.ts'
@@ -11,7 +12,7 @@ import { drain } from './drain.ts'
 describe('draining a service', async () => {
   const database = await makeDatabase(testCluster())
   after(() => database.drop())
-  const { config } = readConfig({ SERVICE_PORT: '0' })
+  const { config } = readConfig({ SERVICE_PORT: '0', SERVICE_ENCRYPTION_KEY: encryptionKey })
   const start = () =>
     startService({ config, log: createLog('silent'), connection: { ...database.connection } })
 

@@ -1,4 +1,5 @@
 import { ConfigError } from '../config.ts'
+import { UnknownKey } from '../platform/crypto/sealing.ts'
 import { EmbeddedRefused } from '../platform/db/embedded/refusal.ts'
 import { Refusal } from '../platform/refusal.ts'
 
@@ -24,6 +25,12 @@ export function explain(error: unknown): string {
     !(error instanceof Error)
   ) {
     return error instanceof Error ? error.message : String(error)
+  }
+  if (error instanceof UnknownKey) {
+    return (
+      `${error.message}\nGive the key that is missing by SERVICE_ENCRYPTION_KEY, behind the one that seals.\n` +
+      'If it is lost for good: keyrail encryption rotate --discard'
+    )
   }
   if (error instanceof Refusal && error.code === 'unavailable') {
     return withCause('The database did not answer in time.', error)

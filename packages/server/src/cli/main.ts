@@ -3,6 +3,7 @@ import { version } from '../version.ts'
 import { addAuditCommand } from './audit.ts'
 import { addBackupCommand } from './backup.ts'
 import { addDoctorCommand } from './doctor.ts'
+import { addEncryptionCommand } from './encryption.ts'
 import { exitCodeOf, explain } from './failure.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { paintError, tell } from './output.ts'
@@ -36,6 +37,7 @@ addBackupCommand(program, settings)
 addRestoreCommand(program, settings)
 addSecretKeysCommand(program, settings)
 addSigningKeyCommand(program, settings)
+addEncryptionCommand(program, settings)
 addWorkspaceCommand(program, settings)
 addPersonCommand(program, settings)
 addAuditCommand(program)

@@ -1,16 +1,26 @@
 import type { Config } from '../config.ts'
-import { type Service, startService } from '../main.ts'
+import type { Service as WholeService } from '../main.ts'
 import { type Connection, connectionFromUrl } from '../platform/db/connection.ts'
 import { startEmbedded } from '../platform/db/embedded/start.ts'
 import { migrate } from '../platform/db/migrate.ts'
 import { createLog, type Logger } from '../platform/log.ts'
 import { type BannerFacts, printBanner } from './banner.ts'
 import { ensureBootstrapToken } from './bootstrap-token.ts'
+import { type Plan, planConfinement, prepareMailFolder } from './confine.ts'
+import { type Launched, launchConfined } from './confined-service.ts'
 import { inspectServer } from './database.ts'
 import { drain } from './drain.ts'
+import { type GivenKeys, missingKey, requireKeys } from './encryption-key.ts'
+import { CommandFailed } from './failure.ts'
 import { explainListening } from './listening.ts'
 import { outliveReaders, tell } from './output.ts'
 import { listenForStop, type StopSignals } from './stop-signals.ts'
+
+/** A service that runs, in this process or in one of its own. */
+interface Service extends Pick<WholeService, 'url' | 'metricsUrl' | 'close' | 'hurry'> {
+  /** As what it runs, where root has started it. */
+  runsAs: string | null
+}
 
 /** What the service stands on, and what a person is told of it. */
 interface Store {
@@ -34,11 +44,16 @@ export async function serve(config: Config): Promise<number> {
     log.flush()
     broken.reject(error)
   })
+  const listener = prepareListener(config, log)
   const store = await openStore(config, log, stop)
   if (store === null) return 0
   try {
     const stopped = stop.first.then(() => null)
-    const service = await Promise.race([start(config, log, store), stopped, broken.promise])
+    const service = await Promise.race([
+      start(config, log, store, listener, broken.reject),
+      stopped,
+      broken.promise,
+    ])
     if (service === null) return 0
     announce(service, store, log)
     await Promise.race([stop.first, broken.promise]).finally(() => end(service, stop, log))
@@ -48,6 +63,20 @@ export async function serve(config: Config): Promise<number> {
     log.info('stopped')
     log.flush()
   }
+}
+
+/** The process that will listen: another one, which has lost root's rights, or null for this one. */
+interface Listener {
+  launched: Launched | null
+  runsAs: Plan['sentence'] | null
+}
+
+function prepareListener(config: Config, log: Logger): Listener {
+  const plan = planConfinement(config, { create: true })
+  if (plan === null) return { launched: null, runsAs: null }
+  const { confinement, keeps, sentence } = plan
+  log[confinement === null ? 'warn' : 'info']({ runs_as: sentence }, 'the process that listens')
+  return { launched: confinement === null ? null : launchConfined(confinement, keeps), runsAs: sentence }
 }
 
 async function openStore(config: Config, log: Logger, stop: StopSignals): Promise<Store | null> {
@@ -76,7 +105,10 @@ async function openEmbedded({ dataDir, bootstrapToken }: Config, log: Logger): P
   }
 }
 
-async function openOutside({ databaseUrl, databaseDirectUrl, bootstrapToken }: Config): Promise<Store> {
+async function openOutside(config: Config): Promise<Store> {
+  const { databaseUrl, databaseDirectUrl, bootstrapToken, encryptionKeys } = config
+  // Before anything is migrated.
+  if (encryptionKeys.length === 0) throw new CommandFailed(missingKey)
   const connection = connectionFromUrl(databaseUrl ?? '')
   const direct = databaseDirectUrl === null ? connection : connectionFromUrl(databaseDirectUrl)
   const { version, database } = await inspectServer(direct)
@@ -93,24 +125,32 @@ async function start(
   config: Config,
   log: Logger,
   { connection, direct, bootstrap }: Store,
+  { launched, runsAs }: Listener,
+  onBroken: (error: Error) => void,
 ): Promise<Service> {
   for (const name of await migrate(direct)) log.info({ migration: name }, 'migration applied')
+  const { keys, path, isNew }: GivenKeys = await requireKeys(config, direct)
+  if (isNew) log.warn({ path }, 'encryption key made: keep a copy, apart from backups')
   const bootstrapToken = typeof bootstrap === 'string' ? config.bootstrapToken : bootstrap.token
+  const complete = { ...config, bootstrapToken, encryptionKeys: keys }
+  if (launched !== null) {
+    prepareMailFolder(config, launched.uid)
+    const onSignal = (signal: NodeJS.Signals) => void process.emit(signal, signal)
+    const parts = { config: complete, connection, direct, onSignal, onBroken }
+    return { ...(await launched.start(parts)), runsAs }
+  }
+  const { startService } = await import('../main.ts')
   try {
-    return await startService({
-      config: { ...config, bootstrapToken },
-      log,
-      connection,
-      directConnection: direct,
-    })
+    const service = await startService({ config: complete, log, connection, directConnection: direct })
+    return Object.assign(service, { runsAs })
   } catch (error) {
     throw explainListening(error, config)
   }
 }
 
-function announce({ url, metricsUrl }: Service, { data, bootstrap }: Store, log: Logger): void {
+function announce({ url, metricsUrl, runsAs }: Service, { data, bootstrap }: Store, log: Logger): void {
   log.info({ url, metrics_url: metricsUrl }, 'listening')
-  printBanner({ url, metricsUrl, data, bootstrap })
+  printBanner({ url, metricsUrl, data, bootstrap, runsAs })
 }
 
 async function end(service: Service, { second }: StopSignals, log: Logger): Promise<void> {

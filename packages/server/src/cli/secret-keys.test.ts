@@ -55,7 +55,30 @@ describe('keyrail secret-keys create', () => {
     assert.equal((await ask(`${service.url}/v1/workspace`, { token: key.key }))?.body.id, workspace)
   })
 
+  test('what it is limited to is kept, in the words of the API', async () => {
+    const made = (role: string, ...flags: string[]) =>
+      create('--workspace', workspace, '--env', 'live', '--role', role, '--json', ...flags)
+    const owner = JSON.parse((await made('owner')).out)
+    assert.deepEqual([owner.permissions, owner.project_ids, owner.allowed_cidrs], [null, null, null])
+    const body = { name: 'Payments', slug: 'payments' }
+    const project = (await ask(`${service.url}/v1/projects`, { token: owner.key, body }))?.body.id
+
+    const cidrs = ['--cidr', '127.0.0.0/8', '--cidr', '::ffff:10.0.0.0/104']
+    const { out, err } = await made('admin', '--preset', 'node', '--project', project, ...cidrs)
+    const node = JSON.parse(out || err)
+    assert.deepEqual(node.permissions, ['policy:read', 'ratelimit:check', 'idempotency:use', 'usage:report'])
+    assert.deepEqual([node.project_ids, node.allowed_cidrs], [[project], ['127.0.0.0/8', '10.0.0.0/8']])
+    const feed = await ask(`${service.url}/v1/policy/snapshot?project_id=${project}`, { token: node.key })
+    assert.equal(feed?.status, 200)
+    const keys = await ask(`${service.url}/v1/keys`, { token: node.key })
+    assert.deepEqual([keys?.status, keys?.body.code], [403, 'insufficient_permission'])
+
+    const two = JSON.parse((await made('admin', '--permission', 'keys:write', 'keys:read')).out)
+    assert.deepEqual(two.permissions, ['keys:read', 'keys:write'])
+  })
+
   test('what is missing or wrong is told at once, and without a terminal nothing is asked', async () => {
+    const whole = ['--workspace', workspace, '--env', 'live', '--role', 'owner']
     const cases: [flags: string[], message: RegExp][] = [
       [[], /Missing: --workspace ID, --env live\|test, --role owner\|admin/],
       [['--workspace', 'acme', '--env', 'live', '--role', 'owner'], /"acme" is no id of a workspace/],
@@ -69,6 +92,12 @@ describe('keyrail secret-keys create', () => {
         ['--workspace', '01890000-0000-7000-8000-000000000000', '--env', 'live', '--role', 'owner'],
         /There is no workspace 01890000-0000-7000-8000-000000000000/,
       ],
+      [[...whole, '--preset', 'all'], /Allowed choices are node, embed/],
+      [[...whole, '--permission', 'keys'], /Allowed choices are policy:read, /],
+      [[...whole, '--preset', 'node', '--permission', 'keys:read'], /cannot be used with option/],
+      [[...whole, '--project', 'payments'], /"payments" is no id of a project/],
+      [[...whole, '--project', workspace], /One of the projects is not in the workspace/],
+      [[...whole, '--cidr', '10.0.0.1/8'], /"10.0.0.1\/8" has bits set behind its prefix of 8/],
     ]
     for (const [flags, message] of cases) {
       const { code, out, err } = await create(...flags)

@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import type { Env } from '@keyrail/contract/shared'
+import {
+  cidrsMax,
+  type Permission,
+  type Preset,
+  permissions,
+  presets,
+  projectsMax,
+} from '@keyrail/contract/vendor/permissions'
 import type { CreatedSecretKey, SecretKeyRole } from '@keyrail/contract/vendor/secret-keys'
 import { type Command, Option } from 'commander'
 import { appendAudit } from '../audit/append.ts'
@@ -7,8 +15,11 @@ import { systemClock } from '../platform/clock.ts'
 import { openDb } from '../platform/db/pool.ts'
 import { isUuid } from '../platform/http/validate.ts'
 import { idMaker } from '../platform/ids.ts'
+import { readNetwork } from '../platform/network/cidr.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { issueSecretKey, secretKeyCreated } from '../secret-keys/issue.ts'
+import { issueSecretKey, type StoredLimits, secretKeyCreated } from '../secret-keys/issue.ts'
+import { areProjectsThere, readLimits } from '../secret-keys/limits.ts'
+import { tellOfOwnerKey } from '../security-events/owners.ts'
 import { askChoice, askText, requireFlags } from './ask.ts'
 import { type CommandDatabase, openDatabase, requireSchema } from './database.ts'
 import { CommandFailed } from './failure.ts'
@@ -25,6 +36,10 @@ interface Flags {
   env?: Env
   role?: SecretKeyRole
   name?: string
+  preset?: Preset
+  permission?: Permission[]
+  project?: string[]
+  cidr?: string[]
   json?: true
 }
 
@@ -33,6 +48,7 @@ interface Wanted {
   env: Env
   role: SecretKeyRole
   name: string | null
+  limits: StoredLimits
 }
 
 export function addSecretKeysCommand(program: Command, settings: Settings): void {
@@ -53,11 +69,24 @@ export function addSecretKeysCommand(program: Command, settings: Settings): void
     )
     .addOption(new Option('--role <role>', 'what the key may do').choices(roles))
     .option('--name <name>', `a name to know it by, at most ${nameLengthMax} characters`)
+    .addOption(
+      new Option('--preset <preset>', 'node: what a server with the SDK needs; embed: minting embed tokens')
+        .choices(Object.keys(presets))
+        .conflicts('permission'),
+    )
+    .addOption(
+      new Option('--permission <permission...>', 'what the key may do, of what its role may').choices(
+        permissions,
+      ),
+    )
+    .option('--project <id...>', 'the only projects that the key sees')
+    .option('--cidr <range...>', 'the only addresses that the key may be used from')
     .option('--json', 'print the secret key as the API would, with "key"')
     .addHelpText(
       'after',
       '\nWhat is missing is asked for at a terminal. For instance:\n' +
-        '  keyrail secret-keys create --workspace ID --env live --role owner --name "after the incident"',
+        '  keyrail secret-keys create --workspace ID --env live --role owner --name "after the incident"\n' +
+        '  keyrail secret-keys create --workspace ID --env live --role admin --preset node --project ID',
     )
     .action(async (flags: Flags) => {
       const config = settings.read()
@@ -74,17 +103,20 @@ export function addSecretKeysCommand(program: Command, settings: Settings): void
     })
 }
 
-async function complete({ workspace, env, role, name }: Flags): Promise<Wanted> {
+async function complete({ workspace, env, role, name, ...limits }: Flags): Promise<Wanted> {
   requireFlags({ '--workspace ID': workspace, '--env live|test': env, '--role owner|admin': role })
-  const faults = [workspace && workspaceFault(workspace), name !== undefined && nameFault(name)].filter(
-    Boolean,
-  )
+  const faults = [
+    workspace && workspaceFault(workspace),
+    name !== undefined && nameFault(name),
+    ...limitFaults(limits),
+  ].filter(Boolean)
   if (faults.length > 0) throw new CommandFailed(faults.join('\n'))
   return {
     workspace: (workspace ?? (await askText('Id of the workspace', workspaceFault))).toLowerCase(),
     env: env ?? (await askChoice('Environment', envs)),
     role: role ?? (await askChoice('Role', roles)),
     name: name ?? null,
+    limits: toLimits(limits),
   }
 }
 
@@ -95,23 +127,54 @@ function nameFault(name: string): string | undefined {
   return length >= 1 && length <= nameLengthMax ? undefined : `A name has 1 to ${nameLengthMax} characters.`
 }
 
+type LimitFlags = Pick<Flags, 'preset' | 'permission' | 'project' | 'cidr'>
+
+function limitFaults({ project = [], cidr = [] }: LimitFlags): string[] {
+  const strange = project.find(id => !isUuid(id))
+  return [
+    ...(strange === undefined ? [] : [`"${strange}" is no id of a project (a UUID).`]),
+    ...(project.length > projectsMax ? [`A key is bound to ${projectsMax} projects at most.`] : []),
+    ...(cidr.length > cidrsMax ? [`A key is bound to ${cidrsMax} ranges of addresses at most.`] : []),
+    ...cidr.flatMap(cidrFault),
+  ]
+}
+
+function cidrFault(range: string): string[] {
+  const network = readNetwork(range)
+  return typeof network === 'string' ? [`"${range}" ${network}.`] : []
+}
+
+const toLimits = ({ preset, permission, project, cidr }: LimitFlags): StoredLimits =>
+  readLimits({
+    ...(preset !== undefined && { preset }),
+    ...(permission !== undefined && { permissions: permission }),
+    ...(project !== undefined && { project_ids: project }),
+    ...(cidr !== undefined && { allowed_cidrs: cidr }),
+  })
+
 /** Key and audit row are written in one transaction, as over the API. */
 async function create({ direct }: CommandDatabase, wanted: Wanted): Promise<CreatedSecretKey> {
-  const { workspace, env, role, name } = wanted
-  const deps = { randomBytes, makeId: idMaker(systemClock, randomBytes) }
+  const { workspace, env, role, name, limits } = wanted
+  const deps = { randomBytes, clock: systemClock, makeId: idMaker(systemClock, randomBytes) }
   const operator = { type: 'operator', id: null } as const
   const db = openDb(direct, 1, { announce() {} }, { deadlockRetried() {} })
   try {
     return await db.inWorkspace(workspace, async tx => {
+      if (!(await areProjectsThere(tx, limits.project_ids))) {
+        throw new CommandFailed('One of the projects is not in the workspace, or is deleted.')
+      }
       const at = systemClock.now()
       const { created, shown } = issueSecretKey(deps, tx, operator, at, {
+        ...limits,
         env,
         role,
         name,
         meta: {},
         expires_at: null,
         rotated_from: null,
+        created_in_session: null,
       })
+      tellOfOwnerKey(deps, tx, { caller: { kind: 'operator', id: null }, client: null }, created)
       appendAudit(deps, tx, operator, at, [secretKeyCreated(created)])
       return shown
     })

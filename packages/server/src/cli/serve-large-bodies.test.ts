@@ -61,7 +61,7 @@ test('a hundred answers of 6 MiB at once: memory stays bounded, some are told to
   const tokens: string[] = []
   for (let i = 0; i <= atOnce; i++) tokens.push((await call('claim', i, { fingerprint }))?.body.lock_token)
 
-  const before = peakMiB(installation.servicePid())
+  const before = peakMiB(installation.listenerOf(service.url))
   let isOver = false
   const completions = Promise.all(
     tokens.slice(0, atOnce).map((lockToken, i) => complete(service, token, i, lockToken)),
@@ -76,7 +76,7 @@ test('a hundred answers of 6 MiB at once: memory stays bounded, some are told to
     served += small?.status === 200 ? 1 : 0
   }
   const heard = await completions
-  const grown = peakMiB(installation.servicePid()) - before
+  const grown = peakMiB(installation.listenerOf(service.url)) - before
   assert.ok(served > 0)
 
   const refused = heard.filter(({ status }) => status === 503)

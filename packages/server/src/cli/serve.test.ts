@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { makeDatabase, type TestDatabase, testCluster } from '../../test/database.ts'
+import { isRoot } from '../platform/db/embedded/test-service.ts'
 import { ask, Installation, looksLikeStack, until, urlOf } from './test-keyrail.ts'
 
 describe('keyrail serve on the embedded Postgres', () => {
@@ -155,6 +156,7 @@ describe('keyrail serve on an outside Postgres', () => {
     const guess = { token: 'x'.repeat(40), body: { name: 'Acme', slug: 'acme' } }
     assert.equal((await ask(`${url}/v1/workspaces`, guess))?.status, 401)
     assert.deepEqual(installation.postgresPids(), [])
+    if (isRoot) assert.match(output.out, /^Runs as: user id 0, with no capability but dac_override: /m)
     child.kill('SIGTERM')
     assert.equal((await ended).code, 0)
   })

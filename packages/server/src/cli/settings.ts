@@ -1,4 +1,4 @@
-import { type Config, ConfigError, readConfig } from '../config.ts'
+import { type Config, ConfigError, readConfig, secretFiles } from '../config.ts'
 import { warn } from './output.ts'
 
 /** The settings of the service, as every command gets them. */
@@ -10,10 +10,13 @@ export interface Settings {
   read(): Config
   /** The same for a command that reports on them: nothing is printed or thrown. */
   inspect(): { config: Config | null; faults: readonly string[]; warnings: readonly string[] }
+  /** The files that hold secrets, by the setting that names them. */
+  secretFiles(): [setting: string, path: string][]
 }
 
 export function settingsFrom(env: Record<string, string | undefined>): Settings {
   return {
+    secretFiles: () => secretFiles(env),
     read() {
       const { config, warnings } = readConfig(env)
       for (const warning of warnings) warn(warning)

@@ -1,7 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import type { Command } from 'commander'
 import { makeSigningKey } from '../platform/crypto/signing-keys.ts'
+import { openSealedStore } from '../platform/db/sealed-store.ts'
 import { addSigningKey, keptAfterS, publishedBeforeS } from '../platform/db/signing-keys.ts'
 import { openDatabase, requireSchema } from './database.ts'
+import { requireKeys } from './encryption-key.ts'
 import { CommandFailed } from './failure.ts'
 import { print, printJson } from './output.ts'
 import { withProgress } from './progress.ts'
@@ -15,7 +18,9 @@ export function addSigningKeyCommand(program: Command, settings: Settings): void
   const signingKey = program
     .command('signing-key')
     .summary('keys that sign embed tokens')
-    .description('Keys that sign embed tokens. The first is made by the service itself.')
+    .description(
+      'Keys that sign embed tokens. The service makes the first itself, and a new one every 30 days.',
+    )
   signingKey
     .command('rotate')
     .summary('let a new key take over')
@@ -35,7 +40,15 @@ export function addSigningKeyCommand(program: Command, settings: Settings): void
       const database = await withProgress('Opening the database', () => openDatabase(config))
       try {
         await requireSchema(database.direct)
-        const rotation = await addSigningKey(database.direct, await makeSigningKey())
+        const { keys } = await requireKeys(config, database.direct)
+        const store = await openSealedStore(database.direct, { ...config, encryptionKeys: keys }, randomBytes)
+        const rotation = await addSigningKey(store, await makeSigningKey())
+        if (rotation.kind === 'upgrading') {
+          throw new CommandFailed(
+            'A process of the release before may still run, and could not read a new key. Rotate an hour after the first\n' +
+              'process of this release has started.',
+          )
+        }
         if (rotation.kind === 'waiting') {
           const seconds = Math.ceil(rotation.signsInMs / 1_000)
           throw new CommandFailed(

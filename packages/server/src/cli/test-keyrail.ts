@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { encryptionKey } from '../../test/encryption-key.ts'
 import type { Connection } from '../platform/db/connection.ts'
 import { layoutOf, listClusters } from '../platform/db/embedded/layout.ts'
 import { readPostmasterFile } from '../platform/db/embedded/postmaster-file.ts'
@@ -45,7 +46,8 @@ export class Installation {
     chmodSync(temp, 0o755)
     this.dataDir = join(temp, 'data')
     this.place = { temp, dataDir: this.dataDir, stateDirectory: join(temp, 'state') }
-    this.env = { SERVICE_DATA_DIR: this.dataDir, SERVICE_PORT: '0', ...env }
+    const key = 'DATABASE_URL' in env ? { SERVICE_ENCRYPTION_KEY: encryptionKey } : {}
+    this.env = { SERVICE_DATA_DIR: this.dataDir, SERVICE_PORT: '0', ...key, ...env }
   }
 
   /** Runs `keyrail …` in a process group of its own, as a terminal does. Nothing of our environment but PATH reaches it. */
@@ -53,9 +55,10 @@ export class Installation {
     return this.run(process.execPath, [command, ...args], env)
   }
 
-  run(file: string, args: string[], env: Record<string, string> = {}): Running {
+  /** @param cwd the folder in which it is started. */
+  run(file: string, args: string[], env: Record<string, string> = {}, cwd = root): Running {
     const child = spawn(file, args, {
-      cwd: root,
+      cwd,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { PATH: process.env.PATH ?? '', HOME: this.place.temp, ...this.env, ...env },
@@ -117,6 +120,18 @@ export class Installation {
     return JSON.parse(readFileSync(join(this.dataDir, `service.lock.${newest}`), 'utf8')).pid
   }
 
+  /** The process that owns a listening socket: not always the one that holds the directory. Linux alone tells. */
+  listenerOf(url: string): number {
+    const port = Number(new URL(url).port).toString(16).toUpperCase().padStart(4, '0')
+    const line = readFileSync('/proc/net/tcp', 'utf8')
+      .split('\n')
+      .map(row => row.trim().split(/\s+/))
+      .find(([, local = '', , state]) => local.endsWith(`:${port}`) && state === '0A')
+    const owner = readdirSync('/proc').find(pid => /^\d+$/.test(pid) && holdsSocket(pid, line?.[9] ?? 'none'))
+    if (owner === undefined) throw new Error(`nobody listens on ${url}`)
+    return Number(owner)
+  }
+
   /** Ends whatever a failed test has left running, and removes the files. */
   async remove(): Promise<void> {
     for (const { child } of this.#started) {
@@ -126,6 +141,17 @@ export class Installation {
     }
     await Promise.all(this.#started.map(({ ended }) => ended))
     cleanUp(this.place)
+  }
+}
+
+function holdsSocket(pid: string, inode: string): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some(
+      fd => readlinkSync(`/proc/${pid}/fd/${fd}`) === `socket:[${inode}]`,
+    )
+  } catch {
+    // Gone, or a file of it was closed a moment ago.
+    return false
   }
 }
 

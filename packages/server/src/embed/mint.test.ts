@@ -145,10 +145,11 @@ test('a token that is too long is refused at what makes it so, the origins where
 
 test('the length of a token is known before it is signed', async () => {
   const { embedTokens, makeId } = harness.deps
-  const { workspaceId, projectId, tenantId } = vendor
+  const { workspaceId, projectId, tenantId, liveId: mintedBy } = vendor
   for (let characters = 0; characters < 8; characters++) {
     const claims = {
-      ...{ id: makeId(), workspaceId, projectId, tenantId, env: 'live' as const, epoch: 10 ** characters },
+      ...{ id: makeId(), workspaceId, projectId, tenantId, mintedBy, env: 'live' as const },
+      epoch: 10 ** characters,
       scopes: [`key_scope:"é\u{1F600}${'x'.repeat(characters)}`],
       origins: characters % 2 === 0 ? null : ['https://app.example.com'],
       ...{ issuedAt: 1_900_000_000, expiresAt: 1_900_000_300 },

@@ -1,6 +1,7 @@
 import type { EmbedToken, EmbedTokenCreate } from '@keyrail/contract/embed'
 import type { Deps } from '../deps.ts'
-import type { VendorPrincipal } from '../gate/principal.ts'
+import { unauthenticated } from '../gate/authenticate.ts'
+import { assertSeesProject, type VendorPrincipal } from '../gate/principal.ts'
 import {
   type EmbedClaims,
   type EmbedTokens,
@@ -14,17 +15,23 @@ import { iso } from '../platform/time.ts'
 /**
  * Mints a token for one browser of a tenant. It is written down nowhere: no row, no audit row and no lock, since a
  * vendor asks for one with every page that shows the keys.
+ * @param principal a secret key, with which the token will end.
  */
 export async function mintEmbedToken(
   { embedTokens, embedStanding, makeId }: Pick<Deps, 'embedTokens' | 'embedStanding' | 'makeId'>,
-  { workspaceId }: VendorPrincipal,
+  principal: VendorPrincipal,
   body: EmbedTokenCreate,
   until: number,
 ): Promise<EmbedToken> {
-  const place = { workspaceId, tenantId: body.tenant_id, projectId: body.project_id }
+  const { workspaceId, id: mintedBy } = principal
+  if (mintedBy === null) throw unauthenticated()
+  assertSeesProject(principal, body.project_id)
+  const place = { workspaceId, tenantId: body.tenant_id, projectId: body.project_id, mintedBy }
   const standing = await embedStanding.run(place, until)
   if (standing === null) throw new Refusal('not_found')
-  const { now, origins: registered, tenant, project } = standing
+  const { now, origins: registered, tenant, project, hasMinter } = standing
+  // It was active when the request began, and has ended since.
+  if (!hasMinter) throw unauthenticated()
   const origins = body.origins && readOrigins(body.origins, registered)
   const issuedAt = Math.floor(now / 1_000)
   const expiresAt = issuedAt + tokenLifeS
@@ -34,6 +41,7 @@ export async function mintEmbedToken(
     workspaceId,
     tenantId: tenant?.id ?? body.tenant_id,
     projectId: project?.id ?? body.project_id,
+    mintedBy,
     env: body.env,
     scopes,
     origins: origins ?? null,

@@ -12,7 +12,7 @@ import {
 } from '@keyrail/contract/embed'
 import { RevokeBody, RotateBody } from '@keyrail/contract/shared'
 import { KeyUsage, KeyUsageQuery } from '@keyrail/contract/vendor/usage'
-import { backends } from '../gate/access.ts'
+import { backends, withinProjects } from '../gate/access.ts'
 import { embedRoute, openRoute, type Route, vendorRoute } from '../gate/route.ts'
 import { jwksMaxAgeS } from '../platform/db/signing-keys.ts'
 import { createEmbedKey, getEmbedKeyUsage, listEmbedKeys, revokeEmbedKey, rotateEmbedKey } from './actions.ts'
@@ -29,7 +29,7 @@ export const embedRoutes: Route[] = [
   vendorRoute('POST', '/v1/embed_tokens', {
     operation: 'createEmbedToken',
     summary: 'Mint a token of five minutes, with which a browser of a tenant manages the tenant’s keys',
-    access: backends,
+    access: withinProjects(backends('embed:mint')),
     body: EmbedTokenCreate,
     status: 201,
     answer: EmbedToken,

@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { mintToken, setOrigins, signToken } from '../../test/embed.ts'
 import { startHarness } from '../../test/harness.ts'
 import { makeVendor, uniqueSlug } from '../../test/vendor.ts'
+import { unlimited } from '../gate/principal.ts'
+import { mintEmbedToken } from './mint.ts'
 
 /** What a token is bound to is asked at every request: once it is gone, so is the token. */
 const harness = await startHarness()
@@ -45,6 +47,67 @@ test('the next request fails once the tenant’s tokens were revoked, and a new 
   await ask('POST', `/v1/tenants/${own.tenantId}/embed_tokens/revoke`, { token: own.live })
   await assertRefused(old, 'of the epoch before')
   assert.equal((await session(await mintToken(harness, own))).status, 200)
+})
+
+test('the next request fails once the secret key that minted the token is revoked; a token of another key goes on', async () => {
+  const own = await makeVendor(harness)
+  const { body: minter } = await ask('POST', '/v1/secret_keys', { token: own.live, body: { env: 'live' } })
+  const theirs = await mintToken(harness, { ...own, live: minter.key })
+  const ours = await mintToken(harness, own)
+  for (const one of [theirs, ours]) assert.equal((await session(one)).status, 200)
+  await ask('POST', `/v1/secret_keys/${minter.id}/revoke`, { token: own.live })
+  await assertRefused(theirs, 'of a revoked key')
+  assert.equal((await session(ours)).status, 200)
+})
+
+test('a token goes on through the overlap of the secret key that minted it, and ends with it', async () => {
+  const own = await makeVendor(harness)
+  const { body: minter } = await ask('POST', '/v1/secret_keys', { token: own.live, body: { env: 'live' } })
+  const rotated = await ask('POST', `/v1/secret_keys/${minter.id}/rotate`, {
+    token: own.live,
+    body: { overlap_hours: 1 },
+  })
+  const end = Date.parse(rotated.body.predecessor.expires_at)
+  try {
+    await harness.setStoreTime(new Date(end - 60_000))
+    const late = await mintToken(harness, { ...own, live: minter.key })
+    for (const [ms, status] of [
+      [-1, 200],
+      [0, 401],
+    ] as const) {
+      await harness.setStoreTime(new Date(end + ms))
+      assert.equal((await session(late)).status, status, `${ms} ms`)
+    }
+  } finally {
+    await harness.setStoreTime(null)
+  }
+})
+
+test('a token of a secret key that is of another workspace, or that nobody has, is refused', async () => {
+  const other = await makeVendor(harness)
+  for (const liveId of [other.liveId, other.workspaceId])
+    await assertRefused(await signToken(harness, { ...vendor, liveId }), liveId)
+})
+
+test('a mint whose secret key is revoked before the tenant is read gives no token', async () => {
+  const own = await makeVendor(harness)
+  await ask('POST', `/v1/secret_keys/${own.liveId}/revoke`, { token: own.live })
+  const minted = mintEmbedToken(
+    harness.deps,
+    // The gate has judged it a moment before.
+    {
+      ...unlimited,
+      kind: 'secret_key',
+      id: own.liveId,
+      sessionId: null,
+      workspaceId: own.workspaceId,
+      role: 'owner',
+      reach: 'both',
+    },
+    { project_id: own.projectId, tenant_id: own.tenantId, env: 'live' },
+    performance.now() + 2_000,
+  )
+  await assert.rejects(minted, { code: 'unauthenticated' })
 })
 
 test('the next request fails once the tenant, or the project, is deleted; a sibling’s goes on', async () => {

@@ -5,12 +5,16 @@ import {
   createPublicKey,
   generateKeyPairSync,
   type KeyObject,
+  randomBytes,
   sign,
 } from 'node:crypto'
 import { test } from 'node:test'
 import { mintToken } from '../../test/embed.ts'
+import { encryptionKeys } from '../../test/encryption-key.ts'
 import { startHarness } from '../../test/harness.ts'
 import { makeVendor } from '../../test/vendor.ts'
+import { openSealing } from '../platform/crypto/sealing.ts'
+import { placeOf, signingKeys } from '../platform/db/sealed-columns.ts'
 
 /** Every way in which somebody may try to be believed without a token of ours that holds. */
 const harness = await startHarness()
@@ -19,7 +23,8 @@ const vendor = await makeVendor(harness)
 const token = await mintToken(harness, vendor)
 const [header = '', payload = '', signature = ''] = token.split('.')
 const claims = read(payload)
-const [{ kid, private_key: stored }] = await query('select kid, private_key from signing_keys')
+const [{ kid, sealed }] = await query('select kid, sealed from signing_keys')
+const stored = openSealing(encryptionKeys, randomBytes).open(placeOf(signingKeys, kid), sealed)
 
 function read(part: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(part, 'base64url').toString())
@@ -57,6 +62,7 @@ test('the token is a JWT with exactly the header and the claims that are documen
     sub: vendor.tenantId,
     wid: vendor.workspaceId,
     pid: vendor.projectId,
+    mby: vendor.liveId,
     env: 'live',
     scope: ['keys:read', 'keys:write', 'key_scope:charges:read', 'key_scope:refunds'],
     ep: 1,
@@ -141,8 +147,59 @@ test('a token of another issuer, audience or kind is refused, though the signatu
     { pid: undefined },
     { ep: undefined },
     { jti: undefined },
+    { iat: undefined },
+    { mby: undefined },
+    { scope: undefined },
+    { env: undefined },
   ]) {
     await assertRefused(forge(ours, { ...claims, ...says }, own), JSON.stringify(says))
+  }
+})
+
+test('a value that we would not have written is refused as any other token, though the signature is ours', async () => {
+  const odd: Record<string, unknown>[] = [
+    ...['sub', 'wid', 'pid', 'mby', 'jti'].flatMap(name => [
+      { [name]: 'x' },
+      { [name]: '' },
+      { [name]: 1 },
+      { [name]: [claims[name]] },
+      { [name]: `${claims[name]}\u0000` },
+    ]),
+    { env: 'staging' },
+    { env: ['live'] },
+    { scope: 'keys:read' },
+    { scope: [1] },
+    { org: 'https://app.example.com' },
+    { org: null },
+    { ep: '1' },
+    { ep: 1.5 },
+    { iat: String(claims.iat) },
+    { exp: Number(claims.exp) - 0.5 },
+  ]
+  for (const says of odd) await assertRefused(forge(ours, { ...claims, ...says }, own), JSON.stringify(says))
+})
+
+test('who holds the private key mints no token that lives longer than ours, or that begins later', async () => {
+  const now = Math.floor(Date.now() / 1_000)
+  try {
+    await harness.setStoreTime(new Date(now * 1_000))
+    const says = (iat: number, exp: number) => session(forge(ours, { ...claims, iat, exp }, own))
+    const lasting: [life: number, status: number][] = [
+      [300, 200],
+      [301, 401],
+      [3_600, 401],
+      [10 * 365 * 86_400, 401],
+    ]
+    for (const [life, status] of lasting)
+      assert.equal((await says(now, now + life)).status, status, `${life} s`)
+    for (const [ahead, status] of [
+      [60, 200],
+      [61, 401],
+      [86_400, 401],
+    ] as const)
+      assert.equal((await says(now + ahead, now + ahead + 300)).status, status, `${ahead} s ahead`)
+  } finally {
+    await harness.setStoreTime(null)
   }
 })
 

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
-import type { EmbedClaims, EmbedTokens } from '../platform/crypto/embed-token.ts'
+import { clockSlackS, type EmbedClaims, type EmbedTokens } from '../platform/crypto/embed-token.ts'
 import { type CallerOrigin, callerOriginOf, everyAnswer, letRead, readOrigin } from '../platform/http/cors.ts'
 import { headerValues } from '../platform/http/headers.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { type Authenticate, unauthenticated } from './authenticate.ts'
+import { type Authenticate, type From, unauthenticated } from './authenticate.ts'
 import type { EmbedStanding, FindStanding } from './lookup.ts'
-import type { Principal } from './principal.ts'
+import { type Principal, unlimited } from './principal.ts'
 
 /**
  * @param tell headers for the answer, be it a refusal: which page may read it is known from here on.
@@ -13,6 +13,7 @@ import type { Principal } from './principal.ts'
  */
 export type AuthenticateEmbed = (
   request: IncomingMessage,
+  from: From,
   tell: (headers: Readonly<Record<string, string>>) => void,
   until?: number,
 ) => Promise<Principal>
@@ -36,11 +37,11 @@ const form = /^[\w-]+\.[\w-]+\.[\w-]+$/
  */
 export function createAuthenticateEmbed(parts: Parts): AuthenticateEmbed {
   const ownOrigin = readOrigin(new URL(parts.publicUrl).origin)
-  return async (request, tell, until) => {
+  return async (request, from, tell, until) => {
     tell(everyAnswer)
     const authorization = headerValues(request, 'authorization')
     const token = authorization.length === 1 ? bearer.exec(authorization[0] ?? '')?.[1] : undefined
-    if (token === undefined || !form.test(token)) return await parts.authenticate(authorization, until)
+    if (token === undefined || !form.test(token)) return await parts.authenticate(authorization, from, until)
     const claims = await parts.embedTokens.verify(token)
     const standing = claims && (await parts.standing.run(claims, until))
     if (claims === null || standing === null) throw unauthenticated()
@@ -71,17 +72,27 @@ function mayCall(
   return origins.some(one => readOrigin(one) === origin) && (claims.origins?.includes(origin) ?? true)
 }
 
-/** Null when the token has expired, or what it is bound to is no more. The moment of expiry itself is expired. */
-function principalOf(claims: EmbedClaims, { now, tenant, project }: EmbedStanding): Principal | null {
+/** Null when the token is not of this time, or what it is bound to is no more. At its `exp` a token has expired. */
+function principalOf(claims: EmbedClaims, standing: EmbedStanding): Principal | null {
+  const { now, tenant, project, hasMinter } = standing
   const expiresAt = claims.expiresAt * 1_000
-  if (now >= expiresAt || tenant === null || project === null || tenant.epoch !== claims.epoch) return null
+  if (now >= expiresAt || claims.issuedAt * 1_000 > now + clockSlackS * 1_000) return null
+  if (!hasMinter || tenant === null || project === null || tenant.epoch !== claims.epoch) return null
   return {
+    ...unlimited,
     kind: 'embed_token',
     id: claims.id,
     sessionId: null,
     workspaceId: claims.workspaceId,
     role: 'member',
     reach: claims.env === 'test' ? 'test' : 'both',
-    embed: { tenant, project, env: claims.env, scopes: claims.scopes, expiresAt: new Date(expiresAt) },
+    embed: {
+      tenant,
+      project,
+      env: claims.env,
+      scopes: claims.scopes,
+      mintedBy: claims.mintedBy,
+      expiresAt: new Date(expiresAt),
+    },
   }
 }

@@ -4,8 +4,10 @@ import { startHarness } from '../../test/harness.ts'
 import { makeVendor } from '../../test/vendor.ts'
 import { openHotCredentials } from './hot-credentials.ts'
 import type { SecretKeyRecord } from './lookup.ts'
+import { unlimited } from './principal.ts'
 
 const record: SecretKeyRecord = {
+  ...unlimited,
   workspaceId: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11',
   id: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d12',
   role: 'owner',

@@ -28,7 +28,7 @@ export function openHotCredentials(
   hints: Pick<Hints, 'listen'>,
 ): HotCredentials {
   if (cacheMs === 0) return { run: (digest, until) => find.run(digest, until), close() {} }
-  const kept = new LRUCache<string, { record: SecretKeyRecord; until: number }>({ max: mostKept })
+  const kept = new LRUCache<string, SecretKeyRecord & { reusableUntil: number }>({ max: mostKept })
   let generation = 0
   const stop = hints.listen(credentialsTopic, () => {
     generation += 1
@@ -39,15 +39,14 @@ export function openHotCredentials(
       const name = digest.toString('latin1')
       const now = clock.monotonic()
       const known = kept.get(name)
-      if (known !== undefined && now < known.until) return known.record
+      if (known !== undefined && now < known.reusableUntil) return known
       const begun = generation
       const record = await find.run(digest, until)
-      if (record?.active && begun === generation) {
-        // Its use was noted with the first request that found it.
-        const entry = { ...record, stale: false }
-        kept.set(name, { record: entry, until: now + Math.min(cacheMs, record.endsInMs ?? cacheMs) })
-      }
-      return record
+      if (!record?.active) return record
+      const found = { ...record, reusableUntil: now + Math.min(cacheMs, record.endsInMs ?? cacheMs) }
+      // Its use was noted with the first request that found it.
+      if (begun === generation) kept.set(name, { ...found, stale: false })
+      return found
     },
     close: stop,
   }

@@ -1,10 +1,12 @@
 import type { Env } from '@keyrail/contract/shared'
+import type { Permission } from '@keyrail/contract/vendor/permissions'
 import { type Connection, sql } from '../platform/db/connection.ts'
 import { type Lane, type LaneObserver, openLane } from '../platform/db/lane.ts'
-import type { Role } from './principal.ts'
+import { readStoredNetworks } from '../platform/network/cidr.ts'
+import type { KeyLimits, Role } from './principal.ts'
 
 /** A secret key's record, as far as the gate needs it. Times are judged by the store's own clock. */
-export interface SecretKeyRecord {
+export interface SecretKeyRecord extends KeyLimits {
   workspaceId: string
   id: string
   role: Role
@@ -14,6 +16,8 @@ export interface SecretKeyRecord {
   endsInMs: number | null
   /** Whether last_used_at is old enough to be written anew. */
   stale: boolean
+  /** Set where it is kept for other requests: until when, on the monotonic clock in milliseconds. */
+  reusableUntil?: number
 }
 
 /** A session's record. Membership is asked at each request, so that a person who was removed is out with the next. */
@@ -33,7 +37,7 @@ const findStatement = sql(
      from unnest($1::bytea[]) with ordinality d(digest, place)
      join credentials c on c.digest = d.digest and c.kind = 'secret_key'
    )
-   select f.place, f.workspace_id, f.id, k.role, k.env,
+   select f.place, f.workspace_id, f.id, k.role, k.env, k.permissions, k.project_ids, k.allowed_cidrs,
      k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now()) as active,
      ceil(extract(epoch from k.expires_at - service_now()) * 1000)::bigint as ends_in_ms,
      k.last_used_at is null or k.last_used_at < service_now() - interval '60 seconds' as stale
@@ -78,11 +82,14 @@ const standingStatement = sql(
   'gate.standing',
   `select u.place, w.embed_origins, extract(epoch from service_now()) * 1000 as now,
      t.id as tenant_id, t.external_id, t.name as tenant_name, t.embed_epoch, t.deleted_at is null as has_tenant,
-     p.id as project_id, p.name as project_name, p.deleted_at is null as has_project
-   from unnest($1::uuid[], $2::uuid[], $3::uuid[]) with ordinality u(workspace_id, tenant_id, project_id, place)
+     p.id as project_id, p.name as project_name, p.deleted_at is null as has_project,
+     k.id is not null and k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now()) as has_minter
+   from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[])
+     with ordinality u(workspace_id, tenant_id, project_id, minted_by, place)
    join workspaces w on w.id = u.workspace_id
    left join tenants t on t.workspace_id = u.workspace_id and t.id = u.tenant_id
-   left join projects p on p.workspace_id = u.workspace_id and p.id = u.project_id`,
+   left join projects p on p.workspace_id = u.workspace_id and p.id = u.project_id
+   left join secret_keys k on k.workspace_id = u.workspace_id and k.id = u.minted_by`,
 )
 
 /** Finds the record of a secret key by its digest. */
@@ -93,6 +100,8 @@ export interface EmbedPlace {
   workspaceId: string
   tenantId: string
   projectId: string
+  /** The secret key that mints, or has minted. */
+  mintedBy: string
 }
 
 export interface EmbedStanding {
@@ -103,6 +112,8 @@ export interface EmbedStanding {
   /** Null once it is deleted, as where it never was. */
   tenant: { id: string; externalId: string; name: string | null; epoch: number } | null
   project: { id: string; name: string } | null
+  /** Whether the secret key is neither revoked nor expired. */
+  hasMinter: boolean
 }
 
 /** What an embed token is bound to, asked at every request with one; null where there is no such workspace. */
@@ -184,18 +195,20 @@ export function openLookup(connection: Connection, sessionIdleS: number, observe
         name: 'embed_standing',
         statement: standingStatement,
         repeatable: true,
-        nameOf: ({ workspaceId, tenantId, projectId }) => `${workspaceId} ${tenantId} ${projectId}`,
+        nameOf: ({ workspaceId, tenantId, projectId, mintedBy }) =>
+          `${workspaceId} ${tenantId} ${projectId} ${mintedBy}`,
         values: places => [
           places.map(one => one.workspaceId),
           places.map(one => one.tenantId),
           places.map(one => one.projectId),
+          places.map(one => one.mintedBy),
         ],
         answers: (rows, places) => {
           const answers: (EmbedStanding | null)[] = places.map(() => null)
           for (const row of rows) answers[Number(row.place) - 1] = toStanding(row)
           return answers
         },
-        bytesOf: () => 128,
+        bytesOf: () => 160,
       },
       observer,
     ),
@@ -218,6 +231,7 @@ const toStanding = (row: Record<string, unknown>): EmbedStanding => ({
     row.project_id === null || row.has_project !== true
       ? null
       : { id: String(row.project_id), name: String(row.project_name) },
+  hasMinter: row.has_minter === true,
 })
 
 const toSession = (row: Record<string, unknown>): SessionRecord => ({
@@ -233,6 +247,9 @@ const toRecord = (row: Record<string, unknown>): SecretKeyRecord => ({
   id: String(row.id),
   role: row.role as Role,
   env: row.env as Env,
+  permissions: row.permissions === null ? null : new Set(row.permissions as Permission[]),
+  projectIds: row.project_ids as string[] | null,
+  networks: row.allowed_cidrs === null ? null : readStoredNetworks(row.allowed_cidrs as string[]),
   active: row.active === true,
   endsInMs: row.ends_in_ms === null ? null : Number(row.ends_in_ms),
   stale: row.stale === true,

@@ -3,7 +3,8 @@ import { NoBody, NoQuery } from '@keyrail/contract/shared'
 import type { Static, TSchema } from 'typebox'
 import type { Deps } from '../deps.ts'
 import type { ReplayKey } from '../platform/db/replay.ts'
-import { bodyLimit } from '../platform/http/body.ts'
+import { bodyLimit, openBodyLimit } from '../platform/http/body.ts'
+import type { Client } from '../platform/http/client.ts'
 import { type Access, embedded, people } from './access.ts'
 import type { EmbedPrincipal, PersonPrincipal, Principal, VendorPrincipal } from './principal.ts'
 import type { Signature, SignatureHeaders } from './signature.ts'
@@ -29,8 +30,15 @@ export interface Call<P, Query, Body> {
   header(name: 'accept-encoding' | 'if-none-match' | 'prefer' | 'user-agent'): string | undefined
   /** The caller's address, past as many proxies as are trusted. */
   ip: string
+  /** The same with the user agent, as both are kept. */
+  client: Client
   /** Aborted when the caller hangs up, for handlers that wait. */
   hangUp(): AbortSignal
+  /**
+   * For handlers that wait: the credential may have ended meanwhile.
+   * @throws {Refusal} what a new request would be answered with.
+   */
+  judgeAgain(): Promise<void>
 }
 
 export interface Answer {
@@ -48,6 +56,11 @@ export interface Answer {
 export interface SignedBody {
   readonly headers: SignatureHeaders
   readonly schema: TSchema
+  /**
+   * Before the body is read, from whoever sends it.
+   * @throws {Refusal} where no body can make the signature one of a known sender.
+   */
+  admit(deps: Deps, signature: Signature): Promise<void>
 }
 
 /** A route as data: all that the router, the gate, OpenAPI and the tests that walk the list need to know. */
@@ -201,7 +214,7 @@ export function route<Query extends TSchema, Body extends TSchema, P extends Pri
     },
     refusals: parts.refusals ?? [],
     replayable: parts.replayable ?? false,
-    bodyLimit: parts.bodyLimit ?? bodyLimit,
+    bodyLimit: parts.bodyLimit ?? (parts.access.open ? openBodyLimit : bodyLimit),
     handle: (deps, call) => parts.handle(deps, call as never),
   }
 }

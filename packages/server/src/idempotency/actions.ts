@@ -15,7 +15,7 @@ import type { Row } from '../platform/db/lane.ts'
 import type { Db } from '../platform/db/pool.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
-import { type Completion, readCompletion } from './answer.ts'
+import { type Completion, readCompletion, withoutBody } from './answer.ts'
 import { type AnswerRef, answerColumns, type StoredAnswer, toStoredAnswer } from './answers.ts'
 import type { Claim } from './claims.ts'
 import { type End, type Ending, largeValues, readLarge } from './ends.ts'
@@ -83,17 +83,25 @@ export async function claimRecord(
   })
 }
 
-/** Stores the answer of the request. Said again by the one who holds the record, it changes nothing. */
+/**
+ * Stores the answer of the request. Said again by the one who holds the record, it changes nothing. Where the workspace has
+ * no room for the answer, its status alone is stored: the request has been executed, so a retry must not be.
+ */
 export async function completeRecord(
   { idempotency, db }: Deps,
   { principal, body, until }: HotCall<CompleteBody>,
 ): Promise<CompleteVerdict> {
   const held = heldOf(principal, body)
-  const completion = readCompletion(body)
+  const { storedBytes } = idempotency
+  const read = readCompletion(body)
+  const hasRoom = read.bytes === null || storedBytes.hasRoom(principal.workspaceId, read.bytes)
+  const completion = hasRoom ? read : withoutBody(read)
   const isLarge = (completion.bytes ?? 0) > laneBytesMax
   const { verdict } = isLarge
     ? await completeLarge(db.until(until), held, completion)
     : await endRecord(idempotency, { ...held, kind: 'complete', completion }, until)
+  if (verdict === 'completed' && completion.bytes !== null)
+    storedBytes.add(principal.workspaceId, completion.bytes, completion.ttlMs ?? ttlMsDefault)
   return { object: 'idempotency_complete', verdict: verdict === 'completed' ? 'completed' : 'lost' }
 }
 

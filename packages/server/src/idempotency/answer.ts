@@ -32,6 +32,14 @@ export function readCompletion({ status, headers = {}, body = null, ttl_ms }: Co
   }
 }
 
+/** What is left of an answer that cannot be kept: it is never replayed. */
+export const withoutBody = (completion: Completion): Completion => ({
+  ...completion,
+  headers: '{}',
+  body: null,
+  bytes: null,
+})
+
 /** RFC 9110 §5.6.2: what a field may be called. */
 const fieldName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 

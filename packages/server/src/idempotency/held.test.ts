@@ -5,9 +5,11 @@ import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
 import { startHarness } from '../../test/harness.ts'
 import { makeVendor } from '../../test/vendor.ts'
+import { systemClock } from '../platform/clock.ts'
 import type { Claim } from './claims.ts'
 import type { End, Ending } from './ends.ts'
 import { type Idempotency, openIdempotency } from './service.ts'
+import { openStoredBytes } from './stored-bytes.ts'
 import { fingerprintA, newScope, openCalls } from './test-calls.ts'
 
 const harness = await startHarness()
@@ -104,7 +106,11 @@ test('a claim that takes over a record that somebody holds waits for them, and n
 
 /** What one process of the service has. */
 const openLanes = (): Idempotency => {
-  const lanes = openIdempotency(harness.connection, { batchSent: () => {} })
+  const lanes = openIdempotency(
+    harness.connection,
+    { batchSent: () => {} },
+    openStoredBytes(harness.connection, 1e9, systemClock, harness.deps.log),
+  )
   after(() => lanes.close())
   return lanes
 }

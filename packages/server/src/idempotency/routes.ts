@@ -8,7 +8,7 @@ import {
   ReleaseBody,
   ReleaseVerdict,
 } from '@keyrail/contract/idempotency'
-import { nodes } from '../gate/access.ts'
+import { nodes, withinProjects } from '../gate/access.ts'
 import { hotRoute, type Route } from '../gate/route.ts'
 import { claimRecord, completeRecord, extendLock, releaseRecord } from './actions.ts'
 
@@ -19,7 +19,7 @@ export const idempotencyRoutes: Route[] = [
   hotRoute('/v1/idempotency/claim', {
     operation: 'claimIdempotency',
     summary: 'Ask who executes a request: of all who ask at once, one',
-    access: nodes,
+    access: withinProjects(nodes('idempotency:use')),
     body: ClaimBody,
     answer: ClaimVerdict,
     handle: async (deps, call) => ({ body: await claimRecord(deps, call) }),
@@ -27,7 +27,7 @@ export const idempotencyRoutes: Route[] = [
   hotRoute('/v1/idempotency/complete', {
     operation: 'completeIdempotency',
     summary: 'Store what the request was answered, for those who send it again',
-    access: nodes,
+    access: withinProjects(nodes('idempotency:use')),
     bodyLimit: completeBytesMax,
     body: CompleteBody,
     answer: CompleteVerdict,
@@ -36,7 +36,7 @@ export const idempotencyRoutes: Route[] = [
   hotRoute('/v1/idempotency/release', {
     operation: 'releaseIdempotency',
     summary: 'Free a request that has failed for a moment, so that a retry is executed',
-    access: nodes,
+    access: withinProjects(nodes('idempotency:use')),
     body: ReleaseBody,
     answer: ReleaseVerdict,
     handle: async (deps, call) => ({ body: await releaseRecord(deps, call) }),
@@ -44,7 +44,7 @@ export const idempotencyRoutes: Route[] = [
   hotRoute('/v1/idempotency/heartbeat', {
     operation: 'extendIdempotencyLock',
     summary: 'Keep a request that takes long from being executed twice',
-    access: nodes,
+    access: withinProjects(nodes('idempotency:use')),
     body: HeartbeatBody,
     answer: HeartbeatVerdict,
     handle: async (deps, call) => ({ body: await extendLock(deps, call) }),

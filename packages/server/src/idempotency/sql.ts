@@ -151,6 +151,29 @@ export const readAnswers = sql(
    from ${heldRows} join idempotency_bodies c on c.workspace_id = u.w and c.env = u.e and c.scope_hash = u.s and c.lock_token = u.t`,
 )
 
+/** In one order, so that two processes do not wait for each other in a circle. */
+export const addStoredBytes = sql(
+  'idempotency.add_stored_bytes',
+  `insert into idempotency_stored as held (workspace_id, ends_at, bytes)
+   select u.w, date_trunc('hour', service_now() + u.h * interval '1 hour') + interval '1 hour', sum(u.b)
+   from unnest($1::uuid[], $2::int[], $3::bigint[]) u(w, h, b)
+   group by 1, 2 order by 1, 2
+   on conflict (workspace_id, ends_at) do update set bytes = held.bytes + excluded.bytes`,
+)
+
+export const sumStoredBytes = sql(
+  'idempotency.sum_stored_bytes',
+  `select coalesce(sum(bytes), 0) as bytes from idempotency_stored
+   where workspace_id = $1 and ends_at > service_now()`,
+)
+
+export const removeStoredBytes = sql(
+  'idempotency.prune_stored_bytes',
+  `delete from idempotency_stored where (workspace_id, ends_at) in (
+     select workspace_id, ends_at from idempotency_stored
+     where ends_at <= service_now() order by ends_at limit $1 for update skip locked)`,
+)
+
 /** Where an hour has begun since they expired; a batch passes by what somebody holds. */
 export const removeClaims = sql(
   'idempotency.prune_claims',

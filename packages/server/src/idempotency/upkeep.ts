@@ -1,5 +1,5 @@
 import { type Chore, untilNone } from '../platform/db/upkeep.ts'
-import { removeBodies, removeClaims } from './sql.ts'
+import { removeBodies, removeClaims, removeStoredBytes } from './sql.ts'
 
 const claimsAtOnce = 1_000
 /** A large body is some thousand rows of the store's own. */
@@ -17,4 +17,13 @@ export const pruneBodies: Chore = {
   name: 'idempotency answers',
   run: client =>
     untilNone(async () => (await client.query({ ...removeBodies, values: [bodiesAtOnce] })).rowCount ?? 0),
+}
+
+/** How much was stored until an hour that is over. */
+export const pruneStoredBytes: Chore = {
+  name: 'bytes of idempotency answers',
+  run: client =>
+    untilNone(
+      async () => (await client.query({ ...removeStoredBytes, values: [claimsAtOnce] })).rowCount ?? 0,
+    ),
 }

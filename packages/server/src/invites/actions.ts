@@ -50,7 +50,8 @@ export function createInvite(
       addressKey: address,
       role,
       digest,
-      invitedBy: principal.kind === 'session' ? principal.id : null,
+      maker: makerOf(principal),
+      sessionId: principal.sessionId,
       days: validDays,
     })
     const invite = toInvite(row)
@@ -63,6 +64,12 @@ export function createInvite(
     return { ...invite, token }
   }
   return mutate(deps.db, principal.workspaceId, replay, 201, work, ({ token: _, ...rest }) => rest)
+}
+
+/** The gate lets in nobody else: a person or a secret key. */
+function makerOf({ kind, id }: VendorPrincipal) {
+  if (id === null) throw new Error(`a ${kind} invites nobody`)
+  return { type: kind === 'session' ? ('user' as const) : ('secret_key' as const), id }
 }
 
 export interface ListQuery {

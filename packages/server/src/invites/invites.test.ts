@@ -77,6 +77,8 @@ test('an unverified account does not join, unless the mailed token proves its ow
   assert.equal((await accept(stranger.token, body.token)).body.code, 'email_not_verified')
   assert.equal((await accept(unverified.token, mail.token)).status, 200)
   assert.equal((await ask('GET', '/v1/auth/me', { token: unverified.token })).body.email_verified, true)
+  const told = await ask('GET', '/v1/auth/security_events?kind=address_verified', { token: unverified.token })
+  assert.equal(told.body.data.length, 1)
 })
 
 test('of two people who accept at once one joins', async () => {

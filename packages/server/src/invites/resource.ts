@@ -9,6 +9,10 @@ export const toInvite = (row: InviteRow): Invite => ({
   email: row.email,
   role: row.role,
   status: statusOf(row),
+  created_by:
+    row.created_by_type === null || row.created_by_id === null
+      ? null
+      : { type: row.created_by_type, id: row.created_by_id },
   expires_at: iso(row.expires_at),
   created_at: iso(row.created_at),
 })

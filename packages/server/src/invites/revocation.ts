@@ -2,22 +2,38 @@ import type { Invite } from '@keyrail/contract/vendor/invites'
 import type { Entry } from '../audit/append.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { toInvite } from './resource.ts'
-import { retireInvitesOf } from './sql.ts'
+import { retireInvitesMadeBy } from './sql.ts'
 
-/** Why an invitation was revoked by itself; null where somebody has asked for it. */
-export type RevocationReason = 'superseded' | 'inviter_removed' | null
+/** With whom an invitation ends that they, or something that they made, has made. */
+export interface Ancestor {
+  type: 'user' | 'secret_key' | 'session'
+  id: string
+}
 
 export const targetOf = (id: string) => ({ targetType: 'workspace_invite' as const, targetId: id, env: null })
 
-export const inviteRevoked = (invite: Invite, reason: RevocationReason): Entry => ({
-  ...targetOf(invite.id),
+/** @param reason why it was revoked by itself; null where somebody has asked for it. */
+export const inviteRevoked = (
+  { id, email, role }: Invite,
+  reason: 'superseded' | 'inviter_removed' | 'inviter_revoked' | null,
+  ancestor?: Ancestor,
+): Entry => ({
+  ...targetOf(id),
   action: 'workspace_invite.revoked',
-  payload: { email: invite.email, role: invite.role, reason },
+  payload: { email, role, reason, ...(ancestor !== undefined && { ancestor: { ...ancestor } }) },
 })
 
 /**
- * Revokes what a person has invited and nobody has accepted: who is no owner any more must not come back by a token
- * that they have kept. The caller appends the entries.
+ * Revokes what nobody has accepted yet of that which somebody, or one of the given secret keys, has invited: who is
+ * trusted no more must not come back by a token that they have kept. The caller appends the entries.
  */
-export const revokeInvitesOf = async (tx: Tx, userId: string): Promise<Entry[]> =>
-  (await retireInvitesOf(tx, userId)).map(row => inviteRevoked(toInvite(row), 'inviter_removed'))
+export async function revokeInvitesMadeBy(
+  tx: Tx,
+  ancestor: Ancestor,
+  secretKeyIds: readonly string[],
+): Promise<Entry[]> {
+  const reason = ancestor.type === 'user' ? 'inviter_removed' : 'inviter_revoked'
+  const rows = await retireInvitesMadeBy(tx, ancestor, secretKeyIds)
+  rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+  return rows.map(row => inviteRevoked(toInvite(row), reason, ancestor))
+}

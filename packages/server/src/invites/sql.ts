@@ -1,5 +1,5 @@
 import type { Role } from '@keyrail/contract/shared'
-import { sql } from '../platform/db/connection.ts'
+import { type Statement, sql } from '../platform/db/connection.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 
 export interface InviteRow {
@@ -10,11 +10,14 @@ export interface InviteRow {
   expires_at: Date
   accepted_at: Date | null
   revoked_at: Date | null
+  /** Null where a release that did not write it down has made it. */
+  created_by_type: 'user' | 'secret_key' | null
+  created_by_id: string | null
   /** Whether its time is over, by the store's clock. */
   is_over: boolean
 }
 
-const columns = `id, email, role, created_at, expires_at, accepted_at, revoked_at,
+const columns = `id, email, role, created_at, expires_at, accepted_at, revoked_at, created_by_type, created_by_id,
   expires_at <= service_now() as is_over`
 const pending = 'accepted_at is null and revoked_at is null and expires_at > service_now()'
 
@@ -46,8 +49,10 @@ export const retireInvites = (tx: Tx, addressKey: string) =>
 const insert = sql(
   'invites.insert',
   `with clock as materialized (select service_now() as now)
-   insert into workspace_invites (workspace_id, id, email, address_key, role, digest, invited_by, created_at, expires_at)
-   select $1, $2, $3, $4, $5, $6, $7, clock.now, clock.now + make_interval(days => $8)
+   insert into workspace_invites (workspace_id, id, email, address_key, role, digest, created_by_type, created_by_id,
+     created_in_session, invited_by, created_at, expires_at)
+   select $1, $2, $3, $4, $5, $6, $7::text, $8::text, $9, case $7::text when 'user' then $8::text::uuid end, clock.now,
+     clock.now + make_interval(days => $10)
    from clock returning ${columns}`,
 )
 export interface NewInvite {
@@ -56,25 +61,38 @@ export interface NewInvite {
   addressKey: string
   role: Role
   digest: Buffer
-  /** A person; null for a key. */
-  invitedBy: string | null
+  maker: { type: 'user' | 'secret_key'; id: string }
+  /** In which a person made it; null for a key. */
+  sessionId: string | null
   days: number
 }
 export async function insertInvite(tx: Tx, invite: NewInvite): Promise<InviteRow> {
-  const { id, email, addressKey, role, digest, invitedBy, days } = invite
-  const values = [tx.workspaceId, id, email, addressKey, role, digest, invitedBy, days]
+  const { id, email, addressKey, role, digest, maker, sessionId, days } = invite
+  const values = [tx.workspaceId, id, email, addressKey, role, digest, maker.type, maker.id, sessionId, days]
   const [row] = await tx.query<InviteRow>(insert, values)
   return row as InviteRow
 }
 
-const retireOf = sql(
-  'invites.retire_of',
+/**
+ * Of rows that the release before has written while processes were replaced, those of a person say so in `invited_by`. Who
+ * has made the others is not known, so they end with whoever ends first.
+ */
+export const retireMadeBy = sql(
+  'invites.retire_made_by',
   `update workspace_invites set revoked_at = service_now()
-   where workspace_id = $1 and invited_by = $2 and ${pending} returning ${columns}`,
+   where workspace_id = $1 and ${pending} and (
+     (created_by_type = $2 and created_by_id = $3)
+     or (created_by_type = 'secret_key' and created_by_id = any($4::text[]))
+     or ($2 = 'session' and created_in_session = $3::uuid)
+     or (created_by_type is null and (invited_by is null or ($2 = 'user' and invited_by = $3::uuid))))
+   returning ${columns}`,
 )
-/** @returns those that a person has made and that were pending until now. */
-export const retireInvitesOf = (tx: Tx, userId: string) =>
-  tx.query<InviteRow>(retireOf, [tx.workspaceId, userId])
+/** @returns those that were pending until now, in no order. */
+export const retireInvitesMadeBy = (
+  tx: Tx,
+  maker: { type: 'user' | 'secret_key' | 'session'; id: string },
+  secretKeyIds: readonly string[],
+) => tx.query<InviteRow>(retireMadeBy, [tx.workspaceId, maker.type, maker.id, secretKeyIds])
 
 const count = sql(
   'invites.count',
@@ -160,3 +178,11 @@ export async function storeMailedToken(
   const [row] = await tx.query<{ email: string; role: Role }>(putMailed, [tx.workspaceId, id, digest])
   return row ?? null
 }
+
+/** Which of these addresses are invited, anywhere; where, and by whom, is not told. */
+export const findInvited: Statement = sql(
+  'invites.find_invited',
+  `select d.place from unnest($1::text[]) with ordinality d(address_key, place)
+   where exists (select from workspace_invites i where i.address_key = d.address_key
+     and i.accepted_at is null and i.revoked_at is null and i.expires_at > service_now())`,
+)

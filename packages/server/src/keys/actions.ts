@@ -3,7 +3,7 @@ import type { LeakPlace } from '@keyrail/contract/webhook'
 import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
 import type { Deps } from '../deps.ts'
-import { type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
+import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
 import { page } from '../platform/cursor.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
@@ -12,10 +12,11 @@ import { lockPolicyHeads, notePolicyChange, policyVersionOf } from '../policy/ch
 import { awaitFleet } from '../policy/propagation.ts'
 import { outlivesOverlap } from './lifecycle.ts'
 import { toKey, toTarget } from './resource.ts'
-import { findKey, type KeyRow, listKeys, lockKey, revokeKeyRow, updateKey } from './sql.ts'
+import type { KeyRow } from './rows.ts'
+import { findKey, listKeys, lockKey, revokeKeyRow, updateKey } from './sql.ts'
 
 export async function getKey({ db }: Deps, principal: VendorPrincipal, id: string): Promise<Key> {
-  const row = await db.inWorkspace(principal.workspaceId, tx => findKey(tx, id, visibleEnvs(principal)))
+  const row = await db.inWorkspace(principal.workspaceId, tx => findKey(tx, id, sightOf(principal)))
   if (row === null) throw new Refusal('not_found')
   return toKey(row)
 }
@@ -24,9 +25,11 @@ export async function listKeysPage({ db, cursors }: Deps, principal: VendorPrinc
   const { workspaceId } = principal
   const { limit = 50 } = query
   const before = query.cursor === undefined ? null : cursors.open('keys', workspaceId, query.cursor)
+  const { envs, projectIds } = sightOf(principal)
   const rows = await db.inWorkspace(workspaceId, tx =>
     listKeys(tx, {
-      envs: query.env === undefined ? visibleEnvs(principal) : [query.env],
+      envs: query.env === undefined ? envs : [query.env],
+      projectIds,
       projectId: query.project_id ?? null,
       tenantId: query.tenant_id ?? null,
       includeRevoked: query.include_revoked === 'true',
@@ -46,7 +49,7 @@ export function updateKeyFields(
 ): Promise<Key> {
   const concernsNodes = 'scopes' in body || 'rate_limits' in body || 'expires_at' in body
   return deps.db.inWorkspace(principal.workspaceId, async tx => {
-    const found = await findKey(tx, id, visibleEnvs(principal))
+    const found = await findKey(tx, id, sightOf(principal))
     if (found === null) throw new Refusal('not_found')
     if (concernsNodes) await lockPolicyHeads(tx, [found.project_id])
     const row = (await lockKey(tx, id)) ?? found
@@ -94,14 +97,14 @@ export async function revokeKey(
   wait: AbortSignal | null,
 ) {
   const { workspaceId } = principal
-  const { row, version } = await deps.db.inWorkspace(workspaceId, async tx => {
-    const found = await findKey(tx, id, visibleEnvs(principal))
+  const { row, change } = await deps.db.inWorkspace(workspaceId, async tx => {
+    const found = await findKey(tx, id, sightOf(principal))
     if (found === null) throw new Refusal('not_found')
     const row = await revokeFound(deps, tx, actorOf(principal), found, reason)
-    return { row, version: wait === null ? 0 : await policyVersionOf(tx, found.project_id, id) }
+    return { row, change: wait === null ? null : await policyVersionOf(tx, found.project_id, id) }
   })
-  if (wait === null) return toKey(row)
-  const question = { workspaceId, projectId: row.project_id, env: row.env, version }
+  if (wait === null || change === null) return toKey(row)
+  const question = { workspaceId, projectId: row.project_id, env: row.env, ...change }
   const propagation = await awaitFleet(deps, question, AbortSignal.any([wait, deps.closing]))
   return { ...toKey(row), propagation }
 }
@@ -126,7 +129,7 @@ export async function revokeLeakedKey(
   id: string,
   place: LeakPlace,
 ): Promise<boolean> {
-  const found = await findKey(tx, id, ['live', 'test'])
+  const found = await findKey(tx, id, { envs: ['live', 'test'], projectIds: null })
   if (found === null || found.revoked_at !== null) return false
   return (await revokeOnce(deps, tx, actor, found, { reason: 'leaked', ...place })) !== null
 }

@@ -1,7 +1,7 @@
 import type { CreatedKey, KeyCreate } from '@keyrail/contract/vendor/keys'
 import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
 import type { Deps } from '../deps.ts'
-import { type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
+import { assertSeesProject, sightOf, type VendorPrincipal } from '../gate/principal.ts'
 import { displayPrefix, drawToken, tokenDigest } from '../platform/crypto/token.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import type { Tx } from '../platform/db/transaction.ts'
@@ -11,6 +11,7 @@ import { lockPolicyHeads, notePolicyChange } from '../policy/changes.ts'
 import { isActive, overlapEnd } from './lifecycle.ts'
 import { toNewKey, toTarget } from './resource.ts'
 import { assertEmbedRoom, assertRoom } from './room.ts'
+import type { JudgedKeyRow, KeyRow, NewKey } from './rows.ts'
 import {
   countActiveKeys,
   endOverlap,
@@ -18,10 +19,7 @@ import {
   findKeyProject,
   holdTenant,
   insertKey,
-  type JudgedKeyRow,
-  type KeyRow,
   lockKey,
-  type NewKey,
 } from './sql.ts'
 
 /** Issues a key. The answer is the only place where the key itself is ever shown. */
@@ -31,6 +29,7 @@ export function createKey(
   body: KeyCreate,
   replay: ReplayKey | null,
 ): Promise<Replayable> {
+  assertSeesProject(principal, body.project_id)
   return mutate(
     deps.db,
     principal.workspaceId,
@@ -98,7 +97,7 @@ export function rotateKey(
     replay,
     200,
     async tx => {
-      const found = await findKey(tx, id, visibleEnvs(principal))
+      const found = await findKey(tx, id, sightOf(principal))
       if (found === null) throw new Refusal('not_found')
       return await issueSuccessor(
         deps,

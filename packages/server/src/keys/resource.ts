@@ -1,7 +1,7 @@
 import type { RateLimit } from '@keyrail/contract/shared'
 import type { Key } from '@keyrail/contract/vendor/keys'
 import { iso, isoOrNull } from '../platform/time.ts'
-import type { KeyRow, NewKey } from './sql.ts'
+import type { KeyRow, NewKey } from './rows.ts'
 
 /** A key as the API shows it. The key itself is no part of it. */
 export const toKey = (row: KeyRow): Key => ({

@@ -1,7 +1,8 @@
 import type { Deps } from '../deps.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { countActiveKeys, type KeyRow, lockEmbedRoom, lockTenantCap } from './sql.ts'
+import type { KeyRow } from './rows.ts'
+import { countActiveKeys, lockEmbedRoom, lockTenantCap } from './sql.ts'
 
 const roomMargin = 500
 

@@ -10,7 +10,7 @@ import {
   RevokeQuery,
   RotatedKey,
 } from '@keyrail/contract/vendor/keys'
-import { editors, readers } from '../gate/access.ts'
+import { editors, readers, withinProjects } from '../gate/access.ts'
 import { type Route, vendorRoute } from '../gate/route.ts'
 import { getKey, listKeysPage, revokeKey, updateKeyFields } from './actions.ts'
 import { createKey, rotateKey } from './issue.ts'
@@ -19,7 +19,7 @@ export const keyRoutes: Route[] = [
   vendorRoute('POST', '/v1/keys', {
     operation: 'createKey',
     summary: 'Issue a key to a tenant',
-    access: editors,
+    access: withinProjects(editors('keys:write')),
     body: KeyCreate,
     status: 201,
     answer: CreatedKey,
@@ -30,7 +30,7 @@ export const keyRoutes: Route[] = [
   vendorRoute('GET', '/v1/keys', {
     operation: 'listKeys',
     summary: 'List keys, newest first',
-    access: readers,
+    access: withinProjects(readers('keys:read')),
     query: KeyList,
     answer: Keys,
     handle: async (deps, { principal, query }) => ({ body: await listKeysPage(deps, principal, query) }),
@@ -38,14 +38,14 @@ export const keyRoutes: Route[] = [
   vendorRoute('GET', '/v1/keys/:id', {
     operation: 'getKey',
     summary: 'Read a key',
-    access: readers,
+    access: withinProjects(readers('keys:read')),
     answer: Key,
     handle: async (deps, { principal, id }) => ({ body: await getKey(deps, principal, id) }),
   }),
   vendorRoute('PATCH', '/v1/keys/:id', {
     operation: 'updateKey',
     summary: 'Change a key',
-    access: editors,
+    access: withinProjects(editors('keys:write')),
     body: KeyUpdate,
     answer: Key,
     refusals: ['key_not_active'],
@@ -56,7 +56,7 @@ export const keyRoutes: Route[] = [
   vendorRoute('POST', '/v1/keys/:id/rotate', {
     operation: 'rotateKey',
     summary: 'Put a successor beside a key, which lives on for the overlap',
-    access: editors,
+    access: withinProjects(editors('keys:write')),
     body: RotateBody,
     answer: RotatedKey,
     refusals: ['key_not_active', 'key_limit_reached'],
@@ -67,7 +67,7 @@ export const keyRoutes: Route[] = [
   vendorRoute('POST', '/v1/keys/:id/revoke', {
     operation: 'revokeKey',
     summary: 'End a key for good; repeating it changes nothing',
-    access: editors,
+    access: withinProjects(editors('keys:write')),
     query: RevokeQuery,
     body: RevokeBody,
     answer: RevokedKey,

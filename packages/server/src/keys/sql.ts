@@ -1,53 +1,7 @@
-import type { Env, RateLimit } from '@keyrail/contract/shared'
+import type { Sight } from '../gate/principal.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import type { Tx } from '../platform/db/transaction.ts'
-
-/** A key as it is stored. `now` is the store's clock, which alone judges expiry. */
-export interface KeyRow {
-  id: string
-  project_id: string
-  tenant_id: string
-  env: Env
-  name: string | null
-  display_prefix: string
-  scopes: string[]
-  meta: Record<string, unknown>
-  rate_limits: RateLimit[] | null
-  expires_at: Date | null
-  revoked_at: Date | null
-  revoked_reason: string | null
-  rotated_from: string | null
-  rotated_to: string | null
-  overlap_ends_at: Date | null
-  original_expires_at: Date | null
-  last_used_at: Date | null
-  /** When it was made in the embed plane; null: elsewhere. */
-  embedded_at: Date | null
-  created_at: Date
-  updated_at: Date
-}
-export interface JudgedKeyRow extends KeyRow {
-  now: Date
-}
-
-/** A key as it is first written: nobody has revoked, rotated or used it. */
-export interface NewKey {
-  id: string
-  project_id: string
-  tenant_id: string
-  env: Env
-  name: string | null
-  display_prefix: string
-  digest: Buffer
-  scopes: string[]
-  meta: Record<string, unknown>
-  rate_limits: RateLimit[] | null
-  expires_at: Date | null
-  rotated_from: string | null
-  /** Whether it is made in the embed plane. */
-  is_embedded: boolean
-  created_at: Date
-}
+import type { JudgedKeyRow, KeyRow, NewKey } from './rows.ts'
 
 const columns = `id, project_id, tenant_id, env, name, display_prefix, scopes, meta, rate_limits, expires_at,
   revoked_at, revoked_reason, rotated_from, rotated_to, overlap_ends_at, original_expires_at, last_used_at,
@@ -85,10 +39,12 @@ export function insertKey(tx: Tx, key: NewKey): void {
 
 const findKeyStatement = sql(
   'keys.find',
-  `select ${columns}, service_now() as now from api_keys where workspace_id = $1 and id = $2 and env = any($3::text[])`,
+  `select ${columns}, service_now() as now from api_keys where workspace_id = $1 and id = $2
+     and env = any($3::text[]) and ($4::uuid[] is null or project_id = any($4))`,
 )
-export async function findKey(tx: Tx, id: string, envs: readonly Env[]): Promise<JudgedKeyRow | null> {
-  const [row] = await tx.query<JudgedKeyRow>(findKeyStatement, [tx.workspaceId, id, envs])
+export async function findKey(tx: Tx, id: string, sight: Sight): Promise<JudgedKeyRow | null> {
+  const { envs, projectIds } = sight
+  const [row] = await tx.query<JudgedKeyRow>(findKeyStatement, [tx.workspaceId, id, envs, projectIds])
   return row ?? null
 }
 
@@ -255,8 +211,7 @@ export async function findKeyProject(tx: Tx, id: string): Promise<{ id: string; 
   return row === undefined || row.is_deleted ? null : row
 }
 
-export interface KeyFilter {
-  envs: readonly Env[]
+export interface KeyFilter extends Sight {
   projectId: string | null
   tenantId: string | null
   includeRevoked: boolean
@@ -270,8 +225,14 @@ export interface KeyFilter {
  * single one with `$n is null or …` would get one plan for all.
  */
 const listStatements = new Map<string, Statement>()
-function listStatement({ projectId, tenantId, includeRevoked, before }: KeyFilter): Statement {
-  const shape = [projectId && 'project', tenantId && 'tenant', includeRevoked && 'all', before && 'before']
+function listStatement({ projectIds, projectId, tenantId, includeRevoked, before }: KeyFilter): Statement {
+  const shape = [
+    projectIds && 'bound',
+    projectId && 'project',
+    tenantId && 'tenant',
+    includeRevoked && 'all',
+    before && 'before',
+  ]
   const name = ['keys.list', ...shape.filter(Boolean)].join('.')
   let statement = listStatements.get(name)
   if (statement === undefined) {
@@ -281,6 +242,7 @@ function listStatement({ projectId, tenantId, includeRevoked, before }: KeyFilte
          and ${projectId ? 'project_id = $3' : '$3::uuid is null'}
          and ${tenantId ? 'tenant_id = $4' : '$4::uuid is null'}
          and ${before ? 'id < $5' : '$5::uuid is null'}
+         and ${projectIds ? 'project_id = any($7::uuid[])' : '$7::uuid[] is null'}
          ${includeRevoked ? '' : 'and revoked_at is null'}
        order by id desc limit $6`,
     )
@@ -297,4 +259,5 @@ export const listKeys = (tx: Tx, filter: KeyFilter) =>
     filter.tenantId,
     filter.before,
     filter.limit + 1,
+    filter.projectIds,
   ])

@@ -7,7 +7,8 @@ import { Refusal } from '../platform/refusal.ts'
 import { revokeFound } from './actions.ts'
 import { issueKey, issueSuccessor, type ShownKey } from './issue.ts'
 import { toKey } from './resource.ts'
-import { findKey, type JudgedKeyRow, listKeys } from './sql.ts'
+import type { JudgedKeyRow } from './rows.ts'
+import { findKey, listKeys } from './sql.ts'
 
 /**
  * The keys of one tenant, in one project and environment: all that a tenant's own browser may touch. What lies beside
@@ -25,7 +26,7 @@ export async function listTenantKeys(
   { projectId, tenantId, env }: TenantKeys,
   page: { includeRevoked: boolean; before: string | null; limit: number },
 ): Promise<Key[]> {
-  return (await listKeys(tx, { envs: [env], projectId, tenantId, ...page })).map(toKey)
+  return (await listKeys(tx, { envs: [env], projectIds: null, projectId, tenantId, ...page })).map(toKey)
 }
 
 export function createTenantKey(
@@ -70,7 +71,7 @@ export async function findTenantKey(
   { projectId, tenantId, env }: TenantKeys,
   id: string,
 ): Promise<JudgedKeyRow> {
-  const found = await findKey(tx, id, [env])
+  const found = await findKey(tx, id, { envs: [env], projectIds: [projectId] })
   if (found === null || found.tenant_id !== tenantId || found.project_id !== projectId)
     throw new Refusal('not_found')
   return found

@@ -6,7 +6,10 @@ import { acceptPendingInvite, lockPendingInvite } from '../invites/joining.ts'
 import { addressKey } from '../people/address.ts'
 import { actIn, readPerson, verifyPerson } from '../people/standing.ts'
 import { readMailedToken } from '../platform/crypto/mailed-token.ts'
+import type { Client } from '../platform/http/client.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { tellOfOwner } from '../security-events/owners.ts'
+import { recordEvent } from '../security-events/record.ts'
 import { joinWorkspace } from './join.ts'
 
 /**
@@ -14,7 +17,12 @@ import { joinWorkspace } from './join.ts'
  * written unless the whole of it is of an invitation that is pending there. Whose address was invited does not matter,
  * but the account's own must be verified: the mailed token, used by the account that it was mailed to, does just that.
  */
-export function acceptInvite(deps: Deps, principal: PersonPrincipal, token: string): Promise<JoinedMember> {
+export function acceptInvite(
+  deps: Deps,
+  principal: PersonPrincipal,
+  token: string,
+  client: Client,
+): Promise<JoinedMember> {
   const { scopeId, digest } = readMailedToken(token)
   const { id: userId, sessionId } = principal
   return deps.db.inWorkspace(
@@ -28,7 +36,12 @@ export function acceptInvite(deps: Deps, principal: PersonPrincipal, token: stri
       const at = deps.clock.now()
       const joining = { ...person, role: invite.role, invitedEmail: invite.email }
       const { member, joined } = await joinWorkspace(tx, at, joining)
-      if (!person.isVerified) verifyPerson(asPerson)
+      if (!person.isVerified) {
+        verifyPerson(asPerson)
+        const actor = { type: 'user', id: userId }
+        recordEvent(deps, tx, { kind: 'address_verified', workspaceId: null, userId, actor, client })
+      }
+      if (invite.role === 'owner') tellOfOwner(deps, tx, { caller: principal, client }, userId)
       const workspace = await acceptPendingInvite(tx, invite.id)
       if (principal.workspaceId === null) await actIn(asPerson, sessionId, tx.workspaceId)
       appendAudit(deps, tx, actorOf(principal), at, [joined])

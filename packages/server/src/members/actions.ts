@@ -1,15 +1,25 @@
 import type { Member, MemberUpdate } from '@keyrail/contract/vendor/members'
-import { actorOf, appendAudit } from '../audit/append.ts'
+import type { SecretKey } from '@keyrail/contract/vendor/secret-keys'
+import { actorOf, appendAudit, type Entry } from '../audit/append.ts'
 import type { Deps } from '../deps.ts'
-import type { VendorPrincipal } from '../gate/principal.ts'
-import { revokeInvitesOf } from '../invites/revocation.ts'
+import { roles, type VendorPrincipal } from '../gate/principal.ts'
 import { page } from '../platform/cursor.ts'
+import { endRights } from '../platform/db/right.ts'
 import type { Tx } from '../platform/db/transaction.ts'
+import type { Client } from '../platform/http/client.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
-import { listKeysMadeBy } from '../secret-keys/made-by.ts'
+import { endMadeBy, listKeysMadeBy } from '../secret-keys/made-by.ts'
+import { tellOfOwner } from '../security-events/owners.ts'
 import { toMember } from './resource.ts'
-import { listMemberRows, lockMemberAndOwners, type MemberRow, removeRow, updateRole } from './sql.ts'
+import {
+  findRole,
+  listMemberRows,
+  lockMemberAndOwners,
+  type MemberRow,
+  removeRow,
+  updateRole,
+} from './sql.ts'
 
 export interface ListQuery {
   limit?: number
@@ -35,45 +45,64 @@ function placeOf(sealed: string) {
 }
 
 /**
- * Gives a member another role. Keys that they made keep theirs, so the answer lists them; what somebody has invited who
- * is an owner no more is revoked.
+ * Gives a member another role. Whoever is demoted takes with them the invitations that they, or keys that they made, have
+ * made. The keys keep their roles, so the answer lists them; `revoke_keys` revokes them.
  */
 export function changeRole(
   deps: Deps,
   principal: VendorPrincipal,
   userId: string,
-  { role }: MemberUpdate,
-): Promise<Member & { secret_keys: unknown[] }> {
-  return deps.db.inWorkspace(principal.workspaceId, async tx => {
+  { role, revoke_keys: revokesKeys = false }: MemberUpdate,
+  client: Client,
+): Promise<Member & { secret_keys: SecretKey[] }> {
+  const work = async (tx: Tx) => {
+    endRights(tx, [userId])
+    const old = await findRole(tx, userId)
+    const at = deps.clock.now()
+    const maker = { type: 'user', id: userId } as const
+    const isDemoted = old !== null && roles.indexOf(role) < roles.indexOf(old)
     // Before the member, in the order in which invitations are accepted.
-    const revoked = role === 'owner' ? [] : await revokeInvitesOf(tx, userId)
+    const made =
+      isDemoted || revokesKeys
+        ? await endMadeBy(tx, maker, { revokesKeys, at })
+        : { keys: await listKeysMadeBy(tx, maker), entries: [] }
     const row = await lockMember(tx, userId, { stays: role === 'owner' })
-    const secret_keys = await listKeysMadeBy(tx, userId)
-    const member = toMember({ ...row, role })
-    if (row.role === role) return { ...member, secret_keys }
-    updateRole(tx, userId, role)
-    appendAudit(deps, tx, actorOf(principal), deps.clock.now(), [
-      {
-        ...target(userId),
-        action: 'workspace_member.role_changed',
-        payload: { email: row.email, role: { old: row.role, new: role } },
-      },
-      ...revoked,
-    ])
-    return { ...member, secret_keys }
-  })
+    const changed: Entry[] =
+      row.role === role
+        ? []
+        : [
+            {
+              ...target(userId),
+              action: 'workspace_member.role_changed',
+              payload: { email: row.email, role: { old: row.role, new: role } },
+            },
+          ]
+    if (changed.length > 0) {
+      updateRole(tx, userId, role)
+      if (role === 'owner') tellOfOwner(deps, tx, { caller: principal, client }, userId)
+    }
+    const entries = [...changed, ...made.entries]
+    if (entries.length > 0) appendAudit(deps, tx, actorOf(principal), at, entries)
+    return { ...toMember({ ...row, role }), secret_keys: made.keys }
+  }
+  return deps.db.inWorkspace(principal.workspaceId, work, { changesRights: true })
 }
 
 /**
- * Ends a membership, from the person's next request on. Keys that they made live on, so the answer lists them; what they
- * have invited is revoked.
+ * Ends a membership, from the person's next request on, with the invitations that they, or keys that they made, have made.
+ * The keys live on, so the answer lists them; `revokesKeys` revokes them.
  */
-export function removeMember(deps: Deps, principal: VendorPrincipal, userId: string) {
-  return deps.db.inWorkspace(principal.workspaceId, async tx => {
-    const revoked = await revokeInvitesOf(tx, userId)
-    const row = await lockMember(tx, userId, { stays: false })
-    const secret_keys = await listKeysMadeBy(tx, userId)
+export function removeMember(
+  deps: Deps,
+  principal: VendorPrincipal,
+  userId: string,
+  { revokesKeys }: { revokesKeys: boolean },
+) {
+  const work = async (tx: Tx) => {
+    endRights(tx, [userId])
     const at = deps.clock.now()
+    const made = await endMadeBy(tx, { type: 'user', id: userId }, { revokesKeys, at })
+    const row = await lockMember(tx, userId, { stays: false })
     removeRow(tx, userId, new Date(at))
     appendAudit(deps, tx, actorOf(principal), at, [
       {
@@ -81,10 +110,11 @@ export function removeMember(deps: Deps, principal: VendorPrincipal, userId: str
         action: 'workspace_member.removed',
         payload: { email: row.email, role: row.role },
       },
-      ...revoked,
+      ...made.entries,
     ])
-    return { object: 'member', id: userId, deleted: true, secret_keys }
-  })
+    return { object: 'member', id: userId, deleted: true, secret_keys: made.keys }
+  }
+  return deps.db.inWorkspace(principal.workspaceId, work, { changesRights: true })
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { Role } from '@keyrail/contract/shared'
 import type { Member } from '@keyrail/contract/vendor/members'
 import type { Entry } from '../audit/append.ts'
-import type { Tx } from '../platform/db/transaction.ts'
+import type { PersonTx, Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { toMember } from './resource.ts'
-import { insertMember } from './sql.ts'
+import { countOwnedRows, insertMember } from './sql.ts'
 
 /** Who joins, as what, and the address that was invited, where one was. */
 export interface Joining {
@@ -14,6 +14,9 @@ export interface Joining {
   role: Role
   invitedEmail?: string
 }
+
+/** How many workspaces the person of a transaction owns. */
+export const countOwned = (tx: PersonTx): Promise<number> => countOwnedRows(tx)
 
 /**
  * Makes a person a member of the transaction's workspace. The caller appends the audit entry.

@@ -1,6 +1,6 @@
 import type { Role } from '@keyrail/contract/shared'
 import { sql } from '../platform/db/connection.ts'
-import type { Tx } from '../platform/db/transaction.ts'
+import type { PersonTx, Tx } from '../platform/db/transaction.ts'
 
 export interface MemberRow {
   user_id: string
@@ -22,6 +22,16 @@ const list = sql(
 export const listMemberRows = (tx: Tx, before: { joinedAt: string; userId: string } | null, limit: number) =>
   tx.query<MemberRow>(list, [tx.workspaceId, before?.joinedAt ?? null, before?.userId ?? null, limit + 1])
 
+const findRoleOf = sql(
+  'members.find_role',
+  'select role from workspace_members where workspace_id = $1 and user_id = $2 and removed_at is null',
+)
+/** @returns null for somebody who is no member. */
+export async function findRole(tx: Tx, userId: string): Promise<Role | null> {
+  const [row] = await tx.query<{ role: Role }>(findRoleOf, [tx.workspaceId, userId])
+  return row?.role ?? null
+}
+
 const lock = sql(
   'members.lock',
   `select m.user_id, u.email, u.name, m.role, m.joined_at
@@ -32,6 +42,22 @@ const lock = sql(
 /** The member and every owner, in one order: of two owners who leave at once the second finds itself the last. */
 export const lockMemberAndOwners = (tx: Tx, userId: string) =>
   tx.query<MemberRow>(lock, [tx.workspaceId, userId])
+
+const lockPerson = sql('members.lock_person', 'select id from users where id = $1 for no key update')
+const countOwned = sql(
+  'members.count_owned',
+  `select count(*)::int as count from workspace_members
+   where user_id = $1 and role = 'owner' and removed_at is null`,
+)
+/**
+ * Workspaces that the person of the transaction owns, wherever. Of two who ask at once the second sees what the first has
+ * made of it.
+ */
+export async function countOwnedRows(tx: PersonTx): Promise<number> {
+  tx.send(lockPerson, [tx.userId])
+  const [row] = await tx.query<{ count: number }>(countOwned, [tx.userId])
+  return row?.count ?? 0
+}
 
 const insert = sql(
   'members.insert',

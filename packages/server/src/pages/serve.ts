@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Deps } from '../deps.ts'
+import { type StaticFile, serveStatic } from '../platform/http/serve-static.ts'
 
 /**
  * The pages that mailed links lead to, until a dashboard takes their place. They are files: the token stands behind
@@ -46,47 +46,21 @@ const headers = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
 }
 
 export function servePages(app: FastifyInstance, { config }: Pick<Deps, 'config'>): void {
   const values = { passwordMinLength: String(config.passwordMinLength) }
   // A page holds what people type: no cache keeps it, not even the browser's for the way back.
-  for (const name of pages) serveFile(app, `/${name}`, `${name}.html`, 'no-store', values)
+  for (const name of pages) serveStatic(app, `/${name}`, 'no-store', () => readPart(`${name}.html`, values))
   // A part is asked for anew whenever a page is: the next release may have another.
-  for (const name of parts) serveFile(app, `/pages/${name}`, name, 'no-cache', {})
+  for (const name of parts) serveStatic(app, `/pages/${name}`, 'no-cache', () => readPart(name, {}))
 }
 
-/** Read when it is first asked for, and kept. */
-function serveFile(
-  app: FastifyInstance,
-  url: string,
-  name: string,
-  caching: 'no-store' | 'no-cache',
-  values: Readonly<Record<string, string>>,
-): void {
-  const type = types[extname(name)] ?? ''
-  let read: Promise<{ body: string; etag: string }> | null = null
-  app.get(url, async (request, reply) => {
-    read ??= readPart(name, values).catch(error => {
-      read = null
-      throw error
-    })
-    const { body, etag } = await read
-    reply.headers(headers).header('cache-control', caching)
-    if (caching === 'no-cache') {
-      reply.header('etag', etag)
-      if (request.headers['if-none-match'] === etag) return reply.code(304).send()
-    }
-    return reply.type(type).send(body)
-  })
-}
-
-async function readPart(name: string, values: Readonly<Record<string, string>>) {
+async function readPart(name: string, values: Readonly<Record<string, string>>): Promise<StaticFile> {
   const text = await readFile(new URL(`browser/${name}`, import.meta.url), 'utf8')
   const body = Object.entries(values).reduce(
     (filled, [key, value]) => filled.replaceAll(`{${key}}`, value),
     text,
   )
-  return { body, etag: `"${hash('sha256', body, 'base64url')}"` }
+  return { type: types[extname(name)] ?? '', body, headers }
 }

@@ -1,9 +1,14 @@
 import type { Me, MeUpdate, PasswordChange, SignUp, User } from '@keyrail/contract/people'
 import type { Deps } from '../deps.ts'
 import type { PersonPrincipal } from '../gate/principal.ts'
+import type { PersonTx } from '../platform/db/transaction.ts'
+import type { Client } from '../platform/http/client.ts'
 import { queueMail } from '../platform/mail/queue.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { networkOf } from '../platform/throttle/client-network.ts'
+import { recordEvent } from '../security-events/record.ts'
 import { addressKey } from './address.ts'
+import { eventOf } from './own-event.ts'
 import { refuseWeakPassword } from './password-rules.ts'
 import { toUser } from './resource.ts'
 import {
@@ -18,14 +23,21 @@ import {
 } from './sql.ts'
 
 /**
- * Makes an account, or tells the one that is there already, by one message to its own address either way. Both hash
- * the password, so that nothing of the answer or its cost tells one from the other.
+ * Makes an account, or tells the one that is there already, by one message to its own address either way. Where sign-up
+ * is not for everybody, a message to nobody is queued for a stranger. All hash the password, so that nothing of the
+ * answer or its cost tells one from the other.
  */
-export async function signUp(deps: Deps, { email, password, name }: SignUp): Promise<void> {
+export async function signUp(deps: Deps, { email, password, name }: SignUp, ip: string): Promise<void> {
   await refuseWeakPassword(deps, password, email)
-  const hash = await deps.passwords.hash(password)
+  const hash = await deps.passwords.hash(password, networkOf(ip))
   const address = addressKey(email)
-  const known = await deps.accounts.run(address)
+  const [known, isAdmitted] = await Promise.all([deps.accounts.run(address), mayJoin(deps, address)])
+  if (known === null && !isAdmitted) {
+    await deps.db.asPerson(deps.makeId(), async tx =>
+      queueMail(tx, { kind: 'sign_up_notice', throttle: 'sign_up', address, ids: { user_id: null } }),
+    )
+    return
+  }
   if (known === null) {
     const isNew = await deps.db.asPerson(deps.makeId(), async tx => {
       if (!(await addUser(tx, { email, addressKey: address, name: name ?? null, hash }))) return false
@@ -39,6 +51,12 @@ export async function signUp(deps: Deps, { email, password, name }: SignUp): Pro
   await deps.db.asPerson(userId, async tx =>
     queueMail(tx, { kind: 'sign_up_notice', throttle: 'sign_up', address, ids: { user_id: userId } }),
   )
+}
+
+/** Asked of everybody alike, whether or not the address has an account. */
+async function mayJoin({ config, invitedAddresses }: Deps, address: string): Promise<boolean> {
+  if (config.signUp === 'invited') return await invitedAddresses.run(address)
+  return config.signUp === 'open'
 }
 
 const missing = (): never => {
@@ -67,21 +85,25 @@ export async function changePassword(
   deps: Deps,
   { id, sessionId }: PersonPrincipal,
   { current_password, password }: PasswordChange,
-  ip: string,
+  client: Client,
 ): Promise<User> {
   const [user, old] = await deps.db.asPerson(id, tx => Promise.all([readUser(tx), readPassword(tx)]))
   if (user === null || old === null) throw new Refusal('not_found')
   await refuseWeakPassword(deps, password, user.email)
   const address = addressKey(user.email)
-  const isRight = await deps.signIns.check(address, ip, () => deps.passwords.verify(old, current_password))
+  const isRight = await deps.signIns.check(address, client.ip, () =>
+    deps.passwords.verify(old, current_password, id),
+  )
   if (!isRight) throw wrongPassword()
-  const hash = await deps.passwords.hash(password)
-  await deps.db.asPerson(id, async tx => {
+  const hash = await deps.passwords.hash(password, id)
+  const replace = async (tx: PersonTx) => {
     if (!(await replacePassword(tx, hash, old))) throw wrongPassword()
     endSessionRows(tx, sessionId)
     retireToken(tx, 'password_reset')
     queueMail(tx, { kind: 'password_changed', throttle: 'password_changed', address, ids: { user_id: id } })
-  })
+    recordEvent(deps, tx, { ...eventOf(id, client), kind: 'password_changed' })
+  }
+  await deps.db.asPerson(id, replace, { changesRights: true })
   return toUser(user)
 }
 

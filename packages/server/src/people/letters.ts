@@ -3,7 +3,8 @@ import type { WriteLetter } from '../platform/mail/deliver.ts'
 import type { Letter } from '../platform/mail/letter.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
 import { iso } from '../platform/time.ts'
-import { readLeakedSessionRow, readUser, storeToken, type TokenKind, type UserRow } from './sql.ts'
+import { agentInWords } from '../platform/user-agent.ts'
+import { readSessionForLetter, readUser, storeToken, type TokenKind, type UserRow } from './sql.ts'
 
 const hoursValid = { verification: 24, password_reset: 1 } as const satisfies Record<TokenKind, number>
 
@@ -65,9 +66,25 @@ export function personLetters({ db, randomBytes, publicUrl }: WriterParts): Reco
         'If it was not you, somebody else can get into your account or your mail: reset the password where you sign in, at once.',
       ],
     })),
+    new_device: ({ user_id = '', session_id = '' }) =>
+      db.asPerson(user_id, async tx => {
+        const [user, session] = await Promise.all([readUser(tx), readSessionForLetter(tx, session_id)])
+        if (user === null || session === null) return null
+        const { ip, user_agent, created_at } = session
+        return {
+          to: user.email,
+          ...greetingOf(user),
+          subject: 'You signed in from a new device',
+          paragraphs: [
+            `Your Keyrail account was signed in to at ${iso(created_at)}, with ${agentInWords(user_agent)}, from the address ${ip ?? 'unknown'}. You have not used this program in this network in the last 90 days.`,
+            'If it was you, there is nothing to do.',
+            'If it was not you, somebody knows your password. Ask for a reset link where you sign in, at once: a new password ends every session. Then look through your security events (GET /v1/auth/security_events).',
+          ],
+        }
+      }),
     leaked_session: ({ user_id = '', session_id = '' }) =>
       db.asPerson(user_id, async tx => {
-        const [user, session] = await Promise.all([readUser(tx), readLeakedSessionRow(tx, session_id)])
+        const [user, session] = await Promise.all([readUser(tx), readSessionForLetter(tx, session_id)])
         if (user === null || session === null) return null
         const { leaked_url: url, created_at } = session
         const where = url === null ? 'It was not said where.' : `It was found at ${url}`
@@ -78,6 +95,7 @@ export function personLetters({ db, randomBytes, publicUrl }: WriterParts): Reco
           paragraphs: [
             `The token of the session that you opened at ${iso(created_at)} was reported as readable by others. ${where}`,
             'The session was ended at once. Until then, whoever has read the token could do in Keyrail what you can.',
+            'Secret keys and invitations that were made in it were revoked with it; the audit log of the workspace lists them.',
             'Sign in again, look through your sessions, and take the token out of where it was found.',
           ],
         }

@@ -34,8 +34,8 @@ export const peopleRoutes: Route[] = [
     body: SignUp,
     status: 202,
     answer: Accepted,
-    async handle(deps, { body }) {
-      await signUp(deps, body)
+    async handle(deps, { body, ip }) {
+      await signUp(deps, body, ip)
       return accepted
     },
   }),
@@ -46,8 +46,8 @@ export const peopleRoutes: Route[] = [
     status: 201,
     answer: SignedIn,
     refusals: ['invalid_credentials', 'forbidden'],
-    handle: async (deps, { body, ip, header, hangUp }) => ({
-      body: await signIn(deps, body, { ip, userAgent: header('user-agent'), hangUp: hangUp() }),
+    handle: async (deps, { body, client, hangUp }) => ({
+      body: await signIn(deps, body, client, hangUp()),
     }),
   }),
   personRoute('GET', '/v1/auth/me', {
@@ -69,8 +69,8 @@ export const peopleRoutes: Route[] = [
     body: PasswordChange,
     answer: User,
     refusals: ['invalid_credentials'],
-    handle: async (deps, { principal, body, ip }) => ({
-      body: await changePassword(deps, principal, body, ip),
+    handle: async (deps, { principal, body, client }) => ({
+      body: await changePassword(deps, principal, body, client),
     }),
   }),
   personRoute('GET', '/v1/auth/sessions', {
@@ -84,13 +84,17 @@ export const peopleRoutes: Route[] = [
     operation: 'endCurrentSession',
     summary: 'Sign out',
     answer: EndedSession,
-    handle: async (deps, { principal }) => ({ body: await endSession(deps, principal, principal.sessionId) }),
+    handle: async (deps, { principal, client }) => ({
+      body: await endSession(deps, principal, principal.sessionId, client),
+    }),
   }),
   personRoute('DELETE', '/v1/auth/sessions/:id', {
     operation: 'endSession',
     summary: 'End a session of the signed-in person',
     answer: EndedSession,
-    handle: async (deps, { principal, id }) => ({ body: await endSession(deps, principal, id) }),
+    handle: async (deps, { principal, id, client }) => ({
+      body: await endSession(deps, principal, id, client),
+    }),
   }),
   personRoute('POST', '/v1/auth/sessions/current/workspace', {
     operation: 'switchWorkspace',
@@ -98,8 +102,8 @@ export const peopleRoutes: Route[] = [
     body: WorkspaceSwitch,
     answer: Session,
     refusals: ['forbidden'],
-    handle: async (deps, { principal, body }) => ({
-      body: await switchWorkspace(deps, principal, body.workspace_id.toLowerCase()),
+    handle: async (deps, { principal, body, client }) => ({
+      body: await switchWorkspace(deps, principal, body.workspace_id.toLowerCase(), client),
     }),
   }),
   personRoute('POST', '/v1/auth/email_verifications', {
@@ -118,8 +122,8 @@ export const peopleRoutes: Route[] = [
     body: VerificationConsume,
     answer: Verified,
     refusals: ['invalid_token'],
-    async handle(deps, { body }) {
-      await verifyAddress(deps, body.token)
+    async handle(deps, { body, client }) {
+      await verifyAddress(deps, body.token, client)
       return { body: { status: 'verified' } }
     },
   }),
@@ -129,8 +133,8 @@ export const peopleRoutes: Route[] = [
     body: ResetRequest,
     status: 202,
     answer: Accepted,
-    async handle(deps, { body }) {
-      await requestReset(deps, body.email)
+    async handle(deps, { body, client }) {
+      await requestReset(deps, body.email, client)
       return accepted
     },
   }),
@@ -140,8 +144,8 @@ export const peopleRoutes: Route[] = [
     body: ResetConsume,
     answer: PasswordChanged,
     refusals: ['invalid_token'],
-    async handle(deps, { body }) {
-      await resetPassword(deps, body)
+    async handle(deps, { body, client }) {
+      await resetPassword(deps, body, client)
       return { body: { status: 'password_changed' } }
     },
   }),

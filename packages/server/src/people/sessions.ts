@@ -4,8 +4,14 @@ import type { PersonPrincipal } from '../gate/principal.ts'
 import { drawToken, sessionPrefix, tokenDigest } from '../platform/crypto/token.ts'
 import { page } from '../platform/cursor.ts'
 import type { PersonTx } from '../platform/db/transaction.ts'
+import type { Client } from '../platform/http/client.ts'
+import { type QueuedMail, queueMail } from '../platform/mail/queue.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { networkOf } from '../platform/throttle/client-network.ts'
+import { deviceOf, isKnownDevice } from '../security-events/devices.ts'
+import { recordEvent } from '../security-events/record.ts'
 import { addressKey } from './address.ts'
+import { eventOf } from './own-event.ts'
 import { toSession, toUser } from './resource.ts'
 import {
   addSession,
@@ -14,29 +20,44 @@ import {
   listMemberships,
   listSessionRows,
   moveSessionRow,
+  readSessionPlaces,
   readUser,
+  type SessionPlaces,
+  type UserRow,
 } from './sql.ts'
-
-/** From where a session is opened, as its owner is shown it. */
-export interface Device {
-  ip: string
-  userAgent: string | undefined
-  /** Who hangs up waits for no turn. */
-  hangUp?: AbortSignal
-}
 
 /**
  * Opens a session. An unknown address and a wrong password are told alike and cost the same: the hasher runs exactly
  * once. In which workspaces the person is, is looked at only when the password was right.
  */
-export async function signIn(deps: Deps, body: SignIn, { ip, userAgent, hangUp }: Device): Promise<SignedIn> {
+export async function signIn(
+  deps: Deps,
+  body: SignIn,
+  client: Client,
+  hangUp?: AbortSignal,
+): Promise<SignedIn> {
+  const { ip, userAgent } = client
   const address = addressKey(body.email)
   const account = await deps.accounts.run(address)
-  const verify = () => deps.passwords.verify(account?.hash ?? null, body.password)
+  const verify = () => deps.passwords.verify(account?.hash ?? null, body.password, networkOf(ip))
   const isRight = await deps.signIns.check(address, ip, verify, hangUp)
-  if (!isRight || account === null) throw wrongCredentials()
-  return await deps.db.asPerson(account.userId, async tx => {
-    const [user, workspaces] = await Promise.all([readUser(tx), listMemberships(tx)])
+  if (!isRight || account === null) {
+    // For nobody's address as for somebody's: the store hears of it a moment later, and tells a stranger nothing.
+    deps.securityEvents.note({
+      ...eventOf(account?.userId ?? null, client),
+      kind: 'sign_in_failed',
+      actor: null,
+    })
+    throw wrongCredentials()
+  }
+  const device = deviceOf(client)
+  const open = async (tx: PersonTx): Promise<SignedIn> => {
+    const [user, workspaces, hasUsed, places] = await Promise.all([
+      readUser(tx),
+      listMemberships(tx),
+      isKnownDevice(tx, device),
+      readSessionPlaces(tx, ip, userAgent),
+    ])
     const only = workspaces.length === 1 ? workspaces[0] : undefined
     const asked = body.workspace_id?.toLowerCase()
     const actsIn = asked === undefined ? only : workspaces.find(({ id }) => id === asked)
@@ -46,17 +67,37 @@ export async function signIn(deps: Deps, body: SignIn, { ip, userAgent, hangUp }
       id: deps.makeId(),
       digest: tokenDigest(token),
       actsIn: actsIn?.id ?? null,
-      userAgent: userAgent?.slice(0, userAgentMax) ?? null,
-      ip: ip.slice(0, ipMax),
+      userAgent,
+      ip,
       maxAgeS: deps.config.sessionMaxAgeS,
     })
     if (row === null || user === null) throw wrongCredentials()
+    const event = {
+      ...eventOf(user.id, client),
+      workspaceId: row.acts_in,
+      details: { session_id: row.id },
+    } as const
+    recordEvent(deps, tx, { ...event, kind: 'sign_in' }, device)
+    if (!hasUsed && !places.isKnown && !isFirstSignIn(user, places, deps.clock.now())) {
+      recordEvent(deps, tx, { ...event, kind: 'new_device' })
+      // What a stranger has chosen to say is not said to an address that nobody has verified.
+      if (user.email_verified_at !== null) queueMail(tx, newDeviceLetter(address, user.id, row.id))
+    }
     return { ...toSession(row, row.id), token, user: toUser(user), workspaces }
-  })
+  }
+  return await deps.db.asPerson(account.userId, open, { isProven: true })
 }
 
-const userAgentMax = 500
-const ipMax = 64
+/** Sessions are kept for 30 days after their end: a younger account without one has never been signed in to. */
+const isFirstSignIn = (user: UserRow, { hasAny }: SessionPlaces, now: number) =>
+  !hasAny && now - user.created_at.getTime() < 30 * 24 * 3_600_000
+
+const newDeviceLetter = (address: string, userId: string, sessionId: string): QueuedMail => ({
+  kind: 'new_device',
+  throttle: 'new_device',
+  address,
+  ids: { user_id: userId, session_id: sessionId },
+})
 
 const wrongCredentials = () =>
   new Refusal('invalid_credentials', '', { headers: { 'www-authenticate': 'Bearer' } })
@@ -83,8 +124,18 @@ export async function listSessions(
 }
 
 /** Ends one of the person's own sessions. */
-export async function endSession({ db }: Deps, { id }: PersonPrincipal, sessionId: string) {
-  if (!(await db.asPerson(id, tx => endSessionRow(tx, sessionId)))) throw new Refusal('not_found')
+export async function endSession(deps: Deps, { id }: PersonPrincipal, sessionId: string, client: Client) {
+  const end = async (tx: PersonTx) => {
+    const ended = await endSessionRow(tx, sessionId)
+    if (ended === null) throw new Refusal('not_found')
+    recordEvent(deps, tx, {
+      ...eventOf(id, client),
+      kind: 'session_ended',
+      workspaceId: ended.acts_in,
+      details: { session_id: sessionId },
+    })
+  }
+  await deps.db.asPerson(id, end, { changesRights: true })
   return { object: 'session', id: sessionId, deleted: true }
 }
 
@@ -100,16 +151,25 @@ export const endLeakedSession = async (
 ): Promise<string | null> => (await endLeakedSessionRow(tx, sessionId, url))?.address_key ?? null
 
 /** The session acts in another workspace from now on. Its token stays the same. */
-export function switchWorkspace(
-  { db }: Deps,
+export async function switchWorkspace(
+  deps: Deps,
   { id, sessionId }: PersonPrincipal,
   workspaceId: string,
+  client: Client,
 ): Promise<Session> {
-  return db.asPerson(id, async tx => {
+  const moved = await deps.db.asPerson(id, async tx => {
     const workspaces = await listMemberships(tx)
     if (!workspaces.some(workspace => workspace.id === workspaceId)) throw notIn()
     const row = await moveSessionRow(tx, sessionId, workspaceId)
     if (row === null) throw new Refusal('unauthenticated')
     return toSession(row, sessionId)
   })
+  // Any member may do this as often as they like, so it is folded: in rows of its own it would flood the owners' log.
+  deps.securityEvents.note({
+    ...eventOf(id, client),
+    kind: 'workspace_entered',
+    workspaceId,
+    details: { session_id: sessionId },
+  })
+  return moved
 }

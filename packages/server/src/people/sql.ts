@@ -161,14 +161,38 @@ const listSessions = sql(
 export const listSessionRows = (tx: PersonTx, idleS: number, before: string | null, limit: number) =>
   tx.query<SessionRow>(listSessions, [tx.userId, idleS, before, limit + 1])
 
+const endSessionRight = sql('people.end_session_right', 'select end_rights($1, array[$2]::uuid[])')
 const endSession = sql(
   'people.end_session',
   `update sessions set ended_at = service_now()
-   where user_id = $1 and id = $2 and ended_at is null and expires_at > service_now() returning id`,
+   where user_id = $1 and id = $2 and ended_at is null and expires_at > service_now() returning ${sessionColumns}`,
 )
-/** @returns false when there is none of this id that is alive. */
-export async function endSessionRow(tx: PersonTx, id: string): Promise<boolean> {
-  return (await tx.query(endSession, [tx.userId, id])).length > 0
+/** @returns null when there is none of this id that is alive. */
+export async function endSessionRow(tx: PersonTx, id: string): Promise<SessionRow | null> {
+  tx.send(endSessionRight, [tx.userId, id])
+  const [row] = await tx.query<SessionRow>(endSession, [tx.userId, id])
+  return row ?? null
+}
+
+export interface SessionPlaces {
+  /** Whether there is a session of theirs, ended or not. */
+  hasAny: boolean
+  /** Whether one was opened from the same address by the same program. */
+  isKnown: boolean
+}
+const sessionPlaces = sql(
+  'people.session_places',
+  `select count(*) > 0 as "hasAny",
+     coalesce(bool_or(ip is not distinct from $2 and user_agent is not distinct from $3), false) as "isKnown"
+   from sessions where user_id = $1`,
+)
+export async function readSessionPlaces(
+  tx: PersonTx,
+  ip: string,
+  userAgent: string | null,
+): Promise<SessionPlaces> {
+  const [row] = await tx.query<SessionPlaces>(sessionPlaces, [tx.userId, ip, userAgent])
+  return row ?? { hasAny: false, isKnown: false }
 }
 
 const endLeakedSession = sql(
@@ -183,32 +207,36 @@ export async function endLeakedSessionRow(
   id: string,
   url: string | null,
 ): Promise<{ address_key: string } | null> {
+  tx.send(endSessionRight, [tx.userId, id])
   const [row] = await tx.query<{ address_key: string }>(endLeakedSession, [tx.userId, id, url])
   return row ?? null
 }
 
-const readLeakedSession = sql(
-  'people.read_leaked_session',
-  'select leaked_url, created_at from sessions where user_id = $1 and id = $2',
+const sessionForLetter = sql(
+  'people.session_for_letter',
+  'select ip, user_agent, leaked_url, created_at from sessions where user_id = $1 and id = $2',
 )
-export async function readLeakedSessionRow(
-  tx: PersonTx,
-  id: string,
-): Promise<{ leaked_url: string | null; created_at: Date } | null> {
-  const [row] = await tx.query<{ leaked_url: string | null; created_at: Date }>(readLeakedSession, [
-    tx.userId,
-    id,
-  ])
+type SessionOfLetter = Pick<SessionRow, 'ip' | 'user_agent' | 'created_at'> & { leaked_url: string | null }
+export async function readSessionForLetter(tx: PersonTx, id: string): Promise<SessionOfLetter | null> {
+  const [row] = await tx.query<SessionOfLetter>(sessionForLetter, [tx.userId, id])
   return row ?? null
 }
 
+const endSessionRights = sql(
+  'people.end_session_rights',
+  `select end_rights($1, array(
+     select id from sessions where user_id = $1 and ended_at is null and ($2::uuid is null or id <> $2)))`,
+)
 const endSessions = sql(
   'people.end_sessions',
   `update sessions set ended_at = service_now()
    where user_id = $1 and ended_at is null and ($2::uuid is null or id <> $2)`,
 )
 /** @param but the one that stays; null for none. */
-export const endSessionRows = (tx: PersonTx, but: string | null) => tx.send(endSessions, [tx.userId, but])
+export function endSessionRows(tx: PersonTx, but: string | null): void {
+  tx.send(endSessionRights, [tx.userId, but])
+  tx.send(endSessions, [tx.userId, but])
+}
 
 const moveSession = sql(
   'people.move_session',

@@ -9,6 +9,8 @@ export interface Metrics extends DbObserver, LaneObserver {
   redisFailed(): void
   /** A password was hashed, or compared with a hash, somebody's or nobody's. */
   passwordHashed(): void
+  /** A security event was given up, for lack of room while the store is away. */
+  securityEventDropped(): void
   /** Counts what became of mail, from 0 for each of these kinds. */
   mailCounter(kinds: readonly string[]): CountMail
   /** Asks for a figure at every scrape. */
@@ -24,6 +26,7 @@ export const uncounted: Metrics = {
   deadlockRetried() {},
   redisFailed() {},
   passwordHashed() {},
+  securityEventDropped() {},
   mailCounter: () => () => {},
   watch() {},
   text: async () => '',

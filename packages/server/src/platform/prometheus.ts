@@ -38,6 +38,11 @@ export function createMetrics(build: { version: string; node: string }): Metrics
     help: 'Calls of the password hasher, each some 10 ms of a core.',
     registers: [register],
   })
+  const securityEventsDropped = new Counter({
+    name: 'keyrail_security_events_dropped_total',
+    help: 'Security events that found no room while the store was away.',
+    registers: [register],
+  })
   new Gauge({
     name: 'keyrail_build_info',
     help: 'Always 1; the labels say what runs.',
@@ -60,6 +65,7 @@ export function createMetrics(build: { version: string; node: string }): Metrics
     deadlockRetried: () => deadlocks.inc(),
     redisFailed: () => redisFailures.inc(),
     passwordHashed: () => passwordHashes.inc(),
+    securityEventDropped: () => securityEventsDropped.inc(),
     mailCounter(kinds) {
       const mail = new Counter({
         name: 'keyrail_mail_total',

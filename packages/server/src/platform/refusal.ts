@@ -1,5 +1,12 @@
 import type { ErrorCode, FieldFault } from '@keyrail/contract/errors'
 
+/** As much of a principal as a security event needs. */
+export interface Caller {
+  readonly kind: string
+  readonly id: string | null
+  readonly workspaceId: string | null
+}
+
 /**
  * A request that is refused, told in the catalogue's words. Domain code throws codes; what becomes of
  * them outside (status, problem body) is decided in one place, `http/problem.ts`.
@@ -12,6 +19,8 @@ export class Refusal extends Error {
   readonly headers: Readonly<Record<string, string>>
   /** Whether the credential itself is valid, where the code tells of another one that is not. */
   readonly besideCredential: boolean
+  /** Whose valid credential it was, where the refusal comes before there is a principal. */
+  readonly caller: Caller | null
 
   /**
    * @param detail what a person should read; the catalogue's own sentence when left out. Never a secret.
@@ -24,6 +33,7 @@ export class Refusal extends Error {
       faults?: FieldFault[]
       headers?: Record<string, string>
       besideCredential?: boolean
+      caller?: Caller
       cause?: unknown
     } = {},
   ) {
@@ -33,6 +43,7 @@ export class Refusal extends Error {
     this.faults = more.faults ?? []
     this.headers = more.headers ?? {}
     this.besideCredential = more.besideCredential ?? false
+    this.caller = more.caller ?? null
   }
 }
 

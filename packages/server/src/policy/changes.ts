@@ -29,7 +29,7 @@ const versionOf = sql(
   'policy.version_of',
   `select case when h.project_deleted then h.version else coalesce(
      (select max(version) from policy_changes where workspace_id = $1 and project_id = $2 and key_id = $3),
-     h.version) end as version
+     h.version) end as version, store_raised_at() as raised_at
    from policy_heads h where h.workspace_id = $1 and h.project_id = $2`,
 )
 
@@ -61,8 +61,19 @@ export async function closePolicyHead(tx: Tx, projectId: string): Promise<boolea
   return (await tx.query(closeHead, [tx.workspaceId, projectId])).length > 0
 }
 
+export interface VersionOfChange {
+  version: number
+  /** When all versions were last raised, in ms: the version says nothing after another raise. */
+  raisedAt: number | null
+}
+
+interface ChangeRow {
+  version: number
+  raised_at: Date | null
+}
+
 /** The version at which a key last changed; the project's own when that is forgotten, or when all its keys went with it. */
-export async function policyVersionOf(tx: Tx, projectId: string, keyId: string): Promise<number> {
-  const [row] = await tx.query<{ version: number }>(versionOf, [tx.workspaceId, projectId, keyId])
-  return row?.version ?? 1
+export async function policyVersionOf(tx: Tx, projectId: string, keyId: string): Promise<VersionOfChange> {
+  const [row] = await tx.query<ChangeRow>(versionOf, [tx.workspaceId, projectId, keyId])
+  return { version: row?.version ?? 1, raisedAt: row?.raised_at?.getTime() ?? null }
 }

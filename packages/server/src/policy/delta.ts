@@ -3,18 +3,19 @@ import type { Deps } from '../deps.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import type { Answer, Call } from '../gate/route.ts'
 import { deadlineMs } from '../platform/db/deadline.ts'
+import { matches, SharedBody } from '../platform/http/shared-body.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { type FeedPage, SharedBody } from './pages.ts'
+import type { FeedPage } from './pages.ts'
 import { preferredWait } from './prefer.ts'
-import { etagOf, type FeedScope, matches, scopeName, scopeOf } from './scope.ts'
-import { headOf, sendSnapshot } from './snapshot.ts'
+import { etagOf, type FeedScope, scopeName, scopeOf } from './scope.ts'
+import { headOf, pageBytesMax, sendSnapshot } from './snapshot.ts'
 import { type PolicyHead, readChangesSince } from './sql.ts'
 
 type DeltaCall = Call<VendorPrincipal, DeltaQuery, unknown>
 
 /**
  * What changed since the version that a node holds, which it acknowledges by asking; a snapshot when that cannot
- * be told. With `Prefer: wait=N` an answer of nothing is held until there is something.
+ * be told. With `Prefer: wait=N` an answer of nothing is held until there is something, while there is a place for it.
  */
 export async function answerDelta(deps: Deps, call: DeltaCall): Promise<Answer> {
   const { since, node } = call.query
@@ -24,14 +25,21 @@ export async function answerDelta(deps: Deps, call: DeltaCall): Promise<Answer> 
   if (head === null) throw new Refusal('not_found')
   // Before anything is held or answered 304: whoever waits for a revocation waits for this.
   if (node !== undefined && since <= head.version)
-    await policy.nodes.note({ ...scope, sees: scope.env ?? 'both', node, version: since })
+    await policy.nodes.note({ ...scope, sees: scope.env ?? 'both', node, version: since, floor: head.floor })
 
   const wait = preferredWait(call.header('prefer'))
-  const applied: Record<string, string> = wait === null ? {} : { 'preference-applied': `wait=${wait}` }
+  let applied: Record<string, string> = wait === null ? {} : { 'preference-applied': `wait=${wait}` }
   let own = deps
   if (wait !== null && since === head.version) {
     const gone = AbortSignal.any([call.hangUp(), deps.closing])
-    head = (await policy.watch.change(scope, since, wait * 1_000, gone)) ?? head
+    const change = policy.watch.change(scope, since, wait * 1_000, gone)
+    // There is no place to wait in: answered at once, and a node that is told so polls at its own pace.
+    if (change === null) applied = {}
+    else {
+      head = (await change) ?? head
+      // It was held for up to 30 s, in which its credential may have ended.
+      await call.judgeAgain()
+    }
     // The time that a request may take of the store began to run before it was held.
     own = { ...deps, db: deps.db.until(performance.now() + deadlineMs) }
   }
@@ -68,12 +76,13 @@ function tellNoChange(deps: Deps, call: DeltaCall, scope: FeedScope, head: Polic
   return { body: deltaOf(deps, scope, call.query.since, head.version, head.deleted), headers }
 }
 
-/** At most as many changes as a page has keys, whatever the caller asks for; beyond them a snapshot is cheaper. */
+/** At most as many changes, and as many bytes, as a page has; beyond them a snapshot is cheaper. */
 async function makeDelta(deps: Deps, scope: FeedScope, since: number): Promise<FeedPage> {
-  const limit = deps.config.policyMaxPageKeys
-  const row = await deps.db.inWorkspace(scope.workspaceId, tx => readChangesSince(tx, scope, since, limit))
+  const most = { keys: deps.config.policyMaxPageKeys, bytes: pageBytesMax }
+  const row = await deps.db.inWorkspace(scope.workspaceId, tx => readChangesSince(tx, scope, since, most))
   if (row === null) throw new Refusal('not_found')
-  if (row.logged > limit || since < row.floor) return { body: null, bytes: 0, isLasting: true }
+  if (row.logged > most.keys || row.is_large || since < row.floor)
+    return { body: null, bytes: 0, isLasting: true }
   const head = JSON.stringify(deltaOf(deps, scope, since, row.version, row.deleted))
   const body = new SharedBody(head.replace('"changes":[]', () => `"changes":[${row.json ?? ''}]`))
   return { body, bytes: body.bytes, isLasting: true }

@@ -1,5 +1,6 @@
 import type { Connection } from '../platform/db/connection.ts'
 import { type Lane, type LaneObserver, openLane } from '../platform/db/lane.ts'
+import { requireSame } from '../platform/db/timeline.ts'
 import { findHeads, type PolicyHead } from './sql.ts'
 
 export interface ProjectRef {
@@ -23,7 +24,9 @@ export function openHeads(connection: Connection, observer: LaneObserver): Heads
       values: refs => [refs.map(ref => ref.workspaceId), refs.map(ref => ref.projectId)],
       answers(rows, refs) {
         const heads: (PolicyHead | null)[] = refs.map(() => null)
+        requireSame(rows[0])
         for (const { place, version, floor, deleted } of rows) {
+          if (version === null) continue
           heads[Number(place) - 1] = {
             version: Number(version),
             floor: Number(floor),

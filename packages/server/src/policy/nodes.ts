@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../platform/clock.ts'
 import type { Connection } from '../platform/db/connection.ts'
 import { type LaneObserver, openLane } from '../platform/db/lane.ts'
+import { requireSame } from '../platform/db/timeline.ts'
 import { countNodes, noteNodes } from './sql.ts'
 
 /** What a node lets be known of itself by asking: it holds `version`, of the environments that it sees. */
@@ -13,6 +14,8 @@ export interface Sighting {
   node: string
   /** 0: it holds nothing yet. */
   version: number
+  /** Of the project's head. A fail-over, which may have lost what was noted, raises it. */
+  floor: number
 }
 
 export interface FleetQuestion {
@@ -27,6 +30,10 @@ export interface Fleet {
   acknowledged: number
   /** At most 50 ids. */
   pending: string[]
+  /** When all versions were last raised, in ms, because the database may have lost some. */
+  raisedAt: number | null
+  /** True for 90 s from then: a node of which the database has lost the note may live unheard. */
+  isNew: boolean
 }
 
 export interface Nodes {
@@ -59,7 +66,9 @@ const mostPending = 50
 const mostRemembered = 100_000
 
 export function openNodes(connection: Connection, clock: Clock, observer: LaneObserver): Nodes {
-  const remembered = new LRUCache<string, { version: number; at: number }>({ max: mostRemembered })
+  const remembered = new LRUCache<string, { version: number; floor: number; at: number }>({
+    max: mostRemembered,
+  })
   const unwritten = new LRUCache<string, Sighting & { at: number }>({ max: mostUnwritten })
   const writes = openLane<Sighting, boolean>(
     connection,
@@ -98,6 +107,7 @@ export function openNodes(connection: Connection, clock: Clock, observer: LaneOb
         asked.map(one => one.version),
       ],
       answers(rows, asked) {
+        requireSame(rows[0])
         const byPlace = new Map(rows.map(row => [Number(row.place), row]))
         return asked.map((_, i) => {
           const row = byPlace.get(i + 1)
@@ -105,6 +115,8 @@ export function openNodes(connection: Connection, clock: Clock, observer: LaneOb
             nodes: Number(row?.nodes ?? 0),
             acknowledged: Number(row?.acknowledged ?? 0),
             pending: (row?.pending as string[] | null | undefined) ?? [],
+            raisedAt: (row?.raised_at as Date | null | undefined)?.getTime() ?? null,
+            isNew: row?.is_new === true,
           }
         })
       },
@@ -113,14 +125,14 @@ export function openNodes(connection: Connection, clock: Clock, observer: LaneOb
   )
   return {
     async note(sighting) {
-      const { workspaceId, projectId, sees, node, version } = sighting
+      const { workspaceId, projectId, sees, node, version, floor } = sighting
       const key = `${workspaceId}/${projectId}/${sees}/${node}`
       const last = remembered.get(key)
       const now = clock.monotonic()
-      if (last !== undefined && last.version === version && now - last.at < rewriteMs) return
+      if (last?.version === version && last.floor === floor && now - last.at < rewriteMs) return
       const isKept = await writes.run(sighting, performance.now() + noteMs).catch(() => false)
       if (isKept) {
-        remembered.set(key, { version, at: now })
+        remembered.set(key, { version, floor, at: now })
         unwritten.delete(key)
       } else {
         // A full disk must not cost a fleet its confirmations, nor a revocation its truth.
@@ -140,8 +152,8 @@ export function openNodes(connection: Connection, clock: Clock, observer: LaneOb
       )
       const unknown = missed.map(({ node }) => node).filter(node => !fleet.pending.includes(node))
       return {
+        ...fleet,
         nodes: fleet.nodes + unknown.length,
-        acknowledged: fleet.acknowledged,
         pending: [...fleet.pending, ...unknown].slice(0, mostPending),
       }
     },

@@ -1,6 +1,5 @@
-import { promisify } from 'node:util'
-import { brotliCompress, gzip, constants as zlib } from 'node:zlib'
 import { LRUCache } from 'lru-cache'
+import type { SharedBody } from '../platform/http/shared-body.ts'
 
 /**
  * Bodies of the feed, each made and compressed once and given to all who ask for the same. When a project's
@@ -11,8 +10,6 @@ export interface Pages<T extends object> {
   /** Those who ask for a name while it is being made wait for it. One that failed is made anew by the next. */
   share(name: string, make: () => Promise<T>): Promise<T>
 }
-
-export type Encoding = 'br' | 'gzip' | 'identity'
 
 /** Bytes kept, compressed forms included. Ten pages of 5,000 keys. */
 const mostBytes = 32 * 1024 * 1024
@@ -52,53 +49,4 @@ export function createPages<T extends Page>(): Pages<T> {
       return made
     },
   }
-}
-
-/** Below it the headers outweigh what is saved. */
-const leastBytes = 1_024
-/** Quality 4 packs pages of keys to 20 % at the speed at which gzip comes to 26 %. */
-const brotliOptions = { params: { [zlib.BROTLI_PARAM_QUALITY]: 4 } }
-
-/** A JSON body and its compressed forms, each made when it is first asked for. */
-export class SharedBody {
-  readonly identity: Buffer
-  readonly #forms = new Map<Encoding, Promise<Buffer>>()
-
-  constructor(json: string) {
-    this.identity = Buffer.from(json)
-  }
-
-  get bytes(): number {
-    return this.identity.length
-  }
-
-  /** @param accepted the request's `Accept-Encoding`. */
-  async encoded(accepted: string | undefined): Promise<{ body: Buffer; encoding: Encoding }> {
-    const encoding = this.bytes < leastBytes ? 'identity' : encodingOf(accepted)
-    if (encoding === 'identity') return { body: this.identity, encoding }
-    let form = this.#forms.get(encoding)
-    if (form === undefined) {
-      form =
-        encoding === 'br'
-          ? promisify(brotliCompress)(this.identity, brotliOptions)
-          : promisify(gzip)(this.identity, { level: 1 })
-      this.#forms.set(encoding, form)
-    }
-    return { body: await form, encoding }
-  }
-}
-
-/** Brotli before gzip, of what the caller takes. RFC 9110 §12.5.3; a weight of 0 refuses. */
-export function encodingOf(accepted = ''): Encoding {
-  const taken = accepted
-    .split(',')
-    .map(part =>
-      part
-        .trim()
-        .toLowerCase()
-        .split(/\s*;\s*/),
-    )
-    .filter(([, weight]) => !/^q=0(?:\.0*)?$/.test(weight ?? ''))
-    .map(([name]) => name)
-  return taken.includes('br') ? 'br' : taken.includes('gzip') ? 'gzip' : 'identity'
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Env } from '@keyrail/contract/shared'
-import type { VendorPrincipal } from '../gate/principal.ts'
+import { assertSeesProject, type VendorPrincipal } from '../gate/principal.ts'
 
 /** The part of a project's policy that one caller is shown: its credential and its query decide together. */
 export interface FeedScope {
@@ -21,8 +21,12 @@ interface ScopeQuery {
   tenant_id?: string[]
 }
 
-/** A test key sees test; a live one what it asks for, and both when it does not say. */
+/**
+ * A test key sees test; a live one what it asks for, and both when it does not say.
+ * @throws {Refusal} `not_found`, where the key is bound to other projects.
+ */
 export function scopeOf(principal: VendorPrincipal, query: ScopeQuery): FeedScope {
+  assertSeesProject(principal, query.project_id)
   const env = principal.reach === 'test' ? 'test' : (query.env ?? null)
   const tenantIds =
     query.tenant_id === undefined
@@ -48,9 +52,3 @@ export const scopeName = ({ workspaceId, projectId, view }: FeedScope): string =
 /** A version as this scope shows it. Weak: the bytes differ by compression and by `generated_at`. RFC 9110 §8.8.3. */
 export const etagOf = (scope: FeedScope, version: number, page = ''): string =>
   `W/"${version}-${scope.view}${page}"`
-
-/** Whether `If-None-Match` names it, compared weakly. RFC 9110 §13.1.2. */
-export const matches = (ifNoneMatch: string | undefined, etag: string): boolean =>
-  (ifNoneMatch ?? '')
-    .split(',')
-    .some(one => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag.slice(2))

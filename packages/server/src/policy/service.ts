@@ -5,7 +5,7 @@ import type { LaneObserver } from '../platform/db/lane.ts'
 import { type Heads, openHeads } from './heads.ts'
 import { type Nodes, openNodes } from './nodes.ts'
 import { createPages, type FeedPage, type Pages } from './pages.ts'
-import { createWatch, type Watch } from './watch.ts'
+import { createWatch, type HeldMax, type Watch } from './watch.ts'
 
 /** What the feed keeps between requests, none of which another process needs. */
 export interface PolicyFeed {
@@ -21,6 +21,7 @@ export function openPolicyFeed(
   clock: Clock,
   hints: Hints,
   observer: LaneObserver,
+  heldMax: HeldMax,
 ): PolicyFeed {
   const heads = openHeads(connection, observer)
   const nodes = openNodes(connection, clock, observer)
@@ -28,7 +29,7 @@ export function openPolicyFeed(
     heads,
     nodes,
     pages: createPages(),
-    watch: createWatch(heads, hints),
+    watch: createWatch(heads, hints, heldMax),
     async close() {
       await Promise.all([heads.close(), nodes.close()])
     },

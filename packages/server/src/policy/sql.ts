@@ -10,12 +10,13 @@ export interface PolicyHead {
   deleted: boolean
 }
 
-/** Heads of many projects at once, by their place in the arrays. */
+/** Heads of many projects at once, by their place in the arrays; a version that is null where there is no project. */
 export const findHeads = sql(
   'policy.find_heads',
-  `select u.place, h.version, h.floor, h.project_deleted as deleted
-   from unnest($1::uuid[], $2::uuid[]) with ordinality u(w, p, place)
-   join policy_heads h on h.workspace_id = u.w and h.project_id = u.p`,
+  `select u.place, h.version, h.floor, h.project_deleted as deleted, s.same
+   from (select store_is_same() as same) s
+   cross join unnest($1::uuid[], $2::uuid[]) with ordinality u(w, p, place)
+   left join policy_heads h on h.workspace_id = u.w and h.project_id = u.p`,
 )
 
 /**
@@ -33,28 +34,34 @@ const keyMembers = `'"key_id":"', k.id, '","tenant_id":"', k.tenant_id, '","env"
 const defaultLimits = `(select default_rate_limits as limits from projects where workspace_id = $1 and id = $2) d`
 
 /**
- * One page of the keys that are neither revoked nor expired, by rising id. `keys` counts one more than the page
- * holds when there are more.
+ * One page of the keys that are neither revoked nor expired, by rising id: as many as `$5` allows, of those as many as
+ * have `$6` bytes together, and at least one. `more` where that was not all.
  */
 const pageText = (scope: string) => `
-  with page as materialized (
-    select k.id, row_number() over (order by k.id) as place, concat('{', ${keyMembers}, '}') as json
+  with found as materialized (
+    select k.id, concat('{', ${keyMembers}, '}') as json
     from api_keys k cross join ${defaultLimits}
     where k.workspace_id = $1 and k.project_id = $2 and k.id > $3 and k.env = any($4::text[]) ${scope}
       and k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now())
     order by k.id limit $5 + 1
+  ), page as materialized (
+    select id, json, row_number() over (order by id) as place,
+      sum(octet_length(json) + 1) over (order by id rows unbounded preceding) as bytes
+    from found
+  ), sent as (
+    select id, json from page where place = 1 or (place <= $5 and bytes <= $6)
   )
-  select count(*)::int as keys, min(id::text) filter (where place = $5) as last,
-    string_agg(json, ',' order by id) filter (where place <= $5) as json
-  from page`
+  select (select count(*) from page) > count(*) as more, max(id::text) as last,
+    string_agg(json, ',' order by id) as json
+  from sent`
 const snapshotPage = sql('policy.snapshot_page', pageText(''))
 const snapshotPageOfTenants = sql(
   'policy.snapshot_page_tenants',
-  pageText('and k.tenant_id = any($6::uuid[])'),
+  pageText('and k.tenant_id = any($7::uuid[])'),
 )
 
 export interface SnapshotPageRow {
-  keys: number
+  more: boolean
   last: string | null
   json: string | null
 }
@@ -66,14 +73,20 @@ export interface Narrowing {
   tenantIds: readonly string[] | null
 }
 
+/** What a page may have. */
+export interface PageMost {
+  keys: number
+  bytes: number
+}
+
 /** @param after the id that the page before ended with. */
 export async function readSnapshotPage(
   tx: Tx,
   { projectId, envs, tenantIds }: Narrowing,
   after: string,
-  limit: number,
+  { keys, bytes }: PageMost,
 ): Promise<SnapshotPageRow> {
-  const values = [tx.workspaceId, projectId, after, envs, limit]
+  const values = [tx.workspaceId, projectId, after, envs, keys, bytes]
   const [row] =
     tenantIds === null
       ? await tx.query<SnapshotPageRow>(snapshotPage, values)
@@ -83,11 +96,11 @@ export async function readSnapshotPage(
 
 /**
  * What changed after a version, each key once and as it is now, in one statement and so in one snapshot with the
- * version it leads to. Without `json` where there is more than the limit.
+ * version it leads to. Without `json` where there is more than the limit, `$6` of changes and `$7` of bytes.
  */
 const readChanges = sql(
   'policy.read_changes',
-  `select h.version, h.floor, h.project_deleted as deleted, l.logged, c.json
+  `select h.version, h.floor, h.project_deleted as deleted, l.logged, c.json, coalesce(c.bytes > $7, false) as is_large
    from policy_heads h
    cross join lateral (
      select count(*)::int as logged, array_agg(distinct r.key_id) as ids
@@ -95,14 +108,15 @@ const readChanges = sql(
            where workspace_id = $1 and project_id = $2 and version > $3 order by version limit $6 + 1) r
    ) l
    left join lateral (
-     select string_agg(
-       case when k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now())
-         then concat('{"change":"upsert",', ${keyMembers}, '}')
-         else concat('{"change":"tombstone","key_id":"', k.id, '","env":"', k.env,
-           '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '"}') end, ',' order by k.id) as json
-     from api_keys k cross join ${defaultLimits}
-     where k.workspace_id = $1 and k.id = any(l.ids) and k.env = any($4::text[])
-       and ($5::uuid[] is null or k.tenant_id = any($5))
+     select sum(octet_length(o.json)) as bytes,
+       case when sum(octet_length(o.json)) <= $7 then string_agg(o.json, ',' order by o.id) end as json
+     from (select k.id, case when k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now())
+           then concat('{"change":"upsert",', ${keyMembers}, '}')
+           else concat('{"change":"tombstone","key_id":"', k.id, '","env":"', k.env,
+             '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '"}') end as json
+       from api_keys k cross join ${defaultLimits}
+       where k.workspace_id = $1 and k.id = any(l.ids) and k.env = any($4::text[])
+         and ($5::uuid[] is null or k.tenant_id = any($5))) o
    ) c on l.logged <= $6
    where h.workspace_id = $1 and h.project_id = $2`,
 )
@@ -110,16 +124,19 @@ const readChanges = sql(
 export interface ChangesRow extends PolicyHead {
   /** Changes noted after `since`, one more than the limit when there are more. */
   logged: number
+  /** Null where there is none, or more than the limit. */
   json: string | null
+  /** Whether its bytes are beyond theirs. */
+  is_large: boolean
 }
 
 export async function readChangesSince(
   tx: Tx,
   { projectId, envs, tenantIds }: Narrowing,
   since: number,
-  limit: number,
+  { keys, bytes }: PageMost,
 ): Promise<ChangesRow | null> {
-  const values = [tx.workspaceId, projectId, since, envs, tenantIds, limit]
+  const values = [tx.workspaceId, projectId, since, envs, tenantIds, keys, bytes]
   const [row] = await tx.query<ChangesRow>(readChanges, values)
   return row ?? null
 }
@@ -130,15 +147,20 @@ export const noteNodes = sql(
   `select place from policy_nodes_seen($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6, $7) place`,
 )
 
-/** Of the nodes that were seen lately and see an environment: how many, how many hold a version, and who does not. */
+/**
+ * Of the nodes that were seen lately and see an environment: how many, how many hold a version, and who does not. And
+ * since when the database is on its timeline; for 90 s after that it may never have heard of a node that lives.
+ */
 export const countNodes = sql(
   'policy.count_nodes',
-  `select u.place, count(k.node)::int as nodes, count(k.node) filter (where k.version >= u.v)::int as acknowledged,
+  `select u.place, s.same, t.raised_at, t.raised_at > service_now() - interval '90 seconds' as is_new,
+     count(k.node)::int as nodes, count(k.node) filter (where k.version >= u.v)::int as acknowledged,
      (array_agg(k.node order by k.node) filter (where k.version < u.v))[1:50] as pending
-   from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[]) with ordinality u(w, p, env, v, place)
+   from (select store_is_same() as same) s left join store_timelines t on true
+   cross join unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[]) with ordinality u(w, p, env, v, place)
    left join policy_nodes k on k.workspace_id = u.w and k.project_id = u.p and k.sees in (u.env, 'both')
      and k.seen_at > service_now() - interval '90 seconds'
-   group by u.place`,
+   group by u.place, s.same, t.raised_at`,
 )
 
 /**

@@ -22,13 +22,16 @@ interface Held {
   hangUp(): void
 }
 
-function hold(path: string, { prefer = 'wait=20', method = 'GET', at = port, etag = '' } = {}): Held {
+function hold(
+  path: string,
+  { prefer = 'wait=20', method = 'GET', at = port, etag = '', token = vendor.live } = {},
+): Held {
   const call = request({
     port: at,
     host: '127.0.0.1',
     method,
     path,
-    headers: { authorization: `Bearer ${vendor.live}`, prefer, ...(etag && { 'if-none-match': etag }) },
+    headers: { authorization: `Bearer ${token}`, prefer, ...(etag && { 'if-none-match': etag }) },
   })
   const answered = (async () => {
     const [response] = (await once(call, 'response')) as [IncomingMessage]
@@ -85,8 +88,9 @@ test('a change between a caller’s question and its wait is not missed', async 
       return deps.policy.heads.run(ref)
     },
   }
+  const room = { all: 1, ofWorkspace: 1 }
   // Without hints, and sooner than the next look of the clock: nothing but a look of its own can tell.
-  const watch = createWatch(heads, { announce() {}, listen: () => () => {}, close: async () => {} })
+  const watch = createWatch(heads, { announce() {}, listen: () => () => {}, close: async () => {} }, room)
   const head = await watch.change(ref, since, 900, new AbortController().signal)
   assert.deepEqual([head?.version, looks], [since + 1, 1])
 })
@@ -125,6 +129,16 @@ test('who is not current is answered at once, with the preference applied', asyn
   assert.ok(JSON.parse(body).changes.length > 0)
   const ahead = await hold(delta((await version()) + 1)).answered
   assert.equal(JSON.parse(ahead.body).object, 'policy_snapshot')
+})
+
+test('a poll whose secret key ends while it is held is answered 401, and nothing of what changed', async () => {
+  const { body: key } = await ask('POST', '/v1/secret_keys', { token: vendor.live, body: { env: 'live' } })
+  const held = hold(delta(await version()), { token: key.key })
+  await settle()
+  await ask('POST', `/v1/secret_keys/${key.id}/revoke`, { token: vendor.live })
+  await issueKey(harness, vendor)
+  const { status, body } = await held.answered
+  assert.deepEqual([status, JSON.parse(body).code], [401, 'unauthenticated'])
 })
 
 test('who is held has acknowledged already', async () => {
@@ -178,6 +192,47 @@ test('a service that closes answers those it holds, and then ends', async () => 
   assert.deepEqual([status, JSON.parse(body).changes], [200, []])
   await closing.close()
   await other.close()
+})
+
+test('beyond the places to wait in, a poll is answered at once, and told that it was not held', async () => {
+  const { connection, deps } = harness
+  const config = { ...deps.config, maxHeldPolls: 3, maxHeldPollsPerWorkspace: 2 }
+  const small = await openDeps({ config, log: deps.log, connection })
+  const app = await buildApp(small)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const at = (app.server.address() as AddressInfo).port
+  const other = await makeVendor(harness)
+  const holdOther = async () => {
+    const { body } = await ask('GET', `/v1/projects/${other.projectId}`, { token: other.live })
+    const path = `/v1/policy/delta?project_id=${other.projectId}&since=${body.policy_version}`
+    return hold(path, { at, token: other.live })
+  }
+  const since = await version()
+  const areHeld = async (count: number) => {
+    while (small.policy.watch.held().all !== count) await settle()
+  }
+  const first = hold(delta(since), { at })
+  const second = hold(delta(since), { at })
+  await areHeld(2)
+  const third = await hold(delta(since), { at }).answered
+  assert.deepEqual([third.status, third.headers['preference-applied']], [200, undefined])
+  assert.deepEqual(JSON.parse(third.body).changes, [])
+  const beside = await holdOther()
+  await areHeld(3)
+  const beyond = await (await holdOther()).answered
+  assert.deepEqual([beyond.status, beyond.headers['preference-applied']], [200, undefined])
+  assert.deepEqual(small.policy.watch.held(), { all: 3, mostOfOne: 2 })
+
+  first.hangUp()
+  await areHeld(2)
+  const again = hold(delta(since), { at })
+  await areHeld(3)
+  small.drain()
+  for (const { answered } of [second, again, beside])
+    assert.equal((await answered).headers['preference-applied'], 'wait=20')
+  assert.deepEqual(small.policy.watch.held(), { all: 0, mostOfOne: 0 })
+  await app.close()
+  await small.close()
 })
 
 test('the first wait of a Prefer header counts, in whole seconds, at most 30', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { askFeed, changesOf, idsOf, walkSnapshot } from '../../test/feed.ts'
 import { startHarness } from '../../test/harness.ts'
 import { issueKey, makeVendor } from '../../test/vendor.ts'
@@ -21,6 +22,66 @@ test('pages join to the whole, without gap or double, whatever their size; the s
     assert.equal(pages.length, Math.ceil(12 / Math.min(size, 5)))
     assert.ok(pages.every(page => page.version === whole.version))
   }
+})
+
+test('a page ends where its bytes do, and pages of keys of any size join to the whole', async () => {
+  const large = await startHarness({ policyMaxWholeKeys: 10_000, policyMaxPageKeys: 5_000 })
+  const vendor = await makeVendor(large)
+  const model = await issueKey(large, vendor)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 64 })), { minLength: 1, maxLength: 250 }),
+      fc.constantFrom(7, 100, 5_000),
+      async (sizes, maxKeys) => {
+        await large.query('delete from api_keys where workspace_id = $1 and id <> $2', [
+          vendor.workspaceId,
+          model.id,
+        ])
+        // Copies of a key but for its id, its hash and its scopes, of up to 50 KiB each.
+        await large.query(
+          `insert into api_keys select (jsonb_populate_record(k, jsonb_build_object(
+             'id', gen_random_uuid(), 'lookup_hash', '\\x' || encode(sha256(('key ' || s.place)::bytea), 'hex'),
+             'scopes', (select coalesce(jsonb_agg(repeat('\u{1f511}', 199) || chr(64 + n)), '[]') from generate_series(1, s.size) n)))).*
+           from api_keys k, unnest($2::int[]) with ordinality s(size, place) where k.id = $1`,
+          [model.id, sizes],
+        )
+        // Pages are kept by version.
+        await large.query('update policy_heads set version = version + 1')
+        const pages = await walkSnapshot(large, vendor, maxKeys)
+        const made = await large.query('select id from api_keys where workspace_id = $1 order by id', [
+          vendor.workspaceId,
+        ])
+        assert.deepEqual(
+          pages.flatMap(idsOf),
+          made.map(({ id }) => id),
+        )
+        for (const page of pages) {
+          const bytes = Buffer.byteLength(JSON.stringify(page))
+          assert.ok(bytes < 4 * 1_048_576 + 1_024, `${bytes} bytes`)
+          assert.ok(page.keys.length <= maxKeys)
+        }
+        const all = pages.reduce((sum, page) => sum + Buffer.byteLength(JSON.stringify(page)), 0)
+        assert.ok(
+          pages.length <= Math.ceil(made.length / maxKeys) + Math.ceil(all / (4 * 1_048_576 - 65_536)),
+        )
+      },
+    ),
+    { numRuns: 12 },
+  )
+})
+
+test('what is larger than a page is told by a snapshot, and what is too large whole must be paged', async () => {
+  const large = await startHarness({ policyMaxWholeKeys: 100 })
+  const vendor = await makeVendor(large)
+  const scopes = Array.from({ length: 64 }, (_, i) => `${'\u{1f511}'.repeat(198)}${i}`)
+  for (let i = 0; i < 90; i++) await issueKey(large, vendor, { scopes })
+  const ask = askFeed(large)
+  const told = (await ask(vendor, 'delta', '&since=1&max_keys=5000')).body
+  assert.deepEqual([told.object, told.next_cursor === null], ['policy_snapshot', false])
+  assert.equal((await walkSnapshot(large, vendor, 5_000)).flatMap(idsOf).length, 90)
+  const { status, body } = await ask(vendor, 'snapshot')
+  assert.deepEqual([status, body.code], [413, 'snapshot_too_large'])
+  assert.match(body.detail, /more than 100 keys, or 4 MiB of them/)
 })
 
 test('what does not fit is refused whole and named, never cut; paging and narrowing are the two ways out', async () => {

@@ -5,8 +5,19 @@ import type { PolicyHead } from './sql.ts'
 
 /** Holds requests until a project's policy is no longer at the version that they know. */
 export interface Watch {
-  /** @returns the head that ended the wait, or null when nothing has changed until then. */
-  change(ref: ProjectRef, version: number, ms: number, gone: AbortSignal): Promise<PolicyHead | null>
+  /**
+   * @returns null when it cannot wait, because as many are held already as may be; otherwise the head that ended the wait,
+   *   or null when nothing has changed until then.
+   */
+  change(ref: ProjectRef, version: number, ms: number, gone: AbortSignal): Promise<PolicyHead | null> | null
+  /** How many are held, and the most of one workspace. */
+  held(): { all: number; mostOfOne: number }
+}
+
+/** How many requests may be held, and how many of one workspace. Each is a request, an answer and a timer. */
+export interface HeldMax {
+  readonly all: number
+  readonly ofWorkspace: number
 }
 
 /** A hint may be lost. One look serves all who wait for a project. */
@@ -18,7 +29,10 @@ interface Watched {
   stop(): void
 }
 
-export function createWatch(heads: Heads, hints: Hints): Watch {
+export function createWatch(heads: Heads, hints: Hints, max: HeldMax): Watch {
+  /** By workspace. */
+  const held = new Map<string, number>()
+  let all = 0
   const watched = new Map<string, Watched>()
 
   const start = (ref: ProjectRef): Watched => {
@@ -46,13 +60,33 @@ export function createWatch(heads: Heads, hints: Hints): Watch {
     }
   }
 
+  /** @returns whether there was a place. */
+  const takePlace = (workspaceId: string): boolean => {
+    const own = held.get(workspaceId) ?? 0
+    if (all >= max.all || own >= max.ofWorkspace) return false
+    all += 1
+    held.set(workspaceId, own + 1)
+    return true
+  }
+  const leavePlace = (workspaceId: string) => {
+    const left = (held.get(workspaceId) ?? 1) - 1
+    all -= 1
+    if (left === 0) held.delete(workspaceId)
+    else held.set(workspaceId, left)
+  }
+
   return {
+    held: () => ({ all, mostOfOne: [...held.values()].reduce((most, own) => Math.max(most, own), 0) }),
     change(ref, version, ms, gone) {
+      if (!takePlace(ref.workspaceId)) return null
       const key = refKey(ref)
       const own = watched.get(key) ?? start(ref)
       watched.set(key, own)
       const { promise, resolve } = Promise.withResolvers<PolicyHead | null>()
+      let isHeld = true
       const end = (head: PolicyHead | null) => {
+        if (isHeld) leavePlace(ref.workspaceId)
+        isHeld = false
         clearTimeout(timer)
         gone.removeEventListener('abort', giveUp)
         own.waiting.delete(hear)

@@ -20,6 +20,19 @@ test('a project is created with its defaults and read back the same', async () =
   assert.deepEqual((await ask('GET', `/v1/projects/${body.id}`, { token: live })).body, body)
 })
 
+test('a test key is told nothing by a project when live keys change, and a live one reads the version', async () => {
+  const read = async (token: string) => [
+    (await ask('GET', `/v1/projects/${vendor.projectId}`, { token })).body,
+    (await ask('GET', '/v1/projects', { token })).body,
+  ]
+  const [before, versionBefore] = [await read(vendor.test), (await read(live))[0].policy_version]
+  assert.equal(before[0].policy_version, null)
+  const { id } = await issueKey(harness, vendor)
+  await ask('POST', `/v1/keys/${id}/revoke`, { token: live })
+  assert.deepEqual(await read(vendor.test), before)
+  assert.ok((await read(live))[0].policy_version > versionBefore)
+})
+
 test('a slug is taken once in a workspace, again in another, and again after deletion', async () => {
   const slug = uniqueSlug('once')
   const first = await create({ slug })

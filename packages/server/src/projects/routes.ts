@@ -6,7 +6,7 @@ import {
   Projects,
   ProjectUpdate,
 } from '@keyrail/contract/vendor/projects'
-import { liveEditors, readers } from '../gate/access.ts'
+import { liveEditors, readers, withinProjects } from '../gate/access.ts'
 import { type Route, vendorRoute } from '../gate/route.ts'
 import { createProject, deleteProject, getProject, listProjects, updateProject } from './actions.ts'
 
@@ -14,7 +14,7 @@ export const projectRoutes: Route[] = [
   vendorRoute('POST', '/v1/projects', {
     operation: 'createProject',
     summary: 'Create a project: one API to protect',
-    access: liveEditors,
+    access: liveEditors('projects:write'),
     body: ProjectCreate,
     status: 201,
     answer: Project,
@@ -25,7 +25,7 @@ export const projectRoutes: Route[] = [
   vendorRoute('GET', '/v1/projects', {
     operation: 'listProjects',
     summary: 'List projects, newest first',
-    access: readers,
+    access: withinProjects(readers('projects:read')),
     query: ProjectList,
     answer: Projects,
     handle: async (deps, { principal, query }) => ({ body: await listProjects(deps, principal, query) }),
@@ -33,14 +33,14 @@ export const projectRoutes: Route[] = [
   vendorRoute('GET', '/v1/projects/:id', {
     operation: 'getProject',
     summary: 'Read a project',
-    access: readers,
+    access: withinProjects(readers('projects:read')),
     answer: Project,
     handle: async (deps, { principal, id }) => ({ body: await getProject(deps, principal, id) }),
   }),
   vendorRoute('PATCH', '/v1/projects/:id', {
     operation: 'updateProject',
     summary: 'Change a project; new default limits reach every node with a whole snapshot',
-    access: liveEditors,
+    access: withinProjects(liveEditors('projects:write')),
     body: ProjectUpdate,
     answer: Project,
     refusals: ['slug_taken'],
@@ -51,7 +51,7 @@ export const projectRoutes: Route[] = [
   vendorRoute('DELETE', '/v1/projects/:id', {
     operation: 'deleteProject',
     summary: 'Delete a project and revoke every key under it',
-    access: liveEditors,
+    access: withinProjects(liveEditors('projects:write')),
     answer: DeletedProject,
     handle: async (deps, { principal, id }) => ({ body: await deleteProject(deps, principal, id) }),
   }),

@@ -60,11 +60,19 @@ const list = sql(
   `select ${columns}, h.version as policy_version
    from projects p join policy_heads h on h.workspace_id = p.workspace_id and h.project_id = p.id
    where p.workspace_id = $1 and p.deleted_at is null and ($2::uuid is null or p.id < $2)
+     and ($4::uuid[] is null or p.id = any($4))
    order by p.id desc limit $3`,
 )
-/** Newest first, one more than the limit. */
-export const listProjectRows = (tx: Tx, before: string | null, limit: number) =>
-  tx.query<VersionedProjectRow>(list, [tx.workspaceId, before, limit + 1])
+/**
+ * Newest first, one more than the limit.
+ * @param projectIds the only ones to list; null: all.
+ */
+export const listProjectRows = (
+  tx: Tx,
+  projectIds: readonly string[] | null,
+  before: string | null,
+  limit: number,
+) => tx.query<VersionedProjectRow>(list, [tx.workspaceId, before, limit + 1, projectIds])
 
 const update = sql(
   'projects.update',

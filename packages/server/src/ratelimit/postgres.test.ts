@@ -1,6 +1,8 @@
 import { after } from 'node:test'
 import pg from 'pg'
 import { makeDatabase, testCluster } from '../../test/database.ts'
+import { systemClock } from '../platform/clock.ts'
+import { openCounterRows } from './counter-rows.ts'
 import { openPostgresCounters } from './postgres.ts'
 import { testStore } from './store-suite.ts'
 
@@ -15,8 +17,9 @@ await admin.query(
   `create or replace function service_now() returns timestamptz language sql stable as 'select now from store_time'`,
 )
 const observer = { batchSent() {} }
-const store = openPostgresCounters(connection, observer)
-const other = openPostgresCounters(connection, observer)
+const rows = () => openCounterRows(connection, 1_000_000, systemClock, { warn() {} })
+const store = openPostgresCounters(connection, observer, rows())
+const other = openPostgresCounters(connection, observer, rows())
 after(async () => {
   await Promise.all([store.close(), other.close()])
   await admin.end()

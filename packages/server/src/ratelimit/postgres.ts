@@ -1,3 +1,4 @@
+import type { Allowance } from '../platform/db/allowance.ts'
 import type { Connection } from '../platform/db/connection.ts'
 import { type Ask, type LaneObserver, openLane } from '../platform/db/lane.ts'
 import { Refusal } from '../platform/refusal.ts'
@@ -22,20 +23,36 @@ import { cellEnds, type Rule } from './window.ts'
  *
  * It is not waited for the disk: after a crash of Postgres itself, the counts of less than a second are forgotten.
  */
-export function openPostgresCounters(connection: Connection, observer: LaneObserver): CounterStore {
-  const lane = openLane<Check, Tally>(
+export function openPostgresCounters(
+  connection: Connection,
+  observer: LaneObserver,
+  rows: Allowance,
+): CounterStore {
+  const lane = openLane<Check, Tally | null>(
     connection,
     {
       name: 'ratelimit',
       // What may have been charged is not charged again.
       repeatable: false,
       settings: 'set synchronous_commit = off; set idle_in_transaction_session_timeout = 2000',
-      converse: decide,
+      converse: (ask, checks) => decide(ask, checks, rows),
       bytesOf: ({ rules }) => 192 + 192 * rules.length,
     },
     observer,
   )
-  return { check: lane.run, depth: lane.depth, close: lane.close }
+  return {
+    async check(check, until) {
+      const tally = await lane.run(check, until)
+      if (tally === null) throw new Refusal('counter_limit_reached')
+      return tally
+    },
+    depth: lane.depth,
+    nearestToLimit: rows.nearest,
+    async close() {
+      await lane.close()
+      await rows.close()
+    },
+  }
 }
 
 /** A subject of a batch. */
@@ -48,17 +65,22 @@ interface Held {
   /** Where its row stands while it is locked, and the counters in it. */
   place: string | null
   counters: Counters
+  /** It was never charged: its workspace has no room for another row, or it has and the row is made. */
+  isRefused: boolean
+  isMade: boolean
 }
 
 /** What is held for a check, by the scopes of its rules. */
 type Own = Partial<Record<Rule['scope'], Held>>
 
-async function decide(ask: Ask, checks: readonly Check[]): Promise<Tally[]> {
+/** @returns null for a check that would need a row for which its workspace has no room. */
+async function decide(ask: Ask, checks: readonly Check[], rows: Allowance): Promise<(Tally | null)[]> {
   const held = new Map<string, Held>()
   const owns = checks.map(check => hold(check, held))
-  const now = await lock(ask, [...held.values()].toSorted(byName))
+  const now = await lock(ask, [...held.values()].toSorted(byName), rows)
   const tallies = checks.map((check, i) => {
     const own = owns[i] as Own
+    if (check.cost > 0 && Object.values(own).some(({ isRefused }) => isRefused)) return null
     const tally = charge(check, scope => (own[scope] as Held).counters, now)
     if (tally.allowed && check.cost > 0) for (const one of Object.values(own)) one.isCharged = true
     return tally
@@ -81,7 +103,16 @@ function hold({ rules, cost, ...check }: Check, held: Map<string, Held>): Own {
     const name = subjectName(subject)
     let one = held.get(name)
     if (one === undefined) {
-      one = { name, subject, mayBeCharged: false, isCharged: false, place: null, counters: [] }
+      one = {
+        name,
+        subject,
+        mayBeCharged: false,
+        isCharged: false,
+        place: null,
+        counters: [],
+        isRefused: false,
+        isMade: false,
+      }
       held.set(name, one)
     }
     one.mayBeCharged ||= cost > 0
@@ -97,7 +128,7 @@ const byName = (a: Held, b: Held) => (a.name < b.name ? -1 : 1)
  * Locks the rows and reads what they hold. Those of subjects that were never charged are made first, and before any
  * lock is taken: two processes that make the same one wait for each other in one order only.
  */
-async function lock(ask: Ask, held: readonly Held[]): Promise<number> {
+async function lock(ask: Ask, held: readonly Held[], room: Allowance): Promise<number> {
   const take = { statement: lockCounters, values: keysOf(held) }
   let [, rows = [], at = []] = await ask(begin, take, time)
   for (let round = 0; ; round++) {
@@ -107,13 +138,24 @@ async function lock(ask: Ask, held: readonly Held[]): Promise<number> {
       one.place = String(place)
       one.counters = (JSON.parse(String(cells)) as StoredCounter[]).map(toCounter)
     }
-    const missing = held.filter(({ mayBeCharged, place }) => mayBeCharged && place === null)
+    const missing = held.filter(one => one.mayBeCharged && one.place === null && mayBeMade(one, room))
     if (missing.length === 0) return Number(at[0]?.now)
     // Somebody prunes as fast as this makes: no more of it.
     if (round === 3) throw new Refusal('unavailable')
     const open = { statement: openCounters, values: keysOf(missing) }
     ;[, , , rows = [], at = []] = await ask(rollback, begin, open, take, time)
   }
+}
+
+/** Asked in the first round alone, and noted there: who may be made is. */
+function mayBeMade(one: Held, room: Allowance): boolean {
+  if (one.isMade) return true
+  const { workspaceId } = one.subject
+  one.isRefused ||= !room.hasRoom(workspaceId, 1)
+  if (one.isRefused) return false
+  one.isMade = true
+  room.add(workspaceId, 1)
+  return true
 }
 
 const begin = { statement: beginCheck, values: [] }

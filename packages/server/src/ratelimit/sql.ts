@@ -49,3 +49,9 @@ export const removeCounters = sql(
 export const beginCheck = sql('ratelimit.begin', 'begin')
 export const commitCheck = sql('ratelimit.commit', 'commit')
 export const rollbackCheck = sql('ratelimit.rollback', 'rollback')
+
+/** From the index alone; no more than matter. */
+export const countCounters = sql(
+  'ratelimit.count',
+  `select count(*)::int as rows from (select from rate_counters where workspace_id = $1 limit $2) c`,
+)

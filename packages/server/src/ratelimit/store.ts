@@ -17,8 +17,11 @@ export interface CounterStore {
   /**
    * @param until when the caller must be answered, on the clock of `performance.now()`.
    * @throws {Refusal} `unavailable` when the store does not answer in time. The check may have been charged.
+   *   `counter_limit_reached` when it needs a new counter, for which the workspace has no room.
    */
   check(check: Check, until?: number): Promise<Tally>
+  /** How near the workspace with most rows of counters is to the limit, where they are counted. */
+  nearestToLimit?(): number
   /** Checks that wait for the store. */
   depth(): number
   close(): Promise<void>

@@ -5,15 +5,23 @@ import type { Deps } from '../deps.ts'
 import { displayPrefix, drawToken, tokenDigest } from '../platform/crypto/token.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { toNewSecretKey } from './resource.ts'
-import { type CreatorType, insertSecretKey, type NewSecretKey } from './sql.ts'
+import { type CreatorType, insertSecretKey, type NewSecretKey, type SecretKeyRow } from './sql.ts'
 
-export interface SecretKeySettings {
+/** What a secret key is limited to, as its row has it. */
+export type StoredLimits = Pick<SecretKeyRow, 'permissions' | 'project_ids' | 'allowed_cidrs'>
+
+/** Of the first key of a workspace: whatever it were limited to, nobody could make another without that limit. */
+export const noLimits: StoredLimits = { permissions: null, project_ids: null, allowed_cidrs: null }
+
+export interface SecretKeySettings extends StoredLimits {
   env: Env
   role: SecretKeyRole
   name: string | null
   meta: Record<string, unknown>
   expires_at: Date | null
   rotated_from: string | null
+  /** The maker's, where it is a person. */
+  created_in_session: string | null
 }
 
 /** Draws a secret key and writes what is kept of it. The caller appends the audit entry. */

@@ -1,5 +1,7 @@
 import type { Env } from '@keyrail/contract/shared'
+import type { Permission } from '@keyrail/contract/vendor/permissions'
 import type { SecretKeyRole } from '@keyrail/contract/vendor/secret-keys'
+import type { Sight } from '../gate/principal.ts'
 import { sql } from '../platform/db/connection.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 
@@ -15,6 +17,9 @@ export interface SecretKeyRow {
   meta: Record<string, unknown>
   display_prefix: string
   expires_at: Date | null
+  permissions: Permission[] | null
+  project_ids: string[] | null
+  allowed_cidrs: string[] | null
   revoked_at: Date | null
   revoked_reason: string | null
   rotated_from: string | null
@@ -32,10 +37,12 @@ export type NewSecretKey = Omit<
   'revoked_at' | 'revoked_reason' | 'rotated_to' | 'original_expires_at' | 'last_used_at'
 > & {
   digest: Buffer
+  /** In which a person made it; null for every other maker. */
+  created_in_session: string | null
 }
 
-const columns = `id, env, role, created_by_type, created_by_id, name, meta, display_prefix, expires_at, revoked_at,
-  revoked_reason, rotated_from, rotated_to, original_expires_at, last_used_at, created_at`
+const columns = `id, env, role, created_by_type, created_by_id, name, meta, display_prefix, expires_at, permissions,
+  project_ids, allowed_cidrs, revoked_at, revoked_reason, rotated_from, rotated_to, original_expires_at, last_used_at, created_at`
 
 const insert = sql(
   'secret_keys.insert',
@@ -43,8 +50,8 @@ const insert = sql(
      insert into credentials (digest, kind, workspace_id, id) values ($2, 'secret_key', $1, $3)
    )
    insert into secret_keys (workspace_id, id, env, role, created_by_type, created_by_id, name, meta,
-     display_prefix, expires_at, rotated_from, created_at)
-   values ($1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+     display_prefix, expires_at, rotated_from, created_at, permissions, project_ids, allowed_cidrs, created_in_session)
+   values ($1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 )
 export function insertSecretKey(tx: Tx, key: NewSecretKey): void {
   tx.send(insert, [
@@ -61,34 +68,32 @@ export function insertSecretKey(tx: Tx, key: NewSecretKey): void {
     key.expires_at,
     key.rotated_from,
     key.created_at,
+    key.permissions,
+    key.project_ids,
+    key.allowed_cidrs,
+    key.created_in_session,
   ])
 }
 
 const find = sql(
   'secret_keys.find',
   `select ${columns}, service_now() as now from secret_keys
-   where workspace_id = $1 and id = $2 and env = any($3::text[])`,
+   where workspace_id = $1 and id = $2 and env = any($3::text[])
+     and ($4::uuid[] is null or project_ids <@ $4)`,
 )
-export async function findSecretKey(
-  tx: Tx,
-  id: string,
-  envs: readonly Env[],
-): Promise<JudgedSecretKeyRow | null> {
-  const [row] = await tx.query<JudgedSecretKeyRow>(find, [tx.workspaceId, id, envs])
+export async function findSecretKey(tx: Tx, id: string, sight: Sight): Promise<JudgedSecretKeyRow | null> {
+  const [row] = await tx.query<JudgedSecretKeyRow>(find, [tx.workspaceId, id, sight.envs, sight.projectIds])
   return row ?? null
 }
 
 const lock = sql(
   'secret_keys.lock',
   `select ${columns}, service_now() as now from secret_keys
-   where workspace_id = $1 and id = $2 and env = any($3::text[]) for update`,
+   where workspace_id = $1 and id = $2 and env = any($3::text[])
+     and ($4::uuid[] is null or project_ids <@ $4) for update`,
 )
-export async function lockSecretKey(
-  tx: Tx,
-  id: string,
-  envs: readonly Env[],
-): Promise<JudgedSecretKeyRow | null> {
-  const [row] = await tx.query<JudgedSecretKeyRow>(lock, [tx.workspaceId, id, envs])
+export async function lockSecretKey(tx: Tx, id: string, sight: Sight): Promise<JudgedSecretKeyRow | null> {
+  const [row] = await tx.query<JudgedSecretKeyRow>(lock, [tx.workspaceId, id, sight.envs, sight.projectIds])
   return row ?? null
 }
 
@@ -121,8 +126,7 @@ export async function revokeSecretKeyRow(
   return row ?? null
 }
 
-export interface SecretKeyFilter {
-  envs: readonly Env[]
+export interface SecretKeyFilter extends Sight {
   includeRevoked: boolean
   before: string | null
   limit: number
@@ -131,7 +135,7 @@ const list = sql(
   'secret_keys.list',
   `select ${columns} from secret_keys
    where workspace_id = $1 and env = any($2::text[]) and ($3 or revoked_at is null)
-     and ($4::uuid is null or id < $4)
+     and ($4::uuid is null or id < $4) and ($6::uuid[] is null or project_ids <@ $6)
    order by id desc limit $5`,
 )
 /** Newest first, one more than the limit. */
@@ -142,22 +146,61 @@ export const listSecretKeyRows = (tx: Tx, filter: SecretKeyFilter) =>
     filter.includeRevoked,
     filter.before,
     filter.limit + 1,
+    filter.projectIds,
   ])
 
-const listActiveMadeBy = sql(
-  'secret_keys.list_active_made_by',
-  `with recursive made(id) as (
-     select id from secret_keys
-     where workspace_id = $1 and created_by_type = 'user' and created_by_id = $2
+/** Who or what has made something. A person's session counts as the person; what only it has made is asked for by its id. */
+export interface Maker {
+  type: 'user' | 'secret_key' | 'session'
+  id: string
+}
+export interface MadeRow extends SecretKeyRow {
+  /** Neither revoked nor expired, by the store's clock. */
+  is_active: boolean
+}
+/** Every key that the maker, or a key that they made, and so on, has made; revoked ones too, since these may have made others. */
+const madeBy = `with recursive made(id) as (
+     select id from secret_keys where workspace_id = $1 and created_by_type = $2 and created_by_id = $3
+     union
+     select id from secret_keys where $2 = 'session' and workspace_id = $1 and created_in_session = $3::uuid
      union
      select k.id from made m join secret_keys k
        on k.workspace_id = $1 and k.created_by_type = 'secret_key' and k.created_by_id = m.id::text
    )
-   select ${columns} from secret_keys
-   where workspace_id = $1 and id in (select id from made)
-     and revoked_at is null and (expires_at is null or expires_at > service_now())
-   order by id desc`,
+   select ${columns}, revoked_at is null and (expires_at is null or expires_at > service_now()) as is_active
+   from secret_keys where workspace_id = $1 and id in (select id from made) order by id`
+export const listMadeBy = sql('secret_keys.list_made_by', madeBy)
+/** Oldest first. */
+export const listRowsMadeBy = (tx: Tx, { type, id }: Maker) =>
+  tx.query<MadeRow>(listMadeBy, [tx.workspaceId, type, id])
+
+const revokeMany = sql(
+  'secret_keys.revoke_many',
+  `update secret_keys set revoked_at = $3, revoked_reason = $4
+   where workspace_id = $1 and id = any($2::uuid[]) and revoked_at is null returning ${columns}`,
 )
-/** Made by the person, or by a key that they made, and so on. Newest first. */
-export const listActiveRowsMadeBy = (tx: Tx, userId: string) =>
-  tx.query<SecretKeyRow>(listActiveMadeBy, [tx.workspaceId, userId])
+/** @returns the keys as they are now, those that were revoked before left out; in no order. */
+export const revokeSecretKeyRows = (tx: Tx, ids: readonly string[], at: Date, reason: string) =>
+  tx.query<SecretKeyRow>(revokeMany, [tx.workspaceId, ids, at, reason])
+
+const countActive = sql(
+  'secret_keys.count_active',
+  `select count(*)::int as active from (
+     select from secret_keys
+     where workspace_id = $1 and revoked_at is null and (expires_at is null or expires_at > service_now()) limit $2) k`,
+)
+/** @returns how many secret keys of the workspace are neither revoked nor expired; `most` where there are more. */
+export async function countActiveSecretKeys(tx: Tx, most: number): Promise<number> {
+  const [row] = await tx.query<{ active: number }>(countActive, [tx.workspaceId, most])
+  return row?.active ?? 0
+}
+
+const countProjects = sql(
+  'secret_keys.count_projects',
+  `select count(*)::int as living from projects
+   where workspace_id = $1 and id = any($2::uuid[]) and deleted_at is null`,
+)
+export async function countLivingProjects(tx: Tx, ids: readonly string[]): Promise<number> {
+  const [row] = await tx.query<{ living: number }>(countProjects, [tx.workspaceId, ids])
+  return row?.living ?? 0
+}

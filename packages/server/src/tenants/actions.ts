@@ -7,6 +7,7 @@ import { countByEnv, revokeKeysOfParent } from '../keys/cascade.ts'
 import { page } from '../platform/cursor.ts'
 import { cascadeMs } from '../platform/db/pool.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
+import { endRights } from '../platform/db/right.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
 import {
@@ -93,6 +94,7 @@ export function updateTenant(deps: Deps, principal: VendorPrincipal, id: string,
 /** Raises the tenant's epoch: every embed token that is out for it fails on its next request. */
 export function revokeEmbedTokens(deps: Deps, principal: VendorPrincipal, id: string) {
   return deps.db.inWorkspace(principal.workspaceId, async tx => {
+    endRights(tx, [id])
     const row = await lockTenant(tx, id)
     if (row === null) throw new Refusal('not_found')
     const at = deps.clock.now()
@@ -109,6 +111,7 @@ export function deleteTenant(deps: Deps, principal: VendorPrincipal, id: string)
   return deps.db.inWorkspace(
     principal.workspaceId,
     async tx => {
+      endRights(tx, [id])
       if ((await lockTenant(tx, id)) === null) throw new Refusal('not_found')
       const at = deps.clock.now()
       const revoked = await revokeKeysOfParent(tx, 'tenant', id, at)

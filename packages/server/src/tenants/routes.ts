@@ -8,7 +8,7 @@ import {
   Tenants,
   TenantUpdate,
 } from '@keyrail/contract/vendor/tenants'
-import { liveEditors, readers } from '../gate/access.ts'
+import { liveEditors, readers, withinProjects } from '../gate/access.ts'
 import { type Route, vendorRoute } from '../gate/route.ts'
 import {
   createTenant,
@@ -23,7 +23,7 @@ export const tenantRoutes: Route[] = [
   vendorRoute('POST', '/v1/tenants', {
     operation: 'createTenant',
     summary: 'Create a tenant: one customer organisation of yours',
-    access: liveEditors,
+    access: withinProjects(liveEditors('tenants:write')),
     body: TenantCreate,
     status: 201,
     answer: Tenant,
@@ -34,7 +34,7 @@ export const tenantRoutes: Route[] = [
   vendorRoute('GET', '/v1/tenants', {
     operation: 'listTenants',
     summary: 'List tenants, newest first',
-    access: readers,
+    access: withinProjects(readers('tenants:read')),
     query: TenantList,
     answer: Tenants,
     handle: async (deps, { principal, query }) => ({ body: await listTenants(deps, principal, query) }),
@@ -42,14 +42,14 @@ export const tenantRoutes: Route[] = [
   vendorRoute('GET', '/v1/tenants/:id', {
     operation: 'getTenant',
     summary: 'Read a tenant',
-    access: readers,
+    access: withinProjects(readers('tenants:read')),
     answer: Tenant,
     handle: async (deps, { principal, id }) => ({ body: await getTenant(deps, principal, id) }),
   }),
   vendorRoute('PATCH', '/v1/tenants/:id', {
     operation: 'updateTenant',
     summary: 'Change a tenant',
-    access: liveEditors,
+    access: liveEditors('tenants:write'),
     body: TenantUpdate,
     answer: Tenant,
     handle: async (deps, { principal, id, body }) => ({
@@ -59,7 +59,7 @@ export const tenantRoutes: Route[] = [
   vendorRoute('POST', '/v1/tenants/:id/embed_tokens/revoke', {
     operation: 'revokeEmbedTokens',
     summary: 'End every embed token that is out for a tenant',
-    access: liveEditors,
+    access: liveEditors('tenants:write'),
     body: NoBody,
     answer: EmbedTokensRevoked,
     handle: async (deps, { principal, id }) => ({ body: await revokeEmbedTokens(deps, principal, id) }),
@@ -67,7 +67,7 @@ export const tenantRoutes: Route[] = [
   vendorRoute('DELETE', '/v1/tenants/:id', {
     operation: 'deleteTenant',
     summary: 'Delete a tenant and revoke every key it holds',
-    access: liveEditors,
+    access: liveEditors('tenants:write'),
     answer: DeletedTenant,
     handle: async (deps, { principal, id }) => ({ body: await deleteTenant(deps, principal, id) }),
   }),

@@ -1,7 +1,7 @@
 import type { TakenUsageReport, UsageReport } from '@keyrail/contract/usage'
 import type { BillingUsage, KeyUsage, TenantUsage, TenantUsageQuery } from '@keyrail/contract/vendor/usage'
 import type { Deps } from '../deps.ts'
-import { type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
+import { sightOf, type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
 import { page } from '../platform/cursor.ts'
 import { Refusal } from '../platform/refusal.ts'
@@ -25,6 +25,7 @@ export async function reportUsage(
   const report: Report = {
     workspaceId: principal.workspaceId,
     env: principal.reach === 'test' ? 'test' : 'live',
+    projectIds: principal.projectIds,
     reportId: body.report_id.toLowerCase(),
     sampleRate: body.sample_rate,
     records: body.records.map(({ key_id, hour, count }) => ({
@@ -47,7 +48,7 @@ export function getKeyUsage(
   days = 30,
 ): Promise<KeyUsage> {
   return db.inWorkspace(principal.workspaceId, async tx => {
-    if (!(await keyIsThere(tx, id, visibleEnvs(principal)))) throw new Refusal('not_found')
+    if (!(await keyIsThere(tx, id, sightOf(principal)))) throw new Refusal('not_found')
     return await readKeyUsage(tx, id, days)
   })
 }

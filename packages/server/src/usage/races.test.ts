@@ -35,6 +35,7 @@ async function openHolder(context: TestContext): Promise<pg.Client> {
 const reportOf = (workspaceId: string, records: Report['records']): Report => ({
   workspaceId,
   env: 'live',
+  projectIds: null,
   reportId: randomUUID(),
   sampleRate: 1,
   records,

@@ -9,6 +9,8 @@ export interface Report {
   readonly workspaceId: string
   /** Of the credential that sent it. */
   readonly env: Env
+  /** The only projects of which keys are counted; null: of all. */
+  readonly projectIds: readonly string[] | null
   readonly reportId: string
   readonly sampleRate: number
   readonly records: readonly UsageRecord[]
@@ -45,7 +47,7 @@ export function openReports(connection: Connection, observer: LaneObserver): Rep
         const tallies = await takeAll(ask, [...firstOfEach(reports).values()])
         return reports.map(report => tallies.get(nameOf(report)) ?? null)
       },
-      bytesOf: ({ records }) => 160 + 64 * records.length,
+      bytesOf: ({ records, projectIds }) => 160 + 64 * records.length + 40 * (projectIds?.length ?? 0),
     },
     observer,
   )
@@ -90,6 +92,7 @@ async function takeUnlessHeld(ask: Ask, reports: readonly Report[]): Promise<Tal
     reports.map(({ records }) => arrayOf(records.map(({ keyId }) => keyId))),
     reports.map(({ records }) => arrayOf(records.map(({ hour }) => hour))),
     reports.map(({ records }) => arrayOf(records.map(({ count }) => count))),
+    reports.map(({ projectIds }) => projectIds && arrayOf(projectIds)),
   ]
   try {
     const [, , rows = []] = await ask(

@@ -7,15 +7,19 @@ import {
   TenantUsageQuery,
   TenantUsages,
 } from '@keyrail/contract/vendor/usage'
-import { liveReaders, nodes, readers } from '../gate/access.ts'
+import { liveReaders, nodes, readers, withinProjects } from '../gate/access.ts'
 import { type Route, reportRoute, vendorRoute } from '../gate/route.ts'
 import { getBillingUsage, getKeyUsage, listTenantUsage, reportUsage } from './actions.ts'
+
+/** 1 MiB: a thousand records, however they are written. */
+const reportBytesMax = 1_048_576
 
 export const usageRoutes: Route[] = [
   reportRoute('/v1/usage/reports', {
     operation: 'reportUsage',
     summary: 'Report what your servers have counted, by key and hour; applied once',
-    access: nodes,
+    access: withinProjects(nodes('usage:report')),
+    bodyLimit: reportBytesMax,
     body: UsageReport,
     status: 202,
     answer: TakenUsageReport,
@@ -24,7 +28,7 @@ export const usageRoutes: Route[] = [
   vendorRoute('GET', '/v1/keys/:id/usage', {
     operation: 'getKeyUsage',
     summary: 'Read how often a key was used, by day',
-    access: readers,
+    access: withinProjects(readers('usage:read')),
     query: KeyUsageQuery,
     answer: KeyUsage,
     handle: async (deps, { principal, id, query }) => ({
@@ -34,7 +38,7 @@ export const usageRoutes: Route[] = [
   vendorRoute('GET', '/v1/usage/billing', {
     operation: 'getBillingUsage',
     summary: 'Read how many tenants made live requests, by month',
-    access: liveReaders,
+    access: liveReaders('usage:read'),
     query: BillingUsageQuery,
     answer: BillingUsage,
     handle: async (deps, { principal, query }) => ({
@@ -44,7 +48,7 @@ export const usageRoutes: Route[] = [
   vendorRoute('GET', '/v1/usage/tenants', {
     operation: 'listTenantUsage',
     summary: 'List how much tenants used each project, this month first',
-    access: liveReaders,
+    access: liveReaders('usage:read'),
     query: TenantUsageQuery,
     answer: TenantUsages,
     handle: async (deps, { principal, query }) => ({ body: await listTenantUsage(deps, principal, query) }),

@@ -1,3 +1,4 @@
+import type { Sight } from '../gate/principal.ts'
 import { sql } from '../platform/db/connection.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 
@@ -17,9 +18,10 @@ export const takeReports = sql(
    said as materialized (
      select u.w, u.e, u.r, c.id, c.count / u.rate as requests, k.env, k.tenant_id, k.project_id, t.hour, clock.now,
        k.id is not null and (u.e = 'live' or k.env = 'test')
+         and (u.projects is null or k.project_id = any(u.projects::uuid[]))
          and t.hour between clock.now - interval '7 days' and clock.now + interval '5 minutes' as counts
-     from clock cross join unnest($1::uuid[], $2::text[], $3::uuid[], $4::numeric[], $5::text[], $6::text[], $7::text[])
-         u(w, e, r, rate, ids, hours, counted)
+     from clock cross join unnest($1::uuid[], $2::text[], $3::uuid[], $4::numeric[], $5::text[], $6::text[], $7::text[], $8::text[])
+         u(w, e, r, rate, ids, hours, counted, projects)
        cross join lateral unnest(u.ids::uuid[], u.hours::bigint[], u.counted::int[]) c(id, hour, count)
        cross join lateral (select to_timestamp(c.hour * 3600) as hour) t
        left join api_keys k on k.workspace_id = u.w and k.id = c.id
@@ -74,10 +76,11 @@ export const readReports = sql(
 
 const find = sql(
   'usage.find_key',
-  'select id from api_keys where workspace_id = $1 and id = $2 and env = any($3::text[])',
+  `select id from api_keys where workspace_id = $1 and id = $2 and env = any($3::text[])
+     and ($4::uuid[] is null or project_id = any($4))`,
 )
-export const keyIsThere = async (tx: Tx, keyId: string, envs: readonly string[]): Promise<boolean> =>
-  (await tx.query(find, [tx.workspaceId, keyId, envs])).length === 1
+export const keyIsThere = async (tx: Tx, keyId: string, { envs, projectIds }: Sight): Promise<boolean> =>
+  (await tx.query(find, [tx.workspaceId, keyId, envs, projectIds])).length === 1
 
 /** Counts travel as text: a sum may have more digits than a bigint. */
 export interface DayRow {

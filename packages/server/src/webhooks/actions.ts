@@ -4,6 +4,8 @@ import { unauthenticated } from '../gate/authenticate.ts'
 import type { Signature } from '../gate/signature.ts'
 import { displayPrefix } from '../platform/crypto/token.ts'
 import { deadlineMs } from '../platform/db/deadline.ts'
+import { bodyLimit } from '../platform/http/body.ts'
+import { parseOddJson } from '../platform/http/json.ts'
 import { Refusal } from '../platform/refusal.ts'
 import type { Leaked } from './find-leaked.ts'
 import { type Report, readReports } from './reports.ts'
@@ -24,7 +26,7 @@ const foundAtOnce = 500
 export async function receiveLeaks(deps: Deps, bytes: Buffer, signature: Signature): Promise<LeakFeedback> {
   const until = performance.now() + allMs
   if (!(await deps.codehostKeys.haveSigned(bytes, signature))) throw unauthenticated()
-  const reports = readReports(bytes)
+  const reports = readReports(await readBody(deps, bytes))
   const issued = new Set<string>()
   const failures: unknown[] = []
   const asked = placesOf(reports)
@@ -48,6 +50,10 @@ export async function receiveLeaks(deps: Deps, bytes: Buffer, signature: Signatu
     label: issued.has(token) ? 'true_positive' : 'false_positive',
   }))
 }
+
+/** What comes in one piece is read at once. Hundreds of reports are not, for nobody may wait for them. */
+const readBody = ({ jsonThread }: Deps, bytes: Buffer) =>
+  bytes.length <= bodyLimit ? parseOddJson(bytes) : jsonThread.parseOdd(bytes)
 
 /** A token to be looked up, and where it was found. */
 type Asked = Pick<Report, 'token' | 'digest'> & { readonly place: LeakPlace }

@@ -7,6 +7,8 @@ export interface Leaked {
   id: string
   /** Null for a session that acts in none. */
   workspaceId: string | null
+  /** Of a session: the workspaces of which its person is a member or was one. */
+  allOfPerson: readonly string[]
   /** Of whom a session is; null for other kinds, and for a session that is gone. */
   userId: string | null
 }
@@ -29,6 +31,7 @@ export function openFindLeaked(connection: Connection, observer: LaneObserver): 
             kind: row.kind as LeakedKind,
             id: String(row.id),
             workspaceId: row.workspace_id as string | null,
+            allOfPerson: row.all_of_person as string[],
             userId: row.user_id as string | null,
           }
         }

@@ -35,6 +35,7 @@ export function leakLetters({ db }: Pick<WriterParts, 'db'>): Record<string, Wri
           paragraphs: [
             `${noun} of the workspace “${leak.workspace_name}” that begins with ${leak.display_prefix} was reported as readable by others. ${whereOf(leak)}`,
             done[leak.kind],
+            ...endedWith(leak),
             next[leak.kind],
           ],
           afterword:
@@ -42,6 +43,21 @@ export function leakLetters({ db }: Pick<WriterParts, 'db'>): Record<string, Wri
         }
       }),
   }
+}
+
+/** What was revoked because it was made with the credential; nothing where nothing was. */
+function endedWith({ secret_keys_revoked: keys, invitations_revoked: invitations }: LeakRow): string[] {
+  const counted = [
+    ...(keys > 0 ? [`${keys} secret ${keys === 1 ? 'key' : 'keys'}`] : []),
+    ...(invitations > 0
+      ? [`${invitations} pending ${invitations === 1 ? 'invitation' : 'invitations'}`]
+      : []),
+  ]
+  if (counted.length === 0) return []
+  const were = keys + invitations === 1 ? 'was' : 'were'
+  return [
+    `${counted.join(' and ')} that had been made with it, directly or by keys made with it, ${were} revoked as well.`,
+  ]
 }
 
 function whereOf({ url, source }: LeakRow): string {

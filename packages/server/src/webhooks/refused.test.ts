@@ -204,27 +204,63 @@ test('the content type says nothing; what is compressed or too large is refused'
   assert.deepEqual([refused.status, refused.code, refused.took], [413, 'payload_too_large', none])
 })
 
+const address = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
+/** The head of a report that says it is large, and so much of its body. */
+function begin(bytes: number, id = keyId, { port } = address) {
+  const socket = connectTo(Number(port), '127.0.0.1').on('error', () => {})
+  const head = [
+    `POST ${reportPath} HTTP/1.1`,
+    'host: x',
+    `${idHeader}: ${id}`,
+    `${valueHeader}: ${value}`,
+    `content-length: ${5 * 1_048_576}`,
+  ]
+  socket.write(`${head.join('\r\n')}\r\n\r\n`)
+  if (bytes > 0) socket.write('['.repeat(bytes))
+  return socket
+}
+
 test('bodies that are still to be verified take no room from those who have a credential', async () => {
-  const address = new URL(await app.listen({ host: '127.0.0.1', port: 0 }))
-  const open = () => {
-    const socket = connectTo(Number(address.port), '127.0.0.1')
-    const head = [
-      `POST ${reportPath} HTTP/1.1`,
-      'host: x',
-      `${idHeader}: ${keyId}`,
-      `${valueHeader}: ${value}`,
-      `content-length: ${5 * 1_048_576}`,
-    ]
-    socket.write(`${head.join('\r\n')}\r\n\r\n[`)
-    return socket
-  }
-  const sockets = [open(), open(), open()]
-  while (deps.signedBodies.held() < 15 * 1_048_576) await setImmediate()
-  const refused = open()
+  const sockets = [1, 2, 3].map(() => begin(5 * 1_048_576 - 1))
+  while (deps.signedBodies.held() < 15 * 1_048_576 - 3) await setImmediate()
+  const refused = begin(0)
   const [answer] = await once(refused, 'data')
   assert.match(String(answer), /^HTTP\/1.1 503 /)
   assert.equal(deps.largeBodies.held(), 0)
   assert.equal((await send(right)).status, 200)
   for (const socket of [...sockets, refused]) socket.destroy()
   while (deps.signedBodies.held() > 0) await setImmediate()
+})
+
+test('those who announce a report and send nothing of it keep no report out', async () => {
+  const idle = Array.from({ length: 20 }, () => begin(1))
+  await Promise.all(idle.map(socket => once(socket, 'connect')))
+  // What comes behind them on the same loop finds them arrived.
+  for (let i = 0; i < 20; i++) assert.equal((await send(right)).status, 200)
+  assert.equal(deps.signedBodies.held(), 0)
+  const large = signedReport(Array.from({ length: 2_000 }, () => entries[0] as (typeof entries)[number]))
+  assert.ok(large.body.length > 100_000)
+  const response = await fetch(new URL(reportPath, address), {
+    method: 'POST',
+    headers: large.headers as Record<string, string>,
+    body: large.body,
+  })
+  assert.equal(response.status, 200)
+  for (const socket of idle) socket.destroy()
+})
+
+test('a key id that nobody has is refused before anything of the body has come', async () => {
+  const fresh = await startHarness({
+    codehostKeysFile: null,
+    codehostKeysUrl: `http://127.0.0.1:${port}/keys`,
+  })
+  const at = new URL(await fresh.app.listen({ host: '127.0.0.1', port: 0 }))
+  document = documentOf(codehost)
+  // Read for it, and it is not there; within the minute that follows nobody can tell.
+  for (const status of [401, 503]) {
+    const socket = begin(0, 'f'.repeat(64), at)
+    const [answer] = await once(socket, 'data')
+    assert.match(String(answer), new RegExp(`^HTTP/1.1 ${status} `))
+    socket.destroy()
+  }
 })

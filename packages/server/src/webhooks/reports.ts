@@ -1,6 +1,5 @@
 import { type LeakPlace, leakSourceMax, leakUrlMax } from '@keyrail/contract/webhook'
 import { displayPrefix, isWellFormedToken, tokenDigest, tokensIn } from '../platform/crypto/token.ts'
-import { parseOddJson } from '../platform/http/json.ts'
 import { invalidField } from '../platform/refusal.ts'
 
 /** What is reported of one token. */
@@ -15,12 +14,11 @@ export interface Report {
 }
 
 /**
- * What the signed bytes report, in their order. An entry without a token is passed over. Whatever is odd in an entry
+ * What a signed body reports, in their order. An entry without a token is passed over. Whatever is odd in an entry
  * concerns that entry alone: a key that stands beside it has leaked all the same.
- * @throws {Refusal} `malformed_json` or `validation_failed` for what is no array.
+ * @throws {Refusal} `validation_failed` for what is no array.
  */
-export function readReports(bytes: Buffer): Report[] {
-  const entries = parseOddJson(bytes)
+export function readReports(entries: unknown): Report[] {
   if (!Array.isArray(entries)) throw invalidField('body', 'must be an array')
   return entries.flatMap(entry => readReport(entry) ?? [])
 }

@@ -1,5 +1,8 @@
 import { LeakFeedback, LeakReport } from '@keyrail/contract/webhook'
+import type { Deps } from '../deps.ts'
+import { unauthenticated } from '../gate/authenticate.ts'
 import { type Route, signedRoute } from '../gate/route.ts'
+import type { Signature } from '../gate/signature.ts'
 import { receiveLeaks } from './actions.ts'
 
 /** 5 MiB: a code host may find very many at once. */
@@ -8,6 +11,9 @@ const reportMax = 5 * 1_048_576
 const signed = {
   headers: { keyId: 'github-public-key-identifier', value: 'github-public-key-signature' },
   schema: LeakReport,
+  async admit({ codehostKeys }: Deps, { keyId }: Signature) {
+    if (!(await codehostKeys.isKnown(keyId))) throw unauthenticated()
+  },
 }
 
 export const webhookRoutes: Route[] = [
@@ -16,10 +22,6 @@ export const webhookRoutes: Route[] = [
     summary: 'Revoke credentials that a code host has found in public. Signed by the code host',
     answer: LeakFeedback,
     bodyLimit: reportMax,
-    async handle(deps, { body, signature, holdBytes }) {
-      const feedback = Buffer.from(JSON.stringify(await receiveLeaks(deps, body, signature)))
-      holdBytes(feedback.length)
-      return { body: feedback }
-    },
+    handle: async (deps, { body, signature }) => ({ body: await receiveLeaks(deps, body, signature) }),
   }),
 ]

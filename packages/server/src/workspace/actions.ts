@@ -3,13 +3,13 @@ import { actorOf, appendAudit, type Entry, openChain } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
 import type { Deps } from '../deps.ts'
 import type { Principal, VendorPrincipal } from '../gate/principal.ts'
-import { joinWorkspace } from '../members/join.ts'
+import { countOwned, joinWorkspace } from '../members/join.ts'
 import { actIn, readPerson } from '../people/standing.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
-import { issueSecretKey, secretKeyCreated, withoutSecret } from '../secret-keys/issue.ts'
+import { issueSecretKey, noLimits, secretKeyCreated, withoutSecret } from '../secret-keys/issue.ts'
 import {
   findWorkspace,
   insertWorkspace,
@@ -49,14 +49,16 @@ export function createWorkspace(
       }
       insertWorkspace(tx, row)
       openChain(tx)
-      const joined = await joinAsOwner(tx, principal, at)
+      const joined = await joinAsOwner(deps, tx, principal, at)
       const { created, shown } = issueSecretKey(deps, tx, actor, at, {
+        ...noLimits,
         env: body.env ?? 'live',
         role: 'owner',
         name: null,
         meta: {},
         expires_at: null,
         rotated_from: null,
+        created_in_session: principal.sessionId,
       })
       const workspace = toWorkspace(row)
       appendAudit(deps, tx, actor, at, [
@@ -67,21 +69,29 @@ export function createWorkspace(
       return { ...workspace, secret_key: shown }
     },
     created => ({ ...created, secret_key: withoutSecret(created.secret_key) }),
-    principal.kind === 'session' && principal.id !== null ? { userId: principal.id } : {},
+    {
+      // Who makes many waits in one name.
+      inNameOf: principal.id ?? 'bootstrap',
+      ...(principal.kind === 'session' && principal.id !== null && { userId: principal.id }),
+    },
   )
 }
 
 /** A session that acts in no workspace moves into the new one; one that acts in another stays there. */
-async function joinAsOwner(tx: Tx, principal: Principal, at: number): Promise<Entry[]> {
+async function joinAsOwner({ config }: Deps, tx: Tx, principal: Principal, at: number): Promise<Entry[]> {
   const { kind, id: userId, sessionId } = principal
   if (kind !== 'session' || userId === null || sessionId === null) return []
   const asPerson = { ...tx, userId }
-  const person = await readPerson(asPerson)
+  const [owned, person] = await Promise.all([countOwned(asPerson), readPerson(asPerson)])
   if (person === null) throw new Refusal('unauthenticated')
+  if (owned >= config.maxWorkspacesPerPerson) throw tooMany(config.maxWorkspacesPerPerson)
   const { joined } = await joinWorkspace(tx, at, { ...person, role: 'owner' })
   if (principal.workspaceId === null) await actIn(asPerson, sessionId, tx.workspaceId)
   return [joined]
 }
+
+const tooMany = (most: number) =>
+  new Refusal('workspace_limit_reached', `A person who owns ${most} workspaces creates no more.`)
 
 export async function getWorkspace({ db }: Deps, { workspaceId }: VendorPrincipal): Promise<Workspace> {
   const row = await db.inWorkspace(workspaceId, findWorkspace)

@@ -7,8 +7,8 @@ import type { Harness } from '../harness.ts'
 export interface Barrier {
   /** Runs a statement in a transaction that stays open, and so holds what it locked. */
   hold(text: string, values?: unknown[]): Promise<void>
-  /** Until so many statements of other connections wait for a lock, the barrier's or one another's. */
-  untilWaiting(statements: number): Promise<void>
+  /** Until so many wait: statements for a lock, the barrier's or one another's, and transactions for their turn. */
+  untilWaiting(most: number): Promise<void>
   /** Lets go of everything. */
   release(): Promise<void>
 }
@@ -18,7 +18,7 @@ const lookEveryMs = 2
 /** Far longer than the service itself would wait: the race did not come to where the test wants it. */
 const looksMost = 10_000
 
-export async function openBarrier({ connection, query }: Harness): Promise<Barrier> {
+export async function openBarrier({ connection, deps, query }: Harness): Promise<Barrier> {
   const client = new pg.Client(connection)
   client.on('error', () => {})
   await client.connect()
@@ -30,16 +30,16 @@ export async function openBarrier({ connection, query }: Harness): Promise<Barri
       open = true
       await client.query(text, values)
     },
-    async untilWaiting(statements) {
+    async untilWaiting(most) {
       for (let looks = 0; looks < looksMost; looks += 1) {
         const [{ waiting }] = (await query(
           `select count(*)::int as waiting from pg_stat_activity
            where datname = current_database() and wait_event_type = 'Lock'`,
         )) as [{ waiting: number }]
-        if (waiting >= statements) return
+        if (waiting + deps.db.depth().waiting >= most) return
         await sleep(lookEveryMs)
       }
-      throw new Error(`never ${statements} statements waited at once`)
+      throw new Error(`never ${most} waited at once`)
     },
     async release() {
       open = false

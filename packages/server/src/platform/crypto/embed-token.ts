@@ -2,6 +2,7 @@ import { hash, verify as verifySignature } from 'node:crypto'
 import type { Jwks } from '@keyrail/contract/embed'
 import type { Env } from '@keyrail/contract/shared'
 import { LRUCache } from 'lru-cache'
+import { validate as isUuid } from 'uuid'
 import type { Clock } from '../clock.ts'
 import { toDer } from './ecdsa-der.ts'
 import { headerOf, type SigningKeys } from './signing-keys.ts'
@@ -12,6 +13,8 @@ export interface EmbedClaims {
   readonly workspaceId: string
   readonly tenantId: string
   readonly projectId: string
+  /** The secret key that minted it, with which it ends. */
+  readonly mintedBy: string
   readonly env: Env
   readonly scopes: readonly string[]
   /** In their canonical form; null: all that are registered. */
@@ -28,13 +31,18 @@ export interface EmbedTokens {
   mint(claims: EmbedClaims): Promise<string>
   /** How many characters a token of these claims has. None is signed for it. */
   lengthOf(claims: EmbedClaims): Promise<number>
-  /** What a token says that one of our keys has signed; null for every other text. The time is not looked at. */
+  /** What a token says that one of our keys has signed; null for every other text. What time it is has no say. */
   verify(token: string): Promise<EmbedClaims | null>
   published(): Promise<Jwks>
 }
 
-/** How long a token lives, in seconds. */
+/** How long a token lives, in seconds. One that says that it lives longer is not ours, whoever signed it. */
 export const tokenLifeS = 300
+/**
+ * How far ahead of the store's clock a token may have been minted, in seconds: a store that takes over from another may
+ * be behind it.
+ */
+export const clockSlackS = 60
 /** Of a token in characters, so that the header that carries it leaves room for a browser's others, of 16 KiB. */
 export const tokenLengthMax = 14_336
 
@@ -97,7 +105,7 @@ async function verify(keys: SigningKeys, issuer: string, token: string): Promise
   if (!verifySignature('sha256', signed, key.publicKey, toDer(bytes))) return null
   const { decodeJwt, errors } = await import('jose')
   try {
-    return readClaims(decodeJwt<Partial<Payload>>(token), issuer)
+    return readClaims(decodeJwt<Unread>(token), issuer)
   } catch (error) {
     if (error instanceof errors.JOSEError) return null
     throw error
@@ -105,15 +113,29 @@ async function verify(keys: SigningKeys, issuer: string, token: string): Promise
 }
 
 /**
- * What one of our keys has signed is an embed token only if it says so and says all that one must. Expiry is judged by
- * the store's clock, with all else that may have changed.
+ * What one of our keys has signed is an embed token only if we could have written it: whoever has stolen a key gets no
+ * longer life by it, and no value where the store expects another. The store's clock judges expiry, with all else that
+ * may have changed.
  */
-function readClaims(payload: Partial<Payload>, issuer: string): EmbedClaims | null {
-  const isOurs = payload.iss === issuer && payload.aud === audience && Number.isSafeInteger(payload.exp)
-  return isOurs && required.every(name => payload[name] !== undefined) ? toClaims(payload as Payload) : null
+function readClaims(payload: Unread, issuer: string): EmbedClaims | null {
+  return payload.iss === issuer && payload.aud === audience && isPayload(payload) ? toClaims(payload) : null
 }
 
-const required = ['sub', 'wid', 'pid', 'env', 'scope', 'ep', 'jti', 'iat'] as const
+type Unread = { readonly [name in keyof Payload]?: unknown }
+
+const isPayload = (payload: Unread): payload is Payload =>
+  [payload.sub, payload.wid, payload.pid, payload.mby, payload.jti].every(id => isUuid(id)) &&
+  (payload.env === 'live' || payload.env === 'test') &&
+  isTexts(payload.scope) &&
+  (payload.org === undefined || isTexts(payload.org)) &&
+  isWhole(payload.ep) &&
+  isWhole(payload.iat) &&
+  isWhole(payload.exp) &&
+  payload.exp - payload.iat <= tokenLifeS
+
+const isWhole = (value: unknown): value is number => Number.isSafeInteger(value)
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every(one => typeof one === 'string')
 
 interface Payload {
   iss: string
@@ -122,6 +144,7 @@ interface Payload {
   wid: string
   sub: string
   pid: string
+  mby: string
   env: Env
   scope: string[]
   org?: string[]
@@ -134,6 +157,7 @@ const toPayload = (claims: EmbedClaims) => ({
   sub: claims.tenantId,
   wid: claims.workspaceId,
   pid: claims.projectId,
+  mby: claims.mintedBy,
   env: claims.env,
   scope: [...claims.scopes],
   ...(claims.origins !== null && { org: [...claims.origins] }),
@@ -148,6 +172,7 @@ const toClaims = (payload: Payload): EmbedClaims => ({
   workspaceId: payload.wid,
   tenantId: payload.sub,
   projectId: payload.pid,
+  mintedBy: payload.mby,
   env: payload.env,
   scopes: payload.scope,
   origins: payload.org ?? null,

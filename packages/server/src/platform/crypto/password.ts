@@ -1,10 +1,14 @@
 import { availableParallelism } from 'node:os'
 import type { Piscina } from 'piscina'
+import { FairQueue } from '../fair-queue.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { Refusal } from '../refusal.ts'
 
-/** Callers that may wait for a thread: at 10 ms a hash and a core, half a second of two cores. */
+/**
+ * Callers that may wait for a thread: at 10 ms a hash and a core, half a second of two cores. Beyond them only one more of
+ * each name that has none there.
+ */
 export const waitingMax = 100
 
 /** A thread takes 60 ms to start and about 30 MiB with a hash; it is kept for those who come back soon, in ms. */
@@ -21,18 +25,21 @@ const saltBytes = 16
 const nobody =
   '$argon2id$v=19$m=19456,t=2,p=1$a2V5cmFpbCBub2JvZHkuLg$3j3z1aEPLiyDOP8zsvIIvPkA4vqZo803Peas69uaRlA'
 
-/** Hashes passwords, one a core at a time, in threads that stand back for those who answer requests. */
+/**
+ * Hashes passwords, one a core at a time, in threads that stand back for those who answer requests. The names in which
+ * callers come, a network or a person, take turns.
+ */
 export interface Passwords {
   /**
    * A PHC string: argon2id, with its parameters and its salt. The password is taken as given, byte by byte of UTF-8.
    * @throws {Refusal} `unavailable` when too many wait already.
    */
-  hash(password: string): Promise<string>
+  hash(password: string, inNameOf: string): Promise<string>
   /**
    * @param phc null where there is no account. It costs exactly one call of the hasher as well, and is never true.
    * @throws {Refusal} `unavailable` when too many wait already.
    */
-  verify(phc: string | null, password: string): Promise<boolean>
+  verify(phc: string | null, password: string, inNameOf: string): Promise<boolean>
   /** Callers that wait for a thread. */
   waiting(): number
   close(): Promise<void>
@@ -49,7 +56,12 @@ export interface PasswordOptions {
 export function openPasswords(options: PasswordOptions): Passwords {
   const { randomBytes, log, metrics, threads = availableParallelism() } = options
   let opened: Promise<Piscina> | null = null
-  let inside = 0
+  const line = new FairQueue({
+    places: threads,
+    placesOfOne: threads,
+    waitingOfOne: waitingMax,
+    waitingOfAll: waitingMax,
+  })
   let hasToldOfMalformed = false
 
   const open = () => {
@@ -64,10 +76,11 @@ export function openPasswords(options: PasswordOptions): Passwords {
     })
     return opening
   }
-  const call = async <T>(name: 'hash' | 'verify', task: object): Promise<T> => {
-    if (inside >= threads + waitingMax) throw new Refusal('unavailable', '', { headers: retryAfter })
-    inside += 1
+  const call = async <T>(name: 'hash' | 'verify', task: object, inNameOf: string): Promise<T> => {
+    const turn = line.take(inNameOf)
+    if (turn === null) throw new Refusal('unavailable', '', { headers: retryAfter })
     try {
+      await turn.come
       opened ??= open()
       const pool = await opened
       metrics.passwordHashed()
@@ -75,21 +88,21 @@ export function openPasswords(options: PasswordOptions): Passwords {
     } catch (cause) {
       throw new Refusal('unavailable', '', { cause, headers: retryAfter })
     } finally {
-      inside -= 1
+      turn.end()
     }
   }
 
   return {
-    hash: password => call<string>('hash', { password, salt: randomBytes(saltBytes) }),
-    async verify(phc, password) {
-      const isRight = await call<boolean | null>('verify', { phc: phc ?? nobody, password })
+    hash: (password, inNameOf) => call<string>('hash', { password, salt: randomBytes(saltBytes) }, inNameOf),
+    async verify(phc, password, inNameOf) {
+      const isRight = await call<boolean | null>('verify', { phc: phc ?? nobody, password }, inNameOf)
       if (isRight === null && !hasToldOfMalformed) {
         hasToldOfMalformed = true
         log.error('a stored password hash is malformed; who it belongs to cannot sign in and may reset it')
       }
       return phc !== null && isRight === true
     },
-    waiting: () => Math.max(0, inside - threads),
+    waiting: () => line.depth().waiting,
     async close() {
       await (await opened)?.destroy()
     },

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { type AddressInfo, createServer } from 'node:net'
 import { after, test } from 'node:test'
 import type pg from 'pg'
+import { encryptionKeys } from '../../../test/encryption-key.ts'
 import { startHarness } from '../../../test/harness.ts'
 import { connect } from '../db/connection.ts'
 import {
@@ -11,12 +12,17 @@ import {
   pruneSigningKeys,
   publishedBeforeS,
   readAgainS,
+  rotateSigningKeys,
+  signsForS,
 } from '../db/signing-keys.ts'
 import { type EmbedClaims, openEmbedTokens, tokenLifeS } from './embed-token.ts'
+import { openSealing } from './sealing.ts'
 import { isSigningPem, makeSigningKey, openSigningKeys } from './signing-keys.ts'
 
 const harness = await startHarness()
 const { connection, query } = harness
+const sealing = openSealing(encryptionKeys, randomBytes)
+const store = { connection, sealing, plainForS: 0 }
 const issuer = 'https://keys.example.com'
 const maxAgeS = 300
 
@@ -30,15 +36,16 @@ async function pass(seconds: number): Promise<void> {
 }
 const clock = { now: () => moment, monotonic: () => moment - begin }
 const openProcess = (pem: string | null = null) => {
-  const keys = openSigningKeys(connection, pem, clock)
+  const keys = openSigningKeys(store, pem, clock)
   return { keys, tokens: openEmbedTokens(keys, issuer, clock) }
 }
-const rotate = async () => await addSigningKey(connection, await makeSigningKey())
+const rotate = async () => await addSigningKey(store, await makeSigningKey())
 const claims: EmbedClaims = {
   id: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11',
   workspaceId: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d12',
   tenantId: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d13',
   projectId: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d14',
+  mintedBy: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d15',
   env: 'live',
   scopes: ['keys:read'],
   origins: ['https://app.example.com'],
@@ -151,14 +158,12 @@ test('a set that is too old is not gone by while the store is away', async () =>
   const away = { ...connection, host: '/nowhere' } as pg.ClientConfig
   let target = connection
   const keys = openSigningKeys(
-    new Proxy({} as pg.ClientConfig, {
-      get: (_, name) => Reflect.get(target, name),
-      ownKeys: () => Reflect.ownKeys(target),
-      getOwnPropertyDescriptor: (_, name) => ({
-        ...Reflect.getOwnPropertyDescriptor(target, name),
-        configurable: true,
-      }),
-    }),
+    {
+      ...store,
+      get connection() {
+        return target
+      },
+    },
     null,
     clock,
   )
@@ -177,7 +182,8 @@ test('a store that takes the connection and then says nothing is told as unavail
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   after(() => server.close())
   const { port } = server.address() as AddressInfo
-  const keys = openSigningKeys({ host: '127.0.0.1', port, user: 'x', database: 'x' }, null, clock)
+  const silent = { host: '127.0.0.1', port, user: 'x', database: 'x' }
+  const keys = openSigningKeys({ ...store, connection: silent }, null, clock)
   await assert.rejects(keys.published(), { code: 'unavailable' })
 })
 
@@ -185,7 +191,7 @@ test('keys of a file: the first signs, all verify, and nothing is asked of the d
   const make = (type: 'pkcs8' | 'sec1') =>
     generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'pem', type }) as string
   const [first, second] = [make('pkcs8'), make('sec1')]
-  const nowhere = { host: '/nowhere' }
+  const nowhere = { ...store, connection: { host: '/nowhere' } }
   const open = (pem: string) => openEmbedTokens(openSigningKeys(nowhere, pem, clock), issuer, clock)
   const [now, before, after] = [open(first + second), open(first), open(second + first)]
   assert.equal((await now.published()).keys.length, 2)
@@ -212,4 +218,35 @@ test('a file must hold P-256 private keys and nothing else', () => {
     pem(p256.privateKey).replace('M', '!'),
   ])
     assert.equal(isSigningPem(bad), false)
+})
+
+test('a key signs for 30 days; then one of the processes makes its successor, and no token stops working', async () => {
+  await query('truncate signing_keys')
+  const processes = [openProcess(), openProcess()]
+  const [one, two] = processes as [(typeof processes)[0], (typeof processes)[0]]
+  const rotateDue = async () => {
+    const client = await connect(connection, 'upkeep', false)
+    try {
+      return await Promise.all(processes.map(() => rotateSigningKeys(store, makeSigningKey).run(client)))
+    } finally {
+      await client.end()
+    }
+  }
+  const first = kidOf(await one.tokens.mint(claims))
+  await pass(signsForS - 1)
+  assert.deepEqual(await rotateDue(), [0, 0])
+  await pass(1)
+  assert.deepEqual((await rotateDue()).toSorted(), [0, 1], 'at the same moment')
+  assert.deepEqual(await rotateDue(), [0, 0], 'the new one waits')
+
+  // Whoever took the published set a moment before the rotation keeps it for so long.
+  await pass(publishedBeforeS - 1)
+  const last = await two.tokens.mint(claims)
+  assert.equal(kidOf(last), first)
+  const [, second] = await published(one)
+  await pass(1)
+  assert.equal(kidOf(await two.tokens.mint(claims)), second)
+  await pass(tokenLifeS)
+  for (const { tokens } of processes) assert.deepEqual(await tokens.verify(last), claims)
+  assert.deepEqual(await rotateDue(), [0, 0])
 })

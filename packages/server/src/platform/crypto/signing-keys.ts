@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import type { Jwks } from '@keyrail/contract/embed'
 import type { Clock } from '../clock.ts'
-import type { Connection } from '../db/connection.ts'
+import type { SealedStore } from '../db/sealed-store.ts'
 import { type NewSigningKey, readAgainS, readSigningKeys } from '../db/signing-keys.ts'
 
 /** The one algorithm. A token says which it uses, and is not asked. */
@@ -45,12 +45,12 @@ const freshMs = (readAgainS * 1_000) / 3
 const askAgainMs = 1_000
 
 /** @param pem keys of the operator's own, the first of which signs; null: those in the database. */
-export function openSigningKeys(connection: Connection, pem: string | null, clock: Clock): SigningKeys {
+export function openSigningKeys(store: SealedStore, pem: string | null, clock: Clock): SigningKeys {
   let held: HeldSet | null = null
   let reading: Promise<HeldSet> | null = null
 
   const read = (): Promise<HeldSet> => {
-    reading ??= (pem === null ? readStored(connection, clock) : readPem(pem, clock))
+    reading ??= (pem === null ? readStored(store, clock) : readPem(pem, clock))
       .then(set => {
         held = set
         return set
@@ -93,8 +93,8 @@ export function openSigningKeys(connection: Connection, pem: string | null, cloc
   }
 }
 
-async function readStored(connection: Connection, clock: Clock): Promise<HeldSet> {
-  const stored = await readSigningKeys(connection, makeSigningKey)
+async function readStored(store: SealedStore, clock: Clock): Promise<HeldSet> {
+  const stored = await readSigningKeys(store, makeSigningKey)
   // Taken behind the answer, so that nobody signs too early by as long as it took.
   const readAt = clock.monotonic()
   const keys = stored.map(async ({ privateKey, signsInMs, endsInMs }) => ({

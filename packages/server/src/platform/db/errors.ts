@@ -1,5 +1,6 @@
 import type { ErrorCode } from '@keyrail/contract/errors'
 import { Refusal } from '../refusal.ts'
+import { RightGone } from './right.ts'
 
 /** Constraints that a well-formed request can run into, and what it is told. */
 const refusals: Record<string, ErrorCode> = {
@@ -8,9 +9,12 @@ const refusals: Record<string, ErrorCode> = {
   tenants_external_id_unique: 'external_id_taken',
 }
 
+/** read_only_sql_transaction: the connection leads to a standby, as through a pooler after a fail-over. */
+const readOnly = '25006'
+
 /** SQLSTATEs and socket errors after which the store may well answer again in a moment. */
 const unavailable = new Set([
-  '25006', // read_only_sql_transaction: a fail-over has left us at a replica
+  readOnly,
   '53000',
   '53100', // disk_full
   '53200',
@@ -50,10 +54,11 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
-/** Whether the connection a statement ran on can no longer be used. */
+/** Whether the connection a statement ran on can no longer be used, or leads to the wrong server. */
 export function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error)
   return (
+    code === readOnly ||
     code.startsWith('08') ||
     code.startsWith('57P') ||
     /^E[A-Z]+$/.test(code) ||
@@ -69,6 +74,7 @@ export function refusalOf(error: unknown): unknown {
   if (error instanceof Refusal) return error
   if (isUnavailable(error) || isDeadlock(error)) return new Refusal('unavailable', '', { cause: error })
   const code = codeOf(error)
+  if (code === 'KR401') return new RightGone('', { cause: error })
   const constraint = String((error as { constraint?: unknown }).constraint ?? '')
   const known = refusals[constraint]
   if (known !== undefined) return new Refusal(known, '', { cause: error })

@@ -1,6 +1,7 @@
 import type pg from 'pg'
-import { type Connection, connect, sql } from './connection.ts'
+import { type Connection, sql } from './connection.ts'
 import { type LaneObserver, openLane } from './lane.ts'
+import { connectPrimary } from './timeline.ts'
 
 /**
  * Tells whoever waits, in this process and in others, that it is worth looking. A hint carries no data and may
@@ -44,7 +45,7 @@ export function openHints(connection: Connection, observer: LaneObserver): Hints
     if (ear !== null || opening || closed) return
     opening = true
     try {
-      const client = await connect(connection, 'hints', false)
+      const client = await connectPrimary(connection, 'hints', false)
       client.on('notification', ({ payload = '' }) => tell(payload))
       client.on('end', () => {
         ear = null

@@ -1,11 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
 import { Refusal } from '../refusal.ts'
-import { type Connection, connect, type Statement } from './connection.ts'
+import type { Connection, Statement } from './connection.ts'
 import { deadlineMs } from './deadline.ts'
+import { destroySocket } from './destroy-socket.ts'
 import { isConnectionLost, refusalOf } from './errors.ts'
 import { Flight } from './flight.ts'
 import { toParameter } from './parameter.ts'
+import { connectPrimary } from './timeline.ts'
 
 /**
  * A lane makes a hot statement fast without a cache that goes stale: all calls that arrive while one
@@ -132,7 +134,7 @@ export function openLane<In, Out>(
   }
   const drop = (lost: pg.Client) => {
     if (client === lost) client = null
-    ;(lost as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
+    destroySocket(lost)
   }
 
   const sendBatch = async (batch: Waiting<In, Out>[]) => {
@@ -271,7 +273,7 @@ async function openClient(connection: Connection, spec: LaneSpec<never, unknown>
   const { name, settings = '' } = spec
   // The driver's own pipeline takes no flights.
   const pipeline = !('converse' in spec)
-  const client = await connect(connection, `lane ${name}`, pipeline)
+  const client = await connectPrimary(connection, `lane ${name}`, pipeline)
   await client.query(`set statement_timeout = 2000; set lock_timeout = 1000; ${plansForIndexes}; ${settings}`)
   return client
 }

@@ -3,11 +3,13 @@ import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
 import { dump } from '../../../test/dump.ts'
 import { startHarness } from '../../../test/harness.ts'
-import { madePassword, makeMailedToken, makePerson } from '../../../test/people.ts'
+import { madePassword, makeMailedToken, makePerson, openSession } from '../../../test/people.ts'
+import { openBarrier } from '../../../test/races/barrier.ts'
 import { makeVendor, uniqueSlug } from '../../../test/vendor.ts'
 import { erasePerson, findPersonLabel, OwnedAlone } from './person-removal.ts'
 
-const { ask, query, connection, ...house } = await startHarness()
+const whole = await startHarness()
+const { ask, query, connection, ...house } = whole
 
 describe('erasing a person for good', () => {
   const client = new pg.Client(connection)
@@ -43,6 +45,8 @@ describe('erasing a person for good', () => {
 
     const removed = await erasePerson(client, key)
     assert.deepEqual([removed.users, removed.user_passwords, removed.sessions], [1, 1, 2])
+    assert.ok((removed.security_events ?? 0) >= 1)
+    assert.deepEqual(await query('select id from security_events where user_id = $1', [person.userId]), [])
     const left = JSON.stringify(await dump(query)).toLowerCase()
     assert.ok(!left.includes(key) && !left.includes('erased person'))
 
@@ -64,6 +68,45 @@ describe('erasing a person for good', () => {
       (await ask('POST', '/v1/auth/users', { body: { email, password: madePassword } })).status,
       202,
     )
+  })
+
+  test('nobody comes in by what they, or secret keys below them, have invited', async () => {
+    const { live, workspaceId } = await makeVendor({ ask, query, connection, ...house })
+    await makePerson(query, { workspaceId, role: 'owner' })
+    const person = await makePerson(query, { workspaceId, role: 'owner' })
+    const key = await ask('POST', '/v1/secret_keys', { token: person.token, body: { env: 'live' } })
+    const below = await ask('POST', '/v1/secret_keys', { token: key.body.key, body: { env: 'live' } })
+    const invite = async (token: string) => {
+      const body = { email: `${uniqueSlug()}@example.com`, role: 'owner' }
+      return (await ask('POST', '/v1/invites', { token, body })).body.token
+    }
+    const theirs = [await invite(person.token), await invite(key.body.key), await invite(below.body.key)]
+    const other = await invite(live)
+    await erasePerson(client, person.email.toLowerCase())
+    const { token } = await makePerson(query)
+    const accept = (invitation: string) =>
+      ask('POST', '/v1/auth/invites/accept', { token, body: { token: invitation } })
+    for (const invitation of theirs) assert.equal((await accept(invitation)).body.code, 'invalid_token')
+    assert.equal((await accept(other)).status, 200)
+  })
+
+  test('a session that begins while the person is erased invites nobody', async () => {
+    const { workspaceId } = await makeVendor(whole)
+    await makePerson(query, { workspaceId, role: 'owner' })
+    const person = await makePerson(query, { workspaceId, role: 'owner' })
+    const barrier = await openBarrier(whole)
+    await barrier.hold('select from users where id = $1 for key share', [person.userId])
+    const erased = erasePerson(client, person.email.toLowerCase())
+    await barrier.untilWaiting(1)
+    const { token } = await openSession(query, person.userId, workspaceId)
+    const body = { email: `${uniqueSlug()}@example.com`, role: 'owner' }
+    const invited = ask('POST', '/v1/invites', { token, body })
+    await Promise.race([invited, barrier.untilWaiting(2)])
+    await barrier.release()
+    await erased
+    assert.equal((await invited).status, 401)
+    const made = await query('select from workspace_invites where created_by_id = $1', [person.userId])
+    assert.equal(made.length, 0)
   })
 
   test('the only owner of a workspace is not erased, nor is anything of them', async () => {

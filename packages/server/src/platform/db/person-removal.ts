@@ -67,6 +67,19 @@ export async function erasePerson(
 }
 
 async function eraseRows(client: pg.ClientBase, addressKey: string): Promise<Record<string, number>> {
+  // What the person has under way ends first, in workspaces also what a session of a moment later begins.
+  await client.query(
+    `select end_rights(u.id, array(select s.id from sessions s where s.user_id = u.id)) from users u
+     where u.address_key = $1`,
+    [addressKey],
+  )
+  await client.query(
+    `select end_rights(m.workspace_id, array[m.user_id]) from (
+       select m.workspace_id, m.user_id from workspace_members m join users u on u.id = m.user_id
+       where u.address_key = $1 order by m.workspace_id offset 0) m`,
+    [addressKey],
+  )
+  await expireInvitesBelow(client, addressKey)
   // Who joins, signs in or resets a password meanwhile has ended before, or finds nobody.
   await client.query('select from users where address_key = $1 for update', [addressKey])
   await client.query(
@@ -102,5 +115,28 @@ async function eraseRows(client: pg.ClientBase, addressKey: string): Promise<Rec
   await remove('workspace_invites', 'address_key = $1', addressKey)
   await remove('mail_throttles', `address_hash = sha256(convert_to($1, 'UTF8'))`, addressKey)
   await remove('audit_addresses', 'lower(address) = $1', addressKey)
+  // Last, when nobody can add one any more.
+  await remove('security_events', 'user_id = $1', userId)
   return removed
 }
+
+/**
+ * Whom the person, or a secret key below them, has invited does not come in any more. The invitations expire, since nobody of
+ * the workspace has revoked them. Before members and people are locked, in the order in which invitations are accepted.
+ */
+const expireInvitesBelow = (client: pg.ClientBase, addressKey: string) =>
+  client.query(
+    `with recursive makers (workspace_id, type, id) as (
+       select m.workspace_id, 'user', m.user_id::text
+       from workspace_members m join users u on u.id = m.user_id where u.address_key = $1
+       union
+       select k.workspace_id, 'secret_key', k.id::text
+       from makers m join secret_keys k
+         on k.workspace_id = m.workspace_id and k.created_by_type = m.type and k.created_by_id = m.id
+     )
+     update workspace_invites i set expires_at = service_now()
+     from makers m
+     where i.accepted_at is null and i.revoked_at is null and i.expires_at > service_now()
+       and i.workspace_id = m.workspace_id and i.created_by_type = m.type and i.created_by_id = m.id`,
+    [addressKey],
+  )

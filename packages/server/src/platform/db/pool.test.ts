@@ -11,7 +11,8 @@ const { workspaceId } = await makeVendor(harness)
 let deadlocks = 0
 const db = openDb(
   harness.connection,
-  2,
+  // Half of them are one workspace's.
+  4,
   { announce() {} },
   {
     deadlockRetried() {
@@ -35,6 +36,12 @@ test('work runs as the role that owns nothing, in one workspace, and leaves neit
   const other = '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11'
   const [again] = await db.inWorkspace(other, tx => tx.query<{ scope: string }>(whoAmI))
   assert.equal(again?.scope, other)
+})
+
+test('Postgres ends a transaction whose process has vanished, and with it the right that it holds', async () => {
+  const idle = sql('test.idle', "select current_setting('idle_in_transaction_session_timeout') as ends")
+  const [row] = await db.inWorkspace(workspaceId, tx => tx.query<{ ends: string }>(idle))
+  assert.equal(row?.ends, '10s')
 })
 
 test('a work that throws leaves nothing, and its error comes through', async () => {
@@ -90,11 +97,11 @@ test('of two works that lock each other out one is run again, and both succeed',
 
 test('when every connection is taken, a caller is answered 503 and the rest goes on', async () => {
   const release = Promise.withResolvers<void>()
-  const holders = [0, 1].map(() => db.inWorkspace(workspaceId, () => release.promise))
+  const holders = Promise.allSettled([0, 1].map(() => db.inWorkspace(workspaceId, () => release.promise)))
   const waiting = db.inWorkspace(workspaceId, tx => tx.query(whoAmI))
   await assert.rejects(waiting, error => error instanceof Refusal && error.code === 'unavailable')
   release.resolve()
-  await Promise.allSettled(holders)
+  await holders
   assert.equal((await db.inWorkspace(workspaceId, tx => tx.query(whoAmI))).length, 1)
 })
 
@@ -125,7 +132,7 @@ test('a request past its deadline takes no connection', async () => {
   ]
   for (const { reason } of (await Promise.allSettled(refused)) as PromiseRejectedResult[])
     assert.equal(reason?.code, 'unavailable')
-  assert.deepEqual(fresh.depth(), { total: 0, idle: 0, waiting: 0 })
+  assert.deepEqual(fresh.depth(), { total: 0, idle: 0, waiting: 0, parties: 0 })
   await fresh.close()
 })
 

@@ -2,15 +2,31 @@ import pg from 'pg'
 import { Refusal } from '../refusal.ts'
 import { type Connection, clientConfig } from './connection.ts'
 import { deadlineMs } from './deadline.ts'
-import { isDeadlock, refusalOf } from './errors.ts'
+import { isConnectionLost, isDeadlock, refusalOf } from './errors.ts'
 import type { Hints } from './hints.ts'
+import { createLines, type Line } from './lines.ts'
+import type { Right } from './right.ts'
 import { watchForSilence } from './silence.ts'
-import { type PersonTx, type Scope, type Transaction, type Tx, transact, type Work } from './transaction.ts'
+import { admit } from './timeline.ts'
+import {
+  type PersonTx,
+  type Scope,
+  type Standing,
+  type Transaction,
+  type Tx,
+  transact,
+  type Work,
+} from './transaction.ts'
 
 /** Deleting a project or tenant revokes every key of it, a row each, in one transaction. */
 export const cascadeMs = 60_000
 
-export interface WorkOptions {
+interface RightsOptions {
+  /** Whether it ends rights, with `endRights`: those who do so go one after the other. */
+  changesRights?: boolean
+}
+
+export interface WorkOptions extends RightsOptions {
   /**
    * A work that may rightly take longer than a request usually does, such as revoking every key of a
    * project. Waiting for a connection, for each lock, and for a store that has fallen silent stays bounded as ever.
@@ -18,6 +34,13 @@ export interface WorkOptions {
   longWorkMs?: number
   /** Whose rows are seen beside those of the workspace. */
   userId?: string
+  /** In whose name it waits for a connection, where that is not the workspace. */
+  inNameOf?: string
+}
+
+export interface PersonWorkOptions extends RightsOptions {
+  /** The person has just proved who they are, on a route that is open to strangers. */
+  isProven?: boolean
 }
 
 export interface Db {
@@ -28,11 +51,20 @@ export interface Db {
    */
   inWorkspace<T>(workspaceId: string, work: Work<T>, options?: WorkOptions): Promise<T>
   /** The same, seeing what is one person's own and of no workspace. */
-  asPerson<T>(userId: string, work: Work<T, PersonTx>): Promise<T>
+  asPerson<T>(userId: string, work: Work<T, PersonTx>, options?: PersonWorkOptions): Promise<T>
   /** The same store for one request that must be answered by then, on the clock of `performance.now()`. */
   until(deadline: number): Db
-  /** How many connections are open, idle, and how many callers wait. */
-  depth(): { total: number; idle: number; waiting: number }
+  /**
+   * The same store for one mutation: each of its transactions holds the caller's right.
+   * @throws {RightGone} from a transaction whose right has ended.
+   */
+  holding(right: Right): Db
+  /** The same store for who has proved nothing: it waits in the small line of strangers, in its network's turn. */
+  forStranger(network: string): Db
+  /** The same store for a work of the service itself, which waits in a name of its own. */
+  forService(name: string): Db
+  /** How many connections are open, idle, how many callers wait, and in how many names. */
+  depth(): { total: number; idle: number; waiting: number; parties: number }
   close(): Promise<void>
 }
 
@@ -50,33 +82,43 @@ export function openDb(
   const pool = new pg.Pool({
     ...clientConfig(connection, 'pool'),
     pipeline: false,
+    onConnect: admit,
     max: poolSize,
   } as pg.PoolConfig)
+  const lines = createLines(poolSize)
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
 
   async function once<T>(
-    scope: Scope,
+    { scope, standing, until, line }: Terms,
     work: Work<T, Transaction & Scope>,
-    until: number,
-    isLong: boolean,
   ): Promise<T> {
     const leftMs = until - performance.now()
     // A timer of the past would go off behind what a connection was taken for.
     if (leftMs <= 0) throw new Refusal('unavailable')
-    const watch = isLong ? watchForSilence(connection) : null
+    const turn = lines.enter(line)
     const expired = Promise.withResolvers<never>()
     expired.promise.catch(() => {})
-    const timer = setTimeout(() => expired.reject(new Refusal('unavailable')), leftMs)
-    const connecting = pool.connect()
+    const expire = () => expired.reject(new Refusal('unavailable'))
+    // However long the work may take, it waits for its turn no longer than any other.
+    let timer = setTimeout(expire, Math.min(leftMs, deadlineMs))
+    let watch: ReturnType<typeof watchForSilence> | null = null
+    let connecting: Promise<pg.PoolClient> | undefined
     let client: pg.PoolClient | undefined
     let broken = true
     try {
+      if (turn.come !== null) await Promise.race([turn.come, expired.promise])
+      if (isLong(line)) {
+        clearTimeout(timer)
+        timer = setTimeout(expire, until - performance.now())
+        watch = watchForSilence(connection)
+      }
+      connecting = pool.connect()
       client = await Promise.race([connecting, expired.promise])
       // Told to Postgres a little below ours, so that it drops a statement that we are about to give up.
       const statementMs = Math.max(Math.floor(until - performance.now()) - 100, 50)
       const lockMs = Math.min(statementMs, deadlineMs - 100)
-      const running = transact(client, scope, { statementMs, lockMs }, work, hints)
+      const running = transact(client, scope, standing, { statementMs, lockMs }, work, hints)
       running.catch(() => {})
       const result = await Promise.race([running, expired.promise, ...(watch ? [watch.silent] : [])])
       broken = false
@@ -88,50 +130,85 @@ export function openDb(
     } finally {
       clearTimeout(timer)
       watch?.stop()
-      if (client === undefined)
-        connecting.then(
-          late => late.release(),
-          () => {},
-        )
-      else client.release(broken)
+      // Its place is free when its connection is.
+      if (client !== undefined) {
+        client.release(broken)
+        turn.end()
+      } else if (connecting === undefined) turn.end()
+      else
+        connecting
+          .then(
+            late => late.release(),
+            () => {},
+          )
+          .finally(turn.end)
     }
   }
 
-  async function twice<T>(
-    scope: Scope,
-    work: Work<T, Transaction & Scope>,
-    until: number,
-    isLong: boolean,
-  ): Promise<T> {
+  async function twice<T>(terms: Terms, work: Work<T, Transaction & Scope>): Promise<T> {
     try {
-      return await once(scope, work, until, isLong)
+      return await once(terms, work)
     } catch (error) {
       if (!isDeadlock(error)) throw refusalOf(error)
       observer.deadlockRetried()
-      return await once(scope, work, until, isLong).catch(second => Promise.reject(refusalOf(second)))
+      return await once(terms, work).catch(second => Promise.reject(refusalOf(second)))
     }
   }
 
-  const dbUntil = (deadline: number | null): Db => ({
-    inWorkspace(workspaceId, work, { longWorkMs, userId = null } = {}) {
+  const dbFor = (own: Own): Db => ({
+    inWorkspace(workspaceId, work, options = {}) {
+      const { longWorkMs, userId = null, inNameOf = workspaceId, changesRights = false } = options
       const now = performance.now()
       const isLong = longWorkMs !== undefined
-      const until = isLong ? now + longWorkMs : (deadline ?? now + deadlineMs)
-      return twice({ workspaceId, userId }, tx => work(tx as Tx), until, isLong)
+      const until = isLong ? now + longWorkMs : (own.deadline ?? now + deadlineMs)
+      const line = own.line ?? { kind: 'party', name: inNameOf, isLong }
+      const terms = {
+        scope: { workspaceId, userId },
+        standing: { right: own.right, changesRights },
+        until,
+        line,
+      }
+      return twice(terms, tx => work(tx as Tx))
     },
-    asPerson(userId, work) {
-      const until = deadline ?? performance.now() + deadlineMs
-      return twice({ workspaceId: null, userId }, tx => work(tx as PersonTx), until, false)
+    asPerson(userId, work, { isProven = false, changesRights = false } = {}) {
+      const until = own.deadline ?? performance.now() + deadlineMs
+      const line = (isProven ? null : own.line) ?? { kind: 'party', name: userId }
+      const scope = { workspaceId: null, userId }
+      return twice({ scope, standing: { right: own.right, changesRights }, until, line }, tx =>
+        work(tx as PersonTx),
+      )
     },
-    until: dbUntil,
-    depth: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
+    until: deadline => dbFor({ ...own, deadline }),
+    holding: right => dbFor({ ...own, right }),
+    forStranger: network => dbFor({ ...own, line: { kind: 'stranger', network } }),
+    forService: name => dbFor({ ...own, line: { kind: 'party', name } }),
+    depth() {
+      const { waiting, parties } = lines.depth()
+      return { total: pool.totalCount, idle: pool.idleCount, waiting: waiting + pool.waitingCount, parties }
+    },
     close: () => pool.end(),
   })
-  return dbUntil(null)
+  return dbFor({ deadline: null, line: null, right: null })
 }
 
+/** What a store is bound to. */
+interface Own {
+  readonly deadline: number | null
+  /** In whose line all of its works wait; null: each in its own workspace's or person's. */
+  readonly line: Line | null
+  readonly right: Right | null
+}
+
+/** All that a transaction is opened with. */
+interface Terms {
+  readonly scope: Scope
+  readonly standing: Standing
+  /** On the clock of `performance.now()`. */
+  readonly until: number
+  readonly line: Line
+}
+
+const isLong = (line: Line) => line.kind === 'party' && line.isLong === true
+
 /** An error that Postgres itself reported over a connection that lives on. */
-const isPlainSqlError = (error: unknown) =>
-  error instanceof pg.DatabaseError &&
-  !String(error.code).startsWith('57P') &&
-  !String(error.code).startsWith('08')
+const isPlainSqlError = (error: unknown) => error instanceof pg.DatabaseError && !isConnectionLost(error)

@@ -1,10 +1,13 @@
 import { Refusal } from '../refusal.ts'
-import { type Connection, connect } from './connection.ts'
 import { deadlineMs } from './deadline.ts'
+import { destroySocket } from './destroy-socket.ts'
 import { refusalOf } from './errors.ts'
+import { placeOf, type Query, queryOf, sealPlain, signingKeys } from './sealed-columns.ts'
+import type { SealedStore } from './sealed-store.ts'
+import { connectPrimary } from './timeline.ts'
 import type { Chore } from './upkeep.ts'
 
-/** A key that signs embed tokens, as it is stored. */
+/** A key that signs embed tokens. The database has it sealed. */
 export interface StoredSigningKey {
   kid: string
   /** PKCS #8, DER. */
@@ -23,17 +26,19 @@ export const jwksMaxAgeS = 300
 export const readAgainS = 60
 /** From publication to first use: the set has reached every process and has then left every cache. */
 export const publishedBeforeS = jwksMaxAgeS + readAgainS
-/** From the successor's first use: tokens live five minutes, and caches of the set as long. The rest is slack. */
-export const keptAfterS = 3_600
+/** From the successor's first use: tokens live five minutes, and caches of the set as long. */
+export const keptAfterS = 600
+/** From a key's first use, in seconds: then its successor takes over. 30 days. */
+export const signsForS = 30 * 86_400
 
 const read = `
-  select kid, private_key,
+  select kid, sealed,
     round(extract(epoch from signs_from - service_now()) * 1000)::float8 as signs_in_ms,
     round(extract(epoch from lead(signs_from) over (order by signs_from, kid) - service_now()) * 1000)::float8
       + ${keptAfterS * 1_000} as ends_in_ms
   from signing_keys order by signs_from, kid`
 const lock = `select pg_advisory_xact_lock(hashtextextended('keyrail.signing_keys', 0))`
-const insert = `insert into signing_keys (kid, private_key, signs_from)
+const insert = `insert into signing_keys (kid, sealed, signs_from)
   values ($1, $2, service_now() + make_interval(secs => $3)) returning signs_from`
 
 const removeEnded = `
@@ -49,16 +54,18 @@ export const pruneSigningKeys: Chore = {
 
 /** Every key, in the order in which they sign. The first who asks makes the first one, which signs at once. */
 export async function readSigningKeys(
-  connection: Connection,
+  store: SealedStore,
   make: () => Promise<NewSigningKey>,
 ): Promise<StoredSigningKey[]> {
-  return await inTurn(connection, async query => {
-    const there = toKeys(await query(read))
-    if (there.length > 0) return there
+  return await inTurn(store, async query => {
+    const there = await query(read)
+    if (there.length > 0 && there.every(({ sealed }) => sealed !== null)) return openAll(store, there)
     const key = await make()
     await query(lock)
-    if ((await query(read)).length === 0) await query(insert, [key.kid, key.privateKey, 0])
-    return toKeys(await query(read))
+    // A process of the release before may have made some.
+    await sealPlain(query, store.sealing, store.plainForS)
+    if ((await query(read)).length === 0) await addKey(store, query, key, 0)
+    return openAll(store, await query(read))
   })
 }
 
@@ -66,29 +73,87 @@ export type Rotation =
   | { kind: 'rotated'; kid: string; signsFrom: Date }
   /** One that was made before does not sign yet. */
   | { kind: 'waiting'; kid: string; signsInMs: number }
+  /** A process of the release before may run, and could not read it. */
+  | { kind: 'upgrading' }
 
 /** Adds a key that takes over once it has been published long enough. */
-export async function addSigningKey(connection: Connection, key: NewSigningKey): Promise<Rotation> {
-  return await inTurn(connection, async query => {
-    await query(lock)
-    const there = toKeys(await query(read))
-    const waiting = there.find(({ signsInMs }) => signsInMs > 0)
-    if (waiting !== undefined) return { kind: 'waiting', kid: waiting.kid, signsInMs: waiting.signsInMs }
-    const secondsLeft = there.length === 0 ? 0 : publishedBeforeS
-    const [row] = await query(insert, [key.kid, key.privateKey, secondsLeft])
-    return { kind: 'rotated', kid: key.kid, signsFrom: row?.signs_from as Date }
-  })
+export const addSigningKey = (store: SealedStore, key: NewSigningKey): Promise<Rotation> =>
+  inTurn(store, async query => await rotate(store, query, key, await lockNewest(query)))
+
+/** A key that has signed for long enough gets a successor. Of the processes, one makes it. */
+export const rotateSigningKeys = (store: SealedStore, make: () => Promise<NewSigningKey>): Chore => ({
+  name: 'signing key rotation',
+  run: () =>
+    inTurn(store, async query => {
+      const last = await lockNewest(query)
+      if (last === undefined || !isDue(last)) return 0
+      const { kind } = await rotate(store, query, await make(), last)
+      return kind === 'rotated' ? 1 : 0
+    }),
+})
+
+interface Newest {
+  kid: string
+  signsInMs: number
+  wasPlain: boolean
+  /** Of it or of another. */
+  hasPlain: boolean
 }
 
-type Query = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
+/** A backup made in the time of the release before may hold a key as it is. */
+const isDue = ({ signsInMs, wasPlain }: Newest) => wasPlain || -signsInMs >= signsForS * 1_000
+
+async function lockNewest(query: Query): Promise<Newest | undefined> {
+  await query(lock)
+  const [row] = await query(newest)
+  if (row === undefined) return undefined
+  const { kid, signs_in_ms: signsInMs, was_plain: wasPlain, has_plain: hasPlain } = row
+  return {
+    kid: String(kid),
+    signsInMs: Number(signsInMs),
+    wasPlain: wasPlain === true,
+    hasPlain: hasPlain === true,
+  }
+}
+
+async function rotate(
+  store: SealedStore,
+  query: Query,
+  key: NewSigningKey,
+  last: Newest | undefined,
+): Promise<Rotation> {
+  if (last?.hasPlain) return { kind: 'upgrading' }
+  if (last !== undefined && last.signsInMs > 0) {
+    return { kind: 'waiting', kid: last.kid, signsInMs: last.signsInMs }
+  }
+  const signsFrom = await addKey(store, query, key, last === undefined ? 0 : publishedBeforeS)
+  return { kind: 'rotated', kid: key.kid, signsFrom }
+}
+
+const newest = `
+  select kid, round(extract(epoch from signs_from - service_now()) * 1000)::float8 as signs_in_ms,
+    plain_until is not null as was_plain, (select bool_or(private_key is not null) from signing_keys) as has_plain
+  from signing_keys order by signs_from desc, kid desc limit 1`
+
+/** @returns from when on it signs. */
+async function addKey(
+  { sealing }: SealedStore,
+  query: Query,
+  { kid, privateKey }: NewSigningKey,
+  publishedS: number,
+): Promise<Date> {
+  const sealed = sealing.seal(placeOf(signingKeys, kid), privateKey)
+  const [row] = await query(insert, [kid, sealed, publishedS])
+  return row?.signs_from as Date
+}
 
 /** A request may wait for it, so it ends before a request must. */
 const answerMs = deadlineMs - 200
 
-async function inTurn<T>(connection: Connection, work: (query: Query) => Promise<T>): Promise<T> {
+async function inTurn<T>(store: SealedStore, work: (query: Query) => Promise<T>): Promise<T> {
   const silent = Promise.withResolvers<never>()
   const timer = setTimeout(() => silent.reject(new Refusal('unavailable')), answerMs)
-  const running = workAlone(connection, work, silent.promise)
+  const running = workAlone(store, work, silent.promise)
   try {
     return await Promise.race([running, silent.promise])
   } catch (error) {
@@ -100,18 +165,16 @@ async function inTurn<T>(connection: Connection, work: (query: Query) => Promise
 }
 
 async function workAlone<T>(
-  connection: Connection,
+  { connection }: SealedStore,
   work: (query: Query) => Promise<T>,
   silent: Promise<never>,
 ) {
-  const client = await connect(connection, 'signing keys', false)
+  const client = await connectPrimary(connection, 'signing keys', false)
   // A connection that has fallen silent would never end by itself.
-  silent.catch(() =>
-    (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy(),
-  )
+  silent.catch(() => destroySocket(client))
   try {
     await client.query(`begin; set local statement_timeout = ${answerMs}`)
-    const result = await work(async (text, values) => (await client.query(text, values)).rows)
+    const result = await work(queryOf(client))
     await client.query('commit')
     return result
   } finally {
@@ -120,10 +183,10 @@ async function workAlone<T>(
   }
 }
 
-const toKeys = (rows: readonly Record<string, unknown>[]): StoredSigningKey[] =>
+const openAll = ({ sealing }: SealedStore, rows: readonly Record<string, unknown>[]): StoredSigningKey[] =>
   rows.map(row => ({
     kid: String(row.kid),
-    privateKey: row.private_key as Buffer,
+    privateKey: sealing.open(placeOf(signingKeys, String(row.kid)), row.sealed as Buffer),
     signsInMs: Number(row.signs_in_ms),
     endsInMs: row.ends_in_ms === null ? null : Number(row.ends_in_ms),
   }))

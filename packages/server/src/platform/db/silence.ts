@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { Refusal } from '../refusal.ts'
 import { type Connection, connect } from './connection.ts'
+import { destroySocket } from './destroy-socket.ts'
 
 /** Together below a request's deadline: a store that falls silent is noticed within it. */
 const everyMs = 1_000
@@ -42,10 +43,7 @@ export function watchForSilence(connection: Connection): { silent: Promise<never
   // It ends by being stopped, or by having told of silence.
   watch()
     .catch(() => {})
-    .finally(() => void (client as unknown as Cuttable | undefined)?.connection.stream.destroy())
+    .finally(() => client && destroySocket(client))
 
   return { silent, stop: () => stopped.abort() }
 }
-
-/** Asked politely, a connection waits for the answer that never comes. */
-type Cuttable = { connection: { stream: { destroy(): void } } }

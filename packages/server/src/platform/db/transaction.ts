@@ -4,6 +4,7 @@ import { type Statement, sql } from './connection.ts'
 import { Flight, type Leg } from './flight.ts'
 import type { Hints } from './hints.ts'
 import { toParameter } from './parameter.ts'
+import { type Right, takeTurn } from './right.ts'
 
 /** Whose rows a transaction sees: those of a workspace, those of a person, or both. */
 export interface Scope {
@@ -24,6 +25,13 @@ export interface Transaction {
   sendLast(statement: Statement, values?: readonly unknown[]): void
   /** Tells, once this is committed, whoever waits for the topic. */
   announce(topic: string): void
+}
+
+/** On what right a transaction acts, and whether it ends the rights of others. */
+export interface Standing {
+  /** Null for what acts on nobody's behalf. */
+  readonly right: Right | null
+  readonly changesRights: boolean
 }
 
 /** A transaction in one workspace. */
@@ -51,23 +59,31 @@ const openScope = sql(
   'db.open_scope',
   `select set_config('role', 'keyrail_app', true), set_config('app.workspace_id', $1, true),
      set_config('app.user_id', $2, true), set_config('statement_timeout', $3, true),
-     set_config('lock_timeout', $4, true)`,
+     set_config('lock_timeout', $4, true), set_config('idle_in_transaction_session_timeout', $5, true)`,
 )
+/**
+ * How long a transaction may wait for its process between two flights, in ms. Of a machine that has vanished, Postgres learns
+ * after hours; until then nobody could revoke the credential whose right the transaction holds.
+ */
+const idleMs = 10_000
 
 /**
  * Opens a transaction as the role that owns nothing, does the work, and commits. With the first statement
- * of the work travel BEGIN and the scope; with the last travels COMMIT.
+ * of the work travel BEGIN, the scope and what holds the caller's right; with the last travels COMMIT.
  */
 export async function transact<T>(
   client: pg.ClientBase,
   scope: Scope,
+  { right, changesRights }: Standing,
   { statementMs, lockMs }: TimeLimits,
   work: Work<T, Transaction & Scope>,
   hints: Pick<Hints, 'announce'>,
 ): Promise<T> {
   const waiting = [
     toLeg(begin),
-    toLeg(openScope, [scope.workspaceId ?? '', scope.userId ?? '', statementMs, lockMs]),
+    toLeg(openScope, [scope.workspaceId ?? '', scope.userId ?? '', statementMs, lockMs, idleMs]),
+    ...(changesRights ? [toLeg(takeTurn, [scope.workspaceId ?? scope.userId])] : []),
+    ...(right === null ? [] : [toLeg(right.statement, right.values)]),
   ]
   const last: Leg[] = []
   const failures: unknown[] = []

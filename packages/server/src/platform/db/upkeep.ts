@@ -1,11 +1,12 @@
 import type pg from 'pg'
 import type { Logger } from '../log.ts'
-import { type Connection, connect } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { connectPrimary } from './timeline.ts'
 
-/** Removes what is kept no longer, in small batches. Sees every workspace, as the role that owns the tables. */
+/** Removes what is kept no longer, in small batches, or renews what is due. Sees every workspace, as the role that owns the tables. */
 export interface Chore {
   name: string
-  /** @returns how many rows went. */
+  /** @returns how many rows went, or were made. */
   run(client: pg.ClientBase): Promise<number>
 }
 
@@ -20,15 +21,15 @@ export async function doChores(
   log: Logger,
   signal?: AbortSignal,
 ): Promise<void> {
-  const client = await connect(connection, 'upkeep', false)
+  const client = await connectPrimary(connection, 'upkeep', false)
   try {
     await client.query(`set statement_timeout = '30s'; set lock_timeout = '1s'`)
     const { rows } = await client.query(turn)
     if (rows[0].mine !== true) return
     for (const { name, run } of chores) {
       if (signal?.aborted) return
-      const removed = await run(client)
-      if (removed > 0) log.info({ chore: name, removed }, 'upkeep')
+      const rows = await run(client)
+      if (rows > 0) log.info({ chore: name, rows }, 'upkeep')
     }
   } finally {
     await client.end()

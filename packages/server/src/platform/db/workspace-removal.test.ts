@@ -81,6 +81,19 @@ describe('removing a workspace for good', () => {
     assert.deepEqual(await house.query('select id from workspaces where id = $1', [doomed.workspaceId]), [])
     assert.deepEqual(await countRows(kept.workspaceId), before)
 
+    // The event of its end is of no workspace: one for the operator, and one for each person who was in it.
+    const told = await house.query(
+      `select user_id, details, substring(id::text from 15 for 1) as version from security_events
+       where kind = 'workspace_deleted' order by user_id nulls first`,
+    )
+    assert.deepEqual(
+      told.map(({ user_id, details, version }) => [user_id, details.workspace_id, version]),
+      [
+        [null, doomed.workspaceId, '7'],
+        [doomed.workspaceId, doomed.workspaceId, '7'],
+      ],
+    )
+
     await removeWorkspace(client, created.body.id)
     const answers = await house.query(`select body from replays where body::text like $1`, [`%${slug}%`])
     assert.deepEqual(answers, [], 'nor is the answer to its creation')
@@ -103,6 +116,7 @@ describe('removing a workspace for good', () => {
     'rate_counters',
     'idempotency_claims',
     'idempotency_bodies',
+    'idempotency_stored',
     'usage_reports',
     'usage_hours',
     'usage_months',

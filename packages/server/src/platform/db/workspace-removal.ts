@@ -11,9 +11,11 @@ const looseTables = [
   'rate_counters',
   'idempotency_claims',
   'idempotency_bodies',
+  'idempotency_stored',
   'usage_reports',
   'usage_hours',
   'usage_months',
+  'security_events',
 ] as const
 
 /** Each before those that it refers to. `workspaces` itself comes last. */
@@ -40,6 +42,22 @@ export const workspaceTables = [...looseTables, ...boundTables] as const
 
 /** A large answer is some thousand rows of the store's own; of anything else, a thousand rows take some milliseconds. */
 const rowsAtOnce = (table: (typeof looseTables)[number]) => (table === 'idempotency_bodies' ? 50 : 1_000)
+
+/**
+ * What tells of it afterwards, since the events of the workspace go with it: one row of no workspace for the operator, and
+ * one for each member. The id is a UUIDv7, as the service makes them.
+ */
+const rememberRemoval = `insert into security_events
+    (workspace_id, id, kind, user_id, actor_type, count, details, created_at, last_at)
+  select '00000000-0000-0000-0000-000000000000',
+    encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) placing
+      substring(int8send((extract(epoch from clock.now) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid,
+    'workspace_deleted', p.user_id, 'operator', 1,
+    jsonb_build_object('workspace_id', w.id, 'slug', w.slug), clock.now, clock.now
+  from workspaces w, (select service_now() as now) clock,
+    (select null::uuid as user_id union all
+     select user_id from workspace_members where workspace_id = $1 and removed_at is null) p
+  where w.id = $1`
 
 /** The service goes on meanwhile, and a mutation may hold in another order what is to be removed. */
 const triesMax = 5
@@ -83,6 +101,8 @@ async function removeBound(client: pg.ClientBase, id: string): Promise<Record<st
 }
 
 async function removeBoundRows(client: pg.ClientBase, id: string): Promise<Record<string, number> | null> {
+  // Every mutation holds the workspace until it ends: those under way end first, and later ones wait and find nothing.
+  await client.query('select end_rights($1::uuid, array[$1::uuid])', [id])
   // In the order of all who change keys: those under way end first, and the next ones wait where they hold nothing.
   await client.query('select from policy_heads where workspace_id = $1 order by project_id for update', [id])
   await client.query('select from audit_heads where workspace_id = $1 for update', [id])
@@ -94,6 +114,7 @@ async function removeBoundRows(client: pg.ClientBase, id: string): Promise<Recor
     const { rowCount } = await client.query(`delete from ${table} where ${condition}`, [id])
     removed[table] = (removed[table] ?? 0) + (rowCount ?? 0)
   }
+  await client.query(rememberRemoval, [id])
   for (const table of boundTables) await remove(table, 'workspace_id = $1')
   // The answer to its own creation is kept outside of any workspace.
   await remove('replays', `workspace_id = '00000000-0000-0000-0000-000000000000' and body->>'id' = $1::text`)

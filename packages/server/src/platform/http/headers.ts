@@ -10,3 +10,9 @@ export function headerValues(request: IncomingMessage, name: string): string[] {
   }
   return values
 }
+
+/**
+ * On every answer, whoever makes it, unless a route names another `cache-control`: no cache keeps what a credential has
+ * opened, and no browser takes an answer for something other than it says.
+ */
+export const safeHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }

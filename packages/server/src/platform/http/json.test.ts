@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { faultByWalk } from '../../../test/json-oracle.ts'
 import { Refusal } from '../refusal.ts'
-import { parseJson, parseOddJson } from './json.ts'
+import { jsonBounds, parseJson, parseOddJson } from './json.ts'
 
 const parse = (text: string) => parseJson(Buffer.from(text))
 function refusalOf(text: string | Buffer): { code: string; detail: string } {
@@ -82,6 +83,115 @@ test('names of the prototype are names like any other', () => {
   const parsed = parse('{"__proto__":{"polluted":1},"constructor":2}') as object
   assert.deepEqual(Object.keys(parsed), ['__proto__', 'constructor'])
   assert.equal(({} as { polluted?: number }).polluted, undefined)
+})
+
+/** Texts with all that the scan looks for, in every place where it can stand. */
+const piece = fc.constantFrom(
+  'a',
+  'b',
+  'é',
+  '\u{1f600}',
+  '\\\\',
+  '\\"',
+  '\\/',
+  '\\n',
+  '\\u0061',
+  '\\u0062',
+  '\\u0000',
+  '\\ud83d',
+  '\\ude00',
+  '\\ud83d\\ude00',
+  '\\uD83D',
+  '\\\\u0000',
+  '{[,:]}',
+)
+const literal = fc.array(piece, { maxLength: 4 }).map(pieces => `"${pieces.join('')}"`)
+const number = fc.constantFrom(
+  ...[
+    '0',
+    '-0',
+    '1',
+    '-1.5',
+    '1e2',
+    '1E+2',
+    '1e400',
+    '-1e400',
+    '1e-400',
+    '9007199254740991',
+    '9007199254740992',
+  ],
+  ...['-9007199254740993', '123456789012345678901.5', '12345678901234567890e1', '0.12345678901234567890'],
+)
+const space = fc.constantFrom('', '', '', ' ', '\n\t')
+const oddText = fc.letrec<{ value: string }>(tie => ({
+  value: fc.oneof(
+    { maxDepth: 5, withCrossShrink: true },
+    fc.oneof(literal, number, fc.constantFrom('true', 'false', 'null')),
+    fc
+      .tuple(fc.array(tie('value'), { maxLength: 4 }), space)
+      .map(([inner, blank]) => `[${blank}${inner.join(`${blank},`)}${blank}]`),
+    fc
+      .tuple(fc.array(fc.tuple(literal, tie('value')), { maxLength: 12 }), space)
+      .map(
+        ([inner, blank]) =>
+          `{${blank}${inner.map(([name, value]) => `${name}${blank}:${blank}${value}`).join(`${blank},${blank}`)}}`,
+      ),
+  ),
+})).value
+
+test('what it refuses, by which path, is what a walk by another parser finds first', () => {
+  const found = new Map<string, number>()
+  fc.assert(
+    fc.property(oddText, text => {
+      const expected = faultByWalk(text)
+      let heard: string | null = null
+      try {
+        assert.deepEqual(parse(text), JSON.parse(text))
+      } catch (error) {
+        assert.ok(error instanceof Refusal, String(error))
+        heard = error.detail
+      }
+      assert.equal(heard, expected)
+      const kind = expected?.replace(/^.*: /s, '') ?? 'none'
+      found.set(kind, (found.get(kind) ?? 0) + 1)
+    }),
+    { numRuns: 5_000 },
+  )
+  // Each of them was met, or nothing was compared.
+  assert.deepEqual([...found.keys()].toSorted(), [
+    'is an integer beyond 2^53; send it as a string',
+    'is given twice',
+    'is too large a number',
+    'must not contain NUL',
+    'must not contain an unpaired surrogate',
+    'none',
+  ])
+})
+
+test('an object of more members than any route takes is refused by its path, and nothing is made of it', () => {
+  const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join(',')}}`
+  const { membersMax, valuesMax } = jsonBounds
+  assert.ok(parse(`{"meta":${members(membersMax)}}`))
+  const { code, detail } = refusalOf(`{"a":[{},{"meta":${members(membersMax + 1)}}]}`)
+  assert.deepEqual([code, detail], ['validation_failed', 'a.1.meta: must have at most 1024 members a level'])
+  assert.equal(refusalOf(members(membersMax + 1)).detail, 'body: must have at most 1024 members a level')
+  const values = (count: number) => `[${Array.from({ length: count }, () => '1').join(',')}]`
+  assert.ok(parse(values(valuesMax - 1)))
+  assert.match(refusalOf(values(valuesMax)).detail, /^body: must have at most 65536 values/)
+  const { parse: ordinary } = JSON
+  let made = 0
+  JSON.parse = (...args: Parameters<typeof ordinary>) => {
+    made += 1
+    return ordinary(...args)
+  }
+  try {
+    refusalOf(members(membersMax + 1))
+    refusalOf(`[${'{},'.repeat(valuesMax)}{}]`)
+    refusalOf('['.repeat(33))
+    assert.equal(made, 0)
+  } finally {
+    JSON.parse = ordinary
+  }
 })
 
 test('where odd parts must not cost the rest, they are read as they come; depth and form are bounded alike', () => {

@@ -1,21 +1,19 @@
 import assert from 'node:assert/strict'
-import { EventEmitter, once } from 'node:events'
-import { Agent, type ClientRequest, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { EventEmitter } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { startHarness } from '../../../test/harness.ts'
-import { claimScope, makeVendor } from '../../../test/vendor.ts'
-import { openWire } from '../../../test/wire.ts'
 import { Refusal } from '../refusal.ts'
-import { createLargeBodies, largeBytesMax, mediumBytesMax, smallBytesMax } from './large-bodies.ts'
+import {
+  createLargeBodies,
+  type LargeBodies,
+  largeBytesMax,
+  mediumBytesMax,
+  smallBytesMax,
+} from './large-bodies.ts'
 
 const mebibyte = 1_048_576
-const harness = await startHarness()
-const vendor = await makeVendor(harness)
-const { port } = await openWire(harness)
-const { largeBodies } = harness.deps
-
 const anAnswer = () => new EventEmitter() as unknown as ServerResponse
 /** A request whose body is still to come. */
 const saying = (headers: Record<string, string>) =>
@@ -23,13 +21,28 @@ const saying = (headers: Record<string, string>) =>
 const isUnavailable = (error: unknown) =>
   error instanceof Refusal && error.code === 'unavailable' && error.headers['retry-after'] === '1'
 
-test('what is large takes its share until its request is over, and is refused when there is none left', () => {
+/** Has a body arrive, whole or in part. */
+async function arrive(bodies: LargeBodies, bytes: number, answer: ServerResponse, headers = {}) {
+  const request = saying({ 'content-length': String(bytes), ...headers })
+  bodies.holdBody(request, answer, 8 * mebibyte)
+  request.on('error', () => {})
+  request.resume()
+  for (let left = bytes; left > 0; left -= mebibyte) {
+    request.write(Buffer.alloc(Math.min(left, mebibyte)))
+    await setImmediate()
+  }
+  await setImmediate()
+}
+
+test('what is large takes its share until its request is over, and is refused when there is none left', async () => {
   const bodies = createLargeBodies(10 * mebibyte)
   const [a, b] = [anAnswer(), anAnswer()]
   bodies.holdAnswer(a, 6 * mebibyte)
-  bodies.holdBody(saying({ 'content-length': String(4 * mebibyte) }), b, 8 * mebibyte)
+  await arrive(bodies, 4 * mebibyte, b)
   assert.equal(bodies.held(), 10 * mebibyte)
   assert.throws(() => bodies.holdAnswer(anAnswer(), mebibyte + 1), isUnavailable)
+  const late = saying({ 'content-length': String(mebibyte + 1) })
+  assert.throws(() => bodies.holdBody(late, anAnswer(), 8 * mebibyte), isUnavailable)
   assert.equal(bodies.held(), 10 * mebibyte, 'what is refused takes nothing')
   bodies.holdAnswer(anAnswer(), smallBytesMax)
   assert.equal(bodies.held(), 10 * mebibyte, 'what is small takes nothing')
@@ -39,11 +52,10 @@ test('what is large takes its share until its request is over, and is refused wh
   assert.equal(bodies.held(), 2 * mebibyte)
 })
 
-test('what is of some size has room beside the large, and is bounded as well', () => {
+test('what is of some size has room beside the large, and is bounded as well', async () => {
   const bodies = createLargeBodies()
   for (let i = 0; i < largeBytesMax / mebibyte / 8; i++) bodies.holdAnswer(anAnswer(), 8 * mebibyte)
-  for (let i = 0; i < mediumBytesMax / 65_536; i++)
-    bodies.holdBody(saying({ 'content-length': '65536' }), anAnswer(), 8 * mebibyte)
+  for (let i = 0; i < mediumBytesMax / 65_536; i++) await arrive(bodies, 65_536, anAnswer())
   assert.equal(bodies.held(), largeBytesMax + mediumBytesMax)
   const one = saying({ 'content-length': String(smallBytesMax + 1) })
   assert.throws(() => bodies.holdBody(one, anAnswer(), 8 * mebibyte), isUnavailable)
@@ -67,6 +79,33 @@ test('an answer that is asked for again takes no more than the largest of them',
   assert.equal(bodies.held(), 0)
 })
 
+test('bytes that many are sent are taken once, until the last of them has them; small ones are not', () => {
+  const bodies = createLargeBodies(10 * mebibyte)
+  const page = Buffer.alloc(6 * mebibyte)
+  const answers = Array.from({ length: 100 }, anAnswer)
+  for (const answer of answers) bodies.holdSent(answer, page, true)
+  assert.equal(bodies.held(), 6 * mebibyte)
+  assert.throws(() => bodies.holdSent(anAnswer(), Buffer.alloc(6 * mebibyte), true), isUnavailable)
+  assert.throws(() => bodies.holdSent(anAnswer(), 'A'.repeat(6 * mebibyte), true), isUnavailable)
+  bodies.holdSent(anAnswer(), 'A'.repeat(smallBytesMax), true)
+  assert.equal(bodies.held(), 6 * mebibyte)
+  for (const answer of answers.slice(1)) answer.emit('close')
+  assert.equal(bodies.held(), 6 * mebibyte)
+  answers[0]?.emit('close')
+  assert.equal(bodies.held(), 0)
+})
+
+test('the answer of what is done already is not refused, and takes its share all the same', () => {
+  const bodies = createLargeBodies(2 * mebibyte)
+  bodies.holdAnswer(anAnswer(), 2 * mebibyte)
+  const answers = [anAnswer(), anAnswer()] as const
+  bodies.holdSent(answers[0], 'A'.repeat(2 * mebibyte), false)
+  bodies.holdSent(answers[1], Buffer.alloc(2 * mebibyte), false)
+  assert.equal(bodies.held(), 6 * mebibyte)
+  for (const answer of answers) answer.emit('close')
+  assert.equal(bodies.held(), 2 * mebibyte)
+})
+
 test('who has hung up before it was taken takes nothing, since nobody would give it back', () => {
   const bodies = createLargeBodies()
   for (const gone of [{ destroyed: true }, { closed: true }]) {
@@ -76,19 +115,18 @@ test('who has hung up before it was taken takes nothing, since nobody would give
   assert.equal(bodies.held(), 0)
 })
 
-test('a body takes what it says; a small one, one that is too large, and one where nothing large may come nothing', () => {
-  const taken = (headers: Record<string, string>, most = 8 * mebibyte) => {
+test('a body takes nothing by what it says; one that is small, too large, or not there takes nothing at all', () => {
+  for (const headers of [
+    {},
+    { 'content-length': String(smallBytesMax) },
+    { 'content-length': String(8 * mebibyte) },
+    { 'content-length': String(8 * mebibyte + 1) },
+    { 'transfer-encoding': 'chunked' },
+  ]) {
     const bodies = createLargeBodies()
-    bodies.holdBody(saying(headers), anAnswer(), most)
-    return bodies.held()
+    bodies.holdBody(saying(headers as Record<string, string>), anAnswer(), 8 * mebibyte)
+    assert.equal(bodies.held(), 0)
   }
-  assert.equal(taken({}), 0)
-  assert.equal(taken({ 'content-length': String(smallBytesMax) }), 0)
-  assert.equal(taken({ 'content-length': String(smallBytesMax + 1) }), smallBytesMax + 1)
-  assert.equal(taken({ 'content-length': String(8 * mebibyte) }), 8 * mebibyte)
-  assert.equal(taken({ 'content-length': String(8 * mebibyte + 1) }), 0)
-  assert.equal(taken({ 'transfer-encoding': 'chunked' }), 0)
-  assert.equal(taken({ 'content-length': String(mebibyte) }, mebibyte), 0)
 })
 
 test('a body that does not say its length takes what has arrived, and all of it reaches its reader', async () => {
@@ -113,176 +151,29 @@ test('a body that does not say its length takes what has arrived, and all of it 
   assert.equal(bodies.held(), 0)
 })
 
-const large = 6_291_456
-/** Half of a large completion, so that its share is taken for as long as we like. */
-function beginLarge(body: { scope_hash: string; env: string; lock_token: string }, token = vendor.live) {
-  const [head = '', tail = ''] = JSON.stringify({ ...body, status: 200, body: '#' }).split('#')
-  const length = head.length + large + tail.length
-  const call = request({
-    port,
-    agent: false,
-    method: 'POST',
-    path: '/v1/idempotency/complete',
-    headers: {
-      authorization: `Bearer ${token}`,
-      'content-type': 'application/json',
-      'content-length': length,
-    },
-  })
-  call.on('error', () => {})
-  call.write(head)
-  return { call, end: () => call.end('A'.repeat(large) + tail), heard: hear(call) }
-}
-async function hear(call: ClientRequest) {
-  const [response] = (await once(call, 'response')) as [IncomingMessage]
-  const chunks: Buffer[] = []
-  for await (const chunk of response) chunks.push(chunk)
-  return { response, body: JSON.parse(Buffer.concat(chunks).toString()) }
-}
+test('one owner takes no more than half of the room, or one thing that is larger, and leaves the others theirs', async () => {
+  const bodies = createLargeBodies(10 * mebibyte)
+  const of = (owner: string) => {
+    const answer = anAnswer()
+    bodies.ownedBy(answer, owner)
+    return answer
+  }
+  const mine = [of('mine'), of('mine'), of('mine')] as const
+  await arrive(bodies, 2 * mebibyte, mine[0])
+  bodies.holdAnswer(mine[1], 3 * mebibyte)
+  bodies.holdAnswer(mine[1], 2 * mebibyte)
+  assert.throws(() => bodies.holdAnswer(mine[2], smallBytesMax + 1), isUnavailable)
+  assert.throws(() => bodies.holdSent(of('mine'), Buffer.alloc(mebibyte), true), isUnavailable)
+  const more = saying({ 'content-length': String(mebibyte) })
+  assert.throws(() => bodies.holdBody(more, of('mine'), 8 * mebibyte), isUnavailable)
+  const theirs = of('theirs')
+  bodies.holdSent(theirs, Buffer.alloc(5 * mebibyte), true)
+  assert.equal(bodies.held(), 10 * mebibyte)
+  for (const answer of [...mine, theirs]) answer.emit('close')
+  bodies.holdAnswer(of('mine'), 9 * mebibyte)
+  assert.equal(bodies.held(), 9 * mebibyte)
+})
+
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await setImmediate()
 }
-
-test('as many large bodies as there is room for are taken, the next is told to come back, and small ones are served', async () => {
-  const began = []
-  for (let i = 0; i < Math.floor(largeBytesMax / large); i++)
-    began.push(beginLarge(await claimScope(harness, vendor)))
-  await until(() => largeBodies.held() + large > largeBytesMax)
-
-  const scope = await claimScope(harness, vendor)
-  const { response, body } = await beginLarge(scope).heard
-  assert.deepEqual([response.statusCode, response.headers['retry-after']], [503, '1'])
-  assert.equal(body.code, 'unavailable')
-  const small = await harness.ask('POST', '/v1/idempotency/heartbeat', { token: vendor.live, body: scope })
-  assert.equal(small.body.verdict, 'extended', 'a small request is served, and the refused one did nothing')
-  const unknown = await beginLarge(scope, 'krsk_live_nobody').heard
-  assert.equal(unknown.response.statusCode, 401, 'who may not come in takes nothing')
-
-  for (const { end } of began) end()
-  for (const { heard } of began) assert.equal((await heard).body.verdict, 'completed')
-  await until(() => largeBodies.held() === 0)
-})
-
-/** A completion that does not say its length, begun. */
-function beginChunked(body: { scope_hash: string; env: string; lock_token: string }, agent: Agent | false) {
-  const [head = '', tail = ''] = JSON.stringify({ ...body, status: 200, body: '#' }).split('#')
-  const call = request({
-    port,
-    agent,
-    method: 'POST',
-    path: '/v1/idempotency/complete',
-    headers: { authorization: `Bearer ${vendor.live}`, 'content-type': 'application/json' },
-  })
-  call.on('error', () => {})
-  call.write(head)
-  return { call, end: () => call.end(tail), heard: hear(call) }
-}
-
-test('small bodies that do not say their length keep nobody out, however many there are', async () => {
-  const scopes = await Promise.all(Array.from({ length: 30 }, () => claimScope(harness, vendor)))
-  const began = scopes.map(scope => beginChunked(scope, false))
-  const one = beginLarge(await claimScope(harness, vendor))
-  await until(() => largeBodies.held() > large)
-  assert.ok(largeBodies.held() < large + 1_024)
-  one.end()
-  assert.equal((await one.heard).body.verdict, 'completed')
-  for (const { end } of began) end()
-  for (const { heard } of began) assert.equal((await heard).body.verdict, 'completed')
-})
-
-test('where the room ends in the middle of a body its sender is told to come back, on a connection that stays', async context => {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  context.after(() => agent.destroy())
-  const others = anAnswer()
-  largeBodies.holdAnswer(others, largeBytesMax - 2 * mebibyte)
-  const scope = await claimScope(harness, vendor)
-  const { call, end, heard } = beginChunked(scope, agent)
-  for (let sent = 0; sent < 4; sent++) call.write('A'.repeat(mebibyte))
-  const { response, body } = await heard
-  assert.deepEqual([response.statusCode, response.headers['retry-after']], [503, '1'])
-  assert.equal(body.code, 'unavailable')
-  await until(() => largeBodies.held() === largeBytesMax - 2 * mebibyte)
-  const { socket } = call
-  call.write('A'.repeat(mebibyte))
-  end()
-
-  const again = beginChunked(scope, agent)
-  again.call.write('A'.repeat(mebibyte))
-  again.end()
-  assert.equal((await again.heard).body.verdict, 'completed')
-  assert.equal(again.call.socket, socket)
-  others.emit('close')
-  await until(() => largeBodies.held() === 0)
-})
-
-test('where the room ends and the caller has asked for it, the connection is closed', async () => {
-  const others = anAnswer()
-  largeBodies.holdAnswer(others, largeBytesMax)
-  const { call, heard } = beginChunked(await claimScope(harness, vendor), false)
-  // With what came before it is more than what has room beside the large, and nothing is left unread.
-  call.write('A'.repeat(mebibyte))
-  const { response } = await heard
-  assert.deepEqual([response.statusCode, response.headers.connection], [503, 'close'])
-  others.emit('close')
-  await until(() => largeBodies.held() === 0)
-})
-
-test('a request that is given up gives back its share', async () => {
-  const { call, heard } = beginLarge(await claimScope(harness, vendor))
-  heard.catch(() => {})
-  await until(() => largeBodies.held() > 0)
-  call.destroy()
-  await until(() => largeBodies.held() === 0)
-})
-
-test('a large answer takes its share, and is told to come back when there is none', async () => {
-  const held = await claimScope(harness, vendor)
-  const body = 'A'.repeat(large)
-  const { scope_hash, env } = held
-  await harness.ask('POST', '/v1/idempotency/complete', {
-    token: vendor.live,
-    body: { ...held, status: 200, body },
-  })
-  const claim = () =>
-    harness.ask('POST', '/v1/idempotency/claim', {
-      token: vendor.live,
-      body: { scope_hash, env, fingerprint: '0'.repeat(64) },
-    })
-  const all = anAnswer()
-  largeBodies.holdAnswer(all, largeBytesMax)
-  const refused = await claim()
-  assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '1'])
-  all.emit('close')
-  const replayed = await claim()
-  assert.ok(replayed.body.response.body === body)
-  assert.equal(largeBodies.held(), 0)
-})
-
-test('an answer that is gone when it is to be read takes its share once, however often it is looked for', async () => {
-  const held = await claimScope(harness, vendor)
-  const { scope_hash, env } = held
-  await harness.ask('POST', '/v1/idempotency/complete', {
-    token: vendor.live,
-    body: { ...held, status: 200, body: 'A'.repeat(large) },
-  })
-  await harness.query('delete from idempotency_bodies where scope_hash = $1', [
-    Buffer.from(scope_hash, 'hex'),
-  ])
-  let isAnswered = false
-  const claimed = harness
-    .ask('POST', '/v1/idempotency/claim', {
-      token: vendor.live,
-      body: { scope_hash, env, fingerprint: '0'.repeat(64) },
-    })
-    .finally(() => {
-      isAnswered = true
-    })
-  let most = 0
-  await until(() => {
-    most = Math.max(most, largeBodies.held())
-    return isAnswered
-  })
-  assert.equal((await claimed).status, 503)
-  assert.ok(most > 0 && most < large, `${most} bytes were taken`)
-  assert.equal(largeBodies.held(), 0)
-})

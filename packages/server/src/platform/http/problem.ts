@@ -25,7 +25,10 @@ const frameworkCodes: Record<string, ErrorCode> = {
  */
 export function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error
-  const known = frameworkCodes[(error as FastifyError | null)?.code ?? '']
+  const { code = '', message } = (error ?? {}) as Partial<FastifyError>
+  // Node's own word for a request whose sender has gone in the middle of it.
+  const isCutShort = code === 'ECONNRESET' && message === 'aborted'
+  const known = isCutShort ? 'malformed_request' : frameworkCodes[code]
   return new Refusal(known ?? 'internal_error', '', { cause: error })
 }
 

@@ -1,25 +1,49 @@
-import { METHODS, type Server } from 'node:http'
+import { createServer, METHODS, type RequestListener, type Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyHttpOptions, FastifyInstance, FastifyReply } from 'fastify'
 import type { Deps } from '../../deps.ts'
 import { Refusal } from '../refusal.ts'
-import { headerValues } from './headers.ts'
+import { headerValues, safeHeaders } from './headers.ts'
 import { toProblem, toRefusal } from './problem.ts'
+import { boundConnections, boundSockets } from './sockets.ts'
 
 /** All that Node's parser lets through as a request. CONNECT never becomes one. */
 const methods = METHODS.filter(method => method !== 'CONNECT')
 
+/** Times in ms. Of bodies `sockets.ts` judges, by how much has arrived; Node's own bound of them is above all of those. */
+const headMs = 5_000
+const requestMs = 60_000
+const lookMs = 1_000
+const keptAliveMs = 72_000
+/** How long somebody who sent what is no request has to hear so. */
+const hearMs = 5_000
+
 /** Fastify's defaults, set for this service: bounded times and sizes, ids of our own, no trust in headers. */
-export function serverOptions({ config, randomBytes }: Deps): FastifyHttpOptions<Server> {
+export function serverOptions({ config, log, randomBytes }: Deps): FastifyHttpOptions<Server> {
   return {
     logger: false,
     // An inbound x-request-id is ignored: it is not ours to believe.
     requestIdHeader: false,
     genReqId: requestIds(randomBytes),
     trustProxy: (_address: string, hop: number) => hop < config.trustProxyHops,
-    requestTimeout: 30_000,
-    connectionTimeout: 0,
-    keepAliveTimeout: 72_000,
+    serverFactory: handler => {
+      const sockets = boundSockets(handler as RequestListener)
+      const server = createServer(
+        {
+          headersTimeout: headMs,
+          requestTimeout: requestMs,
+          connectionsCheckingInterval: lookMs,
+          keepAliveTimeout: keptAliveMs,
+          maxHeaderSize: 16_384,
+          // Node's own answer to a missing Host has no body; `answerProblems` gives one.
+          requireHostHeader: false,
+        },
+        sockets.listener,
+      )
+      sockets.watch(server)
+      boundConnections(server, config.maxConnections, log)
+      return server
+    },
     forceCloseConnections: 'idle',
     // Fastify's own 503 is no problem body. A request that is already here while we close is still served.
     return503OnClosing: false,
@@ -31,11 +55,9 @@ export function serverOptions({ config, randomBytes }: Deps): FastifyHttpOptions
       // `query.ts` reads what a route asks for, and refuses what is doubled.
       querystringParser: () => ({}),
     },
-    // Node's own answer to a missing Host has no body; `answerProblems` gives one.
-    http: { headersTimeout: 10_000, maxHeaderSize: 16_384, requireHostHeader: false },
     frameworkErrors: (error, request, reply) => {
       const problem = toProblem(toRefusal(error), request.id)
-      reply.header('x-request-id', request.id).type('application/problem+json')
+      reply.headers({ ...safeHeaders, 'x-request-id': request.id }).type('application/problem+json')
       return (reply as FastifyReply).code(problem.status).send(problem)
     },
     clientErrorHandler: (error, socket) => {
@@ -61,6 +83,10 @@ function requestIds(randomBytes: (size: number) => Buffer): () => string {
   }
 }
 
+const safeLines = Object.entries(safeHeaders)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('')
+
 /** What Node's HTTP parser refuses never becomes a request; it still gets a problem body. */
 function answerRawSocket(code: string, socket: Socket, requestId: string): void {
   if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
@@ -75,21 +101,23 @@ function answerRawSocket(code: string, socket: Socket, requestId: string): void 
   const body = JSON.stringify(problem)
   socket.end(
     `HTTP/1.1 ${problem.status} ${refusal.code}\r\ncontent-type: application/problem+json\r\n` +
-      `x-request-id: ${requestId}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+      `x-request-id: ${requestId}\r\n${safeLines}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
+  // Who has stopped to listen would keep the connection half open for good.
+  setTimeout(() => socket.destroy(), hearMs).unref()
 }
 
 /** Every answer has an id; every error is a problem. */
 export function answerProblems(app: FastifyInstance): void {
   // Without a listener Node answers an unknown `Expect` with a 417 of its own; RFC 9110 lets it be ignored.
-  app.server.on('checkExpectation', (request, response) => app.routing(request, response))
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorate('routesServed', [])
   app.decorate('pathsServed', [])
   app.addHook('onRoute', ({ url, method }) => {
     app.routesServed.push({ url, method })
   })
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id)
+    reply.headers({ ...safeHeaders, 'x-request-id': request.id })
     // Here and not in the handler, so that the body of a request that goes nowhere is never read.
     const { raw } = request
     if (raw.httpVersion === '1.1' && headerValues(raw, 'host').length !== 1)

@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,6 +16,7 @@ import { after, test } from 'node:test'
 import { simpleParser } from 'mailparser'
 import { openTransport } from './mail.ts'
 import type { Postmark } from './message.ts'
+import { pruneFolder } from './prune-folder.ts'
 import { NotSent } from './transport.ts'
 
 const base = mkdtempSync(join(tmpdir(), 'keyrail-mail-'))
@@ -32,6 +34,69 @@ const postmark = (at: string, id: string): Postmark => ({
   id: id.repeat(16),
 })
 const signal = new AbortController().signal
+
+test('a message is removed after thirty days, as newer ones come, and what is not ours stays', async () => {
+  const path = join(base, 'old')
+  const folder = await openTransport({ kind: 'folder', path })
+  for (const [at, id] of [
+    ['2026-01-01T00:00:00.000Z', 'aa'],
+    ['2026-01-02T00:00:00.000Z', 'bb'],
+  ] as const)
+    await folder.send(letter, 'reset', postmark(at, id), signal)
+  const others = ['notes.txt', '20200101T000000.000Z-mine.eml']
+  const partials = [
+    '.20260130T000000.000Z-reset-aaaaaaaaaaaa.eml.partial',
+    '.20260131T100000.000Z-reset-bbbbbbbbbbbb.eml.partial',
+  ]
+  for (const name of [...others, ...partials]) writeFileSync(join(path, name), 'x')
+  // Thirty days after the first, and a moment.
+  await folder.send(letter, 'reset', postmark('2026-01-31T11:00:00.000Z', 'cc'), signal)
+  assert.deepEqual(readdirSync(path).sort(), [
+    partials[1],
+    others[1],
+    '20260102T000000.000Z-reset-bbbbbbbbbbbb.eml',
+    '20260131T110000.000Z-reset-cccccccccccc.eml',
+    others[0],
+  ])
+})
+
+test('of too many messages, or too many bytes, the oldest go', async () => {
+  const path = join(base, 'many')
+  const folder = await openTransport({ kind: 'folder', path })
+  const at = (minute: number) => `2026-01-31T09:0${minute}:00.000Z`
+  for (let i = 0; i < 5; i++) await folder.send(letter, 'reset', postmark(at(i), `0${i}`), signal)
+  const now = Date.parse(at(5))
+  const left = () => readdirSync(path).map(name => name.slice(11, 13))
+  assert.equal(await pruneFolder(path, now, { files: 4 }), 1)
+  assert.deepEqual(left(), ['01', '02', '03', '04'])
+  const { size } = statSync(join(path, readdirSync(path)[0] ?? ''))
+  assert.equal(await pruneFolder(path, now, { bytes: 2 * size }), 2)
+  assert.deepEqual(left(), ['03', '04'])
+  assert.equal(await pruneFolder(path, now, { bytes: 1 }), 1)
+  assert.deepEqual(left(), ['04'], 'the newest stays')
+})
+
+test('a folder that is a link, or that others may write to, gets nothing, and a planted link is not written through', async () => {
+  const real = join(base, 'real')
+  mkdirSync(real, { mode: 0o700 })
+  symlinkSync(real, join(base, 'folder-link'))
+  const linked = await openTransport({ kind: 'folder', path: join(base, 'folder-link') })
+  await assert.rejects(linked.verify(), /symbolic link/)
+  const mark = postmark('2026-01-31T09:30:00.125Z', 'ff')
+  const unsafe = (error: unknown) => error instanceof NotSent && error.code === 'unsafe folder'
+  await assert.rejects(linked.send(letter, 'reset', mark, signal), unsafe)
+  chmodSync(real, 0o777)
+  const open = await openTransport({ kind: 'folder', path: real })
+  await assert.rejects(open.verify(), /Others may write to/)
+  await assert.rejects(open.send(letter, 'reset', mark, signal), unsafe)
+  assert.deepEqual(readdirSync(real), [])
+  chmodSync(real, 0o700)
+  const victim = join(base, 'victim')
+  writeFileSync(victim, 'untouched')
+  symlinkSync(victim, join(real, '.20260131T093000.125Z-reset-ffffffffffff.eml.partial'))
+  await assert.rejects(open.send(letter, 'reset', mark, signal))
+  assert.equal(readFileSync(victim, 'utf8'), 'untouched')
+})
 
 test('each message is a file of its owner alone, whole, with its link in one piece, in the order of time', async () => {
   const path = join(base, 'not/there/yet')

@@ -2,15 +2,24 @@ import { constants } from 'node:fs'
 import { access, open, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
+import { findServiceAccount } from '../db/embedded/account.ts'
 import { makeDirectories } from '../make-directory.ts'
+import { refuseUnsafeDirectory, UnsafePath } from '../own-files.ts'
 import { composeMessage } from './message.ts'
+import { pruneFolder } from './prune-folder.ts'
 import { NotSent, type Transport } from './transport.ts'
+
+/** Between two looks for what is too old or too much. */
+const pruneEveryMs = 3_600_000
+const pruneEveryLetters = 500
 
 /**
  * Receives one `.eml` a message, readable by its owner alone. A file is there only when it is whole, and names are in the
- * order of time: `20260131T093000.125Z-verify_email-1f3a….eml`.
+ * order of time: `20260131T093000.125Z-verify_email-1f3a….eml`. Old ones are removed as new ones come. A folder that
+ * others control is refused.
  */
 export function openMailFolder(path: string): Transport {
+  const prune = createPrune(path)
   const mailer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
   return {
     async send(letter, kind, postmark) {
@@ -19,17 +28,40 @@ export function openMailFolder(path: string): Transport {
       const name = `${time}-${kind}-${postmark.id.slice(0, 12)}.eml`
       try {
         makeDirectories(path, 0o700)
+        refuse(path)
         await writeWhole(path, name, message as Buffer)
       } catch (error) {
-        throw new NotSent(String((error as NodeJS.ErrnoException).code), false)
+        const code = error instanceof UnsafePath ? 'unsafe folder' : (error as NodeJS.ErrnoException).code
+        throw new NotSent(String(code), false)
       }
+      // The letter is there: that old ones could not be removed is no reason to write it again.
+      await prune(postmark.at.getTime()).catch(() => {})
     },
     async verify() {
+      refuse(path)
       await access(path, constants.W_OK | constants.X_OK).catch(error => {
         // Made with the first message.
         if (error.code !== 'ENOENT') throw error
       })
     },
+  }
+}
+
+/** Root looks at the folder of the account that it lets send. */
+function refuse(path: string): void {
+  const sender = findServiceAccount({ create: false })
+  refuseUnsafeDirectory(path, 'SERVICE_MAIL_URL', sender === undefined ? [] : [sender.uid])
+}
+
+/** Looks with the first letter, and then after an hour or many letters. */
+function createPrune(path: string): (now: number) => Promise<void> {
+  let [looked, letters] = [Number.NEGATIVE_INFINITY, 0]
+  return async now => {
+    letters += 1
+    if (now - looked < pruneEveryMs && letters < pruneEveryLetters) return
+    looked = now
+    letters = 0
+    await pruneFolder(path, now)
   }
 }
 

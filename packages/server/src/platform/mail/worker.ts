@@ -3,6 +3,7 @@ import type { LogFunctionFactory, Runner } from 'graphile-worker'
 import pg from 'pg'
 import { type Connection, clientConfig } from '../db/connection.ts'
 import { jobSchema } from '../db/job-queue.ts'
+import { admit } from '../db/timeline.ts'
 import type { Logger } from '../log.ts'
 import type { Job } from './deliver.ts'
 
@@ -43,6 +44,7 @@ function openPool(connection: Connection): pg.Pool {
     // The library reads its numbers as the driver gives them.
     types: pg.types,
     pipeline: false,
+    onConnect: admit,
     // One of them listens.
     max: concurrency + 2,
   } as pg.PoolConfig)

@@ -1,4 +1,5 @@
 import { escapeIdentifier } from 'pg'
+import { leftOutOf } from './left-out.ts'
 import { DumpRefused } from './refused.ts'
 
 /**
@@ -68,8 +69,14 @@ export const copyIn = (table: Pick<DumpTable, 'name' | 'columns'>): string =>
   `copy ${tableName(table.name)} (${columnList(table)}) from stdin;`
 
 /** A query, since COPY of a table alone takes no partitioned one. */
-export const copyOut = (table: Pick<DumpTable, 'name' | 'columns'>): string =>
-  `copy (select ${columnList(table)} from ${tableName(table.name)}) to stdout`
+export function copyOut(table: Pick<DumpTable, 'name' | 'columns'>): string {
+  const { columns, rows } = leftOutOf(table)
+  const list = table.columns.map(name => {
+    const type = columns[name]
+    return type === undefined ? escapeIdentifier(name) : `null::${type} as ${escapeIdentifier(name)}`
+  })
+  return `copy (select ${list.join(', ')} from ${tableName(table.name)} where ${rows}) to stdout`
+}
 
 /** Rows in a piece of COPY's text format: each ends in the only line feeds that are not escaped. */
 export function countRows(piece: Buffer): number {

@@ -60,7 +60,7 @@ for (const [from = '', to = ''] of pairs) {
          values ($1, $1, 'é', $2, now(), now())`,
       [id, ` { "b": 1.0, "b" : "\\n\\u0000", "a": ${JSON.stringify('\\.\n'.repeat(9000))} } `],
     )
-    await query(source, 'insert into service_secrets (name, secret) values ($1, $2)', [
+    await query(source, 'insert into service_secrets (name, sealed) values ($1, $2)', [
       'any',
       randomBytes(999),
     ])

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { encryptionKey } from '../../../../test/encryption-key.ts'
 import { startHarness } from '../../../../test/harness.ts'
 import { issueKey, makeVendor, uniqueSlug } from '../../../../test/vendor.ts'
 import { buildApp } from '../../../app.ts'
@@ -11,8 +12,9 @@ import { readConfig } from '../../../config.ts'
 import { openDeps } from '../../../deps.ts'
 import { createLog } from '../../log.ts'
 import type { Connection } from '../connection.ts'
+import { versionsRaisedBy } from '../timeline.ts'
 import { backup } from './backup.ts'
-import { restore, versionsRaisedBy } from './restore.ts'
+import { restore } from './restore.ts'
 import { asRestored, contentsOf, freshDatabase, freshPath, query, tablesOf } from './test-contents.ts'
 
 const source = await startHarness()
@@ -38,7 +40,7 @@ await backup(source.connection, path)
 
 /** A service on a database that was restored. */
 async function serviceOn(connection: Connection) {
-  const { config } = readConfig({})
+  const { config } = readConfig({ SERVICE_ENCRYPTION_KEY: encryptionKey })
   const deps = await openDeps({ config, log: createLog('silent'), connection, randomBytes })
   const app = await buildApp(deps)
   return {
@@ -126,7 +128,7 @@ test('a backup is one moment: what is written while it runs is not in it, in no 
   const its = await makeVendor(busy)
   // More than pipes and buffers hold, and not to be packed, so that the copy stands still in mid-way.
   await busy.query(
-    'insert into service_secrets (name, secret) select n::text, $1 from generate_series(1, 3) n',
+    'insert into service_secrets (name, sealed) select n::text, $1 from generate_series(1, 3) n',
     [randomBytes(1024 * 1024)],
   )
   // Noted on the side: it must not come between the two readings.

@@ -2,6 +2,8 @@ import type pg from 'pg'
 import type { Connection } from '../connection.ts'
 import { emptyJobQueue } from '../job-queue.ts'
 import { lockMigrations, type MigrationSet, migrateWithin, ownMigrations, prepareServer } from '../migrate.ts'
+import { discardUnopened, queryOf } from '../sealed-columns.ts'
+import { versionsRaisedBy } from '../timeline.ts'
 import { listTables, readSequences } from './catalogue.ts'
 import { dropSchema } from './drop-schema.ts'
 import { type DumpHeader, tableName } from './format.ts'
@@ -11,18 +13,12 @@ import { refuseInUse, refuseUnknownSchema, refuseUsed } from './preconditions.ts
 import type { OnProgress } from './progress.ts'
 import { commit, withSession } from './session.ts'
 
-/**
- * How far a restore raises every project's policy version and floor. Nodes saw versions that were given out
- * after the backup and are now lost; the restored database would give out the same numbers for other changes.
- * A node that saw fewer than this many lost changes of a project asks from below the floor, and so is given a
- * whole snapshot.
- */
-export const versionsRaisedBy = 2 ** 20
-
 export interface RestoreOptions {
   onProgress?: OnProgress
   /** Deletes what is there, in the same transaction, and does not ask whether the service runs. */
   force?: boolean
+  /** Ids of the encryption keys that the restored service will have; left out: all that it needs. */
+  keyIds?: readonly string[]
   /** The schemas that are known; Keyrail's own unless a test brings others. */
   migrations?: MigrationSet
 }
@@ -33,8 +29,15 @@ export interface Restore {
   migrated: readonly string[]
   /** Tables of the backup that are not Keyrail's and were passed over. */
   passedOver: readonly string[]
+  /** Secrets that were sealed by a key which is not given, and so were removed. */
+  secretsLost: readonly string[]
   /** Projects whose version and floor were raised. */
   projectsRaised: number
+  /**
+   * By how much. Nodes saw versions that were given out after the backup and are now lost; the restored database would
+   * give out the same numbers for other changes.
+   */
+  versionsRaised: number
 }
 
 /**
@@ -45,8 +48,9 @@ export interface Restore {
 export async function restore(
   connection: Connection,
   path: string,
-  { onProgress = () => {}, force = false, migrations = ownMigrations }: RestoreOptions = {},
+  options: RestoreOptions = {},
 ): Promise<Restore> {
+  const { onProgress = () => {}, force = false, migrations = ownMigrations, keyIds } = options
   const dump = await openDump(path, onProgress)
   try {
     refuseUnknownSchema(dump.header, migrations)
@@ -58,7 +62,8 @@ export async function restore(
         await refuseInUse(client)
         await refuseUsed(client)
       }
-      const result = await replace(client, dump, migrations, onProgress)
+      const loaded = await replace(client, dump, migrations, onProgress)
+      const result = { ...loaded, secretsLost: await renewSecrets(client, keyIds) }
       await dump.end()
       await commit(client)
       return result
@@ -73,7 +78,7 @@ async function replace(
   dump: OpenDump,
   set: MigrationSet,
   onProgress: OnProgress,
-): Promise<Restore> {
+): Promise<Omit<Restore, 'secretsLost'>> {
   const { header } = dump
   await dropSchema(client, set)
   await emptyJobQueue(client)
@@ -84,13 +89,23 @@ async function replace(
   const passedOver = await loadTables(client, dump, await ours(), onProgress)
   await setSequences(client, header, foreign)
   const migrated = await migrateWithin(client, undefined, set)
-  const { rowCount } = await client.query(
-    'update policy_heads set version = version + $1, floor = version + $1',
-    [versionsRaisedBy],
-  )
+  const { rows } = await client.query('select adopt_store($1, true) as raised', [versionsRaisedBy])
+  const { rows: heads } = await client.query('select count(*) as number from policy_heads')
   // Without statistics the first queries would read whole tables.
   await client.query(`analyze ${(await ours()).map(({ name }) => tableName(name)).join(', ')}`)
-  return { header, migrated, passedOver, projectsRaised: rowCount ?? 0 }
+  return { header, migrated, passedOver, projectsRaised: heads[0].number, versionsRaised: rows[0].raised }
+}
+
+/**
+ * The restored service makes a signing key of its own: one that was stolen with the backup is of no use.
+ * @returns the other secrets that it has to make anew.
+ */
+async function renewSecrets(
+  client: pg.ClientBase,
+  keyIds: readonly string[] | undefined,
+): Promise<readonly string[]> {
+  await client.query('delete from signing_keys')
+  return keyIds === undefined ? [] : await discardUnopened(queryOf(client), keyIds)
 }
 
 /** Names of the tables and sequences that are there. */

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import { version } from '../../../version.ts'
 import { appliedMigrations } from '../migrate.ts'
-import { listTables, readSequences } from './catalogue.ts'
+import { type CatalogueTable, listTables, readSequences } from './catalogue.ts'
 import {
   copyIn,
   copyOut,
@@ -15,6 +15,7 @@ import {
   renderHeader,
   tableName,
 } from './format.ts'
+import { leftOutOf } from './left-out.ts'
 import type { OnProgress } from './progress.ts'
 import { DumpRefused } from './refused.ts'
 
@@ -25,6 +26,7 @@ export async function openSnapshot(client: pg.ClientBase, onProgress: OnProgress
   if (migrations.length === 0) {
     throw new DumpRefused('There is nothing to back up: the database has no schema of Keyrail.')
   }
+  await refuseUnsealed(client, expected)
   await client.query('begin transaction isolation level repeatable read, read only')
   // Locked before the first query, which takes the snapshot: a migration that rewrites a table between the
   // two would leave it empty in the snapshot.
@@ -49,6 +51,17 @@ export async function openSnapshot(client: pg.ClientBase, onProgress: OnProgress
   }
 }
 
+/** A backup has the sealed form alone, and must have all. */
+async function refuseUnsealed(client: pg.ClientBase, tables: readonly CatalogueTable[]): Promise<void> {
+  const secrets = tables.find(({ name }) => name === 'service_secrets')
+  if (!secrets?.columns.includes('sealed')) return
+  const { rows } = await client.query('select from service_secrets where sealed is null')
+  if (rows.length === 0) return
+  throw new DumpRefused(
+    'Secrets in the database are not sealed yet. Start this release once, which seals them, and run the backup again.',
+  )
+}
+
 async function countTables(
   client: pg.ClientBase,
   tables: readonly Omit<DumpTable, 'rows'>[],
@@ -57,7 +70,9 @@ async function countTables(
   const counted: DumpTable[] = []
   for (const table of tables) {
     onProgress({ step: 'count', table: table.name, done: counted.length, total: tables.length })
-    const { rows } = await client.query(`select count(*) as rows from ${tableName(table.name)}`)
+    const { rows } = await client.query(
+      `select count(*) as rows from ${tableName(table.name)} where ${leftOutOf(table).rows}`,
+    )
     counted.push({ ...table, rows: rows[0].rows })
   }
   return counted

@@ -8,7 +8,7 @@ import pg from 'pg'
 import { makeDatabase, testCluster } from '../../../../test/database.ts'
 import type { Connection } from '../connection.ts'
 import { appliedMigrations, migrationsTable } from '../migrate.ts'
-import { versionsRaisedBy } from './restore.ts'
+import { versionsRaisedBy } from '../timeline.ts'
 
 /** What a test sees of a database: its migrations, and every row of every table as text. */
 export type Contents = Record<string, string[]>
@@ -24,8 +24,9 @@ export async function contentsOf(connection: Connection, alter = 'select 1'): Pr
     await client.query(`begin; set local timezone = 'UTC'; ${alter}`)
     const { rows: tables } = await client.query(
       `select relname as name from pg_class
-       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname <> $1 order by relname`,
-      [migrationsTable],
+       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname <> all($1) order by relname`,
+      // Which database it is, a restored one says of itself.
+      [[migrationsTable, 'store_timelines']],
     )
     for (const { name } of tables) {
       const { rows } = await client.query(

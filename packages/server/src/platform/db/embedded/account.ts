@@ -10,6 +10,8 @@ import { EmbeddedRefused } from './refusal.ts'
 export type Account = { name: string; uid: number; gid: number; switched: boolean }
 
 const DEDICATED = 'keyrail'
+/** Not the account of Postgres, whose files hold every row and say who is a superuser. */
+const SERVICE = 'keyrail-service'
 /** Debian's and Red Hat's packages create it; the second choice, since its owner could then read our rows. */
 const CUSTOMARY = 'postgres'
 const USERADD = ['/usr/sbin/useradd', '/sbin/useradd', '/usr/bin/useradd']
@@ -41,6 +43,15 @@ export function findAccount(ownerUid?: number): Account {
     )
   }
   return lookUp(DEDICATED) ?? create(DEDICATED) ?? lookUp(CUSTOMARY) ?? noAccount()
+}
+
+/**
+ * Finds, or creates, the account under which a service that root has started answers requests. Undefined when we are
+ * not root, or there is no such account and it cannot be created.
+ */
+export function findServiceAccount({ create: mayCreate }: { create: boolean }): Account | undefined {
+  if (process.geteuid?.() !== 0) return undefined
+  return lookUp(SERVICE) ?? (mayCreate ? create(SERVICE) : undefined)
 }
 
 /** What `child_process.spawn` needs to start a process as this account; libuv drops the extra groups as well. */

@@ -1,26 +1,18 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import {
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chownSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { readOwnFile, replaceOwnFile } from '../../own-files.ts'
 import { type Account, spawnIdentity } from './account.ts'
 import { type Binaries, POSTGRES_ENV } from './binaries.ts'
 
-/** Superuser and database of every embedded cluster. */
-export const USER = 'keyrail'
+/** Superuser of every embedded cluster. Only what starts Postgres uses it. */
+export const SUPERUSER = 'keyrail'
 export const DATABASE = 'keyrail'
 
 export function readPassword(path: string): string | undefined {
-  return existsSync(path) ? readFileSync(path, 'utf8').trim() || undefined : undefined
+  return readOwnFile(path)?.trim() || undefined
 }
 
 /** 256 random bits, in letters that need no quoting anywhere. */
@@ -30,9 +22,7 @@ export function makePassword(): string {
 
 /** Whole or not at all, and readable by us alone. */
 export function writePassword(path: string, password: string): void {
-  const draft = `${path}.${process.pid}`
-  writeFileSync(draft, `${password}\n`, { mode: 0o600, flush: true })
-  renameSync(draft, path)
+  replaceOwnFile(path, `${password}\n`)
 }
 
 /**
@@ -40,6 +30,7 @@ export function writePassword(path: string, password: string): void {
  * name and renamed at the end, so that a start killed in the middle leaves nothing that looks like a cluster.
  *
  * @param sync false for a cluster that may be lost with the machine
+ * @param login statements that make the service's own login; none where everybody is the superuser
  */
 export async function createCluster(
   dataDirectory: string,
@@ -48,7 +39,14 @@ export async function createCluster(
     account,
     password,
     sync,
-  }: { binaries: Binaries; account: Account; password: string; sync: boolean },
+    login = [],
+  }: {
+    binaries: Binaries
+    account: Account
+    password: string
+    sync: boolean
+    login?: readonly string[]
+  },
 ): Promise<void> {
   const parent = dirname(dataDirectory)
   await removeHalfMade(parent)
@@ -64,7 +62,7 @@ export async function createCluster(
   try {
     run(binaries, account, 'initdb', [
       `--pgdata=${staging}`,
-      `--username=${USER}`,
+      `--username=${SUPERUSER}`,
       `--pwfile=${passwordFile}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
@@ -72,7 +70,7 @@ export async function createCluster(
       '--data-checksums',
       ...(sync ? [] : ['--no-sync']),
     ])
-    runSingleUser(staging, `CREATE DATABASE ${DATABASE}`, { binaries, account, sync })
+    runSingleUser(staging, [`CREATE DATABASE ${DATABASE}`, ...login], { binaries, account, sync })
     renameSync(staging, dataDirectory)
   } finally {
     rmSync(passwordFile, { force: true })
@@ -99,20 +97,25 @@ export function resetPassword(
   dataDirectory: string,
   options: { binaries: Binaries; account: Account; password: string },
 ): void {
-  runSingleUser(dataDirectory, `ALTER ROLE ${USER} PASSWORD '${options.password}'`, {
+  runSingleUser(dataDirectory, [`ALTER ROLE ${SUPERUSER} PASSWORD '${options.password}'`], {
     ...options,
     sync: true,
   })
 }
 
-/** Postgres's single-user mode: one statement on a stopped cluster, no password asked. */
-function runSingleUser(
+/** Postgres's single-user mode: statements of a line each, as the superuser, on a stopped cluster; no password asked. */
+export function runSingleUser(
   dataDirectory: string,
-  statement: string,
-  { binaries, account, sync }: { binaries: Binaries; account: Account; sync: boolean },
+  statements: readonly string[],
+  {
+    binaries,
+    account,
+    sync,
+    database = 'template1',
+  }: { binaries: Binaries; account: Account; sync: boolean; database?: string },
 ): void {
-  const args = ['--single', '-D', dataDirectory, '-c', `fsync=${sync ? 'on' : 'off'}`, 'template1']
-  const output = run(binaries, account, 'postgres', args, `${statement}\n`)
+  const args = ['--single', '-D', dataDirectory, '-c', `fsync=${sync ? 'on' : 'off'}`, database]
+  const output = run(binaries, account, 'postgres', args, statements.map(one => `${one}\n`).join(''))
   // It exits with 0 even when the statement failed.
   if (/\b(ERROR|FATAL|PANIC):/.test(output)) throw new Error(`Postgres refused a statement: ${output.trim()}`)
 }

@@ -78,11 +78,13 @@ test('two checkouts side by side get two places', () => {
   assert.notEqual(first.base, second.base)
 })
 
-test('a symbolic link to the data directory leads to the same place', () => {
-  const { base } = choosePlace(join(home, 'data'), OTHER, state)
-  makeCluster(base)
-  symlinkSync(join(home, 'data'), join(home, 'link'))
-  assert.equal(choosePlace(join(home, 'link'), OTHER, state).base, base)
+test('a symbolic link above the data directory leads to the same place, and one in its place is refused', () => {
+  const wanted = join(home, 'there', 'data')
+  const { base } = choosePlace(wanted, SELF, state)
+  symlinkSync(join(home, 'there'), join(home, 'link'))
+  assert.equal(choosePlace(join(home, 'link', 'data'), SELF, state).base, base)
+  symlinkSync(wanted, join(home, 'data-link'))
+  assert.throws(() => choosePlace(join(home, 'data-link'), SELF, state), { name: 'UnsafePath' })
 })
 
 test('a checkout that is moved keeps its database, and a new one in its old path does not get it', () => {

@@ -1,15 +1,8 @@
 import { createHash } from 'node:crypto'
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  readFileSync,
-  realpathSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { accessSync, chmodSync, constants, realpathSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { makeDirectories } from '../../make-directory.ts'
+import { readOwnFile, refuseUnsafeDirectory, replaceOwnFile, UnsafePath } from '../../own-files.ts'
 import type { Account } from './account.ts'
 import { listClusters } from './layout.ts'
 import { EmbeddedRefused } from './refusal.ts'
@@ -44,9 +37,11 @@ export function findPlace(wanted: string, stateDirectory = STATE_DIRECTORY): Pla
  * the account can get there; else, as root, `/var/lib/keyrail/<hash of the wanted path>`.
  *
  * @throws EmbeddedRefused when it exists where the account cannot reach it any more
+ * @throws UnsafePath when others could put files into it
  */
 export function choosePlace(wanted: string, account: Account, stateDirectory = STATE_DIRECTORY): Place {
   makeDirectory(wanted, account)
+  refuseUnsafeDirectory(wanted, 'SERVICE_DATA_DIR')
   const real = realpathSync(wanted)
   const found = findPlace(real, stateDirectory)
   if (found && !canReach(found.base, account)) {
@@ -59,8 +54,9 @@ export function choosePlace(wanted: string, account: Account, stateDirectory = S
   const place = found ?? { base: freePlace(real, stateDirectory), moved: true }
   if (place.moved) {
     makeDirectory(place.base, account)
-    writeFileSync(join(place.base, BELONGS_TO), `${real}\n`)
-    writeFileSync(join(real, POINTER), `${place.base}\n`)
+    refuseUnsafeDirectory(place.base, 'SERVICE_DATA_DIR')
+    replaceOwnFile(join(place.base, BELONGS_TO), `${real}\n`, 0o644)
+    replaceOwnFile(join(real, POINTER), `${place.base}\n`, 0o644)
   }
   return place
 }
@@ -125,8 +121,10 @@ function realPath(path: string): string | undefined {
 
 function readLine(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8').trim() || undefined
-  } catch {
+    return readOwnFile(path)?.trim() || undefined
+  } catch (error) {
+    // Another database must not be begun because the way to the one there is was tampered with.
+    if (error instanceof UnsafePath) throw error
     return undefined
   }
 }

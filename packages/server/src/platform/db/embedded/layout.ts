@@ -7,7 +7,10 @@ export type Layout = {
   clusters: string
   /** The cluster itself, which the account owns. Its name is the major version. */
   dataDirectory: string
+  /** Password of the superuser. */
   passwordFile: string
+  /** Password of the service's login. */
+  servicePasswordFile: string
   configFile: string
   logFile: string
   /** Where the socket goes when that path is short enough. */
@@ -20,6 +23,7 @@ export function layoutOf(base: string, major: number): Layout {
     clusters,
     dataDirectory: join(clusters, String(major)),
     passwordFile: join(base, 'postgres-password'),
+    servicePasswordFile: join(base, 'postgres-service-password'),
     configFile: join(base, 'postgresql.conf'),
     logFile: join(base, 'postgres.log'),
     socketDirectory: join(clusters, 'socket'),

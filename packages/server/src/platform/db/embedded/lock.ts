@@ -3,7 +3,6 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
-  renameSync,
   rmSync,
   statSync,
   utimesSync,
@@ -11,6 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { readOwnFile, replaceOwnFile } from '../../own-files.ts'
 import { startOf } from './processes.ts'
 import { DirectoryHeld } from './refusal.ts'
 
@@ -118,7 +118,9 @@ function removeBelow(directory: string, number: number): void {
 /** A link appears with its content or not at all. */
 function claim(directory: string, number: number, me: Holder): boolean {
   const draft = join(directory, `.lock-draft-${process.pid}`)
-  writeFileSync(draft, JSON.stringify(me), { mode: 0o644 })
+  // One that a killed process with our pid has left is removed, not written through.
+  rmSync(draft, { force: true })
+  writeFileSync(draft, JSON.stringify(me), { mode: 0o644, flag: 'wx' })
   try {
     linkSync(draft, join(directory, nameOf(number)))
     return true
@@ -131,22 +133,22 @@ function claim(directory: string, number: number, me: Holder): boolean {
 }
 
 function replace(path: string, holder: Holder): void {
-  const draft = `${path}.${process.pid}`
   try {
-    writeFileSync(draft, JSON.stringify(holder))
-    renameSync(draft, path)
+    replaceOwnFile(path, JSON.stringify(holder), 0o644)
   } catch {
     // Removed with its directory; then there is nothing left to release.
   }
 }
 
 function readHolder(path: string): Holder | undefined {
+  // Removed a moment ago by a newer holder, whose number tells.
+  const text = readOwnFile(path)
+  if (text === undefined) return undefined
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Holder
-  } catch (error) {
-    // Cut short by a full disk, or removed a moment ago by a newer holder, whose number tells.
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
+    return JSON.parse(text) as Holder
+  } catch {
+    // Cut short by a full disk.
+    return undefined
   }
 }
 

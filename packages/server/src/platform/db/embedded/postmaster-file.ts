@@ -1,18 +1,18 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readOwnFile } from '../../own-files.ts'
 
 /** What a running Postgres writes about itself into `postmaster.pid` (its `src/include/utils/pidfile.h`). */
 export type PostmasterFile = { pid: number; port: number; socketDirectory: string; status: string }
 
 /** Reads `postmaster.pid`; undefined when there is none, or it is not even written as far as the pid. */
 export function readPostmasterFile(dataDirectory: string): PostmasterFile | undefined {
-  let text: string
   try {
-    text = readFileSync(join(dataDirectory, 'postmaster.pid'), 'utf8')
+    const text = readOwnFile(join(dataDirectory, 'postmaster.pid'))
+    return text === undefined ? undefined : parsePostmasterFile(text)
   } catch {
+    // Not ours to read, or no file that Postgres has written.
     return undefined
   }
-  return parsePostmasterFile(text)
 }
 
 /** Line 1 pid, 4 port, 5 socket directory, 8 status (padded with blanks); the later ones come as it starts. */

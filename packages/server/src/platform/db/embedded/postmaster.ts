@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { openOwnLog } from '../../own-files.ts'
 import { type Account, spawnIdentity } from './account.ts'
 import { type Binaries, POSTGRES_ENV } from './binaries.ts'
 import { readPostmasterFile } from './postmaster-file.ts'
@@ -24,6 +25,8 @@ export type Launch = {
 /** A postmaster we started, and how long the log was before, so that its own words can be found. */
 type Started = Running & { logStart: number }
 
+/** A standby takes them for reading. */
+const takesConnections = ['ready', 'standby']
 /** How often a state that Postgres announces only in a file or by dying is looked at, in milliseconds. */
 const LOOK_EVERY_MS = 10
 /** A fast shutdown ends with a checkpoint, which takes long on a slow disk; past this it is broken off. */
@@ -70,7 +73,7 @@ function isSharedMemoryBusy(error: unknown): boolean {
  */
 async function spawnPostmaster(launch: Launch): Promise<Started> {
   const logStart = sizeOfLog(launch.logFile)
-  const log = openSync(launch.logFile, 'a', 0o600)
+  const log = openOwnLog(launch.logFile)
   try {
     const child = spawn(join(launch.binaries.bin, 'postgres'), launchArguments(launch), {
       detached: true,
@@ -93,7 +96,7 @@ async function spawnPostmaster(launch: Launch): Promise<Started> {
 async function untilReady(launch: Launch, started: Started, signal?: AbortSignal): Promise<void> {
   for (;;) {
     const file = readPostmasterFile(launch.dataDirectory)
-    if (file?.pid === started.pid && file.status === 'ready') return
+    if (file?.pid === started.pid && takesConnections.includes(file.status)) return
     if (!isAlive(started)) {
       const logged = readLogFrom(launch.logFile, started.logStart)
       throw new Error(`Postgres ended while it started: ${logged || `nothing in ${launch.logFile}`}`)

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
-import { DATABASE, readPassword, USER } from './cluster.ts'
+import { DATABASE, readPassword, SUPERUSER } from './cluster.ts'
 import { findPlace, STATE_DIRECTORY } from './directory.ts'
-import { layoutOf, listClusters } from './layout.ts'
+import { type Layout, layoutOf, listClusters } from './layout.ts'
 import { findLeftover } from './leftover.ts'
+import { SERVICE_USER } from './service-login.ts'
 import type { EmbeddedConnection } from './start.ts'
 
 /**
@@ -16,10 +17,18 @@ export function findRunningEmbedded(
   const base = findPlace(resolve(dataDir), stateDirectory)?.base
   const major = base === undefined ? undefined : listClusters(base).at(-1)
   if (base === undefined || major === undefined) return undefined
-  const { dataDirectory, passwordFile } = layoutOf(base, major)
-  const leftover = findLeftover(dataDirectory)
-  const password = readPassword(passwordFile)
-  if (leftover?.file.status !== 'ready' || !password) return undefined
+  const layout = layoutOf(base, major)
+  const leftover = findLeftover(layout.dataDirectory)
+  const login = readLogin(layout)
+  if (leftover?.file.status !== 'ready' || !login) return undefined
   const { socketDirectory: host, port } = leftover.file
-  return { host, port, user: USER, password, database: DATABASE }
+  return { host, port, ...login, database: DATABASE }
+}
+
+/** Under a service of an earlier release, which still runs, there is only the superuser's. */
+function readLogin({ servicePasswordFile, passwordFile }: Layout) {
+  const own = readPassword(servicePasswordFile)
+  if (own) return { user: SERVICE_USER, password: own }
+  const password = readPassword(passwordFile)
+  return password ? { user: SUPERUSER, password } : undefined
 }

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync
 import { Socket } from 'node:net'
 import { findAccount } from './account.ts'
 import { inspectBinaries, locateBinaries } from './binaries.ts'
-import { createCluster, DATABASE, makePassword, readPassword, USER, writePassword } from './cluster.ts'
+import { createCluster, DATABASE, makePassword, readPassword, SUPERUSER, writePassword } from './cluster.ts'
 import { makeDirectory, STATE_DIRECTORY } from './directory.ts'
 import { layoutOf } from './layout.ts'
 import { clearDirectories } from './leftover.ts'
@@ -68,7 +68,7 @@ export async function startScratchCluster({
   const all = { ...SCRATCH_SETTINGS, ...settings }
   writeFileSync(layout.configFile, renderSettings(host, all))
   chmodSync(layout.configFile, 0o644)
-  const connection = { host, port: portOf(all), user: USER, password, database: DATABASE }
+  const connection = { host, port: portOf(all), user: SUPERUSER, password, database: DATABASE }
   return run({ ...layout, socketDirectory: host, binaries, account, env }, connection, made)
 }
 

@@ -1,4 +1,14 @@
-import { closeSync, copyFileSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  copyFileSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { openOwnLog } from '../../own-files.ts'
 
 /** With the one kept before it, the log takes twice this at most, but for what comes between two looks. */
 const LOG_BYTES_MAX = 10 * 1024 * 1024
@@ -16,11 +26,17 @@ export function sizeOfLog(path: string): number {
 export function rotateLog(path: string, bytesMax = LOG_BYTES_MAX): void {
   if (sizeOfLog(path) <= bytesMax) return
   try {
-    copyFileSync(path, `${path}.1`)
+    rmSync(`${path}.1`, { force: true })
+    copyFileSync(path, `${path}.1`, constants.COPYFILE_EXCL)
   } catch {
     // Most likely the disk is full, and then room matters more than the old lines.
   }
-  truncateSync(path)
+  const file = openOwnLog(path)
+  try {
+    ftruncateSync(file)
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** What was added to a log since, at most the last 4 KiB; empty when there is nothing. */

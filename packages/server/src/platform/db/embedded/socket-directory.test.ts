@@ -34,20 +34,25 @@ test('for a long one a new name in a short place, which is kept as long as it is
   const first = makeSocketDirectory(long, account)
   const second = makeSocketDirectory(long, account)
   assert.notEqual(first, second)
-  assert.equal(makeSocketDirectory(long, account, first), first)
+  assert.equal(makeSocketDirectory(long, account, { last: first }), first)
 
   chmodSync(first, 0o755)
-  const third = makeSocketDirectory(long, account, first)
+  const third = makeSocketDirectory(long, account, { last: first })
   assert.notEqual(third, first)
 
   const planted = `${second}x`
   symlinkSync(second, planted)
-  const fourth = makeSocketDirectory(long, account, planted)
+  const fourth = makeSocketDirectory(long, account, { last: planted })
   assert.notEqual(fourth, planted)
 
   rmSync(planted)
   for (const directory of [first, second, third, fourth]) removeSocketDirectory(directory)
   assert.deepEqual([first, second, third, fourth].filter(existsSync), [])
+})
+
+test('guests may pass through to the socket, and neither see nor change what lies beside it', () => {
+  const directory = makeSocketDirectory(join(temp, 'guests'), account, { guests: process.getegid?.() })
+  assert.equal(statSync(directory).mode & 0o777, 0o710)
 })
 
 test('one that lies with the data is left there', () => {

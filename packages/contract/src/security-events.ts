@@ -1,0 +1,54 @@
+import Type, { type Static } from 'typebox'
+import { listOf, nullable, oneOf, paging, resource, Timestamp, Uuid } from './shared.ts'
+import { actorTypes } from './vendor/audit.ts'
+
+/** Every kind of security event. The table of `docs/security-events.md` is held against this list. */
+export const securityEventKinds = [
+  'sign_in',
+  'sign_in_failed',
+  'new_device',
+  'workspace_entered',
+  'session_ended',
+  'password_changed',
+  'reset_requested',
+  'password_reset',
+  'address_verified',
+  'owner_added',
+  'owner_key_created',
+  'permission_refused',
+  'address_refused',
+  'throttled',
+  'credential_leaked',
+  'workspace_deleted',
+] as const
+export type SecurityEventKind = (typeof securityEventKinds)[number]
+
+const Kind = oneOf(securityEventKinds)
+
+export const SecurityEvent = resource('security_event', {
+  kind: Kind,
+  workspace_id: nullable(Uuid),
+  user_id: nullable(Uuid),
+  actor_type: nullable(oneOf(actorTypes)),
+  actor_id: nullable(Type.String()),
+  ip: nullable(
+    Type.String({ description: 'As the trusted proxies say. Null where it is not yours to see.' }),
+  ),
+  user_agent: nullable(Type.String()),
+  count: Type.Integer({
+    minimum: 1,
+    description: 'How often it happened in the minute that begins at `created_at`.',
+  }),
+  details: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }),
+  last_at: Timestamp,
+})
+export type SecurityEvent = Static<typeof SecurityEvent>
+export const SecurityEvents = listOf(SecurityEvent)
+
+const filters = { kind: Type.Optional(Kind) }
+
+export const SecurityEventList = Type.Object({ ...filters, user_id: Type.Optional(Uuid), ...paging() })
+export type SecurityEventList = Static<typeof SecurityEventList>
+
+export const OwnSecurityEventList = Type.Object({ ...filters, ...paging() })
+export type OwnSecurityEventList = Static<typeof OwnSecurityEventList>

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Refusal } from '../platform/refusal.ts'
+import { Exports, exportsMax, holdMs } from './exports.ts'
+
+const isRefused = (error: unknown) =>
+  error instanceof Refusal && error.code === 'too_many_requests' && error.headers['retry-after'] === '5'
+
+function startAll() {
+  const time = { now: 0 }
+  const exports = new Exports(() => time.now)
+  const cut: string[] = []
+  const begin = (name: string) => exports.begin(name, () => cut.push(name))
+  const places = new Map(Array.from({ length: exportsMax }, (_, i) => [`w${i}`, begin(`w${i}`)]))
+  return { time, exports, cut, begin, places }
+}
+
+test('a workspace exports once at a time', () => {
+  const { exports, begin, places, cut } = startAll()
+  assert.throws(() => begin('w0'), isRefused)
+  assert.deepEqual([exports.underWay, cut], [exportsMax, []])
+  places.get('w0')?.end()
+  begin('w0')
+})
+
+test('when all places are taken the slowest reader gives way, but not in its first half minute', () => {
+  const { time, exports, cut, begin, places } = startAll()
+  time.now = holdMs - 1
+  assert.throws(() => begin('late'), isRefused)
+  assert.deepEqual(cut, [])
+  time.now = holdMs
+  for (const [name, place] of places) place.took(name === 'w7' ? 10 : 1_000_000)
+  const late = begin('late')
+  assert.deepEqual([cut, exports.underWay], [['w7'], exportsMax])
+  // Its stream closes a moment later, and takes nobody's place away by that.
+  places.get('w7')?.end()
+  assert.equal(exports.underWay, exportsMax)
+  late.end()
+  assert.equal(exports.underWay, exportsMax - 1)
+})

@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { Config } from '../config.ts'
+import { type Connection, toPortable } from '../platform/db/connection.ts'
+import { type Confinement, isConfined } from '../platform/host/confinement.ts'
+import { type Capability, readProcessStatus } from '../platform/host/process-status.ts'
+import type { FromService, ToService } from './confined-messages.ts'
+import { CommandFailed } from './failure.ts'
+
+/** A service in a process of its own, told from here when to close. */
+export interface ConfinedService {
+  readonly url: string
+  readonly metricsUrl: string | null
+  close(): Promise<void>
+  hurry(): void
+}
+
+export interface ConfinedParts {
+  config: Config
+  connection: Connection
+  direct: Connection
+  /** Somebody has asked the process that listens to stop. */
+  onSignal(signal: NodeJS.Signals): void
+  /** It has ended by itself. */
+  onBroken(error: Error): void
+}
+
+/** A process that has its rights taken already, and waits to be told what to serve. */
+export interface Launched {
+  /** The user id under which it runs. */
+  uid: number
+  /** @throws {CommandFailed} when it cannot listen, or has more rights than it should. */
+  start(parts: ConfinedParts): Promise<ConfinedService>
+}
+
+const program = fileURLToPath(new URL('confined-main.ts', import.meta.url))
+
+/** Starts the process that is to listen. It loads its code meanwhile, as long as Postgres takes to start. */
+export function launchConfined(
+  { command, before, identity, uid }: Confinement,
+  keeps: readonly Capability[],
+): Launched {
+  const words = [...before, process.execPath, ...process.execArgv, program]
+  const [file = '', ...args] = command === '' ? words : [command, ...words]
+  // Root may have started us in a folder that the account cannot read, where libraries look for their settings.
+  const child = spawn(file, args, { cwd: '/', stdio: ['inherit', 'inherit', 'inherit', 'ipc'], ...identity })
+  const ended = Promise.withResolvers<string>()
+  child.once('exit', (code, signal) => ended.resolve(signal ?? `code ${code}`))
+  child.once('error', error => ended.resolve(error.message))
+  // It goes with us, whatever we wait for.
+  const takeAlong = () => child.kill('SIGKILL')
+  process.once('exit', takeAlong)
+  ended.promise.then(() => process.off('exit', takeAlong))
+  return { uid, start: parts => start(child, ended.promise, keeps, parts) }
+}
+
+async function start(
+  child: ChildProcess,
+  ended: Promise<string>,
+  keeps: readonly Capability[],
+  { config, connection, direct, onSignal, onBroken }: ConfinedParts,
+): Promise<ConfinedService> {
+  const send = (message: ToService) => {
+    if (child.connected) child.send(JSON.stringify(message))
+  }
+  const answered = Promise.withResolvers<FromService>()
+  let isListening = false
+  let isClosing = false
+  const broken = (message: string) => onBroken(new CommandFailed(message))
+  child.on('message', (message: FromService) => {
+    if (message.kind === 'signal') onSignal(message.signal)
+    else if (isListening && message.kind === 'failed') broken(message.message)
+    else answered.resolve(message)
+  })
+  ended.then(how => {
+    answered.resolve({ kind: 'failed', message: `The process that listens ended before it did: ${how}.` })
+    if (isListening && !isClosing) broken(`The process that listens has ended: ${how}.`)
+  })
+  send({ kind: 'start', config, connection: toPortable(connection), direct: toPortable(direct) })
+  const answer = await answered.promise
+  const status = readProcessStatus(child.pid ?? 0)
+  const hasTooMuch = status !== undefined && !isConfined(status, keeps)
+  if (answer.kind !== 'listening' || hasTooMuch) {
+    child.kill('SIGKILL')
+    await ended
+    const kept = 'The process that listens has kept capabilities that were to be taken from it.'
+    throw new CommandFailed(answer.kind === 'failed' ? answer.message : kept)
+  }
+  isListening = true
+  return {
+    url: answer.url,
+    metricsUrl: answer.metricsUrl,
+    hurry: () => send({ kind: 'hurry' }),
+    async close() {
+      isClosing = true
+      send({ kind: 'close' })
+      await ended
+    },
+  }
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { idsOf, makersOf } from '../../test/makers.ts'
+import { makePerson } from '../../test/people.ts'
+import { makeVendor } from '../../test/vendor.ts'
+import { faultsOf } from '../../test/whole.ts'
+
+const harness = await startHarness()
+const { ask, query } = harness
+const { makeKey, invite, revoke, accept, isAlive, statusOf, revocationsIn, makeScene } = makersOf(harness)
+type Scene = Awaited<ReturnType<typeof makeScene>>
+
+test('a removed owner whose listed key was revoked does not come back by an invitation which that key has made', async () => {
+  const { owner, leaver, child } = await makeScene()
+  const kept = await invite(child.key)
+  const removed = await ask('DELETE', `/v1/members/${leaver.userId}`, { token: owner.token })
+  assert.equal(removed.status, 200)
+  for (const { id } of removed.body.secret_keys) assert.equal((await revoke(owner.token, id)).status, 200)
+  assert.equal((await accept(leaver, kept)).body.code, 'invalid_token')
+  assert.equal((await ask('GET', '/v1/workspace', { token: leaver.token })).body.code, 'no_workspace')
+  const { body } = await ask('GET', '/v1/members', { token: owner.token })
+  assert.ok(!idsOf(body.data).includes(leaver.userId))
+})
+
+test('an invitation says who has made it, a person or a secret key', async () => {
+  const { owner, live, liveId } = await makeScene()
+  assert.deepEqual((await invite(live)).created_by, { type: 'secret_key', id: liveId })
+  assert.deepEqual((await invite(owner.token)).created_by, { type: 'user', id: owner.userId })
+  const { body } = await ask('GET', '/v1/invites', { token: live })
+  assert.deepEqual(
+    body.data.map((row: { created_by: unknown }) => row.created_by),
+    [
+      { type: 'user', id: owner.userId },
+      { type: 'secret_key', id: liveId },
+    ],
+  )
+})
+
+/** Each ends somebody, and says who it was and what the log then gives as the reason. */
+const ends = {
+  'a person is removed': async ({ owner, leaver }: Scene) => {
+    const answer = await ask('DELETE', `/v1/members/${leaver.userId}`, { token: owner.token })
+    return { answer, ancestor: { type: 'user', id: leaver.userId }, reason: 'inviter_removed' }
+  },
+  'a person is demoted': async ({ owner, leaver }: Scene) => {
+    const answer = await ask('PATCH', `/v1/members/${leaver.userId}`, {
+      token: owner.token,
+      body: { role: 'admin' },
+    })
+    return { answer, ancestor: { type: 'user', id: leaver.userId }, reason: 'inviter_removed' }
+  },
+  'a secret key is revoked': async ({ owner, child }: Scene) => ({
+    answer: await revoke(owner.token, child.id),
+    ancestor: { type: 'secret_key', id: child.id },
+    reason: 'inviter_revoked',
+  }),
+}
+for (const [what, end] of Object.entries(ends)) {
+  test(`when ${what}, pending invitations of everything made by it end in the same transaction, all the way down`, async () => {
+    const scene = await makeScene()
+    const { owner, live, child, grandchild, leaver, workspaceId } = scene
+    const theirs = [await invite(child.key), await invite(grandchild.key)]
+    const accepted = await invite(grandchild.key)
+    const joined = await makePerson(query)
+    assert.equal((await accept(joined, accepted)).status, 200)
+    const others = [await invite(owner.token), await invite(live)]
+    const { answer, ancestor, reason } = await end(scene)
+    assert.equal(answer.status, 200)
+    const stranger = await makePerson(query)
+    for (const one of theirs) {
+      assert.equal(await statusOf(live, one), 'revoked')
+      assert.equal((await accept(stranger, one)).body.code, 'invalid_token')
+      assert.equal((await accept(leaver, one)).body.code, 'invalid_token')
+    }
+    for (const one of others) assert.equal(await statusOf(live, one), 'pending')
+    assert.equal(await statusOf(live, accepted), 'accepted')
+    assert.equal((await ask('GET', '/v1/workspace', { token: joined.token })).status, 200)
+    // In the transaction of the change, so behind it without a gap and in one stamp of time.
+    const told = await query(
+      `select distinct created_at, seq - row_number() over (order by seq) as run from audit_logs
+       where workspace_id = $1 and (target_id = any($2) or target_id = $3) and action !~ 'created|joined'`,
+      [workspaceId, idsOf(theirs), ancestor.id],
+    )
+    assert.equal(told.length, 1, JSON.stringify(told))
+    assert.deepEqual(
+      (await revocationsIn(live)).filter(row => row.action === 'workspace_invite.revoked'),
+      theirs.map(({ id }) => ({ action: 'workspace_invite.revoked', target_id: id, reason, ancestor })),
+    )
+    // The keys live on, but for the one that was revoked itself.
+    assert.ok(await isAlive(grandchild))
+    assert.deepEqual(await faultsOf(query, workspaceId), [])
+  })
+}
+
+test('a refused removal revokes nothing', async () => {
+  const { live, workspaceId } = await makeVendor(harness)
+  const { token, userId } = await makePerson(query, { workspaceId, role: 'owner' })
+  const child = await makeKey(token)
+  const pending = await invite(child.key)
+  const refused = await ask('DELETE', `/v1/members/${userId}?revoke_keys=true`, { token: live })
+  assert.equal(refused.body.code, 'last_owner')
+  assert.ok(await isAlive(child))
+  assert.equal(await statusOf(live, pending), 'pending')
+  assert.deepEqual(await revocationsIn(live), [])
+})
+
+test('the same role again ends nothing, and neither does a higher one', async () => {
+  const { owner, leaver, child, live } = await makeScene()
+  const pending = await invite(child.key)
+  const change = (role: string) =>
+    ask('PATCH', `/v1/members/${leaver.userId}`, { token: owner.token, body: { role } })
+  await change('owner')
+  assert.equal(await statusOf(live, pending), 'pending')
+  await change('admin')
+  assert.equal(await statusOf(live, pending), 'revoked')
+  const later = await invite(child.key)
+  for (const role of ['admin', 'owner']) await change(role)
+  assert.equal(await statusOf(live, later), 'pending')
+})
+
+test('an invitation of which nobody knows the maker any more ends with whoever ends first', async () => {
+  const { live, owner, child } = await makeScene()
+  const unknown = await invite(live)
+  const known = await invite(live)
+  await query('update workspace_invites set created_by_type = null, created_by_id = null where id = $1', [
+    unknown.id,
+  ])
+  const ofPerson = await invite(owner.token)
+  // As the release before writes it.
+  await query('update workspace_invites set created_by_type = null, created_by_id = null where id = $1', [
+    ofPerson.id,
+  ])
+  await revoke(live, child.id)
+  assert.deepEqual(
+    [await statusOf(live, unknown), await statusOf(live, known), await statusOf(live, ofPerson)],
+    ['revoked', 'pending', 'pending'],
+  )
+  await ask('DELETE', `/v1/members/${owner.userId}`, { token: live })
+  assert.equal(await statusOf(live, ofPerson), 'revoked')
+})

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { after, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createKeyring, type Keyring } from '../../../../sdk/src/keyring.ts'
+import { type Harness, startHarness } from '../../../test/harness.ts'
+import { type Pair, startPair } from '../../../test/standby.ts'
+import { issueKey, makeVendor, type Vendor } from '../../../test/vendor.ts'
+import { versionsRaisedBy } from './timeline.ts'
+
+/** A real primary, a real standby, and keyrings that follow the service over HTTP. */
+
+const oldestBin = '/usr/lib/postgresql/15/bin'
+const hasOldest = existsSync(oldestBin)
+
+test('on CI, Postgres 15 is there to fail over with', () => {
+  assert.ok(hasOldest || !process.env.CI, `${oldestBin} is missing; install postgresql-15`)
+})
+
+interface Key {
+  id: string
+  key: string
+}
+
+/** Longer than a fail-over takes. */
+const longWaitMs = 60_000
+
+for (const bin of hasOldest ? [undefined, oldestBin] : [undefined]) {
+  describe(`on Postgres ${bin === undefined ? 'embedded' : '15'}`, async () => {
+    const stage = startStage(bin)
+
+    test('a standby is never ready, answers no poll and confirms no node; the primary is found again', async () =>
+      standBy(await stage))
+    test('a standby that is promoted ten commits behind gives no version out twice, and every keyring comes to agree with it', async () =>
+      loseTen(await stage))
+  })
+}
+
+test('with a synchronous standby a failover loses nothing that was acknowledged', async () =>
+  loseNothing(await startStage(undefined)))
+
+interface Stage {
+  pair: Pair
+  service: Harness
+  vendor: Vendor
+  /** Of the vendor's project, five. */
+  fleet: Keyring[]
+  keys: Key[]
+}
+
+async function startStage(bin: string | undefined): Promise<Stage> {
+  const fleet: Keyring[] = []
+  // Before the service: its end waits for connections that are still in use.
+  after(() => Promise.all(fleet.map(keyring => keyring.close())))
+  const pair = await startPair(bin)
+  const place = { connection: pair.connection, drop: pair.remove }
+  // A service that could not start does not end what it was to run on, and two clusters keep this process.
+  const service = await startHarness({ revokeWaitMs: longWaitMs }, place).catch(async error => {
+    await pair.remove()
+    throw error
+  })
+  const vendor = await makeVendor(service)
+  const keys: Key[] = []
+  for (let number = 0; number < 12; number++) keys.push(await issueKey(service, vendor))
+  const baseUrl = await service.app.listen({ port: 0, host: '127.0.0.1' })
+  for (let number = 0; number < 5; number++)
+    fleet.push(
+      createKeyring({ baseUrl, secretKey: vendor.live, projectId: vendor.projectId, pollIntervalMs: 200 }),
+    )
+  await Promise.all(fleet.map(keyring => keyring.ready()))
+  return { pair, service, vendor, fleet, keys }
+}
+
+async function standBy({ pair, service, vendor, fleet, keys }: Stage): Promise<void> {
+  const { ask } = service
+  // Of another project: what could not be noted of a node is remembered by the process.
+  const own = await makeVendor(service)
+  const read = (path: string, token = own.live) => ask('GET', path, { token })
+  const poll = (more = '') => read(`/v1/policy/delta?project_id=${own.projectId}&since=1&node=n${more}`)
+  assert.equal((await read('/readyz')).status, 200)
+  pair.leadTo('standby')
+  // What was under way when the connections were cut is answered 503 too; the second look is at the standby.
+  for (let look = 0; look < 2; look++) {
+    assert.equal((await read('/readyz')).status, 503)
+    assert.equal((await poll()).status, 503)
+    assert.equal((await poll('&env=test')).status, 503)
+    assert.equal((await read(`/v1/policy/snapshot?project_id=${own.projectId}`)).status, 503)
+    const revoked = await ask('POST', `/v1/keys/${keys[11]?.id}/revoke?wait=true`, { token: vendor.live })
+    assert.equal(revoked.status, 503)
+  }
+  pair.leadTo('primary')
+  await until(async () => (await read('/readyz')).status === 200)
+  await until(async () => (await poll()).status === 200)
+  for (const keyring of fleet) assert.equal(keyring.verify(keys[0]?.key).code, 'valid')
+}
+
+async function loseTen({ pair, service: impatient, vendor, fleet, keys }: Stage): Promise<void> {
+  const service = patiently(impatient)
+  const { ask } = service
+  pair.leadTo('primary')
+  const other = await makeVendor(service)
+  const seen = await issueKey(service, other)
+  const pollOther = (since: number) =>
+    ask('GET', `/v1/policy/delta?project_id=${other.projectId}&since=${since}&node=slow`, {
+      token: other.live,
+    })
+  const { body: known } = await pollOther(1)
+  await pollOther(known.version)
+  await pair.holdBack()
+
+  const given = new Set<number>()
+  for (const { id } of keys.slice(0, 10)) {
+    const { acknowledged, nodes, version } = await revokeAndWait(ask, vendor, id)
+    assert.deepEqual([acknowledged, nodes], [true, 5])
+    given.add(version)
+  }
+  for (const keyring of fleet)
+    for (const { key } of keys.slice(0, 10)) assert.equal(keyring.verify(key).code, 'revoked_key')
+  // One more, of a node that has not yet asked when the primary dies.
+  const inFlight = impatient.ask('POST', `/v1/keys/${seen.id}/revoke?wait=true`, { token: other.live })
+  const isRevoked = `select from api_keys where id = $1 and revoked_at is not null`
+  await until(async () => (await pair.on('primary', isRevoked, [seen.id])).length > 0)
+
+  await pair.failOver()
+  await ask('GET', '/readyz')
+  // What has not reached the standby is lost, and that is all that is.
+  const [{ revoked }] = await pair.on(
+    'standby',
+    `select count(*)::int as revoked from api_keys where revoked_at is not null`,
+  )
+  assert.equal(revoked, 0)
+
+  // It holds a newer version than the revocation's, and not the revocation.
+  const reseed = (await pollOther(known.version)).body
+  assert.equal(reseed.object, 'policy_snapshot')
+  await pollOther(reseed.version)
+  assert.equal((await inFlight).status, 503)
+
+  // Ten changes of another kind: on the numbers that were given out they would be taken for the lost ones.
+  const made: Key[] = []
+  for (let number = 0; number < 10; number++) made.push(await issueKey(service, vendor))
+  const { body: project } = await ask('GET', `/v1/projects/${vendor.projectId}`, { token: vendor.live })
+  assert.ok(project.policy_version >= versionsRaisedBy + 10, `${project.policy_version}`)
+  assert.ok(project.policy_version < 2 * versionsRaisedBy, `${project.policy_version}`)
+  await agree(fleet, [...keys, ...made], [])
+
+  // A node of which the database has lost the note may live: nothing is acknowledged for 90 s.
+  service.deps.config.revokeWaitMs = 500
+  const early = await revokeAndWait(ask, vendor, keys[0]?.id)
+  assert.deepEqual([early.acknowledged, early.nodes_acknowledged], [false, early.nodes])
+  service.deps.config.revokeWaitMs = longWaitMs
+  await pair.on('standby', `update store_timelines set raised_at = raised_at - interval '90 seconds'`)
+  for (const { id } of keys.slice(1, 5)) {
+    const { acknowledged, nodes, version } = await revokeAndWait(ask, vendor, id)
+    assert.deepEqual([acknowledged, nodes], [true, 5])
+    assert.ok(!given.has(version))
+  }
+  await agree(fleet, [...keys.slice(5), ...made], keys.slice(0, 5))
+}
+
+async function loseNothing({ pair, service, vendor, fleet, keys }: Stage): Promise<void> {
+  const { ask } = patiently(service)
+  await pair.synchronous()
+  const revoked = keys.slice(0, 10)
+  for (const { id } of revoked) assert.equal((await revokeAndWait(ask, vendor, id)).acknowledged, true)
+  await pair.failOver()
+  await ask('GET', '/readyz')
+  for (const { id } of revoked) {
+    const { body } = await ask('GET', `/v1/keys/${id}`, { token: vendor.live })
+    assert.notEqual(body.revoked_at ?? null, null, JSON.stringify(body))
+  }
+  await agree(fleet, keys.slice(10), revoked)
+}
+
+async function revokeAndWait(ask: Harness['ask'], { live }: Vendor, id = '') {
+  return (await ask('POST', `/v1/keys/${id}/revoke?wait=true`, { token: live })).body.propagation
+}
+
+/** Asks again while the service looks for its database. */
+function patiently(service: Harness): Harness {
+  const ask: Harness['ask'] = async (...asked) => {
+    for (;;) {
+      const heard = await service.ask(...asked)
+      if (heard.status !== 503) return heard
+      await sleep(50)
+    }
+  }
+  return { ...service, ask }
+}
+
+/** Waits until every keyring knows all of these and none of those. */
+async function agree(fleet: Keyring[], good: Key[], bad: Key[]): Promise<void> {
+  for (const keyring of fleet) {
+    await until(async () => good.every(({ key }) => keyring.verify(key).valid))
+    await until(async () => bad.every(({ key }) => !keyring.verify(key).valid))
+  }
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await sleep(50)
+}

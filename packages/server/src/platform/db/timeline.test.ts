@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { beforeEach, test } from 'node:test'
+import { askFeed } from '../../../test/feed.ts'
+import { startHarness } from '../../../test/harness.ts'
+import { serviceFiles } from '../../../test/source-files.ts'
+import { issueKey, makeVendor } from '../../../test/vendor.ts'
+import { connectPrimary, versionsRaisedBy } from './timeline.ts'
+
+/** What is stored of the timeline is changed here, as if the connections led to another server than before. */
+
+const harness = await startHarness()
+const { query, connection } = harness
+const get = askFeed(harness)
+const vendor = await makeVendor(harness)
+await issueKey(harness, vendor)
+
+const head = async (): Promise<{ version: number; floor: number }> => {
+  const [row] = await query('select version, floor from policy_heads where workspace_id = $1', [
+    vendor.workspaceId,
+  ])
+  return row
+}
+const open = async () => (await connectPrimary(connection, 'test')).end()
+const [{ timeline: ours }] = await query('select store_wal_timeline() as timeline')
+const steps = (count: number) => count * versionsRaisedBy
+
+beforeEach(open)
+
+/** By how much the versions rise when connections are opened after this statement. */
+async function raisedAfter(statement: string, connections = 1): Promise<number> {
+  const before = await head()
+  await query(statement)
+  await Promise.all(Array.from({ length: connections }, open))
+  const { version, floor } = await head()
+  const raised = version - before.version
+  if (raised > 0) assert.equal(floor, version)
+  return raised
+}
+
+test('a database whose timeline is known is left as it is, by however many connections', async () => {
+  assert.equal(await raisedAfter('select 1', 20), 0)
+})
+
+test('many connections that find a new timeline at once raise every version once', async () => {
+  assert.equal(await raisedAfter(`update store_timelines set timeline = '00000000'`, 20), steps(1))
+  assert.equal(await raisedAfter('select 1', 20), 0)
+  const [row] = await query('select timeline, raised_at from store_timelines')
+  assert.equal(row.timeline, ours)
+  assert.ok(row.raised_at instanceof Date)
+})
+
+test('a timeline that goes backwards, another cluster, another database and one of which nothing is known are new as well', async () => {
+  assert.equal(await raisedAfter(`update store_timelines set timeline = '0000FFFF'`), steps(1))
+  assert.equal(await raisedAfter(`update store_timelines set system_id = '1'`), steps(1))
+  assert.equal(await raisedAfter('update store_timelines set database_id = 1'), steps(1))
+  assert.equal(await raisedAfter('delete from store_timelines'), steps(1))
+})
+
+test('timelines that were passed over count too: who served them may have raised the versions itself', async () => {
+  // Nothing is known of the one before the first; as if three servers had come since.
+  const [{ system_id, database_id }] = await query('select system_id, database_id::text from store_timelines')
+  await query('begin')
+  await query(
+    `create or replace function store_wal_timeline() returns text language sql as $$ select '0000001A' $$`,
+  )
+  await query(
+    `update store_timelines set timeline = '00000017', system_id = '${system_id}', database_id = ${database_id}`,
+  )
+  const [{ raised }] = await query(`select adopt_store(${versionsRaisedBy}, false) as raised`)
+  const [{ raised: restored }] = await query(`select adopt_store(${versionsRaisedBy}, true) as raised`)
+  await query('rollback')
+  assert.deepEqual([raised, restored], [steps(3), steps(1)])
+})
+
+test('a connection that waits for the raise of another is served after its commit, and not before', async () => {
+  await query(`update store_timelines set timeline = '00000000'`)
+  await query('begin')
+  await query(`select adopt_store(${versionsRaisedBy}, false)`)
+  const before = await head()
+  let isOpen = false
+  const opening = open().then(() => {
+    isOpen = true
+  })
+  const waits = `select from pg_locks where locktype = 'advisory' and not granted`
+  while ((await query(waits)).length === 0) assert.equal(isOpen, false)
+  await query('commit')
+  await opening
+  assert.deepEqual(await head(), before)
+})
+
+test('an open connection whose server was replaced beneath it, as by a pooler, answers no poll from before the raise', async () => {
+  const { version } = await head()
+  assert.equal((await get(vendor, 'delta', `&since=${version}`)).body.object, 'policy_delta')
+  await query(`update store_timelines set timeline = '00000000'`)
+  const { status, body } = await get(vendor, 'delta', `&since=${version}`)
+  assert.deepEqual([status, body.object, body.version], [200, 'policy_snapshot', version + steps(1)])
+})
+
+test('a node that was noted before is noted anew: the database may have lost that', async () => {
+  const { version } = await head()
+  await get(vendor, 'delta', `&since=${version}&node=n`)
+  await query(`delete from policy_nodes; update store_timelines set timeline = '00000000'`)
+  await get(vendor, 'delta', `&since=${version}&node=n`)
+  const noted = await query('select node, version from policy_nodes')
+  assert.deepEqual(noted, [{ node: 'n', version }])
+})
+
+test('a held poll is answered with the whole policy soon after the versions are raised', async () => {
+  const { version } = await head()
+  const held = get(vendor, 'delta', `&since=${version}`, { prefer: 'wait=30' })
+  await query(`update store_timelines set timeline = '00000000'`)
+  const { body, headers } = await held
+  assert.deepEqual(
+    [headers['preference-applied'], body.object, body.version],
+    ['wait=30', 'policy_snapshot', version + steps(1)],
+  )
+})
+
+test('the check needs no right that a user of one database lacks', async () => {
+  await query('set role keyrail_app')
+  const [row] = await query('select store_wal_timeline() as timeline, store_system_id() <> $1 as told', [''])
+  await query('reset role')
+  assert.deepEqual(row, { timeline: ours, told: true })
+})
+
+test('every connection of the service is checked, but those that ask for no versions and give none out', () => {
+  const opening = (word: RegExp) =>
+    serviceFiles()
+      .filter(({ text }) => word.test(text))
+      .map(({ path }) => path.slice('packages/server/src/'.length))
+      .toSorted()
+  assert.deepEqual(opening(/[^.\w]connect\(/), [
+    // A command, a backup, a restore, a migration and a question whether anybody answers.
+    'cli/database.ts',
+    'platform/db/connection.ts',
+    'platform/db/dump/session.ts',
+    'platform/db/migrate.ts',
+    'platform/db/silence.ts',
+    'platform/db/timeline.ts',
+  ])
+  assert.deepEqual(opening(/clientConfig\(|new pg\./), [
+    'platform/db/connection.ts',
+    'platform/db/pool.ts',
+    'platform/mail/worker.ts',
+  ])
+  assert.deepEqual(opening(/onConnect: admit/), ['platform/db/pool.ts', 'platform/mail/worker.ts'])
+})

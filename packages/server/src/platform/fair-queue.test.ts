@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { FairQueue, type Turn } from './fair-queue.ts'
+
+type Step = { do: 'take'; party: string } | { do: 'end'; pick: number } | { do: 'cancel'; pick: number }
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.record({ do: fc.constant('take' as const), party: fc.constantFrom(...'aaaabbcd') }),
+    },
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('end' as const), pick: fc.nat() }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const), pick: fc.nat() }) },
+  ),
+  { maxLength: 200, size: 'max' },
+)
+const limits = fc
+  .record({
+    places: fc.integer({ min: 1, max: 6 }),
+    half: fc.boolean(),
+    waitingOfOne: fc.integer({ min: 0, max: 12 }),
+  })
+  .map(({ places, half, waitingOfOne }) => ({
+    places,
+    placesOfOne: half ? Math.max(1, Math.floor(places / 2)) : places,
+    waitingOfOne,
+  }))
+
+interface Caller {
+  readonly party: string
+  readonly turn: Turn
+  hasCome: boolean
+  /** Places that were given to others while its party could have had one, and those who waited at its arrival. */
+  passed: number
+  patience: number
+}
+
+test('nobody starves, nobody exceeds a share, no place stays free that somebody may have, and who leaves leaves no trace', async () => {
+  await fc.assert(
+    fc.asyncProperty(limits, steps, async (limit, taken) => {
+      const queue = new FairQueue(limit)
+      const inside = new Set<Caller>()
+      const waiting: Caller[] = []
+      const holdingOf = (party: string) => [...inside].filter(one => one.party === party).length
+      const waitingOf = (party: string) => waiting.filter(one => one.party === party).length
+      const mayHave = (party: string) => holdingOf(party) < limit.placesOfOne
+
+      /** What has come since; each who came has passed by those whose party could have had the place. */
+      const look = async () => {
+        await Promise.resolve()
+        for (let i = 0; i < waiting.length; ) {
+          const one = waiting[i] as Caller
+          if (!one.hasCome) {
+            i += 1
+            continue
+          }
+          assert.equal(
+            waiting.slice(0, i).some(other => other.party === one.party),
+            false,
+            'first come, first served',
+          )
+          waiting.splice(i, 1)
+          for (const other of waiting) if (mayHave(other.party)) other.passed += 1
+          inside.add(one)
+        }
+        assert.ok(inside.size <= limit.places)
+        for (const party of 'abcd') assert.ok(holdingOf(party) <= limit.placesOfOne)
+        if (inside.size < limit.places) for (const one of waiting) assert.equal(mayHave(one.party), false)
+        for (const one of waiting) assert.ok(one.passed <= one.patience, `${one.passed} > ${one.patience}`)
+        const parties = new Set(waiting.map(one => one.party)).size
+        assert.deepEqual(queue.depth(), { waiting: waiting.length, parties })
+      }
+
+      for (const step of taken) {
+        if (step.do === 'take') {
+          const before = waitingOf(step.party)
+          const turn = queue.take(step.party)
+          if (turn === null) {
+            assert.equal(before, limit.waitingOfOne)
+            continue
+          }
+          // A turn of each of four parties, for everyone of its own that stands before it and for itself.
+          const one: Caller = {
+            party: step.party,
+            turn,
+            hasCome: false,
+            passed: 0,
+            patience: 4 * (before + 1),
+          }
+          if (turn.come === null) inside.add(one)
+          else {
+            waiting.push(one)
+            void turn.come.then(() => {
+              one.hasCome = true
+            })
+          }
+        } else {
+          const from = step.do === 'end' ? [...inside] : waiting
+          const one = from[step.pick % from.length]
+          if (one === undefined) continue
+          if (step.do === 'end') inside.delete(one)
+          else waiting.splice(waiting.indexOf(one), 1)
+          one.turn.end()
+          one.turn.end()
+        }
+        await look()
+      }
+      for (const one of waiting.splice(0)) one.turn.end()
+      for (const one of inside) one.turn.end()
+      assert.deepEqual(queue.depth(), { waiting: 0, parties: 0 })
+      const again = Array.from({ length: limit.places }, (_, i) => queue.take(`fresh ${i}`))
+      assert.ok(
+        again.every(turn => turn?.come === null),
+        'every place is free again',
+      )
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('one who floods delays a newcomer by one turn, not by the flood', async () => {
+  const queue = new FairQueue({ places: 4, placesOfOne: 2, waitingOfOne: 300 })
+  const flood = Array.from({ length: 300 }, () => queue.take('flood') as Turn)
+  assert.equal(flood.filter(({ come }) => come === null).length, 2)
+  assert.equal(queue.take('other')?.come, null)
+  assert.equal(queue.take('third')?.come, null)
+  const fourth = queue.take('fourth') as Turn
+  assert.notEqual(fourth.come, null)
+  flood[0]?.end()
+  flood[1]?.end()
+  await fourth.come
+})
+
+test('a party that has filled the line keeps nobody else out of it', () => {
+  const queue = new FairQueue({ places: 1, placesOfOne: 1, waitingOfOne: 10, waitingOfAll: 10 })
+  for (let i = 0; i < 11; i++) assert.notEqual(queue.take('flood'), null)
+  assert.equal(queue.take('flood'), null)
+  for (let i = 0; i < 30; i++) assert.notEqual(queue.take(`newcomer ${i}`), null)
+  assert.equal(queue.take('newcomer 0'), null, 'a second of one party')
+  assert.equal(queue.take('newcomer 30'), null, 'the line has an end')
+})

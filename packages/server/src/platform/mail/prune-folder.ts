@@ -1,0 +1,53 @@
+import { lstat, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** How long a message in a folder is kept. */
+export const folderDays = 30
+/** Of more than so many the oldest go. */
+export const folderFiles = 10_000
+/** Of more than so many bytes too: 256 MiB. */
+export const folderBytes = 268_435_456
+/** What was being written so long ago was broken off. */
+const partialHours = 24
+
+const dayMs = 86_400_000
+const written = /^(\.?)(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d\.\d{3})Z-[a-z_]+-[0-9a-f]{12}\.eml(\.partial)?$/
+
+/**
+ * Removes messages that are too old, or too many. Only files under names that we give are looked at, and their names
+ * tell their age; what else lies there stays.
+ *
+ * @param now in milliseconds
+ * @returns how many were removed
+ */
+export async function pruneFolder(
+  path: string,
+  now: number,
+  { files = folderFiles, bytes = folderBytes }: { files?: number; bytes?: number } = {},
+): Promise<number> {
+  // Newest first: names are in the order of time.
+  const names = (await readdir(path))
+    .filter(name => written.test(name))
+    .sort()
+    .reverse()
+  let [count, size, removed] = [0, 0, 0]
+  for (const name of names) {
+    const age = now - timeOf(name)
+    const isPartial = name.endsWith('.partial')
+    if (isPartial && age <= (partialHours * dayMs) / 24) continue
+    if (!isPartial && age <= folderDays * dayMs && count < files) {
+      count += 1
+      size += (await lstat(join(path, name)).catch(() => null))?.size ?? 0
+      // The newest stays, however large it is.
+      if (size <= bytes || count === 1) continue
+    }
+    await rm(join(path, name), { force: true })
+    removed += 1
+  }
+  return removed
+}
+
+function timeOf(name: string): number {
+  const [, , year, month, day, hour, minute, second] = written.exec(name) ?? []
+  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
+}

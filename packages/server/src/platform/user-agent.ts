@@ -1,0 +1,53 @@
+/** What callers say of themselves is theirs to choose: it is cut, and never shown to people as it stands. */
+
+/** Characters that are kept of it, in logs and in the store. */
+export const userAgentMax = 200
+
+/**
+ * The text of a `User-Agent` header as it is kept: on one line, without what could steer a terminal, and without what
+ * has the length of a credential.
+ */
+export function keptAgent(header: string | undefined, max = userAgentMax): string | null {
+  if (header === undefined) return null
+  return header
+    .replace(/[\p{Cc}\p{Cf}]/gu, ' ')
+    .replace(/[\w-]{32,}/g, '…')
+    .slice(0, max)
+}
+
+/** The same program after an update: numbers are left out. */
+export const agentFamily = (agent: string | null): string => (agent ?? '').replace(/[\d._]+/g, '')
+
+const browsers: readonly [RegExp, string][] = [
+  [/\bEdg[A-Za-z]*\//, 'Edge'],
+  [/\b(?:OPR|Opera)\//, 'Opera'],
+  [/\bSamsungBrowser\//, 'Samsung Internet'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:Chrome|Chromium|CriOS)\//, 'Chrome'],
+  [/\bVersion\/.* Safari\//, 'Safari'],
+]
+const systems: readonly [RegExp, string][] = [
+  [/\bWindows\b/, 'Windows'],
+  [/\bAndroid\b/, 'Android'],
+  [/\b(?:iPhone|iPad|iPod)\b/, 'iOS'],
+  [/\b(?:Macintosh|Mac OS X)\b/, 'macOS'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bLinux\b/, 'Linux'],
+]
+
+/**
+ * A program in words for a letter. Only words of our own and one short token are in it: a stranger must not write to
+ * anybody by a header, and a mail program makes links of what looks like a host.
+ */
+export function agentInWords(agent: string | null): string {
+  if (agent === null || agent === '') return 'an unknown program'
+  const browser = nameIn(browsers, agent)
+  const system = nameIn(systems, agent)
+  if (browser !== undefined) return system === undefined ? browser : `${browser} on ${system}`
+  const token = /^([A-Za-z][A-Za-z0-9-]{0,23})\//.exec(agent)?.[1]
+  if (token !== undefined && token !== 'Mozilla') return `a program that calls itself ${token}`
+  return system === undefined ? 'an unknown program' : `an unknown program on ${system}`
+}
+
+const nameIn = (names: readonly [RegExp, string][], agent: string) =>
+  names.find(([pattern]) => pattern.test(agent))?.[1]

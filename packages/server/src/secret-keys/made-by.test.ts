@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHarness } from '../../test/harness.ts'
+import { idsOf, type MadeKey, makersOf } from '../../test/makers.ts'
+import { issueKey } from '../../test/vendor.ts'
+import { faultsOf } from '../../test/whole.ts'
+
+const harness = await startHarness()
+const { ask, query } = harness
+const { makeKey, invite, revoke, isAlive, statusOf, revocationsIn, makeScene } = makersOf(harness)
+type Scene = Awaited<ReturnType<typeof makeScene>>
+
+const rotate = async (token: string, id: string): Promise<MadeKey> => {
+  const { status, body } = await ask('POST', `/v1/secret_keys/${id}/rotate`, { token })
+  assert.equal(status, 200, JSON.stringify(body))
+  return body
+}
+
+test('the answer of a revocation lists what the key has made and works still; `cascade` revokes it, each with its row', async () => {
+  const scene = await makeScene()
+  const { live, owner, child, grandchild, workspaceId } = scene
+  const issued = await issueKey(harness, { ...scene, live: grandchild.key })
+  const other = await makeKey(child.key, 'test')
+  const dead = await makeKey(child.key)
+  await revoke(live, dead.id)
+  const listed = await revoke(owner.token, child.id, { reason: 'left' })
+  assert.deepEqual(idsOf(listed.body.descendants), [other.id, grandchild.id])
+  assert.deepEqual(
+    listed.body.descendants.map((key: { revoked_at: unknown }) => key.revoked_at),
+    [null, null],
+  )
+  assert.ok((await isAlive(grandchild)) && (await isAlive(other)))
+
+  const ended = await revoke(owner.token, child.id, { cascade: true })
+  assert.equal(ended.body.revoked_reason, 'left')
+  assert.deepEqual(idsOf(ended.body.descendants), [other.id, grandchild.id])
+  for (const key of ended.body.descendants)
+    assert.deepEqual([typeof key.revoked_at, key.revoked_reason], ['string', 'cascade'])
+  assert.ok(!(await isAlive(grandchild)) && !(await isAlive(other)))
+  const again = await revoke(owner.token, child.id, { cascade: true })
+  assert.deepEqual(again.body, ended.body)
+
+  const ancestor = { type: 'secret_key', id: child.id }
+  const row = (target_id: string, reason: string, from: object | undefined) => ({
+    action: 'secret_key.revoked',
+    target_id,
+    reason,
+    ancestor: from,
+  })
+  assert.deepEqual((await revocationsIn(live)).slice(1), [
+    row(child.id, 'left', undefined),
+    row(grandchild.id, 'cascade', ancestor),
+    row(other.id, 'cascade', ancestor),
+  ])
+  // A customer's key is the customer's.
+  const { body } = await ask('GET', `/v1/keys/${issued.id}`, { token: live })
+  assert.equal(body.revoked_at, null)
+  assert.deepEqual(await faultsOf(query, workspaceId), [])
+})
+
+for (const [what, call] of Object.entries({
+  'removing a person': ({ owner, leaver }: Scene, revokes: boolean) =>
+    ask('DELETE', `/v1/members/${leaver.userId}?revoke_keys=${revokes}`, { token: owner.token }),
+  'demoting a person': ({ owner, leaver }: Scene, revokes: boolean) =>
+    ask('PATCH', `/v1/members/${leaver.userId}`, {
+      token: owner.token,
+      body: { role: 'member', revoke_keys: revokes },
+    }),
+})) {
+  test(`${what} lists the keys that they and their keys have made; \`revoke_keys\` revokes them`, async () => {
+    const kept = await makeScene()
+    const { body: listed } = await call(kept, false)
+    assert.deepEqual(idsOf(listed.secret_keys), [kept.grandchild.id, kept.child.id])
+    assert.ok((await isAlive(kept.child)) && (await isAlive(kept.grandchild)))
+
+    const scene = await makeScene()
+    const { child, grandchild, live, leaver, workspaceId } = scene
+    const { body } = await call(scene, true)
+    assert.deepEqual(idsOf(body.secret_keys), [grandchild.id, child.id])
+    assert.ok(!(await isAlive(child)) && !(await isAlive(grandchild)))
+    const ancestor = { type: 'user', id: leaver.userId }
+    const told = (target_id: string) => ({
+      action: 'secret_key.revoked',
+      target_id,
+      reason: 'cascade',
+      ancestor,
+    })
+    assert.deepEqual(await revocationsIn(live), [told(child.id), told(grandchild.id)])
+    assert.deepEqual(await faultsOf(query, workspaceId), [])
+  })
+}
+
+test('a rotation ends nothing; a successor belongs to whoever has rotated: by the key itself it ends with it, by another it stays', async () => {
+  const { owner, live, child, leaver } = await makeScene()
+  const pending = await invite(child.key)
+  const own = await rotate(child.key, child.id)
+  assert.equal(await statusOf(live, pending), 'pending')
+  const replaced = await rotate(owner.token, child.id)
+  const { body } = await revoke(owner.token, child.id, { cascade: true })
+  assert.ok(idsOf(body.descendants).includes(own.id))
+  assert.deepEqual([await isAlive(own), await isAlive(replaced)], [false, true])
+  assert.equal(await statusOf(live, pending), 'revoked')
+  const removed = await ask('DELETE', `/v1/members/${leaver.userId}`, { token: owner.token })
+  assert.deepEqual(idsOf(removed.body.secret_keys), [])
+})
+
+test('a chain of a hundred keys ends with its first', async () => {
+  const { live, child, grandchild } = await makeScene()
+  let last = grandchild
+  for (let depth = 0; depth < 100; depth++) last = await makeKey(last.key)
+  const pending = await invite(last.key)
+  const { body } = await revoke(live, child.id, { cascade: true })
+  assert.equal(body.descendants.length, 101)
+  assert.equal(await isAlive(last), false)
+  assert.equal(await statusOf(live, pending), 'revoked')
+})

@@ -1,0 +1,188 @@
+import type { SecurityEventKind } from '@keyrail/contract/security-events'
+import { type Statement, sql } from '../platform/db/connection.ts'
+import type { PersonTx, Transaction, Tx } from '../platform/db/transaction.ts'
+import { nowhere } from './event.ts'
+
+export interface EventRow {
+  workspace_id: string
+  id: string
+  kind: SecurityEventKind
+  user_id: string | null
+  actor_type: string | null
+  actor_id: string | null
+  ip: string | null
+  user_agent: string | null
+  count: number
+  details: Record<string, unknown>
+  created_at: Date
+  last_at: Date
+}
+
+export type NewRow = EventRow & { device: Buffer | null }
+
+const columns = `workspace_id, id, kind, user_id, actor_type, actor_id, ip, user_agent, count, details, created_at, last_at`
+
+/** A person may have left the workspace by now: then it is of none. */
+const insert = sql(
+  'security_events.insert',
+  `insert into security_events (${columns}, device)
+   select case when $1 = app_workspace_id() or exists (
+       select from workspace_members m where m.workspace_id = $1 and m.user_id = $4 and m.removed_at is null)
+     then $1 else '${nowhere}' end, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13`,
+)
+export const insertEvent = (tx: Transaction, row: NewRow) =>
+  tx.send(insert, [
+    row.workspace_id,
+    row.id,
+    row.kind,
+    row.user_id,
+    row.actor_type,
+    row.actor_id,
+    row.ip,
+    row.user_agent,
+    row.count,
+    JSON.stringify(row.details),
+    row.created_at,
+    row.last_at,
+    row.device,
+  ])
+
+/**
+ * Rows of many scopes at once, as the role that owns the tables. Each says how often it has happened so far, so that
+ * writing it again does no harm. Nothing is written of a person who is being erased, or of a workspace that is gone.
+ */
+export const writeEvents: Statement = sql(
+  'security_events.write',
+  `with people as materialized (
+     select id from users where id = any($4::uuid[]) for key share skip locked
+   )
+   insert into security_events (${columns})
+   select ${columns.replaceAll(/\w+/g, 'e.$&')}
+   from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int[],
+     $10::jsonb[], $11::timestamptz[], $12::timestamptz[]) as e(${columns})
+   where (e.user_id is null or exists (select from people p where p.id = e.user_id))
+     and (e.workspace_id = '${nowhere}' or exists (select from workspaces w where w.id = e.workspace_id))
+   on conflict (workspace_id, id) do update
+     set count = greatest(security_events.count, excluded.count),
+       last_at = greatest(security_events.last_at, excluded.last_at)`,
+)
+
+export interface Wanted {
+  readonly kind: string | null
+  readonly before: string | null
+  readonly limit: number
+}
+
+/**
+ * Two walks down an index, each as long as the page at most. Of a member's account a workspace is told what and when,
+ * since they are in it, and not from where: that is theirs.
+ */
+const list = sql(
+  'security_events.list',
+  `(select ${columns} from security_events
+    where workspace_id = $1 and ($2::text is null or kind = $2) and ($3::uuid is null or id < $3)
+      and ($4::uuid is null or user_id = $4)
+    order by id desc limit $5)
+   union all
+   (select e.workspace_id, e.id, e.kind, e.user_id, e.actor_type, e.actor_id, null, null, e.count, e.details,
+      e.created_at, e.last_at
+    from workspace_members m cross join lateral (
+      select * from security_events o
+      where o.workspace_id = '${nowhere}' and o.user_id = m.user_id and o.created_at >= m.joined_at
+        and o.kind in ('sign_in_failed', 'reset_requested', 'password_changed', 'password_reset')
+        and ($2::text is null or o.kind = $2) and ($3::uuid is null or o.id < $3)
+      order by o.id desc limit $5) e
+    where m.workspace_id = $1 and m.removed_at is null and ($4::uuid is null or m.user_id = $4)
+    order by e.id desc limit $5)
+   order by id desc limit $5`,
+)
+/** Newest first, one more than the limit. */
+export const listEventRows = (tx: Tx, { kind, before, limit }: Wanted, userId: string | null) =>
+  tx.query<EventRow>(list, [tx.workspaceId, kind, before, userId, limit + 1])
+
+const listOwn = sql(
+  'security_events.list_own',
+  `select ${columns} from security_events
+   where user_id = $1 and ($2::text is null or kind = $2) and ($3::uuid is null or id < $3)
+   order by id desc limit $4`,
+)
+/** Newest first, one more than the limit. */
+export const listOwnEventRows = (tx: PersonTx, { kind, before, limit }: Wanted) =>
+  tx.query<EventRow>(listOwn, [tx.userId, kind, before, limit + 1])
+
+const findDevice = sql(
+  'security_events.find_device',
+  `select workspace_id from security_events
+   where user_id = $1 and device = $2 and created_at > service_now() - interval '90 days' limit 1`,
+)
+/** Whether the person has signed in from it in the last 90 days. */
+export async function hasDevice(tx: PersonTx, device: Buffer): Promise<boolean> {
+  return (await tx.query(findDevice, [tx.userId, device])).length > 0
+}
+
+/** The owners; where there are none, the billing address. By the order in which throttles are locked. */
+const queueToOwners = sql(
+  'security_events.queue_to_owners',
+  `select queue_mail($2, $2, sha256(convert_to(r.address, 'UTF8')), r.ids) from (
+     with owners as materialized (
+       select u.address_key as address, m.user_id
+       from workspace_members m join users u on u.id = m.user_id
+       where m.workspace_id = $1 and m.role = 'owner' and m.removed_at is null and ($4::uuid is null or m.user_id <> $4)
+     )
+     select address, jsonb_build_object('workspace_id', $1::uuid, 'event_id', $3::uuid, 'user_id', user_id) as ids from owners
+     union all
+     select lower(w.billing_email), jsonb_build_object('workspace_id', $1::uuid, 'event_id', $3::uuid)
+     from workspaces w where w.id = $1 and w.billing_email is not null and not exists (select from owners)
+     order by address
+     offset 0
+   ) r`,
+)
+/** @param but who is not written to; null for nobody. */
+export const queueLettersToOwners = (tx: Tx, letter: string, eventId: string, but: string | null) =>
+  tx.send(queueToOwners, [tx.workspaceId, letter, eventId, but])
+
+export interface OwnerLetterRow {
+  created_at: Date
+  ip: string | null
+  user_agent: string | null
+  actor_type: string | null
+  workspace_name: string
+  /** Of the person or the secret key that did it, if it is known. */
+  actor_name: string | null
+  /** Of the new owner, or of the new key. */
+  subject_name: string | null
+  /** To whom it goes; null when they are no owner any more. */
+  email: string | null
+}
+const readForLetter = sql(
+  'security_events.read_for_letter',
+  `select e.created_at, e.ip, e.user_agent, e.actor_type, w.name as workspace_name,
+     case e.actor_type
+       when 'user' then (select u.email from users u where u.id = e.actor_id::uuid)
+       when 'secret_key' then (select k.display_prefix from secret_keys k where k.workspace_id = $1 and k.id = e.actor_id::uuid)
+     end as actor_name,
+     case e.kind
+       when 'owner_added' then (select u.email from users u where u.id = (e.details->>'member_id')::uuid)
+       else (select k.display_prefix from secret_keys k
+             where k.workspace_id = $1 and k.id = (e.details->>'secret_key_id')::uuid)
+     end as subject_name,
+     case when $3::uuid is null then w.billing_email else (
+       select u.email from workspace_members m join users u on u.id = m.user_id
+       where m.workspace_id = $1 and m.user_id = $3 and m.role = 'owner' and m.removed_at is null) end as email
+   from security_events e join workspaces w on w.id = e.workspace_id
+   where e.workspace_id = $1 and e.id = $2`,
+)
+export async function readOwnerLetter(
+  tx: Tx,
+  eventId: string,
+  userId: string | null,
+): Promise<OwnerLetterRow | null> {
+  const [row] = await tx.query<OwnerLetterRow>(readForLetter, [tx.workspaceId, eventId, userId])
+  return row ?? null
+}
+
+/** Days that an event is kept. */
+export const keptDays = 90
+export const pruneEventRows = `delete from security_events where (workspace_id, id) in (
+     select workspace_id, id from security_events where created_at < service_now() - interval '${keptDays} days'
+     limit 1000 for update skip locked)`

@@ -1,0 +1,59 @@
+import { patternEdges } from './edge-texts.ts'
+import { edgesOf } from './edges.ts'
+import { readField } from './spec-rows.ts'
+
+/** Values, as SQL, at the bounds of a column and beyond. */
+
+export const text = (value: string) => `convert_from('\\x${Buffer.from(value).toString('hex')}', 'UTF8')`
+export const json = (value: unknown) => `${text(JSON.stringify(value))}::jsonb`
+export const repeated = (count: number) => `repeat(U&'\\+01F600', ${count})`
+export const strings = (count: number, each = `'x'`) => `array_fill(${each}::text, array[${count}])`
+
+export interface Bound {
+  column: string
+  ok: string[]
+  bad: string[]
+  /** The constraint that speaks first, where it is another one. */
+  toldBy?: string
+}
+export const bound = (column: string, ok: string[], bad: string[]): Bound => ({ column, ok, bad })
+export const length = (column: string, least: number, most: number, nullable = true) =>
+  bound(
+    column,
+    [repeated(least), repeated(most), ...(nullable ? ['null'] : [])],
+    [repeated(least - 1), repeated(most + 1)],
+  )
+export const pattern = (column: string, expression: string) => {
+  const { ok = [], bad = [] } = patternEdges[expression] ?? {}
+  return bound(column, ok.map(text), bad.map(text))
+}
+export const among = (column: string, values: string[]) =>
+  bound(column, values.map(text), [`''`, `'x'`, text(`${values[0]} `)])
+export const word = (column: string, most: number, nullable = false) =>
+  bound(
+    column,
+    [`'a'`, `'a_b'`, `repeat('a', ${most})`, ...(nullable ? ['null'] : [])],
+    [`''`, `repeat('a', ${most + 1})`, `'A'`, `'_a'`, `'a1'`, `'a@b'`, `E'a\\n'`],
+  )
+export const bytes = (column: string, count: number) =>
+  bound(
+    column,
+    [`'\\x${'00'.repeat(count)}'`],
+    [`''`, `'\\x${'00'.repeat(count - 1)}'`, `'\\x${'00'.repeat(count + 1)}'`],
+  )
+export const meta = (column: string) =>
+  bound(
+    column,
+    [`'{}'`, `json_build_object('x', repeat('a', 65536 - 10))`],
+    [`json_build_object('x', repeat('a', 65536 - 9))`, `'[]'`, `'null'`, `'"x"'`],
+  )
+/** Edges of the specification's RateLimits. A rule’s type of `id` and its unknown members are the contract’s alone. */
+const rules = edgesOf(readField('RateLimits').schema).filter(
+  ({ value }) => !JSON.stringify(value).match(/"id":(?:5|true|\[|\{)|"unknown"/),
+)
+export const rateLimits = (column: string, nullable: boolean) =>
+  bound(
+    column,
+    [...rules.filter(edge => edge.ok).map(({ value }) => json(value)), ...(nullable ? ['null'] : [])],
+    rules.filter(edge => !edge.ok).map(({ value }) => json(value)),
+  )

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { reportPath, signedReport } from '../codehost.ts'
+import { type Heard, startHarness } from '../harness.ts'
+import { makersOf } from '../makers.ts'
+import { makePerson } from '../people.ts'
+import { uniqueSlug } from '../vendor.ts'
+import { faultsOf } from '../whole.ts'
+import { auditHeadOf, meet, openBarrier } from './barrier.ts'
+
+/**
+ * Whatever is made at the very moment at which its makers end: what came first is found and ends with them, and what comes
+ * second is refused.
+ */
+const harness = await startHarness()
+const { ask, query } = harness
+const barrier = await openBarrier(harness)
+const { invite, accept, isAlive, statusOf, makeScene } = makersOf(harness)
+type Scene = Awaited<ReturnType<typeof makeScene>>
+type Send = (scene: Scene) => Promise<Heard>
+
+/** Each ends the leaver's key `child` and all that was made by it. */
+const cascades: Record<string, Send> = {
+  'a revocation with cascade': ({ owner, child }) =>
+    ask('POST', `/v1/secret_keys/${child.id}/revoke`, { token: owner.token, body: { cascade: true } }),
+  'a removal that revokes keys': ({ owner, leaver }) =>
+    ask('DELETE', `/v1/members/${leaver.userId}?revoke_keys=true`, { token: owner.token }),
+  'a demotion that revokes keys': ({ owner, leaver }) =>
+    ask('PATCH', `/v1/members/${leaver.userId}`, {
+      token: owner.token,
+      body: { role: 'member', revoke_keys: true },
+    }),
+  'a leak report': ({ child }) => ask('POST', reportPath, signedReport([{ token: child.key, type: 'key' }])),
+  'a revocation by a key that ends with it': ({ grandchild, child }) =>
+    ask('POST', `/v1/secret_keys/${child.id}/revoke`, { token: grandchild.key, body: { cascade: true } }),
+}
+/** Each makes something by a key that ends. */
+const makings: Record<string, Send> = {
+  'the key’s new key': ({ child }) =>
+    ask('POST', '/v1/secret_keys', { token: child.key, body: { env: 'live' } }),
+  'a new key of the key’s key': ({ grandchild }) =>
+    ask('POST', '/v1/secret_keys', { token: grandchild.key, body: { env: 'live' } }),
+  'a successor of the key’s key': ({ grandchild }) =>
+    ask('POST', `/v1/secret_keys/${grandchild.id}/rotate`, { token: grandchild.key }),
+  'an invitation of the key’s key': ({ grandchild }) =>
+    ask('POST', '/v1/invites', {
+      token: grandchild.key,
+      body: { email: `${uniqueSlug()}@example.com`, role: 'owner' },
+    }),
+}
+const isDone = ({ status }: Heard) => status < 300
+
+/** Whether nothing that was made opens anything. */
+async function assertDead({ live }: Scene, { body }: Heard): Promise<void> {
+  if (body.object === 'secret_key') assert.equal(await isAlive(body), false)
+  else {
+    assert.equal(await statusOf(live, body), 'revoked')
+    assert.equal((await accept(await makePerson(query), body)).body.code, 'invalid_token')
+  }
+}
+
+for (const [cascade, end] of Object.entries(cascades)) {
+  for (const [making, make] of Object.entries(makings)) {
+    test(`${making}, made before ${cascade} and not committed yet, ends with it`, async () => {
+      const scene = await makeScene()
+      const pair = [() => make(scene), () => end(scene)]
+      const [made, ended] = await meet(barrier, auditHeadOf(scene.workspaceId), pair)
+      assert.ok(made && ended && isDone(made) && isDone(ended), JSON.stringify([made?.body, ended?.body]))
+      await assertDead(scene, made)
+      assert.deepEqual(await faultsOf(query, scene.workspaceId), [])
+    })
+
+    test(`${making} is refused behind ${cascade}`, async () => {
+      const scene = await makeScene()
+      const pair = [() => end(scene), () => make(scene)]
+      const [ended, made] = await meet(barrier, auditHeadOf(scene.workspaceId), pair)
+      assert.ok(ended && made && isDone(ended), JSON.stringify(ended?.body))
+      assert.equal(made.status, 401, JSON.stringify(made.body))
+      assert.deepEqual(await faultsOf(query, scene.workspaceId), [])
+    })
+  }
+}
+
+/** Without `cascade` what was invited ends all the same. */
+const endings: Record<string, Send> = {
+  'a revocation': ({ owner, child }) =>
+    ask('POST', `/v1/secret_keys/${child.id}/revoke`, { token: owner.token }),
+  'a removal': ({ owner, leaver }) => ask('DELETE', `/v1/members/${leaver.userId}`, { token: owner.token }),
+  'a demotion': ({ owner, leaver }) =>
+    ask('PATCH', `/v1/members/${leaver.userId}`, { token: owner.token, body: { role: 'admin' } }),
+}
+for (const [ending, end] of Object.entries(endings)) {
+  test(`${ending} and an acceptance at once: whoever comes first decides whether somebody is in`, async () => {
+    for (const endsFirst of [false, true]) {
+      const scene = await makeScene()
+      const invitation = await invite(scene.child.key)
+      const guest = await makePerson(query)
+      const enter = () => accept(guest, invitation)
+      const pair = endsFirst ? [() => end(scene), enter] : [enter, () => end(scene)]
+      const answers = await meet(barrier, auditHeadOf(scene.workspaceId), pair)
+      const codes = answers.map(answer => (isDone(answer) ? 'done' : answer.body.code))
+      assert.deepEqual(codes, ['done', endsFirst ? 'invalid_token' : 'done'])
+      assert.equal(await statusOf(scene.live, invitation), endsFirst ? 'revoked' : 'accepted')
+      assert.deepEqual(await faultsOf(query, scene.workspaceId), [])
+    }
+  })
+}
+
+test('a revocation finds the invitation that its key is just making', async () => {
+  const scene = await makeScene()
+  const body = { email: `${uniqueSlug()}@example.com`, role: 'owner' }
+  const [made, ended] = await meet(barrier, auditHeadOf(scene.workspaceId), [
+    () => ask('POST', '/v1/invites', { token: scene.child.key, body }),
+    () => ask('POST', `/v1/secret_keys/${scene.child.id}/revoke`, { token: scene.owner.token }),
+  ])
+  assert.ok(made && ended && isDone(made) && isDone(ended))
+  await assertDead(scene, made)
+})
+
+test('a removal finds the key that the person is just making', async () => {
+  const scene = await makeScene()
+  const [made, removed] = await meet(barrier, auditHeadOf(scene.workspaceId), [
+    () => ask('POST', '/v1/secret_keys', { token: scene.leaver.token, body: { env: 'live' } }),
+    () => ask('DELETE', `/v1/members/${scene.leaver.userId}?revoke_keys=true`, { token: scene.owner.token }),
+  ])
+  assert.ok(made && removed && isDone(made) && isDone(removed))
+  await assertDead(scene, made)
+})
+
+test('a leak of a session finds the key that is just made in it', async () => {
+  const scene = await makeScene()
+  const [made, told] = await meet(barrier, auditHeadOf(scene.workspaceId), [
+    () => ask('POST', '/v1/secret_keys', { token: scene.leaver.token, body: { env: 'live' } }),
+    () => ask('POST', reportPath, signedReport([{ token: scene.leaver.token, type: 'session' }])),
+  ])
+  assert.ok(made && told && isDone(made) && isDone(told))
+  await assertDead(scene, made)
+})
+
+test('many who make keys of keys without a pause leave nothing alive behind a cascade', async () => {
+  for (let round = 0; round < 3; round += 1) {
+    const scene = await makeScene()
+    const made: { key: string }[] = []
+    let over = false
+    const breed = async (parent: { key: string }): Promise<void> => {
+      if (over || made.length > 200) return
+      const { status, body } = await ask('POST', '/v1/secret_keys', {
+        token: parent.key,
+        body: { env: 'live' },
+      })
+      assert.ok([201, 401, 503].includes(status), JSON.stringify(body))
+      if (status !== 201) return
+      made.push(body)
+      await Promise.all([breed(body), breed(parent)])
+    }
+    const breeding = Promise.all([breed(scene.child), breed(scene.grandchild), breed(scene.grandchild)])
+    while (made.length < 20) await new Promise(resolve => setImmediate(resolve))
+    const ended = await cascades['a revocation with cascade']?.(scene)
+    assert.equal(ended?.status, 200, JSON.stringify(ended?.body))
+    over = true
+    await breeding
+    assert.deepEqual(
+      await Promise.all(made.map(isAlive)),
+      made.map(() => false),
+    )
+    assert.deepEqual(await faultsOf(query, scene.workspaceId), [])
+  }
+})
+
+test('none of these met in a deadlock', async () => {
+  assert.match(await harness.deps.metrics.text(), /^keyrail_deadlocks_retried_total 0$/m)
+})
