@@ -1,24 +1,32 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { systemClock } from '../../packages/server/src/platform/clock.ts'
 import {
   type EmbedTokens,
   openEmbedTokens,
   tokenLifeS,
 } from '../../packages/server/src/platform/crypto/embed-token.ts'
+import { openSealing } from '../../packages/server/src/platform/crypto/sealing.ts'
 import { openSigningKeys } from '../../packages/server/src/platform/crypto/signing-keys.ts'
+import { encryptionKeys } from '../../packages/server/test/encryption-key.ts'
 import type { RequestSource } from '../harness/request.ts'
 import type { ScratchPostgres } from '../harness/scratch-postgres.ts'
 import { sessionRequest } from './embed-requests.ts'
 import type { Vendor } from './vendor.ts'
 
+const sealing = openSealing(encryptionKeys, randomBytes)
+
 /** Signs as the service does, with the key that it keeps: to mint over HTTP would take longer than a round. */
 export const openMint = ({ connection }: ScratchPostgres, publicUrl: string): EmbedTokens =>
-  openEmbedTokens(openSigningKeys(connection, null, systemClock), publicUrl, systemClock)
+  openEmbedTokens(
+    openSigningKeys({ connection, sealing, plainForS: 0 }, null, systemClock),
+    publicUrl,
+    systemClock,
+  )
 
 /** Tokens of one tenant, each of another browser. They live five minutes, so every round has its own. */
 export async function mintTokens(
   mint: EmbedTokens,
-  { workspaceId, projectId, tenantIds }: Vendor,
+  { workspaceId, projectId, tenantIds, tokenId }: Vendor,
   count: number,
 ): Promise<string[]> {
   const issuedAt = Math.floor(systemClock.now() / 1_000)
@@ -29,6 +37,7 @@ export async function mintTokens(
       workspaceId,
       projectId,
       tenantId: tenantIds[0] ?? '',
+      mintedBy: tokenId,
       env: 'live' as const,
       scopes: ['keys:read', 'keys:write'],
       origins: null,

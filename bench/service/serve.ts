@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { buildApp } from '../../packages/server/src/app.ts'
 import { readConfig } from '../../packages/server/src/config.ts'
 import { openDeps } from '../../packages/server/src/deps.ts'
+import { unlimited } from '../../packages/server/src/gate/principal.ts'
 import { startService } from '../../packages/server/src/main.ts'
 import { connectionFromUrl } from '../../packages/server/src/platform/db/connection.ts'
 import { createLog } from '../../packages/server/src/platform/log.ts'
@@ -43,6 +44,7 @@ if (values['without-audit'] || workspaceId !== undefined) {
     ...(values['without-audit'] && { db: withoutAudit(deps.db) }),
     ...(workspaceId && {
       authenticateHot: async () => ({
+        ...unlimited,
         kind: 'secret_key',
         sessionId: null,
         id: null,

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
+import { encryptionKey } from '../../packages/server/test/encryption-key.ts'
 import { type ScratchPostgres, scratchPostgres } from '../harness/scratch-postgres.ts'
 import { freePort, type ServerProcess, spawnServer } from '../harness/spawn-server.ts'
 
@@ -19,7 +20,12 @@ export async function migratedPostgres(): Promise<ScratchPostgres> {
 
 export type Keyrail = ServerProcess & { url: string }
 
+/** Where this checkout is. */
+export const ownCheckout = join(import.meta.dirname, '..', '..')
+
 interface KeyrailOptions {
+  /** The folder of another checkout, with its packages installed, whose service it is. */
+  checkout?: string
   audit?: boolean
   /** A workspace that the request path takes every caller for. */
   openTo?: string
@@ -35,16 +41,17 @@ interface KeyrailOptions {
  */
 export async function startKeyrail(
   { url: databaseUrl }: ScratchPostgres,
-  { audit = true, openTo, port, nodeArgs = [], env = {} }: KeyrailOptions = {},
+  { checkout = ownCheckout, audit = true, openTo, port, nodeArgs = [], env = {} }: KeyrailOptions = {},
 ): Promise<Keyrail> {
   const chosen = port ?? (await freePort())
   const url = `http://127.0.0.1:${chosen}`
   const server = await spawnServer({
-    script: join(import.meta.dirname, 'serve.ts'),
+    script: join(checkout, 'bench', 'service', 'serve.ts'),
     args: [...(audit ? [] : ['--without-audit']), ...(openTo ? ['--open-to', openTo] : [])],
     nodeArgs,
     env: {
       DATABASE_URL: databaseUrl,
+      SERVICE_ENCRYPTION_KEY: encryptionKey,
       SERVICE_PORT: String(chosen),
       SERVICE_BOOTSTRAP_TOKEN: bootstrapToken,
       ...env,

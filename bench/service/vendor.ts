@@ -7,6 +7,7 @@ export type Vendor = {
   workspaceId: string
   /** The owner's live secret key. */
   token: string
+  tokenId: string
   projectId: string
   tenantIds: readonly string[]
 }
@@ -15,7 +16,7 @@ export type Vendor = {
 export async function makeVendor(url: string, { tenants = 1 } = {}): Promise<Vendor> {
   const slug = `bench-${randomUUID()}`
   const workspace = await call(url, bootstrapToken, '/v1/workspaces', { name: 'Bench', slug })
-  const { key } = workspace.secret_key as { key: string }
+  const { key, id } = workspace.secret_key as { key: string; id: string }
   const project = await call(url, key, '/v1/projects', { name: 'Bench', slug: 'bench' })
   const tenantIds: string[] = []
   for (let n = 0; n < tenants; n++) {
@@ -25,6 +26,7 @@ export async function makeVendor(url: string, { tenants = 1 } = {}): Promise<Ven
   return {
     workspaceId: String(workspace.id),
     token: key,
+    tokenId: id,
     projectId: String(project.id),
     tenantIds,
   }

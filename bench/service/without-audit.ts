@@ -10,5 +10,8 @@ export function withoutAudit(db: Db): Db {
     inWorkspace: (workspaceId, work, options) =>
       db.inWorkspace(workspaceId, tx => work({ ...tx, sendLast: () => {} }), options),
     until: deadline => withoutAudit(db.until(deadline)),
+    holding: right => withoutAudit(db.holding(right)),
+    forStranger: network => withoutAudit(db.forStranger(network)),
+    forService: name => withoutAudit(db.forService(name)),
   }
 }
