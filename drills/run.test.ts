@@ -19,7 +19,7 @@ test('without a name every drill is listed', () => {
   assert.equal(status, 0)
   assert.deepEqual(
     stdout.split('\n').flatMap(line => /^(p\d+) /.exec(line)?.[1] ?? []),
-    ['p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8', 'p10', 'p11', 'p12', 'p13', 'p14', 'p15', 'p17'],
+    ['p1', 'p2', 'p3', 'p4', 'p5', 'p6', 'p7', 'p8', 'p10', 'p11', 'p12', 'p13', 'p14', 'p15', 'p17', 'p18'],
   )
 })
 

@@ -6,6 +6,7 @@ import { type Config, readConfig } from '../../packages/server/src/config.ts'
 import { openDeps } from '../../packages/server/src/deps.ts'
 import type { Connection } from '../../packages/server/src/platform/db/connection.ts'
 import { createLog, type Logger } from '../../packages/server/src/platform/log.ts'
+import { encryptionKey } from '../../packages/server/test/encryption-key.ts'
 import { type AskApi, makeScene, type Scene } from '../../packages/server/test/mutations.ts'
 import { bootstrapToken } from './service.ts'
 
@@ -58,10 +59,13 @@ export async function openFeedHouse(
     create or replace function service_now() returns timestamptz language sql stable as 'select at from drill_time'`)
   await client.query('insert into drill_time values ($1)', [new Date(now)])
 
-  const { config } = readConfig({ SERVICE_BOOTSTRAP_TOKEN: bootstrapToken })
+  const { config } = readConfig({
+    SERVICE_BOOTSTRAP_TOKEN: bootstrapToken,
+    SERVICE_ENCRYPTION_KEY: encryptionKey,
+  })
   const log = createLog('silent')
   const deps = await openDeps({
-    config: { ...config, databasePool: 4, ...settings },
+    config: { ...config, databasePool: 8, ...settings },
     log,
     connection,
     clock: { now: () => now, monotonic: () => performance.now() },

@@ -20,7 +20,7 @@ export interface FleetStage {
 }
 
 const size = 3
-/** Three pools of ten would leave too few connections for their lanes. */
+/** Three pools of twenty would leave too few connections for their lanes. */
 const env = { SERVICE_DATABASE_POOL: '5', SERVICE_PUBLIC_URL: 'http://keyrail.example' }
 
 export async function onFleetStage<T>(work: (stage: FleetStage) => Promise<T>): Promise<T> {

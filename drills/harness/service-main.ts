@@ -2,6 +2,7 @@ import { readConfig } from '../../packages/server/src/config.ts'
 import { startService } from '../../packages/server/src/main.ts'
 import type { Clock } from '../../packages/server/src/platform/clock.ts'
 import { createLog } from '../../packages/server/src/platform/log.ts'
+import { encryptionKey } from '../../packages/server/test/encryption-key.ts'
 import type { ClockMessage, StartMessage } from './service.ts'
 
 /** The service as a process of its own, for drills that kill it. It is told what to do by its parent. */
@@ -14,7 +15,7 @@ process.on('message', async (message: StartMessage | ClockMessage) => {
     process.send?.({ type: 'clock set' })
     return
   }
-  const { config } = readConfig({ ...message.env })
+  const { config } = readConfig({ SERVICE_ENCRYPTION_KEY: encryptionKey, ...message.env })
   const { url } = await startService({
     config,
     log: createLog(config.logLevel),
