@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path/posix'
+import { test } from 'node:test'
+import { serviceFiles, sourceFiles } from '../packages/server/test/source-files.ts'
+import { readDocument, section, tableOf } from './documents.ts'
+
+/** The levels of the requirements of ASVS 5.0.0, section by section, in their order: the first of `1.2` is `1.2.1`. */
+const levels: Record<string, string> = {
+  '1.1': '22',
+  '1.2': '1111122223',
+  '1.3': '112222222223',
+  '1.4': '222',
+  '1.5': '123',
+  '2.1': '122',
+  '2.2': '112',
+  '2.3': '12223',
+  '2.4': '23',
+  '3.1': '3',
+  '3.2': '113',
+  '3.3': '12223',
+  '3.4': '11222233',
+  '3.5': '11122333',
+  '3.6': '3',
+  '3.7': '22333',
+  '4.1': '12233',
+  '4.2': '23333',
+  '4.3': '22',
+  '4.4': '1222',
+  '5.1': '2',
+  '5.2': '112333',
+  '5.3': '113',
+  '5.4': '222',
+  '6.1': '122',
+  '6.2': '111111112222',
+  '6.3': '11223333',
+  '6.4': '112233',
+  '6.5': '22222333',
+  '6.6': '2223',
+  '6.7': '33',
+  '6.8': '2222',
+  '7.1': '222',
+  '7.2': '1111',
+  '7.3': '22',
+  '7.4': '11222',
+  '7.5': '223',
+  '7.6': '22',
+  '8.1': '1233',
+  '8.2': '1123',
+  '8.3': '133',
+  '8.4': '23',
+  '9.1': '111',
+  '9.2': '1222',
+  '10.1': '22',
+  '10.2': '223',
+  '10.3': '22223',
+  '10.4': '1111122222233333',
+  '10.5': '22222',
+  '10.6': '22',
+  '10.7': '222',
+  '11.1': '2233',
+  '11.2': '22233',
+  '11.3': '11233',
+  '11.4': '1222',
+  '11.5': '23',
+  '11.6': '23',
+  '11.7': '33',
+  '12.1': '12233',
+  '12.2': '11',
+  '12.3': '22223',
+  '13.1': '2333',
+  '13.2': '222223',
+  '13.3': '2233',
+  '13.4': '1222233',
+  '14.1': '22',
+  '14.2': '12223333',
+  '14.3': '122',
+  '15.1': '12233',
+  '15.2': '12233',
+  '15.3': '1222222',
+  '15.4': '3333',
+  '16.1': '2',
+  '16.2': '22222',
+  '16.3': '2222',
+  '16.4': '222',
+  '16.5': '2223',
+  '17.1': '23',
+  '17.2': '22223333',
+  '17.3': '22',
+}
+
+const page = readDocument('docs/asvs.md')
+const chapters = [...page.matchAll(/^## (\d+ .+)$/gm)].map(([, heading = '']) => heading)
+const rows = chapters.flatMap(heading => {
+  const [chapter = ''] = heading.split(' ')
+  return tableOf(section(page, heading)).map(([id = '', level = '', asked = '', verdict = '', why = '']) => ({
+    ...{ chapter, id, level, asked, verdict, why },
+  }))
+})
+/** A link to a test and the name that it is given there. */
+const named = (why: string) => [...why.matchAll(/\]\(([^)]+\.test\.ts)\) "([^"]+)"/g)]
+
+test('every requirement of levels 1 and 2 stands in the table of its chapter once, with its level', () => {
+  const wanted = Object.entries(levels).flatMap(([part, all]) =>
+    [...all].map((level, i) => ({ id: `${part}.${i + 1}`, level })).filter(({ level }) => level !== '3'),
+  )
+  assert.deepEqual(
+    rows.map(({ id, level }) => ({ id, level })),
+    wanted,
+  )
+  for (const { chapter, id } of rows) assert.equal(id.split('.')[0], chapter)
+})
+
+test('every row says what is asked for, and has a verdict with a test or a reason', () => {
+  for (const { id, asked, verdict, why } of rows) {
+    assert.notEqual(asked, '', id)
+    if (verdict === 'met') assert.ok(named(why).length > 0, `${id} names no test`)
+    else {
+      assert.ok(['does not apply', 'not met'].includes(verdict), `${id}: ${verdict}`)
+      assert.match(why, /\w{2,}.*\.$/, id)
+    }
+  }
+})
+
+test('the tests that are named are there, by that name', () => {
+  for (const { id, why } of rows) {
+    for (const [, path = '', name = ''] of named(why)) {
+      const title = new RegExp(`\\btest\\(\\s*(['"\`])(?:(?!\\1).)*${escaped(name)}`, 's')
+      assert.match(readDocument(join('docs', path)), title, `${id}: ${name}`)
+    }
+  }
+})
+
+test('the counts of verdicts are those of the rows', () => {
+  const counts = tableOf(page).map(([verdict, count]) => [verdict, Number(count)])
+  const counted = ['met', 'does not apply', 'not met'].map(verdict => [
+    verdict,
+    rows.filter(row => row.verdict === verdict).length,
+  ])
+  assert.deepEqual(counts, counted)
+})
+
+test('no source makes code or HTML of text, or keeps anything in the browser', () => {
+  const browser = sourceFiles('packages/server/src/pages/browser/**/*.{js,ts,html}')
+  assert.ok(browser.length > 3)
+  for (const { path, code } of [...serviceFiles(), ...browser])
+    assert.doesNotMatch(code, /\beval\(|\bnew Function\(/, path)
+  for (const { path, code } of browser) {
+    assert.doesNotMatch(code, /\b(?:innerHTML|outerHTML|insertAdjacentHTML|document\.write)\b/, path)
+    assert.doesNotMatch(
+      code,
+      /\b(?:localStorage|sessionStorage|indexedDB|document\.cookie|postMessage)\b/,
+      path,
+    )
+  }
+})
+
+test('no page hinders pasting or a password manager', () => {
+  const browser = sourceFiles('packages/server/src/pages/browser/**/*.{js,ts,html}')
+  const fields = browser.flatMap(({ text }) => text.match(/<input[^>]*type="password"[^>]*>/g) ?? [])
+  assert.ok(fields.length > 2)
+  for (const field of fields) assert.match(field, /autocomplete="(?:new|current)-password"/)
+  for (const { path, text } of browser)
+    assert.doesNotMatch(text, /['"]paste['"]|onpaste|autocomplete="off"/, path)
+})
+
+const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
