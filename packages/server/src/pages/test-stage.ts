@@ -141,6 +141,8 @@ function visitOf(page: Page): Omit<Visit, 'leave'> {
     },
     text: text => page.getByText(text, { exact: false }).first().waitFor(),
     async assertAccessible() {
+      // A change of colours takes its 120 ms, and half-way through it no pair of colours is one that anybody chose.
+      await page.evaluate('Promise.allSettled(document.getAnimations().map(one => one.finished))')
       const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze()
       assert.deepEqual(
         violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import crypto, { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -20,13 +21,19 @@ import { assertKeepsContract } from '../../test/contract-watch.ts'
 import { startHarness } from '../../test/harness.ts'
 import { drawToken } from '../platform/crypto/token.ts'
 
-/** Each thing that must not happen before a signature has proved true, as often as it has happened. */
-const counts = { parsed: 0, hashed: 0, connected: 0, queried: 0, fetched: 0 }
-const none = { ...counts }
+/** Each thing that must not happen before a signature has proved true. */
+const none = { parsed: 0, hashed: 0, connected: 0, queried: 0, fetched: 0 }
+let fetched = 0
+/** What the request that is under way has done so far: what the service does beside it, on a timer, is not counted. */
+const doings = new AsyncLocalStorage<typeof none>()
+const count = (what: keyof typeof none) => {
+  const took = doings.getStore()
+  if (took) took[what] += 1
+}
 
 let document = documentOf(codehost)
 const server = createServer((_, response) => {
-  counts.fetched += 1
+  fetched += 1
   response.end(document)
 }).listen(0, '127.0.0.1')
 await once(server, 'listening')
@@ -46,28 +53,28 @@ const { hash, createHash } = crypto
 const { parse } = JSON
 Object.assign(crypto, {
   hash: (...args: Parameters<typeof hash>) => {
-    counts.hashed += 1
+    count('hashed')
     return hash(...args)
   },
   createHash: (...args: Parameters<typeof createHash>) => {
-    counts.hashed += 1
+    count('hashed')
     return createHash(...args)
   },
 })
 syncBuiltinESMExports()
 JSON.parse = (...args: Parameters<typeof parse>) => {
-  counts.parsed += 1
+  count('parsed')
   return parse(...args)
 }
 const client = pg.Client.prototype
 const { connect, query } = client
 Object.assign(client, {
   connect(this: pg.Client, ...args: unknown[]) {
-    counts.connected += 1
+    count('connected')
     return Reflect.apply(connect, this, args)
   },
   query(this: pg.Client, ...args: unknown[]) {
-    counts.queried += 1
+    count('queried')
     return Reflect.apply(query, this, args)
   },
 })
@@ -84,14 +91,19 @@ interface Sent {
 }
 /** @returns the answer, and what it took to make it. */
 async function send({ body, headers }: Sent) {
-  Object.assign(counts, none)
-  const response = await app.inject({
-    method: 'POST',
-    url: reportPath,
-    headers: headers as Record<string, string>,
-    ...(body !== undefined && { payload: body }),
-  })
-  const took = { ...counts }
+  const doing = { ...none }
+  const fetchedBefore = fetched
+  const response = await doings.run(
+    doing,
+    async () =>
+      await app.inject({
+        method: 'POST',
+        url: reportPath,
+        headers: headers as Record<string, string>,
+        ...(body !== undefined && { payload: body }),
+      }),
+  )
+  const took = { ...doing, fetched: fetched - fetchedBefore }
   const heard = {
     status: response.statusCode,
     headers: response.headers as Record<string, string | undefined>,
