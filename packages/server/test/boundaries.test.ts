@@ -49,7 +49,7 @@ const betweenRooms: Record<string, string[]> = {
   ratelimit: [],
   'secret-keys': ['audit/append', 'invites/revocation', 'keys/lifecycle', 'security-events/owners'],
   'security-events': [],
-  tenants: ['audit/append', 'audit/changes', 'keys/cascade'],
+  tenants: ['audit/append', 'audit/changes', 'keys/cascade', 'policy/changes'],
   usage: [],
   webhooks: [
     'audit/append',
@@ -133,7 +133,7 @@ const sqlText =
 
 test('SQL stands in a room’s sql.ts, and otherwise only where the design has it', () => {
   const places =
-    /^(?:[a-z-]+\/sql\.ts|gate\/(?:lookup|right)\.ts|audit\/[a-z-]+\.ts|policy\/changes\.ts|platform\/(?:db|mail)\/.*)$/
+    /^(?:[a-z-]+\/sql\.ts|gate\/(?:lookup|right)\.ts|audit\/[a-z-]+\.ts|policy\/(?:changes|features|statements)\.ts|platform\/(?:db|mail)\/.*)$/
   const found = files.filter(file => stringsOf(file).some(text => sqlText.test(text))).map(({ path }) => path)
   assert.deepEqual(
     found.filter(path => !places.test(path)),

@@ -254,6 +254,18 @@ table policy_nodes row level security
   policy policy_nodes_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant select to keyrail_app
 
+table policy_tenants row level security
+  workspace_id uuid not null
+  project_id uuid not null
+  tenant_id uuid not null
+  version bigint not null
+  constraint policy_tenants_workspace_id_project_id_fkey FOREIGN KEY (workspace_id, project_id) REFERENCES policy_heads(workspace_id, project_id)
+  constraint policy_tenants_workspace_id_tenant_id_fkey FOREIGN KEY (workspace_id, tenant_id) REFERENCES tenants(workspace_id, id)
+  constraint policy_tenants_pkey PRIMARY KEY (workspace_id, project_id, tenant_id)
+  CREATE INDEX policy_tenants_by_version ON public.policy_tenants USING btree (workspace_id, project_id, version)
+  policy policy_tenants_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
 table projects row level security
   workspace_id uuid not null
   id uuid not null
@@ -839,6 +851,30 @@ begin
   return query
     select u.place from unnest(ws, projects, sights, nodes) with ordinality u(w, p, s, n, place)
     join policy_nodes k on k.workspace_id = u.w and k.project_id = u.p and k.sees = u.s and k.node = u.n;
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.policy_tenant_changed(of_workspace uuid, of_tenant uuid)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform from policy_heads where workspace_id = of_workspace and project_id in (
+      select project_id from api_keys
+      where workspace_id = of_workspace and tenant_id = of_tenant and revoked_at is null)
+    order by project_id for update;
+  return query
+    with raised as (
+      update policy_heads h set version = h.version + 1
+      where h.workspace_id = of_workspace and not h.project_deleted and h.project_id in (
+        select k.project_id from api_keys k
+        where k.workspace_id = of_workspace and k.tenant_id = of_tenant and k.revoked_at is null)
+      returning h.project_id, h.version
+    )
+    insert into policy_tenants as p (workspace_id, project_id, tenant_id, version)
+      select of_workspace, r.project_id, of_tenant, r.version from raised r
+      on conflict (workspace_id, project_id, tenant_id) do update set version = excluded.version
+      returning p.project_id;
 end $function$
   -- execute: public
 

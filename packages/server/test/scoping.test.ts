@@ -202,6 +202,7 @@ test('every statement in the source names the workspace for every table of a wor
 async function makeFullWorkspace() {
   const vendor = await makeVendor(harness)
   await issueKey(harness, vendor)
+  await ask('PATCH', `/v1/tenants/${vendor.tenantId}`, { token: vendor.live, body: { name: 'Renamed' } })
   await ask('PATCH', '/v1/workspace', { token: vendor.live, body: { billing_email: 'billing@example.com' } })
   await ask('POST', '/v1/projects', {
     token: vendor.live,

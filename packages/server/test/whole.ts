@@ -107,7 +107,10 @@ const faults = `
   select 'an Idempotency-Key without its answer', key
   from replays where workspace_id = $1 and (status is null or body is null)`
 
-/** One row a version that the log tells of; `keys` says whether it also stands in policy_changes. */
+/**
+ * One row a version that the log tells of; `keys` says whether it also stands in policy_changes. A tenant that is updated
+ * raises each project in which it had keys that were not revoked.
+ */
 const versions = `
   select coalesce(payload::json->>'project_id', payload::json->'successor'->>'project_id')::uuid as project_id, true as keys
   from audit_logs where workspace_id = $1 and action in ('api_key.created', 'api_key.rotated')
@@ -115,12 +118,22 @@ const versions = `
   select k.project_id, true from audit_logs l
   join api_keys k on k.workspace_id = l.workspace_id and k.id = l.target_id
   where l.workspace_id = $1 and (
-    (l.action = 'api_key.updated' and l.payload::jsonb ?| array['scopes', 'rate_limits', 'expires_at'])
+    l.action = 'api_key.updated'
     or (l.action = 'api_key.revoked'
       and coalesce(l.payload::json->>'reason', '') not in ('project_deleted', 'tenant_deleted')))
   union all
   select distinct on (k.tenant_id, k.project_id) k.project_id, true from api_keys k
   where k.workspace_id = $1 and k.revoked_reason = 'tenant_deleted'
+  union all
+  select distinct on (l.seq, k.project_id) k.project_id, false from audit_logs l
+  join api_keys k on k.workspace_id = l.workspace_id and k.tenant_id = l.target_id
+  join (
+    select target_id as id, seq from audit_logs where workspace_id = $1 and action = 'api_key.created'
+    union all
+    select (payload::json->'successor'->>'id')::uuid, seq from audit_logs
+    where workspace_id = $1 and action = 'api_key.rotated') b on b.id = k.id and b.seq < l.seq
+  left join audit_logs r on r.workspace_id = $1 and r.target_id = k.id and r.action = 'api_key.revoked'
+  where l.workspace_id = $1 and l.action = 'tenant.updated' and (r.seq is null or r.seq > l.seq)
   union all
   select target_id, false from audit_logs where workspace_id = $1
     and (action = 'project.deleted' or (action = 'project.updated' and payload::jsonb ? 'default_rate_limits'))`

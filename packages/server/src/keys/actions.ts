@@ -40,19 +40,18 @@ export async function listKeysPage({ db, cursors }: Deps, principal: VendorPrinc
   return page(rows, limit, toKey, last => cursors.seal('keys', workspaceId, last.id))
 }
 
-/** Replaces the fields that the body names. A change to what nodes enforce raises the policy version. */
+/** Replaces the fields that the body names. Nodes hear of all of them: some enforce, some show whose key it is. */
 export function updateKeyFields(
   deps: Deps,
   principal: VendorPrincipal,
   id: string,
   body: KeyUpdate,
 ): Promise<Key> {
-  const concernsNodes = 'scopes' in body || 'rate_limits' in body || 'expires_at' in body
   return deps.db.inWorkspace(principal.workspaceId, async tx => {
     const found = await findKey(tx, id, sightOf(principal))
     if (found === null) throw new Refusal('not_found')
-    if (concernsNodes) await lockPolicyHeads(tx, [found.project_id])
-    const row = (await lockKey(tx, id)) ?? found
+    const [, locked] = await Promise.all([lockPolicyHeads(tx, [found.project_id]), lockKey(tx, id)])
+    const row = locked ?? found
     if (row.revoked_at !== null) throw new Refusal('key_not_active', 'A revoked key cannot be changed.')
 
     const at = deps.clock.now()
@@ -75,9 +74,7 @@ export function updateKeyFields(
     const changes = changesOf(toKey(stored), toKey(next))
     if (Object.keys(changes).length === 0) return toKey(stored)
     updateKey(tx, next)
-    if ('scopes' in changes || 'rate_limits' in changes || 'expires_at' in changes) {
-      notePolicyChange(tx, next.project_id, [id])
-    }
+    notePolicyChange(tx, next.project_id, [id])
     appendAudit(deps, tx, actorOf(principal), at, [
       { ...toTarget(next), action: 'api_key.updated', payload: changes },
     ])

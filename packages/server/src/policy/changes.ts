@@ -11,6 +11,7 @@ const lockHeads = sql(
    order by project_id for update`,
 )
 const noteChange = sql('policy.note_change', 'select policy_changed($1, $2, $3::uuid[])')
+const noteTenant = sql('policy.note_tenant', 'select policy_tenant_changed($1, $2) as project_id')
 const raiseFloor = sql(
   'policy.raise_floor',
   `update policy_heads set version = version + 1, floor = version + 1
@@ -44,6 +45,15 @@ export const lockPolicyHeads = (tx: Tx, projectIds: readonly string[]) =>
 export function notePolicyChange(tx: Tx, projectId: string, keyIds: readonly string[]): void {
   tx.send(noteChange, [tx.workspaceId, projectId, keyIds])
   tx.announce(policyTopic(tx.workspaceId, projectId))
+}
+
+/**
+ * Raises the version of every project in which a tenant has keys, so that nodes which show whose key it is hear of it: one
+ * row a project, however many keys there are. Locks the heads; the tenant's row is locked by the caller.
+ */
+export async function noteTenantChange(tx: Tx, tenantId: string): Promise<void> {
+  const rows = await tx.query<{ project_id: string }>(noteTenant, [tx.workspaceId, tenantId])
+  for (const { project_id } of rows) tx.announce(policyTopic(tx.workspaceId, project_id))
 }
 
 /** Raises the version and the floor to it: every node's next poll is answered with a whole snapshot. */

@@ -8,7 +8,7 @@ import { Refusal } from '../platform/refusal.ts'
 import type { FeedPage } from './pages.ts'
 import { preferredWait } from './prefer.ts'
 import { etagOf, type FeedScope, scopeName, scopeOf } from './scope.ts'
-import { headOf, pageBytesMax, sendSnapshot } from './snapshot.ts'
+import { headOf, pageBytesMax, sendSnapshot, tenantsOf } from './snapshot.ts'
 import { type PolicyHead, readChangesSince } from './sql.ts'
 
 type DeltaCall = Call<VendorPrincipal, DeltaQuery, unknown>
@@ -20,7 +20,7 @@ type DeltaCall = Call<VendorPrincipal, DeltaQuery, unknown>
 export async function answerDelta(deps: Deps, call: DeltaCall): Promise<Answer> {
   const { since, node } = call.query
   const { policy } = deps
-  const scope = scopeOf(call.principal, call.query)
+  const scope = scopeOf(policy.statements.features, call.principal, call.query)
   let head = await policy.heads.run(scope)
   if (head === null) throw new Refusal('not_found')
   // Before anything is held or answered 304: whoever waits for a revocation waits for this.
@@ -73,26 +73,32 @@ function tellNoChange(deps: Deps, call: DeltaCall, scope: FeedScope, head: Polic
   const headers = headersOf(etag)
   const isCurrent = call.query.since === head.version
   if (isCurrent && matches(call.header('if-none-match'), etag)) return { body: null, status: 304, headers }
-  return { body: deltaOf(deps, scope, call.query.since, head.version, head.deleted), headers }
+  const body = {
+    ...headOfDelta(deps, scope, call.query.since, head.version, head.deleted),
+    ...(scope.tellsTenants && { tenants: [] }),
+    changes: [],
+  }
+  return { body, headers }
 }
 
 /** At most as many changes, and as many bytes, as a page has; beyond them a snapshot is cheaper. */
 async function makeDelta(deps: Deps, scope: FeedScope, since: number): Promise<FeedPage> {
   const most = { keys: deps.config.policyMaxPageKeys, bytes: pageBytesMax }
-  const row = await deps.db.inWorkspace(scope.workspaceId, tx => readChangesSince(tx, scope, since, most))
+  const row = await deps.db.inWorkspace(scope.workspaceId, tx =>
+    readChangesSince(tx, deps.policy.statements, scope, since, most),
+  )
   if (row === null) throw new Refusal('not_found')
   if (row.logged > most.keys || row.is_large || since < row.floor)
     return { body: null, bytes: 0, isLasting: true }
-  const head = JSON.stringify(deltaOf(deps, scope, since, row.version, row.deleted))
-  const body = new SharedBody(head.replace('"changes":[]', () => `"changes":[${row.json ?? ''}]`))
+  const head = JSON.stringify(headOfDelta(deps, scope, since, row.version, row.deleted)).slice(0, -1)
+  const body = new SharedBody(`${head}${tenantsOf(scope, row.tenants ?? '')},"changes":[${row.json ?? ''}]}`)
   return { body, bytes: body.bytes, isLasting: true }
 }
 
-const deltaOf = (deps: Deps, scope: FeedScope, since: number, version: number, deleted: boolean) => ({
+const headOfDelta = (deps: Deps, scope: FeedScope, since: number, version: number, deleted: boolean) => ({
   object: 'policy_delta',
   ...headOf(deps, scope, version, deleted),
   since,
-  changes: [],
 })
 
 const headersOf = (etag: string) => ({ etag, vary: 'accept-encoding', 'cache-control': 'private, no-cache' })

@@ -101,8 +101,8 @@ test('tenants narrow both routes, in any spelling, and no match never widens to 
   // A tombstone of a deleted tenant’s key goes to whoever held it.
   const { body } = await get(vendor, 'delta', `&since=1&tenant_id=${gone}`)
   assert.deepEqual(
-    changesOf(body).map(([change]) => change),
-    ['tombstone'],
+    body.changes.map(({ change, cause }: Record<string, string>) => [change, cause]),
+    [['tombstone', 'deleted']],
   )
 })
 
@@ -131,7 +131,9 @@ test('a delta tells each changed key once, as it is now; a key that cannot be us
     key_id: revoked.id,
     env: 'live',
     lookup_hash: hash('sha256', revoked.key, 'base64'),
+    cause: 'revoked',
   })
+  assert.equal(body.changes[2].cause, 'expired')
   assert.deepEqual([body.since, body.version], [since, since + 4])
   await patch(expiring.id, { expires_at: null })
   const renewed = (await get(vendor, 'delta', `&since=${body.version}`)).body

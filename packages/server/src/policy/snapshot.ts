@@ -30,7 +30,7 @@ export async function answerSnapshot(
   call: Call<VendorPrincipal, SnapshotQuery, unknown>,
 ): Promise<Answer> {
   const { query } = call
-  const scope = scopeOf(call.principal, query)
+  const scope = scopeOf(deps.policy.statements.features, call.principal, query)
   const at = query.cursor === undefined ? null : openCursor(deps, scope, query.cursor)
   const head = await deps.policy.heads.run(scope)
   if (head === null) throw new Refusal('not_found')
@@ -68,7 +68,9 @@ export async function sendSnapshot(
   const name = `snapshot ${scopeName(scope)} ${version}${page} ${isWhole ? 'whole' : 'paged'}`
   const { body } = await policy.pages.share(name, () =>
     head.deleted
-      ? Promise.resolve(toPage(deps, scope, { version, deleted: true, keys: '', nextCursor: null }))
+      ? Promise.resolve(
+          toPage(deps, scope, { version, deleted: true, keys: '', tenants: '', nextCursor: null }),
+        )
       : makePage(deps, scope, { version, after }, limit, isWhole),
   )
   if (body === null) {
@@ -93,8 +95,8 @@ async function makePage(
   isWhole: boolean,
 ): Promise<FeedPage> {
   const most = { keys: limit, bytes: isWhole ? wholeBytesMax(limit) : pageBytesMax }
-  const { more, last, json } = await deps.db.inWorkspace(scope.workspaceId, tx =>
-    readSnapshotPage(tx, scope, after, most),
+  const { more, last, json, tenants } = await deps.db.inWorkspace(scope.workspaceId, tx =>
+    readSnapshotPage(tx, deps.policy.statements, scope, after, most),
   )
   // Keys that expire make room without a change.
   if (more && isWhole) return { body: null, bytes: 0, isLasting: false }
@@ -102,7 +104,13 @@ async function makePage(
     more && last !== null
       ? deps.cursors.seal(cursorList(scope), scope.workspaceId, `${version} ${last}`)
       : null
-  return toPage(deps, scope, { version, deleted: false, keys: json ?? '', nextCursor })
+  return toPage(deps, scope, {
+    version,
+    deleted: false,
+    keys: json ?? '',
+    tenants: tenants ?? '',
+    nextCursor,
+  })
 }
 
 interface Content {
@@ -110,18 +118,27 @@ interface Content {
   deleted: boolean
   /** JSON, without the brackets. */
   keys: string
+  tenants: string
   nextCursor: string | null
 }
 
-function toPage(deps: Deps, scope: FeedScope, { version, deleted, keys, nextCursor }: Content): FeedPage {
+function toPage(
+  deps: Deps,
+  scope: FeedScope,
+  { version, deleted, keys, tenants, nextCursor }: Content,
+): FeedPage {
   const head = JSON.stringify({
     object: 'policy_snapshot',
     ...headOf(deps, scope, version, deleted),
     next_cursor: nextCursor,
   })
-  const body = new SharedBody(`${head.slice(0, -1)},"keys":[${keys}]}`)
+  const body = new SharedBody(`${head.slice(0, -1)}${tenantsOf(scope, tenants)},"keys":[${keys}]}`)
   return { body, bytes: body.bytes, isLasting: true }
 }
+
+/** The list of tenants as a member, for those who asked for what it tells. Before the keys, which refer to it. */
+export const tenantsOf = ({ tellsTenants }: FeedScope, tenants: string) =>
+  tellsTenants ? `,"tenants":[${tenants}]` : ''
 
 /** What every body of the feed begins with. */
 export const headOf = ({ clock }: Deps, scope: FeedScope, version: number, deleted: boolean) => ({
@@ -131,6 +148,7 @@ export const headOf = ({ clock }: Deps, scope: FeedScope, version: number, delet
   version,
   project_deleted: deleted,
   generated_at: iso(new Date(clock.now())),
+  ...(scope.features !== null && { features: scope.features }),
 })
 
 /** A cursor is good for the scope that it was given out for, and no other. */

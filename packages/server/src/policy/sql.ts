@@ -1,6 +1,7 @@
 import type { Env } from '@keyrail/contract/shared'
 import { sql } from '../platform/db/connection.ts'
 import type { Tx } from '../platform/db/transaction.ts'
+import type { FeedStatements } from './statements.ts'
 
 /** Where a project's policy stands. */
 export interface PolicyHead {
@@ -19,51 +20,12 @@ export const findHeads = sql(
    left join policy_heads h on h.workspace_id = u.w and h.project_id = u.p`,
 )
 
-/**
- * A key as the feed sends it, as JSON text made by the store: no row of it becomes an object here. Texts that
- * need no escaping by their constraints are put in as they are. `d.limits` is the project's default.
- */
-const keyMembers = `'"key_id":"', k.id, '","tenant_id":"', k.tenant_id, '","env":"', k.env,
-    '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '","display_prefix":"', k.display_prefix,
-    '","scopes":', case when k.scopes = '{}' then '[]' else array_to_json(k.scopes)::text end,
-    ',"expires_at":', case when k.expires_at is null then 'null'
-      else to_char(k.expires_at at time zone 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""') end,
-    case when coalesce(k.rate_limits, d.limits) = '[]' then ''
-      else ',"rate_limits":' || coalesce(k.rate_limits, d.limits)::text end`
-
-const defaultLimits = `(select default_rate_limits as limits from projects where workspace_id = $1 and id = $2) d`
-
-/**
- * One page of the keys that are neither revoked nor expired, by rising id: as many as `$5` allows, of those as many as
- * have `$6` bytes together, and at least one. `more` where that was not all.
- */
-const pageText = (scope: string) => `
-  with found as materialized (
-    select k.id, concat('{', ${keyMembers}, '}') as json
-    from api_keys k cross join ${defaultLimits}
-    where k.workspace_id = $1 and k.project_id = $2 and k.id > $3 and k.env = any($4::text[]) ${scope}
-      and k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now())
-    order by k.id limit $5 + 1
-  ), page as materialized (
-    select id, json, row_number() over (order by id) as place,
-      sum(octet_length(json) + 1) over (order by id rows unbounded preceding) as bytes
-    from found
-  ), sent as (
-    select id, json from page where place = 1 or (place <= $5 and bytes <= $6)
-  )
-  select (select count(*) from page) > count(*) as more, max(id::text) as last,
-    string_agg(json, ',' order by id) as json
-  from sent`
-const snapshotPage = sql('policy.snapshot_page', pageText(''))
-const snapshotPageOfTenants = sql(
-  'policy.snapshot_page_tenants',
-  pageText('and k.tenant_id = any($7::uuid[])'),
-)
-
 export interface SnapshotPageRow {
   more: boolean
   last: string | null
   json: string | null
+  /** Null where there is none, or none was asked for. */
+  tenants: string | null
 }
 
 export interface Narrowing {
@@ -71,6 +33,8 @@ export interface Narrowing {
   envs: readonly Env[]
   /** Null: the whole project. */
   tenantIds: readonly string[] | null
+  /** Those that the node names and the service knows; null where it names none. */
+  features: readonly string[] | null
 }
 
 /** What a page may have. */
@@ -82,62 +46,38 @@ export interface PageMost {
 /** @param after the id that the page before ended with. */
 export async function readSnapshotPage(
   tx: Tx,
-  { projectId, envs, tenantIds }: Narrowing,
+  statements: FeedStatements,
+  { projectId, envs, tenantIds, features }: Narrowing,
   after: string,
   { keys, bytes }: PageMost,
 ): Promise<SnapshotPageRow> {
   const values = [tx.workspaceId, projectId, after, envs, keys, bytes]
-  const [row] =
-    tenantIds === null
-      ? await tx.query<SnapshotPageRow>(snapshotPage, values)
-      : await tx.query<SnapshotPageRow>(snapshotPageOfTenants, [...values, tenantIds])
+  const [row] = await tx.query<SnapshotPageRow>(
+    statements.snapshotPage(features ?? [], tenantIds !== null),
+    tenantIds === null ? values : [...values, tenantIds],
+  )
   return row as SnapshotPageRow
 }
 
-/**
- * What changed after a version, each key once and as it is now, in one statement and so in one snapshot with the
- * version it leads to. Without `json` where there is more than the limit, `$6` of changes and `$7` of bytes.
- */
-const readChanges = sql(
-  'policy.read_changes',
-  `select h.version, h.floor, h.project_deleted as deleted, l.logged, c.json, coalesce(c.bytes > $7, false) as is_large
-   from policy_heads h
-   cross join lateral (
-     select count(*)::int as logged, array_agg(distinct r.key_id) as ids
-     from (select key_id from policy_changes
-           where workspace_id = $1 and project_id = $2 and version > $3 order by version limit $6 + 1) r
-   ) l
-   left join lateral (
-     select sum(octet_length(o.json)) as bytes,
-       case when sum(octet_length(o.json)) <= $7 then string_agg(o.json, ',' order by o.id) end as json
-     from (select k.id, case when k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now())
-           then concat('{"change":"upsert",', ${keyMembers}, '}')
-           else concat('{"change":"tombstone","key_id":"', k.id, '","env":"', k.env,
-             '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '"}') end as json
-       from api_keys k cross join ${defaultLimits}
-       where k.workspace_id = $1 and k.id = any(l.ids) and k.env = any($4::text[])
-         and ($5::uuid[] is null or k.tenant_id = any($5))) o
-   ) c on l.logged <= $6
-   where h.workspace_id = $1 and h.project_id = $2`,
-)
-
 export interface ChangesRow extends PolicyHead {
-  /** Changes noted after `since`, one more than the limit when there are more. */
+  /** Changes of keys, and of tenants where these are told, noted after `since`; more than the limit when there are more. */
   logged: number
   /** Null where there is none, or more than the limit. */
   json: string | null
+  tenants: string | null
   /** Whether its bytes are beyond theirs. */
   is_large: boolean
 }
 
 export async function readChangesSince(
   tx: Tx,
-  { projectId, envs, tenantIds }: Narrowing,
+  statements: FeedStatements,
+  { projectId, envs, tenantIds, features }: Narrowing,
   since: number,
   { keys, bytes }: PageMost,
 ): Promise<ChangesRow | null> {
   const values = [tx.workspaceId, projectId, since, envs, tenantIds, keys, bytes]
-  const [row] = await tx.query<ChangesRow>(readChanges, values)
+  const [row] = await tx.query<ChangesRow>(statements.changes(features ?? []), values)
   return row ?? null
 }
 

@@ -10,6 +10,7 @@ import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.t
 import { endRights } from '../platform/db/right.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
+import { noteTenantChange } from '../policy/changes.ts'
 import {
   findTenant,
   insertTenant,
@@ -69,7 +70,7 @@ export async function listTenants(
   return page(rows, limit, toTenant, last => cursors.seal('tenants', workspaceId, last.id))
 }
 
-/** Replaces the fields that the body names. */
+/** Replaces the fields that the body names. Nodes that show whose key it is hear of it. */
 export function updateTenant(deps: Deps, principal: VendorPrincipal, id: string, body: TenantUpdate) {
   return deps.db.inWorkspace(principal.workspaceId, async tx => {
     const row = await lockTenant(tx, id)
@@ -84,6 +85,7 @@ export function updateTenant(deps: Deps, principal: VendorPrincipal, id: string,
     const changes = changesOf(toTenant(row), toTenant(next))
     if (Object.keys(changes).length === 0) return toTenant(row)
     updateTenantRow(tx, next)
+    await noteTenantChange(tx, id)
     appendAudit(deps, tx, actorOf(principal), at, [
       { ...target(id), action: 'tenant.updated', payload: changes },
     ])

@@ -55,6 +55,10 @@ describe('removing a workspace for good', () => {
         headers: { 'idempotency-key': 'once' },
         body: {},
       })
+      await house.ask('PATCH', `/v1/tenants/${vendor.tenantId}`, {
+        token: vendor.live,
+        body: { name: 'Renamed' },
+      })
       await house.ask('PATCH', '/v1/workspace', {
         token: vendor.live,
         body: { billing_email: 'billing@example.com' },

@@ -24,6 +24,7 @@ const boundTables = [
   'audit_logs',
   'audit_heads',
   'policy_changes',
+  'policy_tenants',
   'policy_heads',
   'api_keys',
   'secret_keys',

@@ -1,0 +1,168 @@
+import { type Statement, sql } from '../platform/db/connection.ts'
+import type { Feature, Features } from './features.ts'
+
+/**
+ * The statements of the feed, one for each set of features that nodes name. Who names none is given the statement of the
+ * first version, without a join more.
+ *
+ * A key and a tenant are JSON text made by the store: no row becomes an object here. Texts that need no escaping
+ * by their constraints are put in as they are. `d.limits` is the project's default.
+ */
+export interface FeedStatements {
+  readonly features: Features
+  /** Parameters: workspace, project, the id to begin after, environments, keys, bytes, and tenants where it is narrowed. */
+  snapshotPage(named: readonly string[], isNarrowed: boolean): Statement
+  /** Parameters: workspace, project, `since`, environments, tenants or null, changes, bytes. */
+  changes(named: readonly string[]): Statement
+}
+
+export function feedStatements(features: Features): FeedStatements {
+  const made = new Map<string, Statement>()
+  const keep = (name: string, text: (choice: Choice) => string, named: readonly string[]) => {
+    const whole = [name, ...named].join('.')
+    const statement = made.get(whole) ?? sql(whole, text(choose(features, named)))
+    made.set(whole, statement)
+    return statement
+  }
+  return {
+    features,
+    snapshotPage: (named, isNarrowed) =>
+      isNarrowed
+        ? keep('policy.snapshot_page_tenants', choice => pageText(choice, narrowed), named)
+        : keep('policy.snapshot_page', choice => pageText(choice, ''), named),
+    changes: named => keep('policy.read_changes', changesText, named),
+  }
+}
+
+/** What the named features make of a statement. */
+interface Choice {
+  /** The object of a key, but for its opening bracket. */
+  key: string
+  /** The object of a tenant; null: none are told. */
+  tenant: string | null
+  /** Conditions, each beginning with `and`. */
+  judgeable: string
+}
+
+function choose(features: Features, named: readonly string[]): Choice {
+  const chosen = named.map(name => features[name]).filter(feature => feature !== undefined)
+  const parts = (of: 'key' | 'tenant') =>
+    chosen.map((feature: Feature) => feature[of]).filter(part => part !== undefined)
+  const unnamed = Object.entries(features).filter(([name]) => !named.includes(name))
+  const tenant = parts('tenant')
+  return {
+    key: [keyMembers, ...parts('key'), `'}'`].join(', '),
+    tenant: tenant.length === 0 ? null : `concat('{"tenant_id":"', t.id, '"', ${tenant.join(', ')}, '}')`,
+    judgeable: unnamed
+      .map(([, { needed }]) => (needed === undefined ? '' : ` and not coalesce(${needed}, false)`))
+      .join(''),
+  }
+}
+
+const keyMembers = `'"key_id":"', k.id, '","tenant_id":"', k.tenant_id, '","env":"', k.env,
+    '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '","display_prefix":"', k.display_prefix,
+    '","scopes":', case when k.scopes = '{}' then '[]' else array_to_json(k.scopes)::text end,
+    ',"expires_at":', case when k.expires_at is null then 'null'
+      else to_char(k.expires_at at time zone 'UTC', '"\\""YYYY-MM-DD"T"HH24:MI:SS.MS"Z\\""') end,
+    case when coalesce(k.rate_limits, d.limits) = '[]' then ''
+      else ',"rate_limits":' || coalesce(k.rate_limits, d.limits)::text end`
+
+const defaultLimits = `(select default_rate_limits as limits from projects where workspace_id = $1 and id = $2) d`
+const narrowed = 'and k.tenant_id = any($7::uuid[])'
+const isActive = 'k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now())'
+
+/**
+ * One page of the keys that are neither revoked nor expired, by rising id: as many as `$5` allows, of those as many as
+ * have `$6` bytes together, and at least one. `more` where that was not all. A tenant stands with its first key of
+ * the page, so that both are cut off at the same place.
+ */
+const pageText = ({ key, tenant, judgeable }: Choice, scope: string) => `
+  with found as materialized (
+    select k.id, concat('{', ${key}) as json${tenant === null ? '' : ', k.tenant_id'}
+    from api_keys k cross join ${defaultLimits}
+    where k.workspace_id = $1 and k.project_id = $2 and k.id > $3 and k.env = any($4::text[]) ${scope}
+      and ${isActive}${judgeable}
+    order by k.id limit $5 + 1
+  )${tenant === null ? '' : withTenants(tenant)}, page as materialized (
+    select *, row_number() over (order by id) as place,
+      sum(octet_length(json) + 1${tenant === null ? '' : ' + coalesce(octet_length(tenant) + 1, 0)'})
+        over (order by id rows unbounded preceding) as bytes
+    from ${tenant === null ? 'found' : 'named'}
+  ), sent as (
+    select * from page where place = 1 or (place <= $5 and bytes <= $6)
+  )
+  select (select count(*) from page) > count(*) as more, max(id::text) as last,
+    string_agg(json, ',' order by id) as json,
+    ${tenant === null ? 'null' : "string_agg(tenant, ',' order by id)"} as tenants
+  from sent`
+
+const withTenants = (tenant: string) => `, named as (
+    select f.id, f.json,
+      case when row_number() over (partition by f.tenant_id order by f.id) = 1 then ${tenant} end as tenant
+    from found f join tenants t on t.workspace_id = $1 and t.id = f.tenant_id
+  )`
+
+/** Why a key works no longer. One that this node cannot judge has no cause. */
+const cause = `case when k.revoked_at is not null
+    then case when k.revoked_reason in ('tenant_deleted', 'project_deleted') then ',"cause":"deleted"' else ',"cause":"revoked"' end
+    when k.expires_at <= service_now() then ',"cause":"expired"' end`
+
+/**
+ * What changed after a version, each key once and as it is now, in one statement and so in one snapshot with the
+ * version it leads to. Without `json` where there is more than the limit, `$6` of changes and `$7` of bytes.
+ */
+const changesText = ({ key, tenant, judgeable }: Choice) => `
+   select h.version, h.floor, h.project_deleted as deleted, l.logged${tenant === null ? '' : ' + n.logged as logged'},
+     c.json, ${tenant === null ? 'null' : 'c.tenants'} as tenants, coalesce(c.bytes > $7, false) as is_large
+   from policy_heads h
+   cross join lateral (
+     select count(*)::int as logged, array_agg(distinct r.key_id) as ids
+     from (select key_id from policy_changes
+           where workspace_id = $1 and project_id = $2 and version > $3 order by version limit $6 + 1) r
+   ) l${tenant === null ? '' : changedTenants}
+   left join lateral (
+     with changed as ${tenant === null ? '' : 'materialized '}(
+       select k.id, case when ${isActive}${judgeable}
+           then concat('{"change":"upsert",', ${key})
+           else concat('{"change":"tombstone","key_id":"', k.id, '","env":"', k.env,
+             '","lookup_hash":"', encode(k.lookup_hash, 'base64'), '"', ${cause}, '}') end as json
+         ${tenant === null ? '' : upsertedTenant(judgeable)}
+       from api_keys k cross join ${defaultLimits}
+       where k.workspace_id = $1 and k.id = any(l.ids) and k.env = any($4::text[])
+         and ($5::uuid[] is null or k.tenant_id = any($5))
+     )
+     ${tenant === null ? total : totalWithTenants(tenant, judgeable)}
+   ) c on l.logged${tenant === null ? '' : ' + n.logged'} <= $6
+   where h.workspace_id = $1 and h.project_id = $2`
+
+const upsertedTenant = (judgeable: string) =>
+  `, case when ${isActive}${judgeable} then k.tenant_id end as tenant_id`
+
+const total = `select sum(octet_length(o.json)) as bytes,
+       case when sum(octet_length(o.json)) <= $7 then string_agg(o.json, ',' order by o.id) end as json
+     from changed o`
+
+const changedTenants = `
+   cross join lateral (
+     select count(*)::int as logged, array_agg(r.tenant_id) as ids
+     from (select tenant_id from policy_tenants
+           where workspace_id = $1 and project_id = $2 and version > $3 order by version limit $6 + 1) r
+   ) n`
+
+/** The tenants of the keys that are told, and those that changed, as far as the scope has a key of theirs. */
+const totalWithTenants = (tenant: string, judgeable: string) => `, beside as materialized (
+       select t.id, ${tenant} as json
+       from (
+         select tenant_id as id from changed where tenant_id is not null
+         union
+         select r.id from unnest(n.ids) r(id) where ($5::uuid[] is null or r.id = any($5)) and exists (
+           select from api_keys k where k.workspace_id = $1 and k.tenant_id = r.id and k.project_id = $2
+             and k.env = any($4::text[]) and ${isActive}${judgeable})
+       ) told join tenants t on t.workspace_id = $1 and t.id = told.id
+     ), size as (
+       select (select coalesce(sum(octet_length(json)), 0) from changed)
+         + (select coalesce(sum(octet_length(json)), 0) from beside) as bytes
+     )
+     select bytes, case when bytes <= $7 then (select string_agg(json, ',' order by id) from changed) end as json,
+       case when bytes <= $7 then (select string_agg(json, ',' order by id) from beside) end as tenants
+     from size`
