@@ -3,17 +3,23 @@ import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path/posix'
 import { test } from 'node:test'
 import { startHarness } from '../packages/server/test/harness.ts'
-import { importsOf, serviceFiles } from '../packages/server/test/source-files.ts'
+import { importsOf, serviceFiles, sourceFiles } from '../packages/server/test/source-files.ts'
 import { checkout, documents, readDocument, section, tableOf } from './documents.ts'
 
 const page = readDocument('ARCHITECTURE.md')
 const source = 'packages/server/src/'
-const folders = readdirSync(join(checkout, source), { withFileTypes: true })
-  .filter(entry => entry.isDirectory())
-  .map(({ name }) => name)
+const folders = foldersBelow(source)
+const sdkSource = 'packages/sdk/src/'
+const sdkRooms = foldersBelow(sdkSource)
 const rooms = folders.filter(name => !['cli', 'gate', 'platform'].includes(name))
 
-test('every folder of the service and of the checkout is on the map', () => {
+function foldersBelow(path: string): string[] {
+  return readdirSync(join(checkout, path), { withFileTypes: true })
+    .filter(entry => entry.isDirectory())
+    .map(({ name }) => name)
+}
+
+test('every folder of the service, of the SDK and of the checkout is on the map', () => {
   const places = tableOf(section(page, 'The rooms')).map(([place = '']) => place)
   const named = (path: string) =>
     assert.ok(
@@ -21,6 +27,7 @@ test('every folder of the service and of the checkout is on the map', () => {
       path,
     )
   for (const name of folders) named(source + name)
+  for (const name of sdkRooms) named(sdkSource + name)
   for (const name of ['bin', 'bench', 'docs', 'drills', 'examples', 'tools']) named(name)
 })
 
@@ -36,6 +43,24 @@ test('the arrows between rooms are those of the code', () => {
     }
   }
   const listed = tableOf(section(page, 'Arrows between rooms')).map(([room = '', from = '']) => [
+    room.replaceAll('`', ''),
+    from.replaceAll('`', '').split(', '),
+  ])
+  assert.deepEqual(listed.toSorted(), [...taken].map(([room, from]) => [room, [...from].sort()]).toSorted())
+})
+
+test('the arrows between rooms of the SDK are those of the code', () => {
+  const taken = new Map<string, Set<string>>()
+  for (const file of sourceFiles(`${sdkSource}*/**/*.ts`)) {
+    const [room = ''] = file.path.slice(sdkSource.length).split('/')
+    if (file.path.endsWith('.test.ts')) continue
+    for (const path of importsOf(file)) {
+      const [other = ''] = join(dirname(file.path), path).slice(sdkSource.length).split('/')
+      if (!path.startsWith('.') || other === room || other === 'runtime') continue
+      taken.set(room, (taken.get(room) ?? new Set()).add(other))
+    }
+  }
+  const listed = tableOf(section(page, 'Arrows between rooms of the SDK')).map(([room = '', from = '']) => [
     room.replaceAll('`', ''),
     from.replaceAll('`', '').split(', '),
   ])

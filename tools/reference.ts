@@ -29,7 +29,7 @@ interface Installer {
 /** What the service takes and answers: its own schemas say what their members mean. */
 const ofService = (): string[] =>
   Array.from(
-    readFileSync(join(sdk, 'src', 'admin-types.ts'), 'utf8').matchAll(/^export type (\w+)/gm),
+    readFileSync(join(sdk, 'src', 'admin', 'types.ts'), 'utf8').matchAll(/^export type (\w+)/gm),
     ([, name]) => `admin.${name}`,
   )
 

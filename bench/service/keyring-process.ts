@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { createKeyring } from '../../packages/sdk/src/keyring.ts'
-import { createUsageReporter } from '../../packages/sdk/src/usage-reporter.ts'
+import { createKeyring } from '../../packages/sdk/src/keyring/keyring.ts'
+import { createUsageReporter } from '../../packages/sdk/src/usage/reporter.ts'
 import { serveGenerator } from '../harness/generator.ts'
 import { checkVerdicts, type IssuedKeys, type KeyVerdicts } from './key-verdicts.ts'
 

@@ -1,7 +1,7 @@
 import { createHash, hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { PolicyKey } from '@keyrail/contract/feed'
-import { createKeyring, type Keyring } from '../../packages/sdk/src/keyring.ts'
+import { createKeyring, type Keyring } from '../../packages/sdk/src/keyring/keyring.ts'
 import { serveGenerator } from '../harness/generator.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { RefusalCode } from '../../packages/sdk/src/verdict.ts'
+import type { RefusalCode } from '../../packages/sdk/src/verify/verdict.ts'
 
 /** The last answer of a poll, as far as it tells why keys are gone. */
 export interface Told {

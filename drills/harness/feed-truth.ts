@@ -1,7 +1,7 @@
 import type pg from 'pg'
-import { digestFromBase64 } from '../../packages/sdk/src/digest.ts'
-import type { RateLimit } from '../../packages/sdk/src/rate-limits.ts'
-import type { Store } from '../../packages/sdk/src/store.ts'
+import { digestFromBase64 } from '../../packages/sdk/src/runtime/digest.ts'
+import type { RateLimit } from '../../packages/sdk/src/store/rate-limits.ts'
+import type { Store } from '../../packages/sdk/src/store/store.ts'
 
 /** A key as its row has it; what follows from that is worked out here and not by the store. */
 interface KeyRow {

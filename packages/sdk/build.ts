@@ -9,7 +9,7 @@ import { declarationsOf } from './write-types.ts'
 const run = promisify(execFile)
 const folder = import.meta.dirname
 /** Sources whose types are the contract's. */
-const ofContract = ['admin-types', 'call-types']
+const ofContract = ['admin/types', 'http/call-types']
 
 type Entries = Readonly<Record<string, string>>
 
@@ -68,12 +68,13 @@ async function declare(into: string): Promise<void> {
   await run(process.execPath, [compiler, '-p', join(folder, 'tsconfig.build.json'), '--outDir', into])
   for (const name of ofContract)
     writeFileSync(join(into, `${name}.d.ts`), await declarationsOf(join(folder, 'src', `${name}.ts`)))
-  for (const file of readdirSync(into)) {
+  for (const file of readdirSync(into, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.d.ts')) continue
     const text = readFileSync(join(into, file), 'utf8')
-    // The compiler leaves `./store.ts` in declarations, which is no declaration.
+    // The compiler leaves `./store/store.ts` in declarations, which is no declaration.
     writeFileSync(
       join(into, file),
-      text.replaceAll(/(from |import\()(['"]\.\/[\w-]+)\.ts(['"])/g, '$1$2.js$3'),
+      text.replaceAll(/(from |import\()(['"]\.{1,2}\/[\w/-]+)\.ts(['"])/g, '$1$2.js$3'),
     )
   }
 }

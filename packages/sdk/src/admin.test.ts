@@ -11,7 +11,7 @@ import { ManualTimer } from '../test/manual-timer.ts'
 import { startKeyrail } from '../test/service.ts'
 import { until } from '../test/until.ts'
 import { type AdminOptions, createAdmin, openAdmin } from './admin.ts'
-import { KeyringError } from './errors.ts'
+import { KeyringError } from './runtime/errors.ts'
 
 const { connection, vendor, issue } = await startKeyrail()
 const admin = createAdmin(connection)

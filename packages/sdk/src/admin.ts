@@ -1,24 +1,24 @@
-import { exportRows } from './admin-export.ts'
-import { type Listing, listOf } from './admin-list.ts'
+import { exportRows } from './admin/export.ts'
+import { type Listing, listOf } from './admin/list.ts'
 import {
   type AdminRequest,
   type CallOptions,
   createAdminRequest,
   type KeyedOptions,
-} from './admin-request.ts'
-import { type RevokeBody, Room, type RotateBody } from './admin-room.ts'
-import type * as t from './admin-types.ts'
-import { type ConnectionOptions, readConnectionParts, refuseUnknown } from './connection-options.ts'
-import { createHttpCaller, createHttpSender } from './http-call.ts'
-import { readInteger } from './option-values.ts'
-import { refuseBrowser } from './refuse-browser.ts'
-import { systemTimer, type Timer } from './timer.ts'
+} from './admin/request.ts'
+import { type RevokeBody, Room, type RotateBody } from './admin/room.ts'
+import type * as t from './admin/types.ts'
+import { createHttpCaller, createHttpSender } from './http/call.ts'
+import { type ConnectionOptions, readConnectionParts, refuseUnknown } from './http/connection-options.ts'
+import { readInteger } from './http/option-values.ts'
+import { refuseBrowser } from './runtime/refuse-browser.ts'
+import { systemTimer, type Timer } from './runtime/timer.ts'
 
-export type { Listing, Page } from './admin-list.ts'
-export type { CallOptions, KeyedOptions } from './admin-request.ts'
-export type { RevokeBody, RotateBody } from './admin-room.ts'
-export type * from './admin-types.ts'
-export { KeyringError } from './errors.ts'
+export type { Listing, Page } from './admin/list.ts'
+export type { CallOptions, KeyedOptions } from './admin/request.ts'
+export type { RevokeBody, RotateBody } from './admin/room.ts'
+export type * from './admin/types.ts'
+export { KeyringError } from './runtime/errors.ts'
 
 export interface AdminOptions extends ConnectionOptions {
   /** How long one attempt may take, 30,000 ms unless given: a revocation that waits for the fleet takes up to 15 s. */

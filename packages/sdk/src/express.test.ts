@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import express from 'express'
 import { drawKey, id } from '../test/keys.ts'
-import { digestOf } from './digest.ts'
 import { idempotent, limit, type RequireKeyOptions, requireKey, requireScope } from './express.ts'
-import type { Keyring } from './keyring.ts'
-import { Store } from './store.ts'
-import { createVerify, type Served } from './verify.ts'
+import type { Keyring } from './keyring/keyring.ts'
+import { digestOf } from './runtime/digest.ts'
+import { Store } from './store/store.ts'
+import { createVerify, type Served } from './verify/verify.ts'
 
 const key = drawKey()
 const store = new Store(10)

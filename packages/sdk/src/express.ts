@@ -1,23 +1,23 @@
 import type { Request, RequestHandler, Response } from 'express'
-import { beforeAnswer, isOver } from './answer-begins.ts'
-import { refuseUnknown } from './connection-options.ts'
-import { readCredential } from './credential.ts'
-import { type GateOptions, readHeaderName, readScopes } from './gate.ts'
-import { holdResponse, replayAnswer } from './hold-response.ts'
-import type { HttpProblem } from './http-problem.ts'
-import { toHttpRefusal } from './http-refusal.ts'
+import { refuseUnknown } from './http/connection-options.ts'
+import type { HttpProblem } from './http/problem.ts'
 import {
   claimRequest,
   type IdempotentOptions,
   idempotencyHeader,
   requireIdempotency,
-} from './idempotency-gate.ts'
-import type { Idempotency, IdempotencyVerdict } from './idempotent.ts'
-import type { Keyring } from './keyring.ts'
-import type { Limiter, LimitRequirements, LimitVerdict } from './limit.ts'
-import { headerValues, readParsedBody } from './node-request.ts'
-import { isFirstCount } from './usage-once.ts'
-import { refused, type Valid } from './verdict.ts'
+} from './idempotency/gate.ts'
+import type { Idempotency, IdempotencyVerdict } from './idempotency/idempotent.ts'
+import type { Keyring } from './keyring/keyring.ts'
+import type { Limiter, LimitRequirements, LimitVerdict } from './limits/limit.ts'
+import { beforeAnswer, isOver } from './protect/answer-begins.ts'
+import { readCredential } from './protect/credential.ts'
+import { type GateOptions, readHeaderName, readScopes } from './protect/gate.ts'
+import { holdResponse, replayAnswer } from './protect/hold-response.ts'
+import { headerValues, readParsedBody } from './protect/node-request.ts'
+import { toHttpRefusal } from './protect/refusal.ts'
+import { isFirstCount } from './usage/once.ts'
+import { refused, type Valid } from './verify/verdict.ts'
 
 declare global {
   namespace Express {

@@ -1,12 +1,12 @@
 import type { Context, MiddlewareHandler } from 'hono'
-import { Gate, type GateOptions, type RouteRequirements, readScopes } from './gate.ts'
-import type { HttpProblem } from './http-problem.ts'
-import { toHttpRefusal } from './http-refusal.ts'
-import { type IdempotentOptions, requireIdempotency } from './idempotency-gate.ts'
-import type { Idempotency } from './idempotent.ts'
-import type { Keyring } from './keyring.ts'
-import { refused, type Valid } from './verdict.ts'
-import { problemResponse, runOnce, withHeaders } from './web-response.ts'
+import type { HttpProblem } from './http/problem.ts'
+import { type IdempotentOptions, requireIdempotency } from './idempotency/gate.ts'
+import type { Idempotency } from './idempotency/idempotent.ts'
+import type { Keyring } from './keyring/keyring.ts'
+import { Gate, type GateOptions, type RouteRequirements, readScopes } from './protect/gate.ts'
+import { toHttpRefusal } from './protect/refusal.ts'
+import { problemResponse, runOnce, withHeaders } from './protect/web-response.ts'
+import { refused, type Valid } from './verify/verdict.ts'
 
 /** What a route behind `requireKey` finds in its context: `c.get('apiKey')`. */
 export interface KeyrailEnv {

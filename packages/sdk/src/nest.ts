@@ -11,15 +11,15 @@ import {
   SetMetadata,
 } from '@nestjs/common'
 import { APP_GUARD, Reflector } from '@nestjs/core'
-import { isOver } from './answer-begins.ts'
-import { Gate, type GateOptions, readScopes } from './gate.ts'
-import { holdResponse, replayAnswer } from './hold-response.ts'
-import type { HttpProblem } from './http-problem.ts'
-import { claimRequest, idempotencyHeader, requireIdempotency } from './idempotency-gate.ts'
-import type { Idempotency } from './idempotent.ts'
-import type { Keyring } from './keyring.ts'
-import { headerValues, type ParsedRequest, readParsedBody } from './node-request.ts'
-import type { Valid } from './verdict.ts'
+import type { HttpProblem } from './http/problem.ts'
+import { claimRequest, idempotencyHeader, requireIdempotency } from './idempotency/gate.ts'
+import type { Idempotency } from './idempotency/idempotent.ts'
+import type { Keyring } from './keyring/keyring.ts'
+import { isOver } from './protect/answer-begins.ts'
+import { Gate, type GateOptions, readScopes } from './protect/gate.ts'
+import { holdResponse, replayAnswer } from './protect/hold-response.ts'
+import { headerValues, type ParsedRequest, readParsedBody } from './protect/node-request.ts'
+import type { Valid } from './verify/verdict.ts'
 
 /** What protects an application. */
 export interface KeyrailModuleOptions extends GateOptions {

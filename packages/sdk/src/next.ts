@@ -1,11 +1,11 @@
-import { refuseUnknown } from './connection-options.ts'
-import { Gate, type GateOptions, type RouteRequirements } from './gate.ts'
-import { type IdempotentOptions, requireIdempotency } from './idempotency-gate.ts'
-import type { Idempotency } from './idempotent.ts'
-import type { Keyring } from './keyring.ts'
-import { opened, type Protection } from './opened.ts'
-import type { Valid } from './verdict.ts'
-import { problemResponse, runOnce, withHeaders } from './web-response.ts'
+import { refuseUnknown } from './http/connection-options.ts'
+import { type IdempotentOptions, requireIdempotency } from './idempotency/gate.ts'
+import type { Idempotency } from './idempotency/idempotent.ts'
+import type { Keyring } from './keyring/keyring.ts'
+import { Gate, type GateOptions, type RouteRequirements } from './protect/gate.ts'
+import { opened, type Protection } from './protect/opened.ts'
+import { problemResponse, runOnce, withHeaders } from './protect/web-response.ts'
+import type { Valid } from './verify/verdict.ts'
 
 /** What protects one route handler. */
 export interface WithKeyOptions extends GateOptions, Pick<RouteRequirements, 'cost'> {

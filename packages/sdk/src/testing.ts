@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { digestOf } from './digest.ts'
-import { EndedKeys } from './ended-keys.ts'
-import type { RateLimit } from './rate-limits.ts'
-import { Store } from './store.ts'
-import type { Verdict } from './verdict.ts'
-import { createVerify, type Requirements, type Served } from './verify.ts'
+import { digestOf } from './runtime/digest.ts'
+import type { RateLimit } from './store/rate-limits.ts'
+import { Store } from './store/store.ts'
+import { EndedKeys } from './verify/ended-keys.ts'
+import type { Verdict } from './verify/verdict.ts'
+import { createVerify, type Requirements, type Served } from './verify/verify.ts'
 
 /** What a test says of a key; everything has a value that suits most tests. */
 export interface TestKeyOptions {

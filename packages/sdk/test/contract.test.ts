@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RateLimit as ContractRateLimit } from '@keyrail/contract/shared'
-import { type RateLimit, readRateLimits } from '../src/rate-limits.ts'
+import { type RateLimit, readRateLimits } from '../src/store/rate-limits.ts'
 
 test('a limit as the contract has it is a limit as the SDK shows it, and the other way round', () => {
   const told: ContractRateLimit = {

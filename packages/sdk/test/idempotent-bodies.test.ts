@@ -10,7 +10,7 @@ import express4 from 'express4'
 import fastify from 'fastify'
 import { idempotent, keepRawBody, requireKey } from '../src/express.ts'
 import { keyrail } from '../src/fastify.ts'
-import { createIdempotency } from '../src/idempotent.ts'
+import { createIdempotency } from '../src/idempotency/idempotent.ts'
 import { listen } from './fetch-server.ts'
 import { startKeyrail } from './service.ts'
 

@@ -28,7 +28,7 @@ test('a script is not ended while a call of the admin client waits to be made ag
 
 test('a script is not ended while the last reports of usage wait to be sent again', async () => {
   const script = `
-    import { createUsageReporter } from ${source('usage-reporter')}
+    import { createUsageReporter } from ${source('usage/reporter')}
     const codes = []
     const usage = createUsageReporter({ ...${connection}, onError: ({ code }) => codes.push(code) })
     usage.count({ keyId: '${id(1)}' })
@@ -39,7 +39,7 @@ test('a script is not ended while the last reports of usage wait to be sent agai
 
 test('a script is not ended while an answer waits to be stored', async () => {
   const script = `
-    import { createIdempotency } from ${source('idempotent')}
+    import { createIdempotency } from ${source('idempotency/idempotent')}
     const answers = {
       claim: [{ object: 'idempotency_claim', verdict: 'execute', lock_token: 'token' }],
       complete: [null, null, { object: 'idempotency_complete', verdict: 'completed' }],

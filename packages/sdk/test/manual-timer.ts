@@ -1,4 +1,4 @@
-import type { Timer } from '../src/timer.ts'
+import type { Timer } from '../src/runtime/timer.ts'
 
 /** Time in which nothing happens until a test lets it pass. */
 export class ManualTimer implements Timer {

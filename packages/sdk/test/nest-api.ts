@@ -13,7 +13,7 @@ import {
   type Type,
 } from '@nestjs/common'
 import { ApiKey, Cost, KeyrailModule, type KeyrailModuleOptions, Scopes } from '../src/nest.ts'
-import type { Valid } from '../src/verdict.ts'
+import type { Valid } from '../src/verify/verdict.ts'
 import type { BuildApi } from './protected-api.ts'
 
 /** Makes an application on the platform that is tested. */

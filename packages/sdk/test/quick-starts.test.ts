@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { idempotencyOptionNames } from '../src/idempotent.ts'
-import { limiterOptionNames } from '../src/limit.ts'
+import { idempotencyOptionNames } from '../src/idempotency/idempotent.ts'
+import { limiterOptionNames } from '../src/limits/limit.ts'
 import { createTestKeyring } from '../src/testing.ts'
-import { usageReporterOptionNames } from '../src/usage-reporter.ts'
+import { usageReporterOptionNames } from '../src/usage/reporter.ts'
 import { startKeyrail } from './service.ts'
 
 /** The quick starts of the README, each run as it stands there, with an app around it, against the real service. */

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { toHttpRefusal } from '../src/http-refusal.ts'
-import { optionNames, readOptions } from '../src/options.ts'
-import { type RefusalCode, refusals, refused } from '../src/verdict.ts'
+import { optionNames, readOptions } from '../src/keyring/options.ts'
+import { toHttpRefusal } from '../src/protect/refusal.ts'
+import { type RefusalCode, refusals, refused } from '../src/verify/verdict.ts'
 import { drawKey, id } from './keys.ts'
 
 const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8')

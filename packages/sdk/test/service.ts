@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { after } from 'node:test'
 import { startHarness } from '../../server/test/harness.ts'
 import { issueKey, makeVendor } from '../../server/test/vendor.ts'
-import { createKeyring } from '../src/keyring.ts'
-import type { Valid } from '../src/verdict.ts'
+import { createKeyring } from '../src/keyring/keyring.ts'
+import type { Valid } from '../src/verify/verdict.ts'
 
 /** The real service on a real socket, with a vendor and a keyring of its project. */
 export async function startKeyrail() {

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { id } from '../../test/keys.ts'
+import { startKeyrail } from '../../test/service.ts'
+import { createAdmin } from '../admin.ts'
+import { KeyringError } from '../runtime/errors.ts'
+
+const { connection } = await startKeyrail()
+
+test('a secret key is revoked with all that was made by it, where `cascade` says so', async () => {
+  const admin = createAdmin(connection)
+  const first = await admin.secretKeys.create({ env: 'live' })
+  const second = await createAdmin({ ...connection, secretKey: first.key ?? '' }).secretKeys.create({
+    env: 'live',
+  })
+  const { descendants } = await admin.secretKeys.revoke(first.id, { reason: 'left' })
+  assert.deepEqual(
+    descendants.map(key => [key.id, key.revoked_at]),
+    [[second.id, null]],
+  )
+  const ended = await admin.secretKeys.revoke(first.id, { cascade: true })
+  assert.deepEqual(
+    ended.descendants.map(key => [key.id, key.revoked_reason]),
+    [[second.id, 'cascade']],
+  )
+})
+
+test('`revoke_keys` of a removal goes as a parameter, and left out it is not sent', async () => {
+  const sent: string[] = []
+  const recorded: typeof fetch = (url, init) => {
+    sent.push(`${init?.method} ${new URL(String(url)).search}`)
+    return fetch(url, init)
+  }
+  const admin = createAdmin({ ...connection, fetch: recorded })
+  for (const query of [{ revoke_keys: true }, { revoke_keys: false }, {}]) {
+    const error = await admin.members.remove(id(1), query).catch((reason: unknown) => reason)
+    assert.ok(error instanceof KeyringError && error.code === 'not_found', String(error))
+  }
+  assert.deepEqual(sent, ['DELETE ?revoke_keys=true', 'DELETE ?revoke_keys=false', 'DELETE '])
+})

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { inspect } from 'node:util'
+import { ManualTimer } from '../../test/manual-timer.ts'
+import { startKeyrail } from '../../test/service.ts'
+import { until } from '../../test/until.ts'
+import { type AdminOptions, type AuditLog, createAdmin, openAdmin } from '../admin.ts'
+import { KeyringError } from '../runtime/errors.ts'
+
+const { connection } = await startKeyrail()
+const admin = createAdmin(connection)
+for (let made = 0; made < 12; made++) {
+  // A line break of Unicode that is none of JSON, and characters of several bytes that a piece may cut.
+  await admin.tenants.create({ external_id: randomUUID(), name: `Line\u2028Separator 😀 ${made}` })
+}
+async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
+  const read: T[] = []
+  for await (const row of rows) read.push(row)
+  return read
+}
+const log: AuditLog[] = await all(admin.auditLogs.list({ limit: 200 }))
+
+/** A client whose answers a test may change on their way, one after another, and the queries that it sent. */
+function open(options: Partial<AdminOptions> = {}) {
+  const timer = new ManualTimer()
+  const queries: string[] = []
+  const instead: ((body: ReadableStream<Uint8Array>) => ReadableStream<Uint8Array>)[] = []
+  const changed: typeof fetch = async (url, init) => {
+    queries.push(new URL(String(url)).search)
+    const response = await fetch(url, init)
+    const change = instead.shift()
+    return change && response.body ? new Response(change(response.body), response) : response
+  }
+  const client = openAdmin({ ...connection, fetch: changed, ...options }, { timer, random: () => 0.5 })
+  return { exported: client.auditLogs.export, timer, queries, instead }
+}
+
+/** A part of what was sent, and then what `end` does. */
+const cut =
+  (keep: (text: string) => string, end: (controller: ReadableStreamDefaultController<Uint8Array>) => void) =>
+  (body: ReadableStream<Uint8Array>) => {
+    let isSent = false
+    return new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          if (isSent) return end(controller)
+          isSent = true
+          controller.enqueue(Buffer.from(keep(await new Response(body).text())))
+        },
+      },
+      { highWaterMark: 0 },
+    )
+  }
+const firstLines =
+  (count: number, more = 0) =>
+  (text: string) => {
+    const lines = text.split('\n')
+    return [...lines.slice(0, count), ''].join('\n') + (lines[count] ?? '').slice(0, more)
+  }
+const ends = (controller: ReadableStreamDefaultController) => controller.close()
+const breaks = (controller: ReadableStreamDefaultController) => controller.error(new Error('broken off'))
+
+async function failure(rows: AsyncIterable<unknown>): Promise<KeyringError> {
+  const error = await all(rows).then(
+    () => assert.fail('it did not fail'),
+    (reason: unknown) => reason,
+  )
+  assert.ok(error instanceof KeyringError, String(error))
+  assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes(connection.secretKey.slice(10)))
+  return error
+}
+
+test('the export is the log, whole or behind a row, asked for when it is read and again when it is read again', async () => {
+  const { exported, queries } = open()
+  assert.ok(log.length >= 12)
+  const rows = exported()
+  assert.deepEqual(queries, [])
+  assert.deepEqual(await all(rows), log)
+  assert.deepEqual(await all(rows), log)
+  const behind = log[4]?.seq ?? 0
+  assert.deepEqual(await all(exported({ after_seq: behind })), log.slice(5))
+  assert.deepEqual(await all(exported({ after_seq: 9_999 })), [])
+  assert.deepEqual(queries, ['', '', `?after_seq=${behind}`, '?after_seq=9999'])
+})
+
+test('an export that breaks off is gone on with behind the last row, and each row comes once', async () => {
+  const { exported, timer, queries, instead } = open({ maxRetries: 2 })
+  instead.push(
+    cut(firstLines(3, 40), breaks),
+    // Ended as it should be, as far as HTTP can tell.
+    cut(firstLines(4, 40), ends),
+    cut(firstLines(0, 0), breaks),
+  )
+  const reading = all(exported())
+  for (const failures of [1, 2, 3]) {
+    await until(
+      () => queries.length === failures && (timer.delays[0] ?? 30_000) < 10_000,
+      'it waits to go on',
+    )
+    timer.pass(10_000)
+  }
+  assert.deepEqual(await reading, log)
+  const [third, seventh] = [log[2]?.seq, log[6]?.seq]
+  assert.deepEqual(queries, ['', `?after_seq=${third}`, `?after_seq=${seventh}`, `?after_seq=${seventh}`])
+})
+
+test('one that fails again and again, without a row between, fails for whoever reads it', async () => {
+  const { exported, queries, instead } = open({ maxRetries: 0 })
+  for (const [keep, code] of [
+    [firstLines(0, 20), 'bad_response'],
+    [() => 'not a row\n', 'bad_response'],
+    [() => '\n', 'bad_response'],
+    [() => '{"object":"audit_log"}\n', 'bad_response'],
+    [() => '{"object":"audit_log","seq":2}\n{"object":"audit_log","seq":2}\n', 'bad_response'],
+    [() => `"${'x'.repeat(4 * 1024 * 1024)}`, 'response_too_large'],
+  ] as const) {
+    instead.push(cut(keep, ends))
+    assert.equal((await failure(exported())).code, code)
+  }
+  instead.push(body =>
+    body.pipeThrough(
+      new TransformStream<Uint8Array, Uint8Array>({
+        flush: controller => controller.enqueue(Uint8Array.of(0xff, 10)),
+      }),
+    ),
+  )
+  const error = await failure(exported())
+  assert.deepEqual([error.code, error.retryable], ['bad_response', true])
+  assert.match(error.message, /^GET \/v1\/audit_logs\/export was answered with not UTF-8/)
+  assert.equal(queries.length, 7)
+})
+
+test('what is refused is told by its code, and not asked for again', async () => {
+  const { exported, queries } = open()
+  const error = await failure(exported({ after_seq: -1 }))
+  assert.deepEqual([error.code, error.status, queries.length], ['validation_failed', 400, 1])
+})
+
+/** A service that sends one row, and then nothing, whatever its caller's signal says. */
+const silent: typeof fetch = async () =>
+  new Response(
+    new ReadableStream<Uint8Array>({
+      start: controller => controller.enqueue(Buffer.from(`${JSON.stringify(log[0])}\n`)),
+    }),
+  )
+
+test('the wait for more is bounded, however long the whole takes, and a rest of the reader does not count', async () => {
+  const { exported, timer } = open({ fetch: silent, maxRetries: 0 })
+  const rows = exported(undefined, { timeoutMs: 1_000 })[Symbol.asyncIterator]()
+  assert.deepEqual((await rows.next()).value, log[0])
+  assert.deepEqual(timer.delays, [])
+  timer.pass(60_000)
+  const next = assert.rejects(rows.next() as Promise<unknown>, { code: 'timeout' })
+  await until(() => timer.delays.length === 1, 'it waits for more')
+  assert.deepEqual(timer.delays, [1_000])
+  timer.pass(1_000)
+  await next
+  assert.deepEqual(await rows.next(), { done: true, value: undefined })
+})
+
+test('a signal gives it up, before the first row, between two and while it waits to go on', async () => {
+  const { exported } = open({ fetch: silent })
+  assert.equal((await failure(exported({}, { signal: AbortSignal.abort() }))).code, 'aborted')
+  const controller = new AbortController()
+  const rows = exported({}, { signal: controller.signal })[Symbol.asyncIterator]()
+  await rows.next()
+  const next = assert.rejects(rows.next() as Promise<unknown>, { code: 'aborted' })
+  controller.abort()
+  await next
+
+  const away = open({ fetch: () => Promise.reject(new Error(`away ${connection.secretKey}`)) })
+  const other = new AbortController()
+  const reading = failure(away.exported({}, { signal: other.signal }))
+  await until(() => away.timer.delays.length === 1, 'it waits to ask again')
+  other.abort()
+  assert.equal((await reading).code, 'aborted')
+})
+
+test('who stops reading ends the request: as many as one likes can be begun', async () => {
+  const signals: AbortSignal[] = []
+  const { exported } = open({
+    fetch(url, init) {
+      if (init?.signal) signals.push(init.signal)
+      return fetch(url, init)
+    },
+  })
+  for (let begun = 0; begun < 6; begun++) for await (const row of exported()) if (row.seq > 0) break
+  assert.deepEqual(
+    signals.map(({ aborted }) => aborted),
+    Array.from({ length: 6 }, () => true),
+  )
+})

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startKeyrail } from '../../test/service.ts'
+import { createAdmin } from '../admin.ts'
+import { createKeyring } from '../keyring/keyring.ts'
+import { createLimiter } from '../limits/limit.ts'
+import type { KeyringError } from '../runtime/errors.ts'
+import type { SecretKeyCreate } from './types.ts'
+
+/** What the SDK does with a secret key that is limited, and what it says where that is too little. */
+const { vendor, connection, settings, issue } = await startKeyrail()
+const admin = createAdmin(connection)
+const keyOf = async (limits: Partial<SecretKeyCreate>) =>
+  (await admin.secretKeys.create({ env: 'live', ...limits })).key ?? ''
+const node = await keyOf({ preset: 'node', project_ids: [settings.projectId] })
+
+test('a key of the preset node is all that a server needs', async () => {
+  const { key } = await issue({
+    rate_limits: [{ id: 'a', limit: 1, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }],
+  })
+  await using keyring = createKeyring({ ...settings, secretKey: node })
+  await keyring.ready()
+  const verdict = keyring.verify(key)
+  assert.ok(verdict.valid)
+  const limiter = createLimiter({ ...settings, secretKey: node })
+  assert.equal((await limiter.limit(verdict)).allowed, true)
+  assert.equal((await limiter.limit(verdict)).allowed, false)
+})
+
+test('a keyring whose key may not read policy says which permission is missing, and tries no more', async () => {
+  await using keyring = createKeyring({ ...settings, secretKey: await keyOf({ preset: 'embed' }) })
+  await assert.rejects(keyring.ready(), (error: KeyringError) => {
+    assert.deepEqual([error.code, error.status, error.retryable], ['insufficient_permission', 403, false])
+    assert.match(error.message, /policy:read/)
+    return true
+  })
+})
+
+test('a keyring of another project than its key finds no such project', async () => {
+  const { id } = await admin.projects.create({ name: 'Other', slug: 'other' })
+  await using keyring = createKeyring({ ...settings, projectId: id, secretKey: node })
+  await assert.rejects(keyring.ready(), { code: 'not_found', retryable: false })
+})
+
+test('what manages a workspace says which permission its key lacks', async () => {
+  const { keys, secretKeys, auditLogs, usage } = createAdmin({ ...connection, secretKey: node })
+  const body = { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live' } as const
+  for (const [call, permission] of [
+    [() => keys.list().page(), 'keys:read'],
+    [() => keys.create(body), 'keys:write'],
+    [() => secretKeys.create({ env: 'live' }), 'secret_keys:write'],
+    [() => auditLogs.list().page(), 'audit:read'],
+    [() => usage.billing(), 'usage:read'],
+  ] as const) {
+    await assert.rejects(call(), (error: KeyringError) => {
+      assert.deepEqual([error.code, error.status, error.retryable], ['insufficient_permission', 403, false])
+      assert.ok(error.message.includes(permission), error.message)
+      assert.ok(!error.message.includes(node))
+      return true
+    })
+  }
+})
+
+test('limits are answered as they were given', async () => {
+  const { permissions, project_ids, allowed_cidrs } = await admin.secretKeys.create({
+    env: 'live',
+    permissions: ['keys:read'],
+    project_ids: [vendor.projectId],
+    allowed_cidrs: ['127.0.0.0/8'],
+  })
+  assert.deepEqual(
+    [permissions, project_ids, allowed_cidrs],
+    [['keys:read'], [vendor.projectId], ['127.0.0.0/8']],
+  )
+})
+
+test('from elsewhere the key is refused by its address, and nothing is tried again', async () => {
+  const elsewhere = createAdmin({
+    ...connection,
+    secretKey: await keyOf({ allowed_cidrs: ['203.0.113.0/24'] }),
+  })
+  await assert.rejects(elsewhere.workspace.get(), { code: 'ip_not_allowed', status: 403, retryable: false })
+})

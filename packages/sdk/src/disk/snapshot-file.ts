@@ -1,0 +1,230 @@
+import { createHash } from 'node:crypto'
+import type { Scope } from '../feed/body.ts'
+import { ID_WORDS } from '../store/key-ids.ts'
+import { type RateLimit, readRateLimits } from '../store/rate-limits.ts'
+import { emptyShared, isSound, RECORD_WORDS, type Shared } from '../store/records.ts'
+import { Store } from '../store/store.ts'
+
+/**
+ * The bytes of the disk snapshot. Pure: no file is touched here. Records stand in it as they stand in memory, so
+ * that to load them is to copy them:
+ *
+ *     format (20) | word order (4) | length of the header (4) | header, JSON | zeros up to a multiple of 64
+ *     | records, 64 bytes each | key ids, 16 bytes each | SHA-256 of all before it (32)
+ *
+ * The sum finds out what a disk or a crash did to the file. Against people the directory is closed.
+ */
+
+/** Another layout has another number. A member more or less in the header does not make one. */
+const FORMAT = Buffer.from('keyrail-policy-v001\n')
+/** Written by the machine's own words: read as another number where bytes have another order. */
+const WORD_ORDER = 0x0a0b0c0d
+const HEAD_BYTES = FORMAT.length + 8
+const SUM_BYTES = 32
+
+/** What is known beside the keys. */
+export interface SnapshotFacts {
+  workspaceId: string
+  version: number
+  /** When the keys were last confirmed: on the wall, and on a clock that counts from the start of the machine. */
+  confirmedWall: number
+  confirmedUptime: number
+  /** By the service's clock; undefined where nobody knew that. */
+  confirmedService?: number | undefined
+}
+
+/** As JSON: names like those of the feed. */
+interface Header {
+  workspace_id: string
+  project_id: string
+  env: 'live' | 'test' | null
+  version: number
+  fetched_at: number
+  fetched_uptime_ms: number
+  /** By the service's clock; absent: unknown. */
+  service_at?: number | undefined
+  /** Whether these are all keys of the project in this environment. */
+  complete: boolean
+  /** Whose keys the writer took; absent: unknown. Empty: the whole project. */
+  scope?: { tenant_ids: readonly string[] }
+  /** Keys that the writer had to drop. */
+  evictions: number
+  uses: number
+  records: number
+  other_ids: readonly [slot: number, id: string][]
+  tenants: readonly string[]
+  scopes: readonly (readonly string[])[]
+  rate_limits: readonly (readonly RateLimit[])[]
+}
+
+export interface Loaded extends SnapshotFacts {
+  store: Store
+  /** Whether a key that is missing is missing in the service as well. */
+  isWhole: boolean
+  /** The sum of the file, by which a later confirmation names it. */
+  sum: string
+}
+
+export type Refusal = { refused: 'damaged' | 'foreign' | 'scope'; why: string }
+
+export function encodeSnapshot(store: Store, scope: Scope, facts: SnapshotFacts, isWhole = true): Buffer {
+  const { records } = store
+  const header: Header = {
+    workspace_id: facts.workspaceId,
+    project_id: scope.projectId,
+    env: scope.env === 'both' ? null : scope.env,
+    version: facts.version,
+    fetched_at: facts.confirmedWall,
+    fetched_uptime_ms: facts.confirmedUptime,
+    service_at: facts.confirmedService,
+    complete: isWhole && store.evictions === 0 && scope.tenantIds.length === 0,
+    scope: { tenant_ids: scope.tenantIds },
+    evictions: store.evictions,
+    uses: store.uses,
+    records: records.size,
+    other_ids: records.otherIds(),
+    tenants: records.shared.tenants.values,
+    scopes: records.shared.scopes.values,
+    rate_limits: records.shared.limits.values,
+  }
+  return assemble(header, (words, ids) => records.dump(words, ids))
+}
+
+/** Lays the parts out, and puts the sum behind them. For tests of other writers it takes any header. */
+export function assemble(
+  header: Pick<Header, 'records'>,
+  fill: (words: Int32Array, ids: Int32Array) => void,
+): Buffer {
+  const text = Buffer.from(JSON.stringify(header))
+  const recordsAt = alignedTo64(HEAD_BYTES + text.length)
+  const idsAt = recordsAt + header.records * RECORD_WORDS * 4
+  const sumAt = idsAt + header.records * ID_WORDS * 4
+  const file = new ArrayBuffer(sumAt + SUM_BYTES)
+  const bytes = Buffer.from(file)
+  FORMAT.copy(bytes)
+  new Int32Array(file, FORMAT.length, 2).set([WORD_ORDER, text.length])
+  text.copy(bytes, HEAD_BYTES)
+  fill(
+    new Int32Array(file, recordsAt, header.records * RECORD_WORDS),
+    new Int32Array(file, idsAt, header.records * ID_WORDS),
+  )
+  sumOf(bytes.subarray(0, sumAt)).copy(bytes, sumAt)
+  return bytes
+}
+
+/**
+ * Reads a file back for a reader with this scope. A file that is not whole and right in every part is refused.
+ *
+ * @param file a block of memory of its own, from its first byte
+ * @param mostKeys how many keys the reader may hold
+ */
+export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number): Loaded | Refusal {
+  const bytes = Buffer.from(file)
+  const sumAt = bytes.length - SUM_BYTES
+  if (sumAt < HEAD_BYTES) return damaged('it is cut short')
+  if (!bytes.subarray(0, FORMAT.length).equals(FORMAT)) return damaged('it has another format')
+  const sum = bytes.subarray(sumAt)
+  if (!sumOf(bytes.subarray(0, sumAt)).equals(sum)) return damaged('its checksum is wrong')
+  const [order, length = -1] = new Int32Array(file, FORMAT.length, 2)
+  if (order !== WORD_ORDER) return damaged('it is of a machine with another order of bytes')
+  if (length < 0 || HEAD_BYTES + length > sumAt) return damaged('its header is cut short')
+  const header = readHeader(bytes.toString('utf8', HEAD_BYTES, HEAD_BYTES + length))
+  if (typeof header === 'string') return damaged(header)
+
+  const { records } = header
+  const recordsAt = alignedTo64(HEAD_BYTES + length)
+  const idsAt = recordsAt + records * RECORD_WORDS * 4
+  if (idsAt + records * ID_WORDS * 4 !== sumAt) return damaged('it has another length than it says')
+  const foreign = foreignness(header, scope)
+  if (foreign) return foreign
+  if (records > mostKeys)
+    return { refused: 'scope', why: `it has ${records} keys, and this node may hold ${mostKeys}` }
+
+  const words = new Int32Array(file, recordsAt, records * RECORD_WORDS)
+  const shared = sharedOf(header)
+  for (let slot = 0; slot < records; slot++)
+    if (!isSound(words, slot, shared)) return damaged(`its record ${slot} is wrong`)
+  const store = new Store(mostKeys)
+  store.restore({
+    words,
+    ids: new Int32Array(file, idsAt, records * ID_WORDS),
+    otherIds: header.other_ids,
+    shared,
+    uses: header.uses,
+  })
+  store.evictions = header.evictions
+  return {
+    store,
+    // Of the writer's word only where it is known whose keys it took.
+    isWhole: header.scope !== undefined && (header.complete || scope.tenantIds.length > 0),
+    workspaceId: header.workspace_id,
+    version: header.version,
+    confirmedWall: header.fetched_at,
+    confirmedUptime: header.fetched_uptime_ms,
+    confirmedService: header.service_at,
+    sum: sum.toString('hex'),
+  }
+}
+
+function foreignness({ project_id, env, scope: writer }: Header, scope: Scope): Refusal | undefined {
+  if (project_id !== scope.projectId) return { refused: 'foreign', why: 'it is of another project' }
+  if (env !== (scope.env === 'both' ? null : scope.env)) {
+    return { refused: 'foreign', why: 'it is of another environment' }
+  }
+  if (writer === undefined) {
+    if (scope.tenantIds.length === 0) return undefined
+    return { refused: 'scope', why: 'it does not say whose keys it has' }
+  }
+  const isSame = writer.tenant_ids.join() === scope.tenantIds.join()
+  return isSame ? undefined : { refused: 'scope', why: 'it was written for other tenants' }
+}
+
+const damaged = (why: string): Refusal => ({ refused: 'damaged', why })
+
+/** The header, or what is wrong with it. */
+function readHeader(text: string): Header | string {
+  let header: Header
+  try {
+    header = JSON.parse(text)
+  } catch {
+    return 'its header is no JSON'
+  }
+  const { workspace_id, project_id, env, complete, scope, other_ids, tenants, scopes, rate_limits } = header
+  const counts = [header.version, header.evictions, header.uses, header.records]
+  const times = [header.fetched_at, header.fetched_uptime_ms, header.service_at ?? 0]
+  const isRight =
+    typeof workspace_id === 'string' &&
+    typeof project_id === 'string' &&
+    (env === null || env === 'live' || env === 'test') &&
+    typeof complete === 'boolean' &&
+    counts.every(count => Number.isSafeInteger(count) && count >= 0) &&
+    times.every(time => typeof time === 'number' && Number.isFinite(time)) &&
+    (scope === undefined || isTexts(scope?.tenant_ids)) &&
+    Array.isArray(other_ids) &&
+    other_ids.every(
+      entry => Number.isSafeInteger(entry?.[0]) && entry[0] < header.records && typeof entry[1] === 'string',
+    ) &&
+    isTexts(tenants) &&
+    Array.isArray(scopes) &&
+    scopes.every(isTexts) &&
+    Array.isArray(rate_limits) &&
+    rate_limits.length > 0 &&
+    rate_limits.every(limits => readRateLimits(limits) !== null)
+  return isRight ? header : 'its header is wrong'
+}
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every(text => typeof text === 'string')
+
+/** The lists in their order. Two entries alike, which no writer of ours makes, would move all after them. */
+function sharedOf({ tenants, scopes, rate_limits }: Header): Shared {
+  const shared = emptyShared()
+  for (const tenant of tenants) shared.tenants.add(tenant)
+  for (const list of scopes) shared.scopes.add(list)
+  for (const limits of rate_limits.slice(1)) shared.limits.add(limits)
+  return shared
+}
+
+const sumOf = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
+
+const alignedTo64 = (at: number): number => Math.ceil(at / 64) * 64

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { inspect } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { type FeedService, secretKey, startFeedService } from '../../test/feed-service.ts'
+import { until } from '../../test/until.ts'
+import { problemError } from '../http/failure.ts'
+import { KeyringError } from '../runtime/errors.ts'
+import { createFeedClient, type FeedRequest } from './client.ts'
+
+let service: FeedService
+beforeEach(async () => {
+  service = await startFeedService()
+})
+afterEach(() => service.close())
+
+const request = (more: Partial<FeedRequest> = {}): FeedRequest => ({
+  path: '/v1/policy/snapshot',
+  query: new URLSearchParams({ max_keys: '10' }),
+  timeoutMs: 10_000,
+  signal: new AbortController().signal,
+  ...more,
+})
+
+const clientOf = (fetch = globalThis.fetch, url = service.url) =>
+  createFeedClient({ baseUrl: new URL(url), secretKey, fetch })
+
+/** The error of a request that must fail, after looking for the secret in all that can be seen of it. */
+async function failure(running: Promise<unknown>): Promise<KeyringError> {
+  const error = await running.then(
+    () => assert.fail('it did not fail'),
+    (reason: unknown) => reason,
+  )
+  assert.ok(error instanceof KeyringError, String(error))
+  assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes(secretKey.slice(10)))
+  return error
+}
+
+test('a refusal tells code, status, request id and page of the documentation, and whether to try again', async () => {
+  service.instead.push({
+    status: 401,
+    headers: { 'content-type': 'application/problem+json' },
+    body: {
+      type: 'https://keyrail.dev/errors/unauthenticated',
+      code: 'unauthenticated',
+      detail: `No such key as ${secretKey}.`,
+      request_id: 'req_1',
+    },
+  })
+  const error = await failure(clientOf()(request()))
+  assert.deepEqual(
+    { ...error },
+    {
+      name: 'KeyringError',
+      code: 'unauthenticated',
+      status: 401,
+      requestId: 'req_1',
+      docUrl: 'https://keyrail.dev/errors/unauthenticated',
+      retryable: false,
+      retryAfterMs: undefined,
+    },
+  )
+  assert.match(error.message, /answered 401 unauthenticated: No such key as \[secret key\]/)
+})
+
+test('an answer of something else than the service gets a code of its status, and odd texts are left out', async () => {
+  service.instead.push(
+    { status: 502, body: '<html>', headers: { 'retry-after': '3' } },
+    { status: 429, body: '[]' },
+    { status: 404, body: { code: 'NOT FOUND', type: 'javascript:alert(1)', request_id: 'x\ny', detail: 7 } },
+    { status: 400, body: { code: 'x', detail: 'y'.repeat(60_000) } },
+  )
+  const client = clientOf()
+  const [gateway, throttled, missing, long] = [
+    await failure(client(request())),
+    await failure(client(request())),
+    await failure(client(request())),
+    await failure(client(request())),
+  ]
+  assert.deepEqual([gateway.code, gateway.retryable, gateway.retryAfterMs], ['http_502', true, 3_000])
+  assert.deepEqual([throttled.code, throttled.retryable], ['http_429', true])
+  assert.deepEqual([missing.code, missing.docUrl, missing.requestId], ['http_404', undefined, undefined])
+  assert.deepEqual([missing.retryable, long.retryable], [true, false])
+  assert.ok(long.message.length < 400)
+})
+
+test('an answer that echoes the secret, whole or where it would be cut, leaves nothing of it', () => {
+  const echo = (detail: string) =>
+    JSON.stringify({ code: 'odd', detail, request_id: secretKey, type: `https://a.b/${secretKey}` })
+  for (let before = 240; before < 310; before += 1) {
+    const response = new Response(null, { status: 400, headers: { 'x-request-id': secretKey } })
+    const error = problemError('/v1/policy/delta', response, echo('y'.repeat(before) + secretKey), secretKey)
+    const shown = inspect(error, { depth: 9, showHidden: true })
+    assert.ok(!shown.includes(secretKey.slice(0, 6)), shown)
+  }
+})
+
+test('a redirect is refused, so that the secret goes nowhere else', async () => {
+  const elsewhere = await startFeedService()
+  try {
+    service.instead.push({ status: 307, headers: { location: `${elsewhere.url}/v1/policy/snapshot` } })
+    assert.equal((await failure(clientOf()(request()))).code, 'network_error')
+    assert.equal(elsewhere.asked.length, 0)
+  } finally {
+    await elsewhere.close()
+  }
+})
+
+test('a service that cannot be reached, and one that hangs up, are network errors that may pass', async () => {
+  const refused = await failure(clientOf(globalThis.fetch, 'http://127.0.0.1:1')(request()))
+  assert.deepEqual([refused.code, refused.retryable], ['network_error', true])
+  service.instead.push({ hang: true })
+  const running = failure(clientOf()(request()))
+  await until(() => service.asked.length === 1, 'the service was asked')
+  await service.close()
+  assert.equal((await running).code, 'network_error')
+})
+
+test('a service that does not answer is a time-out', async () => {
+  service.instead.push({ hang: true })
+  const error = await failure(clientOf()(request({ timeoutMs: 50 })))
+  assert.deepEqual([error.code, error.retryable], ['timeout', true])
+})
+
+test('closing ends a request in flight, and one that was not begun', async () => {
+  const closing = new AbortController()
+  service.instead.push({ hang: true })
+  const running = failure(clientOf()(request({ signal: closing.signal })))
+  await until(() => service.asked.length === 1, 'the service was asked')
+  closing.abort()
+  assert.equal((await running).code, 'closed')
+  assert.equal((await failure(clientOf()(request({ signal: closing.signal })))).code, 'closed')
+})
+
+test('what a fetch of the caller throws is not shown, for it may hold the request', async () => {
+  for (const thrown of [
+    new Error(`sent ${secretKey}`),
+    secretKey,
+    undefined,
+    { cause: { code: secretKey } },
+  ]) {
+    const error = await failure(clientOf(() => Promise.reject(thrown))(request()))
+    assert.equal(error.code, 'network_error')
+  }
+})
+
+test('a body that never ends is given up', async () => {
+  const chunk = new Uint8Array(1024 * 1024)
+  let cancelled = false
+  const endless = new ReadableStream({
+    pull: controller => controller.enqueue(chunk),
+    cancel: () => {
+      cancelled = true
+    },
+  })
+  const error = await failure(clientOf(async () => new Response(endless))(request()))
+  assert.equal(error.code, 'response_too_large')
+  assert.ok(cancelled)
+})
+
+test('a base address with a path keeps it', async () => {
+  await clientOf(globalThis.fetch, `${service.url}/keyrail/`)(request({ path: '/v1/policy/delta' }))
+  assert.equal(service.asked[0]?.url.pathname, '/keyrail/v1/policy/delta')
+})
+
+test('compressed answers are read', async () => {
+  const body = gzipSync(JSON.stringify({ a: 1 }))
+  service.instead.push({ headers: { 'content-encoding': 'gzip' }, body })
+  assert.deepEqual((await clientOf()(request())).body, { a: 1 })
+})

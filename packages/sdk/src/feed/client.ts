@@ -1,0 +1,57 @@
+import { createHttpCaller, type HttpCallerOptions, parseJson, readDate } from '../http/call.ts'
+import { closedError } from '../http/failure.ts'
+import type { KeyringError } from '../runtime/errors.ts'
+
+/** A page of 5,000 keys with eight limits each is about 6 MiB; sixty-four scopes of 200 characters make it 64. */
+const BODY_MAX_BYTES = 96 * 1024 * 1024
+
+export interface FeedRequest {
+  path: '/v1/policy/snapshot' | '/v1/policy/delta'
+  query: URLSearchParams
+  ifNoneMatch?: string | undefined
+  /** Seconds that the service may hold an unchanged answer; 0: do not ask for it. */
+  wait?: number
+  timeoutMs: number
+  signal: AbortSignal
+}
+
+export interface FeedAnswer {
+  /** Undefined: 304, nothing has changed. */
+  body: unknown
+  etag: string | undefined
+  /** Whether the service holds unchanged answers as it was asked to (RFC 7240, `Preference-Applied`). */
+  waits: boolean
+  /** `Date` of the answer, in milliseconds; undefined where it has none. */
+  date: number | undefined
+}
+
+export type FeedClient = (request: FeedRequest) => Promise<FeedAnswer>
+
+/** One exchange with the feed: entity tags, and answers that the service holds until something changes. */
+export function createFeedClient(options: HttpCallerOptions): FeedClient {
+  const call = createHttpCaller(options)
+  return async function request({ path, query, ifNoneMatch, wait = 0, timeoutMs, signal }) {
+    const answer = await call({
+      method: 'GET',
+      path,
+      query,
+      headers: {
+        ...(wait > 0 && { prefer: `wait=${wait}` }),
+        ...(ifNoneMatch !== undefined && { 'if-none-match': ifNoneMatch }),
+      },
+      accepts: ifNoneMatch === undefined ? [200] : [200, 304],
+      timeoutMs,
+      maxBytes: BODY_MAX_BYTES,
+      signal,
+    }).catch((error: KeyringError) => {
+      throw error.code === 'aborted' ? closedError() : error
+    })
+    const applied = answer.headers.get('preference-applied') ?? ''
+    return {
+      body: answer.status === 304 ? undefined : parseJson(answer.text),
+      etag: answer.headers.get('etag') ?? undefined,
+      date: readDate(answer.headers.get('date')),
+      waits: wait > 0 && /(?:^|[\s,;])wait\b/i.test(applied),
+    }
+  }
+}

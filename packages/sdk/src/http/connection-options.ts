@@ -1,0 +1,53 @@
+import type { KeyringError } from '../runtime/errors.ts'
+import { createHttpCaller, type HttpCaller, type HttpCallerOptions } from './call.ts'
+import { readSecretKeyEnv, readUrl } from './option-values.ts'
+
+/** How the service is reached, by all that calls it beside the keyring. */
+export interface ConnectionOptions {
+  /** Address of the Keyrail service, such as `https://keys.example.com`. */
+  baseUrl: string | URL
+  /** A secret key (`krsk_…`) of the workspace. It is sent to `baseUrl` and nowhere else. */
+  secretKey: string
+  /** Stands in for the global `fetch`. */
+  fetch?: typeof globalThis.fetch | undefined
+}
+
+/** Where errors are told that no request waits for. */
+export interface ErrorOptions {
+  /** Told of every call that failed. Without it, the first failure of each kind becomes a process warning. */
+  onError?: ((error: KeyringError) => void) | undefined
+}
+
+/** What becomes of a request when the service cannot be asked: it passes, or is refused with 503. */
+export type OnUnavailable = 'allow' | 'deny'
+
+/** @throws TypeError naming the option that is wrong; it never shows the secret key */
+export const readConnection = (options: ConnectionOptions): HttpCaller =>
+  createHttpCaller(readConnectionParts(options))
+
+/** @throws like `readConnection` */
+export function readConnectionParts(options: ConnectionOptions): HttpCallerOptions {
+  const { secretKey, fetch = globalThis.fetch } = options
+  readSecretKeyEnv(secretKey)
+  if (typeof fetch !== 'function') throw new TypeError('fetch must be a function')
+  // Called with no receiver: the fetch of some hosts refuses any other.
+  return {
+    baseUrl: readUrl(options.baseUrl),
+    secretKey,
+    fetch: (...asked) => fetch(...asked),
+  }
+}
+
+/** A misspelt option is an error instead of a default. */
+export function refuseUnknown(maker: string, options: object, known: Readonly<Record<string, true>>): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(`${maker} takes an object of options`)
+  }
+  const unknown = Object.keys(options).find(name => !Object.hasOwn(known, name))
+  if (unknown !== undefined) throw new TypeError(`${maker} has no option "${unknown}"`)
+}
+
+export function readOnUnavailable(value: unknown): OnUnavailable {
+  if (value !== 'allow' && value !== 'deny') throw new TypeError('onUnavailable must be allow or deny')
+  return value
+}

@@ -1,0 +1,83 @@
+import { KeyringError } from '../runtime/errors.ts'
+import { readRetryAfter } from './schedule.ts'
+
+/** Makes one kind of error of all that can go wrong on the wire. Texts of others are cut and never hold the secret. */
+
+const DETAIL_MAX = 300
+/** `ECONNREFUSED`, `UND_ERR_SOCKET`. */
+const systemCode = /^[A-Z][A-Z0-9_]{1,63}$/
+const retryableStatuses = new Set([408, 425, 429])
+
+/**
+ * An answer with a status that was not asked for, with what a problem document (RFC 9457) tells of it.
+ *
+ * @param what was asked: method and path
+ */
+export function problemError(
+  what: string,
+  response: Response,
+  text: string,
+  secretKey: string,
+): KeyringError {
+  const { status, headers } = response
+  // Before anything is cut: half a secret is one too.
+  const clean = (said: string) => said.replaceAll(secretKey, '[secret key]')
+  const problem = parseProblem(clean(text))
+  const told = matching(problem.code, /^[a-z][a-z0-9_]{0,63}$/)
+  const code = told ?? `http_${status}`
+  const detail = typeof problem.detail === 'string' ? `: ${problem.detail.slice(0, DETAIL_MAX)}` : ''
+  const message = `${what} was answered ${status} ${code}${detail}`
+  return new KeyringError(code, message, {
+    status,
+    requestId: matching(problem.request_id ?? clean(headers.get('x-request-id') ?? ''), /^[\w.:-]{1,128}$/),
+    docUrl: matching(problem.type, /^https:\/\/[\w./-]{1,200}$/),
+    // Without a code it is not the service that refuses, but something before it, as a proxy that lost sight of it.
+    retryable: told === undefined || status >= 500 || retryableStatuses.has(status),
+    retryAfterMs: readRetryAfter(headers.get('retry-after'), Date.now()),
+  })
+}
+
+/** No answer. The cause is not attached: what a custom `fetch` throws may hold the request, and that the secret. */
+export function transportError(
+  error: unknown,
+  { what, timedOut, aborted }: { what: string; timedOut: boolean; aborted: boolean },
+): KeyringError {
+  if (aborted) return abortedError(what)
+  if (timedOut) return new KeyringError('timeout', `${what} was not answered in time`, { retryable: true })
+  const { cause, code, name } = (error ?? {}) as {
+    cause?: { code?: unknown }
+    code?: unknown
+    name?: unknown
+  }
+  const why =
+    matching(cause?.code, systemCode) ?? matching(code, systemCode) ?? matching(name, /^[A-Za-z]{1,40}Error$/)
+  return new KeyringError('network_error', `${what} failed: ${why ?? 'no reason given'}`, {
+    retryable: true,
+  })
+}
+
+export const abortedError = (what: string): KeyringError =>
+  new KeyringError('aborted', `${what} was given up by its caller`, { retryable: false })
+
+export const redirectedError = (what: string): KeyringError =>
+  new KeyringError('network_error', `${what} was answered with a redirect, which is not followed`, {
+    retryable: true,
+  })
+
+export const closedError = (): KeyringError =>
+  new KeyringError('closed', 'The keyring was closed', { retryable: false })
+
+export const tooLarge = (maxBytes: number): KeyringError =>
+  new KeyringError('response_too_large', `The answer has more than ${maxBytes} bytes`, { retryable: true })
+
+function parseProblem(text: string): Record<string, unknown> {
+  try {
+    const problem: unknown = JSON.parse(text)
+    return typeof problem === 'object' && problem !== null ? (problem as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+const matching = (value: unknown, pattern: RegExp): string | undefined =>
+  typeof value === 'string' && pattern.test(value) ? value : undefined

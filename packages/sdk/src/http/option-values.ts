@@ -1,0 +1,47 @@
+import { readKeyForm } from '../verify/token.ts'
+
+/** Reads what several makers take as options. Each throws a TypeError that names the option and shows no secret. */
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** The environment that a secret key is of. */
+export function readSecretKeyEnv(secretKey: unknown): 'live' | 'test' {
+  const env =
+    typeof secretKey === 'string' && secretKey.startsWith('krsk_') ? readKeyForm(secretKey) : 'malformed'
+  if (env === 'malformed')
+    throw new TypeError('secretKey is not a Keyrail secret key (krsk_live_… or krsk_test_…)')
+  return env
+}
+
+export function readUrl(value: unknown): URL {
+  const text = String(value)
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
+    throw new TypeError('baseUrl must be an http or https address')
+  }
+  if (url.username || url.password || url.search || url.hash) {
+    throw new TypeError('baseUrl must have no user, query or fragment')
+  }
+  return url
+}
+
+export const isUuid = (value: unknown): value is string =>
+  typeof value === 'string' && uuid.test(value.toLowerCase())
+
+export function readUuid(name: string, value: unknown): string {
+  const text = typeof value === 'string' ? value.toLowerCase() : ''
+  if (!uuid.test(text)) throw new TypeError(`${name} must be a uuid`)
+  return text
+}
+
+export function readInteger(name: string, value: unknown, least: number, most: number): number {
+  if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most) {
+    throw new TypeError(`${name} must be an integer from ${least} to ${most}`)
+  }
+  return value as number
+}
+
+export function readFunction<F>(name: string, value: F | undefined): F | undefined {
+  if (value !== undefined && typeof value !== 'function') throw new TypeError(`${name} must be a function`)
+  return value
+}

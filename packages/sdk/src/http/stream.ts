@@ -1,0 +1,93 @@
+import { KeyringError } from '../runtime/errors.ts'
+import type { Timer } from '../runtime/timer.ts'
+import { type HttpRequest, type HttpSender, orAborted } from './call.ts'
+import { abortedError, tooLarge, transportError } from './failure.ts'
+
+export interface HttpStream extends HttpRequest {
+  /** For the head of the answer, and then for each next piece of its body. */
+  timeoutMs: number
+  timer: Timer
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * One exchange whose body is read as it comes. Who stops reading ends it; how long they rest between two pieces does
+ * not count. A body that the service did not end is an error.
+ */
+export async function* streamBody(
+  send: HttpSender,
+  { timeoutMs, timer, signal, ...asked }: HttpStream,
+): AsyncGenerator<Uint8Array> {
+  const what = `${asked.method} ${asked.path}`
+  if (signal?.aborted) throw abortedError(what)
+  const abort = new AbortController()
+  const onAbort = () => abort.abort()
+  signal?.addEventListener('abort', onAbort, { once: true })
+  let timedOut = false
+  const inTime = async <T>(work: () => Promise<T>): Promise<T> => {
+    const late = () => {
+      timedOut = true
+      abort.abort()
+    }
+    const cancel = timer.after(timeoutMs, late, true)
+    try {
+      return await orAborted(work(), abort.signal)
+    } catch (error) {
+      if (error instanceof KeyringError) throw error
+      throw transportError(error, { what, timedOut, aborted: signal?.aborted === true })
+    } finally {
+      cancel()
+    }
+  }
+  try {
+    const { body } = await inTime(() => send(asked, abort.signal))
+    const reader = body?.getReader()
+    for (;;) {
+      const { value } = (await inTime(async () => reader?.read())) ?? {}
+      if (value === undefined) return
+      yield value
+    }
+  } finally {
+    signal?.removeEventListener('abort', onAbort)
+    abort.abort()
+  }
+}
+
+/**
+ * Lines that a line feed ends, and nothing else does: JSON may hold other characters at which Unicode breaks a line.
+ *
+ * @throws KeyringError where the last line is not ended, where one is too long, and where the bytes are no UTF-8
+ */
+export async function* linesOf(
+  chunks: AsyncIterable<Uint8Array>,
+  { what, maxLength }: { what: string; maxLength: number },
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  const decode = (chunk?: Uint8Array): string => {
+    try {
+      return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true })
+    } catch {
+      throw badStream(what, 'not UTF-8')
+    }
+  }
+  let pieces: string[] = []
+  let length = 0
+  for await (const chunk of chunks) {
+    const [first = '', ...others] = decode(chunk).split('\n')
+    let piece = first
+    for (const next of others) {
+      pieces.push(piece)
+      yield pieces.join('')
+      pieces = []
+      length = 0
+      piece = next
+    }
+    pieces.push(piece)
+    length += piece.length
+    if (length > maxLength) throw tooLarge(maxLength)
+  }
+  if (length > 0 || decode() !== '') throw badStream(what, 'a last line that is not ended')
+}
+
+export const badStream = (what: string, why: string): KeyringError =>
+  new KeyringError('bad_response', `${what} was answered with ${why}`, { retryable: true })

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { drawKey, id } from '../../test/keys.ts'
+import { ManualTimer } from '../../test/manual-timer.ts'
+import { startKeyrail } from '../../test/service.ts'
+import { until } from '../../test/until.ts'
+import type { KeyringError } from '../runtime/errors.ts'
+import type { Valid } from '../verify/verdict.ts'
+import type { HeldClaim } from './held-claim.ts'
+import {
+  createIdempotency,
+  type IdempotencyOptions,
+  type IdempotencyVerdict,
+  type IdempotentRequest,
+  openIdempotency,
+} from './idempotent.ts'
+
+const { service, settings, vendor } = await startKeyrail()
+
+const key: Valid = {
+  valid: true,
+  code: 'valid',
+  keyId: id(1),
+  tenantId: vendor.tenantId,
+  env: 'live',
+  scopes: [],
+  expiresAt: null,
+}
+const payment = (more: Partial<IdempotentRequest> = {}): IdempotentRequest => ({
+  key,
+  idempotencyKey: randomUUID(),
+  method: 'POST',
+  target: '/payments',
+  body: '{"amount":"12.50"}',
+  ...more,
+})
+const made: [number, [string, string][], Buffer] = [
+  201,
+  [
+    ['Content-Type', 'application/json'],
+    ['Location', '/payments/1'],
+    ['Set-Cookie', 'a=b'],
+    ['Date', 'today'],
+  ],
+  Buffer.from('{"id":1}'),
+]
+
+function executed(verdict: IdempotencyVerdict): HeldClaim {
+  assert.equal(verdict.verdict, 'execute', JSON.stringify(verdict))
+  return (verdict as { claim: HeldClaim }).claim
+}
+
+function refused(verdict: IdempotencyVerdict) {
+  assert.equal(verdict.verdict, 'refuse', JSON.stringify(verdict))
+  const { problem } = verdict as {
+    problem: { status: number; headers: Record<string, string>; body: { code: string } }
+  }
+  return [problem.status, problem.body.code, problem.headers['retry-after']] as const
+}
+
+function open(options: Partial<IdempotencyOptions> = {}) {
+  const timer = new ManualTimer()
+  const errors: string[] = []
+  const idempotency = openIdempotency(
+    { ...settings, onError: ({ code }: KeyringError) => void errors.push(code), ...options },
+    { timer, random: () => 0.5 },
+  )
+  return { timer, errors, idempotency }
+}
+
+const { claim, close } = createIdempotency(settings)
+
+test('a request is executed once, and its repetition answered as it was, but for what was of that exchange alone', async () => {
+  const request = payment()
+  await executed(await claim(request)).answered(...made)
+  const again = await claim(request)
+  assert.ok(again.verdict === 'replay')
+  assert.deepEqual(
+    { ...again.answer, body: Buffer.from(again.answer.body).toString() },
+    {
+      status: 201,
+      headers: { 'content-type': 'application/json', location: '/payments/1', 'idempotent-replayed': 'true' },
+      body: '{"id":1}',
+    },
+  )
+  await close()
+})
+
+test('of many at once one is executed, and the others are told 409 and when to come again', async () => {
+  const request = payment()
+  const verdicts = await Promise.all(Array.from({ length: 50 }, () => claim(request)))
+  const [first] = verdicts.filter(({ verdict }) => verdict === 'execute')
+  const others = verdicts.filter(verdict => verdict !== first)
+  assert.equal(others.length, 49)
+  for (const other of others) {
+    const [status, code, retryAfter] = refused(other)
+    assert.deepEqual([status, code], [409, 'idempotency_in_progress'])
+    assert.ok(Number(retryAfter) >= 1 && Number(retryAfter) <= 30)
+  }
+  await executed(first as IdempotencyVerdict).answered(...made)
+})
+
+test('the same key for another request is 422; of another customer, project or environment it is another key', async () => {
+  const request = payment()
+  await executed(await claim(request)).answered(...made)
+  for (const more of [{ method: 'PUT' }, { target: '/payments?a=1' }, { body: '{}' }]) {
+    assert.deepEqual(refused(await claim({ ...request, ...more })), [
+      422,
+      'idempotency_key_reused',
+      undefined,
+    ])
+  }
+  executed(await claim({ ...request, key: { ...key, tenantId: id(9) } }))
+  executed(await claim({ ...request, key: { ...key, env: 'test' } }))
+  executed(await open({ projectId: id(7) }).idempotency.claim(request))
+})
+
+test('an answer is replayed to keys with all scopes of the one that executed, however many, and to no other', async () => {
+  const scopes = Array.from({ length: 64 }, (_, at) => `${at}:${'ü'.repeat(190)}`)
+  const request = payment({ key: { ...key, scopes } })
+  await executed(await claim(request)).answered(...made)
+  for (const enough of [scopes, [...scopes, 'more'].reverse()]) {
+    const again = await claim({ ...request, key: { ...key, scopes: enough } })
+    assert.ok(again.verdict === 'replay')
+    assert.deepEqual(Object.keys(again.answer.headers).sort(), [
+      'content-type',
+      'idempotent-replayed',
+      'location',
+    ])
+  }
+  for (const few of [[], ['more'], scopes.slice(1), scopes.slice(0, -1)]) {
+    const refusal = refused(await claim({ ...request, key: { ...key, scopes: few } }))
+    assert.deepEqual(refusal, [403, 'insufficient_scope', undefined])
+  }
+})
+
+test('a 5xx is not kept, and neither is what was thrown: a retry executes', async () => {
+  const request = payment()
+  await executed(await claim(request)).answered(503, [], Buffer.from('away'))
+  await executed(await claim(request)).release()
+  await executed(await claim(request)).answered(404, [], Buffer.from(''))
+  assert.equal((await claim(request)).verdict, 'replay')
+})
+
+test('an answer that is too large, or has a header that cannot be kept, is not replayed and not executed again', async () => {
+  for (const [headers, body] of [
+    [[], null],
+    [[['x-long', 'x'.repeat(4_097)]], Buffer.from('')],
+    [[['x'.repeat(129), 'x']], Buffer.from('')],
+  ] as [[string, string][], Buffer | null][]) {
+    const request = payment()
+    await executed(await claim(request)).answered(200, headers, body)
+    assert.deepEqual(refused(await claim(request)), [409, 'idempotency_not_replayable', undefined])
+  }
+})
+
+test('heartbeats keep a slow request for as long as it runs, and end with it', async () => {
+  const { timer, errors, idempotency } = open()
+  const request = payment()
+  const slow = executed(await idempotency.claim(request))
+  const start = Date.now()
+  try {
+    for (let seconds = 10; seconds <= 60; seconds += 10) {
+      await service.setStoreTime(new Date(start + seconds * 1_000))
+      timer.pass(10_000)
+      await until(() => timer.delays.length === 1, 'the next heartbeat is due')
+    }
+    assert.equal(refused(await claim(request))[1], 'idempotency_in_progress')
+    assert.equal(slow.taken.aborted, false)
+    await slow.answered(...made)
+    assert.deepEqual([timer.delays, errors], [[], []])
+    assert.equal((await claim(request)).verdict, 'replay')
+  } finally {
+    await service.setStoreTime(null)
+  }
+})
+
+test('a request that was taken over tells its handler, and changes nothing any more', async () => {
+  const { timer, idempotency } = open()
+  const request = payment()
+  const slow = executed(await idempotency.claim(request))
+  try {
+    await service.setStoreTime(new Date(Date.now() + 31_000))
+    const other = executed(await claim(request))
+    timer.pass(10_000)
+    await until(() => slow.taken.aborted, 'the first is told')
+    await slow.answered(200, [], Buffer.from('too late'))
+    assert.equal(refused(await claim(request))[1], 'idempotency_in_progress')
+    await other.answered(...made)
+    const again = await claim(request)
+    assert.ok(again.verdict === 'replay')
+    assert.equal(Buffer.from(again.answer.body).toString(), '{"id":1}')
+  } finally {
+    await service.setStoreTime(null)
+  }
+})
+
+test('a handler that never ends is given up, so that its heartbeats do too', async () => {
+  const { timer, idempotency } = open({ maxRunMs: 20_000 })
+  const claimed = executed(await idempotency.claim(payment()))
+  for (let beat = 0; beat < 2; beat++) {
+    await until(() => timer.delays.length === 1, 'a heartbeat is due')
+    timer.pass(10_000)
+  }
+  await claimed.settled
+  assert.deepEqual(timer.delays, [])
+})
+
+test('an end that cannot be said is said again, and nobody executes meanwhile', async () => {
+  let away = false
+  const { timer, errors, idempotency } = open({
+    fetch: (...asked) => (away ? Promise.reject(new Error('away')) : fetch(...asked)),
+  })
+  const request = payment()
+  const first = executed(await idempotency.claim(request))
+  away = true
+  await first.answered(...made)
+  assert.deepEqual(errors, ['network_error'])
+  assert.equal(refused(await claim(request))[1], 'idempotency_in_progress')
+  await until(() => timer.delays.length === 2, 'it waits to say it again, beside the heartbeat')
+  timer.pass(5_000)
+  await until(() => errors.length === 2, 'it was said again')
+  away = false
+  await until(() => timer.delays.length === 2, 'it waits once more')
+  timer.pass(5_000)
+  await idempotency.close()
+  assert.equal((await claim(request)).verdict, 'replay')
+  assert.deepEqual(timer.delays, [])
+})
+
+test('a request that cannot be claimed is refused with 503, or executed where that was chosen', async () => {
+  for (const answer of [
+    () => Promise.reject(new Error('away')),
+    async () => new Response('<html>'),
+    async () => Response.json({ code: 'unauthenticated' }, { status: 401 }),
+    async () => Response.json({ object: 'idempotency_claim', verdict: 'perhaps' }),
+    async () => Response.json({ object: 'idempotency_claim', verdict: 'execute' }),
+    async () => Response.json({ object: 'idempotency_claim', verdict: 'replay', response: { status: 99 } }),
+  ]) {
+    const denying = open({ fetch: answer })
+    const verdict = await denying.idempotency.claim(payment())
+    assert.deepEqual(refused(verdict), [503, 'idempotency_unavailable', '1'])
+    assert.equal(denying.errors.length, 1)
+    const allowing = open({ fetch: answer, onUnavailable: 'allow' })
+    assert.deepEqual(await allowing.idempotency.claim(payment()), { verdict: 'unprotected' })
+  }
+})
+
+test('a key that is no key is refused before anybody is asked', async () => {
+  const { idempotency } = open({ fetch: () => assert.fail('asked') })
+  for (const idempotencyKey of ['', 'x'.repeat(256), 'a\nb', 'käse']) {
+    const verdict = await idempotency.claim(payment({ idempotencyKey }))
+    assert.deepEqual(refused(verdict), [400, 'idempotency_key_invalid', undefined])
+  }
+})
+
+test('a mistake in the options is an error at start that shows no secret', () => {
+  const secretKey = drawKey('krsk_live')
+  for (const [name, wrong] of [
+    ['projectId', 'x'],
+    ['ttlMs', 59_999],
+    ['maxBodyBytes', 4_718_593],
+    ['maxRunMs', 9_999],
+    ['timeoutMs', 0],
+    ['onUnavailable', true],
+    ['onError', 1],
+    ['ttl', 60_000],
+  ] as const) {
+    assert.throws(
+      () => createIdempotency({ ...settings, secretKey, [name]: wrong } as IdempotencyOptions),
+      (error: Error) =>
+        error instanceof TypeError && error.message.includes(name) && !error.message.includes(secretKey),
+    )
+  }
+})

@@ -1,0 +1,64 @@
+import { type HttpProblem, httpProblem } from '../http/problem.ts'
+import { KeyringError } from '../runtime/errors.ts'
+import type { Claim } from './client.ts'
+
+/** What a customer is told of a request that is neither executed nor answered from the store. */
+
+export function problemOf(claim: Exclude<Claim, { verdict: 'execute' | 'replay' }>): HttpProblem {
+  if (claim.verdict === 'in_progress') {
+    const seconds = Math.max(1, Math.ceil(claim.retryAfterMs / 1_000))
+    return httpProblem({
+      status: 409,
+      code: 'idempotency_in_progress',
+      detail: 'The first request with this Idempotency-Key is still under way',
+      headers: { 'retry-after': String(seconds) },
+    })
+  }
+  if (claim.verdict === 'mismatch') {
+    return httpProblem({
+      status: 422,
+      code: 'idempotency_key_reused',
+      detail: 'This Idempotency-Key was used for another request',
+    })
+  }
+  return httpProblem({
+    status: 409,
+    code: 'idempotency_not_replayable',
+    detail: 'The request was executed, and its answer was not kept',
+  })
+}
+
+export const badKey = (): HttpProblem =>
+  httpProblem({
+    status: 400,
+    code: 'idempotency_key_invalid',
+    detail: 'Idempotency-Key must be sent once, with 1 to 255 printable ASCII characters',
+  })
+
+export const missingKey = (): HttpProblem =>
+  httpProblem({ status: 400, code: 'idempotency_key_missing', detail: 'This needs an Idempotency-Key' })
+
+export const unreadBody = (): HttpProblem =>
+  httpProblem({
+    status: 415,
+    code: 'idempotency_body_unread',
+    detail: 'With an Idempotency-Key the body must be of a type that is read here',
+  })
+
+export const lesserKey = (): HttpProblem =>
+  httpProblem({
+    status: 403,
+    code: 'insufficient_scope',
+    detail: 'This request was executed with an API key that has scopes which this one lacks',
+  })
+
+export const cannotClaim = (): HttpProblem =>
+  httpProblem({
+    status: 503,
+    code: 'idempotency_unavailable',
+    detail: 'It cannot be told now whether this request was executed before',
+    headers: { 'retry-after': '1' },
+  })
+
+export const unreadable = (): KeyringError =>
+  new KeyringError('bad_response', 'The verdict of the service was not read', { retryable: true })

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, test } from 'node:test'
+import {
+  type FeedService,
+  type Instead,
+  projectId,
+  secretKey,
+  startFeedService,
+  workspaceId,
+} from '../../test/feed-service.ts'
+import { drawKey, id, policyKey } from '../../test/keys.ts'
+import { until } from '../../test/until.ts'
+import { createKeyring, type Keyring } from './keyring.ts'
+
+/** A service that has gone wrong, or is another: whatever it answers, the keys that were known stay as they were. */
+
+let service: FeedService
+let keyring: Keyring
+let key = ''
+const forged = drawKey()
+const errors: string[] = []
+
+beforeEach(async () => {
+  service = await startFeedService()
+  key = drawKey()
+  service.upsert(policyKey(key, 1))
+  errors.length = 0
+  keyring = createKeyring({
+    baseUrl: service.url,
+    secretKey,
+    projectId,
+    pollIntervalMs: 100,
+    onError: ({ code }) => errors.push(code),
+  })
+  await keyring.ready()
+})
+afterEach(async () => {
+  await keyring.close()
+  await service.close()
+})
+
+const head = () => ({
+  workspace_id: workspaceId,
+  project_id: projectId,
+  env: 'live',
+  version: service.version + 1,
+  project_deleted: false,
+  generated_at: new Date().toISOString(),
+})
+
+const delta = (more: object = {}, changes: unknown[] = [{ change: 'upsert', ...policyKey(forged, 66) }]) => ({
+  body: { object: 'policy_delta', ...head(), since: service.version, changes, ...more },
+})
+const snapshot = (more: object = {}) => ({
+  body: { object: 'policy_snapshot', ...head(), keys: [policyKey(forged, 66)], next_cursor: null, ...more },
+})
+
+/** The answer is refused with this code, and changes nothing. */
+async function refuses(answer: Instead, code: string): Promise<void> {
+  const before = keyring.stats().version
+  const times = errors.length
+  service.instead.push(answer)
+  await until(() => errors.length > times, `the answer is refused as ${code}`)
+  assert.equal(errors[times], code)
+  assert.equal(keyring.stats().version, before)
+  assert.deepEqual([keyring.verify(key).code, keyring.verify(forged).code], ['valid', 'unknown_key'])
+}
+
+test('of another project, workspace or environment', async () => {
+  for (const answer of [delta, snapshot]) {
+    await refuses(answer({ project_id: id(0xc001) }), 'bad_response')
+    await refuses(answer({ workspace_id: id(0xd001) }), 'bad_response')
+    await refuses(answer({ env: 'test' }), 'bad_response')
+    await refuses(answer({ env: null }), 'bad_response')
+  }
+})
+
+test('a version that goes back, or a delta from another version than was asked for', async () => {
+  service.upsert(policyKey(drawKey(), 2))
+  await until(() => keyring.stats().version === service.version, 'the node is current')
+  await refuses(delta({ version: service.version - 1 }), 'bad_response')
+  await refuses(delta({ since: service.version - 1 }), 'bad_response')
+  await refuses(delta({ version: -1 }), 'bad_response')
+  await refuses(delta({ version: 2 ** 53 }), 'bad_response')
+})
+
+test('a change of an unknown kind makes the node take everything anew, from the service as it is', async () => {
+  const fresh = drawKey()
+  service.upsert(policyKey(fresh, 2))
+  service.instead.push(delta({ since: service.version - 1 }, [{ change: 'suspend', key_id: id(1) }]))
+  await until(() => keyring.verify(fresh).valid, 'a snapshot has come')
+  assert.deepEqual([keyring.verify(key).code, keyring.verify(forged).code], ['valid', 'unknown_key'])
+  assert.ok(keyring.stats().polls.snapshot >= 1)
+})
+
+test('HTML with 200, nothing with 200, and half a body', async () => {
+  await refuses({ body: '<!doctype html><title>Sign in</title>' }, 'bad_response')
+  await refuses({ body: '' }, 'bad_response')
+  await refuses({ body: JSON.stringify(delta().body).slice(0, -2) }, 'bad_response')
+  await refuses({ headers: { 'content-encoding': 'gzip' }, body: 'not gzip' }, 'network_error')
+})
+
+test('one page that is right and one that is not', async () => {
+  service.instead.push(snapshot({ next_cursor: 'on' }))
+  await refuses(snapshot({ version: service.version + 2 }), 'bad_response')
+  service.instead.push(snapshot({ next_cursor: 'on' }))
+  await refuses(snapshot({ workspace_id: id(0xd001) }), 'bad_response')
+})
+
+test('a redirect to another host is refused, and the bearer does not travel', async () => {
+  const heard: unknown[] = []
+  const elsewhere = createServer((request, response) => {
+    heard.push(request.headers)
+    response.end(JSON.stringify(delta().body))
+  }).listen(0, '127.0.0.1')
+  await until(() => elsewhere.listening, 'the other host listens')
+  try {
+    const location = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/v1/policy/delta`
+    for (const status of [301, 302, 303, 307, 308])
+      await refuses({ status, headers: { location } }, 'network_error')
+    assert.deepEqual(heard, [])
+  } finally {
+    elsewhere.close()
+  }
+})
+
+test('an answer that never ends is given up, and the node polls on', async () => {
+  const chunk = new Uint8Array(1024 * 1024).fill(32)
+  let isEndless = true
+  let cancelled = 0
+  const answers: typeof fetch = async (input, init) => {
+    if (!isEndless || !String(input).includes('delta')) return await fetch(input, init)
+    const body = new ReadableStream({
+      pull: controller => controller.enqueue(chunk),
+      cancel: () => {
+        cancelled++
+        isEndless = false
+      },
+    })
+    return new Response(body, { headers: { 'content-type': 'application/json' } })
+  }
+  const told: string[] = []
+  const other = createKeyring({
+    baseUrl: service.url,
+    secretKey,
+    projectId,
+    pollIntervalMs: 100,
+    fetch: answers,
+    onError: ({ code }) => told.push(code),
+  })
+  try {
+    await other.ready()
+    await until(() => cancelled === 1, 'the stream is given up')
+    assert.equal(other.verify(key).code, 'valid')
+    const fresh = drawKey()
+    service.upsert(policyKey(fresh, 2))
+    await until(() => other.verify(fresh).valid, 'it polls on')
+    assert.deepEqual(told, ['response_too_large'])
+  } finally {
+    await other.close()
+  }
+})
+
+test('a service of an older kind is understood: no next_cursor, no rate_limits, no entity tags, no held answers', async () => {
+  const old = drawKey()
+  const { next_cursor: _, ...body } = snapshot({ keys: [policyKey(key, 1), policyKey(old, 3)] }).body as {
+    next_cursor?: unknown
+  }
+  assert.ok(!('rate_limits' in policyKey(old, 3)))
+  service.instead.push({ body })
+  await until(() => keyring.verify(old).valid, 'the snapshot is taken')
+  const verdict = keyring.verify(old)
+  assert.ok(verdict.valid && !('rateLimits' in verdict))
+  assert.equal(keyring.stats().complete, true)
+})

@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { inspect } from 'node:util'
+import { FeedService, projectId, secretKey, startFeedService } from '../../test/feed-service.ts'
+import { drawKey, id, policyKey } from '../../test/keys.ts'
+import { until } from '../../test/until.ts'
+import type { KeyringError } from '../runtime/errors.ts'
+import type { Notice } from '../runtime/reports.ts'
+import { type Keyring, openKeyring } from './keyring.ts'
+import type { KeyringOptions } from './options.ts'
+
+let service: FeedService
+const open: Keyring[] = []
+beforeEach(async () => {
+  service = await startFeedService()
+})
+afterEach(async () => {
+  for (const keyring of open.splice(0)) await keyring.close()
+  await service.close()
+})
+
+/** A keyring on the test's own time, polling quickly. */
+function start(options: Partial<KeyringOptions> = {}, random = Math.random) {
+  const time = { monotonic: () => performance.now() }
+  const errors: KeyringError[] = []
+  const notices: Notice[] = []
+  const keyring = openKeyring(
+    {
+      baseUrl: service.url,
+      secretKey,
+      projectId,
+      pollIntervalMs: 100,
+      onError: error => errors.push(error),
+      onNotice: notice => notices.push(notice),
+      ...options,
+    },
+    { clock: { wall: () => Date.now(), monotonic: () => time.monotonic() }, random },
+  )
+  open.push(keyring)
+  return { keyring, time, errors, notices, code: (key: string) => keyring.verify(key).code }
+}
+
+function issue(number = 1): string {
+  const key = drawKey()
+  service.upsert(policyKey(key, number))
+  return key
+}
+
+test('every key is refused before the first snapshot, and known keys are valid after it', async () => {
+  const key = issue()
+  const { keyring, code } = start()
+  assert.equal(code(key), 'not_ready')
+  await keyring.ready()
+  assert.equal(code(key), 'valid')
+  assert.equal(code(drawKey()), 'unknown_key')
+})
+
+test('a polling node serves a new key and refuses a revoked one without being told', async () => {
+  const key = issue()
+  const { keyring, code } = start()
+  await keyring.ready()
+  const fresh = issue(2)
+  await until(() => code(fresh) === 'valid', 'the new key works')
+  service.revoke(id(1))
+  await until(() => code(key) === 'revoked_key', 'the revoked key is refused')
+})
+
+test('where the service holds its answers, one request waits for the change and brings it', async () => {
+  service.offersWait = true
+  const key = issue()
+  const { keyring, code } = start({ pollIntervalMs: 20_000 }, () => 0)
+  await keyring.ready()
+  await until(() => service.paths.includes('delta'), 'the service holds a request')
+  service.revoke(id(1))
+  await until(() => code(key) === 'revoked_key', 'the revoked key is refused')
+  assert.equal(service.asked[1]?.headers.prefer, 'wait=25')
+  assert.deepEqual(keyring.stats().polls, { snapshot: 1, delta: 1, unchanged: 0, error: 0 })
+})
+
+test('a node whose service is away serves for cachedTtlMs, then refuses, and recovers by itself', async () => {
+  const key = issue()
+  const { keyring, time, errors, code } = start()
+  await keyring.ready()
+  const port = Number(new URL(service.url).port)
+  await service.close()
+  await until(() => errors.length > 2, 'polls have failed')
+  const confirmedAt = performance.now() - Number(keyring.stats().confirmedAgeMs)
+  time.monotonic = () => confirmedAt + 59_999
+  assert.equal(code(key), 'valid')
+  assert.equal(keyring.stats().serving, true)
+  time.monotonic = () => confirmedAt + 60_001
+  assert.equal(code(key), 'stale')
+  assert.equal(keyring.stats().serving, false)
+  assert.equal(keyring.stats().lastError, 'network_error')
+
+  const back = new FeedService()
+  back.keys.set(id(1), policyKey(key, 1))
+  back.version = service.version
+  await back.listen(port)
+  try {
+    await until(() => code(key) === 'valid', 'the key works again')
+    assert.equal(keyring.stats().lastError, null)
+  } finally {
+    await keyring.close()
+    await back.close()
+  }
+})
+
+test('before the first snapshot, what only a person can mend rejects ready and ends the polling', async () => {
+  for (const status of [400, 401, 403, 404]) {
+    service.asked.length = 0
+    service.instead.push({ status, body: { code: 'refused_here' } })
+    const { keyring, errors, code } = start()
+    await assert.rejects(keyring.ready(), {
+      name: 'KeyringError',
+      code: 'refused_here',
+      status,
+      retryable: false,
+    })
+    assert.equal(errors.length, 1)
+    assert.equal(code(drawKey()), 'not_ready')
+    await keyring.close()
+    assert.equal(service.asked.length, 1)
+  }
+})
+
+test('before the first snapshot, what may pass is waited for', async () => {
+  const key = issue()
+  const headers = { 'content-type': 'text/html' }
+  service.instead.push(
+    { status: 503 },
+    { status: 429, headers: { 'retry-after': '0' } },
+    { body: '<html>' },
+    // Not of the service, which names a code: of something before it, that did not find it.
+    { status: 404, headers, body: '<h1>default backend</h1>' },
+    { status: 403, body: { message: 'Forbidden' } },
+  )
+  const { keyring, errors, code } = start()
+  await keyring.ready()
+  assert.deepEqual(
+    errors.map(({ code }) => code),
+    ['http_503', 'http_429', 'bad_response', 'http_404', 'http_403'],
+  )
+  assert.equal(code(key), 'valid')
+})
+
+test('after the first snapshot, a secret that is refused is reported and polled on with', async () => {
+  const key = issue()
+  const { keyring, errors, code } = start()
+  await keyring.ready()
+  for (let times = 0; times < 3; times++) service.instead.push({ status: 401 })
+  await until(() => errors.length === 3, 'three polls were refused')
+  assert.equal(code(key), 'valid')
+  service.revoke(id(1))
+  await until(() => code(key) === 'revoked_key', 'polling goes on')
+})
+
+test('a project that does not fit rejects ready; a node that serves reports it on each poll and keeps serving', async () => {
+  const key = issue(1)
+  const bounds = { maxCachedKeys: 1, maxAutoCachedKeys: 1 }
+  const serving = start(bounds)
+  await serving.keyring.ready()
+  assert.equal(serving.keyring.stats().complete, true)
+  const fresh = issue(2)
+  await assert.rejects(start(bounds).keyring.ready(), {
+    name: 'PolicyScopeTooLargeError',
+    refusedToStart: true,
+  })
+  await until(() => serving.errors.length > 2, 'it was reported again and again')
+  assert.ok(serving.errors.every(error => error.code === 'policy_scope_too_large'))
+  assert.deepEqual([serving.code(key), serving.code(fresh)], ['not_held', 'valid'])
+  const { complete, evictions, keys, evictionRate } = serving.keyring.stats()
+  assert.deepEqual([complete, evictions, keys, evictionRate], [false, 1, 1, 0.5])
+})
+
+test('raising the bound is told by a notice', async () => {
+  for (let number = 1; number <= 3; number++) issue(number)
+  const { keyring, notices } = start({ maxCachedKeys: 2 })
+  await keyring.ready()
+  assert.deepEqual(
+    notices.map(({ code, maxCachedKeys }) => [code, maxCachedKeys]),
+    [['cache_raised', 3]],
+  )
+})
+
+test('a keyring narrowed to tenants is never complete', async () => {
+  const { keyring } = start({ tenantIds: [id(0xa000)] })
+  await keyring.ready()
+  assert.equal(keyring.stats().complete, false)
+})
+
+test('close ends the polling, refuses every key, rejects who still waits, and may be called twice', async () => {
+  const key = issue()
+  service.offersWait = true
+  const { keyring, code } = start()
+  await keyring.ready()
+  await until(() => service.paths.includes('delta'), 'a request is held')
+  await keyring.close()
+  await keyring.close()
+  assert.equal(code(key), 'not_ready')
+  await keyring.ready()
+
+  service.instead.push({ hang: true })
+  const waiting = start()
+  const ready = assert.rejects(waiting.keyring.ready(), { code: 'closed' })
+  await waiting.keyring[Symbol.asyncDispose]()
+  await ready
+  assert.equal(waiting.errors.length, 0)
+})
+
+test('closing waits for no fetch that heeds no signal', async () => {
+  service.instead.push({ hang: true })
+  const { keyring } = start({ fetch: (url, init) => fetch(url, { ...init, signal: null }) })
+  await until(() => service.asked.length === 1, 'it is asked')
+  await keyring.close()
+  assert.deepEqual(keyring.stats().polls, { snapshot: 0, delta: 0, unchanged: 0, error: 0 })
+})
+
+test('a listener that throws, at once or later, is warned of and stops nothing', async () => {
+  const warnings: (Error & { code?: string })[] = []
+  const hear = (warning: Error) => warnings.push(warning)
+  process.on('warning', hear)
+  try {
+    for (const onError of [
+      () => {
+        throw new Error('mine')
+      },
+      async () => {
+        throw new Error('mine')
+      },
+    ]) {
+      service.instead.push({ status: 503 })
+      const { keyring } = start({ onError })
+      await keyring.ready()
+      await until(() => warnings.length > 0, 'the warning came')
+      const [warning] = warnings.splice(0)
+      assert.deepEqual([warning?.name, warning?.code], ['KeyrailWarning', 'listener_threw'])
+    }
+  } finally {
+    process.off('warning', hear)
+  }
+})
+
+test('without a listener, a service that stays away is warned of once', async () => {
+  const warnings: (Error & { code?: string })[] = []
+  const hear = (warning: Error) => warnings.push(warning)
+  process.on('warning', hear)
+  try {
+    for (let times = 0; times < 4; times++) service.instead.push({ status: 503 })
+    const { keyring } = start({ onError: undefined })
+    await keyring.ready()
+    assert.deepEqual(
+      warnings.map(({ code }) => code),
+      ['http_503'],
+    )
+  } finally {
+    process.off('warning', hear)
+  }
+})
+
+test('nothing that a keyring shows holds its secret key', async () => {
+  const { keyring } = start()
+  await keyring.ready()
+  const shown = inspect([keyring, keyring.stats()], { depth: 9, showHidden: true }) + JSON.stringify(keyring)
+  assert.ok(!shown.includes(secretKey.slice(10)))
+})

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { drawKey, id } from '../../test/keys.ts'
+import { type KeyringOptions, readOptions } from './options.ts'
+
+const live = drawKey('krsk_live')
+const least: KeyringOptions = { baseUrl: 'https://keys.example.com/', secretKey: live, projectId: id(1) }
+
+test('three options are enough, and the rest has its documented defaults', () => {
+  const { baseUrl, scope, node, fetch, ...rest } = readOptions(least)
+  assert.deepEqual(rest, {
+    secretKey: live,
+    env: 'live',
+    pollIntervalMs: 5_000,
+    cachedTtlMs: 60_000,
+    maxCachedKeys: 10_000,
+    maxAutoCachedKeys: 38_000,
+    cacheDir: undefined,
+    onUnavailable: undefined,
+    onError: undefined,
+    onNotice: undefined,
+  })
+  assert.deepEqual(scope, { projectId: id(1), env: 'live', tenantIds: [] })
+  assert.equal(fetch, globalThis.fetch)
+})
+
+test('a keyring takes the environment of its secret key, so that production takes no test key', () => {
+  const testing = drawKey('krsk_test')
+  assert.equal(readOptions({ ...least, secretKey: testing }).env, 'test')
+  assert.equal(readOptions({ ...least, env: 'test' }).env, 'test')
+  assert.equal(readOptions({ ...least, env: 'both' }).env, 'both')
+  for (const env of ['live', 'both'] as const) {
+    assert.throws(() => readOptions({ ...least, secretKey: testing, env }), /a test secret key cannot see/)
+  }
+})
+
+test('tenant ids are sorted and told once each', () => {
+  const { scope } = readOptions({ ...least, tenantIds: [id(3).toUpperCase(), id(2), id(3)] })
+  assert.deepEqual(scope.tenantIds, [id(2), id(3)])
+  assert.deepEqual(readOptions({ ...least, tenantIds: [] }).scope.tenantIds, [])
+})
+
+test('a wrong option is a TypeError that names it and never shows the secret', () => {
+  const wrong: [name: string, options: Record<string, unknown>][] = [
+    ['baseUrl', { baseUrl: 'keys.example.com' }],
+    ['baseUrl', { baseUrl: 'file:///etc' }],
+    ['baseUrl', { baseUrl: undefined }],
+    ['baseUrl', { baseUrl: 'https://a:b@keys.example.com' }],
+    ['baseUrl', { baseUrl: 'https://keys.example.com?x=1' }],
+    ['secretKey', { secretKey: undefined }],
+    ['secretKey', { secretKey: `${live}x` }],
+    ['secretKey', { secretKey: drawKey('kr_live') }],
+    ['projectId', { projectId: 'payments' }],
+    ['env', { env: 'prod' }],
+    ['tenantIds', { tenantIds: id(1) }],
+    ['tenantIds.1', { tenantIds: [id(1), 'x'] }],
+    ['tenantIds', { tenantIds: Array.from({ length: 51 }, (_, at) => id(at)) }],
+    ['pollIntervalMs', { pollIntervalMs: 0 }],
+    ['pollIntervalMs', { pollIntervalMs: '5000' }],
+    ['cachedTtlMs', { cachedTtlMs: Number.NaN }],
+    ['cachedTtlMs', { cachedTtlMs: Number.POSITIVE_INFINITY }],
+    ['cachedTtlMs', { cachedTtlMs: 5_000 }],
+    ['cachedTtlMs', { cachedTtlMs: 60_001 }],
+    ['maxCachedKeys', { maxCachedKeys: 0 }],
+    ['maxAutoCachedKeys', { maxAutoCachedKeys: -1 }],
+    ['node', { node: 'a b' }],
+    ['node', { node: 'x'.repeat(129) }],
+    ['fetch', { fetch: 'fetch' }],
+    ['onError', { onError: true }],
+    ['onNotice', { onNotice: {} }],
+    ['cacheDir', { cacheDir: '' }],
+    ['cacheDir', { cacheDir: true }],
+    ['cacheDir', { cacheDir: '/tmp/a\0b' }],
+    ['onUnavailable', { onUnavailable: 'allow' }],
+    ['tenantId', { tenantId: id(1) }],
+  ]
+  for (const [name, options] of wrong) {
+    assert.throws(
+      () => readOptions({ ...least, ...options }),
+      (error: Error) =>
+        error instanceof TypeError && error.message.includes(name) && !error.message.includes(live.slice(10)),
+      name,
+    )
+  }
+  assert.throws(() => readOptions(undefined as unknown as KeyringOptions), TypeError)
+})

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { type FeedService, projectId, secretKey, startFeedService } from '../../test/feed-service.ts'
+import { drawKey, id, policyKey } from '../../test/keys.ts'
+import type { KeyringError } from '../runtime/errors.ts'
+import { openWorkerKeyring, type WorkerKeyringOptions } from './worker-keyring.ts'
+
+let service: FeedService
+beforeEach(async () => {
+  service = await startFeedService()
+})
+afterEach(() => service.close())
+
+/** A worker on the test's own time; `request` is what it does for each request before it judges a key. */
+function start(options: Partial<WorkerKeyringOptions> = {}) {
+  const time = { now: 0 }
+  const errors: KeyringError[] = []
+  const behind: Promise<unknown>[] = []
+  const keyring = openWorkerKeyring(
+    { baseUrl: service.url, secretKey, projectId, onError: error => errors.push(error), ...options },
+    { clock: { wall: () => Date.now(), monotonic: () => time.now }, random: () => 0.5 },
+  )
+  const request = () => keyring.refresh({ waitUntil: work => void behind.push(work) })
+  return { keyring, time, errors, behind, request, code: (key: string) => keyring.verify(key).code }
+}
+
+function issue(number = 1): string {
+  const key = drawKey()
+  service.upsert(policyKey(key, number))
+  return key
+}
+
+test('nothing is asked before the first request, whose keys the next ones find', async () => {
+  const key = issue()
+  const { request, code, time } = start()
+  assert.equal(code(key), 'not_ready')
+  assert.deepEqual(service.paths, [])
+  await request()
+  assert.equal(code(key), 'valid')
+  time.now = 4_999
+  await request()
+  assert.deepEqual(service.paths, ['snapshot'])
+})
+
+test('requests that come together ask once, and all of them wait for the first keys', async () => {
+  const key = issue()
+  const { request, code, behind } = start()
+  const codes = await Promise.all(Array.from({ length: 20 }, () => request().then(() => code(key))))
+  assert.deepEqual(new Set(codes), new Set(['valid']))
+  assert.deepEqual([service.paths, behind.length], [['snapshot'], 1])
+})
+
+test('after an interval one request asks for changes, which it is judged by; no answer is held', async () => {
+  service.offersWait = true
+  const [kept, revoked] = [issue(1), issue(2)]
+  const { request, code, time } = start()
+  await request()
+  service.revoke(id(2))
+  time.now = 5_000
+  await request()
+  assert.equal(code(kept), 'valid')
+  assert.notEqual(code(revoked), 'valid')
+  assert.deepEqual(service.paths, ['snapshot', 'delta'])
+  assert.ok(service.asked.every(({ headers }) => headers.prefer === undefined))
+})
+
+test('while one request asks for changes, others are judged by what is known', async () => {
+  const key = issue()
+  const { request, code, time } = start()
+  await request()
+  time.now = 5_000
+  const { promise, resolve } = Promise.withResolvers<void>()
+  service.instead.push({ before: () => promise })
+  const asking = request()
+  await request()
+  assert.equal(code(key), 'valid')
+  resolve()
+  await asking
+  assert.deepEqual(service.paths, ['snapshot', 'delta'])
+})
+
+test('while the service is away keys are served for 60 s and then refused, and asked for again at random', async () => {
+  const key = issue()
+  const { request, code, time, errors } = start()
+  await request()
+  const port = Number(new URL(service.url).port)
+  await service.close()
+  for (const now of [5_000, 5_001, 59_999]) {
+    time.now = now
+    await request()
+    assert.equal(code(key), 'valid', `at ${now}`)
+  }
+  assert.deepEqual(
+    errors.map(error => error.code),
+    ['network_error', 'network_error'],
+    'not asked again a millisecond later',
+  )
+  time.now = 60_000
+  await request()
+  assert.equal(code(key), 'stale')
+  await service.listen(port)
+  time.now = 66_000
+  await request()
+  assert.equal(code(key), 'valid')
+})
+
+test('a poll that ended with its request keeps nobody from asking anew, and brings nothing any more', async () => {
+  const key = issue()
+  const { request, code, time, behind } = start()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  service.instead.push({ before: () => promise })
+  void request()
+  time.now = 30_000
+  await request()
+  assert.equal(code(key), 'valid')
+  service.revoke(id(1))
+  time.now = 35_000
+  await request()
+  resolve()
+  await Promise.all(behind)
+  assert.notEqual(code(key), 'valid')
+})
+
+test('a wrong secret is told and refuses every key', async () => {
+  const key = issue()
+  const { request, code, errors } = start()
+  service.instead.push({ status: 401, body: { code: 'invalid_credential', status: 401 } })
+  await request()
+  assert.equal(code(key), 'not_ready')
+  assert.deepEqual([errors.length, errors[0]?.status], [1, 401])
+})
+
+test('more keys than may be held are told, and none is served', async () => {
+  for (let number = 1; number <= 4; number++) issue(number)
+  const { request, errors, keyring } = start({ maxCachedKeys: 2, maxAutoCachedKeys: 0 })
+  await request()
+  assert.deepEqual([errors[0]?.code, keyring.verify(drawKey()).code], ['policy_scope_too_large', 'not_ready'])
+})
+
+test('options are read like those of a keyring, and a disk is none of them', () => {
+  assert.throws(() => start({ cacheDir: '/tmp' } as never), /no cacheDir/)
+  assert.throws(() => start({ secretKey: 'x' }), /secretKey/)
+  assert.throws(() => start({ polls: 1 } as never), TypeError)
+})
+
+test('a worker names itself once, with the first request', async () => {
+  const { request, time } = start()
+  await request()
+  time.now = 6_000
+  await request()
+  const names = new Set(service.asked.map(({ url }) => url.searchParams.get('node')))
+  assert.equal(names.size, 1)
+  assert.match([...names][0] ?? '', /^worker:\d+\./)
+})

@@ -1,0 +1,164 @@
+import { createFeedClient, type FeedClient } from '../feed/client.ts'
+import { Sync } from '../feed/sync.ts'
+import { delayAfterError } from '../http/schedule.ts'
+import { type Clock, systemClock } from '../runtime/clock.ts'
+import { asKeyringError, PolicyScopeTooLargeError } from '../runtime/errors.ts'
+import { makeNodeId } from '../runtime/node-id.ts'
+import { Reports } from '../runtime/reports.ts'
+import { ServiceTime } from '../runtime/service-time.ts'
+import type { Verdict } from '../verify/verdict.ts'
+import { createVerify, type Requirements, type Served, type Verify } from '../verify/verify.ts'
+import { type KeyringOptions, readOptions, type Settings } from './options.ts'
+
+/** A worker has no disk, so there is nothing to say of one. */
+export type WorkerKeyringOptions = Omit<KeyringOptions, 'cacheDir'>
+
+/** What a host of workers hands over with a request: `ctx` of Cloudflare, `c.executionCtx` of Hono. */
+export interface RequestContext {
+  /** Lets work go on when the request is answered. */
+  waitUntil(work: Promise<unknown>): void
+}
+
+/** A keyring for hosts that let nothing run outside of a request: it asks for changes while requests are answered. */
+export interface WorkerKeyring {
+  /**
+   * To be awaited before `verify`, in every request. Does nothing while keys were confirmed within `pollIntervalMs`;
+   * then one request asks for changes, and waits for them a second at most while what is held may be served. Where
+   * nothing may be, all wait. Never rejects: what could not be asked is told to `onError`, and `verify` refuses.
+   */
+  refresh(context: RequestContext): Promise<void>
+  /** Judges a key: synchronous, in memory, never throws. */
+  verify(key: string | null | undefined, requirements?: Requirements): Verdict
+}
+
+/** How long a request waits for changes that could be answered without them. */
+const PATIENCE_MS = 1_000
+const REQUEST_TIMEOUT_MS = 10_000
+/** Past what a host lets go on behind an answer. A poll that is still under way then has ended with its request. */
+const LOST_MS = 30_000
+
+/** One line of polls, and what they brought. */
+interface Line {
+  sync: Sync
+  served: Served
+  verify: Verify
+}
+
+/**
+ * Loads the keys of a project when the first request comes and keeps them for those that follow.
+ *
+ * @throws TypeError naming the option that is missing or wrong
+ */
+export const createWorkerKeyring = (options: WorkerKeyringOptions): WorkerKeyring =>
+  openWorkerKeyring(options, { clock: systemClock, random: Math.random })
+
+/** The same in a world of the caller's making. */
+export function openWorkerKeyring(
+  options: WorkerKeyringOptions,
+  { clock, random }: { clock: Clock; random: () => number },
+): WorkerKeyring {
+  const settings = readSettings(options)
+  const { cachedTtlMs, pollIntervalMs } = settings
+  const reports = new Reports(settings)
+  const time = new ServiceTime(clock)
+  let line = openLine()
+  let polling: { since: number; done: Promise<void> } | undefined
+  let failures = 0
+  let notBefore = Number.NEGATIVE_INFINITY
+
+  function openLine(): Line {
+    const served: Served = { store: undefined, hits: 0, misses: 0, evictions: 0 }
+    const verify = createVerify(served, {
+      env: settings.env,
+      cachedTtlMs,
+      clock: { wall: monotonic => time.now(monotonic), monotonic: () => clock.monotonic() },
+      onUnavailable: settings.onUnavailable,
+    })
+    const sync = new Sync({
+      client: unheld(createFeedClient(settings)),
+      clock,
+      settings,
+      served,
+      onRaised: maxKeys => reports.raised(maxKeys),
+      onTime: (generatedAt, date) => time.heard(generatedAt, date),
+    })
+    return { sync, served, verify }
+  }
+
+  const confirmedAt = () => line.served.store?.confirmedAt ?? Number.NEGATIVE_INFINITY
+
+  async function poll(own: Line): Promise<void> {
+    try {
+      await own.sync.poll(new AbortController().signal)
+      line = own
+      failures = 0
+      const { store } = own.served
+      if (store && store.evictions > 0)
+        reports.error(new PolicyScopeTooLargeError({ refusedToStart: false, maxKeys: store.maxKeys }))
+      else reports.success()
+    } catch (error) {
+      const failure = asKeyringError(error)
+      failures++
+      const { retryAfterMs } = failure
+      notBefore = clock.monotonic() + delayAfterError({ failures, retryAfterMs }, pollIntervalMs, random)
+      reports.error(failure)
+    }
+  }
+
+  /** Whatever becomes of a poll that was lost, it changes nothing any more: the next one is of another line. */
+  function begin(since: number): Promise<void> {
+    const own = polling === undefined ? line : openLine()
+    const done = poll(own).finally(() => {
+      if (polling?.done === done) polling = undefined
+    })
+    polling = { since, done }
+    return done
+  }
+
+  return {
+    async refresh(context) {
+      const now = clock.monotonic()
+      if (now - confirmedAt() < pollIntervalMs) return
+      const mayServe = now - confirmedAt() < cachedTtlMs
+      if (polling === undefined || now - polling.since >= LOST_MS) {
+        if (now < notBefore) return
+        const done = begin(now)
+        context.waitUntil(done)
+        await within(done, mayServe ? PATIENCE_MS : LOST_MS)
+      } else if (!mayServe) {
+        await within(polling.done, LOST_MS - (now - polling.since))
+      }
+    },
+    verify: (key, requirements) => line.verify(key, requirements),
+  }
+}
+
+/** @throws TypeError naming the option that is missing or wrong */
+function readSettings(options: WorkerKeyringOptions): Settings {
+  if ((options as KeyringOptions | null)?.cacheDir !== undefined)
+    throw new TypeError('createWorkerKeyring takes no cacheDir: a worker has no disk')
+  // Hosts let nothing be drawn at random before the first request, which needs it.
+  let drawn: string | undefined
+  const settings = readOptions({ ...options, node: options?.node ?? 'worker' })
+  return Object.defineProperty(settings, 'node', {
+    get: () => {
+      drawn ??= options.node ?? makeNodeId('worker')
+      return drawn
+    },
+  })
+}
+
+/** A request that waits for a change would keep its customer waiting. */
+const unheld =
+  (client: FeedClient): FeedClient =>
+  request =>
+    client({ ...request, wait: 0, timeoutMs: Math.min(request.timeoutMs, REQUEST_TIMEOUT_MS) })
+
+/** Resolves with the work, or without it when the time is over. The time is that of the request which waits. */
+async function within(work: Promise<void>, milliseconds: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const over = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, milliseconds)
+  })
+  await Promise.race([work, over]).finally(() => clearTimeout(timer))
+}

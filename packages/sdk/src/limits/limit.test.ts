@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { drawKey, id } from '../../test/keys.ts'
+import { startKeyrail } from '../../test/service.ts'
+import type { KeyringError } from '../runtime/errors.ts'
+import type { RateLimit } from '../store/rate-limits.ts'
+import type { Valid } from '../verify/verdict.ts'
+import { createLimiter, type LimiterOptions } from './limit.ts'
+
+const { settings, valid } = await startKeyrail()
+
+const hourly = (limit: number, more: Partial<RateLimit> = {}): RateLimit => ({
+  id: 'hour',
+  limit,
+  window_ms: 31 * 86_400_000,
+  algorithm: 'fixed',
+  scope: 'key',
+  ...more,
+})
+
+/** A limiter whose service answers what a test makes of it. */
+function answered(answer: () => Promise<Response>, options: Partial<LimiterOptions> = {}) {
+  const errors: KeyringError[] = []
+  const limiter = createLimiter({
+    ...settings,
+    fetch: answer,
+    onError: error => void errors.push(error),
+    ...options,
+  })
+  return { limiter, errors }
+}
+
+const someKey: Valid = {
+  valid: true,
+  code: 'valid',
+  keyId: id(1),
+  tenantId: id(2),
+  env: 'live',
+  scopes: [],
+  expiresAt: null,
+  rateLimits: [hourly(1)],
+}
+
+test('a request passes as often as its key may, is told what is left, and is then answered 429', async () => {
+  const { limit } = createLimiter(settings)
+  const key = await valid({ rate_limits: [hourly(2)] })
+  const first = await limit(key)
+  assert.deepEqual([first.allowed, first.code], [true, 'allowed'])
+  assert.equal(first.headers['ratelimit-policy'], '"hour";q=2;w=2678400')
+  assert.match(first.headers.ratelimit ?? '', /^"hour";r=1;t=\d+$/)
+  assert.equal((await limit(key)).allowed, true)
+  const denied = await limit(key)
+  assert.ok(!denied.allowed)
+  const { status, headers, body } = denied.problem
+  assert.deepEqual([status, body.code, body.status], [429, 'rate_limited', 429])
+  assert.match(body.detail, /"hour"/)
+  assert.match(headers['retry-after'] ?? '', /^[1-9]\d*$/)
+  assert.match(headers.ratelimit ?? '', /^"hour";r=0;/)
+  assert.equal(headers['content-type'], 'application/problem+json')
+})
+
+test('the cost of a request is what it takes, and 0 looks only', async () => {
+  const { limit } = createLimiter(settings)
+  const key = await valid({ rate_limits: [hourly(10)] })
+  const left = async (cost: number) =>
+    /r=(\d+)/.exec((await limit(key, { cost })).headers.ratelimit ?? '')?.[1]
+  assert.deepEqual([await left(0), await left(7), await left(0)], ['10', '3', '3'])
+  const never = await limit(key, { cost: 11 })
+  assert.ok(!never.allowed)
+  assert.equal(never.problem.headers['retry-after'], undefined)
+})
+
+test('limits of a tenant are shared by its keys, and those of a key are its own', async () => {
+  const { limit } = createLimiter(settings)
+  const rate_limits = [hourly(1, { id: 'all', scope: 'tenant' })]
+  const [one, other] = [await valid({ rate_limits }), await valid({ rate_limits })]
+  assert.equal((await limit(one)).allowed, true)
+  assert.equal((await limit(other)).allowed, false)
+})
+
+test('a key without limits passes without a call', async () => {
+  const { limiter, errors } = answered(() => assert.fail('asked'))
+  const { rateLimits: _, ...plain } = someKey
+  const none = { ...plain, rateLimits: null as never }
+  for (const key of [plain, { ...plain, rateLimits: [] }, none]) {
+    assert.deepEqual(await limiter.limit(key), { allowed: true, code: 'no_limits', headers: {} })
+  }
+  assert.deepEqual(errors, [])
+})
+
+test('whatever keeps the service from answering refuses the request with 503, or lets it pass where that was chosen', async () => {
+  const ok = (body: unknown) => async () => Response.json(body)
+  const headers = { 'RateLimit-Policy': '"hour";q=1;w=1', RateLimit: '"hour";r=0;t=1' }
+  const verdict = { object: 'ratelimit_check', allowed: true, headers }
+  const problems: [string, () => Promise<Response>][] = [
+    ['network_error', () => Promise.reject(new Error('no way'))],
+    // They heed no signal.
+    ['timeout', () => new Promise(() => {})],
+    ['timeout', async () => new Response(new ReadableStream())],
+    ['http_500', async () => new Response('<html>', { status: 500 })],
+    ['unauthenticated', async () => Response.json({ code: 'unauthenticated' }, { status: 401 })],
+    ['bad_response', async () => new Response('<html>')],
+    ['bad_response', ok(null)],
+    ['bad_response', ok({ ...verdict, object: 'list' })],
+    ['bad_response', ok({ ...verdict, allowed: 'yes' })],
+    ['bad_response', ok({ ...verdict, allowed: false })],
+    ['bad_response', ok({ ...verdict, headers: undefined })],
+    ['bad_response', ok({ ...verdict, headers: { ...headers, RateLimit: 'a\r\nset-cookie: b' } })],
+    ['response_too_large', async () => new Response('x'.repeat(70_000))],
+  ]
+  for (const [code, answer] of problems) {
+    const denying = answered(answer, { timeoutMs: 20 })
+    const denied = await denying.limiter.limit(someKey)
+    assert.ok(!denied.allowed)
+    assert.deepEqual([denied.problem.status, denied.problem.body.code], [503, 'limits_unavailable'])
+    assert.equal(denied.problem.headers['retry-after'], '1')
+    const allowing = answered(answer, { timeoutMs: 20, onUnavailable: 'allow' })
+    const allowed = await allowing.limiter.limit(someKey)
+    assert.deepEqual([allowed.allowed, allowed.code, allowed.headers], [true, 'unchecked', {}])
+    for (const { errors } of [denying, allowing])
+      assert.deepEqual(
+        errors.map(error => error.code),
+        [code],
+      )
+  }
+})
+
+test('whatever it is handed, a limiter does not reject, and lets nothing odd pass', async () => {
+  const { limiter, errors } = answered(() => assert.fail('asked'))
+  const odd = [[undefined], [null], [{ ...someKey, rateLimits: 7 }], [someKey, null], [someKey, { cost: 1n }]]
+  for (const [key, requirements] of odd as Parameters<typeof limiter.limit>[]) {
+    assert.equal((await limiter.limit(key, requirements)).code, 'limits_unavailable')
+  }
+  assert.equal(errors.length, odd.length)
+})
+
+test('a check that failed is not made again: it may have been charged', async () => {
+  let calls = 0
+  const { limiter } = answered(() => Promise.reject(new Error(`call ${++calls}`)))
+  await limiter.limit(someKey)
+  assert.equal(calls, 1)
+})
+
+test('a mistake in the options is an error at start that shows no secret', () => {
+  const secretKey = drawKey('krsk_live')
+  for (const [name, wrong] of [
+    ['baseUrl', 'ftp://x'],
+    ['secretKey', drawKey('kr_live')],
+    ['projectId', 'payments'],
+    ['timeoutMs', 0],
+    ['onUnavailable', 'perhaps'],
+    ['fetch', {}],
+    ['onError', 'x'],
+    ['on_unavailable', 'allow'],
+  ] as const) {
+    assert.throws(
+      () => createLimiter({ ...settings, secretKey, [name]: wrong } as LimiterOptions),
+      (error: Error) =>
+        error instanceof TypeError && error.message.includes(name) && !error.message.includes(secretKey),
+    )
+  }
+})

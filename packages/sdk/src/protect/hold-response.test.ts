@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, test } from 'node:test'
+import { until } from '../../test/until.ts'
+import { holdResponse } from './hold-response.ts'
+
+interface Told {
+  status: number
+  headers: Record<string, unknown>
+  body: string | null
+}
+
+/** One answer of a real server; it is let go when the test says so. */
+async function answer(handle: (response: ServerResponse) => void, maxBytes = 100) {
+  const told: Told[] = []
+  const ends: string[] = []
+  const { promise: stored, resolve: store } = Promise.withResolvers<void>()
+  const server = createServer((_, response) => {
+    holdResponse(response, maxBytes, {
+      async answered(status, headers, body) {
+        told.push({
+          status,
+          headers: Object.fromEntries(headers),
+          body: body === null ? null : Buffer.from(body).toString(),
+        })
+        await stored
+      },
+      async release() {
+        ends.push('released')
+      },
+      leave: () => void ends.push('left'),
+    })
+    handle(response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const heard = { text: '', begun: false, ended: false, response: undefined as IncomingMessage | undefined }
+  const asked = get({ port, host: '127.0.0.1', agent: false }, response => {
+    heard.begun = true
+    heard.response = response
+    response.setEncoding('utf8').on('data', chunk => {
+      heard.text += chunk
+    })
+    response.on('end', () => {
+      heard.ended = true
+    })
+  })
+  asked.on('error', () => {})
+  await until(() => told.length + ends.length === 1, 'it is told')
+  return { told, ends, heard, store }
+}
+
+test('nothing is sent before it is stored, and then all of it as it was written', async () => {
+  let written = 0
+  const { told, heard, store } = await answer(response => {
+    response.writeHead(201, 'Made', { 'x-a': '1', 'x-b': ['2', '3'] })
+    assert.equal(response.headersSent, true)
+    response.write('héllo ', () => written++)
+    response.write('6869', 'hex')
+    response.write(new Uint8Array([33]))
+    response.end(' end', () => written++)
+    response.end('again')
+  })
+  assert.deepEqual(told, [{ status: 201, headers: { 'x-a': '1', 'x-b': ['2', '3'] }, body: 'héllo hi! end' }])
+  assert.equal(heard.begun, false)
+  store()
+  await until(() => heard.ended && written === 2, 'it is heard')
+  assert.deepEqual(
+    [heard.text, heard.response?.statusCode, heard.response?.statusMessage, heard.response?.headers['x-b']],
+    ['héllo hi! end', 201, 'Made', '2, 3'],
+  )
+})
+
+test('headers are taken in every form that writeHead takes', async () => {
+  for (const headers of [{ a: 'b' }, ['a', 'b'], [['a', 'b']]]) {
+    const { told, store } = await answer(response => response.writeHead(200, headers as string[]).end())
+    assert.deepEqual([told[0]?.headers, told[0]?.body], [{ a: 'b' }, ''])
+    store()
+  }
+})
+
+test('what grows too large is told without its body before a byte of it is sent, and passes as it comes', async () => {
+  let response: ServerResponse | undefined
+  const { told, heard, store } = await answer(given => {
+    response = given
+    given.setHeader('content-length', '160')
+    for (let piece = 0; piece < 11; piece++) given.write('x'.repeat(10))
+  })
+  assert.deepEqual([told[0]?.body, heard.begun], [null, false])
+  store()
+  await until(() => heard.text.length === 110, 'it passes')
+  response?.write('y'.repeat(25))
+  await until(() => heard.text.length === 135, 'it passes at once')
+  response?.end('z'.repeat(25))
+  await until(() => heard.ended, 'it ends')
+  assert.deepEqual([heard.text.length, told.length], [160, 1])
+})
+
+test('one piece that is too large, and headers that are sent on, are told without a body', async () => {
+  const large = await answer(response => response.end('x'.repeat(101)))
+  assert.equal(large.told[0]?.body, null)
+  large.store()
+  await until(() => large.heard.ended, 'it is heard')
+  assert.equal(large.heard.text.length, 101)
+
+  let response: ServerResponse | undefined
+  const flushed = await answer(given => {
+    response = given
+    given.setHeader('content-type', 'text/event-stream')
+    given.flushHeaders()
+  })
+  assert.equal(flushed.told[0]?.body, null)
+  flushed.store()
+  await until(() => flushed.heard.begun, 'the headers are heard')
+  response?.end('done')
+  await until(() => flushed.heard.ended, 'it is heard')
+  assert.equal(flushed.heard.text, 'done')
+})
+
+test('what has begun has its head: nobody changes it any more, and nobody is told that it could be', async () => {
+  const sent = { code: 'ERR_HTTP_HEADERS_SENT' }
+  for (const begin of [
+    (response: ServerResponse) => response.writeHead(201, { 'x-a': '1' }),
+    (response: ServerResponse) => {
+      response.statusCode = 201
+      response.setHeader('x-a', '1').write('')
+    },
+  ]) {
+    const { told, heard, store } = await answer(response => {
+      assert.deepEqual([response.headersSent, response.writableEnded], [false, false])
+      begin(response)
+      assert.deepEqual([response.headersSent, response.writableEnded], [true, false])
+      assert.throws(() => response.setHeader('x-a', '2'), sent)
+      assert.throws(() => response.appendHeader('x-a', '2'), sent)
+      assert.throws(() => response.removeHeader('x-a'), sent)
+      assert.throws(() => response.writeHead(500), sent)
+      Object.assign(response, { statusCode: 500, statusMessage: 'Broken' })
+      response.end('made')
+      assert.deepEqual([response.headersSent, response.writableEnded], [true, true])
+    })
+    assert.deepEqual(told, [{ status: 201, headers: { 'x-a': '1' }, body: 'made' }])
+    store()
+    await until(() => heard.ended, 'it is heard')
+    const { statusCode, statusMessage, headers } = heard.response as IncomingMessage
+    assert.deepEqual(
+      [statusCode, statusMessage, headers['x-a'], headers['content-length']],
+      [201, 'Created', '1', '4'],
+    )
+  }
+})
+
+test('who wants to know when an answer begins is told once, and what they set then is told too', async () => {
+  const begun = { outside: 0 }
+  const { told, heard, store } = await answer(response => {
+    const { writeHead } = response
+    Object.assign(response, {
+      writeHead(...given: unknown[]) {
+        begun.outside++
+        response.setHeader('x-began', '1')
+        return writeHead.apply(response, given as never)
+      },
+    })
+    response.end('made')
+  })
+  assert.deepEqual(told[0]?.headers, { 'x-began': '1' })
+  store()
+  await until(() => heard.ended, 'it is heard')
+  assert.deepEqual([begun.outside, heard.response?.headers['x-began']], [1, '1'])
+})
+
+test('a mistake is thrown where it is made: a status or a chunk that is none, and what is written behind the end', async () => {
+  const late: (string | undefined)[] = []
+  const hear = (error?: Error | null) => void late.push((error as { code?: string } | undefined)?.code)
+  const { told, store } = await answer(response => {
+    assert.throws(() => response.writeHead(1_000), { code: 'ERR_HTTP_INVALID_STATUS_CODE' })
+    assert.throws(() => response.write(5), { code: 'ERR_INVALID_ARG_TYPE' })
+    assert.throws(() => response.end({}), { code: 'ERR_INVALID_ARG_TYPE' })
+    assert.equal(response.headersSent, false)
+    response.end('made')
+    assert.equal(response.write('more', 'utf8', hear), false)
+    response.end(hear)
+  })
+  assert.equal(told[0]?.body, 'made')
+  await until(() => late.length === 2, 'who wrote too late is told')
+  assert.deepEqual(late, ['ERR_STREAM_WRITE_AFTER_END', 'ERR_STREAM_ALREADY_FINISHED'])
+  store()
+})
+
+test('what is named twice in a list of headers is sent twice', async () => {
+  const { heard, store } = await answer(response => {
+    response.writeHead(200, ['set-cookie', 'a=1', 'Set-Cookie', 'b=2']).end()
+  })
+  store()
+  await until(() => heard.ended, 'it is heard')
+  assert.deepEqual(heard.response?.headers['set-cookie'], ['a=1', 'b=2'])
+})
+
+test('a source that is faster than the store is told to wait, and then to go on', async () => {
+  let response: ServerResponse | undefined
+  let drained = 0
+  const { heard, store } = await answer(given => {
+    response = given
+    given.on('drain', () => drained++)
+    assert.equal(given.write('x'.repeat(100)), true)
+    assert.equal(given.write('x'), false)
+  })
+  assert.equal(drained, 0)
+  store()
+  await until(() => drained === 1, 'more is asked for')
+  response?.end('y')
+  await until(() => heard.ended, 'it is heard')
+  assert.equal(heard.text, `${'x'.repeat(101)}y`)
+})

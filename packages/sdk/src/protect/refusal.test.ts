@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type RefusalCode, refusals, refused } from '../verify/verdict.ts'
+import { readCredential } from './credential.ts'
+import { toHttpRefusal } from './refusal.ts'
+
+test('every refusal has its status, its challenge and its code', () => {
+  const told = Object.fromEntries(
+    Object.keys(refusals).map(code => {
+      const { status, headers, body } = toHttpRefusal(refused[code as RefusalCode])
+      assert.equal(headers['content-type'], 'application/problem+json')
+      assert.deepEqual([body.code, body.status], [code, status])
+      return [code, [status, headers['www-authenticate'] ?? `retry after ${headers['retry-after']}`]]
+    }),
+  )
+  const invalid = [401, 'Bearer error="invalid_token"']
+  assert.deepEqual(told, {
+    missing_key: [401, 'Bearer'],
+    malformed_key: invalid,
+    wrong_env: invalid,
+    not_ready: [503, 'retry after 5'],
+    stale: [503, 'retry after 5'],
+    not_held: [503, 'retry after 5'],
+    unknown_key: invalid,
+    revoked_key: invalid,
+    expired_key: invalid,
+    insufficient_scope: [403, 'Bearer error="insufficient_scope"'],
+  })
+})
+
+test('a missing scope is named in the body, and in the header where it can stand there', () => {
+  const { headers, body } = toHttpRefusal(refused.insufficient_scope, {
+    scopes: ['orders:read', 'a"b', 'ü', 'x\r\ny'],
+  })
+  assert.equal(headers['www-authenticate'], 'Bearer error="insufficient_scope", scope="orders:read"')
+  assert.deepEqual(body.scopes, ['orders:read', 'a"b', 'ü', 'x\r\ny'])
+})
+
+test('the key is read from one header, and two of them are none', () => {
+  const read = (...headers: string[]) => readCredential(headers, 'authorization')
+  assert.equal(read(), undefined)
+  assert.equal(read('Accept', 'x', 'AUTHORIZATION', 'Bearer kr_1'), 'kr_1')
+  assert.equal(read('authorization', 'bearer  kr_1 '), 'kr_1')
+  for (const wrong of [
+    '',
+    'Bearer',
+    'Bearer ',
+    'kr_1',
+    'Basic kr_1',
+    'Bearer kr_1 kr_2',
+    'Bearerkr_1',
+    'Bearer kr_1, Bearer kr_2',
+  ]) {
+    assert.equal(read('authorization', wrong), null, wrong)
+  }
+  assert.equal(read('authorization', 'Bearer kr_1', 'Authorization', 'Bearer kr_1'), null)
+  assert.equal(readCredential(['X-Api-Key', ' kr_1'], 'x-api-key'), 'kr_1')
+  assert.equal(readCredential(['Authorization', 'Bearer kr_1'], 'x-api-key'), undefined)
+})

@@ -1,0 +1,40 @@
+import { type HttpProblem, httpProblem } from '../http/problem.ts'
+import type { RefusalCode, Refused } from '../verify/verdict.ts'
+
+/** How a refusal is told over HTTP: RFC 9457 problem details, RFC 6750 challenges. Any framework can send it. */
+export interface HttpRefusal extends HttpProblem<RefusalCode> {
+  status: 401 | 403 | 503
+}
+
+/** Seconds. A node that has lost the service tries again at least this often. */
+const RETRY_AFTER = '5'
+
+/** @param header where the key is looked for; a key of another header is not asked for by a Bearer challenge alone */
+export function toHttpRefusal(
+  { code, message }: Refused,
+  { scopes = [], header = 'authorization' }: { scopes?: readonly string[]; header?: string } = {},
+): HttpRefusal {
+  const status = statusOf(code)
+  const detail = code === 'missing_key' ? `${message}: ${wayToSend(header)}` : message
+  const headers =
+    status === 503 ? { 'retry-after': RETRY_AFTER } : { 'www-authenticate': challenge(code, scopes) }
+  const more = code === 'insufficient_scope' ? { scopes } : {}
+  return { ...httpProblem({ status, code, detail, headers, more }), status }
+}
+
+function statusOf(code: RefusalCode): HttpRefusal['status'] {
+  if (code === 'insufficient_scope') return 403
+  return code === 'not_ready' || code === 'stale' || code === 'not_held' ? 503 : 401
+}
+
+/** Without credentials the challenge tells no error (RFC 6750 §3.1). */
+function challenge(code: RefusalCode, scopes: readonly string[]): string {
+  if (code === 'missing_key') return 'Bearer'
+  if (code !== 'insufficient_scope') return 'Bearer error="invalid_token"'
+  // A scope with a character that the header cannot carry stands in the body alone.
+  const named = scopes.filter(scope => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)).join(' ')
+  return `Bearer error="insufficient_scope"${named && `, scope="${named}"`}`
+}
+
+const wayToSend = (header: string): string =>
+  header === 'authorization' ? 'send it as "Authorization: Bearer <key>"' : `send it in the header ${header}`

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { id } from '../../test/keys.ts'
+import { digestOf } from '../runtime/digest.ts'
+import type { StoredKey } from './records.ts'
+import { Store } from './store.ts'
+
+/** The same store in the plainest way: a list, the least recently used first. */
+class NaiveStore {
+  readonly maxKeys: number
+  list: StoredKey[] = []
+  evictions = 0
+
+  constructor(maxKeys: number) {
+    this.maxKeys = maxKeys
+  }
+
+  find(digest: string): StoredKey | undefined {
+    const found = this.list.find(known => known.digest === digest)
+    if (found) this.list = [...this.list.filter(known => known !== found), found]
+    return found
+  }
+
+  upsert(key: StoredKey): void {
+    this.remove(key.keyId, key.digest)
+    while (this.list.length >= this.maxKeys) {
+      this.list.shift()
+      this.evictions++
+    }
+    this.list.push(key)
+  }
+
+  remove(keyId: string, digest: string): void {
+    this.list = this.list.filter(key => key.keyId !== keyId && key.digest !== digest)
+  }
+}
+
+const digests = Array.from({ length: 24 }, (_, number) => digestOf(`key ${number}`))
+// Digests that begin alike, so that probes run into each other.
+for (let number = 0; number < 12; number++)
+  digests.push(digestOf('one start').slice(0, 4) + digestOf(`${number}`).slice(4))
+
+const someKey = fc.record(
+  {
+    keyId: fc.nat(29).map(id),
+    tenantId: fc.nat(3).map(number => id(0xa000 + number)),
+    env: fc.constantFrom('live', 'test'),
+    digest: fc.constantFrom(...digests),
+    scopes: fc.subarray(['read', 'write', 'admin']),
+    rateLimits: fc.option(
+      fc.constant([
+        { id: 'burst', limit: 5, window_ms: 1000, algorithm: 'fixed' as const, scope: 'key' as const },
+      ]),
+      { nil: undefined },
+    ),
+    expiresAt: fc.constantFrom(1_000, 2_000, Number.POSITIVE_INFINITY),
+  },
+  { noNullPrototype: true },
+)
+
+const command = fc.oneof(
+  fc.record({ do: fc.constant('upsert' as const), key: someKey }),
+  fc.record({
+    do: fc.constant('remove' as const),
+    keyId: fc.nat(29).map(id),
+    digest: fc.constantFrom(...digests),
+  }),
+  fc.record({ do: fc.constant('find' as const), digest: fc.constantFrom(...digests) }),
+  fc.record({ do: fc.constant('clear' as const) }),
+)
+
+/** Everything that can be asked of one record. */
+function read({ records }: Store, slot: number): StoredKey {
+  return {
+    keyId: records.keyId(slot),
+    tenantId: records.tenantId(slot),
+    env: records.env(slot),
+    digest: digests.find(digest => records.hasDigest(slot, digest)) ?? 'none',
+    scopes: records.scopes(slot),
+    rateLimits: records.rateLimits(slot),
+    expiresAt: records.expiresAt(slot),
+  }
+}
+
+test('the store holds what the plainest store holds, and drops the least recently used in the same order', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 16 }),
+      fc.array(command, { maxLength: 200 }),
+      (maxKeys, commands) => {
+        const store = new Store(maxKeys)
+        const naive = new NaiveStore(maxKeys)
+        for (const step of commands) {
+          if (step.do === 'upsert') {
+            store.upsert(structuredClone(step.key))
+            naive.upsert(step.key)
+          } else if (step.do === 'remove') {
+            store.remove(step.keyId, step.digest)
+            naive.remove(step.keyId, step.digest)
+          } else if (step.do === 'clear') {
+            store.clear()
+            naive.list = []
+          } else {
+            const slot = store.find(step.digest)
+            assert.deepEqual(slot === -1 ? undefined : read(store, slot), naive.find(step.digest))
+          }
+          assert.equal(store.size, naive.list.length)
+          assert.equal(store.evictions, naive.evictions)
+        }
+        const held = Array.from(store.records.slots(), slot => store.records.keyId(slot))
+        assert.deepEqual(held.sort(), naive.list.map(key => key.keyId).sort())
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+const plain = (number: number, more: Partial<StoredKey> = {}): StoredKey => ({
+  keyId: id(number),
+  tenantId: id(0xa000),
+  env: 'live',
+  digest: digestOf(`key ${number}`),
+  scopes: ['read'],
+  rateLimits: undefined,
+  expiresAt: Number.POSITIVE_INFINITY,
+  ...more,
+})
+
+test('twenty thousand keys come and go, and each is found by its own digest alone', () => {
+  const store = new Store(20_000)
+  for (let number = 0; number < 20_000; number++) store.upsert(plain(number))
+  for (let number = 0; number < 20_000; number += 2) store.remove(id(number), digestOf(`key ${number}`))
+  assert.equal(store.size, 10_000)
+  for (let number = 0; number < 20_000; number++) {
+    const slot = store.find(digestOf(`key ${number}`))
+    assert.equal(slot === -1 ? 'none' : store.records.keyId(slot), number % 2 ? id(number) : 'none')
+  }
+})
+
+test('scopes handed out by the store cannot be changed, and are one object for all who have the same', () => {
+  const store = new Store(10)
+  store.upsert(plain(1))
+  store.upsert(plain(2, { scopes: ['read'] }))
+  const scopes = store.records.scopes(store.find(digestOf('key 1')))
+  assert.equal(scopes, store.records.scopes(store.find(digestOf('key 2'))))
+  assert.throws(() => (scopes as string[]).push('admin'), TypeError)
+})
+
+test('tenants that come and go leave nothing behind', () => {
+  const store = new Store(10)
+  for (let number = 0; number < 20_000; number++) store.upsert(plain(number, { tenantId: id(number) }))
+  assert.ok(store.sharedValues < 5_000, `${store.sharedValues} shared values for 10 keys`)
+  assert.equal(store.records.tenantId(store.find(digestOf('key 19999'))), id(19_999))
+})

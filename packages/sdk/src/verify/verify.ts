@@ -1,0 +1,145 @@
+import type { Clock } from '../runtime/clock.ts'
+import { digestOf } from '../runtime/digest.ts'
+import { catchLater } from '../runtime/reports.ts'
+import type { Records } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
+import type { EndedKeys } from './ended-keys.ts'
+import { readKeyForm } from './token.ts'
+import { type Refused, refused, type Valid, type Verdict } from './verdict.ts'
+
+/** What a verification may ask of a key beyond being valid. */
+export interface Requirements {
+  /** Every one of these must stand among the key's scopes, letter for letter. */
+  scopes?: readonly string[] | undefined
+  /** The environments that are taken here; unless given, those of the keyring. */
+  env?: 'live' | 'test' | 'both' | undefined
+}
+
+/** What verification reads: the store that is being served, if any, and the counts it keeps. */
+export interface Served {
+  store: Store | undefined
+  /** Keys that the store held until the service took them away. */
+  ended?: EndedKeys
+  /** True where the store was read from a disk that could not tell whether it has all keys. */
+  isPartial?: boolean
+  hits: number
+  misses: number
+  /** Of stores that were served before this one. */
+  evictions: number
+}
+
+const NEVER = Number.POSITIVE_INFINITY
+
+export type Verify = (key: string | null | undefined, requirements?: Requirements) => Verdict
+
+export interface VerifyDeps {
+  env: 'live' | 'test' | 'both'
+  /** A store confirmed at t is served before t + cachedTtlMs on the monotonic clock, not at it. */
+  cachedTtlMs: number
+  /** Its wall clock judges expiry, at a reading of the other. */
+  clock: Pick<Clock, 'monotonic'> & { wall(monotonic: number): number }
+  onUnavailable?: ((refusal: Refused, key: string) => Verdict) | undefined
+}
+
+/**
+ * The one rule by which a key is judged, in the order of the list of refusals. It cannot throw, whatever it is
+ * handed, and what it cannot judge it refuses.
+ */
+export function createVerify(
+  served: Served,
+  { env: ownEnv, cachedTtlMs, clock, onUnavailable }: VerifyDeps,
+): Verify {
+  const judge: Verify = (key, requirements) => {
+    if (key === undefined || key === null || key === '') return refused.missing_key
+    if (typeof key !== 'string') return refused.malformed_key
+    const form = readKeyForm(key)
+    if (form === 'malformed') return refused.malformed_key
+    if (ownEnv !== 'both' && form !== ownEnv) return refused.wrong_env
+    const env = requirements?.env
+    if (env !== undefined && env !== 'both' && form !== env) return refused.wrong_env
+
+    const { store } = served
+    if (store === undefined) return unavailable(refused.not_ready, key, form, requirements)
+    const now = clock.monotonic()
+    if (!(store.confirmedAt > now - cachedTtlMs)) return unavailable(refused.stale, key, form, requirements)
+    const digest = digestOf(key)
+    const slot = store.find(digest)
+    if (slot === -1) {
+      served.misses++
+      const ended = served.ended?.refusalOf(digest)
+      if (ended !== undefined) return ended
+      const isWhole = store.evictions === 0 && !served.isPartial
+      return isWhole ? refused.unknown_key : unavailable(refused.not_held, key, form, requirements)
+    }
+    served.hits++
+
+    const { records } = store
+    // The checksum covers the environment in the text, so the two can differ only in a forged feed.
+    if (records.env(slot) !== form) return refused.unknown_key
+    const expiresAt = records.expiresAt(slot)
+    if (expiresAt !== NEVER && !(clock.wall(now) < expiresAt)) return refused.expired_key
+    if (!hasAllOf(records.scopes(slot), requirements)) return refused.insufficient_scope
+    return validVerdict(records, slot, form)
+  }
+
+  /** The caller's own choice, held to what every key is held to. */
+  const unavailable = (refusal: Refused, key: string, form: string, requirements?: Requirements): Verdict => {
+    if (onUnavailable === undefined) return refusal
+    try {
+      const said = onUnavailable(refusal, key)
+      catchLater(said, () => {})
+      const isFit =
+        said?.valid === true &&
+        typeof said.keyId === 'string' &&
+        typeof said.tenantId === 'string' &&
+        said.env === form &&
+        Array.isArray(said.scopes) &&
+        (said.expiresAt === null || clock.wall(clock.monotonic()) < said.expiresAt) &&
+        hasAllOf(said.scopes, requirements)
+      return isFit ? said : refusal
+    } catch {
+      return refusal
+    }
+  }
+
+  return function verify(key, requirements) {
+    try {
+      return judge(key, requirements)
+    } catch {
+      return refused.not_ready
+    }
+  }
+}
+
+/** Two literals, because one that is spread into another costs more than the whole look-up. */
+function validVerdict(records: Records, slot: number, env: 'live' | 'test'): Valid {
+  const keyId = records.keyId(slot)
+  const tenantId = records.tenantId(slot)
+  const scopes = records.scopes(slot)
+  const rateLimits = records.rateLimits(slot)
+  const end = records.expiresAt(slot)
+  const expiresAt = end === NEVER ? null : end
+  if (rateLimits === undefined) return { valid: true, code: 'valid', keyId, tenantId, env, scopes, expiresAt }
+  return { valid: true, code: 'valid', keyId, tenantId, env, scopes, expiresAt, rateLimits }
+}
+
+/** What is required under another name, a misspelt one, is had by no key. */
+function hasAllOf(scopes: readonly string[], requirements: Requirements | null | undefined): boolean {
+  if (requirements === undefined || requirements === null) return true
+  if (typeof requirements !== 'object') return false
+  for (const name in requirements) if (name !== 'scopes' && name !== 'env') return false
+  return requirements.scopes === undefined || hasAll(scopes, requirements.scopes)
+}
+
+/** Required scopes that are no array of strings, from code without types, are had by no key. */
+function hasAll(scopes: readonly string[], required: readonly string[]): boolean {
+  if (!Array.isArray(required)) return false
+  for (let at = 0; at < required.length; at++) if (!has(scopes, required[at] as string)) return false
+  return true
+}
+
+/** A loop, because `includes` is a call that costs more than the few comparisons. */
+function has(scopes: readonly string[], scope: string): boolean {
+  for (let at = 0; at < scopes.length; at++) if (scopes[at] === scope) return true
+  return false
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { dirname, join } from 'node:path/posix'
+import { test } from 'node:test'
+import { importsOf, sourceFiles } from '../../server/test/source-files.ts'
+
+/** The order of the SDK's folders, as the imports show it. */
+const source = 'packages/sdk/src/'
+const files = sourceFiles(`${source}**/*.ts`).filter(({ path }) => !path.endsWith('.test.ts'))
+
+/** The folder of a file below `src`; the files beside the folders are the entries that `package.json` exports. */
+const roomOf = (path: string) => (path.includes('/') ? (path.split('/')[0] ?? '') : 'entries')
+
+const arrows = files.flatMap(file => {
+  const from = file.path.slice(source.length)
+  return importsOf(file)
+    .filter(path => path.startsWith('.'))
+    .map(path => ({ from, to: join(dirname(from), path) }))
+    .filter(({ to }) => roomOf(to) !== roomOf(from))
+})
+
+/** What a room takes from beside `runtime`, which all stand on. */
+const betweenRooms: Record<string, string[]> = {
+  admin: ['http'],
+  disk: ['feed', 'store'],
+  feed: ['http', 'store', 'verify'],
+  http: ['verify'],
+  idempotency: ['http', 'verify'],
+  keyring: ['disk', 'feed', 'http', 'verify'],
+  limits: ['http', 'verify'],
+  protect: ['http', 'idempotency', 'keyring', 'limits', 'usage', 'verify'],
+  runtime: [],
+  store: [],
+  usage: ['http', 'verify'],
+  verify: ['store'],
+}
+
+test('the arrows between rooms are exactly those that are listed', () => {
+  const rooms = [...new Set(files.map(({ path }) => roomOf(path.slice(source.length))))]
+  assert.deepEqual(
+    rooms.filter(room => room !== 'entries').toSorted(),
+    Object.keys(betweenRooms),
+    'the folders are those that are listed',
+  )
+  for (const [room, listed] of Object.entries(betweenRooms)) {
+    const others = arrows.filter(({ from, to }) => roomOf(from) === room && roomOf(to) !== 'runtime')
+    assert.deepEqual([...new Set(others.map(({ to }) => roomOf(to)))].toSorted(), listed, room)
+  }
+})
+
+test('the arrows between rooms run in no circle', () => {
+  const reaches = (room: string, seen: string[] = []): void => {
+    assert.ok(!seen.includes(room), [...seen, room].join(' → '))
+    for (const to of betweenRooms[room] ?? []) reaches(to, [...seen, room])
+  }
+  for (const room of Object.keys(betweenRooms)) reaches(room)
+})
+
+test('no room imports an entry', () => {
+  for (const { from, to } of arrows) assert.notEqual(roomOf(to), 'entries', `${from} imports ${to}`)
+})
+
+test('the entries are those that the package exports', () => {
+  const { text } = sourceFiles('packages/sdk/package.json')[0] ?? assert.fail('there is no package.json')
+  const exported = [...text.matchAll(/"\.\/dist\/esm\/([\w-]+)\.js"/g)].map(([, name]) => `${name}.ts`)
+  const entries = files
+    .map(({ path }) => path.slice(source.length))
+    .filter(path => roomOf(path) === 'entries')
+  assert.deepEqual(entries, [...new Set(exported)].toSorted())
+})
