@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { askFeed, changesOf, idsOf } from '../../test/feed.ts'
+import { startHarness } from '../../test/harness.ts'
+import { issueKey, makeVendor, type Vendor } from '../../test/vendor.ts'
+import { feedFeatures } from './features.ts'
+import { feedStatements } from './statements.ts'
+
+/** A service of a later release: keys with the scope `quota` can be judged only by nodes that know what that is. */
+const harness = await startHarness({ policyMaxWholeKeys: 40, policyMaxPageKeys: 6 })
+Object.assign(harness.deps.policy, {
+  statements: feedStatements({
+    ...feedFeatures,
+    quota: { needed: `k.scopes @> '{quota}'`, key: `',"quota":', cardinality(k.scopes)` },
+  }),
+})
+const { ask } = harness
+const get = askFeed(harness)
+
+test('nodes that name nothing cost no join and no condition: no key needs a feature today', () => {
+  const { changes, snapshotPage } = feedStatements(feedFeatures)
+  for (const { text } of [changes([]), snapshotPage([], false), snapshotPage([], true)]) {
+    assert.doesNotMatch(text, /tenants t\b|policy_tenants|k\.name|k\.meta|and not/)
+  }
+  assert.match(harness.deps.policy.statements.changes([]).text, /and not .*quota/)
+})
+
+test('a key that needs a feature is absent for a node without it, and a tombstone without a cause', async () => {
+  const vendor = await makeVendor(harness)
+  const key = await issueKey(harness, vendor)
+  const since = (await get(vendor, 'snapshot')).body.version
+  const patch = (scopes: string[]) =>
+    ask('PATCH', `/v1/keys/${key.id}`, { token: vendor.live, body: { scopes } })
+  await patch(['quota'])
+  for (const set of ['', '&features=names,meta', '&features=other']) {
+    const { body } = await get(vendor, 'delta', `&since=${since}${set}`)
+    assert.deepEqual(changesOf(body), [['tombstone', key.id]])
+    assert.equal('cause' in body.changes[0], false)
+    assert.deepEqual(idsOf((await get(vendor, 'snapshot', set)).body), [])
+  }
+  const raw = async (url: string) =>
+    (await harness.app.inject({ url, headers: { authorization: `Bearer ${vendor.live}` } })).json()
+  const judging = await raw(`/v1/policy/delta?project_id=${vendor.projectId}&since=${since}&features=quota`)
+  assert.deepEqual(
+    [judging.features, judging.changes[0].change, judging.changes[0].quota],
+    [['quota'], 'upsert', 1],
+  )
+  await patch(['plain'])
+  assert.deepEqual(changesOf((await get(vendor, 'delta', `&since=${since}`)).body), [['upsert', key.id]])
+  await patch(['quota'])
+  await ask('POST', `/v1/keys/${key.id}/revoke`, { token: vendor.live })
+  assert.equal((await get(vendor, 'delta', `&since=${since}`)).body.changes[0].cause, 'revoked')
+})
+
+/** A node that follows the feed as docs/policy-feed.md says. */
+class Node {
+  readonly named: readonly string[]
+  keys = new Map<string, Record<string, unknown>>()
+  tenants = new Map<string, Record<string, unknown>>()
+  since: number | null = null
+
+  constructor(...named: string[]) {
+    this.named = named
+  }
+
+  async poll({ live, projectId }: Vendor, pageKeys: number): Promise<void> {
+    const features = this.named.length === 0 ? '' : `&features=${this.named}`
+    const ask = async (path: string) => {
+      const url = `/v1/policy/${path}&project_id=${projectId}&max_keys=${pageKeys}${features}`
+      const response = await harness.app.inject({ url, headers: { authorization: `Bearer ${live}` } })
+      assert.equal(response.statusCode, 200, response.body)
+      return response.json()
+    }
+    let body = await ask(this.since === null ? 'snapshot?' : `delta?since=${this.since}`)
+    this.since = body.version
+    if (body.object === 'policy_delta') {
+      this.takeTenants(body)
+      for (const { change, ...key } of body.changes) {
+        if (change === 'upsert') this.keys.set(key.key_id, key)
+        else this.keys.delete(key.key_id)
+      }
+    } else {
+      this.keys.clear()
+      this.tenants.clear()
+      for (; ; body = await ask(`snapshot?cursor=${body.next_cursor}`)) {
+        this.takeTenants(body)
+        for (const key of body.keys) this.keys.set(key.key_id, key)
+        if (body.next_cursor === null) break
+      }
+    }
+    const named = new Set([...this.keys.values()].map(key => key.tenant_id))
+    for (const id of this.tenants.keys()) if (!named.has(id)) this.tenants.delete(id)
+  }
+
+  takeTenants({ tenants = [] }: { tenants?: { tenant_id: string }[] }) {
+    for (const tenant of tenants) this.tenants.set(tenant.tenant_id, tenant)
+  }
+
+  /** What it holds of each key, as words of the vendor. */
+  holds() {
+    const told = (key: Record<string, unknown>) => {
+      const tenant = this.tenants.get(String(key.tenant_id)) ?? {}
+      return {
+        scopes: key.scopes,
+        name: key.name,
+        meta: key.meta,
+        of: tenant.external_id,
+        as: tenant.name,
+        more: tenant.meta,
+      }
+    }
+    return Object.fromEntries([...this.keys].map(([id, key]) => [id, told(key)]))
+  }
+
+  /** What it should hold, by the API of the vendor. */
+  async shouldHold({ live }: Vendor) {
+    const list = async (path: string) =>
+      (await ask('GET', `/v1/${path}?limit=200`, { token: live })).body.data
+    const tenants = new Map((await list('tenants')).map((tenant: { id: string }) => [tenant.id, tenant]))
+    const [names, meta, quota] = ['names', 'meta', 'quota'].map(name => this.named.includes(name))
+    const held: Record<string, unknown> = {}
+    for (const key of await list('keys')) {
+      if (key.scopes.includes('quota') && !quota) continue
+      const tenant = tenants.get(key.tenant_id) as Record<string, unknown>
+      held[key.id] = {
+        scopes: key.scopes,
+        name: names ? key.name : undefined,
+        meta: meta ? key.meta : undefined,
+        of: names ? tenant.external_id : undefined,
+        as: names ? tenant.name : undefined,
+        more: meta ? tenant.meta : undefined,
+      }
+    }
+    return held
+  }
+}
+
+const word = fc.constantFrom('a', 'b', 'ü"')
+const anyTenant = fc.nat({ max: 2 })
+const anyKey = fc.nat({ max: 30 })
+const command = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('create' as const),
+      tenant: anyTenant,
+      quota: fc.boolean(),
+      word,
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('patch' as const),
+      key: anyKey,
+      quota: fc.option(fc.boolean()),
+      word,
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('revoke' as const), key: anyKey }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('rotate' as const), key: anyKey, overlap: fc.constantFrom(0, 1) }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('rename' as const), tenant: anyTenant, word }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('remove' as const), tenant: anyTenant }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('poll' as const),
+      node: fc.nat({ max: 3 }),
+      page: fc.integer({ min: 1, max: 6 }),
+    }),
+  },
+)
+
+test('whatever happens, after a poll a node holds what its features let it judge, in the words it asked for', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(command, { minLength: 10, maxLength: 30 }), async commands => {
+      const vendor = await makeVendor(harness)
+      const call = (method: string, path: string, body: object = {}) =>
+        ask(method, `/v1/${path}`, { token: vendor.live, ...(method !== 'DELETE' && { body }) })
+      const tenants = [vendor.tenantId]
+      for (const external_id of ['x', 'y'])
+        tenants.push((await call('POST', 'tenants', { external_id })).body.id)
+      const keys: string[] = []
+      const at = (list: string[], i: number) => list[i % Math.max(1, list.length)] ?? vendor.tenantId
+      const scopesOf = (quota: boolean) => (quota ? ['quota'] : ['plain'])
+      const nodes = [
+        new Node(),
+        new Node('names'),
+        new Node('quota', 'meta'),
+        new Node('meta', 'names', 'quota', 'later'),
+      ]
+      const poll = async (node: Node, page: number) => {
+        await node.poll(vendor, page)
+        assert.deepEqual(node.holds(), await node.shouldHold(vendor))
+      }
+      for (const step of commands) {
+        if (step.do === 'create') {
+          const { word: name, quota } = step
+          const body = {
+            project_id: vendor.projectId,
+            tenant_id: at(tenants, step.tenant),
+            env: 'live',
+            name,
+          }
+          const made = await call('POST', 'keys', { ...body, scopes: scopesOf(quota), meta: { name } })
+          if (made.status === 201) keys.push(made.body.id)
+        } else if (step.do === 'patch') {
+          const scopes = step.quota === null ? {} : { scopes: scopesOf(step.quota) }
+          await call('PATCH', `keys/${at(keys, step.key)}`, {
+            ...scopes,
+            name: step.word,
+            meta: { [step.word]: 1 },
+          })
+        } else if (step.do === 'revoke') await call('POST', `keys/${at(keys, step.key)}/revoke`)
+        else if (step.do === 'rotate') {
+          const made = await call('POST', `keys/${at(keys, step.key)}/rotate`, {
+            overlap_hours: step.overlap,
+          })
+          if (made.status === 200) keys.push(made.body.id)
+          // One that ended at once is listed still, and is no policy.
+          if (step.overlap === 0 && made.status === 200)
+            await call('POST', `keys/${made.body.predecessor.id}/revoke`)
+        } else if (step.do === 'rename') {
+          await call('PATCH', `tenants/${at(tenants, step.tenant)}`, {
+            name: step.word,
+            meta: { [step.word]: [2] },
+          })
+        } else if (step.do === 'remove') await call('DELETE', `tenants/${at(tenants, step.tenant)}`)
+        else await poll(nodes[step.node] ?? new Node(), step.page)
+      }
+      for (const node of nodes) await poll(node, 5)
+    }),
+    { numRuns: 25 },
+  )
+})
