@@ -4,7 +4,10 @@ import {
   Env,
   listOf,
   Name,
+  namedTenant,
   nullable,
+  type OneTenant,
+  oneTenant,
   Predecessor,
   paging,
   RateLimits,
@@ -25,10 +28,9 @@ const EmbedScope = Type.String({
   examples: ['keys:read'],
 })
 
-export const EmbedTokenCreate = strictObject({
+const embedTokenCreate = {
   project_id: Uuid,
   env: Env,
-  tenant_id: Uuid,
   scopes: Type.Optional(Type.Array(EmbedScope, { maxItems: 32, default: ['keys:read'] })),
   origins: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
@@ -37,7 +39,11 @@ export const EmbedTokenCreate = strictObject({
         'Some of the workspace’s `embed_origins`. Left out: all that are registered at each request.',
     }),
   ),
-})
+}
+const EmbedTokenFields = strictObject(embedTokenCreate)
+export const EmbedTokenCreate = Type.Unsafe<Static<typeof EmbedTokenFields> & OneTenant>(
+  strictObject({ ...embedTokenCreate, ...namedTenant }, oneTenant),
+)
 export type EmbedTokenCreate = Static<typeof EmbedTokenCreate>
 
 /** Not stored anywhere, so it has neither an id nor a place in a list. */

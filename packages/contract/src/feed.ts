@@ -1,6 +1,16 @@
 import Type, { type Static } from 'typebox'
-import { Cursor, Env, Name, nullable, oneOf, RateLimits, strictObject, Timestamp, Uuid } from './shared.ts'
-import { ExternalId } from './vendor/tenants.ts'
+import {
+  Cursor,
+  Env,
+  ExternalId,
+  Name,
+  nullable,
+  oneOf,
+  RateLimits,
+  strictObject,
+  Timestamp,
+  Uuid,
+} from './shared.ts'
 
 /**
  * The policy feed: what a vendor's nodes hold in memory to verify keys without asking. Spec, "Policy feed

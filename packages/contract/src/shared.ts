@@ -41,6 +41,24 @@ export const Meta = Type.Unsafe<Record<string, unknown>>({
   'x-max-members': 256,
   description: 'Any JSON object: at most 64 KiB, at most 256 members a level.',
 })
+/** A vendor's own id of a tenant: no two that are not deleted have the same. */
+export const ExternalId = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  description: 'Your own id of this customer organisation.',
+})
+
+/** How a body names its tenant: by one of the two. */
+export const namedTenant = { tenant_id: Type.Optional(Uuid), external_id: Type.Optional(ExternalId) }
+/** Goes with `namedTenant` where there must be one. */
+export const oneTenant = { oneOf: [{ required: ['tenant_id'] }, { required: ['external_id'] }] }
+/** Goes with `namedTenant` where there need be none. */
+export const oneTenantAtMost = { not: { required: ['tenant_id', 'external_id'] } }
+/** What `oneTenant` says, as a type. */
+export type OneTenant =
+  | { tenant_id: string; external_id?: never }
+  | { tenant_id?: never; external_id: string }
+
 export const Scopes = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 64 })
 
 export const RateLimit = strictObject({

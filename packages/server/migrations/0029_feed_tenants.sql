@@ -1,3 +1,5 @@
+-- For those who ask by names: whose a key is, and which key is called so.
+--
 -- At which version of a project's policy a tenant last changed, for nodes that show whose key it is. One row a tenant
 -- and project, replaced by each change, so that a rename costs a row a project and not one a key.
 
@@ -38,3 +40,6 @@ begin
       on conflict (workspace_id, project_id, tenant_id) do update set version = excluded.version
       returning p.project_id;
 end $$;
+
+-- Keys by the name that their vendor gave them.
+create index api_keys_by_name on api_keys (workspace_id, name, id) where name is not null;

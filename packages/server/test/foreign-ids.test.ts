@@ -147,13 +147,23 @@ function refusalOf({ plane }: Route, field: string, required: boolean): number {
 function idFields() {
   return routes.flatMap(route =>
     (['query', 'body'] as const).flatMap(place => {
-      const { properties = {}, required = [] } = (route[place] ?? {}) as {
+      const {
+        properties = {},
+        required = [],
+        oneOf = [],
+      } = (route[place] ?? {}) as {
         properties?: Record<string, { format?: string }>
         required?: string[]
+        oneOf?: { required: string[] }[]
       }
       return Object.entries(properties)
         .filter(([field, { format }]) => format === 'uuid' && field !== 'report_id')
-        .map(([field]) => ({ route, place, field, required: required.includes(field) }))
+        .map(([field]) => ({
+          route,
+          place,
+          field,
+          required: [required, ...oneOf.map(one => one.required)].flat().includes(field),
+        }))
     }),
   )
 }

@@ -34,6 +34,7 @@ table api_keys row level security
   constraint api_keys_pkey PRIMARY KEY (workspace_id, id)
   CREATE INDEX api_keys_active_by_project ON public.api_keys USING btree (workspace_id, project_id, id) WHERE (revoked_at IS NULL)
   CREATE INDEX api_keys_active_by_tenant ON public.api_keys USING btree (workspace_id, tenant_id, id) WHERE (revoked_at IS NULL)
+  CREATE INDEX api_keys_by_name ON public.api_keys USING btree (workspace_id, name, id) WHERE (name IS NOT NULL)
   CREATE INDEX api_keys_by_project ON public.api_keys USING btree (workspace_id, project_id, id)
   CREATE INDEX api_keys_by_tenant ON public.api_keys USING btree (workspace_id, tenant_id, id)
   CREATE INDEX api_keys_embedded ON public.api_keys USING btree (workspace_id, tenant_id, embedded_at) WHERE (embedded_at IS NOT NULL)

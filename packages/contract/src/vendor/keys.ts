@@ -5,7 +5,11 @@ import {
   listOf,
   Meta,
   Name,
+  namedTenant,
   nullable,
+  type OneTenant,
+  oneTenant,
+  oneTenantAtMost,
   Predecessor,
   paging,
   RateLimits,
@@ -16,9 +20,8 @@ import {
   Uuid,
 } from '../shared.ts'
 
-export const KeyCreate = strictObject({
+const keyCreate = {
   project_id: Uuid,
-  tenant_id: Uuid,
   env: Env,
   name: Type.Optional(Name),
   scopes: Type.Optional(Scopes),
@@ -30,7 +33,11 @@ export const KeyCreate = strictObject({
     }),
   ),
   expires_at: Type.Optional(Timestamp),
-})
+}
+const KeyCreateFields = strictObject(keyCreate)
+export const KeyCreate = Type.Unsafe<Static<typeof KeyCreateFields> & OneTenant>(
+  strictObject({ ...keyCreate, ...namedTenant }, oneTenant),
+)
 export type KeyCreate = Static<typeof KeyCreate>
 
 export const KeyUpdate = strictObject({
@@ -42,13 +49,17 @@ export const KeyUpdate = strictObject({
 })
 export type KeyUpdate = Static<typeof KeyUpdate>
 
-export const KeyList = Type.Object({
-  project_id: Type.Optional(Uuid),
-  tenant_id: Type.Optional(Uuid),
-  env: Type.Optional(Env),
-  include_revoked: Type.Optional(BooleanText),
-  ...paging(),
-})
+export const KeyList = Type.Object(
+  {
+    project_id: Type.Optional(Uuid),
+    ...namedTenant,
+    env: Type.Optional(Env),
+    name: Type.Optional(Name),
+    include_revoked: Type.Optional(BooleanText),
+    ...paging(),
+  },
+  oneTenantAtMost,
+)
 export type KeyList = Static<typeof KeyList>
 
 export const RevokeQuery = Type.Object({ wait: Type.Optional(BooleanText) })

@@ -43,6 +43,7 @@ export const Project = resource('project', {
   updated_at: Timestamp,
 })
 export type Project = Static<typeof Project>
-export const ProjectList = Type.Object(paging())
+export const ProjectList = Type.Object({ slug: Type.Optional(Slug), ...paging() })
+export type ProjectList = Static<typeof ProjectList>
 export const Projects = listOf(Project)
 export const DeletedProject = deleted('project')

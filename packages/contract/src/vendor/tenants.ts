@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import {
   deleted,
+  ExternalId,
   listOf,
   Meta,
   Name,
@@ -11,12 +12,6 @@ import {
   Timestamp,
   Uuid,
 } from '../shared.ts'
-
-export const ExternalId = Type.String({
-  minLength: 1,
-  maxLength: 200,
-  description: 'Your own id of this customer organisation.',
-})
 
 export const TenantCreate = strictObject({
   external_id: ExternalId,
@@ -35,7 +30,8 @@ export const Tenant = resource('tenant', {
   updated_at: Timestamp,
 })
 export type Tenant = Static<typeof Tenant>
-export const TenantList = Type.Object(paging())
+export const TenantList = Type.Object({ external_id: Type.Optional(ExternalId), ...paging() })
+export type TenantList = Static<typeof TenantList>
 export const Tenants = listOf(Tenant)
 export const DeletedTenant = deleted('tenant')
 

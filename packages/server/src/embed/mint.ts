@@ -26,7 +26,14 @@ export async function mintEmbedToken(
   const { workspaceId, id: mintedBy } = principal
   if (mintedBy === null) throw unauthenticated()
   assertSeesProject(principal, body.project_id)
-  const place = { workspaceId, tenantId: body.tenant_id, projectId: body.project_id, mintedBy }
+  const { tenant_id: tenantId = null, external_id: externalId } = body
+  const place = {
+    workspaceId,
+    tenantId,
+    projectId: body.project_id,
+    mintedBy,
+    ...(externalId !== undefined && { externalId }),
+  }
   const standing = await embedStanding.run(place, until)
   if (standing === null) throw new Refusal('not_found')
   const { now, origins: registered, tenant, project, hasMinter } = standing
@@ -39,7 +46,8 @@ export async function mintEmbedToken(
   const claims: EmbedClaims = {
     id: makeId(),
     workspaceId,
-    tenantId: tenant?.id ?? body.tenant_id,
+    // Any id is as long: without a tenant there is no token.
+    tenantId: tenant?.id ?? tenantId ?? workspaceId,
     projectId: project?.id ?? body.project_id,
     mintedBy,
     env: body.env,

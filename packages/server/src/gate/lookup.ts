@@ -84,10 +84,11 @@ const standingStatement = sql(
      t.id as tenant_id, t.external_id, t.name as tenant_name, t.embed_epoch, t.deleted_at is null as has_tenant,
      p.id as project_id, p.name as project_name, p.deleted_at is null as has_project,
      k.id is not null and k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now()) as has_minter
-   from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[])
-     with ordinality u(workspace_id, tenant_id, project_id, minted_by, place)
+   from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[])
+     with ordinality u(workspace_id, tenant_id, project_id, minted_by, external_id, place)
    join workspaces w on w.id = u.workspace_id
-   left join tenants t on t.workspace_id = u.workspace_id and t.id = u.tenant_id
+   left join tenants n on n.workspace_id = u.workspace_id and n.external_id = u.external_id and n.deleted_at is null
+   left join tenants t on t.workspace_id = u.workspace_id and t.id = coalesce(u.tenant_id, n.id)
    left join projects p on p.workspace_id = u.workspace_id and p.id = u.project_id
    left join secret_keys k on k.workspace_id = u.workspace_id and k.id = u.minted_by`,
 )
@@ -98,7 +99,9 @@ export type FindCredential = Pick<Lane<Buffer, SecretKeyRecord | null>, 'run'>
 /** Of whom and of what an embed token is. */
 export interface EmbedPlace {
   workspaceId: string
-  tenantId: string
+  /** Null where it is named as its vendor calls it. */
+  tenantId: string | null
+  externalId?: string
   projectId: string
   /** The secret key that mints, or has minted. */
   mintedBy: string
@@ -195,20 +198,21 @@ export function openLookup(connection: Connection, sessionIdleS: number, observe
         name: 'embed_standing',
         statement: standingStatement,
         repeatable: true,
-        nameOf: ({ workspaceId, tenantId, projectId, mintedBy }) =>
-          `${workspaceId} ${tenantId} ${projectId} ${mintedBy}`,
+        nameOf: ({ workspaceId, tenantId, projectId, mintedBy, externalId }) =>
+          `${workspaceId} ${projectId} ${mintedBy} ${tenantId ?? `= ${externalId}`}`,
         values: places => [
           places.map(one => one.workspaceId),
           places.map(one => one.tenantId),
           places.map(one => one.projectId),
           places.map(one => one.mintedBy),
+          places.map(one => one.externalId ?? null),
         ],
         answers: (rows, places) => {
           const answers: (EmbedStanding | null)[] = places.map(() => null)
           for (const row of rows) answers[Number(row.place) - 1] = toStanding(row)
           return answers
         },
-        bytesOf: () => 160,
+        bytesOf: ({ externalId = '' }) => 160 + externalId.length,
       },
       observer,
     ),

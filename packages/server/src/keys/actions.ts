@@ -13,7 +13,7 @@ import { awaitFleet } from '../policy/propagation.ts'
 import { outlivesOverlap } from './lifecycle.ts'
 import { toKey, toTarget } from './resource.ts'
 import type { KeyRow } from './rows.ts'
-import { findKey, listKeys, lockKey, revokeKeyRow, updateKey } from './sql.ts'
+import { findKey, findTenantId, listKeys, lockKey, revokeKeyRow, updateKey } from './sql.ts'
 
 export async function getKey({ db }: Deps, principal: VendorPrincipal, id: string): Promise<Key> {
   const row = await db.inWorkspace(principal.workspaceId, tx => findKey(tx, id, sightOf(principal)))
@@ -26,17 +26,22 @@ export async function listKeysPage({ db, cursors }: Deps, principal: VendorPrinc
   const { limit = 50 } = query
   const before = query.cursor === undefined ? null : cursors.open('keys', workspaceId, query.cursor)
   const { envs, projectIds } = sightOf(principal)
-  const rows = await db.inWorkspace(workspaceId, tx =>
-    listKeys(tx, {
+  const rows = await db.inWorkspace(workspaceId, async tx => {
+    const { external_id } = query
+    const tenantId = external_id === undefined ? query.tenant_id : await findTenantId(tx, external_id)
+    // As an id that nobody has.
+    if (tenantId === null) return []
+    return await listKeys(tx, {
       envs: query.env === undefined ? envs : [query.env],
       projectIds,
       projectId: query.project_id ?? null,
-      tenantId: query.tenant_id ?? null,
+      tenantId: tenantId ?? null,
+      name: query.name ?? null,
       includeRevoked: query.include_revoked === 'true',
       before,
       limit,
-    }),
-  )
+    })
+  })
   return page(rows, limit, toKey, last => cursors.seal('keys', workspaceId, last.id))
 }
 

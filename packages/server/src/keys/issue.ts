@@ -17,6 +17,7 @@ import {
   endOverlap,
   findKey,
   findKeyProject,
+  findTenantId,
   holdTenant,
   insertKey,
   lockKey,
@@ -55,10 +56,12 @@ export async function issueKey(
   { actor, isEmbedded }: Issuer,
   body: KeyCreate,
 ): Promise<ShownKey> {
+  const tenantId = body.tenant_id ?? (await findTenantId(tx, body.external_id))
+  if (tenantId === null) throw new Refusal('not_found')
   const [tenant, project, active] = await Promise.all([
-    holdTenant(tx, body.tenant_id),
+    holdTenant(tx, tenantId),
     findKeyProject(tx, body.project_id),
-    countActiveKeys(tx, body.tenant_id, deps.config.maxActiveKeysPerTenant),
+    countActiveKeys(tx, tenantId, deps.config.maxActiveKeysPerTenant),
   ])
   if (tenant === null || project === null) throw new Refusal('not_found')
   await assertRoom(deps, tx, tenant.id, active)

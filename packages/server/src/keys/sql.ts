@@ -150,6 +150,16 @@ export async function holdTenant(tx: Tx, tenantId: string): Promise<{ id: string
   return row === undefined || row.is_deleted ? null : row
 }
 
+const findTenantStatement = sql(
+  'keys.find_tenant',
+  'select id from tenants where workspace_id = $1 and external_id = $2 and deleted_at is null',
+)
+/** The id of the tenant that the vendor calls so. It is not held: it may be deleted before it is. */
+export async function findTenantId(tx: Tx, externalId: string): Promise<string | null> {
+  const [row] = await tx.query<{ id: string }>(findTenantStatement, [tx.workspaceId, externalId])
+  return row?.id ?? null
+}
+
 const countActiveStatement = sql(
   'keys.count_active',
   `select count(*)::int as active from (
@@ -214,6 +224,7 @@ export async function findKeyProject(tx: Tx, id: string): Promise<{ id: string; 
 export interface KeyFilter extends Sight {
   projectId: string | null
   tenantId: string | null
+  name: string | null
   includeRevoked: boolean
   /** Only keys older than this id, which is where the page before ended. */
   before: string | null
@@ -225,11 +236,19 @@ export interface KeyFilter extends Sight {
  * single one with `$n is null or …` would get one plan for all.
  */
 const listStatements = new Map<string, Statement>()
-function listStatement({ projectIds, projectId, tenantId, includeRevoked, before }: KeyFilter): Statement {
+function listStatement({
+  projectIds,
+  projectId,
+  tenantId,
+  name: called,
+  includeRevoked,
+  before,
+}: KeyFilter): Statement {
   const shape = [
     projectIds && 'bound',
     projectId && 'project',
     tenantId && 'tenant',
+    called && 'name',
     includeRevoked && 'all',
     before && 'before',
   ]
@@ -243,6 +262,7 @@ function listStatement({ projectIds, projectId, tenantId, includeRevoked, before
          and ${tenantId ? 'tenant_id = $4' : '$4::uuid is null'}
          and ${before ? 'id < $5' : '$5::uuid is null'}
          and ${projectIds ? 'project_id = any($7::uuid[])' : '$7::uuid[] is null'}
+         and ${called ? 'name = $8' : '$8::text is null'}
          ${includeRevoked ? '' : 'and revoked_at is null'}
        order by id desc limit $6`,
     )
@@ -260,4 +280,5 @@ export const listKeys = (tx: Tx, filter: KeyFilter) =>
     filter.before,
     filter.limit + 1,
     filter.projectIds,
+    filter.name,
   ])

@@ -26,7 +26,9 @@ export async function listTenantKeys(
   { projectId, tenantId, env }: TenantKeys,
   page: { includeRevoked: boolean; before: string | null; limit: number },
 ): Promise<Key[]> {
-  return (await listKeys(tx, { envs: [env], projectIds: null, projectId, tenantId, ...page })).map(toKey)
+  return (
+    await listKeys(tx, { envs: [env], projectIds: null, projectId, tenantId, name: null, ...page })
+  ).map(toKey)
 }
 
 export function createTenantKey(

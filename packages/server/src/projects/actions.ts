@@ -1,4 +1,4 @@
-import type { Project, ProjectCreate, ProjectUpdate } from '@keyrail/contract/vendor/projects'
+import type { Project, ProjectCreate, ProjectList, ProjectUpdate } from '@keyrail/contract/vendor/projects'
 import { actorOf, appendAudit } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
 import type { Deps } from '../deps.ts'
@@ -69,11 +69,13 @@ export async function getProject({ db }: Deps, principal: VendorPrincipal, id: s
 export async function listProjects(
   { db, cursors }: Deps,
   principal: VendorPrincipal,
-  { limit = 50, cursor }: { limit?: number; cursor?: string },
+  { slug, limit = 50, cursor }: ProjectList,
 ) {
   const { workspaceId, projectIds } = principal
   const before = cursor === undefined ? null : cursors.open('projects', workspaceId, cursor)
-  const rows = await db.inWorkspace(workspaceId, tx => listProjectRows(tx, projectIds, before, limit))
+  const rows = await db.inWorkspace(workspaceId, tx =>
+    listProjectRows(tx, projectIds, slug ?? null, before, limit),
+  )
   return page(
     rows,
     limit,

@@ -60,19 +60,21 @@ const list = sql(
   `select ${columns}, h.version as policy_version
    from projects p join policy_heads h on h.workspace_id = p.workspace_id and h.project_id = p.id
    where p.workspace_id = $1 and p.deleted_at is null and ($2::uuid is null or p.id < $2)
-     and ($4::uuid[] is null or p.id = any($4))
+     and ($4::uuid[] is null or p.id = any($4)) and ($5::text is null or p.slug = $5)
    order by p.id desc limit $3`,
 )
 /**
  * Newest first, one more than the limit.
  * @param projectIds the only ones to list; null: all.
+ * @param slug the only one to list; null: all.
  */
 export const listProjectRows = (
   tx: Tx,
   projectIds: readonly string[] | null,
+  slug: string | null,
   before: string | null,
   limit: number,
-) => tx.query<VersionedProjectRow>(list, [tx.workspaceId, before, limit + 1, projectIds])
+) => tx.query<VersionedProjectRow>(list, [tx.workspaceId, before, limit + 1, projectIds, slug])
 
 const update = sql(
   'projects.update',

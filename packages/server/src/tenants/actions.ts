@@ -1,4 +1,4 @@
-import type { Tenant, TenantCreate, TenantUpdate } from '@keyrail/contract/vendor/tenants'
+import type { Tenant, TenantCreate, TenantList, TenantUpdate } from '@keyrail/contract/vendor/tenants'
 import { actorOf, appendAudit } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
 import type { Deps } from '../deps.ts'
@@ -13,6 +13,7 @@ import { iso } from '../platform/time.ts'
 import { noteTenantChange } from '../policy/changes.ts'
 import {
   findTenant,
+  findTenantsByExternalId,
   insertTenant,
   listTenantRows,
   lockTenant,
@@ -63,10 +64,14 @@ export async function getTenant({ db }: Deps, principal: VendorPrincipal, id: st
 export async function listTenants(
   { db, cursors }: Deps,
   { workspaceId }: VendorPrincipal,
-  { limit = 50, cursor }: { limit?: number; cursor?: string },
+  { external_id, limit = 50, cursor }: TenantList,
 ) {
   const before = cursor === undefined ? null : cursors.open('tenants', workspaceId, cursor)
-  const rows = await db.inWorkspace(workspaceId, tx => listTenantRows(tx, before, limit))
+  const rows = await db.inWorkspace(workspaceId, async tx =>
+    external_id === undefined
+      ? await listTenantRows(tx, before, limit)
+      : (await findTenantsByExternalId(tx, external_id)).filter(({ id }) => before === null || id < before),
+  )
   return page(rows, limit, toTenant, last => cursors.seal('tenants', workspaceId, last.id))
 }
 

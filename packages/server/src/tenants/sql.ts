@@ -47,6 +47,14 @@ export async function lockTenant(tx: Tx, id: string): Promise<TenantRow | null> 
   return row ?? null
 }
 
+const findByExternalId = sql(
+  'tenants.find_by_external_id',
+  `select ${columns} from tenants where workspace_id = $1 and external_id = $2 and deleted_at is null`,
+)
+/** At most one: of those that are not deleted no two have the same. */
+export const findTenantsByExternalId = (tx: Tx, externalId: string) =>
+  tx.query<TenantRow>(findByExternalId, [tx.workspaceId, externalId])
+
 const list = sql(
   'tenants.list',
   `select ${columns} from tenants

@@ -212,6 +212,7 @@ test('a test credential reads the usage of test keys alone, and nothing that is 
   assert.deepEqual(await told(`/v1/keys/${live}/usage`), [404, 'not_found'])
   for (const url of ['/v1/usage/billing', '/v1/usage/tenants', '/v1/usage/tenants?env=test'])
     assert.deepEqual(await told(url), [403, 'live_credential_required'])
+  assert.equal((await read(fleet.test, '/v1/usage/billing')).body.title, 'This needs a live credential')
 })
 
 test('a person reads usage and reports none', async () => {

@@ -14,6 +14,8 @@ const ajv = new Ajv2020({
   removeAdditional: false,
   strict: true,
   strictTypes: false,
+  // Which of two members is required is said beside the properties, not among them.
+  strictRequired: false,
 })
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -73,9 +75,29 @@ export function compile(schema: TSchema, root: string): Validate {
     validate ??= ajv.compile(schema)
     if (validate(value)) return
     const [error] = validate.errors ?? []
-    const fault = error === undefined ? { path: root, message: 'is not valid' } : faultOf(error, root)
+    const fault =
+      error === undefined
+        ? { path: root, message: 'is not valid' }
+        : (choiceFault(error, schema) ?? faultOf(error, root))
     throw new Refusal('validation_failed', `${fault.path}: ${fault.message}`, { faults: [fault] })
   }
+}
+
+/** The members of which one is to be given, or one at most; where the schema has no such rule, none. */
+function choiceOf(schema: TSchema): string[] {
+  const { oneOf = [], not } = schema as { oneOf?: { required?: string[] }[]; not?: { required?: string[] } }
+  return not?.required ?? oneOf.flatMap(({ required = [] }) => required)
+}
+
+function choiceFault({ keyword, schemaPath }: ErrorObject, schema: TSchema): FieldFault | null {
+  const [first, ...others] = choiceOf(schema)
+  if (first === undefined) return null
+  if (schemaPath.startsWith('#/oneOf/'))
+    return { path: first, message: `is required, or ${others.join(' or ')}` }
+  if (schemaPath === '#/oneOf' || (schemaPath === '#/not' && keyword === 'not')) {
+    return { path: others.at(-1) ?? first, message: `must not be given beside ${first}` }
+  }
+  return null
 }
 
 /** Characters of a member name that an answer repeats: names come from outside and may be a megabyte. */
