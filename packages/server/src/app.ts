@@ -48,7 +48,9 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   answerProblems(app)
   logRequests(app, deps)
   noteRefusals(app, deps)
-  acceptJsonBodies(app, deps.jsonThread)
+  acceptJsonBodies(app, deps.jsonThread, ({ principal, ip }) =>
+    principal === null ? networkOf(ip) : ownerOf(principal),
+  )
   serveReference(app, routes)
   servePages(app, deps)
   for (const route of routes) serve(app, deps, route)
@@ -62,7 +64,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
 
 /** One route: gate, then contract, then handler. */
 function serve(app: FastifyInstance, deps: Deps, route: Route): void {
-  const { access, bodyLimit, signed } = route
+  const { access, bodyLimit, reader, signed } = route
   // Anybody can send what is to be verified: it takes no room from those who have a credential.
   const room = access.open ? deps.signedBodies : deps.largeBodies
   const authenticate = route.plane === 'hot' ? deps.authenticateHot : deps.authenticate
@@ -114,7 +116,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
     method: route.method,
     url: route.path,
     bodyLimit,
-    config: { isBodyRaw: signed !== null },
+    config: { isBodyRaw: signed !== null, bodyReader: reader?.module ?? null },
     // Before a body is read: who asks, may they, and is there room for it.
     onRequest: async (request, reply) => {
       await judge(request, reply)
@@ -123,8 +125,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
         await signed.admit(deps, request.signature)
       }
       const { principal } = request
-      if (principal !== null)
-        room.ownedBy(reply.raw, principal.workspaceId ?? `${principal.kind} ${principal.id}`)
+      if (principal !== null) room.ownedBy(reply.raw, ownerOf(principal))
       room.holdBody(request.raw, reply.raw, bodyLimit)
     },
     handler: async (request, reply) => {
@@ -134,10 +135,11 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
       validateQuery(query)
       // No body at all is `{}`, or no bytes; the body `null` is not.
       const empty = signed !== null ? Buffer.alloc(0) : validateBody !== null ? {} : undefined
-      const body = request.body === undefined ? empty : request.body
-      validateBody?.(body)
+      const sent = request.body === undefined ? empty : request.body
+      if (!request.isBodyRead) validateBody?.(sent)
       assertEnvReach(principal, query)
-      assertEnvReach(principal, body)
+      assertEnvReach(principal, sent)
+      const body = reader === null || request.isBodyRead ? sent : reader.read(sent)
       // Undefined where the path has none; an empty one is an id too, and malformed.
       const id = parameter === undefined ? undefined : (request.params as Record<string, string>)[parameter]
       if (id !== undefined && !isUuid(id)) throw new Refusal('not_found')
@@ -170,6 +172,9 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
     },
   })
 }
+
+/** In whose name a request takes memory and turns. */
+const ownerOf = ({ kind, id, workspaceId }: Principal): string => workspaceId ?? `${kind} ${id}`
 
 /**
  * How long a body may take until its sender's credential is judged again, in milliseconds. Transactions hold the right

@@ -4,6 +4,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Deps } from '../deps.ts'
 import type { ReplayKey } from '../platform/db/replay.ts'
 import { bodyLimit, openBodyLimit } from '../platform/http/body.ts'
+import type { BodyReader } from '../platform/http/body-reader.ts'
 import type { Client } from '../platform/http/client.ts'
 import { type Access, embedded, people } from './access.ts'
 import type { EmbedPrincipal, PersonPrincipal, Principal, VendorPrincipal } from './principal.ts'
@@ -86,10 +87,12 @@ export interface Route {
   replayable: boolean
   /** Bytes that a body may have. */
   bodyLimit: number
+  /** Where the handler takes something else than the body, made off the event loop when the body is large. */
+  reader: BodyReader<unknown, unknown> | null
   handle(deps: Deps, call: Call<Principal, never, never>): Promise<Answer>
 }
 
-interface RouteParts<Query extends TSchema, Body extends TSchema, P> {
+interface RouteParts<Query extends TSchema, Body extends TSchema, P, Read = Static<Body>> {
   operation: string
   summary: string
   access: Access
@@ -101,7 +104,8 @@ interface RouteParts<Query extends TSchema, Body extends TSchema, P> {
   refusals?: readonly ErrorCode[]
   replayable?: boolean
   bodyLimit?: number
-  handle(deps: Deps, call: Call<P, Static<Query>, Static<Body>>): Promise<Answer>
+  reader?: BodyReader<Static<Body>, Read>
+  handle(deps: Deps, call: Call<P, Static<Query>, Read>): Promise<Answer>
 }
 
 /** A route of the vendor plane: its principal acts in a workspace. */
@@ -148,9 +152,9 @@ export function feedRoute<Query extends TSchema = TSchema>(
 }
 
 /** A route that a vendor's own servers call on each request of their customers. */
-export function hotRoute<Body extends TSchema = TSchema>(
+export function hotRoute<Body extends TSchema = TSchema, Read = Static<Body>>(
   path: string,
-  parts: RouteParts<TSchema, Body, VendorPrincipal>,
+  parts: RouteParts<TSchema, Body, VendorPrincipal, Read>,
 ): Route {
   return { ...route('POST', path, parts), plane: 'hot' }
 }
@@ -192,10 +196,10 @@ export function signedRoute(
 export const parameterOf = (path: string): string | undefined => /:\w+/.exec(path)?.[0]
 
 /** A route that a credential without a workspace may call. */
-export function route<Query extends TSchema, Body extends TSchema, P extends Principal>(
+export function route<Query extends TSchema, Body extends TSchema, P extends Principal, Read = Static<Body>>(
   method: Method,
   path: string,
-  parts: RouteParts<Query, Body, P>,
+  parts: RouteParts<Query, Body, P, Read>,
 ): Route {
   return {
     method,
@@ -215,6 +219,7 @@ export function route<Query extends TSchema, Body extends TSchema, P extends Pri
     refusals: parts.refusals ?? [],
     replayable: parts.replayable ?? false,
     bodyLimit: parts.bodyLimit ?? (parts.access.open ? openBodyLimit : bodyLimit),
+    reader: (parts.reader as BodyReader<unknown, unknown> | undefined) ?? null,
     handle: (deps, call) => parts.handle(deps, call as never),
   }
 }

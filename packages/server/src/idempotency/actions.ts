@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type {
   ClaimBody,
   ClaimVerdict,
-  CompleteBody,
   CompleteVerdict,
   HeartbeatVerdict,
   HeldBody,
@@ -15,10 +14,11 @@ import type { Row } from '../platform/db/lane.ts'
 import type { Db } from '../platform/db/pool.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
-import { type Completion, readCompletion, withoutBody } from './answer.ts'
+import { type Completion, withoutBody } from './answer.ts'
 import { type AnswerRef, answerColumns, type StoredAnswer, toStoredAnswer } from './answers.ts'
 import type { Claim } from './claims.ts'
 import { type End, type Ending, largeValues, readLarge } from './ends.ts'
+import type { ReadCompletion } from './read-completion.ts'
 import { type Held, keyValues, type RecordKey } from './record.ts'
 import type { Idempotency } from './service.ts'
 import { completeLargeRecord, lockRecord, readAnswers } from './sql.ts'
@@ -89,13 +89,12 @@ export async function claimRecord(
  */
 export async function completeRecord(
   { idempotency, db }: Deps,
-  { principal, body, until }: HotCall<CompleteBody>,
+  { principal, body, until }: HotCall<ReadCompletion>,
 ): Promise<CompleteVerdict> {
   const held = heldOf(principal, body)
   const { storedBytes } = idempotency
-  const read = readCompletion(body)
-  const hasRoom = read.bytes === null || storedBytes.hasRoom(principal.workspaceId, read.bytes)
-  const completion = hasRoom ? read : withoutBody(read)
+  const hasRoom = body.bytes === null || storedBytes.hasRoom(principal.workspaceId, body.bytes)
+  const completion: Completion = hasRoom ? body : withoutBody(body)
   const isLarge = (completion.bytes ?? 0) > laneBytesMax
   const { verdict } = isLarge
     ? await completeLarge(db.until(until), held, completion)
@@ -137,7 +136,10 @@ const keyOf = (
   { env, scope_hash }: Pick<HeldBody, 'env' | 'scope_hash'>,
 ): RecordKey => ({ workspaceId, env, scopeHash: scope_hash.toLowerCase() })
 
-const heldOf = (principal: VendorPrincipal, body: HeldBody): Held => ({
+const heldOf = (
+  principal: VendorPrincipal,
+  body: Pick<HeldBody, 'env' | 'scope_hash' | 'lock_token'>,
+): Held => ({
   ...keyOf(principal, body),
   lockToken: body.lock_token,
 })

@@ -9,7 +9,7 @@ export interface Completion {
   /** JSON. */
   readonly headers: string
   /** Null: not kept. */
-  readonly body: Buffer | null
+  readonly body: Uint8Array | null
   /** Of headers and body; null: not kept. */
   readonly bytes: number | null
 }

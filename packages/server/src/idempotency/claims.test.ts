@@ -51,7 +51,7 @@ const tokenOf = async (scope: string) =>
 for (const [n, rounds] of [
   [2, 50],
   [10, 20],
-  [600, 2],
+  [300, 2],
 ] as const) {
   test(`of ${n} who claim one record at once, through one process or two, one executes and all others are told so`, async () => {
     const one = openCalls(harness.ask, vendor.live)

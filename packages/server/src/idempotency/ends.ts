@@ -1,7 +1,7 @@
 import type { Connection, Statement } from '../platform/db/connection.ts'
 import { type Ask, type Lane, type LaneObserver, openLane, type Row } from '../platform/db/lane.ts'
 import type { Completion } from './answer.ts'
-import { type Held, keyColumns, keyValues, nameOfKey } from './record.ts'
+import { type Held, keyColumns, keyValues, nameOfKey, toBytea } from './record.ts'
 import { completeLargeRecord, completeRecords, extendLocks, releaseRecords } from './sql.ts'
 
 type CompleteEnd = Held & { readonly kind: 'complete'; readonly completion: Completion }
@@ -72,7 +72,7 @@ function completions(ends: readonly CompleteEnd[]): Part {
     ends.map(({ completion }) => completion.ttlMs),
     ends.map(({ completion }) => completion.bytes),
     ends.map(({ completion }) => completion.headers),
-    ends.map(({ completion }) => (completion.body === null ? null : `\\x${completion.body.toString('hex')}`)),
+    ends.map(({ completion: { body } }) => (body === null ? null : toBytea(asBuffer(body).toString('hex')))),
   ]
   return {
     statement: completeRecords,
@@ -99,8 +99,12 @@ export const largeValues = (held: Held, { status, ttlMs, bytes, headers, body }:
   ttlMs,
   bytes,
   headers,
-  body,
+  body === null ? null : asBuffer(body),
 ]
+/** The same memory: bytes lose what they are on their way between threads. */
+const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
+  Buffer.from(buffer, byteOffset, byteLength)
+
 export const readLarge = (rows: readonly Row[]): Ending => readEndings(rows, 1, completing)[0] ?? lost
 
 function releases(ends: readonly End[]): Part {

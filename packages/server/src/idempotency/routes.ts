@@ -11,6 +11,7 @@ import {
 import { nodes, withinProjects } from '../gate/access.ts'
 import { hotRoute, type Route } from '../gate/route.ts'
 import { claimRecord, completeRecord, extendLock, releaseRecord } from './actions.ts'
+import { completionReader } from './read-completion.ts'
 
 /** 8 MiB: a body of 6 MiB in base64, and its headers. */
 const completeBytesMax = 8_388_608
@@ -30,6 +31,7 @@ export const idempotencyRoutes: Route[] = [
     access: withinProjects(nodes('idempotency:use')),
     bodyLimit: completeBytesMax,
     body: CompleteBody,
+    reader: completionReader,
     answer: CompleteVerdict,
     handle: async (deps, call) => ({ body: await completeRecord(deps, call) }),
   }),

@@ -53,7 +53,7 @@ export async function receiveLeaks(deps: Deps, bytes: Buffer, signature: Signatu
 
 /** What comes in one piece is read at once. Hundreds of reports are not, for nobody may wait for them. */
 const readBody = ({ jsonThread }: Deps, bytes: Buffer) =>
-  bytes.length <= bodyLimit ? parseOddJson(bytes) : jsonThread.parseOdd(bytes)
+  bytes.length <= bodyLimit ? parseOddJson(bytes) : jsonThread.parseOdd(bytes, 'codehost')
 
 /** A token to be looked up, and where it was found. */
 type Asked = Pick<Report, 'token' | 'digest'> & { readonly place: LeakPlace }

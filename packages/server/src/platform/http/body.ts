@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal } from '../refusal.ts'
 import { parseJson } from './json.ts'
 import type { JsonThread } from './json-thread.ts'
@@ -16,20 +16,31 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Whether the handler is given the bytes of the body, of whatever content type; false where it is not said. */
     isBodyRaw?: boolean
+    /** The module of a `BodyReader`, for the thread in which a large body is read. */
+    bodyReader?: string | null
+  }
+  interface FastifyRequest {
+    /** Whether the body is valid, and what its reader has made of it. */
+    isBodyRead: boolean
   }
 }
 
 /**
  * Takes every content type, so that the decision is made here, exactly, and not by a framework's loose
  * match. An empty body is `{}` whatever its type; the schema says whether that is enough. What is larger than most routes
- * take is read in a thread, so that nobody waits for it.
+ * take is read in a thread, so that nobody waits for it; there senders take turns.
  */
-export function acceptJsonBodies(app: FastifyInstance, jsonThread: Pick<JsonThread, 'parse'>): void {
+export function acceptJsonBodies(
+  app: FastifyInstance,
+  jsonThread: Pick<JsonThread, 'parse'>,
+  senderOf: (request: FastifyRequest) => string,
+): void {
+  app.decorateRequest('isBodyRead', false)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (request, bytes, done) => {
     try {
       const { 'content-type': type, 'content-encoding': encoding } = request.headers
-      const { isBodyRaw } = request.routeOptions.config
+      const { isBodyRaw, bodyReader = null } = request.routeOptions.config
       if (bytes.length === 0 && !isBodyRaw) return done(null, {})
       if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
         throw new Refusal('unsupported_media_type', 'Compressed requests are not taken.')
@@ -37,7 +48,10 @@ export function acceptJsonBodies(app: FastifyInstance, jsonThread: Pick<JsonThre
       if (isBodyRaw) return done(null, bytes)
       if (type === undefined || !json.test(type)) throw new Refusal('unsupported_media_type')
       if (bytes.length <= bodyLimit) return done(null, parseJson(bytes as Buffer))
-      jsonThread.parse(bytes as Buffer).then(value => done(null, value), done)
+      jsonThread.parse(bytes as Buffer, senderOf(request), bodyReader).then(value => {
+        request.isBodyRead = bodyReader !== null
+        done(null, value)
+      }, done)
     } catch (error) {
       done(error as Error)
     }

@@ -37,8 +37,8 @@ test('the thread reads and refuses as the caller itself would', async () => {
   ]) {
     const bytes = () => Buffer.from(text, text.includes('\xff') ? 'latin1' : 'utf8')
     const [strict, odd] = [
-      await outcome(() => thread.parse(bytes())),
-      await outcome(() => thread.parseOdd(bytes())),
+      await outcome(() => thread.parse(bytes(), 'a')),
+      await outcome(() => thread.parseOdd(bytes(), 'a')),
     ]
     assert.deepEqual(strict, await outcome(() => parseJson(bytes())), text)
     assert.deepEqual(odd, await outcome(() => parseOddJson(bytes())), text)
@@ -47,21 +47,32 @@ test('the thread reads and refuses as the caller itself would', async () => {
 
 test('bytes are handed over and not copied, unless others have a part of their memory', async () => {
   const own = Buffer.from(new TextEncoder().encode('{"a":1}').buffer)
-  assert.deepEqual(await thread.parse(own), { a: 1 })
+  assert.deepEqual(await thread.parse(own, 'a'), { a: 1 })
   assert.equal(own.length, 0)
   const shared = Buffer.from('{"a":1}')
   assert.ok(shared.buffer.byteLength > shared.length)
-  assert.deepEqual(await thread.parse(shared), { a: 1 })
+  assert.deepEqual(await thread.parse(shared, 'a'), { a: 1 })
   assert.equal(String(shared), '{"a":1}')
 })
 
 test('more than may wait for it are told to come back', async () => {
   const answers = await Promise.all(
-    Array.from({ length: 200 }, () => outcome(() => thread.parse(Buffer.from('1')))),
+    Array.from({ length: 200 }, () => outcome(() => thread.parse(Buffer.from('1'), 'a'))),
   )
   const refused = answers.filter(answer => answer !== 1)
   assert.ok(refused.length > 0 && refused.length < 200)
   for (const answer of refused) assert.deepEqual(answer, ['unavailable', '', []])
+})
+
+test('senders take turns, however many texts of one wait', async () => {
+  const order: string[] = []
+  const read = async (sender: string) => {
+    await thread.parse(Buffer.from('1'), sender)
+    order.push(sender)
+  }
+  const flood = Array.from({ length: 40 }, () => read('a'))
+  await Promise.all([...flood, read('b')])
+  assert.ok(order.indexOf('b') <= 2, order.join(' '))
 })
 
 test('a large body is read in the thread: the one that answers requests makes nothing of it', async () => {
@@ -69,11 +80,16 @@ test('a large body is read in the thread: the one that answers requests makes no
   const vendor = await makeVendor(harness)
   const { ask } = harness
   const { parse } = JSON
+  const { from } = Buffer
   let longest = 0
   JSON.parse = (...args: Parameters<typeof parse>) => {
     longest = Math.max(longest, String(args[0]).length)
     return parse(...args)
   }
+  Buffer.from = ((...args: Parameters<typeof from>) => {
+    if (args[1] === 'base64') longest = Math.max(longest, String(args[0]).length)
+    return from(...args)
+  }) as typeof from
   try {
     const held = await claimScope(harness, vendor)
     const body = Buffer.alloc(4_500_000, 7).toString('base64')
@@ -82,6 +98,16 @@ test('a large body is read in the thread: the one that answers requests makes no
       body: { ...held, status: 200, headers: { 'content-type': 'text/plain' }, body },
     })
     assert.deepEqual([status, heard.verdict], [200, 'completed'])
+    for (const [wrong, path] of [
+      [`${body.slice(0, -1)}!`, 'body'],
+      [body.padEnd(6_291_460, 'A'), 'body'],
+    ]) {
+      const refused = await ask('POST', '/v1/idempotency/complete', {
+        token: vendor.live,
+        body: { ...held, status: 200, body: wrong },
+      })
+      assert.deepEqual([refused.status, refused.body.errors?.[0]?.path], [400, path])
+    }
     const record = { key_id: vendor.tenantId, hour: new Date().toISOString(), count: 1 }
     const report = {
       report_id: crypto.randomUUID(),
@@ -104,6 +130,7 @@ test('a large body is read in the thread: the one that answers requests makes no
     assert.ok(longest < 10_000, `${longest} characters were read`)
   } finally {
     JSON.parse = parse
+    Buffer.from = from
   }
   await setImmediate()
 })

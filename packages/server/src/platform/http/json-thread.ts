@@ -1,10 +1,14 @@
 import type { ErrorCode, FieldFault } from '@keyrail/contract/errors'
 import type { Piscina } from 'piscina'
+import { FairQueue } from '../fair-queue.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 
-/** Texts that may wait for the thread. `large-bodies.ts` bounds their bytes; this bounds how long the last one waits. */
-const waitingMax = 64
+/**
+ * Texts that may wait for the thread, of one sender. `large-bodies.ts` bounds their bytes; this bounds how long the last
+ * one waits. The thread always has the next text at hand, and no sender has more than one there.
+ */
+const limits = { places: 2, placesOfOne: 1, waitingOfOne: 64 }
 /** A thread takes 60 ms to start; it is kept for those who come back soon, in ms. */
 const idleMs = 30_000
 /** MiB of its heap: a few times what the largest body can become. */
@@ -14,23 +18,33 @@ const resourceLimits = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 2
 export interface Question {
   readonly bytes: Uint8Array
   readonly isOdd: boolean
+  /** The module of a `BodyReader`, which judges the value and makes what is answered of it; null: the value itself. */
+  readonly reader: string | null
 }
 /** A refusal as values: an error loses what it is on its way between threads. */
 export type Reply =
   | { readonly value: unknown }
   | { readonly code: ErrorCode; readonly detail: string; readonly faults: readonly FieldFault[] }
 
-/** Reads large JSON beside the thread that answers requests. The bytes are handed over: the caller has them no longer. */
+/**
+ * Reads large JSON beside the thread that answers requests. The bytes are handed over: the caller has them no longer.
+ * Senders take turns.
+ */
 export interface JsonThread {
-  /** As `parseJson`. @throws {Refusal} what that throws, and `unavailable` when too many wait already. */
-  parse(bytes: Uint8Array): Promise<unknown>
+  /**
+   * As `parseJson`, and then as the reader does, whose buffers come as `Uint8Array`.
+   * @param reader the module of a `BodyReader`.
+   * @throws {Refusal} what those throw, and `unavailable` when too many of this sender wait already.
+   */
+  parse(bytes: Uint8Array, sender: string, reader?: string | null): Promise<unknown>
   /** As `parseOddJson`. @throws {Refusal} likewise. */
-  parseOdd(bytes: Uint8Array): Promise<unknown>
+  parseOdd(bytes: Uint8Array, sender: string): Promise<unknown>
   close(): Promise<void>
 }
 
 export function openJsonThread(log: Pick<Logger, 'error'>): JsonThread {
   let opened: Promise<Piscina> | null = null
+  const queue = new FairQueue(limits)
 
   const open = () => {
     const opening = openThread().then(pool => {
@@ -44,31 +58,39 @@ export function openJsonThread(log: Pick<Logger, 'error'>): JsonThread {
     })
     return opening
   }
-  const ask = async (bytes: Uint8Array, isOdd: boolean): Promise<unknown> => {
+  const ask = async (sender: string, { bytes, ...how }: Question): Promise<unknown> => {
+    const turn = queue.take(sender)
+    if (turn === null) throw unavailable()
     let reply: Reply
     try {
+      if (turn.come !== null) await turn.come
       opened ??= open()
       const pool = await opened
       const own = ownBuffer(bytes)
-      reply = await pool.run({ bytes: own, isOdd } satisfies Question, {
+      reply = await pool.run({ bytes: own, ...how } satisfies Question, {
         name: 'read',
         transferList: [own.buffer],
       })
     } catch (cause) {
-      throw new Refusal('unavailable', '', { cause, headers: { 'retry-after': '1' } })
+      throw unavailable(cause)
+    } finally {
+      turn.end()
     }
     if ('value' in reply) return reply.value
     throw new Refusal(reply.code, reply.detail, { faults: [...reply.faults] })
   }
 
   return {
-    parse: bytes => ask(bytes, false),
-    parseOdd: bytes => ask(bytes, true),
+    parse: (bytes, sender, reader = null) => ask(sender, { bytes, isOdd: false, reader }),
+    parseOdd: (bytes, sender) => ask(sender, { bytes, isOdd: true, reader: null }),
     async close() {
       await (await opened)?.destroy()
     },
   }
 }
+
+const unavailable = (cause?: unknown) =>
+  new Refusal('unavailable', '', { cause, headers: { 'retry-after': '1' } })
 
 /** Memory that nobody else has a part of, so that it can be handed over. Large buffers are so already. */
 function ownBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
@@ -84,7 +106,7 @@ async function openThread(): Promise<Piscina> {
     filename: new URL('./json-worker.ts', import.meta.url).href,
     minThreads: 0,
     maxThreads: 1,
-    maxQueue: waitingMax,
+    maxQueue: limits.places,
     idleTimeout: idleMs,
     recordTiming: false,
     atomics: 'disabled',

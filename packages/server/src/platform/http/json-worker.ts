@@ -1,14 +1,50 @@
+import { getPriority, setPriority } from 'node:os'
+import { move, transferableSymbol, valueSymbol } from 'piscina'
 import { Refusal } from '../refusal.ts'
+import type { BodyReader } from './body-reader.ts'
 import { parseJson, parseOddJson } from './json.ts'
 import type { Question, Reply } from './json-thread.ts'
+import { compile, type Validate } from './validate.ts'
 
-/** The thread in which large bodies are read. */
-export function read({ bytes, isOdd }: Question): Reply {
+/** Behind the thread that answers requests, where they have to share a core. In nice levels. */
+const niceness = 5
+
+// On Linux this is the calling thread's priority; elsewhere it would be that of the whole process.
+if (process.platform === 'linux') setPriority(0, Math.min(19, getPriority() + niceness))
+
+/** The thread in which large bodies are read. Bytes of its own that a reader makes are handed over, not copied. */
+export async function read({ bytes, isOdd, reader }: Question): Promise<unknown> {
   try {
-    return { value: isOdd ? parseOddJson(bytes) : parseJson(bytes) }
+    const parsed = isOdd ? parseOddJson(bytes) : parseJson(bytes)
+    const value = reader === null ? parsed : (await readerOf(reader))(parsed)
+    return move({ [valueSymbol]: { value } satisfies Reply, [transferableSymbol]: buffersOf(value) })
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     const { code, detail, faults } = error
-    return { code, detail, faults }
+    return { code, detail, faults } satisfies Reply
   }
+}
+
+/** The memory of the large buffers among the members of a value. */
+const buffersOf = (value: unknown): ArrayBuffer[] =>
+  Object.values(value ?? {}).flatMap(member => {
+    const isLarge = member instanceof Uint8Array && member.byteLength > sharedBytes
+    return isLarge && member.buffer instanceof ArrayBuffer ? [member.buffer] : []
+  })
+/** A smaller buffer has a part of memory that it shares with others. */
+const sharedBytes = Buffer.poolSize
+
+const readers = new Map<string, (value: unknown) => unknown>()
+
+async function readerOf(module: string): Promise<(value: unknown) => unknown> {
+  const known = readers.get(module)
+  if (known !== undefined) return known
+  const { schema, read }: BodyReader<unknown, unknown> = await import(module)
+  const validate: Validate = compile(schema, 'body')
+  const judgeAndRead = (value: unknown) => {
+    validate(value)
+    return read(value)
+  }
+  readers.set(module, judgeAndRead)
+  return judgeAndRead
 }
