@@ -86,9 +86,9 @@ test('a large body is read in the thread: the one that answers requests makes no
     longest = Math.max(longest, String(args[0]).length)
     return parse(...args)
   }
-  Buffer.from = ((...args: Parameters<typeof from>) => {
-    if (args[1] === 'base64') longest = Math.max(longest, String(args[0]).length)
-    return from(...args)
+  Buffer.from = ((...args: [string, string]) => {
+    if (args[1] === 'base64') longest = Math.max(longest, args[0].length)
+    return Reflect.apply(from, Buffer, args)
   }) as typeof from
   try {
     const held = await claimScope(harness, vendor)
