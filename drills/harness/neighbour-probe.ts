@@ -24,7 +24,7 @@ type Ask = Api['ask']
 /** Milliseconds between two requests of a kind; one that takes longer delays the next. `since`: the version last heard. */
 const probes = {
   check: {
-    everyMs: 10,
+    everyMs: 25,
     ask: (ask: Ask, { live, projectId }: Neighbour) =>
       ask('POST', '/v1/ratelimit/check', {
         token: live,
@@ -37,7 +37,7 @@ const probes = {
       }),
   },
   claim: {
-    everyMs: 10,
+    everyMs: 25,
     ask: (ask: Ask, { live }: Neighbour) =>
       ask('POST', '/v1/idempotency/claim', {
         token: live,
@@ -45,12 +45,12 @@ const probes = {
       }),
   },
   poll: {
-    everyMs: 10,
+    everyMs: 25,
     ask: (ask: Ask, { live, projectId }: Neighbour, since: number) =>
       ask('GET', `/v1/policy/delta?project_id=${projectId}&since=${since}&node=neighbour`, { token: live }),
   },
   'key creation': {
-    everyMs: 40,
+    everyMs: 100,
     ask: (ask: Ask, { live, projectId, tenantId }: Neighbour) =>
       ask('POST', '/v1/keys', {
         token: live,
@@ -58,7 +58,7 @@ const probes = {
       }),
   },
   'sign-in': {
-    everyMs: 100,
+    everyMs: 250,
     ask: (ask: Ask, { email, password }: Neighbour) =>
       ask('POST', '/v1/auth/sessions', { body: { email, password } }),
   },

@@ -141,3 +141,33 @@ test('a party that has filled the line keeps nobody else out of it', () => {
   assert.equal(queue.take('newcomer 0'), null, 'a second of one party')
   assert.equal(queue.take('newcomer 30'), null, 'the line has an end')
 })
+
+test('a party takes less while others are about, and as much as before a second after they have gone', async () => {
+  let now = 0
+  const queue = new FairQueue(
+    { places: 10, placesOfOne: 5, placesBesideOthers: 2, waitingOfOne: 100 },
+    () => now,
+  )
+  const flood: Turn[] = []
+  for (let i = 0; i < 20; i++) {
+    const turn = queue.take('flood') as Turn
+    if (turn.come === null) flood.push(turn)
+    else void turn.come.then(() => flood.push(turn))
+  }
+  const endOne = async () => {
+    flood.shift()?.end()
+    await Promise.resolve()
+  }
+  await endOne()
+  assert.equal(flood.length, 5, 'alone it has its whole share')
+  const other = queue.take('other') as Turn
+  assert.equal(other.come, null, 'there is a place for somebody else')
+  for (let i = 0; i < 3; i++) await endOne()
+  assert.equal(flood.length, 2, 'what it gives back it does not take again')
+  await endOne()
+  assert.equal(flood.length, 2, 'but for its smaller share')
+  other.end()
+  now = 1_000
+  await endOne()
+  assert.equal(flood.length, 5, 'as soon as it is alone it has its whole share')
+})

@@ -2,6 +2,8 @@
 export interface FairLimits {
   readonly places: number
   readonly placesOfOne: number
+  /** How many of them one party may take while others have been here in the last second; unset: as many as ever. */
+  readonly placesBesideOthers?: number
   readonly waitingOfOne: number
   /** When so many wait, only the first of a party may join them, up to four times as many; unset: no such limit. */
   readonly waitingOfAll?: number
@@ -14,6 +16,9 @@ export interface Turn {
   /** Gives the place back, or stops waiting for it. A second call does nothing. */
   end(): void
 }
+
+/** How long a party counts as being about after it has asked, in milliseconds. */
+const aboutMs = 1_000
 
 interface Waiter {
   begin(): void
@@ -28,7 +33,8 @@ interface Party {
 /**
  * Shares places among parties. Parties that wait take turns, one place a turn; within a party the first comes first. A
  * party never holds more than its share, even while other places are free: otherwise a newcomer would wait for whatever
- * the first one does there.
+ * the first one does there. Its share is smaller while others are about: what works at the places shares a machine, and a
+ * newcomer would find a place at once and then wait for the machine.
  */
 export class FairQueue {
   readonly #limits: FairLimits
@@ -38,16 +44,22 @@ export class FairQueue {
   readonly #ring = new Set<string>()
   #free: number
   #waiting = 0
+  /** Who asked last, when, and when somebody else did. */
+  #last = { name: '', at: Number.NEGATIVE_INFINITY, otherAt: Number.NEGATIVE_INFINITY }
+  readonly #now: () => number
 
-  constructor(limits: FairLimits) {
+  /** @param now a monotonic clock, in milliseconds. */
+  constructor(limits: FairLimits, now: () => number = () => performance.now()) {
     this.#limits = limits
     this.#free = limits.places
+    this.#now = now
   }
 
   /** @returns null when as many wait already as may. */
   take(name: string): Turn | null {
+    this.#note(name)
     const party = this.#parties.get(name) ?? { holding: 0, waiting: new Set() }
-    if (this.#free > 0 && party.waiting.size === 0 && party.holding < this.#limits.placesOfOne) {
+    if (this.#free > 0 && party.waiting.size === 0 && party.holding < this.#shareOf(name)) {
       this.#parties.set(name, party)
       this.#hold(party)
       return { come: null, end: once(() => this.#giveBack(name, party)) }
@@ -74,6 +86,18 @@ export class FairQueue {
     if (this.#waiting > 0)
       for (const { waiting } of this.#parties.values()) parties += Number(waiting.size > 0)
     return { waiting: this.#waiting, parties }
+  }
+
+  #note(name: string): void {
+    if (this.#limits.placesBesideOthers === undefined) return
+    const { name: before, at, otherAt } = this.#last
+    this.#last = { name, at: this.#now(), otherAt: name === before ? otherAt : at }
+  }
+
+  #shareOf(name: string): number {
+    const { placesOfOne, placesBesideOthers = placesOfOne } = this.#limits
+    const othersAt = name === this.#last.name ? this.#last.otherAt : this.#last.at
+    return this.#now() - othersAt < aboutMs ? placesBesideOthers : placesOfOne
   }
 
   #mayWait({ waiting }: Party): boolean {
@@ -104,7 +128,7 @@ export class FairQueue {
 
   /** At the end of the round, unless it has its place there already. */
   #enter(name: string, party: Party): void {
-    if (party.waiting.size > 0 && party.holding < this.#limits.placesOfOne) this.#ring.add(name)
+    if (party.waiting.size > 0 && party.holding < this.#shareOf(name)) this.#ring.add(name)
   }
 
   #forget(name: string, party: Party): void {

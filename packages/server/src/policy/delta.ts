@@ -23,14 +23,17 @@ export async function answerDelta(deps: Deps, call: DeltaCall): Promise<Answer> 
   const scope = scopeOf(policy.statements.features, call.principal, call.query)
   let head = await policy.heads.run(scope)
   if (head === null) throw new Refusal('not_found')
-  // Before anything is held or answered 304: whoever waits for a revocation waits for this.
-  if (node !== undefined && since <= head.version)
-    await policy.nodes.note({ ...scope, sees: scope.env ?? 'both', node, version: since, floor: head.floor })
+  const noted =
+    node !== undefined && since <= head.version
+      ? policy.nodes.note({ ...scope, sees: scope.env ?? 'both', node, version: since, floor: head.floor })
+      : null
 
   const wait = preferredWait(call.header('prefer'))
   let applied: Record<string, string> = wait === null ? {} : { 'preference-applied': `wait=${wait}` }
   let own = deps
   if (wait !== null && since === head.version) {
+    // Before it is held: whoever waits for a revocation waits for this.
+    await noted
     const gone = AbortSignal.any([call.hangUp(), deps.closing])
     const change = policy.watch.change(scope, since, wait * 1_000, gone)
     // There is no place to wait in: answered at once, and a node that is told so polls at its own pace.
@@ -43,7 +46,7 @@ export async function answerDelta(deps: Deps, call: DeltaCall): Promise<Answer> 
     // The time that a request may take of the store began to run before it was held.
     own = { ...deps, db: deps.db.until(performance.now() + deadlineMs) }
   }
-  const answer = await tellChanges(own, call, scope, head)
+  const [answer] = await Promise.all([tellChanges(own, call, scope, head), noted])
   return { ...answer, headers: { ...answer.headers, ...applied } }
 }
 

@@ -1,24 +1,28 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
 import { startHarness } from '../../../test/harness.ts'
 import { makeVendor } from '../../../test/vendor.ts'
 import { Refusal } from '../refusal.ts'
 import { connect, sql } from './connection.ts'
-import { openDb } from './pool.ts'
+import { type Db, openDb } from './pool.ts'
 
 const harness = await startHarness()
 const { ask, connection } = harness
 const flooder = await makeVendor(harness)
 const other = await makeVendor(harness)
-const db = openDb(connection, 20, { announce() {} }, { deadlockRetried() {} })
-test.after(() => db.close())
+/** A pool of its own for each test: who was about in the last second would have a say in the next. */
+function openOwn(context: TestContext): Db {
+  const db = openDb(connection, 20, { announce() {} }, { deadlockRetried() {} })
+  context.after(() => db.close())
+  return db
+}
 
 const one = sql('test.one', 'select 1')
 const none = { waiting: 0, parties: 0 }
-const lineOf = ({ depth } = db) => {
+const lineOf = ({ depth }: Db) => {
   const { waiting, parties } = depth()
   return { waiting, parties }
 }
@@ -42,20 +46,32 @@ function hold(start: (work: () => Promise<void>) => Promise<void>, count: number
 }
 const isUnavailable = (error: unknown) => error instanceof Refusal && error.code === 'unavailable'
 
-test('a workspace that floods holds half of the connections, and another is served beside it', async () => {
+test('a workspace that floods holds half of the connections, and another is served beside it', async context => {
+  const db = openOwn(context)
   const flood = hold(work => db.inWorkspace(flooder.workspaceId, work), 40)
   await until(() => flood.inside === 10)
-  assert.deepEqual(lineOf(), { waiting: 30, parties: 1 })
+  assert.deepEqual(lineOf(db), { waiting: 30, parties: 1 })
   const rows = await db.inWorkspace(other.workspaceId, tx => tx.query(one))
   assert.equal(rows.length, 1)
   assert.equal(flood.inside, 10)
   flood.release()
   const settled = await flood.settled
   assert.ok(settled.every(({ status }) => status === 'fulfilled'))
-  assert.deepEqual(lineOf(), none)
+  assert.deepEqual(lineOf(db), none)
 })
 
-test('people count by themselves, whatever they ask about', async () => {
+test('beside somebody else a flood has a tenth of the connections', async context => {
+  const db = openOwn(context)
+  await db.inWorkspace(other.workspaceId, tx => tx.query(one))
+  const flood = hold(work => db.inWorkspace(flooder.workspaceId, work), 40)
+  await until(() => flood.inside === 2)
+  assert.deepEqual(lineOf(db), { waiting: 38, parties: 1 })
+  flood.release()
+  await flood.settled
+})
+
+test('people count by themselves, whatever they ask about', async context => {
+  const db = openOwn(context)
   const person = randomUUID()
   const flood = hold(work => db.asPerson(person, work), 20)
   await until(() => flood.inside === 10)
@@ -67,10 +83,11 @@ test('people count by themselves, whatever they ask about', async () => {
   await Promise.all([flood.settled, made.settled])
 })
 
-test('strangers share a tenth, in which networks take turns; who has proved who they are leaves it', async () => {
+test('strangers share a tenth, in which networks take turns; who has proved who they are leaves it', async context => {
+  const db = openOwn(context)
   const flood = hold(work => db.forStranger('192.0.2.1').asPerson(randomUUID(), work), 64)
   await until(() => flood.inside === 2)
-  assert.deepEqual(lineOf(), { waiting: 62, parties: 1 })
+  assert.deepEqual(lineOf(db), { waiting: 62, parties: 1 })
   const elsewhere = hold(work => db.forStranger('192.0.2.2').asPerson(randomUUID(), work), 1)
   const signedIn = db.forStranger('192.0.2.1').asPerson(randomUUID(), tx => tx.query(one), { isProven: true })
   assert.equal((await signedIn).length, 1)
@@ -83,10 +100,11 @@ test('strangers share a tenth, in which networks take turns; who has proved who 
   flood.release()
   await elsewhere.settled
   await flood.settled
-  assert.deepEqual(lineOf(), none)
+  assert.deepEqual(lineOf(db), none)
 })
 
-test('who waits beyond the deadline is answered 503, and leaves no place taken', async () => {
+test('who waits beyond the deadline is answered 503, and leaves no place taken', async context => {
+  const db = openOwn(context)
   const flood = hold(work => db.inWorkspace(flooder.workspaceId, work), 10)
   await until(() => flood.inside === 10)
   const late = db.until(performance.now() + 50)
@@ -94,7 +112,7 @@ test('who waits beyond the deadline is answered 503, and leaves no place taken',
     late.inWorkspace(flooder.workspaceId, tx => tx.query(one)),
     isUnavailable,
   )
-  assert.deepEqual(lineOf(), none)
+  assert.deepEqual(lineOf(db), none)
   flood.release()
   await flood.settled
   const again = hold(work => db.inWorkspace(flooder.workspaceId, work), 10)
@@ -103,7 +121,8 @@ test('who waits beyond the deadline is answered 503, and leaves no place taken',
   await again.settled
 })
 
-test('beyond 500 of one workspace none waits, and is told when to come back', async () => {
+test('beyond 500 of one workspace none waits, and is told when to come back', async context => {
+  const db = openOwn(context)
   const flood = hold(work => db.inWorkspace(flooder.workspaceId, work), 510)
   await until(() => flood.inside === 10)
   await assert.rejects(
@@ -113,10 +132,11 @@ test('beyond 500 of one workspace none waits, and is told when to come back', as
   assert.equal((await db.inWorkspace(other.workspaceId, tx => tx.query(one))).length, 1)
   flood.release()
   await flood.settled
-  assert.deepEqual(lineOf(), none)
+  assert.deepEqual(lineOf(db), none)
 })
 
-test('works that may take a minute go one at a time in one name, and another’s beside it', async () => {
+test('works that may take a minute go one at a time in one name, and another’s beside it', async context => {
+  const db = openOwn(context)
   const cascade = { longWorkMs: 60_000 }
   const first = hold(work => db.inWorkspace(flooder.workspaceId, work, cascade), 2)
   await until(() => first.inside === 1)

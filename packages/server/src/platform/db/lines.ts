@@ -24,14 +24,21 @@ const waitingMax = 500
 const strangersWaitingMax = 100
 
 /**
- * Shares the connections of a pool. One name holds at most half of them. All strangers together are one more name with a
- * tenth, in which networks take turns, so that a flood of anonymous requests is a small part of the load, and leaves
- * room for an anonymous request of somebody else. Works that may take a minute are one a name, and half of the pool in all.
+ * Shares the connections of a pool. One name holds at most half of them, and a tenth while other names are about: the
+ * mutations of a project wait for each other anyway, two of them keep a core busy, and others would wait for that core.
+ * All strangers together are one more name with a tenth, in which networks take turns, so that a flood of anonymous
+ * requests is a small part of the load, and leaves room for an anonymous request of somebody else. Works that may take a
+ * minute are one a name, and half of the pool in all.
  */
 export function createLines(connections: number): Lines {
   const half = Math.max(1, Math.floor(connections / 2))
   const tenth = Math.max(1, Math.floor(connections / 10))
-  const all = new FairQueue({ places: connections, placesOfOne: half, waitingOfOne: waitingMax })
+  const all = new FairQueue({
+    places: connections,
+    placesOfOne: half,
+    placesBesideOthers: Math.min(half, Math.max(2, tenth)),
+    waitingOfOne: waitingMax,
+  })
   const strangers = new FairQueue({ places: tenth, placesOfOne: tenth, waitingOfOne: strangersWaitingMax })
   const long = new FairQueue({ places: half, placesOfOne: 1, waitingOfOne: waitingMax })
 

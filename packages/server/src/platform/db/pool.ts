@@ -21,6 +21,12 @@ import {
 /** Deleting a project or tenant revokes every key of it, a row each, in one transaction. */
 export const cascadeMs = 60_000
 
+/**
+ * How much of its time a request may wait for its turn. Whoever began in the last moment would be cut off in the midst of
+ * its work, and a connection with it; to open another costs as much as several requests.
+ */
+const waitShare = 0.75
+
 interface RightsOptions {
   /** Whether it ends rights, with `endRights`: those who do so go one after the other. */
   changesRights?: boolean
@@ -100,19 +106,20 @@ export function openDb(
     const expired = Promise.withResolvers<never>()
     expired.promise.catch(() => {})
     const expire = () => expired.reject(new Refusal('unavailable'))
-    // However long the work may take, it waits for its turn no longer than any other.
-    let timer = setTimeout(expire, Math.min(leftMs, deadlineMs))
+    let timer: NodeJS.Timeout | undefined
     let watch: ReturnType<typeof watchForSilence> | null = null
     let connecting: Promise<pg.PoolClient> | undefined
     let client: pg.PoolClient | undefined
     let broken = true
     try {
-      if (turn.come !== null) await Promise.race([turn.come, expired.promise])
-      if (isLong(line)) {
+      if (turn.come !== null) {
+        // However long the work may take, it waits for its turn no longer than any other.
+        timer = setTimeout(expire, Math.min(leftMs, deadlineMs) * waitShare)
+        await Promise.race([turn.come, expired.promise])
         clearTimeout(timer)
-        timer = setTimeout(expire, until - performance.now())
-        watch = watchForSilence(connection)
       }
+      timer = setTimeout(expire, until - performance.now())
+      if (isLong(line)) watch = watchForSilence(connection)
       connecting = pool.connect()
       client = await Promise.race([connecting, expired.promise])
       // Told to Postgres a little below ours, so that it drops a statement that we are about to give up.

@@ -8,9 +8,12 @@ import { startHarness } from '../../../test/harness.ts'
 import { claimScope, makeVendor } from '../../../test/vendor.ts'
 import { openWire } from '../../../test/wire.ts'
 import { largeBytesMax } from './large-bodies.ts'
+import { socketLimits } from './sockets.ts'
 
 /** Large bodies and answers at a service that listens. */
 const mebibyte = 1_048_576
+// Bodies are begun here and ended when the test wants it, on however slow a machine.
+Object.assign(socketLimits, { bodyMs: 120_000 })
 const harness = await startHarness()
 const vendor = await makeVendor(harness)
 const { port } = await openWire(harness)
