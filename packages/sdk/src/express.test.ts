@@ -134,4 +134,7 @@ test('a mistake in the set-up is an error at start, never an open route', () => 
     assert.throws(mistake, { name: 'TypeError', message: /has no option "(scope|limiter|costs|require)"$/ })
   }
   assert.throws(() => requireScope(''), TypeError)
+  for (const cost of [-1, 1.5, 1_001, '2', null] as number[]) {
+    assert.throws(() => limit({ limit: asked }, { cost }), /cost must be an integer from 0 to 1000/)
+  }
 })

@@ -9,7 +9,7 @@ import {
 } from './idempotency/gate.ts'
 import type { Idempotency, IdempotencyVerdict } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
-import type { Limiter, LimitRequirements, LimitVerdict } from './limits/limit.ts'
+import { type Limiter, type LimitRequirements, type LimitVerdict, readRequirements } from './limits/limit.ts'
 import { beforeAnswer, isOver } from './protect/answer-begins.ts'
 import { readCredential } from './protect/credential.ts'
 import { type GateOptions, readHeaderName, readScopes } from './protect/gate.ts'
@@ -38,7 +38,6 @@ const known: { readonly [Name in keyof Required<RequireKeyOptions>]: true } = {
   header: true,
   usage: true,
 }
-const limitKnown: { readonly [Name in keyof Required<LimitRequirements>]: true } = { cost: true }
 
 /** Requests that a `limit` has not let pass, or not yet. They are not counted. */
 const notLetPass = new WeakSet<Request>()
@@ -101,7 +100,7 @@ export function requireScope(...scopes: readonly string[]): RequestHandler {
 /** Behind `requireKey`: charges the request to the limits of its key, and answers 429 when they are used up. */
 export function limit(limiter: Limiter, requirements: LimitRequirements = {}): RequestHandler {
   if (typeof limiter?.limit !== 'function') throw new TypeError('limit takes what createLimiter makes')
-  refuseUnknown('limit', requirements, limitKnown)
+  const cost = readRequirements('limit', requirements)
   return function checkLimits(request: Request, response, next) {
     const { apiKey } = request
     if (!apiKey) return refuseWithoutKey(response)
@@ -113,7 +112,7 @@ export function limit(limiter: Limiter, requirements: LimitRequirements = {}): R
       response.set(verdict.headers)
       next()
     }
-    limiter.limit(apiKey, requirements).then(judge).catch(next)
+    limiter.limit(apiKey, { cost }).then(judge).catch(next)
   }
 }
 

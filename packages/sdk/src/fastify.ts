@@ -5,7 +5,7 @@ import { claimRequest, idempotencyHeader, requireIdempotency } from './idempoten
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import { isOver } from './protect/answer-begins.ts'
-import { Gate, type GateOptions, type RouteRequirements } from './protect/gate.ts'
+import { Gate, type GateOptions, type RouteRequirements, readRoute } from './protect/gate.ts'
 import { holdResponse } from './protect/hold-response.ts'
 import { headerValues, type ParsedRequest, readParsedBody } from './protect/node-request.ts'
 import type { Valid } from './verify/verdict.ts'
@@ -59,6 +59,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
     const said = config?.keyrail ?? {}
     if (checked.has(said)) return said
     refuseUnknown('config.keyrail', said, known)
+    readRoute(said)
     if (said.idempotencyRequired === true && idempotency === undefined) {
       throw new TypeError('idempotencyRequired needs idempotency')
     }

@@ -3,7 +3,7 @@ import type { HttpProblem } from './http/problem.ts'
 import { type IdempotentOptions, requireIdempotency } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
-import { Gate, type GateOptions, type RouteRequirements, readScopes } from './protect/gate.ts'
+import { Gate, type GateOptions, type RouteRequirements, readRoute, readScopes } from './protect/gate.ts'
 import { toHttpRefusal } from './protect/refusal.ts'
 import { problemResponse, runOnce, withHeaders } from './protect/web-response.ts'
 import { refused, type Valid } from './verify/verdict.ts'
@@ -29,6 +29,7 @@ export function requireKey(
   { cost, ...options }: RequireKeyOptions = {},
 ): MiddlewareHandler<KeyrailEnv> {
   const gate = new Gate('requireKey', keyring, options)
+  readRoute({ cost })
   return async function checkKey(context, next) {
     const { key, headers, problem } = await gate.admitWeb(context, context.req.raw, { cost })
     if (problem !== undefined) return refuse(context, problem)

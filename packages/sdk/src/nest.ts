@@ -15,6 +15,7 @@ import type { HttpProblem } from './http/problem.ts'
 import { claimRequest, idempotencyHeader, requireIdempotency } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
+import { readCost } from './limits/cost.ts'
 import { isOver } from './protect/answer-begins.ts'
 import { Gate, type GateOptions, readScopes } from './protect/gate.ts'
 import { holdResponse, replayAnswer } from './protect/hold-response.ts'
@@ -62,8 +63,8 @@ const OPTIONS = Symbol('keyrail:options')
 export const Public = (): CustomDecorator => SetMetadata(PUBLIC, true)
 /** Scopes that the key must have, all of them; those of the controller and of the route. */
 export const Scopes = (...scopes: string[]): CustomDecorator => SetMetadata(SCOPES, readScopes(scopes))
-/** What a request takes of every limit. */
-export const Cost = (cost: number): CustomDecorator => SetMetadata(COST, cost)
+/** What a request takes of every limit, 0 to 1,000. */
+export const Cost = (cost: number): CustomDecorator => SetMetadata(COST, readCost(cost))
 /** Refuses requests without `Idempotency-Key`, of a route or of all of a controller. */
 export const IdempotencyRequired = (): CustomDecorator => SetMetadata(IDEMPOTENCY_REQUIRED, true)
 /** The key of the request; undefined on a public route. */

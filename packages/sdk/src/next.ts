@@ -2,7 +2,7 @@ import { refuseUnknown } from './http/connection-options.ts'
 import { type IdempotentOptions, requireIdempotency } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
-import { Gate, type GateOptions, type RouteRequirements } from './protect/gate.ts'
+import { Gate, type GateOptions, type RouteRequirements, readRoute } from './protect/gate.ts'
 import { opened, type Protection } from './protect/opened.ts'
 import { problemResponse, runOnce, withHeaders } from './protect/web-response.ts'
 import type { Valid } from './verify/verdict.ts'
@@ -49,6 +49,7 @@ export function withKey<R extends Request = Request, C = unknown>(
 ): (request: R, context: C) => Promise<Response> {
   if (typeof handler !== 'function') throw new TypeError('withKey takes a route handler')
   refuseUnknown('withKey', options, known)
+  readRoute(options)
   if (typeof keyring !== 'function') return guard(keyring, handler, options)
   let guarded: ((request: R, context: C) => Promise<Response>) | undefined
   return async function handle(request, context) {

@@ -67,6 +67,8 @@ test('Fastify: a mistake in what a route says is an error at start, or with ever
   app.get('/before', misspelt, async () => 'open')
   await app.register(keyrail, { keyring })
   assert.throws(() => app.get('/behind', misspelt, async () => 'open'), /has no option "scope"/)
+  const costly = { config: { keyrail: { cost: 1_001 } } }
+  assert.throws(() => app.get('/costly', costly, async () => 'open'), /cost must be an integer/)
   const required = { config: { keyrail: { idempotencyRequired: true } } }
   assert.throws(() => app.post('/required', required, async () => 'open'), TypeError)
   const answer = await app.inject({ url: '/before', headers: { authorization: `Bearer ${key}` } })

@@ -98,6 +98,7 @@ test('Hono: requireScope and idempotent without requireKey before them let nobod
   assert.throws(() => idempotent(undefined as never), TypeError)
   const keyring = createTestKeyring()
   assert.throws(() => requireKey(keyring, { header: 'x y' }), TypeError)
+  assert.throws(() => requireKey(keyring, { cost: -1 }), /cost must be an integer/)
   const asked = () => assert.fail('asked')
   const idempotency = { maxBodyBytes: 0, claim: asked, close: asked }
   assert.throws(() => requireKey(keyring, { scope: ['admin'] } as object), /requireKey has no option "scope"/)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Get, Module, Post } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { createIdempotency } from '../src/idempotency/idempotent.ts'
-import { ApiKey, IdempotencyRequired, KeyrailModule, Public } from '../src/nest.ts'
+import { ApiKey, Cost, IdempotencyRequired, KeyrailModule, Public } from '../src/nest.ts'
 import { createTestKeyring } from '../src/testing.ts'
 import type { Valid } from '../src/verify/verdict.ts'
 import { decorate, type MakeNest, nestApi, startNest } from './nest-api.ts'
@@ -43,6 +43,10 @@ test('Nest: a mistake in the set-up is an error at start, never an open route', 
     Module({ imports: [KeyrailModule.forRoot(mistake)] })(Api)
     await assert.rejects(NestFactory.create(Api, { logger: false, abortOnError: false }), TypeError)
   }
+})
+
+test('Nest: a cost that no request can have is an error where it is declared', () => {
+  assert.throws(() => Cost(-1), /cost must be an integer/)
 })
 
 test('Nest: a route may need an Idempotency-Key, and a controller too', async () => {

@@ -111,4 +111,5 @@ test('Next: a mistake in the set-up is an error at start, never an open route', 
     assert.throws(() => withKey(given, () => new Response(), misspelt), /withKey has no option "scope"/)
   }
   assert.throws(() => withKey(keyring, () => new Response(), { idempotencyRequired: true }), TypeError)
+  assert.throws(() => withKey(keyring, () => new Response(), { cost: Number.NaN }), /cost must be an integer/)
 })

@@ -18,7 +18,10 @@ export interface ErrorOptions {
   onError?: ((error: KeyringError) => void) | undefined
 }
 
-/** What becomes of a request when the service cannot be asked: it passes, or is refused with 503. */
+/**
+ * What becomes of a request when the service cannot be asked: it passes, or is refused with 503. A service that answers and
+ * refuses, as it does for a revoked secret key, is never a reason to pass.
+ */
 export type OnUnavailable = 'allow' | 'deny'
 
 /** @throws TypeError naming the option that is wrong; it never shows the secret key */

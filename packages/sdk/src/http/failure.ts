@@ -67,6 +67,9 @@ export const redirectedError = (what: string): KeyringError =>
 export const closedError = (): KeyringError =>
   new KeyringError('closed', 'The keyring was closed', { retryable: false })
 
+/** Whether the service could not be asked. What it has refused, such as a revoked secret key, is no outage. */
+export const isOutage = (error: unknown): boolean => error instanceof KeyringError && error.retryable
+
 export const tooLarge = (maxBytes: number): KeyringError =>
   new KeyringError('response_too_large', `The answer has more than ${maxBytes} bytes`, { retryable: true })
 

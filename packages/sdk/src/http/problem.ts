@@ -22,6 +22,7 @@ const titles = {
   415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
   429: 'Too Many Requests',
+  500: 'Internal Server Error',
   503: 'Service Unavailable',
 } as const
 
@@ -45,3 +46,7 @@ export function httpProblem<Code extends string>({
     body: { type: 'about:blank', title: titles[status], status, detail, code, ...more },
   }
 }
+
+/** The code of the vendor is wrong, which is none of the customer's business: the log of the vendor says what. */
+export const misusedProblem = (): HttpProblem =>
+  httpProblem({ status: 500, code: 'internal_error', detail: 'This API is set up wrongly; its log says how' })

@@ -6,7 +6,7 @@ import { ManualTimer } from '../../test/manual-timer.ts'
 import { startKeyrail } from '../../test/service.ts'
 import { until } from '../../test/until.ts'
 import type { KeyringError } from '../runtime/errors.ts'
-import type { Valid } from '../verify/verdict.ts'
+import { refused as refusals, type Valid } from '../verify/verdict.ts'
 import type { HeldClaim } from './held-claim.ts'
 import {
   createIdempotency,
@@ -233,7 +233,6 @@ test('a request that cannot be claimed is refused with 503, or executed where th
   for (const answer of [
     () => Promise.reject(new Error('away')),
     async () => new Response('<html>'),
-    async () => Response.json({ code: 'unauthenticated' }, { status: 401 }),
     async () => Response.json({ object: 'idempotency_claim', verdict: 'perhaps' }),
     async () => Response.json({ object: 'idempotency_claim', verdict: 'execute' }),
     async () => Response.json({ object: 'idempotency_claim', verdict: 'replay', response: { status: 99 } }),
@@ -245,6 +244,17 @@ test('a request that cannot be claimed is refused with 503, or executed where th
     const allowing = open({ fetch: answer, onUnavailable: 'allow' })
     assert.deepEqual(await allowing.idempotency.claim(payment()), { verdict: 'unprotected' })
   }
+})
+
+test('what the service refuses is no outage, and a refused key claims nothing, whatever was chosen', async () => {
+  const revoked = async () => Response.json({ code: 'unauthenticated' }, { status: 401 })
+  const { idempotency, errors } = open({ fetch: revoked, onUnavailable: 'allow' })
+  assert.deepEqual(refused(await idempotency.claim(payment())), [503, 'idempotency_unavailable', '1'])
+  for (const key of [undefined, refusals.unknown_key, { ...payment().key, tenantId: undefined }] as never[]) {
+    const verdict = await idempotency.claim(payment({ key }))
+    assert.deepEqual(refused(verdict), [500, 'internal_error', undefined])
+  }
+  assert.deepEqual(errors, ['unauthenticated', 'misused', 'misused', 'misused'])
 })
 
 test('a key that is no key is refused before anybody is asked', async () => {

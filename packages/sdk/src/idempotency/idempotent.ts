@@ -6,11 +6,13 @@ import {
   readOnUnavailable,
   refuseUnknown,
 } from '../http/connection-options.ts'
+import { isOutage } from '../http/failure.ts'
 import { readFunction, readInteger, readUuid } from '../http/option-values.ts'
-import type { HttpProblem } from '../http/problem.ts'
+import { type HttpProblem, misusedProblem } from '../http/problem.ts'
 import { KeyringError } from '../runtime/errors.ts'
 import { Reports } from '../runtime/reports.ts'
 import { systemTimer, type Timer } from '../runtime/timer.ts'
+import { requireValid } from '../verify/require-valid.ts'
 import type { Valid } from '../verify/verdict.ts'
 import { createIdempotencyClient } from './client.ts'
 import { hasMarkedScopes, scopeMarks, scopesHeader } from './executed-scopes.ts'
@@ -32,7 +34,7 @@ export interface IdempotencyOptions extends ConnectionOptions, ErrorOptions {
   timeoutMs?: number | undefined
   /**
    * What becomes of a request that cannot be claimed: `deny`, unless given, answers it 503; `allow` executes it, and
-   * a repetition of it too.
+   * a repetition of it too, while the service is away. What the service refuses, as with a revoked secret key, is denied.
    */
   onUnavailable?: OnUnavailable | undefined
 }
@@ -52,7 +54,7 @@ export type IdempotencyVerdict =
   | { verdict: 'unprotected' }
   /** It was done: answer as it was answered. `headers` tell so with `idempotent-replayed`. */
   | { verdict: 'replay'; answer: StoredAnswer }
-  /** Answer 400, 403, 409, 422 or 503. */
+  /** Answer 400, 403, 409, 422, 503, or 500 where what was handed over is no verdict of a valid key. */
   | { verdict: 'refuse'; problem: HttpProblem }
 
 /** Lets requests be executed once; made by `createIdempotency`. */
@@ -140,12 +142,15 @@ export function openIdempotency(
       if (!/^[\x20-\x7e]{1,255}$/.test(request.idempotencyKey))
         return { verdict: 'refuse', problem: badKey() }
       try {
+        requireValid('idempotency.claim', request.key)
         const verdict = await ask(request)
         reports.success()
         return verdict
       } catch (error) {
         reports.error(error instanceof KeyringError ? error : unreadable())
-        return onUnavailable === 'allow'
+        if ((error as Partial<KeyringError>).code === 'misused')
+          return { verdict: 'refuse', problem: misusedProblem() }
+        return onUnavailable === 'allow' && isOutage(error)
           ? { verdict: 'unprotected' }
           : { verdict: 'refuse', problem: cannotClaim() }
       }

@@ -4,7 +4,7 @@ import { drawKey, id } from '../../test/keys.ts'
 import { startKeyrail } from '../../test/service.ts'
 import type { KeyringError } from '../runtime/errors.ts'
 import type { RateLimit } from '../store/rate-limits.ts'
-import type { Valid } from '../verify/verdict.ts'
+import { refused, type Valid } from '../verify/verdict.ts'
 import { createLimiter, type LimiterOptions } from './limit.ts'
 
 const { settings, valid } = await startKeyrail()
@@ -98,7 +98,6 @@ test('whatever keeps the service from answering refuses the request with 503, or
     ['timeout', () => new Promise(() => {})],
     ['timeout', async () => new Response(new ReadableStream())],
     ['http_500', async () => new Response('<html>', { status: 500 })],
-    ['unauthenticated', async () => Response.json({ code: 'unauthenticated' }, { status: 401 })],
     ['bad_response', async () => new Response('<html>')],
     ['bad_response', ok(null)],
     ['bad_response', ok({ ...verdict, object: 'list' })],
@@ -125,13 +124,51 @@ test('whatever keeps the service from answering refuses the request with 503, or
   }
 })
 
-test('whatever it is handed, a limiter does not reject, and lets nothing odd pass', async () => {
-  const { limiter, errors } = answered(() => assert.fail('asked'))
-  const odd = [[undefined], [null], [{ ...someKey, rateLimits: 7 }], [someKey, null], [someKey, { cost: 1n }]]
-  for (const [key, requirements] of odd as Parameters<typeof limiter.limit>[]) {
-    assert.equal((await limiter.limit(key, requirements)).code, 'limits_unavailable')
+test('what the service refuses is no outage: the request is denied whatever was chosen for one', async () => {
+  for (const [status, code] of [
+    [401, 'unauthenticated'],
+    [403, 'insufficient_permission'],
+    [400, 'validation_failed'],
+  ] as const) {
+    const refuse = async () => Response.json({ code }, { status })
+    const { limiter, errors } = answered(refuse, { onUnavailable: 'allow' })
+    assert.equal((await limiter.limit(someKey)).code, 'limits_unavailable')
+    assert.deepEqual(
+      errors.map(error => error.code),
+      [code],
+    )
   }
-  assert.equal(errors.length, odd.length)
+})
+
+test('whatever is no verdict of a valid key, or no cost, is a 500 that tells the vendor what is wrong', async () => {
+  const { limiter, errors } = answered(() => assert.fail('asked'), { onUnavailable: 'allow' })
+  const odd = [
+    [undefined],
+    [null],
+    [{}],
+    [true],
+    [refused.unknown_key],
+    [{ ...someKey, valid: false, rateLimits: [] }],
+    [{ ...someKey, keyId: undefined }],
+    [{ ...someKey, env: 'both' }],
+    [{ ...someKey, rateLimits: 7 }],
+    [someKey, null],
+    [someKey, { cost: 1n }],
+    [someKey, { cost: -1 }],
+    [someKey, { cost: 1_001 }],
+    [someKey, { costs: 5 }],
+    [{ ...someKey, rateLimits: [] }, { cost: 0.5 }],
+  ]
+  for (const [key, requirements] of odd as Parameters<typeof limiter.limit>[]) {
+    const verdict = await limiter.limit(key, requirements)
+    assert.ok(!verdict.allowed)
+    assert.deepEqual([verdict.code, verdict.problem.status], ['misused', 500])
+  }
+  assert.deepEqual(
+    errors.map(({ code }) => code),
+    odd.map(() => 'misused'),
+  )
+  assert.match(errors[4]?.message ?? '', /a key refused as unknown_key: call it where verdict\.valid is true/)
 })
 
 test('a check that failed is not made again: it may have been charged', async () => {

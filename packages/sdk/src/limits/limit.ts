@@ -8,11 +8,14 @@ import {
   readOnUnavailable,
   refuseUnknown,
 } from '../http/connection-options.ts'
+import { isOutage } from '../http/failure.ts'
 import { readFunction, readInteger, readUuid } from '../http/option-values.ts'
-import { type HttpProblem, httpProblem } from '../http/problem.ts'
+import { type HttpProblem, httpProblem, misusedProblem } from '../http/problem.ts'
 import { KeyringError } from '../runtime/errors.ts'
 import { Reports } from '../runtime/reports.ts'
+import { requireValid } from '../verify/require-valid.ts'
 import type { Valid } from '../verify/verdict.ts'
+import { readCost } from './cost.ts'
 
 export interface LimiterOptions extends ConnectionOptions, ErrorOptions {
   /** The project whose counters are charged. */
@@ -21,7 +24,7 @@ export interface LimiterOptions extends ConnectionOptions, ErrorOptions {
   timeoutMs?: number | undefined
   /**
    * What becomes of a request whose limits cannot be checked: `deny`, unless given, answers it 503; `allow` lets it
-   * pass uncounted.
+   * pass uncounted while the service is away. What the service refuses, as with a revoked secret key, is denied.
    */
   onUnavailable?: OnUnavailable | undefined
 }
@@ -42,9 +45,10 @@ export type LimitVerdict =
     }
   | {
       allowed: false
-      code: 'rate_limited' | 'limits_unavailable'
+      /** `misused`: what was handed over is no verdict of a valid key, or no cost. `onError` is told which. */
+      code: 'rate_limited' | 'limits_unavailable' | 'misused'
       headers: Readonly<Record<string, string>>
-      /** The answer, its headers included: 429, or 503. */
+      /** The answer, its headers included: 429, 503, or 500. */
       problem: HttpProblem
     }
 
@@ -116,16 +120,49 @@ export function createLimiter(options: LimiterOptions): Limiter {
   return {
     async limit(key, requirements = {}) {
       try {
+        const cost = readUse(key, requirements)
         if ((key.rateLimits ?? noRules).length === 0) return noLimits
-        const verdict = await check(key, requirements.cost ?? 1)
+        const verdict = await check(key, cost)
         reports.success()
         return verdict
       } catch (error) {
         reports.error(error instanceof KeyringError ? error : badAnswer('it was not read'))
-        return onUnavailable === 'allow' ? unchecked : unavailable()
+        if ((error as Partial<KeyringError>).code === 'misused') return misused()
+        return onUnavailable === 'allow' && isOutage(error) ? unchecked : unavailable()
       }
     },
   }
+}
+
+/**
+ * @returns the cost
+ * @throws KeyringError `misused`
+ */
+function readUse(key: Valid, requirements: LimitRequirements): number {
+  requireValid('limiter.limit', key)
+  try {
+    readRateLimits(key.rateLimits)
+    return readRequirements('limiter.limit', requirements)
+  } catch (error) {
+    throw new KeyringError('misused', (error as TypeError).message, { retryable: false })
+  }
+}
+
+function readRateLimits(rateLimits: unknown): void {
+  if (rateLimits !== undefined && rateLimits !== null && !Array.isArray(rateLimits)) {
+    throw new TypeError('rateLimits must be an array')
+  }
+}
+
+const requirementNames: { readonly [Name in keyof Required<LimitRequirements>]: true } = { cost: true }
+
+/**
+ * @returns the cost
+ * @throws TypeError
+ */
+export function readRequirements(maker: string, requirements: LimitRequirements): number {
+  refuseUnknown(maker, requirements, requirementNames)
+  return readCost(requirements.cost)
 }
 
 /** @throws KeyringError `bad_response` */
@@ -162,4 +199,9 @@ function unavailable(): LimitVerdict {
   const detail = 'The limits of the API key cannot be checked now'
   const problem = httpProblem({ status: 503, code: 'limits_unavailable', detail, headers })
   return { allowed: false, code: 'limits_unavailable', headers, problem }
+}
+
+function misused(): LimitVerdict {
+  const problem = misusedProblem()
+  return { allowed: false, code: 'misused', headers: {}, problem }
 }

@@ -1,6 +1,7 @@
 import { refuseUnknown } from '../http/connection-options.ts'
 import type { HttpProblem } from '../http/problem.ts'
 import type { Keyring } from '../keyring/keyring.ts'
+import { readCost } from '../limits/cost.ts'
 import type { Limiter } from '../limits/limit.ts'
 import { isFirstCount } from '../usage/once.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
@@ -23,7 +24,7 @@ export interface GateOptions {
 /** What one route asks beyond that. */
 export interface RouteRequirements {
   scopes?: readonly string[] | undefined
-  /** What a request takes of every limit, 1 unless given. */
+  /** What a request takes of every limit, 0 to 1,000, 1 unless given. */
   cost?: number | undefined
 }
 
@@ -102,6 +103,16 @@ export class Gate {
     const value = headers.get(this.#header)
     return this.admit(exchange, value === null ? [] : [this.#header, value], requirements)
   }
+}
+
+/**
+ * What a route asks, read when it is made, so that a mistake shows at start.
+ *
+ * @throws TypeError
+ */
+export function readRoute({ scopes = [], cost }: RouteRequirements): void {
+  readScopes(scopes)
+  readCost(cost)
 }
 
 export function readScopes(scopes: readonly string[]): readonly string[] {
