@@ -12,6 +12,7 @@ import { servePages } from './pages/serve.ts'
 import { deadlineMs } from './platform/db/deadline.ts'
 import { RightGone } from './platform/db/right.ts'
 import { acceptJsonBodies } from './platform/http/body.ts'
+import { type BodyTurns, createBodyTurns } from './platform/http/body-turns.ts'
 import { clientOf } from './platform/http/client.ts'
 import { answerPreflights } from './platform/http/cors.ts'
 import { headerValues } from './platform/http/headers.ts'
@@ -53,7 +54,8 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   )
   serveReference(app, routes)
   servePages(app, deps)
-  for (const route of routes) serve(app, deps, route)
+  const bodyTurns = createBodyTurns()
+  for (const route of routes) serve(app, deps, route, bodyTurns)
   answerPreflights(
     app,
     routes.filter(({ plane }) => plane === 'embed').map(({ path }) => path),
@@ -63,7 +65,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
 }
 
 /** One route: gate, then contract, then handler. */
-function serve(app: FastifyInstance, deps: Deps, route: Route): void {
+function serve(app: FastifyInstance, deps: Deps, route: Route, bodyTurns: BodyTurns): void {
   const { access, bodyLimit, reader, signed } = route
   // Anybody can send what is to be verified: it takes no room from those who have a credential.
   const room = access.open ? deps.signedBodies : deps.largeBodies
@@ -125,7 +127,11 @@ function serve(app: FastifyInstance, deps: Deps, route: Route): void {
         await signed.admit(deps, request.signature)
       }
       const { principal } = request
-      if (principal !== null) room.ownedBy(reply.raw, ownerOf(principal))
+      if (principal !== null) {
+        const owner = ownerOf(principal)
+        room.ownedBy(reply.raw, owner)
+        await bodyTurns.take(request.raw, reply.raw, owner)
+      }
       room.holdBody(request.raw, reply.raw, bodyLimit)
     },
     handler: async (request, reply) => {

@@ -82,6 +82,8 @@ export async function startHarness(
       codehostKeysFile,
       // Walks over all routes make some thousand keys in one workspace.
       maxActiveSecretKeys: 10_000,
+      // Races hold several works of one workspace at once, while the tests' other workspaces are about.
+      databasePool: 100,
       ...settings,
     },
     log,

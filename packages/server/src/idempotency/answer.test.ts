@@ -34,7 +34,7 @@ test('of all texts that a lenient decoder reads as the same bytes, one is taken'
       const decoded = Buffer.from(text, 'base64')
       assert.equal(faultOf({ body: text }), decoded.toString('base64') === text ? null : 'body')
     }),
-    { numRuns: 2_000 },
+    { numRuns: 10_000 },
   )
   for (const text of ['AA', 'AAA', 'AA=', 'AB==', 'AAB=', '=', '====', 'AA==AA==', '-_-_', 'AAAA\n', ' AAAA'])
     assert.equal(faultOf({ body: text }), 'body', text)

@@ -52,10 +52,19 @@ function assertHeaders(headers: Readonly<Record<string, string>>): void {
 
 /**
  * Decodes base64 that has one way to be written: with padding, without white space, no bit set that means nothing.
- * The way there and back is faster than a pattern over six million characters, and cannot differ from the decoder.
+ *
+ * The decoder passes over what is no base64, so that anything odd makes fewer bytes than the length of the text says. It
+ * takes the letters of base64url too, and bits that mean nothing can only be in the last four letters.
  */
 function decodeBase64(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64')
-  if (bytes.toString('base64') !== text) throw invalidField('body', 'must be base64 with its padding')
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  const isExact =
+    text.length % 4 === 0 &&
+    bytes.length === (text.length / 4) * 3 - padding &&
+    !text.includes('-') &&
+    !text.includes('_') &&
+    bytes.toString('base64', Math.max(0, bytes.length - (3 - padding))) === text.slice(-4)
+  if (!isExact) throw invalidField('body', 'must be base64 with its padding')
   return bytes
 }

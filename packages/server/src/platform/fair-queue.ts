@@ -1,3 +1,5 @@
+import { Company } from './company.ts'
+
 /** How many may hold a place at once, how many of them one party, and how many of one party may wait. */
 export interface FairLimits {
   readonly places: number
@@ -16,9 +18,6 @@ export interface Turn {
   /** Gives the place back, or stops waiting for it. A second call does nothing. */
   end(): void
 }
-
-/** How long a party counts as being about after it has asked, in milliseconds. */
-const aboutMs = 1_000
 
 interface Waiter {
   begin(): void
@@ -44,20 +43,21 @@ export class FairQueue {
   readonly #ring = new Set<string>()
   #free: number
   #waiting = 0
-  /** Who asked last, when, and when somebody else did. */
-  #last = { name: '', at: Number.NEGATIVE_INFINITY, otherAt: Number.NEGATIVE_INFINITY }
-  readonly #now: () => number
+  readonly #company: Company
 
   /** @param now a monotonic clock, in milliseconds. */
   constructor(limits: FairLimits, now: () => number = () => performance.now()) {
     this.#limits = limits
     this.#free = limits.places
-    this.#now = now
+    this.#company = new Company(now)
   }
 
-  /** @returns null when as many wait already as may. */
-  take(name: string): Turn | null {
-    this.#note(name)
+  /**
+   * @param isUnnoticed whether the others shall not take less because this one is about.
+   * @returns null when as many wait already as may.
+   */
+  take(name: string, isUnnoticed = false): Turn | null {
+    if (!isUnnoticed) this.#company.note(name)
     const party = this.#parties.get(name) ?? { holding: 0, waiting: new Set() }
     if (this.#free > 0 && party.waiting.size === 0 && party.holding < this.#shareOf(name)) {
       this.#parties.set(name, party)
@@ -88,16 +88,10 @@ export class FairQueue {
     return { waiting: this.#waiting, parties }
   }
 
-  #note(name: string): void {
-    if (this.#limits.placesBesideOthers === undefined) return
-    const { name: before, at, otherAt } = this.#last
-    this.#last = { name, at: this.#now(), otherAt: name === before ? otherAt : at }
-  }
-
   #shareOf(name: string): number {
     const { placesOfOne, placesBesideOthers = placesOfOne } = this.#limits
-    const othersAt = name === this.#last.name ? this.#last.otherAt : this.#last.at
-    return this.#now() - othersAt < aboutMs ? placesBesideOthers : placesOfOne
+    if (placesBesideOthers === placesOfOne) return placesOfOne
+    return this.#company.has(name) ? placesBesideOthers : placesOfOne
   }
 
   #mayWait({ waiting }: Party): boolean {

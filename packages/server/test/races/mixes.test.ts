@@ -6,7 +6,7 @@ import { type Seeded, seeded } from '../seeded.ts'
 import { makeVendor, uniqueSlug } from '../vendor.ts'
 import { faultsOf } from '../whole.ts'
 
-const harness = await startHarness({ databasePool: 16 })
+const harness = await startHarness()
 const { ask, query } = harness
 
 /** `KEYRAIL_TEST_SEED` repeats a failed run as far as chance allows; who gets a lock first stays the machine's. */

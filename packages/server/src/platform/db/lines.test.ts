@@ -9,7 +9,7 @@ import { Refusal } from '../refusal.ts'
 import { connect, sql } from './connection.ts'
 import { type Db, openDb } from './pool.ts'
 
-const harness = await startHarness()
+const harness = await startHarness({ databasePool: 20 })
 const { ask, connection } = harness
 const flooder = await makeVendor(harness)
 const other = await makeVendor(harness)
@@ -66,6 +66,15 @@ test('beside somebody else a flood has a tenth of the connections', async contex
   const flood = hold(work => db.inWorkspace(flooder.workspaceId, work), 40)
   await until(() => flood.inside === 2)
   assert.deepEqual(lineOf(db), { waiting: 38, parties: 1 })
+  flood.release()
+  await flood.settled
+})
+
+test('a stranger who asks leaves everybody as many connections as they had', async context => {
+  const db = openOwn(context)
+  await db.forStranger('192.0.2.1').asPerson(randomUUID(), tx => tx.query(one))
+  const flood = hold(work => db.inWorkspace(flooder.workspaceId, work), 40)
+  await until(() => flood.inside === 10)
   flood.release()
   await flood.settled
 })

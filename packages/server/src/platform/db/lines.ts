@@ -24,11 +24,11 @@ const waitingMax = 500
 const strangersWaitingMax = 100
 
 /**
- * Shares the connections of a pool. One name holds at most half of them, and a tenth while other names are about: the
- * mutations of a project wait for each other anyway, two of them keep a core busy, and others would wait for that core.
+ * Shares the connections of a pool. One name holds at most half of them, and a tenth, or two, while other names are about:
+ * the mutations of a project wait for each other anyway, two of them keep a core busy, and others would wait for that core.
  * All strangers together are one more name with a tenth, in which networks take turns, so that a flood of anonymous
- * requests is a small part of the load, and leaves room for an anonymous request of somebody else. Works that may take a
- * minute are one a name, and half of the pool in all.
+ * requests is a small part of the load, and leaves room for an anonymous request of somebody else; nobody has fewer
+ * connections because of them. Works that may take a minute are one a name, and half of the pool in all.
  */
 export function createLines(connections: number): Lines {
   const half = Math.max(1, Math.floor(connections / 2))
@@ -42,14 +42,15 @@ export function createLines(connections: number): Lines {
   const strangers = new FairQueue({ places: tenth, placesOfOne: tenth, waitingOfOne: strangersWaitingMax })
   const long = new FairQueue({ places: half, placesOfOne: 1, waitingOfOne: waitingMax })
 
-  const take = (queue: FairQueue, name: string): Turn => {
-    const turn = queue.take(name)
+  const take = (queue: FairQueue, name: string, isUnnoticed = false): Turn => {
+    const turn = queue.take(name, isUnnoticed)
     if (turn === null) throw tooManyWait()
     return turn
   }
   return {
     enter(line) {
-      if (line.kind === 'stranger') return inTurn(take(strangers, line.network), () => take(all, 'strangers'))
+      if (line.kind === 'stranger')
+        return inTurn(take(strangers, line.network), () => take(all, 'strangers', true))
       return line.isLong ? inTurn(take(long, line.name), () => take(all, line.name)) : take(all, line.name)
     },
     depth() {

@@ -7,7 +7,7 @@ import type { Question, Reply } from './json-thread.ts'
 import { compile, type Validate } from './validate.ts'
 
 /** Behind the thread that answers requests, where they have to share a core. In nice levels. */
-const niceness = 5
+const niceness = 10
 
 // On Linux this is the calling thread's priority; elsewhere it would be that of the whole process.
 if (process.platform === 'linux') setPriority(0, Math.min(19, getPriority() + niceness))

@@ -26,7 +26,7 @@ const large = 6_291_456
 /** A large completion but for its end, so that its share is taken for as long as we like. */
 function beginLarge(body: { scope_hash: string; env: string; lock_token: string }, token = vendor.live) {
   const [head = '', tail = ''] = JSON.stringify({ ...body, status: 200, body: '#' }).split('#')
-  const length = head.length + large + tail.length
+  // Without its length: one sender's bodies that say it come one after the other.
   const call = request({
     port,
     agent: false,
@@ -35,7 +35,6 @@ function beginLarge(body: { scope_hash: string; env: string; lock_token: string 
     headers: {
       authorization: `Bearer ${token}`,
       'content-type': 'application/json',
-      'content-length': length,
     },
   })
   call.on('error', () => {})

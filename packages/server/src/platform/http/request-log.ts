@@ -31,7 +31,10 @@ export function logRequests(app: FastifyInstance, { log, metrics }: Deps): void 
       }),
       ...(refusal && { code: refusal.code }),
     }
-    if (reply.statusCode >= 500) log.error({ ...line, err: refusal?.cause ?? refusal }, 'request failed')
+    const { cause = null } = refusal ?? {}
+    // Told to come back and nothing else is wrong: an error with a stack, each, would take time when there is least.
+    if (reply.statusCode === 503 && refusal && cause === null) lines.warn(line, 'request refused')
+    else if (reply.statusCode >= 500) log.error({ ...line, err: cause ?? refusal }, 'request failed')
     else lines.info(line, 'request')
   })
 }

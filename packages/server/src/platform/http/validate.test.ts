@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Meta, nullable, RateLimits, Scopes, strictObject, Timestamp } from '@keyrail/contract/shared'
 import fc from 'fast-check'
-import type { TSchema } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 import { Refusal } from '../refusal.ts'
 import { compile, isTimestamp } from './validate.ts'
 
@@ -45,7 +45,23 @@ test('meta is bounded in bytes as JSON and in members at every level', () => {
   assert.notEqual(faultOf(Meta, members(257)), null)
   assert.notEqual(faultOf(Meta, { a: [{ b: members(257) }] }), null)
   assert.equal(faultOf(Meta, { a: 'x'.repeat(65_536 - 8) }), null)
-  assert.notEqual(faultOf(Meta, { a: 'x'.repeat(65_536 - 7) }), null)
+  assert.match(
+    String(faultOf(Meta, { a: 'x'.repeat(65_536 - 7) })),
+    /must have at most 65536 bytes as JSON/,
+    'the bound is told',
+  )
+})
+
+test('a text is measured in characters, as JSON Schema counts them', () => {
+  const name = Type.String({ minLength: 2, maxLength: 4 })
+  for (const text of ['ab', 'abcd', '😀😀', '😀😀😀😀', 'a😀', 'ab\ud800', '\udc00\ud800\udc00\ud800'])
+    assert.equal(faultOf(name, text), null, text)
+  for (const text of ['', 'a', '😀', '\ud800', 'abcde', '😀😀😀😀😀', 'abcd😀', '\udc00\ud800\udc00\ud800ab'])
+    assert.match(
+      String(faultOf(name, text)),
+      /body: must not have (fewer than 2|more than 4) characters/,
+      text,
+    )
 })
 
 test('a timestamp needs a zone and a date that exists', () => {
