@@ -54,7 +54,7 @@ test('a script is not ended while an answer waits to be stored', async () => {
         return Response.json(answer)
       },
     })
-    const key = { tenantId: '${id(3)}', env: 'live', scopes: [] }
+    const key = { valid: true, keyId: 'k', tenantId: '${id(3)}', env: 'live', scopes: [] }
     const parts = { idempotencyKey: 'k', method: 'POST', target: '/', body: '' }
     const { claim } = await idempotency.claim({ key, ...parts })
     await claim.answered(201, [], new Uint8Array())
