@@ -140,7 +140,7 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
     dataDir,
     databaseUrl: url('DATABASE_URL', ['postgres', 'postgresql']),
     databaseDirectUrl: url('DATABASE_DIRECT_URL', ['postgres', 'postgresql']),
-    databasePool: integer('SERVICE_DATABASE_POOL') ?? 10,
+    databasePool: integer('SERVICE_DATABASE_POOL') ?? 20,
     redisUrl: redisUrl(),
     bootstrapToken: text('SERVICE_BOOTSTRAP_TOKEN'),
     hotAuthCacheMs: integer('SERVICE_HOT_AUTH_CACHE_MS') ?? 5_000,

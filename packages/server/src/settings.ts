@@ -48,7 +48,7 @@ export const settings = {
   },
   SERVICE_DATABASE_POOL: {
     kind: 'integer',
-    default: '10',
+    default: '20',
     min: 1,
     max: 200,
     why: 'Connections for management requests, beside one a lane; one workspace uses half of them',
