@@ -27,6 +27,7 @@ const insertTenant = sql(
   "insert into tenants (workspace_id, id, external_id, created_at, updated_at) values ($1, gen_random_uuid(), $2, 'epoch', 'epoch')",
 )
 const whoAmI = sql('test.who', "select current_user as who, current_setting('app.workspace_id') as scope")
+const isJit = sql('test.jit', "select current_setting('jit') as jit")
 const tenants = (external: string) =>
   harness.query('select 1 from tenants where external_id = $1', [external])
 
@@ -36,6 +37,11 @@ test('work runs as the role that owns nothing, in one workspace, and leaves neit
   const other = '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11'
   const [again] = await db.inWorkspace(other, tx => tx.query<{ scope: string }>(whoAmI))
   assert.equal(again?.scope, other)
+})
+
+test('no statement is compiled, which can take seconds where a table has no statistics', async () => {
+  assert.deepEqual(await harness.query('show jit'), [{ jit: 'on' }], 'this Postgres compiles by default')
+  assert.deepEqual(await db.inWorkspace(workspaceId, tx => tx.query(isJit)), [{ jit: 'off' }])
 })
 
 test('Postgres ends a transaction whose process has vanished, and with it the right that it holds', async () => {

@@ -54,9 +54,15 @@ export async function admit(client: pg.ClientBase): Promise<void> {
   if (state !== 'same') throw new NotThePrimary('the database is a standby, or is becoming another')
 }
 
+/**
+ * With the question travels what every connection is set to. Without statistics of a table, as after a restore, Postgres
+ * can think a small page so dear that it compiles the statement, which takes it seconds.
+ */
+const stateAndSettings = `select store_state() as state, set_config('jit', 'off', false)`
+
 async function askState(client: pg.ClientBase): Promise<string> {
   try {
-    const { rows } = await within(client, answerMs, 'select store_state() as state')
+    const { rows } = await within(client, answerMs, stateAndSettings)
     return rows[0].state
   } catch (error) {
     if ((error as { code?: unknown }).code === undefinedFunction) return 'same'
