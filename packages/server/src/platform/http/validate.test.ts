@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Meta, nullable, RateLimits, Scopes, strictObject, Timestamp } from '@keyrail/contract/shared'
+import {
+  Meta,
+  namedTenant,
+  nullable,
+  oneTenant,
+  oneTenantAtMost,
+  RateLimits,
+  Scopes,
+  strictObject,
+  Timestamp,
+} from '@keyrail/contract/shared'
 import fc from 'fast-check'
 import { type TSchema, Type } from 'typebox'
 import { Refusal } from '../refusal.ts'
@@ -23,6 +33,19 @@ test('a fault names its path with dots, and the whole by its name', () => {
   assert.equal(faultOf(schema, {}), 'rate_limits: is required')
   assert.equal(faultOf(schema, { rate_limits: null, expire_at: 1 }), 'expire_at: is not a known field')
   assert.equal(faultOf(schema, []), 'body: must be object')
+})
+
+test('which of two members is given is judged behind the members, and named by one of them', () => {
+  const ids = { tenant_id: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11', external_id: 'acme' }
+  const one = strictObject({ ...namedTenant, name: Type.String() }, oneTenant)
+  assert.equal(faultOf(one, { name: 'x', external_id: 'acme' }), null)
+  assert.equal(faultOf(one, { name: 'x' }), 'tenant_id: is required, or external_id')
+  assert.equal(faultOf(one, { name: 'x', ...ids }), 'external_id: must not be given beside tenant_id')
+  assert.equal(faultOf(one, {}), 'name: is required')
+  for (const value of [null, [], 0]) assert.equal(faultOf(one, value), 'body: must be object')
+  const atMostOne = strictObject(namedTenant, oneTenantAtMost)
+  assert.equal(faultOf(atMostOne, {}), null)
+  assert.equal(faultOf(atMostOne, ids), 'external_id: must not be given beside tenant_id')
 })
 
 test('rate limit ids are unique, in the words that are promised', () => {

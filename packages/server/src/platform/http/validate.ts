@@ -16,8 +16,6 @@ const ajv = new Ajv2020({
   strictTypes: false,
   // An error carries the bound that was passed, which the answer tells.
   verbose: true,
-  // Which of two members is required is said beside the properties, not among them.
-  strictRequired: false,
 })
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
@@ -90,35 +88,44 @@ export type Validate = (value: unknown) => void
  * when it is first called: all of them at once would be a third of the time in which the service starts.
  */
 export function compile(schema: TSchema, root: string): Validate {
+  const { members, choice } = split(schema)
   let validate: ValidateFunction | undefined
   return value => {
-    validate ??= ajv.compile(schema)
-    if (validate(value)) return
+    validate ??= ajv.compile(members)
+    const isValid = validate(value)
     const [error] = validate.errors ?? []
-    const fault =
-      error === undefined
-        ? { path: root, message: 'is not valid' }
-        : (choiceFault(error, schema) ?? faultOf(error, root))
-    throw new Refusal('validation_failed', `${fault.path}: ${fault.message}`, { faults: [fault] })
+    const fault = isValid ? choice?.(value as object) : error && faultOf(error, root)
+    if (isValid && !fault) return
+    const { path, message } = fault ?? { path: root, message: 'is not valid' }
+    throw new Refusal('validation_failed', `${path}: ${message}`, { faults: [{ path, message }] })
   }
 }
 
-/** The members of which one is to be given, or one at most; where the schema has no such rule, none. */
-function choiceOf(schema: TSchema): string[] {
-  const { oneOf = [], not } = schema as { oneOf?: { required?: string[] }[]; not?: { required?: string[] } }
-  return not?.required ?? oneOf.flatMap(({ required = [] }) => required)
+interface Split {
+  members: TSchema
+  /** What is wrong with which members are given. */
+  choice: ((value: object) => FieldFault | null) | null
 }
 
-function choiceFault({ keyword, schemaPath }: ErrorObject, schema: TSchema): FieldFault | null {
-  const [first, ...others] = choiceOf(schema)
-  if (first === undefined) return null
-  if (schemaPath.startsWith('#/oneOf/'))
-    return { path: first, message: `is required, or ${others.join(' or ')}` }
-  if (schemaPath === '#/oneOf' || (schemaPath === '#/not' && keyword === 'not')) {
-    return { path: others.at(-1) ?? first, message: `must not be given beside ${first}` }
+/**
+ * Takes out of a schema which of some members must be given (`oneOf`), or may not be given together (`not`). The library
+ * would judge that before everything else, and in words that name no path.
+ */
+function split(schema: TSchema): Split {
+  const { oneOf, not, ...members } = schema as { oneOf?: Required[]; not?: Required }
+  const names = not?.required ?? oneOf?.flatMap(({ required = [] }) => required) ?? []
+  const [first, ...others] = names
+  if (first === undefined) return { members: schema, choice: null }
+  const choice = (value: object) => {
+    const given = names.filter(name => Object.hasOwn(value, name))
+    if (given.length > 1) return { path: given[1] as string, message: `must not be given beside ${given[0]}` }
+    if (given.length === 0 && oneOf) return { path: first, message: `is required, or ${others.join(' or ')}` }
+    return null
   }
-  return null
+  return { members, choice }
 }
+
+type Required = { required?: string[] }
 
 /** Characters of a member name that an answer repeats: names come from outside and may be a megabyte. */
 const mostEchoed = 200
