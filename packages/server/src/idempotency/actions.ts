@@ -136,10 +136,7 @@ const keyOf = (
   { env, scope_hash }: Pick<HeldBody, 'env' | 'scope_hash'>,
 ): RecordKey => ({ workspaceId, env, scopeHash: scope_hash.toLowerCase() })
 
-const heldOf = (
-  principal: VendorPrincipal,
-  body: Pick<HeldBody, 'env' | 'scope_hash' | 'lock_token'>,
-): Held => ({
+const heldOf = (principal: VendorPrincipal, body: HeldBody): Held => ({
   ...keyOf(principal, body),
   lockToken: body.lock_token,
 })

@@ -86,7 +86,8 @@ function inTurn(first: Turn, enterSecond: () => Turn): Turn {
   }
 }
 
-const tooManyWait = () =>
+/** To be tried again; nothing was begun. */
+export const tooManyWait = () =>
   new Refusal('unavailable', 'Too many requests of yours wait for the store already.', {
     headers: { 'retry-after': '1' },
   })

@@ -4,7 +4,7 @@ import { type Connection, clientConfig } from './connection.ts'
 import { deadlineMs } from './deadline.ts'
 import { isConnectionLost, isDeadlock, refusalOf } from './errors.ts'
 import type { Hints } from './hints.ts'
-import { createLines, type Line } from './lines.ts'
+import { createLines, type Line, tooManyWait } from './lines.ts'
 import type { Right } from './right.ts'
 import { watchForSilence } from './silence.ts'
 import { admit } from './timeline.ts'
@@ -114,7 +114,8 @@ export function openDb(
     try {
       if (turn.come !== null) {
         // However long the work may take, it waits for its turn no longer than any other.
-        timer = setTimeout(expire, Math.min(leftMs, deadlineMs) * waitShare)
+        const giveUp = () => expired.reject(tooManyWait())
+        timer = setTimeout(giveUp, Math.min(leftMs, deadlineMs) * waitShare)
         await Promise.race([turn.come, expired.promise])
         clearTimeout(timer)
       }

@@ -60,14 +60,30 @@ test('another sender’s large body waits for nobody, and while others are about
 
 test('who waits too long is told to come back, and takes nobody’s turn', async () => {
   const turns = createBodyTurns()
-  const [first, second] = [send(turns, 'a'), send(turns, 'a')]
-  mock.timers.tick(3_000)
+  const sent = Array.from({ length: 6 }, () => send(turns, 'a'))
+  // Each of the first three hangs for as long as a turn lasts.
+  for (let second = 0; second < 3; second++) {
+    mock.timers.tick(1_000)
+    await setImmediate()
+  }
+  const { error } = sent[5] ?? {}
+  assert.ok(error instanceof Refusal && error.code === 'unavailable')
+  assert.equal(sent[5]?.mayRead, false)
+  const late = send(turns, 'a')
+  mock.timers.tick(1_000)
   await setImmediate()
-  assert.ok(second.error instanceof Refusal && second.error.code === 'unavailable')
-  const third = send(turns, 'a')
-  first.end()
+  assert.equal(late.mayRead, true)
+})
+
+test('a body that does not come keeps the others of its sender waiting for a second', async () => {
+  const turns = createBodyTurns()
+  const [, second] = [send(turns, 'a'), send(turns, 'a')]
+  mock.timers.tick(999)
   await setImmediate()
-  assert.equal(third.mayRead, true)
+  assert.equal(second.mayRead, false)
+  mock.timers.tick(1)
+  await setImmediate()
+  assert.equal(second.mayRead, true)
 })
 
 test('of one sender no more than 64 wait', async () => {

@@ -9,6 +9,8 @@ import { bodyLimit } from './body.ts'
  * everybody's time wherever it passes, so that those of one sender come one after the other.
  */
 const limits = { places: 8, placesOfOne: 1, waitingOfOne: 64 }
+/** How long a turn lasts at most, in milliseconds: a server that hangs in the midst of a body must not keep its fellows out. */
+const turnMs = 1_000
 /** How long one waits until it may be sent, in milliseconds. Meanwhile it stays with its sender. */
 const waitMs = 3_000
 
@@ -28,13 +30,17 @@ export function createBodyTurns(): BodyTurns {
 
   /** While others are about, a sender rests for as long as its last body took: half of the time is theirs. */
   const work = (response: ServerResponse, sender: string, turn: Turn) => {
-    const began = performance.now()
-    const end = () => {
-      if (company.has(sender)) setTimeout(turn.end, performance.now() - began)
-      else turn.end()
+    if (response.closed) {
+      turn.end()
+      return
     }
-    if (response.closed) turn.end()
-    else response.once('close', end)
+    const began = performance.now()
+    const tooLong = setTimeout(turn.end, turnMs).unref()
+    response.once('close', () => {
+      clearTimeout(tooLong)
+      if (company.has(sender)) setTimeout(turn.end, performance.now() - began).unref()
+      else turn.end()
+    })
   }
   return {
     take(request, response, sender) {

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { type Harness, startHarness } from '../../../test/harness.ts'
 import { openWire } from '../../../test/wire.ts'
+import { Refusal } from '../refusal.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a line of the log, read by its assertions.
 const linesOf = ({ logged }: Harness): any[] =>
@@ -82,5 +83,22 @@ test('a caller who hangs up before the answer is logged all the same, with the a
   assert.deepEqual(
     linesOf(harness).map(({ ip, user_agent, route }) => [ip, user_agent, route]),
     [['127.0.0.1', 'gone/1', '/v1/keys']],
+  )
+})
+
+test('who is turned away leaves a line without a stack; a store that does not answer leaves an error', async () => {
+  const harness = await startHarness()
+  const { app, deps } = harness
+  const turnedAway = new Refusal('unavailable', 'Too many wait.', { headers: { 'retry-after': '1' } })
+  for (const refusal of [turnedAway, new Refusal('unavailable')]) {
+    deps.auditHeads.verifierKey = () => Promise.reject(refusal)
+    await app.inject({ url: '/.well-known/audit-checkpoint-key' })
+  }
+  assert.deepEqual(
+    linesOf(harness).map(({ level, status, err }) => [level, status, err === undefined]),
+    [
+      ['warn', 503, true],
+      ['error', 503, false],
+    ],
   )
 })

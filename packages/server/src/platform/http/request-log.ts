@@ -32,8 +32,9 @@ export function logRequests(app: FastifyInstance, { log, metrics }: Deps): void 
       ...(refusal && { code: refusal.code }),
     }
     const { cause = null } = refusal ?? {}
-    // Told to come back and nothing else is wrong: an error with a stack, each, would take time when there is least.
-    if (reply.statusCode === 503 && refusal && cause === null) lines.warn(line, 'request refused')
+    // Told to come back, and nothing else is wrong: an error with a stack, each, would take time when there is least.
+    const isTurnedAway = cause === null && refusal?.headers['retry-after'] !== undefined
+    if (reply.statusCode === 503 && isTurnedAway) lines.warn(line, 'request turned away')
     else if (reply.statusCode >= 500) log.error({ ...line, err: cause ?? refusal }, 'request failed')
     else lines.info(line, 'request')
   })
