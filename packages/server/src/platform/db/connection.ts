@@ -34,12 +34,15 @@ export const types: pg.CustomTypesConfig = {
     oid === int8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format)) as never,
 }
 
+/** How long a request's work may wait for a connection, and how long work that no request waits for. */
+const connectMs = { ofRequests: 1_500, ofStarts: 15_000 }
+
 /** Options that every connection of the service shares. `pipeline`: statements are sent without waiting for each other. */
 export function clientConfig(connection: Connection, name: string): pg.ClientConfig & { pipeline: true } {
   return {
     ...connection,
     application_name: `keyrail ${name}`,
-    connectionTimeoutMillis: 1_500,
+    connectionTimeoutMillis: connectMs.ofRequests,
     keepAlive: true,
     pipeline: true,
     types,
@@ -54,9 +57,20 @@ export interface Statement {
 
 export const sql = (name: string, text: string): Statement => ({ name, text })
 
-/** A connection of one's own, for a lane, a migration or a long read. The caller ends it. */
-export async function connect(connection: Connection, name: string, pipeline = true): Promise<pg.Client> {
-  const client = new pg.Client({ ...clientConfig(connection, name), pipeline } as pg.ClientConfig)
+/** A connection of one's own, for a lane or a long read. The caller ends it. */
+export const connect = (connection: Connection, name: string, pipeline = true): Promise<pg.Client> =>
+  open({ ...clientConfig(connection, name), pipeline } as pg.ClientConfig)
+
+/** As `connect`, for a process that starts: a Postgres that was started beside it is slow at first on a busy machine. */
+export const connectAtStart = (connection: Connection, name: string): Promise<pg.Client> =>
+  open({
+    ...clientConfig(connection, name),
+    pipeline: false,
+    connectionTimeoutMillis: connectMs.ofStarts,
+  } as pg.ClientConfig)
+
+async function open(config: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client(config)
   // Without a listener a lost connection would end the process; its pending statements are told anyway.
   client.on('error', () => {})
   await client.connect()

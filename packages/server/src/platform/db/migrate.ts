@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
-import { type Connection, connect } from './connection.ts'
+import { type Connection, connectAtStart } from './connection.ts'
 import { installJobQueue, installJobQueueWithin, jobQueueRevision, jobSchemaRevision } from './job-queue.ts'
 import { ensureRoles } from './roles.ts'
 
@@ -41,7 +41,7 @@ export async function migrate(
   upTo?: string,
   set: MigrationSet = ownMigrations,
 ): Promise<string[]> {
-  const client = await connect(connection, 'migrate', false)
+  const client = await connectAtStart(connection, 'migrate')
   try {
     await prepareServer(client)
     if (upTo === undefined && (await isUpToDate(client, set))) return []

@@ -129,7 +129,7 @@ test('every connection of the service is checked, but those that ask for no vers
       .filter(({ text }) => word.test(text))
       .map(({ path }) => path.slice('packages/server/src/'.length))
       .toSorted()
-  assert.deepEqual(opening(/[^.\w]connect\(/), [
+  assert.deepEqual(opening(/[^.\w]connect(?:AtStart)?(?: = )?\(/), [
     // A command, a backup, a restore, a migration and a question whether anybody answers.
     'cli/database.ts',
     'platform/db/connection.ts',
