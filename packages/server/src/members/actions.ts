@@ -9,7 +9,7 @@ import type { Tx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
-import { endMadeBy, listKeysMadeBy } from '../secret-keys/made-by.ts'
+import { endMadeBy, listKeysMadeBy, withTimeForAll } from '../secret-keys/made-by.ts'
 import { tellOfOwner } from '../security-events/owners.ts'
 import { toMember } from './resource.ts'
 import {
@@ -85,7 +85,8 @@ export function changeRole(
     if (entries.length > 0) appendAudit(deps, tx, actorOf(principal), at, entries)
     return { ...toMember({ ...row, role }), secret_keys: made.keys }
   }
-  return deps.db.inWorkspace(principal.workspaceId, work, { changesRights: true })
+  const db = revokesKeys ? withTimeForAll(deps.db) : deps.db
+  return db.inWorkspace(principal.workspaceId, work, { changesRights: true })
 }
 
 /**
@@ -114,7 +115,8 @@ export function removeMember(
     ])
     return { object: 'member', id: userId, deleted: true, secret_keys: made.keys }
   }
-  return deps.db.inWorkspace(principal.workspaceId, work, { changesRights: true })
+  const db = revokesKeys ? withTimeForAll(deps.db) : deps.db
+  return db.inWorkspace(principal.workspaceId, work, { changesRights: true })
 }
 
 /**

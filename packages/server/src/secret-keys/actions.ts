@@ -20,7 +20,7 @@ import { dateOrNull, iso, millisOrNull } from '../platform/time.ts'
 import { tellOfOwnerKey } from '../security-events/owners.ts'
 import { issueSecretKey, secretKeyCreated, withoutSecret } from './issue.ts'
 import { areProjectsThere, assertNoMoreThan, readLimits } from './limits.ts'
-import { endMadeBy, type MadeBy, type RevokedWith } from './made-by.ts'
+import { endMadeBy, type MadeBy, type RevokedWith, withTimeForAll } from './made-by.ts'
 import { toSecretKey } from './resource.ts'
 import { assertRoomForSecretKey } from './room.ts'
 import {
@@ -176,7 +176,8 @@ export function revokeSecretKey(
     )
     return { ...toSecretKey(row ?? found), descendants: made.keys }
   }
-  return deps.db.inWorkspace(principal.workspaceId, work, { changesRights: true })
+  const db = cascade ? withTimeForAll(deps.db) : deps.db
+  return db.inWorkspace(principal.workspaceId, work, { changesRights: true })
 }
 
 /** What ended with a secret key that others can read; `isRevoked` is false when the key itself had been revoked before. */

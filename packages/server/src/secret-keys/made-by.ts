@@ -2,6 +2,7 @@ import type { SecretKey } from '@keyrail/contract/vendor/secret-keys'
 import type { Entry } from '../audit/append.ts'
 import { credentialsTopic } from '../gate/hot-credentials.ts'
 import { revokeInvitesMadeBy } from '../invites/revocation.ts'
+import { cascadeMs, type Db } from '../platform/db/pool.ts'
 import { endRights } from '../platform/db/right.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { toSecretKey } from './resource.ts'
@@ -20,6 +21,9 @@ export interface MadeBy {
 
 /** How many were revoked with their maker, as the maker's row of the log says; null where none was. */
 export type RevokedWith = { secret_keys_revoked: number; invitations_revoked: number } | null
+
+/** For a transaction that revokes all keys that somebody has made: with thousands of them, too, it must come to its end. */
+export const withTimeForAll = (db: Db): Db => db.until(performance.now() + cascadeMs)
 
 /** Secret keys made by the maker, or by a key that they made, all the way down, that work still. Newest first. */
 export const listKeysMadeBy = async (tx: Tx, maker: Maker): Promise<SecretKey[]> =>

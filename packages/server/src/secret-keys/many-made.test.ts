@@ -45,3 +45,15 @@ test('a cascade ends whatever number of keys somebody has made, revoked and expi
   assert.equal(body.descendants.length, 501)
   assert.equal((await ask('GET', '/v1/workspace', { token: live })).status, 200)
 })
+
+test('a cascade has the time that it takes, however busy the store is', async () => {
+  const { owner, child, workspaceId } = await makeScene()
+  await query(`
+    create function test_slow() returns trigger language plpgsql as
+      'begin if new.workspace_id = ''${workspaceId}'' then perform pg_sleep(1); end if; return new; end';
+    create trigger test_slow before update on secret_keys for each row execute function test_slow()`)
+  const { status, body } = await revoke(owner.token, child.id, { cascade: true })
+  await query('drop trigger test_slow on secret_keys; drop function test_slow()')
+  assert.equal(status, 200, JSON.stringify(body))
+  assert.equal(body.descendants.length, 1)
+})
