@@ -172,7 +172,7 @@ export function openDb(
       const line = own.line ?? { kind: 'party', name: inNameOf, isLong }
       const terms = {
         scope: { workspaceId, userId },
-        standing: { right: own.right, changesRights },
+        standing: { right: own.right, changesRights, isLong },
         until,
         line,
       }
@@ -182,7 +182,7 @@ export function openDb(
       const until = own.deadline ?? performance.now() + deadlineMs
       const line = (isProven ? null : own.line) ?? { kind: 'party', name: userId }
       const scope = { workspaceId: null, userId }
-      return twice({ scope, standing: { right: own.right, changesRights }, until, line }, tx =>
+      return twice({ scope, standing: { right: own.right, changesRights, isLong: false }, until, line }, tx =>
         work(tx as PersonTx),
       )
     },

@@ -34,3 +34,9 @@ export const takeTurn = sql(
   'db.take_turn',
   `select pg_advisory_xact_lock(hashtextextended('keyrail.rights_turn ' || $1::text, 0))`,
 )
+
+/** A workspace is not deleted around a work that is to judge its own right at its end: they would wait in a circle. */
+export const holdWorkspace = sql(
+  'db.hold_workspace',
+  'select pg_advisory_xact_lock_shared(right_lock($1, $1))',
+)

@@ -4,7 +4,7 @@ import { type Statement, sql } from './connection.ts'
 import { Flight, type Leg } from './flight.ts'
 import type { Hints } from './hints.ts'
 import { toParameter } from './parameter.ts'
-import { type Right, takeTurn } from './right.ts'
+import { holdWorkspace, type Right, takeTurn } from './right.ts'
 
 /** Whose rows a transaction sees: those of a workspace, those of a person, or both. */
 export interface Scope {
@@ -32,6 +32,11 @@ export interface Standing {
   /** Null for what acts on nobody's behalf. */
   readonly right: Right | null
   readonly changesRights: boolean
+  /**
+   * Of a work that may take a minute: it holds the right from its last flight on. Until then who made it can be stopped,
+   * and then it comes to nothing.
+   */
+  readonly isLong: boolean
 }
 
 /** A transaction in one workspace. */
@@ -74,18 +79,19 @@ const idleMs = 10_000
 export async function transact<T>(
   client: pg.ClientBase,
   scope: Scope,
-  { right, changesRights }: Standing,
+  { right, changesRights, isLong }: Standing,
   { statementMs, lockMs }: TimeLimits,
   work: Work<T, Transaction & Scope>,
   hints: Pick<Hints, 'announce'>,
 ): Promise<T> {
+  const held = right === null ? [] : [toLeg(right.statement, right.values)]
   const waiting = [
     toLeg(begin),
     toLeg(openScope, [scope.workspaceId ?? '', scope.userId ?? '', statementMs, lockMs, idleMs]),
     ...(changesRights ? [toLeg(takeTurn, [scope.workspaceId ?? scope.userId])] : []),
-    ...(right === null ? [] : [toLeg(right.statement, right.values)]),
+    ...(isLong ? [toLeg(holdWorkspace, [scope.workspaceId])] : held),
   ]
-  const last: Leg[] = []
+  const last = isLong ? [...held] : []
   const failures: unknown[] = []
   const topics = new Set<string>()
   let begun = false
