@@ -39,6 +39,8 @@ export class FeedService {
   readonly asked: Asked[] = []
   /** Answers to come before the usual ones, in order. */
   readonly instead: Instead[] = []
+  /** What it answers for as long as this is set; undefined from it: as usual. */
+  misbehave: ((asked: Asked) => Instead | undefined) | undefined
   workspaceId = workspaceId
   version = 1
   /** Deltas from below this are answered with a snapshot. */
@@ -101,7 +103,7 @@ export class FeedService {
     const url = new URL(request.url ?? '/', this.url)
     this.asked.push({ url, headers: request.headers })
     response.sendDate = this.sendsDate
-    const instead = this.instead.shift()
+    const instead = this.instead.shift() ?? this.misbehave?.({ url, headers: request.headers })
     await instead?.before?.()
     if (instead?.hang) return
     if (instead && !instead.before) {

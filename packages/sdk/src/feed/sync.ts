@@ -1,12 +1,13 @@
 import { type Polled, waitSeconds } from '../http/schedule.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { badResponse, PolicyScopeTooLargeError } from '../runtime/errors.ts'
-import type { StoredKey } from '../store/records.ts'
-import { Store } from '../store/store.ts'
+import { badResponse } from '../runtime/errors.ts'
+import type { Store } from '../store/store.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
 import type { Served } from '../verify/verify.ts'
 import { type Delta, readFeedBody, type Scope, type Snapshot } from './body.ts'
 import type { FeedClient } from './client.ts'
+import { makeRoom } from './room.ts'
+import { walk } from './walk.ts'
 
 /** Asked for with every request: it says that this node can page, and it is as much as the service sends at once. */
 const PAGE_KEYS = 5_000
@@ -16,10 +17,8 @@ const REQUEST_TIMEOUT_MS = 10_000
  * is never answered, there must be time for one more try before what is held goes stale.
  */
 const HELD_TIMEOUT_SLACK_MS = 5_000
-/** A walk of more pages without a key than this is not going anywhere. */
-const EMPTY_PAGES_MAX = 64
 
-export type SyncResult = Pick<Polled, 'outcome' | 'waits' | 'more' | 'first'>
+export type SyncResult = Omit<Polled, 'unphased' | 'tookMs'>
 
 /** What a node holds, for whoever goes on from it. */
 export interface Kept {
@@ -61,6 +60,9 @@ export class Sync {
   workspaceId: string | undefined
   /** What is served comes from an earlier process, and no answer has confirmed it yet. */
   #isResumed = false
+  /** Snapshots in a row that came where changes were asked for, and those of them whose version did not rise. */
+  #reseeds = 0
+  #stuck = 0
   #etag: string | undefined
   #deps: SyncDeps
   readonly #ended: EndedKeys
@@ -117,7 +119,7 @@ export class Sync {
     if (body === undefined) {
       this.#deps.onTime?.(undefined, date)
       store.confirm(sentAt)
-      return { outcome: 'unchanged', waits, more: false, first: false }
+      return this.#told('unchanged', waits)
     }
     const answer = readFeedBody(body, settings.scope)
     if (this.#isResumed && answer.workspaceId !== this.workspaceId) {
@@ -127,78 +129,87 @@ export class Sync {
     }
     this.#check(answer, date)
     if (answer.kind === 'snapshot') {
-      const more = await this.#walk(answer, sentAt, signal)
-      return { outcome: 'snapshot', waits, more, first: false }
+      return await this.#reseed(answer, { waits, sentAt, version }, signal)
     }
     if (answer.since !== version) throw badResponse('since, which is not what was asked')
-    if (answer.changes === null) return await this.#seed(signal)
+    if (answer.changes === null) {
+      const began = clock.monotonic()
+      return await this.#reseed(
+        await this.#page(undefined, signal),
+        { waits, sentAt: began, version },
+        signal,
+      )
+    }
     this.#apply(store, answer)
     store.confirm(sentAt)
     const isNew = answer.version !== version || answer.changes.length > 0
     this.version = answer.version
     this.#etag = etag
-    return { outcome: isNew ? 'delta' : 'unchanged', waits, more: false, first: false }
+    return this.#told(isNew ? 'delta' : 'unchanged', waits)
   }
 
   async #seed(signal: AbortSignal): Promise<SyncResult> {
     const first = !this.#hasServed()
     const sentAt = this.#deps.clock.monotonic()
     const more = await this.#walk(await this.#page(undefined, signal), sentAt, signal)
-    return { outcome: 'snapshot', waits: false, more, first }
+    return { ...this.#told('snapshot', false), more, first }
+  }
+
+  /** What came in the place of changes, where keys are held already. */
+  async #reseed(
+    first: Snapshot,
+    { waits, sentAt, version }: { waits: boolean; sentAt: number; version: number },
+    signal: AbortSignal,
+  ): Promise<SyncResult> {
+    const more = await this.#walk(first, sentAt, signal)
+    this.#reseeds++
+    this.#stuck = first.version > version ? 0 : this.#stuck + 1
+    return { ...this.#result('snapshot', waits), more }
+  }
+
+  #told(outcome: SyncResult['outcome'], waits: boolean): SyncResult {
+    this.#reseeds = 0
+    this.#stuck = 0
+    return this.#result(outcome, waits)
+  }
+
+  #result(outcome: SyncResult['outcome'], waits: boolean): SyncResult {
+    const mostMs = this.#deps.settings.cachedTtlMs / 2
+    return { outcome, waits, more: false, first: false, reseeds: this.#reseeds, stuck: this.#stuck, mostMs }
   }
 
   /**
-   * Takes in the remaining pages beside what is served, and puts the whole in its place. All of it counts as
-   * confirmed when the walk was begun, whose version it is of: a later page may have been read as early as that.
+   * Walks through the pages and puts the whole in the place of what is served. All of it counts as confirmed when the
+   * walk was begun, whose version it is of: a later page may have been read as early as that.
    *
    * @returns whether there was more than one page
    */
   async #walk(first: Snapshot, sentAt: number, signal: AbortSignal): Promise<boolean> {
-    const { served, settings } = this.#deps
-    const staged = new Store(Math.max(settings.maxCachedKeys, served.store?.maxKeys ?? 0))
-    const renewed: string[] = []
-    let emptyPages = 0
-    let isFull = false
-    let page = first
-    for (;;) {
-      if (page.version !== first.version) throw badResponse('version, which changed within a walk')
-      if (page.workspaceId !== first.workspaceId)
-        throw badResponse('workspace_id, which changed within a walk')
-      if (page.deleted) break
-      for (const key of page.keys) {
-        if (this.#ended.refusalOf(key.digest) !== undefined) renewed.push(key.digest)
-        if (!isFull && !this.#makeRoom(staged, key)) {
-          if (!served.store || !this.#hasServed())
-            throw new PolicyScopeTooLargeError({ refusedToStart: true, maxKeys: staged.maxKeys })
-          // What is served goes on being served: of the keys that are left, those that were held before.
-          staged.keepOnly(served.store)
-          isFull = true
-        }
-        if (isFull && !served.store?.hasId(key.keyId)) staged.evictions++
-        else staged.upsert(key)
-      }
-      if (page.nextCursor === null) break
-      if (page.keys.length === 0 && ++emptyPages > EMPTY_PAGES_MAX)
-        throw badResponse('keys, page after page without')
-      page = await this.#page(page.nextCursor, signal)
-    }
-    if (page.deleted) {
-      staged.clear()
-      if (served.store) this.#ended.addAll(served.store.records, page.generatedAt)
+    const { served, settings, clock } = this.#deps
+    const { store, renewed, last } = await walk(first, {
+      next: cursor => this.#page(cursor, signal),
+      clock,
+      room: settings,
+      held: served.store,
+      hasServed: this.#hasServed(),
+      isEnded: digest => this.#ended.refusalOf(digest) !== undefined,
+      signal,
+    })
+    if (last.deleted) {
+      if (served.store) this.#ended.addAll(served.store.records, last.generatedAt)
     } else {
       // Of keys that are merely not in it a snapshot does not say why: they are unknown.
       for (const digest of renewed) this.#ended.forget(digest)
     }
-    staged.confirm(sentAt)
-    if (staged.maxKeys > (served.store?.maxKeys ?? settings.maxCachedKeys))
-      this.#deps.onRaised(staged.maxKeys)
+    store.confirm(sentAt)
+    if (store.maxKeys > (served.store?.maxKeys ?? settings.maxCachedKeys)) this.#deps.onRaised(store.maxKeys)
     served.evictions += served.store?.evictions ?? 0
-    served.store = staged
+    served.store = store
     served.isPartial = false
     this.workspaceId = first.workspaceId
     this.version = first.version
     this.#etag = undefined
-    return page !== first
+    return last !== first
   }
 
   async #page(cursor: string | undefined, signal: AbortSignal): Promise<Snapshot> {
@@ -252,19 +263,11 @@ export class Sync {
       } else {
         this.#ended.forget(change.upsert.digest)
         // Where there is no room any more, the newest key takes the place of the least recently used one.
-        this.#makeRoom(store, change.upsert)
+        makeRoom(store, change.upsert.keyId, this.#deps.settings)
         store.upsert(change.upsert)
       }
     }
     if (store.maxKeys > maxKeys) this.#deps.onRaised(store.maxKeys)
-  }
-
-  /** Whether a key fits, after raising the bound by a quarter where that is needed and allowed. */
-  #makeRoom(store: Store, { keyId }: StoredKey): boolean {
-    if (store.size < store.maxKeys || store.hasId(keyId)) return true
-    const most = Math.max(this.#deps.settings.maxCachedKeys, this.#deps.settings.maxAutoCachedKeys)
-    store.maxKeys = Math.max(store.maxKeys, Math.min(most, Math.ceil(store.maxKeys * 1.25)))
-    return store.size < store.maxKeys
   }
 
   #query(more: Record<string, string>): URLSearchParams {

@@ -17,6 +17,9 @@ const polled: Polled = {
   more: false,
   first: false,
   unphased: false,
+  reseeds: 0,
+  stuck: 0,
+  mostMs: 30_000,
   tookMs: 0,
 }
 const interval = 5_000
@@ -39,6 +42,9 @@ test('no two requests begin less than the floor apart, whatever happens', () => 
     more: fc.boolean(),
     first: fc.boolean(),
     unphased: fc.boolean(),
+    reseeds: fc.nat(3),
+    stuck: fc.constant(0),
+    mostMs: fc.constant(30_000),
     tookMs: fc.double({ min: 0, max: 60_000, noNaN: true }),
   })
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
@@ -175,4 +181,14 @@ test('ten thousand nodes that start from their disks together ask at no time mor
   const { requests, waiting } = restart({ warm: true, perSecond: 3_500 })
   assert.equal(waiting, 0)
   assert.ok(Math.max(...requests) < 420, `${Math.max(...requests)} in a tenth of a second`)
+})
+
+test('snapshots in a row are an interval apart, and further where the version does not rise, within the life of keys', () => {
+  const reseeded: Polled = { ...polled, outcome: 'snapshot', waits: true, more: true, reseeds: 1, stuck: 1 }
+  const delays = [1, 2, 3, 4, 5, 40].map(times =>
+    delayAfter({ ...reseeded, reseeds: times, stuck: times }, interval, most),
+  )
+  assert.deepEqual(delays.map(Math.round), [FLOOR_MS, 10_000, 20_000, 30_000, 30_000, 30_000])
+  assert.equal(Math.round(delayAfter({ ...reseeded, reseeds: 9, stuck: 0 }, interval, most)), interval)
+  assert.equal(Math.round(delayAfter({ ...reseeded, reseeds: 9, stuck: 9 }, 40_000, most)), 40_000)
 })

@@ -21,6 +21,11 @@ export interface Polled {
   first: boolean
   /** The first answer of a process that the service will not hold. */
   unphased: boolean
+  /** Snapshots in a row that came where changes were asked for, and those last of them whose version did not rise. */
+  reseeds: number
+  stuck: number
+  /** The longest pause after which what is held can still be confirmed in time. */
+  mostMs: number
   tookMs: number
 }
 
@@ -32,10 +37,21 @@ export interface Polled {
 export function delayAfter(polled: Polled, pollIntervalMs: number, random: () => number): number {
   const { outcome, waits, more, first, unphased, tookMs } = polled
   const floor = Math.max(0, FLOOR_MS - tookMs)
+  if (polled.reseeds > 1) return Math.max(floor, reseedDelay(polled, pollIntervalMs, random) - tookMs)
   if (more || first) return floor
   if (waits && (outcome !== 'unchanged' || tookMs >= HELD_MS)) return floor
   if (unphased) return Math.max(floor, random() * pollIntervalMs)
   return Math.max(floor, pollIntervalMs * (0.9 + 0.1 * random()) - tookMs)
+}
+
+/**
+ * A service that answers with all keys again and again is asked every interval at most, and where its version does not
+ * rise less and less often.
+ */
+function reseedDelay({ stuck, mostMs }: Polled, pollIntervalMs: number, random: () => number): number {
+  const intervals = 2 ** Math.min(16, Math.max(0, stuck - 1))
+  const most = Math.max(pollIntervalMs, mostMs)
+  return Math.min(most, pollIntervalMs * intervals) * (0.9 + 0.1 * random())
 }
 
 /**
