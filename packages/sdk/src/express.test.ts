@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import express from 'express'
 import { drawKey, id } from '../test/keys.ts'
+import { until } from '../test/until.ts'
 import { idempotent, limit, type RequireKeyOptions, requireKey, requireScope } from './express.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import { digestOf } from './runtime/digest.ts'
@@ -28,10 +29,9 @@ const time = { now: 0 }
 const clock = { wall: () => 0, monotonic: () => time.now }
 const keyring = { verify: createVerify(served, { env: 'live', cachedTtlMs: 60_000, clock }) }
 
-/** A real API with one open and three protected routes. */
+/** A real API with three protected routes. */
 async function startApi(options: RequireKeyOptions = {}) {
   const app = express()
-  app.get('/open', requireScope('orders:read'), (_, response) => void response.send('open'))
   app.use(requireKey(keyring, options))
   app.get('/orders', ({ apiKey }, response) => void response.json(apiKey))
   app.get('/read', requireScope('orders:read'), (_, response) => void response.send('read'))
@@ -114,8 +114,57 @@ test('another header can hold the key, and then Authorization does not', async (
   assert.match(body.detail, /x-api-key/)
 })
 
-test('requireScope without requireKey before it lets nobody pass', async () => {
-  assert.equal((await ask('/open', bearer)).status, 401)
+test('what finds no key because it stands before requireKey answers 500, and tells the order once', async () => {
+  const asked = () => assert.fail('asked')
+  const app = express()
+  app.get('/scope', requireScope('orders:read'))
+  app.get('/limit', limit({ limit: asked }))
+  app.post('/once', idempotent({ maxBodyBytes: 0, claim: asked, close: asked }))
+  app.use(requireKey(keyring), (_, response) => void response.send('open'))
+  const server = app.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => void server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const warned: string[] = []
+  const listen = ({ name, message }: Error) => void (name === 'KeyrailWarning' && warned.push(message))
+  process.on('warning', listen)
+  for (const [path, name] of [
+    ['/scope', 'requireScope'],
+    ['/limit', 'limit'],
+    ['/once', 'idempotent'],
+  ] as const) {
+    for (let round = 0; round < 2; round++) {
+      const answer = await fetch(url + path, {
+        method: name === 'idempotent' ? 'POST' : 'GET',
+        headers: bearer,
+      })
+      assert.deepEqual(
+        [answer.status, ((await answer.json()) as { code: string }).code],
+        [500, 'internal_error'],
+      )
+    }
+    await until(() => warned.length > 0, 'it is told')
+    assert.deepEqual(
+      [warned.length, warned.pop()?.includes(`Put requireKey(keyring) before ${name} on`)],
+      [1, true],
+    )
+  }
+  process.off('warning', listen)
+})
+
+test('a key that was sent in another way is told how to send it', async () => {
+  const basic = Buffer.from(`${key}:`).toString('base64')
+  for (const [authorization, detail] of [
+    [key, /without the word Bearer: send it as "Authorization: Bearer <key>"/],
+    [`Basic ${basic}`, /not sent as Bearer: send it as "Authorization: Bearer <key>"/],
+    ['Bearer', /stands no API key: send it as "Authorization: Bearer <key>"/],
+    [[`Bearer ${key}`, `Bearer ${key}`], /More than one API key was presented: send one/],
+  ] as const) {
+    const { status, body } = await ask('/orders', { authorization: authorization as string })
+    assert.deepEqual([status, body.code], [401, 'malformed_key'])
+    assert.match(body.detail, detail)
+    assert.ok(!body.detail.includes(key))
+  }
 })
 
 test('a mistake in the set-up is an error at start, never an open route', () => {

@@ -14,6 +14,7 @@ import { beforeAnswer, isOver } from './protect/answer-begins.ts'
 import { readCredential } from './protect/credential.ts'
 import { type GateOptions, readHeaderName, readScopes } from './protect/gate.ts'
 import { holdResponse, replayAnswer } from './protect/hold-response.ts'
+import { tellMisplaced } from './protect/misplaced.ts'
 import { headerValues, readParsedBody } from './protect/node-request.ts'
 import { toHttpRefusal } from './protect/refusal.ts'
 import { isFirstCount } from './usage/once.ts'
@@ -65,10 +66,10 @@ export function requireKey(
   const required = readScopes(scopes)
   const name = readHeaderName(header)
   return function checkKey(request, response, next) {
-    const key = readCredential(request.rawHeaders, name)
-    const verdict = key === null ? refused.malformed_key : keyring.verify(key, { scopes: required })
+    const { key, fault } = readCredential(request.rawHeaders, name)
+    const verdict = fault === undefined ? keyring.verify(key, { scopes: required }) : refused.malformed_key
     if (!verdict.valid) {
-      return sendProblem(response, toHttpRefusal(verdict, { scopes: required, header: name }))
+      return sendProblem(response, toHttpRefusal(verdict, { scopes: required, header: name, fault }))
     }
     request.apiKey = verdict
     if (usage !== undefined && isFirstCount(usage, request)) {
@@ -83,13 +84,14 @@ export function requireKey(
 /**
  * For a route behind `requireKey`: the key must also have these scopes, all of them.
  *
- * Without `requireKey` before it every request is refused.
+ * Without `requireKey` before it every request is answered 500, and a process warning tells the order.
  */
 export function requireScope(...scopes: readonly string[]): RequestHandler {
   const required = readScopes(scopes)
   if (required.length === 0) throw new TypeError('requireScope takes at least one scope')
+  const misplaced = tellMisplaced('requireScope')
   return function checkScope({ apiKey }: Request, response, next) {
-    if (!apiKey) return refuseWithoutKey(response)
+    if (!apiKey) return sendProblem(response, misplaced())
     if (!required.every(scope => apiKey.scopes.includes(scope))) {
       return sendProblem(response, toHttpRefusal(refused.insufficient_scope, { scopes: required }))
     }
@@ -101,9 +103,10 @@ export function requireScope(...scopes: readonly string[]): RequestHandler {
 export function limit(limiter: Limiter, requirements: LimitRequirements = {}): RequestHandler {
   if (typeof limiter?.limit !== 'function') throw new TypeError('limit takes what createLimiter makes')
   const cost = readRequirements('limit', requirements)
+  const misplaced = tellMisplaced('limit')
   return function checkLimits(request: Request, response, next) {
     const { apiKey } = request
-    if (!apiKey) return refuseWithoutKey(response)
+    if (!apiKey) return sendProblem(response, misplaced())
     notLetPass.add(request)
     const judge = (verdict: LimitVerdict) => {
       if (isOver(response)) return
@@ -122,9 +125,10 @@ export function limit(limiter: Limiter, requirements: LimitRequirements = {}): R
  */
 export function idempotent(idempotency: Idempotency, options: IdempotentOptions = {}): RequestHandler {
   requireIdempotency(idempotency, options)
+  const misplaced = tellMisplaced('idempotent')
   return function claim(request: Request, response, next) {
     const { apiKey, method, originalUrl, rawHeaders } = request
-    if (!apiKey) return refuseWithoutKey(response)
+    if (!apiKey) return sendProblem(response, misplaced())
     const judge = async (verdict: IdempotencyVerdict | undefined) => {
       const claim = verdict?.verdict === 'execute' ? verdict.claim : undefined
       // Nobody is left to hear what would be done.
@@ -154,9 +158,6 @@ export function idempotent(idempotency: Idempotency, options: IdempotentOptions 
 export function keepRawBody(request: object, _response: unknown, bytes: Uint8Array): void {
   Object.assign(request, { rawBody: bytes })
 }
-
-const refuseWithoutKey = (response: Response): void =>
-  sendProblem(response, toHttpRefusal(refused.missing_key))
 
 function sendProblem(response: Response, { status, headers, body }: HttpProblem): void {
   refusals.add(response)

@@ -4,6 +4,7 @@ import { type IdempotentOptions, requireIdempotency } from './idempotency/gate.t
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import { Gate, type GateOptions, type RouteRequirements, readRoute, readScopes } from './protect/gate.ts'
+import { tellMisplaced } from './protect/misplaced.ts'
 import { toHttpRefusal } from './protect/refusal.ts'
 import { problemResponse, runOnce, withHeaders } from './protect/web-response.ts'
 import { refused, type Valid } from './verify/verdict.ts'
@@ -44,9 +45,10 @@ export function requireKey(
 export function requireScope(...scopes: readonly string[]): MiddlewareHandler<KeyrailEnv> {
   const required = readScopes(scopes)
   if (required.length === 0) throw new TypeError('requireScope takes at least one scope')
+  const misplaced = tellMisplaced('requireScope')
   return async function checkScope(context, next) {
     const apiKey = keyOf(context)
-    if (apiKey === undefined) return refuse(context, toHttpRefusal(refused.missing_key))
+    if (apiKey === undefined) return refuse(context, misplaced())
     if (!required.every(scope => apiKey.scopes.includes(scope))) {
       return refuse(context, toHttpRefusal(refused.insufficient_scope, { scopes: required }))
     }
@@ -60,9 +62,10 @@ export function idempotent(
   options: IdempotentOptions = {},
 ): MiddlewareHandler<KeyrailEnv> {
   requireIdempotency(idempotency, options)
+  const misplaced = tellMisplaced('idempotent')
   return async function claim(context, next) {
     const key = keyOf(context)
-    if (key === undefined) return refuse(context, toHttpRefusal(refused.missing_key))
+    if (key === undefined) return refuse(context, misplaced())
     let hasRun = false
     const response = await runOnce(idempotency, context.req.raw, {
       exchange: context,

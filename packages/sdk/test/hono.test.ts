@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { test } from 'node:test'
 import { Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
@@ -92,7 +93,10 @@ test('Hono: requireScope and idempotent without requireKey before them let nobod
   const app = new Hono<KeyrailEnv>()
   app.use('/scope', requireScope('a'))
   app.get('/scope', context => context.text('open'))
-  assert.equal((await app.request('/scope')).status, 401)
+  const warned = once(process, 'warning')
+  assert.equal((await app.request('/scope')).status, 500)
+  const [warning] = await warned
+  assert.match(warning.message, /Put requireKey\(keyring\) before requireScope/)
   assert.throws(() => requireScope(), TypeError)
   assert.throws(() => requireKey(undefined as never), TypeError)
   assert.throws(() => idempotent(undefined as never), TypeError)

@@ -83,13 +83,15 @@ export class Gate {
     rawHeaders: readonly string[],
     { scopes = [], cost }: RouteRequirements = {},
   ): Promise<Admission> {
-    const presented = readCredential(rawHeaders, this.#header)
+    const { key: presented, fault } = readCredential(rawHeaders, this.#header)
     const required = [...this.#scopes, ...readScopes(scopes)]
     const key =
-      presented === null ? refused.malformed_key : this.#keyring.verify(presented, { scopes: required })
-    if (!key.valid) return { problem: toHttpRefusal(key, { scopes: required, header: this.#header }) }
+      fault === undefined ? this.#keyring.verify(presented, { scopes: required }) : refused.malformed_key
+    if (!key.valid) {
+      return { problem: toHttpRefusal(key, { scopes: required, header: this.#header, fault }) }
+    }
     const limits = await this.#limiter?.limit(key, { cost })
-    if (limits?.allowed === false) return { problem: limits.problem }
+    if (limits !== undefined && limits.allowed !== true) return { problem: limits.problem }
     if (this.#usage !== undefined && isFirstCount(this.#usage, exchange)) this.#usage.count(key)
     return { key, headers: limits?.headers ?? noHeaders }
   }

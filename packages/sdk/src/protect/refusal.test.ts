@@ -36,24 +36,27 @@ test('a missing scope is named in the body, and in the header where it can stand
   assert.deepEqual(body.scopes, ['orders:read', 'a"b', 'ü', 'x\r\ny'])
 })
 
-test('the key is read from one header, and two of them are none', () => {
-  const read = (...headers: string[]) => readCredential(headers, 'authorization')
+test('the key is read from one header, and what cannot be one is told apart', () => {
+  const read = (...headers: string[]) => {
+    const { key, fault } = readCredential(headers, 'authorization')
+    return fault ?? key
+  }
   assert.equal(read(), undefined)
   assert.equal(read('Accept', 'x', 'AUTHORIZATION', 'Bearer kr_1'), 'kr_1')
   assert.equal(read('authorization', 'bearer  kr_1 '), 'kr_1')
-  for (const wrong of [
-    '',
-    'Bearer',
-    'Bearer ',
-    'kr_1',
-    'Basic kr_1',
-    'Bearer kr_1 kr_2',
-    'Bearerkr_1',
-    'Bearer kr_1, Bearer kr_2',
-  ]) {
-    assert.equal(read('authorization', wrong), null, wrong)
+  for (const [wrong, fault] of [
+    ['', 'no_scheme'],
+    ['Bearer', 'bad_form'],
+    ['Bearer ', 'bad_form'],
+    ['kr_1', 'no_scheme'],
+    ['Basic kr_1', 'other_scheme'],
+    ['Bearer kr_1 kr_2', 'bad_form'],
+    ['Bearerkr_1', 'no_scheme'],
+    ['Bearer kr_1, Bearer kr_2', 'twice'],
+  ] as const) {
+    assert.equal(read('authorization', wrong), fault, wrong)
   }
-  assert.equal(read('authorization', 'Bearer kr_1', 'Authorization', 'Bearer kr_1'), null)
-  assert.equal(readCredential(['X-Api-Key', ' kr_1'], 'x-api-key'), 'kr_1')
-  assert.equal(readCredential(['Authorization', 'Bearer kr_1'], 'x-api-key'), undefined)
+  assert.equal(read('authorization', 'Bearer kr_1', 'Authorization', 'Bearer kr_1'), 'twice')
+  assert.deepEqual(readCredential(['X-Api-Key', ' kr_1'], 'x-api-key'), { key: 'kr_1' })
+  assert.deepEqual(readCredential(['Authorization', 'Bearer kr_1'], 'x-api-key'), { key: undefined })
 })

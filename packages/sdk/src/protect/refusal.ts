@@ -1,5 +1,6 @@
 import { type HttpProblem, httpProblem } from '../http/problem.ts'
 import type { RefusalCode, Refused } from '../verify/verdict.ts'
+import type { CredentialFault } from './credential.ts'
 
 /** How a refusal is told over HTTP: RFC 9457 problem details, RFC 6750 challenges. Any framework can send it. */
 export interface HttpRefusal extends HttpProblem<RefusalCode> {
@@ -12,10 +13,14 @@ const RETRY_AFTER = '5'
 /** @param header where the key is looked for; a key of another header is not asked for by a Bearer challenge alone */
 export function toHttpRefusal(
   { code, message }: Refused,
-  { scopes = [], header = 'authorization' }: { scopes?: readonly string[]; header?: string } = {},
+  {
+    scopes = [],
+    header = 'authorization',
+    fault,
+  }: { scopes?: readonly string[]; header?: string; fault?: CredentialFault | undefined } = {},
 ): HttpRefusal {
   const status = statusOf(code)
-  const detail = code === 'missing_key' ? `${message}: ${wayToSend(header)}` : message
+  const detail = detailOf(code, message, header, fault)
   const headers =
     status === 503 ? { 'retry-after': RETRY_AFTER } : { 'www-authenticate': challenge(code, scopes) }
   const more = code === 'insufficient_scope' ? { scopes } : {}
@@ -34,6 +39,24 @@ function challenge(code: RefusalCode, scopes: readonly string[]): string {
   // A scope with a character that the header cannot carry stands in the body alone.
   const named = scopes.filter(scope => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)).join(' ')
   return `Bearer error="insufficient_scope"${named && `, scope="${named}"`}`
+}
+
+const faults: { readonly [Fault in CredentialFault]: string } = {
+  twice: 'More than one API key was presented: send one',
+  other_scheme: 'The API key was not sent as Bearer',
+  no_scheme: 'The API key was sent without the word Bearer',
+  bad_form: 'Behind the word Bearer stands no API key',
+}
+
+function detailOf(
+  code: RefusalCode,
+  message: string,
+  header: string,
+  fault: CredentialFault | undefined,
+): string {
+  if (fault === 'twice') return faults.twice
+  if (fault !== undefined) return `${faults[fault]}: ${wayToSend(header)}`
+  return code === 'missing_key' ? `${message}: ${wayToSend(header)}` : message
 }
 
 const wayToSend = (header: string): string =>

@@ -76,7 +76,8 @@ export function catchLater(said: unknown, caught: (error: unknown) => void): voi
     Promise.resolve(said).catch(caught)
 }
 
-function warn(message: string, code: string): void {
+/** Told to the vendor: as a warning of the process where there is one. */
+export function warn(message: string, code: string): void {
   const warned = ofNode(process => {
     process.emitWarning(message, { type: 'KeyrailWarning', code })
     return true
