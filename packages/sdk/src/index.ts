@@ -24,6 +24,7 @@ export type { Notice } from './runtime/reports.ts'
 export type { RateLimit } from './store/rate-limits.ts'
 export {
   createUsageReporter,
+  type UsageCloseOptions,
   type UsageReporter,
   type UsageReporterOptions,
   type UsageReporterStats,

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 import type { UsageReport } from '@keyrail/contract/usage'
 import { id } from '../../test/keys.ts'
 import { ManualTimer } from '../../test/manual-timer.ts'
@@ -162,12 +164,49 @@ test('closing tells what is left, again where it must, and says what could not b
   gone.reporter.count({ keyId }, 9)
   const closed = gone.reporter.close()
   for (let wait = 0; wait < 2; wait++) {
-    await until(() => gone.timer.delays.length === 1, 'it waits to try again')
+    await until(() => gone.timer.delays.length === 2, 'it waits to try again')
     gone.timer.pass(1_000)
   }
   await closed
   assert.deepEqual(gone.errors, ['network_error', 'network_error', 'network_error', 'usage_unsent'])
   assert.deepEqual([gone.reporter.stats().pending, gone.timer.delays], [9, []])
+})
+
+test('closing a reporter whose service hangs takes no longer than it may, and says what could not be told', async () => {
+  for (const isAnswering of [false, true]) {
+    const { timer, errors, instead, reporter } = open()
+    const hang = () => new Promise<Response>(() => {})
+    instead.push(isAnswering ? away : hang, hang, hang)
+    reporter.count({ keyId: id(1) }, 9)
+    const closed = reporter.close({ timeoutMs: 3_000 })
+    if (isAnswering) await until(() => timer.delays.length === 2, 'it waits to try again')
+    timer.pass(3_000)
+    await closed
+    assert.deepEqual(errors, isAnswering ? ['network_error', 'usage_unsent'] : ['usage_unsent'])
+    assert.deepEqual([reporter.stats().pending, timer.delays], [9, []])
+  }
+  const { reporter } = open()
+  assert.throws(() => reporter.close({ timeoutMs: -1 }), /timeoutMs must be an integer/)
+  await reporter.close()
+})
+
+/** A program that counts seven requests and comes to its end. */
+const program = (settings: object, keyId: string) => `
+  import { createUsageReporter } from ${JSON.stringify(new URL('./reporter.ts', import.meta.url))}
+  const usage = createUsageReporter({ ...${JSON.stringify(settings)}, onError: e => console.log(e.code) })
+  usage.count({ keyId: ${JSON.stringify(keyId)} }, 7)`
+
+test('a process that comes to its end by itself loses no counts, and ends where nobody takes them', async () => {
+  const run = async (settings: object, keyId: string) => {
+    const args = ['--no-warnings', '--input-type=module-typescript', '-e', program(settings, keyId)]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname })
+    return stdout.trim().split('\n')
+  }
+  const { id: keyId } = await issue()
+  assert.deepEqual(await run(connection, keyId), [''])
+  assert.equal(await usageOf(keyId), 7)
+  const nobody = { ...connection, baseUrl: 'http://127.0.0.1:9' }
+  assert.equal((await run(nobody, keyId)).at(-1), 'usage_unsent')
 })
 
 test('a key that is none of the service is dropped alone, and what the service passed over is told', async () => {

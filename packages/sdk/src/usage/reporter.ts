@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { parseMembers, readDate } from '../http/call.ts'
+import { type HttpRequest, parseMembers, readDate } from '../http/call.ts'
 import type { UsageReport } from '../http/call-types.ts'
 import {
   type ConnectionOptions,
@@ -9,12 +9,15 @@ import {
 } from '../http/connection-options.ts'
 import { readFunction, readInteger } from '../http/option-values.ts'
 import { delayAfterError } from '../http/schedule.ts'
-import { KeyringError } from '../runtime/errors.ts'
+import type { KeyringError } from '../runtime/errors.ts'
 import { Reports } from '../runtime/reports.ts'
 import { ServiceTime } from '../runtime/service-time.ts'
 import { systemTimer, type Timer } from '../runtime/timer.ts'
 import type { Valid } from '../verify/verdict.ts'
+import { beforeExit } from './at-exit.ts'
 import { UsageCounts } from './counts.ts'
+import { sampled } from './sampled.ts'
+import { passedOver, unsent } from './uncounted.ts'
 
 export interface UsageReporterOptions extends ConnectionOptions, ErrorOptions {
   /** The part of all requests that is counted, 0.0001 to 1; all of them unless given. */
@@ -39,6 +42,11 @@ export interface UsageReporterStats {
   lastError: string | null
 }
 
+export interface UsageCloseOptions {
+  /** How long the end may take, 0 to 600,000 ms. */
+  timeoutMs?: number | undefined
+}
+
 /** Counts requests by key, and reports them; made by `createUsageReporter`. */
 export interface UsageReporter extends AsyncDisposable {
   /** Counts a request, or several: in memory, at once. Never throws. */
@@ -47,8 +55,11 @@ export interface UsageReporter extends AsyncDisposable {
   flush(): Promise<void>
   /** What became of what it has counted. */
   stats(): UsageReporterStats
-  /** Sends what is left, three times where it must, and stops. May be called twice. */
-  close(): Promise<void>
+  /**
+   * Sends what is left, three times where it must, and stops. Takes `timeoutMs` at most, 10,000 unless given; what was
+   * not acknowledged by then is told to `onError` (`usage_unsent`). May be called twice.
+   */
+  close(options?: UsageCloseOptions): Promise<void>
 }
 
 const known: { readonly [Name in keyof Required<UsageReporterOptions>]: true } = {
@@ -64,10 +75,12 @@ const known: { readonly [Name in keyof Required<UsageReporterOptions>]: true } =
 export const usageReporterOptionNames = Object.keys(known)
 
 const CLOSING_ATTEMPTS = 3
+const CLOSING_MS = 10_000
 const maxBytes = 16 * 1024
 
 /**
- * Tells the service how often keys were used.
+ * Tells the service how often keys were used. A process that ends by itself sends what is left before; one that is ended
+ * should `close()`.
  *
  * @throws TypeError naming the option that is missing or wrong
  */
@@ -77,12 +90,20 @@ export const createUsageReporter = (options: UsageReporterOptions): UsageReporte
     random: Math.random,
     now: Date.now,
     monotonic: () => performance.now(),
+    beforeExit,
   })
 
 /** The same in a world of the caller's making. */
 export function openUsageReporter(
   options: UsageReporterOptions,
-  world: { timer: Timer; random: () => number; now: () => number; monotonic?: () => number },
+  world: {
+    timer: Timer
+    random: () => number
+    now: () => number
+    monotonic?: () => number
+    /** Calls the work when the process would end by itself. */
+    beforeExit?: (work: () => void) => () => void
+  },
 ): UsageReporter {
   refuseUnknown('createUsageReporter', options, known)
   const { timer, random, now, monotonic = now } = world
@@ -101,6 +122,8 @@ export function openUsageReporter(
   let sending: UsageReport | undefined
   let flushing: Promise<void> | undefined
   let closing: Promise<void> | undefined
+  /** Ends what is under way when the time of the end is over. */
+  let patience = new AbortController()
   let hasAsked = false
   let isClosed = false
   let reported = 0
@@ -116,10 +139,12 @@ export function openUsageReporter(
     if (isFirst && time.isKnown) counts.moveBy(time.now() - now())
   }
 
+  const ask = (request: HttpRequest) => call({ ...request, timeoutMs, maxBytes, signal: patience.signal })
+
   /** @returns how many of its records the service passed over */
   async function send(report: UsageReport): Promise<number> {
     const path = '/v1/usage/reports'
-    const answer = await call({ method: 'POST', path, body: report, accepts: [202], timeoutMs, maxBytes })
+    const answer = await ask({ method: 'POST', path, body: report, accepts: [202] })
     heard(answer)
     const { ignored } = parseMembers(answer.text)
     return typeof ignored === 'number' ? ignored : 0
@@ -129,7 +154,7 @@ export function openUsageReporter(
   async function learnTime(): Promise<void> {
     const path = '/v1/healthz'
     try {
-      heard(await call({ method: 'GET', path, accepts: [200, 404], timeoutMs, maxBytes }))
+      heard(await ask({ method: 'GET', path, accepts: [200, 404] }))
       hasAsked = true
     } catch {
       // What is wrong with the service is told of the report.
@@ -153,7 +178,8 @@ export function openUsageReporter(
       const error = thrown as KeyringError
       lastError = error.code
       retryAfterMs = error.retryAfterMs
-      reports.error(error)
+      // Given up at the end: what is left then is told as a whole.
+      if (error.code !== 'aborted') reports.error(error)
       // A report that is wrong in itself would be in the way of all others for ever.
       if (error.status === 400 || error.status === 413) {
         refused += requestsIn(report)
@@ -200,27 +226,55 @@ export function openUsageReporter(
   let cancel = schedule(flushIntervalMs * (0.5 + 0.5 * random()))
 
   const pause = (milliseconds: number) =>
-    new Promise<void>(resolve => timer.after(milliseconds, resolve, true))
+    new Promise<void>(resolve => {
+      const cancelPause = timer.after(milliseconds, resolve, true)
+      const end = () => {
+        cancelPause()
+        resolve()
+      }
+      patience.signal.addEventListener('abort', end, { once: true })
+      if (patience.signal.aborted) end()
+    })
 
-  async function sendRest(): Promise<void> {
-    cancel()
+  /** @param ended is told how many requests are left, before anything else can be counted */
+  async function sendRest(withinMs: number, ended: (left: number) => void): Promise<void> {
+    const cancelEnd = timer.after(withinMs, () => patience.abort(), true)
     // What was under way may have begun before the last request was counted.
     await flushing
-    for (let attempts = 1; attempts <= CLOSING_ATTEMPTS; attempts++) {
+    for (let attempts = 1; ; attempts++) {
       await flush()
       const left = pending()
-      isClosed = left === 0 || attempts === CLOSING_ATTEMPTS
-      if (left === 0) return
-      if (isClosed) reports.error(unsent(left))
-      else await pause(delayAfterError({ failures }, 1_000, random))
+      if (left === 0 || attempts === CLOSING_ATTEMPTS || patience.signal.aborted) {
+        cancelEnd()
+        patience = new AbortController()
+        if (left > 0) reports.error(unsent(left))
+        return ended(left)
+      }
+      await pause(delayAfterError({ failures }, 1_000, random))
     }
   }
 
   const pending = () => counts.total + (sending === undefined ? 0 : requestsIn(sending))
-  const close = () => {
-    closing ??= sendRest()
+  const close = ({ timeoutMs: withinMs = CLOSING_MS }: UsageCloseOptions = {}) => {
+    if (closing === undefined) {
+      readInteger('timeoutMs', withinMs, 0, 600_000)
+      cancel()
+      forgetExit?.()
+      closing = sendRest(withinMs, () => {
+        isClosed = true
+      })
+    }
     return closing
   }
+
+  let hasGivenUp = false
+  const forgetExit = world.beforeExit?.(() => {
+    // A process whose service is away ends all the same.
+    if (hasGivenUp || pending() === 0) return
+    void sendRest(CLOSING_MS, left => {
+      hasGivenUp = left > 0
+    })
+  })
 
   return {
     count(key, requests = 1) {
@@ -233,30 +287,8 @@ export function openUsageReporter(
     flush,
     stats: () => ({ pending: pending(), reported, dropped: counts.dropped + refused, lastError }),
     close,
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: () => close(),
   }
 }
 
-/** Beyond this many at once what chance would do differs by little from the mean. */
-const DRAWN_MAX = 10_000
-
-function sampled(requests: number, rate: number, random: () => number): number {
-  if (requests > DRAWN_MAX) return Math.floor(requests * rate + random())
-  let counted = 0
-  for (let request = 0; request < requests; request++) if (random() < rate) counted++
-  return counted
-}
-
 const requestsIn = ({ records }: UsageReport): number => records.reduce((sum, { count }) => sum + count, 0)
-
-const passedOver = (ignored: number, records: number): KeyringError =>
-  new KeyringError(
-    'usage_ignored',
-    `${ignored} of ${records} records of a usage report were not counted: of no key of this environment, or of no hour that is taken`,
-    { retryable: false },
-  )
-
-const unsent = (requests: number): KeyringError =>
-  new KeyringError('usage_unsent', `${requests} counted requests were not reported before the end`, {
-    retryable: false,
-  })

@@ -1,0 +1,10 @@
+/** Beyond this many at once what chance would do differs by little from the mean. */
+const DRAWN_MAX = 10_000
+
+/** @returns how many of the requests are counted, on the mean `rate` of them */
+export function sampled(requests: number, rate: number, random: () => number): number {
+  if (requests > DRAWN_MAX) return Math.floor(requests * rate + random())
+  let counted = 0
+  for (let request = 0; request < requests; request++) if (random() < rate) counted++
+  return counted
+}
