@@ -208,6 +208,10 @@ test('what is not safe to repeat is not repeated, and what is refused for what i
   assert.deepEqual([error.code, error.status, error.retryable], ['validation_failed', 400, false])
   assert.match(error.requestId ?? '', /^req_/)
   assert.match(error.message, /^POST \/v1\/keys was answered 400 validation_failed: env/)
+  assert.deepEqual(
+    error.errors.map(({ path }) => path),
+    ['env'],
+  )
   assert.equal(sent.length, 2)
 })
 

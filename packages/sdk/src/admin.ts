@@ -18,7 +18,7 @@ export type { Listing, Page } from './admin/list.ts'
 export type { CallOptions, KeyedOptions } from './admin/request.ts'
 export type { RevokeBody, RotateBody } from './admin/room.ts'
 export type * from './admin/types.ts'
-export { KeyringError } from './runtime/errors.ts'
+export { type FieldFault, KeyringError } from './runtime/errors.ts'
 
 export interface AdminOptions extends ConnectionOptions {
   /** How long one attempt may take, 30,000 ms unless given: a revocation that waits for the fleet takes up to 15 s. */

@@ -8,6 +8,7 @@ import {
   HttpException,
   type InjectionToken,
   Module,
+  type OnApplicationShutdown,
   SetMetadata,
 } from '@nestjs/common'
 import { APP_GUARD, Reflector } from '@nestjs/core'
@@ -74,8 +75,9 @@ export const ApiKey: () => ParameterDecorator = createParamDecorator(
 )
 
 /** Protects every route of the application that is not `@Public()`, on Express and on Fastify. */
-export class KeyrailGuard implements CanActivate {
+export class KeyrailGuard implements CanActivate, OnApplicationShutdown {
   readonly #gate: Gate
+  readonly #opened: readonly unknown[]
   readonly #idempotency: Idempotency | undefined
   readonly #reflector: Reflector
 
@@ -83,7 +85,13 @@ export class KeyrailGuard implements CanActivate {
     this.#gate = new Gate('KeyrailModule', keyring, options)
     if (idempotency !== undefined) requireIdempotency(idempotency)
     this.#idempotency = idempotency
+    this.#opened = [idempotency, options.usage, keyring]
     this.#reflector = reflector
+  }
+
+  /** Closes what the application was given: it would keep the process alive, and what it still holds be lost. */
+  async onApplicationShutdown(): Promise<void> {
+    for (const each of this.#opened) await (each as Partial<Pick<Keyring, 'close'>> | undefined)?.close?.()
   }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {

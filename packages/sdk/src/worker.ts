@@ -24,7 +24,12 @@ export {
   type LimitRequirements,
   type LimitVerdict,
 } from './limits/limit.ts'
-export { KeyringError, type KeyringErrorFacts, PolicyScopeTooLargeError } from './runtime/errors.ts'
+export {
+  type FieldFault,
+  KeyringError,
+  type KeyringErrorFacts,
+  PolicyScopeTooLargeError,
+} from './runtime/errors.ts'
 export { createKeyring, createUsageReporter } from './runtime/not-in-workers.ts'
 export type { Notice } from './runtime/reports.ts'
 export type { RateLimit } from './store/rate-limits.ts'

@@ -5,6 +5,7 @@ import { NestFactory } from '@nestjs/core'
 import { createIdempotency } from '../src/idempotency/idempotent.ts'
 import { ApiKey, Cost, IdempotencyRequired, KeyrailModule, Public } from '../src/nest.ts'
 import { createTestKeyring } from '../src/testing.ts'
+import { createUsageReporter } from '../src/usage/reporter.ts'
 import type { Valid } from '../src/verify/verdict.ts'
 import { decorate, type MakeNest, nestApi, startNest } from './nest-api.ts'
 import { testProtectedApi } from './protected-api.ts'
@@ -43,6 +44,36 @@ test('Nest: a mistake in the set-up is an error at start, never an open route', 
     Module({ imports: [KeyrailModule.forRoot(mistake)] })(Api)
     await assert.rejects(NestFactory.create(Api, { logger: false, abortOnError: false }), TypeError)
   }
+})
+
+test('Nest: the application closes what it was given, when its last request is answered', async () => {
+  const { issue, openKeyring, connection, settings } = await startKeyrail()
+  const { key, id } = await issue()
+  const keyring = await openKeyring()
+  const usage = createUsageReporter(connection)
+  const idempotency = createIdempotency(settings)
+  class Api {
+    slow() {
+      begun.resolve()
+      return answer.promise
+    }
+  }
+  const [begun, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()]
+  decorate(Api, { slow: [[Get('/slow')]] })
+  class App {}
+  Module({ controllers: [Api], imports: [KeyrailModule.forRoot({ keyring, usage, idempotency })] })(App)
+  const app = await NestFactory.create(App, { logger: false })
+  await app.listen(0, '127.0.0.1')
+  const headers = { authorization: `Bearer ${key}`, connection: 'close' }
+  const asked = fetch(`${await app.getUrl()}/slow`, { headers })
+  await begun.promise
+  const closing = app.close()
+  assert.equal(keyring.verify(key).code, 'valid')
+  answer.resolve(id)
+  assert.equal(await (await asked).text(), id)
+  await closing
+  assert.equal(keyring.verify(key).code, 'not_ready')
+  assert.deepEqual([usage.stats().reported, usage.stats().pending], [1, 0])
 })
 
 test('Nest: a cost that no request can have is an error where it is declared', () => {

@@ -205,6 +205,8 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
         keyring: test,
         limiter: createLimiter(away),
         idempotency: createIdempotency(away),
+        // Nest closes what its application was given.
+        usage: createUsageReporter(connection),
       }),
     )
     const post = { method: 'POST', body: '{}', headers: keyed('k') }

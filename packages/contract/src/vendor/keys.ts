@@ -86,7 +86,10 @@ export type Key = Static<typeof Key>
 export const Keys = listOf(Key)
 
 const ShownOnce = Type.Optional(
-  Type.String({ description: 'The key itself, in this answer only and in none that is replayed.' }),
+  Type.String({
+    description:
+      'The key itself, in this answer only. Absent where the answer is replayed, as after one that was lost: rotate the key then.',
+  }),
 )
 export const CreatedKey = resource('api_key', { ...fields, key: ShownOnce })
 export type CreatedKey = Static<typeof CreatedKey>

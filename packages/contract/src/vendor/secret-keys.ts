@@ -76,7 +76,10 @@ export type SecretKey = Static<typeof SecretKey>
 export const SecretKeys = listOf(SecretKey)
 
 const ShownOnce = Type.Optional(
-  Type.String({ description: 'The secret key itself, in this answer only and in none that is replayed.' }),
+  Type.String({
+    description:
+      'The secret key itself, in this answer only. Absent where the answer is replayed, as after one that was lost: rotate the secret key then.',
+  }),
 )
 export const CreatedSecretKey = resource('secret_key', { ...fields, key: ShownOnce })
 export type CreatedSecretKey = Static<typeof CreatedSecretKey>

@@ -45,6 +45,7 @@ test('a refusal tells code, status, request id and page of the documentation, an
       code: 'unauthenticated',
       detail: `No such key as ${secretKey}.`,
       request_id: 'req_1',
+      errors: [{ path: 'a', message: `has ${secretKey}` }, { path: 'b' }, null, 7],
     },
   })
   const error = await failure(clientOf()(request()))
@@ -56,6 +57,7 @@ test('a refusal tells code, status, request id and page of the documentation, an
       status: 401,
       requestId: 'req_1',
       docUrl: 'https://keyrail.dev/errors/unauthenticated',
+      errors: [{ path: 'a', message: 'has [secret key]' }],
       retryable: false,
       retryAfterMs: undefined,
     },

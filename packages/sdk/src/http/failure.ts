@@ -1,9 +1,10 @@
-import { KeyringError } from '../runtime/errors.ts'
+import { type FieldFault, KeyringError } from '../runtime/errors.ts'
 import { readRetryAfter } from './schedule.ts'
 
 /** Makes one kind of error of all that can go wrong on the wire. Texts of others are cut and never hold the secret. */
 
 const DETAIL_MAX = 300
+const FAULTS_MAX = 50
 /** `ECONNREFUSED`, `UND_ERR_SOCKET`. */
 const systemCode = /^[A-Z][A-Z0-9_]{1,63}$/
 const retryableStatuses = new Set([408, 425, 429])
@@ -30,6 +31,7 @@ export function problemError(
   return new KeyringError(code, message, {
     status,
     requestId: matching(problem.request_id ?? clean(headers.get('x-request-id') ?? ''), /^[\w.:-]{1,128}$/),
+    errors: readFaults(problem.errors),
     docUrl: matching(problem.type, /^https:\/\/[\w./-]{1,200}$/),
     // Without a code it is not the service that refuses, but something before it, as a proxy that lost sight of it.
     retryable: told === undefined || status >= 500 || retryableStatuses.has(status),
@@ -80,6 +82,15 @@ function parseProblem(text: string): Record<string, unknown> {
   } catch {
     return {}
   }
+}
+
+function readFaults(errors: unknown): FieldFault[] {
+  if (!Array.isArray(errors)) return []
+  return errors.slice(0, FAULTS_MAX).flatMap(fault => {
+    const { path, message } = (fault ?? {}) as Partial<Record<keyof FieldFault, unknown>>
+    if (typeof path !== 'string' || typeof message !== 'string') return []
+    return [{ path: path.slice(0, DETAIL_MAX), message: message.slice(0, DETAIL_MAX) }]
+  })
 }
 
 const matching = (value: unknown, pattern: RegExp): string | undefined =>

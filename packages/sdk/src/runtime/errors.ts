@@ -1,9 +1,19 @@
+/** A field that the service refused. */
+export interface FieldFault {
+  /** Where it stands in body or query, with dots: `rate_limits.0.limit`. */
+  path: string
+  /** What is wrong with it, for people. */
+  message: string
+}
+
 /** What is known of an error beside its code and its message. */
 export interface KeyringErrorFacts {
   /** HTTP status, where the service answered. */
   status?: number | undefined
   requestId?: string | undefined
   docUrl?: string | undefined
+  /** With `validation_failed`: the fields that were refused. */
+  errors?: readonly FieldFault[] | undefined
   /** Whether the same request may succeed later without anybody changing anything. */
   retryable: boolean
   /** How long the service asked to be left alone, in milliseconds. */
@@ -21,6 +31,8 @@ export class KeyringError extends Error {
   readonly status: number | undefined
   readonly requestId: string | undefined
   readonly docUrl: string | undefined
+  /** With `validation_failed`: the fields that the service refused, which is the first of them. Else empty. */
+  readonly errors: readonly FieldFault[]
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
 
@@ -30,6 +42,7 @@ export class KeyringError extends Error {
     this.status = facts.status
     this.requestId = facts.requestId
     this.docUrl = facts.docUrl
+    this.errors = facts.errors ?? []
     this.retryable = facts.retryable
     this.retryAfterMs = facts.retryAfterMs
   }
