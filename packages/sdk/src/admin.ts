@@ -18,6 +18,7 @@ export type { Listing, Page } from './admin/list.ts'
 export type { CallOptions, KeyedOptions } from './admin/request.ts'
 export type { RevokeBody, RotateBody } from './admin/room.ts'
 export type * from './admin/types.ts'
+export type { SecretKeySource } from './http/secret-key.ts'
 export { type FieldFault, KeyringError } from './runtime/errors.ts'
 
 export interface AdminOptions extends ConnectionOptions {
@@ -43,7 +44,7 @@ export interface Admin extends ReturnType<typeof openAdmin> {}
  *
  * @throws TypeError naming the option that is missing or wrong; Error in a browser
  */
-export function createAdmin(options: AdminOptions): Admin {
+export function createAdmin(options: AdminOptions = {}): Admin {
   return openAdmin(options, { timer: systemTimer, random: Math.random })
 }
 

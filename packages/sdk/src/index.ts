@@ -1,5 +1,6 @@
 export type { ConnectionOptions, ErrorOptions, OnUnavailable } from './http/connection-options.ts'
 export type { HttpProblem } from './http/problem.ts'
+export type { SecretKeySource } from './http/secret-key.ts'
 export { fingerprintOf, type RequestParts } from './idempotency/fingerprint.ts'
 export type { HeldClaim } from './idempotency/held-claim.ts'
 export {

@@ -1,6 +1,7 @@
 /** What bundlers for workers find in place of this package, and `@keyrail/sdk/worker`: all that needs no Node. */
 export type { ConnectionOptions, ErrorOptions, OnUnavailable } from './http/connection-options.ts'
 export type { HttpProblem } from './http/problem.ts'
+export type { SecretKeySource } from './http/secret-key.ts'
 export { fingerprintOf, type RequestParts } from './idempotency/fingerprint.ts'
 export type { HeldClaim } from './idempotency/held-claim.ts'
 export {

@@ -1,6 +1,8 @@
 import { joined, textOf } from '../runtime/bytes.ts'
 import { KeyringError } from '../runtime/errors.ts'
+import { userAgent } from '../runtime/user-agent.ts'
 import { abortedError, problemError, redirectedError, tooLarge, transportError } from './failure.ts'
+import { currentSecretKey, type SecretKeySource } from './secret-key.ts'
 
 const PROBLEM_MAX_BYTES = 64 * 1024
 /** 0: of a runtime that does not tell which. */
@@ -8,7 +10,7 @@ const redirects: readonly number[] = [0, 301, 302, 303, 307, 308]
 
 export interface HttpCallerOptions {
   baseUrl: URL
-  secretKey: string
+  secretKey: SecretKeySource
   fetch: typeof globalThis.fetch
 }
 
@@ -87,15 +89,17 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
 export type HttpSender = (request: HttpRequest, signal: AbortSignal) => Promise<Response>
 
 /** Sends a request and takes the head of its answer. What is no answer that is accepted is a KeyringError. */
-export function createHttpSender({ baseUrl, secretKey, fetch }: HttpCallerOptions): HttpSender {
+export function createHttpSender({ baseUrl, secretKey: source, fetch }: HttpCallerOptions): HttpSender {
   const base = baseUrl.href.replace(/\/+$/, '')
   return async function send({ method, path, query, headers, body, accepts }, signal) {
     const search = query === undefined || query.size === 0 ? '' : `?${query}`
+    const secretKey = typeof source === 'string' ? source : await currentSecretKey(source)
     const response = await fetch(`${base}${path}${search}`, {
       method,
       headers: {
         authorization: `Bearer ${secretKey}`,
         accept: 'application/json',
+        'user-agent': userAgent,
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },

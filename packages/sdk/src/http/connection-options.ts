@@ -1,13 +1,17 @@
 import type { KeyringError } from '../runtime/errors.ts'
 import { createHttpCaller, type HttpCaller, type HttpCallerOptions } from './call.ts'
-import { readSecretKeyEnv, readUrl } from './option-values.ts'
+import { readUrl } from './option-values.ts'
+import { readSecretKey, type SecretKeySource } from './secret-key.ts'
 
 /** How the service is reached, by all that calls it beside the keyring. */
 export interface ConnectionOptions {
-  /** Address of the Keyrail service, such as `https://keys.example.com`. */
-  baseUrl: string | URL
-  /** A secret key (`krsk_…`) of the workspace. It is sent to `baseUrl` and nowhere else. */
-  secretKey: string
+  /** Address of the Keyrail service, such as `https://keys.example.com`; `KEYRAIL_URL` unless given. */
+  baseUrl?: string | URL | undefined
+  /**
+   * A secret key (`krsk_…`) of the workspace, or a function that returns it, also by a promise: it is called before every
+   * call, so that the key may change. `KEYRAIL_SECRET_KEY` unless given. It is sent to `baseUrl` and nowhere else.
+   */
+  secretKey?: SecretKeySource | undefined
   /** Stands in for the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined
 }
@@ -30,8 +34,8 @@ export const readConnection = (options: ConnectionOptions): HttpCaller =>
 
 /** @throws like `readConnection` */
 export function readConnectionParts(options: ConnectionOptions): HttpCallerOptions {
-  const { secretKey, fetch = globalThis.fetch } = options
-  readSecretKeyEnv(secretKey)
+  const { fetch = globalThis.fetch } = options
+  const secretKey = readSecretKey(options.secretKey)
   if (typeof fetch !== 'function') throw new TypeError('fetch must be a function')
   // Called with no receiver: the fetch of some hosts refuses any other.
   return {

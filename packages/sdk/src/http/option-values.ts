@@ -1,3 +1,4 @@
+import { ofNode } from '../runtime/of-node.ts'
 import { readKeyForm } from '../verify/token.ts'
 
 /** Reads what several makers take as options. Each throws a TypeError that names the option and shows no secret. */
@@ -13,7 +14,13 @@ export function readSecretKeyEnv(secretKey: unknown): 'live' | 'test' {
   return env
 }
 
-export function readUrl(value: unknown): URL {
+/** A setting of the process, which stands in for an option that is not given. Empty is not set. */
+export const environment = (name: `KEYRAIL_${string}`): string | undefined =>
+  ofNode(({ env }) => env[name]) || undefined
+
+/** @param value what is given; else `KEYRAIL_URL` */
+export function readUrl(value: unknown = environment('KEYRAIL_URL')): URL {
+  if (value === undefined) throw new TypeError('baseUrl is not given, and KEYRAIL_URL is not set')
   const text = String(value)
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
@@ -23,6 +30,12 @@ export function readUrl(value: unknown): URL {
     throw new TypeError('baseUrl must have no user, query or fragment')
   }
   return url
+}
+
+/** @param value what is given; else `KEYRAIL_PROJECT` */
+export function readProject(value: unknown = environment('KEYRAIL_PROJECT')): string {
+  if (value === undefined) throw new TypeError('projectId is not given, and KEYRAIL_PROJECT is not set')
+  return readUuid('projectId', value)
 }
 
 export const isUuid = (value: unknown): value is string =>

@@ -7,7 +7,7 @@ import {
   refuseUnknown,
 } from '../http/connection-options.ts'
 import { isOutage } from '../http/failure.ts'
-import { readFunction, readInteger, readUuid } from '../http/option-values.ts'
+import { readFunction, readInteger, readProject } from '../http/option-values.ts'
 import { type HttpProblem, misusedProblem } from '../http/problem.ts'
 import { KeyringError } from '../runtime/errors.ts'
 import { Reports } from '../runtime/reports.ts'
@@ -22,8 +22,8 @@ import { badKey, cannotClaim, lesserKey, problemOf, unreadable } from './problem
 import { BODY_MAX_BYTES, type StoredAnswer } from './stored-answer.ts'
 
 export interface IdempotencyOptions extends ConnectionOptions, ErrorOptions {
-  /** The project that the requests are of: the same `Idempotency-Key` on another API is another request. */
-  projectId: string
+  /** The project that the requests are of: the same `Idempotency-Key` on another API is another request. `KEYRAIL_PROJECT` unless given. */
+  projectId?: string | undefined
   /** How long an answer is kept, 24 hours unless given; 60,000 to 604,800,000 ms. */
   ttlMs?: number | undefined
   /** Bytes of an answer that are kept, 4,718,592 unless given, and at most. What is larger is not replayed. */
@@ -88,7 +88,7 @@ export const idempotencyOptionNames = Object.keys(known)
  *
  * @throws TypeError naming the option that is missing or wrong
  */
-export const createIdempotency = (options: IdempotencyOptions): Idempotency =>
+export const createIdempotency = (options: IdempotencyOptions = {}): Idempotency =>
   openIdempotency(options, { timer: systemTimer, random: Math.random })
 
 /** The same in a world of the caller's making. */
@@ -98,7 +98,7 @@ export function openIdempotency(
 ): Idempotency {
   refuseUnknown('createIdempotency', options, known)
   const call = readConnection(options)
-  const projectId = readUuid('projectId', options.projectId)
+  const projectId = readProject(options.projectId)
   const { ttlMs } = options
   if (ttlMs !== undefined) readInteger('ttlMs', ttlMs, 60_000, 604_800_000)
   const maxBodyBytes = readInteger('maxBodyBytes', options.maxBodyBytes ?? BODY_MAX_BYTES, 0, BODY_MAX_BYTES)

@@ -59,7 +59,7 @@ export interface Keyring extends AsyncDisposable {
  *
  * @throws TypeError naming the option that is missing or wrong
  */
-export function createKeyring(options: KeyringOptions): Keyring {
+export function createKeyring(options: KeyringOptions = {}): Keyring {
   return openKeyring(options, { clock: systemClock, random: Math.random })
 }
 

@@ -34,6 +34,28 @@ test('a keyring takes the environment of its secret key, so that production take
   }
 })
 
+test('what is not given is taken from the environment of the process, and its absence is told', () => {
+  const given = { KEYRAIL_URL: 'https://keys.example.com', KEYRAIL_SECRET_KEY: live, KEYRAIL_PROJECT: id(7) }
+  Object.assign(process.env, given)
+  try {
+    const { baseUrl, secretKey, scope } = readOptions({})
+    assert.deepEqual([baseUrl.href, secretKey, scope.projectId], ['https://keys.example.com/', live, id(7)])
+    assert.equal(readOptions(least).scope.projectId, id(1))
+    process.env.KEYRAIL_PROJECT = ''
+    assert.throws(() => readOptions({}), /projectId is not given, and KEYRAIL_PROJECT is not set/)
+  } finally {
+    for (const name of Object.keys(given)) delete process.env[name]
+  }
+  assert.throws(() => readOptions({ ...least, baseUrl: undefined }), /KEYRAIL_URL is not set/)
+  assert.throws(() => readOptions({ ...least, secretKey: undefined }), /KEYRAIL_SECRET_KEY is not set/)
+})
+
+test('of a secret key that a function returns the environment is live, unless another is asked for', () => {
+  const secretKey = () => assert.fail('called before there is a call')
+  assert.equal(readOptions({ ...least, secretKey }).env, 'live')
+  assert.equal(readOptions({ ...least, secretKey, env: 'test' }).env, 'test')
+})
+
 test('tenant ids are sorted and told once each', () => {
   const { scope } = readOptions({ ...least, tenantIds: [id(3).toUpperCase(), id(2), id(3)] })
   assert.deepEqual(scope.tenantIds, [id(2), id(3)])

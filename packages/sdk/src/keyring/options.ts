@@ -1,5 +1,6 @@
 import type { Scope } from '../feed/body.ts'
-import { readInteger, readSecretKeyEnv, readUrl, readUuid } from '../http/option-values.ts'
+import { readInteger, readProject, readSecretKeyEnv, readUrl, readUuid } from '../http/option-values.ts'
+import { readSecretKey, type SecretKeySource } from '../http/secret-key.ts'
 import type { KeyringError } from '../runtime/errors.ts'
 import { makeNodeId } from '../runtime/node-id.ts'
 import type { Notice } from '../runtime/reports.ts'
@@ -7,13 +8,16 @@ import type { Refused, Verdict } from '../verify/verdict.ts'
 
 /** What `createKeyring` takes. */
 export interface KeyringOptions {
-  /** Address of the Keyrail service, such as `https://keys.example.com`. */
-  baseUrl: string | URL
-  /** A secret key (`krsk_…`) of the workspace. It is sent to `baseUrl` and nowhere else. */
-  secretKey: string
-  /** The project whose keys are verified. */
-  projectId: string
-  /** Which keys are taken. Unless given, those of the environment that the secret key is of. */
+  /** Address of the Keyrail service, such as `https://keys.example.com`; `KEYRAIL_URL` unless given. */
+  baseUrl?: string | URL | undefined
+  /**
+   * A secret key (`krsk_…`) of the workspace, or a function that returns it, also by a promise: it is called before every
+   * call, so that the key may change. `KEYRAIL_SECRET_KEY` unless given. It is sent to `baseUrl` and nowhere else.
+   */
+  secretKey?: SecretKeySource | undefined
+  /** The project whose keys are verified; `KEYRAIL_PROJECT` unless given. */
+  projectId?: string | undefined
+  /** Which keys are taken. Unless given, those of the environment that the secret key is of, and `live` where a function returns it. */
   env?: 'live' | 'test' | 'both' | undefined
   /** Narrows the keyring to the keys of these tenants, 50 at most. Empty or absent: the whole project. */
   tenantIds?: readonly string[] | undefined
@@ -49,7 +53,7 @@ export interface KeyringOptions {
 /** Every option read, checked and filled in. */
 export interface Settings {
   baseUrl: URL
-  secretKey: string
+  secretKey: SecretKeySource
   env: 'live' | 'test' | 'both'
   scope: Scope
   pollIntervalMs: number
@@ -96,14 +100,16 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
   const unknown = Object.keys(options).find(name => !Object.hasOwn(known, name))
   if (unknown !== undefined) throw new TypeError(`createKeyring has no option "${unknown}"`)
 
-  const { secretKey, node = makeNodeId(host), fetch = globalThis.fetch } = options
+  const { node = makeNodeId(host), fetch = globalThis.fetch } = options
   const baseUrl = readUrl(options.baseUrl)
-  const keyEnv = readSecretKeyEnv(secretKey)
+  const secretKey = readSecretKey(options.secretKey)
+  const keyEnv = typeof secretKey === 'string' ? readSecretKeyEnv(secretKey) : 'live'
   const env = options.env ?? keyEnv
   if (env !== 'live' && env !== 'test' && env !== 'both')
     throw new TypeError('env must be live, test or both')
-  if (keyEnv === 'test' && env !== 'test') throw new TypeError(`a test secret key cannot see env ${env}`)
-  const projectId = readUuid('projectId', options.projectId)
+  if (typeof secretKey === 'string' && keyEnv === 'test' && env !== 'test')
+    throw new TypeError(`a test secret key cannot see env ${env}`)
+  const projectId = readProject(options.projectId)
 
   const pollIntervalMs = readInteger('pollIntervalMs', options.pollIntervalMs ?? 5_000, 100, DAY_MS)
   // No more: the service takes a node that it has not heard of for 90 s to serve no key any longer.

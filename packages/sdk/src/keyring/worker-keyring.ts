@@ -49,7 +49,7 @@ interface Line {
  *
  * @throws TypeError naming the option that is missing or wrong
  */
-export const createWorkerKeyring = (options: WorkerKeyringOptions): WorkerKeyring =>
+export const createWorkerKeyring = (options: WorkerKeyringOptions = {}): WorkerKeyring =>
   openWorkerKeyring(options, { clock: systemClock, random: Math.random })
 
 /** The same in a world of the caller's making. */

@@ -9,7 +9,7 @@ import {
   refuseUnknown,
 } from '../http/connection-options.ts'
 import { isOutage } from '../http/failure.ts'
-import { readFunction, readInteger, readUuid } from '../http/option-values.ts'
+import { readFunction, readInteger, readProject } from '../http/option-values.ts'
 import { type HttpProblem, httpProblem, misusedProblem } from '../http/problem.ts'
 import { KeyringError } from '../runtime/errors.ts'
 import { Reports } from '../runtime/reports.ts'
@@ -18,8 +18,8 @@ import type { Valid } from '../verify/verdict.ts'
 import { readCost } from './cost.ts'
 
 export interface LimiterOptions extends ConnectionOptions, ErrorOptions {
-  /** The project whose counters are charged. */
-  projectId: string
+  /** The project whose counters are charged; `KEYRAIL_PROJECT` unless given. */
+  projectId?: string | undefined
   /** How long a check may take, 1,000 ms unless given. */
   timeoutMs?: number | undefined
   /**
@@ -86,10 +86,10 @@ const unchecked: LimitVerdict = Object.freeze({ ...noLimits, code: 'unchecked' }
  *
  * @throws TypeError naming the option that is missing or wrong
  */
-export function createLimiter(options: LimiterOptions): Limiter {
+export function createLimiter(options: LimiterOptions = {}): Limiter {
   refuseUnknown('createLimiter', options, known)
   const call = readConnection(options)
-  const projectId = readUuid('projectId', options.projectId)
+  const projectId = readProject(options.projectId)
   const timeoutMs = readInteger('timeoutMs', options.timeoutMs ?? 1_000, 1, 60_000)
   const onUnavailable = readOnUnavailable(options.onUnavailable ?? 'deny')
   const reports = new Reports({ onError: readFunction('onError', options.onError), onNotice: undefined })

@@ -84,7 +84,7 @@ const maxBytes = 16 * 1024
  *
  * @throws TypeError naming the option that is missing or wrong
  */
-export const createUsageReporter = (options: UsageReporterOptions): UsageReporter =>
+export const createUsageReporter = (options: UsageReporterOptions = {}): UsageReporter =>
   openUsageReporter(options, {
     timer: systemTimer,
     random: Math.random,

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { drawKey } from '../../test/keys.ts'
+import type { KeyringError } from '../runtime/errors.ts'
+import { readConnection } from './connection-options.ts'
+import type { SecretKeySource } from './secret-key.ts'
+
+/** What the service hears of two calls. */
+async function heard(secretKey: SecretKeySource) {
+  const sent: Headers[] = []
+  const call = readConnection({
+    baseUrl: 'https://keys.example.com',
+    secretKey,
+    fetch: async (_, init) => {
+      sent.push(new Headers(init?.headers))
+      return Response.json({})
+    },
+  })
+  const ask = () => call({ method: 'GET', path: '/', accepts: [200], timeoutMs: 50, maxBytes: 100 })
+  await ask()
+  await ask()
+  return sent
+}
+
+test('a secret key that a function returns may change from call to call', async () => {
+  const [one, two] = [drawKey('krsk_live'), drawKey('krsk_live')]
+  for (const later of [(key: string) => key, async (key: string) => key]) {
+    const keys = [one, two]
+    const sent = await heard(() => later(keys.shift() ?? ''))
+    assert.deepEqual(
+      sent.map(headers => headers.get('authorization')),
+      [`Bearer ${one}`, `Bearer ${two}`],
+    )
+  }
+})
+
+test('every call names the SDK, its version and the runtime', async () => {
+  for (const headers of await heard(drawKey('krsk_live'))) {
+    assert.match(headers.get('user-agent') ?? '', /^keyrail-sdk\/\d+\.\d+\.\d+ node\/\d+/)
+  }
+})
+
+test('a function that brings no secret key is an error of the call that shows none, and one that hangs times out', async () => {
+  const secret = drawKey('krsk_live')
+  const wrong: [string, () => unknown][] = [
+    ['secret_key_unavailable', () => assert.fail(secret)],
+    ['secret_key_unavailable', () => Promise.reject(new Error(secret))],
+    ['secret_key_invalid', () => `${secret}x`],
+    ['secret_key_invalid', async () => undefined],
+    ['timeout', () => new Promise(() => {})],
+  ]
+  for (const [code, source] of wrong) {
+    await assert.rejects(heard(source as SecretKeySource), (error: KeyringError) => {
+      assert.equal(error.code, code)
+      return !error.message.includes(secret)
+    })
+  }
+})
