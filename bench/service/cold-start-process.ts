@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { PolicySnapshot } from '@keyrail/contract/feed'
 import { DiskCache } from '../../packages/sdk/src/disk/cache.ts'
-import type { Scope } from '../../packages/sdk/src/feed/body.ts'
+import type { Scope } from '../../packages/sdk/src/feed/record.ts'
 import { createVerify } from '../../packages/sdk/src/verify/verify.ts'
 import { serveGenerator } from '../harness/generator.ts'
 import { idOf, keyOf } from './told-keys.ts'

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { Scope } from '../../packages/sdk/src/feed/body.ts'
+import type { Scope } from '../../packages/sdk/src/feed/record.ts'
 import { type Seeded, seeded } from '../../packages/server/test/seeded.ts'
 import { type Clocks, faultsOf, holdAt, openCache, pathOf, scope } from './disk-node.ts'
 

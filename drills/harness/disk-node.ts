@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DiskCache, type Resumed } from '../../packages/sdk/src/disk/cache.ts'
 import { fileName } from '../../packages/sdk/src/disk/files.ts'
-import type { Scope } from '../../packages/sdk/src/feed/body.ts'
+import type { Scope } from '../../packages/sdk/src/feed/record.ts'
 import type { Kept } from '../../packages/sdk/src/feed/sync.ts'
 import { digestOf } from '../../packages/sdk/src/runtime/digest.ts'
 import type { Notice } from '../../packages/sdk/src/runtime/reports.ts'

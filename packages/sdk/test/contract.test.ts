@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { RateLimit as ContractRateLimit } from '@keyrail/contract/shared'
 import { type RateLimit, readRateLimits } from '../src/store/rate-limits.ts'
 
-test('a limit as the contract has it is a limit as the SDK shows it, and the other way round', () => {
+test('a limit as the contract has it is a limit as the SDK shows it, and one of a newer contract too', () => {
   const told: ContractRateLimit = {
     id: 'burst',
     limit: 5,
@@ -11,8 +11,9 @@ test('a limit as the contract has it is a limit as the SDK shows it, and the oth
     algorithm: 'fixed',
     scope: 'key',
   }
-  // The compiler holds both assignments; the SDK has a type of its own because it ships without the contract.
+  // The compiler holds the assignment; the SDK has a type of its own because it ships without the contract.
   const shown: RateLimit = told
-  const back: ContractRateLimit = shown
-  assert.deepEqual(readRateLimits([{ ...back, colour: 'red' }]), [told])
+  assert.deepEqual(readRateLimits([shown]), [told])
+  const newer = { ...told, algorithm: 'bucket', colour: 'red' } satisfies RateLimit & { colour: string }
+  assert.deepEqual(readRateLimits([newer]), [newer])
 })

@@ -22,12 +22,14 @@ export function openNode(service: FeedService, options: Partial<KeyringOptions> 
   const clock = { wall: () => Date.now(), monotonic: () => time.monotonic }
   const served: Served = { store: undefined, hits: 0, misses: 0, evictions: 0 }
   const raised: number[] = []
+  const odd: KeyringError[] = []
   const sync = new Sync({
     client: createFeedClient(settings),
     clock,
     settings,
     served,
     onRaised: maxKeys => raised.push(maxKeys),
+    onOdd: error => odd.push(error),
   })
   const verify = createVerify(served, { env: settings.env, cachedTtlMs: settings.cachedTtlMs, clock })
   return {
@@ -35,6 +37,7 @@ export function openNode(service: FeedService, options: Partial<KeyringOptions> 
     served,
     sync,
     raised,
+    odd,
     poll: async () => (await sync.poll(signal)).outcome,
     fails: async (code: string) => {
       const [before, version] = [served.store, sync.version]

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { Scope } from '../feed/body.ts'
+import type { Scope } from '../feed/record.ts'
 
 /**
  * Files of a node's own on a disk: whole or not there. The only part of the SDK that touches a disk, loaded only

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { id } from '../../test/keys.ts'
-import type { Scope } from '../feed/body.ts'
+import type { Scope } from '../feed/record.ts'
 import { digestOf } from '../runtime/digest.ts'
 import type { StoredKey } from '../store/records.ts'
 import { Store } from '../store/store.ts'
@@ -223,7 +223,7 @@ test('a file whose sum is right and whose contents are not is refused, not loade
     { scopes: ['read'] },
     { scopes: [[1]] },
     { rate_limits: [] },
-    { rate_limits: [[], [{ id: 'x' }]] },
+    { rate_limits: [[], ['x']] },
   ]
   for (const more of wrong) assert.ok('refused' in decode(withHeader(more)), JSON.stringify(more))
   const sealed = (bytes: Buffer) =>

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Scope } from '../feed/body.ts'
+import type { Scope } from '../feed/record.ts'
 import { ID_WORDS } from '../store/key-ids.ts'
 import { type RateLimit, readRateLimits } from '../store/rate-limits.ts'
 import { emptyShared, isSound, RECORD_WORDS, type Shared } from '../store/records.ts'

@@ -1,21 +1,13 @@
 import type { PolicyDelta, PolicySnapshot } from '@keyrail/contract/feed'
-import { digestFromBase64 } from '../runtime/digest.ts'
 import { badResponse } from '../runtime/errors.ts'
-import { readRateLimits } from '../store/rate-limits.ts'
 import type { StoredKey } from '../store/records.ts'
+import { type KeyNames, readNames, readRecord, type Scope, type Unreadable } from './record.ts'
+import { isObject, isText, isVersion, type Json, readTime } from './values.ts'
 
 /**
- * Reads the bodies of the feed. Everything that will be used is checked before anything is applied; members that
- * are not known are passed over, so that a newer service can say more.
+ * Reads the bodies of the feed. What a body is about is checked before anything of it is applied; members that are not
+ * known are passed over, so that a newer service can say more. A key that cannot be read costs that key alone.
  */
-
-/** What was asked for, and so what an answer must be about. */
-export interface Scope {
-  projectId: string
-  env: 'live' | 'test' | 'both'
-  /** Sorted, no two alike; empty: the whole project. */
-  tenantIds: readonly string[]
-}
 
 interface Head {
   workspaceId: string
@@ -23,6 +15,8 @@ interface Head {
   deleted: boolean
   /** When the service put the body together, by its clock; it may have been given to others since. */
   generatedAt: number
+  /** Keys of which the body tells, and that cannot be read. */
+  unreadable: Unreadable[]
 }
 
 export interface Snapshot extends Head {
@@ -31,7 +25,10 @@ export interface Snapshot extends Head {
   nextCursor: string | null
 }
 
-export type Change = { upsert: StoredKey } | { tombstone: { keyId: string; digest: string } }
+/** A key that comes or changes, or one that goes; of an unreadable one it is not known why. */
+export type Change =
+  | { upsert: StoredKey }
+  | { gone: KeyNames; cause: string | undefined; isUnreadable?: true }
 
 export interface Delta extends Head {
   kind: 'delta'
@@ -39,8 +36,6 @@ export interface Delta extends Head {
   /** Null: it tells of a change of a kind that this version does not know, so only a snapshot can tell the state. */
   changes: Change[] | null
 }
-
-type Json = Record<string, unknown>
 
 /** @throws KeyringError `bad_response`, naming the first member that is wrong */
 export function readFeedBody(body: unknown, scope: Scope): Snapshot | Delta {
@@ -62,68 +57,51 @@ export function readFeedBody(body: unknown, scope: Scope): Snapshot | Delta {
     : { kind: 'delta', ...head, ...readChanges(body, version, scope) }
 }
 
-function readKeys({ keys, next_cursor = null }: Json, scope: Scope): Pick<Snapshot, 'keys' | 'nextCursor'> {
+function readKeys(
+  { keys, next_cursor = null }: Json,
+  scope: Scope,
+): Pick<Snapshot, 'keys' | 'nextCursor' | 'unreadable'> {
   if (!Array.isArray(keys)) throw badResponse('keys')
   if (next_cursor !== null && (typeof next_cursor !== 'string' || next_cursor === '')) {
     throw badResponse('next_cursor')
   }
-  return { keys: keys.map((key, at) => readKey(key, `keys.${at}`, scope)), nextCursor: next_cursor }
+  const read: StoredKey[] = []
+  const unreadable: Unreadable[] = []
+  for (const key of keys) {
+    const record = readRecord(key, scope)
+    if ('why' in record) unreadable.push(record)
+    else read.push(record)
+  }
+  return { keys: read, unreadable, nextCursor: next_cursor }
 }
 
-function readChanges(body: Json, version: number, scope: Scope): Pick<Delta, 'since' | 'changes'> {
+function readChanges(
+  body: Json,
+  version: number,
+  scope: Scope,
+): Pick<Delta, 'since' | 'changes' | 'unreadable'> {
   const { since, changes } = body
   if (typeof since !== 'number' || !Number.isSafeInteger(since) || since < 0) throw badResponse('since')
   if (version < since) throw badResponse('version, which went back')
   if (!Array.isArray(changes)) throw badResponse('changes')
   const read: Change[] = []
-  for (const [at, change] of changes.entries()) {
-    const path = `changes.${at}`
-    if (!isObject(change) || typeof change.change !== 'string') throw badResponse(`${path}.change`)
-    if (change.change === 'upsert') read.push({ upsert: readKey(change, path, scope) })
-    else if (change.change === 'tombstone') read.push({ tombstone: readId(change, path) })
-    else return { since, changes: null }
+  const unreadable: Unreadable[] = []
+  for (const change of changes) {
+    const { change: kind, cause }: Json = isObject(change) ? change : {}
+    const names = readNames(change)
+    // Whichever key it is, it may be held: only a snapshot tells which are left.
+    if (names.keyId === undefined && names.digest === undefined) return { since, changes: null, unreadable }
+    if (kind === 'tombstone') {
+      read.push({ gone: names, cause: typeof cause === 'string' ? cause : undefined })
+    } else if (kind === 'upsert') {
+      const record = readRecord(change, scope)
+      if ('why' in record) {
+        unreadable.push(record)
+        read.push({ gone: names, cause: undefined, isUnreadable: true })
+      } else {
+        read.push({ upsert: record })
+      }
+    } else return { since, changes: null, unreadable }
   }
-  return { since, changes: read }
+  return { since, changes: read, unreadable }
 }
-
-function readKey(key: unknown, path: string, scope: Scope): StoredKey {
-  if (!isObject(key)) throw badResponse(path)
-  const { keyId, digest } = readId(key, path)
-  const { tenant_id, env, scopes, expires_at, rate_limits } = key
-  if (!isText(tenant_id)) throw badResponse(`${path}.tenant_id`)
-  if (scope.tenantIds.length > 0 && !scope.tenantIds.includes(tenant_id)) {
-    throw badResponse(`${path}.tenant_id, which was not asked for`)
-  }
-  if ((env !== 'live' && env !== 'test') || (scope.env !== 'both' && env !== scope.env)) {
-    throw badResponse(`${path}.env`)
-  }
-  if (!Array.isArray(scopes) || !scopes.every(each => typeof each === 'string')) {
-    throw badResponse(`${path}.scopes`)
-  }
-  const expiresAt = expires_at === null ? Number.POSITIVE_INFINITY : readTime(expires_at)
-  if (Number.isNaN(expiresAt)) throw badResponse(`${path}.expires_at`)
-  const rateLimits = readRateLimits(rate_limits)
-  if (rateLimits === null) throw badResponse(`${path}.rate_limits`)
-  return { keyId, tenantId: tenant_id, env, digest, scopes, rateLimits, expiresAt }
-}
-
-function readId({ key_id, lookup_hash }: Json, path: string): { keyId: string; digest: string } {
-  if (!isText(key_id)) throw badResponse(`${path}.key_id`)
-  const digest = typeof lookup_hash === 'string' ? digestFromBase64(lookup_hash) : undefined
-  if (digest === undefined) throw badResponse(`${path}.lookup_hash`)
-  return { keyId: key_id, digest }
-}
-
-/** RFC 3339 in full: a date without a zone would be read in the zone of this machine. */
-const timestamp = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
-
-const readTime = (text: unknown): number =>
-  typeof text === 'string' && timestamp.test(text) ? Date.parse(text) : Number.NaN
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const isText = (value: unknown): value is string =>
-  typeof value === 'string' && value.length > 0 && value.length <= 200
-
-const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0

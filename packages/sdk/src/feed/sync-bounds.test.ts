@@ -58,12 +58,14 @@ test('a delta beyond the bound drops the least recently used key, which this nod
 })
 
 test('a keyring narrowed to tenants asks for them, sorted and once each, and takes no key of another', async () => {
-  const { poll, fails } = node({ tenantIds: [id(0xa001), id(0xa000), id(0xa001)] })
+  const { poll, code, odd } = node({ tenantIds: [id(0xa001), id(0xa000), id(0xa001)] })
   issue(1)
   await poll()
   assert.equal(service.asked[0]?.url.searchParams.get('tenant_id'), `${id(0xa000)},${id(0xa001)}`)
-  service.upsert(policyKey(drawKey(), 2, { tenant_id: id(0xa002) }))
-  await fails('bad_response')
+  const foreign = drawKey()
+  service.upsert(policyKey(foreign, 2, { tenant_id: id(0xa002) }))
+  await poll()
+  assert.deepEqual([code(foreign), odd.map(error => error.code)], ['unknown_key', ['unreadable_key']])
 })
 
 test('a keyring of both environments asks for neither and takes both', async () => {

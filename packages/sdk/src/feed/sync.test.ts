@@ -161,7 +161,6 @@ test('an answer that is not right in every part changes nothing', async () => {
   const { poll, fails, code } = node()
   await poll()
   const delta = { ...head(), object: 'policy_delta', since: service.version, changes: [] as unknown[] }
-  const upsert = { change: 'upsert', ...policyKey(drawKey(), 2) }
   const bad: unknown[] = [
     '',
     'null',
@@ -179,18 +178,6 @@ test('an answer that is not right in every part changes nothing', async () => {
     { ...delta, project_deleted: undefined },
     { ...delta, changes: undefined },
     { ...delta, changes: {} },
-    { ...delta, changes: [null] },
-    { ...delta, changes: [{ ...upsert, key_id: '' }] },
-    { ...delta, changes: [{ ...upsert, lookup_hash: 'short' }] },
-    { ...delta, changes: [{ ...upsert, env: 'test' }] },
-    { ...delta, changes: [{ ...upsert, tenant_id: 7 }] },
-    { ...delta, changes: [{ ...upsert, scopes: 'all' }] },
-    { ...delta, changes: [{ ...upsert, scopes: [1] }] },
-    { ...delta, changes: [{ ...upsert, expires_at: undefined }] },
-    { ...delta, changes: [{ ...upsert, expires_at: '2027-01-01' }] },
-    { ...delta, changes: [{ ...upsert, expires_at: 1_900_000_000_000 }] },
-    { ...delta, changes: [{ ...upsert, rate_limits: [{ id: 'x' }] }] },
-    { ...delta, changes: [upsert, { change: 'tombstone', key_id: id(1) }] },
     { ...head(), object: 'policy_snapshot', keys: undefined, next_cursor: null },
     { ...head(), object: 'policy_snapshot', keys: [], next_cursor: 5 },
   ]

@@ -1,12 +1,14 @@
 import { type Polled, waitSeconds } from '../http/schedule.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { badResponse } from '../runtime/errors.ts'
+import { badResponse, type KeyringError } from '../runtime/errors.ts'
 import type { Store } from '../store/store.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
 import type { Served } from '../verify/verify.ts'
-import { type Delta, readFeedBody, type Scope, type Snapshot } from './body.ts'
+import { applyDelta } from './apply.ts'
+import { type Delta, readFeedBody, type Snapshot } from './body.ts'
 import type { FeedClient } from './client.ts'
-import { makeRoom } from './room.ts'
+import { unreadableKeys } from './odd.ts'
+import type { Scope, Unreadable } from './record.ts'
 import { walk } from './walk.ts'
 
 /** Asked for with every request: it says that this node can page, and it is as much as the service sends at once. */
@@ -44,6 +46,8 @@ export interface SyncDeps {
   settings: SyncSettings
   served: Served
   onRaised: (maxKeys: number) => void
+  /** Told of what is wrong with an answer that was taken all the same. */
+  onOdd?: ((error: KeyringError) => void) | undefined
   /** Told what each answer says of the service's time: of its body, and of itself. */
   onTime?: ((generatedAt: number | undefined, date: number | undefined) => void) | undefined
 }
@@ -140,8 +144,11 @@ export class Sync {
         signal,
       )
     }
-    this.#apply(store, answer)
+    const { maxKeys } = store
+    applyDelta(answer, { store, ended: this.#ended, room: settings })
+    if (store.maxKeys > maxKeys) this.#deps.onRaised(store.maxKeys)
     store.confirm(sentAt)
+    this.#report(answer.unreadable)
     const isNew = answer.version !== version || answer.changes.length > 0
     this.version = answer.version
     this.#etag = etag
@@ -186,7 +193,7 @@ export class Sync {
    */
   async #walk(first: Snapshot, sentAt: number, signal: AbortSignal): Promise<boolean> {
     const { served, settings, clock } = this.#deps
-    const { store, renewed, last } = await walk(first, {
+    const { store, renewed, unreadable, last } = await walk(first, {
       next: cursor => this.#page(cursor, signal),
       clock,
       room: settings,
@@ -209,6 +216,7 @@ export class Sync {
     this.workspaceId = first.workspaceId
     this.version = first.version
     this.#etag = undefined
+    this.#report(unreadable)
     return last !== first
   }
 
@@ -242,32 +250,14 @@ export class Sync {
     this.#isResumed = false
   }
 
+  #report(unreadable: readonly Unreadable[]): void {
+    if (unreadable.length > 0) this.#deps.onOdd?.(unreadableKeys(unreadable))
+  }
+
   /** Whether keys were ever served: a store that an earlier process left too long ago never was. */
   #hasServed(): boolean {
     const { store } = this.#deps.served
     return store !== undefined && store.confirmedAt !== Number.NEGATIVE_INFINITY
-  }
-
-  #apply(store: Store, { deleted, changes, generatedAt }: Delta): void {
-    const { maxKeys } = store
-    if (deleted) {
-      this.#ended.addAll(store.records, generatedAt)
-      store.clear()
-    }
-    for (const change of deleted ? [] : (changes ?? [])) {
-      if ('tombstone' in change) {
-        const { keyId, digest } = change.tombstone
-        const slot = store.find(digest)
-        if (slot !== -1) this.#ended.add(store.records, slot, generatedAt)
-        store.remove(keyId, digest)
-      } else {
-        this.#ended.forget(change.upsert.digest)
-        // Where there is no room any more, the newest key takes the place of the least recently used one.
-        makeRoom(store, change.upsert.keyId, this.#deps.settings)
-        store.upsert(change.upsert)
-      }
-    }
-    if (store.maxKeys > maxKeys) this.#deps.onRaised(store.maxKeys)
   }
 
   #query(more: Record<string, string>): URLSearchParams {

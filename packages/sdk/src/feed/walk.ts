@@ -3,6 +3,7 @@ import { PolicyScopeTooLargeError } from '../runtime/errors.ts'
 import { pause } from '../runtime/pause.ts'
 import { Store } from '../store/store.ts'
 import type { Snapshot } from './body.ts'
+import type { Unreadable } from './record.ts'
 import { makeRoom, type Room } from './room.ts'
 import { WalkGuard } from './walk-guard.ts'
 
@@ -25,6 +26,8 @@ export interface Walked {
   store: Store
   /** Digests of keys that had ended, and are told of again. */
   renewed: string[]
+  /** Keys that the pages tell of in a way that cannot be read. */
+  unreadable: Unreadable[]
   last: Snapshot
 }
 
@@ -38,6 +41,7 @@ export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
   const store = new Store(Math.max(room.maxCachedKeys, held?.maxKeys ?? 0))
   const guard = new WalkGuard(first, Math.max(store.maxKeys, room.maxAutoCachedKeys))
   const renewed: string[] = []
+  const unreadable: Unreadable[] = []
   let isFull = false
   let page = first
   for (;;) {
@@ -56,11 +60,12 @@ export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
       if (isFull && !held?.hasId(key.keyId)) store.evictions++
       else store.upsert(key)
     }
+    for (const each of page.unreadable) unreadable.push(each)
     if (page.nextCursor === null) break
     const { nextCursor } = page
     await pause(PAGE_FLOOR_MS - (clock.monotonic() - startedAt), signal)
     page = await next(nextCursor)
   }
   if (page.deleted) store.clear()
-  return { store, renewed, last: page }
+  return { store, renewed, unreadable, last: page }
 }

@@ -87,6 +87,7 @@ export function openKeyring(
     settings,
     served,
     onRaised: maxKeys => reports.raised(maxKeys),
+    onOdd: error => reports.error(error),
     onTime: (generatedAt, date) => time.heard(generatedAt, date),
   })
   let disk: DiskCache | undefined

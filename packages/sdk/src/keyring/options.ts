@@ -1,4 +1,4 @@
-import type { Scope } from '../feed/body.ts'
+import type { Scope } from '../feed/record.ts'
 import { readInteger, readProject, readSecretKeyEnv, readUrl, readUuid } from '../http/option-values.ts'
 import { readSecretKey, type SecretKeySource } from '../http/secret-key.ts'
 import type { KeyringError } from '../runtime/errors.ts'

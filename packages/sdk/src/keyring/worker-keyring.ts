@@ -80,6 +80,7 @@ export function openWorkerKeyring(
       settings,
       served,
       onRaised: maxKeys => reports.raised(maxKeys),
+      onOdd: error => reports.error(error),
       onTime: (generatedAt, date) => time.heard(generatedAt, date),
     })
     return { sync, served, verify }

@@ -104,7 +104,8 @@ export function createLimiter(options: LimiterOptions = {}): Limiter {
       key_id: keyId,
       tenant_id: tenantId,
       cost,
-      limits: [...rateLimits],
+      // As they came: the service judges them, and may know more than this version.
+      limits: [...rateLimits] as RateLimitCheck['limits'],
     }
     const { text } = await call({
       method: 'POST',

@@ -23,6 +23,8 @@ test('every refusal has its status, its challenge and its code', () => {
     not_held: [503, 'retry after 5'],
     unknown_key: invalid,
     revoked_key: invalid,
+    disabled_key: invalid,
+    suspended_tenant: invalid,
     expired_key: invalid,
     insufficient_scope: [403, 'Bearer error="insufficient_scope"'],
   })

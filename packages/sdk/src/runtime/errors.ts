@@ -22,7 +22,7 @@ export interface KeyringErrorFacts {
 
 /**
  * Something between this node and the service went wrong. `code` is the service's own error code, or one of
- * `network_error`, `timeout`, `bad_response`, `response_too_large`, `policy_scope_too_large`, `closed`, or
+ * `network_error`, `timeout`, `bad_response`, `response_too_large`, `policy_scope_too_large`, `unreadable_key`, `closed`, or
  * `http_<status>` where an answer held no code. No error holds a secret key.
  */
 export class KeyringError extends Error {

@@ -90,10 +90,10 @@ export class Store {
   }
 
   /** Removes what goes by this id and what goes by this digest; both, should they ever differ. */
-  remove(keyId: string, digest: string): void {
-    const byId = this.#slotOfId(keyId)
+  remove(keyId: string | undefined, digest: string | undefined): void {
+    const byId = keyId === undefined ? -1 : this.#slotOfId(keyId)
     if (byId !== -1) this.#remove(byId)
-    const byDigest = this.#slotOf(digest)
+    const byDigest = digest === undefined ? -1 : this.#slotOf(digest)
     if (byDigest !== -1) this.#remove(byDigest)
   }
 

@@ -13,6 +13,8 @@ export const refusals = {
   not_held: 'The API key is not among those held here, which are not all there are',
   unknown_key: 'The API key is not known, or it was revoked',
   revoked_key: 'The API key has been revoked',
+  disabled_key: 'The API key is disabled',
+  suspended_tenant: 'The account that the API key belongs to is suspended',
   expired_key: 'The API key has expired',
   insufficient_scope: 'The API key lacks a scope that this needs',
 } as const

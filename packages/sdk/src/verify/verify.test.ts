@@ -241,6 +241,10 @@ test('of several reasons the first in the list of refusals is told', () => {
   served.ended.add(store.records, store.find(digestOf(revoked)), NOW)
   store.remove(id(2), digestOf(revoked))
   tell(revoked, { scopes: ['none'] })
+  for (const cause of ['disabled', 'suspended']) {
+    served.ended.addCause(digestOf(revoked), cause)
+    tell(revoked, { scopes: ['none'] })
+  }
   tell(key, { scopes: ['none'] })
   time.wall = NOW - 1
   tell(key, { scopes: ['none'] })

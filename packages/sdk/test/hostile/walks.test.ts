@@ -81,6 +81,7 @@ test('pages that never end, each with new keys: they are counted', () => {
     version: 1,
     deleted: false,
     generatedAt: 0,
+    unreadable: [],
     keys: [{ ...stored, keyId: id(number) }],
     nextCursor,
   })

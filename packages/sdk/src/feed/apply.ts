@@ -1,0 +1,34 @@
+import type { Store } from '../store/store.ts'
+import type { EndedKeys } from '../verify/ended-keys.ts'
+import type { Delta } from './body.ts'
+import { makeRoom, type Room } from './room.ts'
+
+/** Brings a store up to what a delta tells. */
+export function applyDelta(
+  { deleted, changes, generatedAt }: Delta,
+  { store, ended, room }: { store: Store; ended: EndedKeys; room: Room },
+): void {
+  if (deleted) {
+    ended.addAll(store.records, generatedAt)
+    store.clear()
+    return
+  }
+  for (const change of changes ?? []) {
+    if ('upsert' in change) {
+      const { upsert } = change
+      ended.forget(upsert.digest)
+      // Where there is no room any more, the newest key takes the place of the least recently used one.
+      makeRoom(store, upsert.keyId, room)
+      store.upsert(upsert)
+      continue
+    }
+    const { keyId, digest } = change.gone
+    if (digest !== undefined && change.isUnreadable) ended.forget(digest)
+    else if (digest !== undefined && change.cause !== undefined) ended.addCause(digest, change.cause)
+    else if (digest !== undefined) {
+      const slot = store.find(digest)
+      if (slot !== -1) ended.add(store.records, slot, generatedAt)
+    }
+    store.remove(keyId, digest)
+  }
+}

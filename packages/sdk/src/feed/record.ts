@@ -1,0 +1,56 @@
+import { digestFromBase64 } from '../runtime/digest.ts'
+import { readRateLimits } from '../store/rate-limits.ts'
+import type { StoredKey } from '../store/records.ts'
+import { isObject, isText, type Json, readTime } from './values.ts'
+
+/** What was asked for, and so what an answer must be about. */
+export interface Scope {
+  projectId: string
+  env: 'live' | 'test' | 'both'
+  /** Sorted, no two alike; empty: the whole project. */
+  tenantIds: readonly string[]
+}
+
+/** What a key goes by. One of the two may be told in a way that cannot be read. */
+export interface KeyNames {
+  keyId: string | undefined
+  digest: string | undefined
+}
+
+/** A key that the service tells of in a way that cannot be read. It is refused, and no other one with it. */
+export interface Unreadable extends KeyNames {
+  /** The member that is wrong. */
+  why: string
+}
+
+/** Reads one key of a page, or of a change. Members that are not known are passed over. */
+export function readRecord(value: unknown, scope: Scope): StoredKey | Unreadable {
+  const names = readNames(value)
+  const { keyId, digest } = names
+  if (!isObject(value)) return { ...names, why: 'it is no object' }
+  if (keyId === undefined) return { ...names, why: 'key_id' }
+  if (digest === undefined) return { ...names, why: 'lookup_hash' }
+  const { tenant_id, env, scopes, expires_at, rate_limits } = value
+  if (!isText(tenant_id)) return { ...names, why: 'tenant_id' }
+  if (scope.tenantIds.length > 0 && !scope.tenantIds.includes(tenant_id))
+    return { ...names, why: 'tenant_id, which was not asked for' }
+  if (env !== 'live' && env !== 'test') return { ...names, why: 'env' }
+  if (scope.env !== 'both' && env !== scope.env) return { ...names, why: 'env, which was not asked for' }
+  if (!isTexts(scopes)) return { ...names, why: 'scopes' }
+  const expiresAt = expires_at === null ? Number.POSITIVE_INFINITY : readTime(expires_at)
+  if (Number.isNaN(expiresAt)) return { ...names, why: 'expires_at' }
+  const rateLimits = readRateLimits(rate_limits)
+  if (rateLimits === null) return { ...names, why: 'rate_limits' }
+  return { keyId, tenantId: tenant_id, env, digest, scopes, rateLimits, expiresAt }
+}
+
+export function readNames(value: unknown): KeyNames {
+  const { key_id, lookup_hash }: Json = isObject(value) ? value : {}
+  return {
+    keyId: isText(key_id) ? key_id : undefined,
+    digest: typeof lookup_hash === 'string' ? digestFromBase64(lookup_hash) : undefined,
+  }
+}
+
+const isTexts = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every(text => typeof text === 'string')
