@@ -1,6 +1,7 @@
 import { createHttpCaller, type HttpCallerOptions, parseJson, readDate } from '../http/call.ts'
 import { closedError } from '../http/failure.ts'
 import type { KeyringError } from '../runtime/errors.ts'
+import { cachedAnswer } from './odd.ts'
 
 /** A page of 5,000 keys with eight limits each is about 6 MiB; sixty-four scopes of 200 characters make it 64. */
 const BODY_MAX_BYTES = 96 * 1024 * 1024
@@ -36,6 +37,7 @@ export function createFeedClient(options: HttpCallerOptions): FeedClient {
       path,
       query,
       headers: {
+        'cache-control': 'no-store',
         ...(wait > 0 && { prefer: `wait=${wait}` }),
         ...(ifNoneMatch !== undefined && { 'if-none-match': ifNoneMatch }),
       },
@@ -46,6 +48,8 @@ export function createFeedClient(options: HttpCallerOptions): FeedClient {
     }).catch((error: KeyringError) => {
       throw error.code === 'aborted' ? closedError() : error
     })
+    const age = Number.parseInt(answer.headers.get('age') ?? '', 10)
+    if (age > 0) throw cachedAnswer(`it has an Age of ${age} s`)
     const applied = answer.headers.get('preference-applied') ?? ''
     return {
       body: answer.status === 304 ? undefined : parseJson(answer.text),

@@ -15,3 +15,25 @@ export function unreadableKeys(keys: readonly Unreadable[]): KeyringError {
     retryable: false,
   })
 }
+
+/** An answer that the service gave earlier, and that confirms no more than it did then. */
+export const cachedAnswer = (why: string): KeyringError =>
+  new KeyringError(
+    'cached_answer',
+    `The answer is an old one, as of a cache: ${why}. Let nothing between this node and the service keep answers`,
+    { retryable: true },
+  )
+
+export const dateBack = (byMs: number): KeyringError =>
+  new KeyringError(
+    'date_back',
+    `The Date of the service's answers went back by ${Math.round(byMs / 1_000)} s: a cache gave an old answer, or a clock was set`,
+    { retryable: true },
+  )
+
+export const versionBack = (from: number, to: number): KeyringError =>
+  new KeyringError(
+    'version_back',
+    `The version of the service's policy went back from ${from} to ${to}: its database was restored or failed over, or an old answer was given`,
+    { retryable: true },
+  )

@@ -7,7 +7,8 @@ import type { Served } from '../verify/verify.ts'
 import { applyDelta } from './apply.ts'
 import { type Delta, readFeedBody, type Snapshot } from './body.ts'
 import type { FeedClient } from './client.ts'
-import { unreadableKeys } from './odd.ts'
+import { Dates } from './dates.ts'
+import { unreadableKeys, versionBack } from './odd.ts'
 import type { Scope, Unreadable } from './record.ts'
 import { walk } from './walk.ts'
 
@@ -31,6 +32,11 @@ export interface Kept {
   isWhole: boolean
 }
 
+interface Page {
+  answer: Snapshot
+  answeredAt: number
+}
+
 /** What a node was made with, as far as it steers what is asked for and held. */
 export interface SyncSettings {
   scope: Scope
@@ -38,6 +44,13 @@ export interface SyncSettings {
   cachedTtlMs: number
   maxCachedKeys: number
   maxAutoCachedKeys: number
+}
+
+/** What an answer says of the time: of its body, if it has one, and of itself; and when it was asked for. */
+export interface Told {
+  generatedAt: number | undefined
+  date: number | undefined
+  sentAt: number
 }
 
 export interface SyncDeps {
@@ -48,8 +61,8 @@ export interface SyncDeps {
   onRaised: (maxKeys: number) => void
   /** Told of what is wrong with an answer that was taken all the same. */
   onOdd?: ((error: KeyringError) => void) | undefined
-  /** Told what each answer says of the service's time: of its body, and of itself. */
-  onTime?: ((generatedAt: number | undefined, date: number | undefined) => void) | undefined
+  /** Told what each answer says of the service's time. Says when the answer was given, at most `sentAt`. */
+  onTime?: ((told: Told) => number) | undefined
 }
 
 /**
@@ -67,6 +80,7 @@ export class Sync {
   /** Snapshots in a row that came where changes were asked for, and those of them whose version did not rise. */
   #reseeds = 0
   #stuck = 0
+  readonly #dates = new Dates()
   #etag: string | undefined
   #deps: SyncDeps
   readonly #ended: EndedKeys
@@ -121,8 +135,7 @@ export class Sync {
       signal,
     })
     if (body === undefined) {
-      this.#deps.onTime?.(undefined, date)
-      store.confirm(sentAt)
+      store.confirm(this.#answeredAt({ generatedAt: undefined, date, sentAt }))
       return this.#told('unchanged', waits)
     }
     const answer = readFeedBody(body, settings.scope)
@@ -131,23 +144,18 @@ export class Sync {
       this.#forget()
       return await this.#seed(signal)
     }
-    this.#check(answer, date)
+    const answeredAt = this.#check(answer, date, sentAt)
     if (answer.kind === 'snapshot') {
-      return await this.#reseed(answer, { waits, sentAt, version }, signal)
+      return await this.#reseed({ answer, answeredAt }, { waits, version }, signal)
     }
     if (answer.since !== version) throw badResponse('since, which is not what was asked')
     if (answer.changes === null) {
-      const began = clock.monotonic()
-      return await this.#reseed(
-        await this.#page(undefined, signal),
-        { waits, sentAt: began, version },
-        signal,
-      )
+      return await this.#reseed(await this.#page(undefined, signal), { waits, version }, signal)
     }
     const { maxKeys } = store
     applyDelta(answer, { store, ended: this.#ended, room: settings })
     if (store.maxKeys > maxKeys) this.#deps.onRaised(store.maxKeys)
-    store.confirm(sentAt)
+    store.confirm(answeredAt)
     this.#report(answer.unreadable)
     const isNew = answer.version !== version || answer.changes.length > 0
     this.version = answer.version
@@ -157,20 +165,21 @@ export class Sync {
 
   async #seed(signal: AbortSignal): Promise<SyncResult> {
     const first = !this.#hasServed()
-    const sentAt = this.#deps.clock.monotonic()
-    const more = await this.#walk(await this.#page(undefined, signal), sentAt, signal)
+    const more = await this.#walk(await this.#page(undefined, signal), signal)
     return { ...this.#told('snapshot', false), more, first }
   }
 
   /** What came in the place of changes, where keys are held already. */
   async #reseed(
-    first: Snapshot,
-    { waits, sentAt, version }: { waits: boolean; sentAt: number; version: number },
+    first: Page,
+    { waits, version }: { waits: boolean; version: number },
     signal: AbortSignal,
   ): Promise<SyncResult> {
-    const more = await this.#walk(first, sentAt, signal)
+    const more = await this.#walk(first, signal)
+    const { version: next } = first.answer
     this.#reseeds++
-    this.#stuck = first.version > version ? 0 : this.#stuck + 1
+    this.#stuck = next > version ? 0 : this.#stuck + 1
+    if (next < version) this.#deps.onOdd?.(versionBack(version, next))
     return { ...this.#result('snapshot', waits), more }
   }
 
@@ -191,10 +200,16 @@ export class Sync {
    *
    * @returns whether there was more than one page
    */
-  async #walk(first: Snapshot, sentAt: number, signal: AbortSignal): Promise<boolean> {
+  async #walk({ answer: first, answeredAt }: Page, signal: AbortSignal): Promise<boolean> {
     const { served, settings, clock } = this.#deps
+    let confirmedAt = answeredAt
+    const next = async (cursor: string) => {
+      const page = await this.#page(cursor, signal)
+      confirmedAt = Math.min(confirmedAt, page.answeredAt)
+      return page.answer
+    }
     const { store, renewed, unreadable, last } = await walk(first, {
-      next: cursor => this.#page(cursor, signal),
+      next,
       clock,
       room: settings,
       held: served.store,
@@ -208,7 +223,7 @@ export class Sync {
       // Of keys that are merely not in it a snapshot does not say why: they are unknown.
       for (const digest of renewed) this.#ended.forget(digest)
     }
-    store.confirm(sentAt)
+    store.confirm(confirmedAt)
     if (store.maxKeys > (served.store?.maxKeys ?? settings.maxCachedKeys)) this.#deps.onRaised(store.maxKeys)
     served.evictions += served.store?.evictions ?? 0
     served.store = store
@@ -220,8 +235,9 @@ export class Sync {
     return last !== first
   }
 
-  async #page(cursor: string | undefined, signal: AbortSignal): Promise<Snapshot> {
-    const { client, settings } = this.#deps
+  async #page(cursor: string | undefined, signal: AbortSignal): Promise<Page> {
+    const { client, clock, settings } = this.#deps
+    const sentAt = clock.monotonic()
     const query = this.#query(cursor === undefined ? {} : { cursor })
     const { body, date } = await client({
       path: '/v1/policy/snapshot',
@@ -232,14 +248,21 @@ export class Sync {
     const answer = readFeedBody(body, settings.scope)
     if (answer.kind !== 'snapshot') throw badResponse('object')
     if (this.#isResumed && answer.workspaceId !== this.workspaceId) this.#forget()
-    this.#check(answer, date)
-    return answer
+    return { answer, answeredAt: this.#check(answer, date, sentAt) }
   }
 
-  #check({ workspaceId, generatedAt }: Snapshot | Delta, date: number | undefined): void {
+  /** @returns when the answer was given */
+  #check({ workspaceId, generatedAt }: Snapshot | Delta, date: number | undefined, sentAt: number): number {
     if (this.workspaceId !== undefined && workspaceId !== this.workspaceId)
       throw badResponse('workspace_id, which is another than before')
-    this.#deps.onTime?.(generatedAt, date)
+    return this.#answeredAt({ generatedAt, date, sentAt })
+  }
+
+  #answeredAt(told: Told): number {
+    const answeredAt = this.#deps.onTime?.(told) ?? told.sentAt
+    const odd = this.#dates.odd(told.date, told.sentAt, answeredAt)
+    if (odd) this.#deps.onOdd?.(odd)
+    return answeredAt
   }
 
   #forget(): void {

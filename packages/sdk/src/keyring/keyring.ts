@@ -88,7 +88,7 @@ export function openKeyring(
     served,
     onRaised: maxKeys => reports.raised(maxKeys),
     onOdd: error => reports.error(error),
-    onTime: (generatedAt, date) => time.heard(generatedAt, date),
+    onTime: told => time.answered(told),
   })
   let disk: DiskCache | undefined
   const begin = async () => {

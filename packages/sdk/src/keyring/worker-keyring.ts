@@ -81,7 +81,7 @@ export function openWorkerKeyring(
       served,
       onRaised: maxKeys => reports.raised(maxKeys),
       onOdd: error => reports.error(error),
-      onTime: (generatedAt, date) => time.heard(generatedAt, date),
+      onTime: told => time.answered(told),
     })
     return { sync, served, verify }
   }

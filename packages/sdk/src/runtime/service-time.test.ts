@@ -59,11 +59,29 @@ test('a process that was stopped, and its clock with it, hears of it with the ne
   assert.equal(time.now(), NOON + HOUR)
 })
 
-test('a service whose clock was ahead and is set right is followed', () => {
-  const { time } = setUp()
+test('a service whose clock was ahead and is set right is followed once its answers have agreed for five seconds', () => {
+  const { pass, time } = setUp()
   time.heard(NOON + HOUR, NOON + HOUR)
+  for (const second of [0, 1, 2, 3, 4]) {
+    time.heard(NOON + second * 1_000, NOON + second * 1_000)
+    assert.equal(time.now(), NOON + HOUR + second * 1_000)
+    pass(1_000)
+  }
+  time.heard(NOON + 5_000, NOON + 5_000)
+  assert.equal(time.now(), NOON + 5_000)
+})
+
+test('a date that stands still, or that is old by turns, sets nothing back and confirms what it says', () => {
+  const { at, pass, time } = setUp()
   time.heard(NOON, NOON)
-  assert.equal(time.now(), NOON)
+  const began = at.monotonic
+  for (let second = 1; second <= 60; second++) {
+    pass(1_000)
+    time.heard(NOON, second % 20 === 0 ? NOON + 10_000 : NOON)
+    assert.equal(time.now(), NOON + second * 1_000)
+    assert.equal(time.answeredAt(at.monotonic, NOON), second > 2 ? began : at.monotonic)
+  }
+  assert.equal(time.answeredAt(at.monotonic, undefined), at.monotonic)
 })
 
 test('where an answer tells no date its body counts, and never sets the time back; where it has none, nothing changes', () => {
@@ -96,5 +114,7 @@ test('what an earlier process knew of the time counts until an answer says other
   time.heard(NOON, NOON - HOUR / 2)
   assert.equal(time.now(), NOON + 1_000)
   time.heard(NOON - HOUR, NOON - HOUR)
-  assert.equal(time.now(), NOON - HOUR)
+  pass(5_000)
+  time.heard(NOON - HOUR + 5_000, NOON - HOUR + 5_000)
+  assert.equal(time.now(), NOON - HOUR + 5_000)
 })

@@ -2,6 +2,11 @@ import type { Clock } from './clock.ts'
 
 /** What an answer says may lie this far behind: `Date` has whole seconds, and every answer was on its way. */
 const SLACK_MS = 2_000
+/**
+ * A service whose clock was set back is followed when its answers have agreed for so long. The date of a cache that has
+ * frozen falls behind by as much meanwhile, which is more than the slack.
+ */
+const AGREED_MS = 5_000
 
 /**
  * The service's clock as this process knows it: what answers said, carried on by a clock that is never set. The
@@ -12,6 +17,8 @@ const SLACK_MS = 2_000
 export class ServiceTime {
   readonly #clock: Clock
   #offset: number | undefined
+  /** A time before ours that answers tell, and since when. */
+  #behind: { offset: number; since: number } | undefined
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -28,7 +35,8 @@ export class ServiceTime {
   /**
    * Takes in what an answer that came just now tells of the time. The service was there when it generated the body,
    * and when it dated the answer; a body may be given to many long after it was generated, so the later of both
-   * counts. It is set back only by a date, and where the service was by more than answers are late.
+   * counts. It is set back only by dates that lie behind for `AGREED_MS` by the same time: a cache may give an old
+   * answer, and then expired keys must not work again.
    *
    * @param generatedAt of the body, if there was one
    * @param date of the answer, if it has one
@@ -36,9 +44,32 @@ export class ServiceTime {
   heard(generatedAt = Number.NEGATIVE_INFINITY, date?: number): void {
     const at = Math.max(generatedAt, date ?? Number.NEGATIVE_INFINITY)
     if (at === Number.NEGATIVE_INFINITY) return
-    const ahead = at - this.now()
-    const isBehind = date !== undefined && ahead < -SLACK_MS
-    if (this.#offset === undefined || ahead > 0 || isBehind) this.#offset = at - this.#clock.monotonic()
+    const monotonic = this.#clock.monotonic()
+    const offset = at - monotonic
+    const ahead = at - this.now(monotonic)
+    if (this.#offset === undefined || ahead > 0) this.#offset = offset
+    if (date === undefined) return
+    if (ahead >= -SLACK_MS) {
+      this.#behind = undefined
+    } else if (this.#behind === undefined || Math.abs(offset - this.#behind.offset) > SLACK_MS) {
+      this.#behind = { offset, since: monotonic }
+    } else if (monotonic - this.#behind.since >= AGREED_MS) {
+      this.#offset = offset
+      this.#behind = undefined
+    }
+  }
+
+  /** When an answer was given, by its date, on the other clock: never later than it was asked for. */
+  answeredAt(sentAt: number, date: number | undefined): number {
+    if (date === undefined || this.#offset === undefined) return sentAt
+    const at = date - this.#offset
+    return at < sentAt - SLACK_MS ? at : sentAt
+  }
+
+  /** Takes in what an answer tells, and says when it was given. */
+  answered(told: { generatedAt: number | undefined; date: number | undefined; sentAt: number }): number {
+    this.heard(told.generatedAt, told.date)
+    return this.answeredAt(told.sentAt, told.date)
   }
 
   get isKnown(): boolean {
