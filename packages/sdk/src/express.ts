@@ -1,6 +1,4 @@
 import type { Request, RequestHandler, Response } from 'express'
-import { refuseUnknown } from './http/connection-options.ts'
-import type { HttpProblem } from './http/problem.ts'
 import {
   claimRequest,
   type IdempotentOptions,
@@ -11,13 +9,13 @@ import type { Idempotency, IdempotencyVerdict } from './idempotency/idempotent.t
 import type { Keyring } from './keyring/keyring.ts'
 import { type Limiter, type LimitRequirements, type LimitVerdict, readRequirements } from './limits/limit.ts'
 import { beforeAnswer, isOver } from './protect/answer-begins.ts'
-import { readCredential } from './protect/credential.ts'
-import { type GateOptions, readHeaderName, readScopes } from './protect/gate.ts'
+import { type Admission, Gate } from './protect/gate.ts'
+import { type GateOptions, type RouteRequirements, readRoute, readScopes } from './protect/gate-options.ts'
 import { holdResponse, replayAnswer } from './protect/hold-response.ts'
 import { tellMisplaced } from './protect/misplaced.ts'
 import { headerValues, readParsedBody } from './protect/node-request.ts'
+import { type HttpAnswer, isAnonymous, refusedBehind } from './protect/passage.ts'
 import { toHttpRefusal } from './protect/refusal.ts'
-import { isFirstCount } from './usage/once.ts'
 import { refused, type Valid } from './verify/verdict.ts'
 
 declare global {
@@ -32,13 +30,7 @@ declare global {
 export type { IdempotentOptions, LimitRequirements }
 
 /** What protects the routes behind it. */
-export interface RequireKeyOptions extends Omit<GateOptions, 'limiter'> {}
-
-const known: { readonly [Name in keyof Required<RequireKeyOptions>]: true } = {
-  scopes: true,
-  header: true,
-  usage: true,
-}
+export interface RequireKeyOptions extends GateOptions<Request>, Pick<RouteRequirements, 'cost'> {}
 
 /** Requests that a `limit` has not let pass, or not yet. They are not counted. */
 const notLetPass = new WeakSet<Request>()
@@ -49,35 +41,36 @@ const refusals = new WeakSet<Response>()
 /**
  * Lets only requests with a valid key pass, and tells the route whose it is: `req.apiKey`. Works with Express 4
  * and 5. Refusals are answered here: 401, 403 or 503 as `application/problem+json`. A request is counted when its
- * answer begins, so that one which a `limit` behind this refuses is not.
+ * answer begins, so that one which a `limit` behind this refuses is not. Where the key is `optional`, `requireScope` still
+ * asks for one, and `limit` and `idempotent` let requests without one pass.
  *
  * @throws TypeError when what is handed over is no keyring, so that a wrong import never leaves a route open
  */
 export function requireKey(
   keyring: Pick<Keyring, 'verify'>,
-  options: RequireKeyOptions = {},
+  { cost, ...options }: RequireKeyOptions = {},
 ): RequestHandler {
-  if (typeof keyring?.verify !== 'function') throw new TypeError('requireKey takes a keyring')
-  refuseUnknown('requireKey', options, known)
-  const { scopes = [], header, usage } = options
-  if (usage !== undefined && typeof usage.count !== 'function') {
-    throw new TypeError('usage must be made by createUsageReporter')
-  }
-  const required = readScopes(scopes)
-  const name = readHeaderName(header)
+  const gate = new Gate<Request>('requireKey', keyring, options)
+  readRoute({ cost })
   return function checkKey(request, response, next) {
-    const { key, fault } = readCredential(request.rawHeaders, name)
-    const verdict = fault === undefined ? keyring.verify(key, { scopes: required }) : refused.malformed_key
-    if (!verdict.valid) {
-      return sendProblem(response, toHttpRefusal(verdict, { scopes: required, header: name, fault }))
+    const asked = {
+      exchange: request,
+      rawHeaders: request.rawHeaders,
+      request,
+      route: { cost },
+      counted: (count: () => void) =>
+        beforeAnswer(response, () => {
+          if (!notLetPass.has(request)) count()
+        }),
     }
-    request.apiKey = verdict
-    if (usage !== undefined && isFirstCount(usage, request)) {
-      beforeAnswer(response, () => {
-        if (!notLetPass.has(request)) usage.count(verdict)
-      })
+    const judge = ({ key, headers, refusal }: Admission) => {
+      if (isOver(response)) return
+      if (refusal !== undefined) return sendAnswer(response, refusal)
+      if (key !== undefined) request.apiKey = key
+      response.set(headers)
+      next()
     }
-    next()
+    gate.admit(asked).then(judge).catch(next)
   }
 }
 
@@ -90,10 +83,15 @@ export function requireScope(...scopes: readonly string[]): RequestHandler {
   const required = readScopes(scopes)
   if (required.length === 0) throw new TypeError('requireScope takes at least one scope')
   const misplaced = tellMisplaced('requireScope')
-  return function checkScope({ apiKey }: Request, response, next) {
-    if (!apiKey) return sendProblem(response, misplaced())
+  return function checkScope(request: Request, response, next) {
+    const { apiKey } = request
+    if (!apiKey) {
+      if (!isAnonymous(request)) return sendAnswer(response, misplaced())
+      return sendAnswer(response, refusedBehind(request, toHttpRefusal(refused.missing_key, { header: [] })))
+    }
     if (!required.every(scope => apiKey.scopes.includes(scope))) {
-      return sendProblem(response, toHttpRefusal(refused.insufficient_scope, { scopes: required }))
+      const problem = toHttpRefusal(refused.insufficient_scope, { scopes: required })
+      return sendAnswer(response, refusedBehind(request, problem))
     }
     next()
   }
@@ -106,11 +104,11 @@ export function limit(limiter: Limiter, requirements: LimitRequirements = {}): R
   const misplaced = tellMisplaced('limit')
   return function checkLimits(request: Request, response, next) {
     const { apiKey } = request
-    if (!apiKey) return sendProblem(response, misplaced())
+    if (!apiKey) return isAnonymous(request) ? next() : sendAnswer(response, misplaced())
     notLetPass.add(request)
     const judge = (verdict: LimitVerdict) => {
       if (isOver(response)) return
-      if (!verdict.allowed) return sendProblem(response, verdict.problem)
+      if (!verdict.allowed) return sendAnswer(response, refusedBehind(request, verdict.problem))
       notLetPass.delete(request)
       response.set(verdict.headers)
       next()
@@ -128,12 +126,12 @@ export function idempotent(idempotency: Idempotency, options: IdempotentOptions 
   const misplaced = tellMisplaced('idempotent')
   return function claim(request: Request, response, next) {
     const { apiKey, method, originalUrl, rawHeaders } = request
-    if (!apiKey) return sendProblem(response, misplaced())
+    if (!apiKey) return isAnonymous(request) ? next() : sendAnswer(response, misplaced())
     const judge = async (verdict: IdempotencyVerdict | undefined) => {
       const claim = verdict?.verdict === 'execute' ? verdict.claim : undefined
       // Nobody is left to hear what would be done.
       if (isOver(response)) return claim?.release()
-      if (verdict?.verdict === 'refuse') return sendProblem(response, verdict.problem)
+      if (verdict?.verdict === 'refuse') return sendAnswer(response, refusedBehind(request, verdict.problem))
       if (verdict?.verdict === 'replay') return replayAnswer(response, verdict.answer)
       if (claim !== undefined) {
         holdResponse(response, idempotency.maxBodyBytes, claim, () => !refusals.has(response))
@@ -159,7 +157,7 @@ export function keepRawBody(request: object, _response: unknown, bytes: Uint8Arr
   Object.assign(request, { rawBody: bytes })
 }
 
-function sendProblem(response: Response, { status, headers, body }: HttpProblem): void {
+function sendAnswer(response: Response, { status, headers, body }: HttpAnswer): void {
   refusals.add(response)
   response.status(status).set(headers).send(JSON.stringify(body))
 }

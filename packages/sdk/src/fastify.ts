@@ -1,17 +1,18 @@
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { refuseUnknown } from './http/connection-options.ts'
-import type { HttpProblem } from './http/problem.ts'
 import { claimRequest, idempotencyHeader, requireIdempotency } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import { isOver } from './protect/answer-begins.ts'
-import { Gate, type GateOptions, type RouteRequirements, readRoute } from './protect/gate.ts'
+import { Gate } from './protect/gate.ts'
+import { type GateOptions, type RouteRequirements, readRoute } from './protect/gate-options.ts'
 import { holdResponse } from './protect/hold-response.ts'
 import { headerValues, type ParsedRequest, readParsedBody } from './protect/node-request.ts'
+import { type HttpAnswer, refusedBehind } from './protect/passage.ts'
 import type { Valid } from './verify/verdict.ts'
 
 /** What protects an instance. */
-export interface KeyrailPluginOptions extends GateOptions {
+export interface KeyrailPluginOptions extends GateOptions<FastifyRequest> {
   keyring: Pick<Keyring, 'verify'>
   /** A request with an `Idempotency-Key` is executed once, and its repetition answered as it was. */
   idempotency?: Idempotency | undefined
@@ -28,13 +29,14 @@ export interface KeyrailRouteConfig extends RouteRequirements {
 const known: { readonly [Name in keyof Required<KeyrailRouteConfig>]: true } = {
   scopes: true,
   cost: true,
+  optional: true,
   public: true,
   idempotencyRequired: true,
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The key of this request; on a route that is public there is none. */
+    /** The key of this request; on a route that is public, or without one where it is optional, there is `null`. */
     apiKey: Valid
   }
   interface FastifyContextConfig {
@@ -50,7 +52,7 @@ const noKey = null as unknown as Valid
  */
 const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyInstance, options) => {
   const { keyring, idempotency, ...more } = options
-  const gate = new Gate('keyrail', keyring, more)
+  const gate = new Gate<FastifyRequest>('keyrail', keyring, more)
   if (idempotency !== undefined) requireIdempotency(idempotency)
   app.decorateRequest('apiKey', noKey)
 
@@ -74,9 +76,15 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
   app.addHook('onRequest', async (request, reply) => {
     const config = configOf(request.routeOptions)
     if (config.public === true) return
-    const { key, headers, problem } = await gate.admit(request.raw, request.raw.rawHeaders, config)
-    if (problem !== undefined) return sendProblem(reply, problem)
-    request.apiKey = key
+    const { raw } = request
+    const { key, headers, refusal } = await gate.admit({
+      exchange: raw,
+      rawHeaders: raw.rawHeaders,
+      request,
+      route: config,
+    })
+    if (refusal !== undefined) return sendAnswer(reply, refusal)
+    request.apiKey = key ?? noKey
     reply.headers(headers)
   })
 
@@ -84,7 +92,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
   app.addHook('preHandler', async (request, reply) => {
     const { apiKey, method, raw } = request
     const { public: open, idempotencyRequired } = configOf(request.routeOptions)
-    if (open === true) return
+    if (open === true || apiKey === noKey) return
     const verdict = await claimRequest(idempotency, {
       exchange: raw,
       key: apiKey,
@@ -98,7 +106,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
       if (verdict?.verdict === 'execute') await verdict.claim.release()
       return reply
     }
-    if (verdict?.verdict === 'refuse') return sendProblem(reply, verdict.problem)
+    if (verdict?.verdict === 'refuse') return sendAnswer(reply, refusedBehind(raw, verdict.problem))
     if (verdict?.verdict === 'replay') {
       const { status, headers, body } = verdict.answer
       return reply.code(status).headers(headers).send(Buffer.from(body))
@@ -109,7 +117,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
   })
 }
 
-const sendProblem = (reply: FastifyReply, { status, headers, body }: HttpProblem): FastifyReply =>
+const sendAnswer = (reply: FastifyReply, { status, headers, body }: HttpAnswer): FastifyReply =>
   reply.code(status).headers(headers).send(JSON.stringify(body))
 
 /** What `fastify-plugin` says of a plugin: its hooks are those of the instance that it is registered on. */

@@ -1,10 +1,11 @@
 import type { Context, MiddlewareHandler } from 'hono'
-import type { HttpProblem } from './http/problem.ts'
 import { type IdempotentOptions, requireIdempotency } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
-import { Gate, type GateOptions, type RouteRequirements, readRoute, readScopes } from './protect/gate.ts'
+import { Gate } from './protect/gate.ts'
+import { type GateOptions, type RouteRequirements, readRoute, readScopes } from './protect/gate-options.ts'
 import { tellMisplaced } from './protect/misplaced.ts'
+import { type HttpAnswer, isAnonymous, refusedBehind } from './protect/passage.ts'
 import { toHttpRefusal } from './protect/refusal.ts'
 import { problemResponse, runOnce, withHeaders } from './protect/web-response.ts'
 import { refused, type Valid } from './verify/verdict.ts'
@@ -17,23 +18,32 @@ export interface KeyrailEnv {
 export type { IdempotentOptions }
 
 /** What protects the routes behind it. */
-export interface RequireKeyOptions extends GateOptions, Pick<RouteRequirements, 'cost'> {}
+export interface RequireKeyOptions extends GateOptions<Context>, Pick<RouteRequirements, 'cost'> {}
 
 /**
  * Lets only requests with a valid key pass, and tells the route whose it is: `c.get('apiKey')`. Refusals are
- * answered here, as `application/problem+json`.
+ * answered here, as `application/problem+json`. Where the key is `optional`, `requireScope` still asks for one, and
+ * `idempotent` lets requests without one pass.
  *
  * @throws TypeError when what is handed over is no keyring, so that a wrong import never leaves a route open
  */
 export function requireKey(
   keyring: Pick<Keyring, 'verify'>,
+  options: RequireKeyOptions & { optional: true },
+): MiddlewareHandler<{ Variables: { apiKey: Valid | undefined } }>
+export function requireKey(
+  keyring: Pick<Keyring, 'verify'>,
+  options?: RequireKeyOptions,
+): MiddlewareHandler<KeyrailEnv>
+export function requireKey(
+  keyring: Pick<Keyring, 'verify'>,
   { cost, ...options }: RequireKeyOptions = {},
-): MiddlewareHandler<KeyrailEnv> {
-  const gate = new Gate('requireKey', keyring, options)
+): MiddlewareHandler {
+  const gate = new Gate<Context>('requireKey', keyring, options)
   readRoute({ cost })
   return async function checkKey(context, next) {
-    const { key, headers, problem } = await gate.admitWeb(context, context.req.raw, { cost })
-    if (problem !== undefined) return refuse(context, problem)
+    const { key, headers, refusal } = await gate.admitWeb(context, context.req.raw, context, { cost })
+    if (refusal !== undefined) return refuse(context, refusal)
     context.set('apiKey', key)
     await next()
     if (Object.keys(headers).length > 0) answerWith(context, withHeaders(context.res, headers))
@@ -48,9 +58,13 @@ export function requireScope(...scopes: readonly string[]): MiddlewareHandler<Ke
   const misplaced = tellMisplaced('requireScope')
   return async function checkScope(context, next) {
     const apiKey = keyOf(context)
-    if (apiKey === undefined) return refuse(context, misplaced())
+    if (apiKey === undefined) {
+      if (!isAnonymous(context)) return refuse(context, misplaced())
+      return refuse(context, refusedBehind(context, toHttpRefusal(refused.missing_key, { header: [] })))
+    }
     if (!required.every(scope => apiKey.scopes.includes(scope))) {
-      return refuse(context, toHttpRefusal(refused.insufficient_scope, { scopes: required }))
+      const problem = toHttpRefusal(refused.insufficient_scope, { scopes: required })
+      return refuse(context, refusedBehind(context, problem))
     }
     return next()
   }
@@ -65,7 +79,7 @@ export function idempotent(
   const misplaced = tellMisplaced('idempotent')
   return async function claim(context, next) {
     const key = keyOf(context)
-    if (key === undefined) return refuse(context, misplaced())
+    if (key === undefined) return isAnonymous(context) ? next() : refuse(context, misplaced())
     let hasRun = false
     const response = await runOnce(idempotency, context.req.raw, {
       exchange: context,
@@ -88,9 +102,9 @@ export function idempotent(
 /** What was refused here, perhaps behind `idempotent`: the next request may be let pass, so that is not kept. */
 const refusedHere = new WeakSet<Context>()
 
-function refuse(context: Context, problem: HttpProblem): Response {
+function refuse(context: Context, answer: HttpAnswer): Response {
   refusedHere.add(context)
-  return problemResponse(problem)
+  return problemResponse(answer)
 }
 
 function answerWith(context: Context, response: Response): void {

@@ -20,6 +20,7 @@ export {
   type LimitRequirements,
   type LimitVerdict,
 } from './limits/limit.ts'
+export type { GateVerdict, RefusalShape } from './protect/gate-options.ts'
 export {
   type FieldFault,
   KeyringError,

@@ -12,19 +12,24 @@ import {
   SetMetadata,
 } from '@nestjs/common'
 import { APP_GUARD, Reflector } from '@nestjs/core'
-import type { HttpProblem } from './http/problem.ts'
 import { claimRequest, idempotencyHeader, requireIdempotency } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import { readCost } from './limits/cost.ts'
 import { isOver } from './protect/answer-begins.ts'
-import { Gate, type GateOptions, readScopes } from './protect/gate.ts'
+import { Gate } from './protect/gate.ts'
+import { type GateOptions, readScopes } from './protect/gate-options.ts'
 import { holdResponse, replayAnswer } from './protect/hold-response.ts'
 import { headerValues, type ParsedRequest, readParsedBody } from './protect/node-request.ts'
+import { type HttpAnswer, refusedBehind } from './protect/passage.ts'
 import type { Valid } from './verify/verdict.ts'
 
+/** What the platform hands to a route: `express.Request`, or `FastifyRequest`. */
+// biome-ignore lint/suspicious/noExplicitAny: which of the two the application knows.
+export type KeyrailRequest = any
+
 /** What protects an application. */
-export interface KeyrailModuleOptions extends GateOptions {
+export interface KeyrailModuleOptions extends GateOptions<KeyrailRequest> {
   keyring: Pick<Keyring, 'verify'>
   /** A request with an `Idempotency-Key` is executed once, and its repetition answered as it was. */
   idempotency?: Idempotency | undefined
@@ -56,19 +61,22 @@ interface PlatformResponse {
 
 const PUBLIC = 'keyrail:public'
 const SCOPES = 'keyrail:scopes'
+const OPTIONAL = 'keyrail:optional'
 const COST = 'keyrail:cost'
 const IDEMPOTENCY_REQUIRED = 'keyrail:idempotencyRequired'
 const OPTIONS = Symbol('keyrail:options')
 
 /** Opens a route, or all of a controller, to requests without a key. */
 export const Public = (): CustomDecorator => SetMetadata(PUBLIC, true)
+/** Lets requests without a key pass, to a route or to all of a controller; a key that is sent is judged. */
+export const OptionalKey = (): CustomDecorator => SetMetadata(OPTIONAL, true)
 /** Scopes that the key must have, all of them; those of the controller and of the route. */
 export const Scopes = (...scopes: string[]): CustomDecorator => SetMetadata(SCOPES, readScopes(scopes))
 /** What a request takes of every limit, 0 to 1,000. */
 export const Cost = (cost: number): CustomDecorator => SetMetadata(COST, readCost(cost))
 /** Refuses requests without `Idempotency-Key`, of a route or of all of a controller. */
 export const IdempotencyRequired = (): CustomDecorator => SetMetadata(IDEMPOTENCY_REQUIRED, true)
-/** The key of the request; undefined on a public route. */
+/** The key of the request; undefined on a public route, and without one where it is optional. */
 export const ApiKey: () => ParameterDecorator = createParamDecorator(
   (_data: unknown, context: ExecutionContext): Valid | undefined =>
     context.switchToHttp().getRequest<PlatformRequest>().apiKey,
@@ -76,13 +84,13 @@ export const ApiKey: () => ParameterDecorator = createParamDecorator(
 
 /** Protects every route of the application that is not `@Public()`, on Express and on Fastify. */
 export class KeyrailGuard implements CanActivate, OnApplicationShutdown {
-  readonly #gate: Gate
+  readonly #gate: Gate<KeyrailRequest>
   readonly #opened: readonly unknown[]
   readonly #idempotency: Idempotency | undefined
   readonly #reflector: Reflector
 
   constructor({ keyring, idempotency, ...options }: KeyrailModuleOptions, reflector: Reflector) {
-    this.#gate = new Gate('KeyrailModule', keyring, options)
+    this.#gate = new Gate<KeyrailRequest>('KeyrailModule', keyring, options)
     if (idempotency !== undefined) requireIdempotency(idempotency)
     this.#idempotency = idempotency
     this.#opened = [idempotency, options.usage, keyring]
@@ -102,14 +110,21 @@ export class KeyrailGuard implements CanActivate, OnApplicationShutdown {
     const http = context.switchToHttp()
     const [request, response] = [http.getRequest<PlatformRequest>(), http.getResponse<PlatformResponse>()]
     const node = nodeRequest(request)
-    const { key, headers, problem } = await this.#gate.admit(node, node.rawHeaders, {
-      scopes: places.flatMap(
-        place => this.#reflector.get<readonly string[] | undefined>(SCOPES, place) ?? [],
-      ),
-      cost: this.#reflector.getAllAndOverride<number | undefined>(COST, places),
+    const { key, headers, refusal } = await this.#gate.admit({
+      exchange: node,
+      rawHeaders: node.rawHeaders,
+      request: http.getRequest<KeyrailRequest>(),
+      route: {
+        scopes: places.flatMap(
+          place => this.#reflector.get<readonly string[] | undefined>(SCOPES, place) ?? [],
+        ),
+        cost: this.#reflector.getAllAndOverride<number | undefined>(COST, places),
+        optional: this.#reflector.getAllAndOverride<boolean | undefined>(OPTIONAL, places),
+      },
     })
-    if (problem !== undefined) throw refusal(response, problem)
+    if (refusal !== undefined) throw exceptionOf(response, refusal)
     setHeaders(response, headers)
+    if (key === undefined) return true
     request.apiKey = key
     const required = this.#reflector.getAllAndOverride<boolean | undefined>(IDEMPOTENCY_REQUIRED, places)
     if (this.#idempotency !== undefined) {
@@ -140,7 +155,7 @@ export class KeyrailGuard implements CanActivate, OnApplicationShutdown {
       if (verdict?.verdict === 'execute') await verdict.claim.release()
       return new Promise(() => {})
     }
-    if (verdict?.verdict === 'refuse') throw refusal(response, verdict.problem)
+    if (verdict?.verdict === 'refuse') throw exceptionOf(response, refusedBehind(node, verdict.problem))
     if (verdict?.verdict === 'replay') {
       response.hijack?.()
       const past = nodeResponse(response)
@@ -193,7 +208,7 @@ const nodeResponse = (response: PlatformResponse): ServerResponse =>
   response.raw ?? (response as unknown as ServerResponse)
 
 /** Thrown, so that the filters of the application see it like any other. */
-function refusal(response: PlatformResponse, { status, headers, body }: HttpProblem): HttpException {
+function exceptionOf(response: PlatformResponse, { status, headers, body }: HttpAnswer): HttpException {
   setHeaders(response, headers)
   return new HttpException({ ...body }, status)
 }

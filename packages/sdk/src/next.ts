@@ -2,13 +2,19 @@ import { refuseUnknown } from './http/connection-options.ts'
 import { type IdempotentOptions, requireIdempotency } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
-import { Gate, type GateOptions, type RouteRequirements, readRoute } from './protect/gate.ts'
+import { Gate } from './protect/gate.ts'
+import {
+  type GateOptions,
+  gateOptionNames,
+  type RouteRequirements,
+  readRoute,
+} from './protect/gate-options.ts'
 import { opened, type Protection } from './protect/opened.ts'
 import { problemResponse, runOnce, withHeaders } from './protect/web-response.ts'
 import type { Valid } from './verify/verdict.ts'
 
 /** What protects one route handler. */
-export interface WithKeyOptions extends GateOptions, Pick<RouteRequirements, 'cost'> {
+export interface WithKeyOptions extends GateOptions<Request>, Pick<RouteRequirements, 'cost'> {
   /** A request with an `Idempotency-Key` is executed once, and its repetition answered as it was. */
   idempotency?: Idempotency | undefined
   /** Whether a request without `Idempotency-Key` is refused. */
@@ -16,10 +22,7 @@ export interface WithKeyOptions extends GateOptions, Pick<RouteRequirements, 'co
 }
 
 const known: { readonly [Name in keyof Required<WithKeyOptions>]: true } = {
-  scopes: true,
-  header: true,
-  limiter: true,
-  usage: true,
+  ...gateOptionNames,
   cost: true,
   idempotency: true,
   idempotencyRequired: true,
@@ -28,9 +31,9 @@ const known: { readonly [Name in keyof Required<WithKeyOptions>]: true } = {
 export type { Protection }
 
 /** A route handler, with the key of the request beside what Next tells of the route. */
-export type KeyedHandler<R extends Request, C> = (
+export type KeyedHandler<R extends Request, C, K = Valid> = (
   request: R,
-  context: C & { apiKey: Valid },
+  context: C & { apiKey: K },
 ) => Response | Promise<Response>
 
 /**
@@ -42,6 +45,16 @@ export type KeyedHandler<R extends Request, C> = (
  *   has opened
  * @throws TypeError when what is handed over is no keyring, so that a wrong import never leaves a route open
  */
+export function withKey<R extends Request = Request, C = unknown>(
+  keyring: Pick<Keyring, 'verify'> | (() => Protection | Promise<Protection>),
+  handler: KeyedHandler<R, C, Valid | undefined>,
+  options: WithKeyOptions & { optional: true },
+): (request: R, context: C) => Promise<Response>
+export function withKey<R extends Request = Request, C = unknown>(
+  keyring: Pick<Keyring, 'verify'> | (() => Protection | Promise<Protection>),
+  handler: KeyedHandler<R, C>,
+  options?: WithKeyOptions,
+): (request: R, context: C) => Promise<Response>
 export function withKey<R extends Request = Request, C = unknown>(
   keyring: Pick<Keyring, 'verify'> | (() => Protection | Promise<Protection>),
   handler: KeyedHandler<R, C>,
@@ -64,15 +77,16 @@ function guard<R extends Request, C>(
   handler: KeyedHandler<R, C>,
   { cost, idempotency, idempotencyRequired, ...options }: WithKeyOptions,
 ): (request: R, context: C) => Promise<Response> {
-  const gate = new Gate('withKey', keyring, options)
+  const gate = new Gate<Request>('withKey', keyring, options)
   if (idempotency !== undefined) requireIdempotency(idempotency)
   else if (idempotencyRequired) throw new TypeError('idempotencyRequired needs idempotency')
   return async function handle(request, context) {
-    const { key, headers, problem } = await gate.admitWeb(request, request, { cost })
-    if (problem !== undefined) return problemResponse(problem)
-    const run = async () => handler(request, { ...context, apiKey: key })
+    const { key, headers, refusal } = await gate.admitWeb(request, request, request, { cost })
+    if (refusal !== undefined) return problemResponse(refusal)
+    // Undefined only where that was asked for.
+    const run = async () => handler(request, { ...context, apiKey: key as Valid })
     const response =
-      idempotency === undefined
+      idempotency === undefined || key === undefined
         ? await run()
         : await runOnce(idempotency, request, {
             exchange: request,

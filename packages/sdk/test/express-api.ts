@@ -1,8 +1,9 @@
 import { createServer } from 'node:http'
 import type express from 'express'
-import type { Express } from 'express'
+import type { ErrorRequestHandler, Express, Request, Response } from 'express'
 import { idempotent, limit, requireKey, requireScope } from '../src/express.ts'
 import { listen } from './fetch-server.ts'
+import type { BuildGate } from './gate-suite.ts'
 import type { BuildApi } from './protected-api.ts'
 
 /** The same API on the Express that is given. */
@@ -30,5 +31,21 @@ export const expressApi =
       for (let piece = 0; piece < 20; piece++) response.write('x'.repeat(100))
       response.end()
     })
+    return listen(createServer(app))
+  }
+
+export const expressGate =
+  (make: typeof express): BuildGate =>
+  async ({ keyring, idempotency, options }) => {
+    const app: Express = make()
+    app.use(requireKey(keyring, options), make.json())
+    const answer = ({ apiKey }: Request, response: Response) =>
+      void response.json({ keyId: apiKey?.keyId ?? null })
+    app.get('/plain', answer)
+    app.get('/scoped', requireScope('admin'), answer)
+    app.post('/once', idempotent(idempotency), answer)
+    // Its own would write what a test throws into the log.
+    const failed: ErrorRequestHandler = (_error, _request, response, _next) => void response.status(500).end()
+    app.use(failed)
     return listen(createServer(app))
   }

@@ -1,5 +1,7 @@
 import express from 'express'
-import { expressApi } from './express-api.ts'
+import { expressApi, expressGate } from './express-api.ts'
+import { testGate } from './gate-suite.ts'
 import { testProtectedApi } from './protected-api.ts'
 
 await testProtectedApi('Express 5', expressApi(express))
+testGate('Express 5', expressGate(express))

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import fastify from 'fastify'
+import fastify, { type FastifyRequest } from 'fastify'
 import { type KeyrailPluginOptions, keyrail } from '../src/fastify.ts'
 import { createTestKeyring } from '../src/testing.ts'
+import { testGate } from './gate-suite.ts'
 import { testProtectedApi } from './protected-api.ts'
 
 await testProtectedApi('Fastify', async ({ work, ...parts }) => {
@@ -23,6 +24,17 @@ await testProtectedApi('Fastify', async ({ work, ...parts }) => {
     await work(body)
     return 'x'.repeat(2_000)
   })
+  return app.listen({ port: 0, host: '127.0.0.1' })
+})
+
+testGate('Fastify', async ({ keyring, idempotency, options }) => {
+  const app = fastify({ forceCloseConnections: true })
+  after(() => app.close())
+  await app.register(keyrail, { keyring, idempotency, ...options })
+  const answer = async ({ apiKey }: FastifyRequest) => ({ keyId: apiKey?.keyId ?? null })
+  app.get('/plain', answer)
+  app.get('/scoped', { config: { keyrail: { scopes: ['admin'] } } }, answer)
+  app.post('/once', answer)
   return app.listen({ port: 0, host: '127.0.0.1' })
 })
 

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { idempotent, type KeyrailEnv, requireKey, requireScope } from '../src/hono.ts'
 import { createIdempotency } from '../src/idempotency/idempotent.ts'
 import { createLimiter } from '../src/limits/limit.ts'
 import { createTestKeyring } from '../src/testing.ts'
+import type { Valid } from '../src/verify/verdict.ts'
 import { serveFetch } from './fetch-server.ts'
+import { testGate } from './gate-suite.ts'
 import { testProtectedApi } from './protected-api.ts'
 import { startKeyrail } from './service.ts'
 
@@ -30,6 +32,17 @@ await testProtectedApi('Hono', async ({ keyring, limiter, idempotency, usage, wo
     await work(await context.req.json())
     return context.text('x'.repeat(2_000))
   })
+  return serveFetch(request => app.fetch(request))
+})
+
+testGate('Hono', async ({ keyring, idempotency, options }) => {
+  const app = new Hono<{ Variables: { apiKey: Valid | undefined } }>()
+  app.use(requireKey(keyring, { optional: false, ...options }) as MiddlewareHandler)
+  const answer = (context: Context) => context.json({ keyId: context.get('apiKey')?.keyId ?? null })
+  app.get('/plain', answer)
+  app.get('/scoped', requireScope('admin') as MiddlewareHandler, answer)
+  app.post('/once', idempotent(idempotency) as MiddlewareHandler, answer)
+  app.onError((_error, context) => context.body(null, 500))
   return serveFetch(request => app.fetch(request))
 })
 

@@ -14,6 +14,7 @@ import {
 } from '@nestjs/common'
 import { ApiKey, Cost, KeyrailModule, type KeyrailModuleOptions, Scopes } from '../src/nest.ts'
 import type { Valid } from '../src/verify/verdict.ts'
+import type { BuildGate } from './gate-suite.ts'
 import type { BuildApi } from './protected-api.ts'
 
 /** Makes an application on the platform that is tested. */
@@ -92,4 +93,26 @@ export const nestApi =
       large: [[Post('/large')], Body(), passThrough],
     })
     return startNest(make, [Api], options)
+  }
+
+export const nestGate =
+  (make: MakeNest): BuildGate =>
+  async ({ keyring, idempotency, options }) => {
+    class Api {
+      plain(apiKey: Valid | undefined) {
+        return { keyId: apiKey?.keyId ?? null }
+      }
+      scoped(apiKey: Valid | undefined) {
+        return { keyId: apiKey?.keyId ?? null }
+      }
+      once(apiKey: Valid | undefined) {
+        return { keyId: apiKey?.keyId ?? null }
+      }
+    }
+    decorate(Api, {
+      plain: [[Get('/plain')], ApiKey()],
+      scoped: [[Get('/scoped'), Scopes('admin')], ApiKey()],
+      once: [[Post('/once')], ApiKey()],
+    })
+    return startNest(make, [Api], { keyring, idempotency, ...options })
   }

@@ -1,11 +1,14 @@
 import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter } from '@nestjs/platform-fastify'
-import { nestApi } from './nest-api.ts'
+import { testGate } from './gate-suite.ts'
+import { type MakeNest, nestApi, nestGate } from './nest-api.ts'
 import { testProtectedApi } from './protected-api.ts'
 
-await testProtectedApi(
-  'Nest on Fastify',
-  nestApi(module =>
-    NestFactory.create(module, new FastifyAdapter({ forceCloseConnections: true }), { logger: false }),
-  ),
-)
+const make: MakeNest = module =>
+  NestFactory.create(module, new FastifyAdapter({ forceCloseConnections: true }), {
+    logger: false,
+    abortOnError: false,
+  })
+
+await testProtectedApi('Nest on Fastify', nestApi(make))
+testGate('Nest on Fastify', nestGate(make))

@@ -7,13 +7,20 @@ import { ApiKey, Cost, IdempotencyRequired, KeyrailModule, Public } from '../src
 import { createTestKeyring } from '../src/testing.ts'
 import { createUsageReporter } from '../src/usage/reporter.ts'
 import type { Valid } from '../src/verify/verdict.ts'
-import { decorate, type MakeNest, nestApi, startNest } from './nest-api.ts'
+import { testGate } from './gate-suite.ts'
+import { decorate, type MakeNest, nestApi, nestGate, startNest } from './nest-api.ts'
 import { testProtectedApi } from './protected-api.ts'
 import { startKeyrail } from './service.ts'
 
-const make: MakeNest = module => NestFactory.create(module, { logger: false, forceCloseConnections: true })
+const make: MakeNest = module =>
+  NestFactory.create(module, {
+    logger: false,
+    forceCloseConnections: true,
+    abortOnError: false,
+  })
 
 await testProtectedApi('Nest on Express', nestApi(make))
+testGate('Nest on Express', nestGate(make))
 
 test('Nest: a public route needs no key, and every other does, of each controller', async () => {
   class Open {

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withKey } from '../src/next.ts'
 import { createTestKeyring } from '../src/testing.ts'
+import type { Valid } from '../src/verify/verdict.ts'
 import { serveFetch } from './fetch-server.ts'
+import { testGate } from './gate-suite.ts'
 import { testProtectedApi } from './protected-api.ts'
 
 /** Route handlers as Next calls them: a request, and what the path says. */
@@ -47,6 +49,28 @@ await testProtectedApi('Next', async ({ keyring, limiter, idempotency, usage, wo
     const route = routes[new URL(request.url).pathname]
     return route ? route(request, { params: Promise.resolve({}) }) : new Response(null, { status: 404 })
   })
+})
+
+testGate('Next', async ({ keyring, idempotency, options }) => {
+  const answer = (_: Request, { apiKey }: { apiKey?: Valid | undefined }) =>
+    Response.json({ keyId: apiKey?.keyId ?? null })
+  const routes: Record<string, (request: Request, context: object) => Promise<Response>> = {
+    '/plain': withKey<Request, object>(keyring, answer, options),
+    '/scoped': withKey<Request, object>(keyring, answer, { ...options, scopes: ['admin'] }),
+    '/once': withKey<Request, object>(keyring, answer, { ...options, idempotency }),
+  }
+  return serveFetch(async request => {
+    const route = routes[new URL(request.url).pathname]
+    return route ? route(request, {}) : new Response(null, { status: 404 })
+  })
+})
+
+test('Next: a handler whose key is optional sees that in its types', async () => {
+  const keyring = createTestKeyring()
+  const route = withKey(keyring, (_, { apiKey }) => Response.json(apiKey?.keyId ?? 'nobody'), {
+    optional: true,
+  })
+  assert.equal(await (await route(new Request('http://localhost/'), {})).json(), 'nobody')
 })
 
 test('Next: what Next tells of the route reaches the handler beside the key', async () => {

@@ -199,6 +199,7 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
       rateLimits: [{ id: 'a', limit: 1, window_ms: 1_000, algorithm: 'fixed', scope: 'key' }],
     })
     const plain = test.issue()
+    const counted = createUsageReporter({ ...connection, onError: () => {} })
     const lost = caller(
       await buildApi({
         ...parts,
@@ -206,7 +207,7 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
         limiter: createLimiter(away),
         idempotency: createIdempotency(away),
         // Nest closes what its application was given.
-        usage: createUsageReporter(connection),
+        usage: counted,
       }),
     )
     const post = { method: 'POST', body: '{}', headers: keyed('k') }
@@ -224,6 +225,7 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
       [503, 'stale', '5'],
     ])
     assert.equal(world.calls, before)
+    await counted.close()
   })
 
   test(`${name}: what was let pass is counted once and reaches the service, what a limit refused is not`, async () => {

@@ -10,17 +10,21 @@ export interface HttpRefusal extends HttpProblem<RefusalCode> {
 /** Seconds. A node that has lost the service tries again at least this often. */
 const RETRY_AFTER = '5'
 
-/** @param header where the key is looked for; a key of another header is not asked for by a Bearer challenge alone */
+/** @param header where the key is looked for, empty where only the vendor knows; a key of another header is not asked for by a Bearer challenge alone */
 export function toHttpRefusal(
   { code, message }: Refused,
   {
     scopes = [],
     header = 'authorization',
     fault,
-  }: { scopes?: readonly string[]; header?: string; fault?: CredentialFault | undefined } = {},
+  }: {
+    scopes?: readonly string[]
+    header?: string | readonly string[]
+    fault?: CredentialFault | undefined
+  } = {},
 ): HttpRefusal {
   const status = statusOf(code)
-  const detail = detailOf(code, message, header, fault)
+  const detail = detailOf(code, message, wayToSend([header].flat()), fault)
   const headers =
     status === 503 ? { 'retry-after': RETRY_AFTER } : { 'www-authenticate': challenge(code, scopes) }
   const more = code === 'insufficient_scope' ? { scopes } : {}
@@ -51,13 +55,18 @@ const faults: { readonly [Fault in CredentialFault]: string } = {
 function detailOf(
   code: RefusalCode,
   message: string,
-  header: string,
+  way: string | undefined,
   fault: CredentialFault | undefined,
 ): string {
   if (fault === 'twice') return faults.twice
-  if (fault !== undefined) return `${faults[fault]}: ${wayToSend(header)}`
-  return code === 'missing_key' ? `${message}: ${wayToSend(header)}` : message
+  if (fault !== undefined) return `${faults[fault]}: ${way}`
+  return code === 'missing_key' && way !== undefined ? `${message}: ${way}` : message
 }
 
-const wayToSend = (header: string): string =>
-  header === 'authorization' ? 'send it as "Authorization: Bearer <key>"' : `send it in the header ${header}`
+function wayToSend(headers: readonly string[]): string | undefined {
+  if (headers.length === 0) return undefined
+  const ways = headers.map(header =>
+    header === 'authorization' ? 'as "Authorization: Bearer <key>"' : `in the header ${header}`,
+  )
+  return `send it ${ways.join(' or ')}`
+}

@@ -1,17 +1,17 @@
-import type { HttpProblem } from '../http/problem.ts'
 import { claimRequest, type IdempotentOptions, idempotencyHeader } from '../idempotency/gate.ts'
 import type { HeldClaim } from '../idempotency/held-claim.ts'
 import type { Idempotency } from '../idempotency/idempotent.ts'
 import type { StoredAnswer } from '../idempotency/stored-answer.ts'
 import { joined } from '../runtime/bytes.ts'
 import type { Valid } from '../verify/verdict.ts'
+import { type HttpAnswer, refusedBehind } from './passage.ts'
 
 /** Answers of the Fetch API, for the frameworks that are built on it. */
 
 /** A response with one of these has no body, not even an empty one. */
 const bodiless = new Set([204, 205, 304])
 
-export const problemResponse = ({ status, headers, body }: HttpProblem): Response =>
+export const problemResponse = ({ status, headers, body }: HttpAnswer): Response =>
   new Response(JSON.stringify(body), { status, headers })
 
 const replayResponse = ({ status, headers, body }: StoredAnswer): Response =>
@@ -62,7 +62,7 @@ export async function runOnce(
     readBody,
     ...options,
   })
-  if (verdict?.verdict === 'refuse') return problemResponse(verdict.problem)
+  if (verdict?.verdict === 'refuse') return problemResponse(refusedBehind(exchange, verdict.problem))
   if (verdict?.verdict === 'replay') return replayResponse(verdict.answer)
   if (verdict?.verdict !== 'execute') return run()
   const { claim } = verdict

@@ -57,7 +57,8 @@ export class Reports {
   }
 }
 
-function tell(listener: () => unknown): void {
+/** Calls what the vendor gave, which stops nothing whatever it does. */
+export function tell(listener: () => unknown): void {
   const threw = (error: unknown) =>
     warn(
       `a listener of the keyring threw: ${error instanceof Error ? error.message : 'unknown'}`,

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Idempotency } from '../src/idempotency/idempotent.ts'
+import type { Keyring } from '../src/keyring/keyring.ts'
+import type { GateOptions, GateVerdict } from '../src/protect/gate-options.ts'
+import { createTestKeyring } from '../src/testing.ts'
+import { tokenOf } from './gate-token.ts'
+
+/**
+ * The options of a gate, which are the same whatever the framework. Each test file of a framework builds this API; every
+ * route is behind the options that are given, and answers `{ keyId }`, null without a key.
+ *
+ * - `GET /plain`
+ * - `GET /scoped`: needs the scope `admin`
+ * - `POST /once`: idempotent
+ */
+export interface GateParts {
+  keyring: Pick<Keyring, 'verify'>
+  idempotency: Idempotency
+  // biome-ignore lint/suspicious/noExplicitAny: each framework has requests of its own.
+  options: GateOptions<any>
+}
+
+export type BuildGate = (parts: GateParts) => Promise<string>
+
+/** Claims nothing: it says that it was asked. */
+const idempotency: Idempotency = {
+  maxBodyBytes: 1_000,
+  claim: async () => ({
+    verdict: 'refuse',
+    problem: {
+      status: 409,
+      headers: { 'content-type': 'application/problem+json' },
+      body: { type: 'about:blank', title: 'Conflict', status: 409, detail: 'asked', code: 'asked' },
+    },
+  }),
+  close: async () => {},
+}
+
+export function testGate(name: string, build: BuildGate): void {
+  const keyring = createTestKeyring()
+  const { key, keyId } = keyring.issue()
+  const bearer = { authorization: `Bearer ${key}` }
+
+  const open = async (options: GateParts['options']) => {
+    const url = await build({ keyring, idempotency, options })
+    return async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
+      const answer = await fetch(url + path, { method, headers: { ...headers, connection: 'close' } })
+      const text = await answer.text()
+      // biome-ignore lint/suspicious/noExplicitAny: what a test hears is checked by its assertions.
+      const body: any = text.startsWith('{') ? JSON.parse(text) : text
+      return { status: answer.status, headers: answer.headers, body }
+    }
+  }
+  const post = { 'idempotency-key': 'a' }
+
+  test(`${name}: onRefused shapes every refusal, of the gate and behind it, and lets nothing pass`, async () => {
+    const ask = await open({
+      onRefused: ({ body, status }) => ({
+        status: status === 401 ? 418 : undefined,
+        headers: { 'X-Shaped': 'yes' },
+        body: { error: { code: body.code } },
+      }),
+    })
+    for (const [path, headers, method, status, code] of [
+      ['/plain', {}, 'GET', 418, 'missing_key'],
+      ['/scoped', bearer, 'GET', 403, 'insufficient_scope'],
+      ['/once', { ...bearer, ...post }, 'POST', 409, 'asked'],
+    ] as const) {
+      const answer = await ask(path, headers, method)
+      assert.deepEqual([answer.status, answer.body], [status, { error: { code } }])
+      assert.equal(answer.headers.get('x-shaped'), 'yes')
+      assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
+    }
+    assert.equal((await ask('/plain', bearer)).status, 200)
+    for (const odd of [() => ({ status: 200 }), () => assert.fail('mine'), async () => ({}), () => 7]) {
+      const { status, body } = await (await open({ onRefused: odd as never }))('/plain')
+      assert.deepEqual([status, body.code], [401, 'missing_key'])
+    }
+  })
+
+  test(`${name}: getKey finds the key where the vendor says, and what it throws opens nothing`, async () => {
+    for (const later of [tokenOf, async (request: unknown) => tokenOf(request)]) {
+      const ask = await open({ getKey: later })
+      const found = await ask('/plain', { cookie: `a=b; token=${key}` })
+      assert.deepEqual([found.status, found.body], [200, { keyId }])
+      const { status, body } = await ask('/plain', bearer)
+      assert.deepEqual([status, body.code, body.detail], [401, 'missing_key', 'No API key was presented'])
+    }
+    for (const odd of [() => assert.fail('mine'), () => 7, async () => assert.fail('mine')]) {
+      assert.equal((await (await open({ getKey: odd as never }))('/plain', bearer)).status, 500)
+    }
+  })
+
+  test(`${name}: of several headers the first that holds a key counts`, async () => {
+    const ask = await open({ header: ['X-Api-Key', 'Authorization'] })
+    const basic = { authorization: 'Basic eDp5' }
+    for (const headers of [bearer, { 'x-api-key': key }, { 'x-api-key': key, ...basic }]) {
+      assert.deepEqual((await ask('/plain', headers)).body, { keyId })
+    }
+    const wrong = await ask('/plain', { 'x-api-key': 'kr_live_wrong', ...bearer })
+    assert.equal(wrong.body.code, 'malformed_key')
+    const none = await ask('/plain')
+    assert.equal(
+      none.body.detail,
+      'No API key was presented: send it in the header x-api-key or as "Authorization: Bearer <key>"',
+    )
+  })
+
+  test(`${name}: an optional key need not be sent, and one that is sent is judged`, async () => {
+    const ask = await open({ optional: true })
+    assert.deepEqual((await ask('/plain')).body, { keyId: null })
+    assert.deepEqual((await ask('/plain', bearer)).body, { keyId })
+    assert.deepEqual((await ask('/once', post, 'POST')).body, { keyId: null })
+    for (const authorization of ['Bearer kr_live_wrong', key, 'Basic eDp5']) {
+      const { status, body } = await ask('/plain', { authorization })
+      assert.deepEqual([status, body.code], [401, 'malformed_key'])
+    }
+    assert.equal((await ask('/scoped', bearer)).status, 403)
+  })
+
+  test(`${name}: onVerdict is told of every request, and what it throws stops none`, async () => {
+    const told: [boolean, string, string | undefined][] = []
+    const ask = await open({
+      optional: true,
+      onVerdict({ passed, code, key: of }: GateVerdict) {
+        told.push([passed, code, of?.keyId])
+        throw new Error('mine')
+      },
+    })
+    await ask('/plain')
+    await ask('/plain', bearer)
+    await ask('/plain', { authorization: 'Bearer x' })
+    assert.deepEqual(told.splice(0), [
+      [true, 'no_key', undefined],
+      [true, 'valid', keyId],
+      [false, 'malformed_key', undefined],
+    ])
+    await ask('/once', { ...bearer, ...post }, 'POST')
+    assert.deepEqual(told.pop(), [false, 'asked', keyId])
+  })
+
+  test(`${name}: a mistake in these options is an error at start`, async () => {
+    for (const [option, wrong] of [
+      ['onRefused', 1],
+      ['onVerdict', 'x'],
+      ['getKey', {}],
+      ['optional', 'yes'],
+      ['header', []],
+      ['header', ['x y']],
+    ] as const) {
+      await assert.rejects(
+        async () => build({ keyring, idempotency, options: { [option]: wrong } as never }),
+        (error: Error) => error instanceof TypeError && error.message.includes(option),
+      )
+    }
+  })
+}

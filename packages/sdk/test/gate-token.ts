@@ -1,0 +1,11 @@
+/** A key in a cookie, in the requests of every framework that is tested. */
+export function tokenOf(request: unknown): string | undefined {
+  const { req, headers } = request as {
+    req?: { raw?: Request }
+    headers: Headers | Record<string, string | undefined>
+  }
+  // In Hono it is the context.
+  const sent = req?.raw?.headers ?? headers
+  const cookie = sent instanceof Headers ? sent.get('cookie') : sent.cookie
+  return /token=(\w+)/.exec(cookie ?? '')?.[1]
+}
