@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { projectId, secretKey, startFeedService } from './feed-service.ts'
 import { drawKey, id } from './keys.ts'
+import { until } from './until.ts'
 
 /** Scripts that have nothing else to do than to wait for the SDK, while the service is away. */
 
@@ -62,3 +65,28 @@ test('a script is not ended while an answer waits to be stored', async () => {
     console.log('left', answers.complete.length)`
   assert.equal(await outputOf(script), 'left 0')
 })
+
+for (const offersWait of [false, true])
+  test(`a process with an open keyring goes on until close, where answers are ${offersWait ? 'held' : 'not held'}`, async () => {
+    const service = await startFeedService()
+    service.offersWait = offersWait
+    const options = { baseUrl: service.url, secretKey, projectId, pollIntervalMs: 100 }
+    // What listens for a signal keeps no process alive.
+    const script = `
+      import { createKeyring } from ${source('keyring/keyring')}
+      const keyring = createKeyring(${JSON.stringify(options)})
+      process.once('SIGTERM', () => keyring.close())
+      await keyring.ready()`
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: 'ignore' })
+    const ended = once(child, 'exit')
+    try {
+      const deltas = () => service.paths.filter(path => path === 'delta').length
+      await until(() => deltas() >= (offersWait ? 1 : 5), 'it goes on asking')
+      assert.equal(child.exitCode, null)
+      child.kill('SIGTERM')
+      assert.deepEqual(await ended, [0, null])
+    } finally {
+      child.kill('SIGKILL')
+      await service.close()
+    }
+  })

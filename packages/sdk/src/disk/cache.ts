@@ -3,6 +3,7 @@ import { uptime } from 'node:os'
 import { join } from 'node:path'
 import type { Kept, SyncSettings } from '../feed/sync.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { pause } from '../runtime/pause.ts'
 import type { Notice } from '../runtime/reports.ts'
 import type { Store } from '../store/store.ts'
 import { fileName, openDirectory, readWhole, removeLeftovers, writeWhole } from './files.ts'
@@ -14,6 +15,9 @@ const keysEveryMs = (keys: number): number => Math.max(KEYS_EVERY_MS, keys / 10)
 /** Between two notes of a confirmation, which are a hundred bytes. */
 const CONFIRMED_EVERY_MS = 5_000
 
+/** A disk that hangs, as one of a network may, keeps nobody waiting for longer. */
+const DISK_MAX_MS = 10_000
+
 export interface DiskCacheDeps {
   settings: Omit<SyncSettings, 'node'> & {
     cacheDir: string
@@ -24,6 +28,8 @@ export interface DiskCacheDeps {
   /** The service's time at a reading of the clock; undefined where it has told none. */
   serviceTime: (monotonic: number) => number | undefined
   notice: (notice: Notice) => void
+  /** How long the disk may take, 10 s unless given. */
+  diskMaxMs?: number | undefined
 }
 
 /** A store that an earlier process left, confirmed on this process's clock; or at no time that is good for serving. */
@@ -38,6 +44,9 @@ export class DiskCache {
   readonly #deps: DiskCacheDeps
   readonly #uptimeMs: () => number
   readonly #name: string
+  readonly #maxMs: number
+  /** The disk hung: it is used no more, and nothing more is told of it. */
+  #isGivenUp = false
   /** Undefined until it was found fit for use. */
   #directory: string | undefined
   #hasFailed = false
@@ -51,11 +60,20 @@ export class DiskCache {
   constructor(deps: DiskCacheDeps) {
     this.#deps = deps
     this.#uptimeMs = deps.uptimeMs ?? (() => uptime() * 1_000)
+    this.#maxMs = deps.diskMaxMs ?? DISK_MAX_MS
     this.#name = fileName(deps.settings.scope)
   }
 
   /** Opens the directory and takes up what an earlier process left. Undefined: a cold start. */
   async load(): Promise<Resumed | undefined> {
+    const loaded = await this.#inTime(this.#load())
+    if (loaded !== 'late') return loaded
+    this.#tell('disk_unusable', `cacheDir is not used: the disk has not answered for ${this.#maxMs} ms`)
+    this.#isGivenUp = true
+    return undefined
+  }
+
+  async #load(): Promise<Resumed | undefined> {
     const { settings, clock } = this.#deps
     let directory: string
     try {
@@ -76,7 +94,7 @@ export class DiskCache {
 
   /** To be called after a poll that went well. Returns before anything is written. */
   keep(kept: Kept): void {
-    if (!this.#directory || this.#writing) return
+    if (!this.#directory || this.#isGivenUp || this.#writing) return
     const now = this.#deps.clock.monotonic()
     const isChanged = this.#isChanged(kept)
     const last = isChanged ? this.#keysAt : this.#confirmedAt
@@ -86,11 +104,25 @@ export class DiskCache {
 
   /** Writes what is not written yet, and waits for it. */
   async close(kept: Kept | undefined): Promise<void> {
+    if (this.#isGivenUp) return
+    if ((await this.#inTime(this.#finish(kept))) !== 'late') return
+    this.#tell('disk_write_failed', `The disk snapshot: the disk has not answered for ${this.#maxMs} ms`)
+    this.#isGivenUp = true
+  }
+
+  async #finish(kept: Kept | undefined): Promise<void> {
     await this.#writing
-    if (!this.#directory || !kept) return
+    if (!this.#directory || !kept || this.#isGivenUp) return
     if (this.#isChanged(kept) || kept.store.confirmedAt > this.#confirmedThen)
       this.#start(kept, this.#directory)
     await this.#writing
+  }
+
+  /** Whatever becomes of work that is late, nobody waits for it. */
+  async #inTime<T>(work: Promise<T>): Promise<T | 'late'> {
+    const over = new AbortController()
+    const late = pause(this.#maxMs, over.signal).then(() => 'late' as const)
+    return await Promise.race([work, late]).finally(() => over.abort())
   }
 
   async #read(path: string): Promise<Resumed | undefined> {
@@ -181,7 +213,7 @@ export class DiskCache {
   }
 
   #tell(code: Notice['code'], message: string): void {
-    this.#deps.notice({ code, message })
+    if (!this.#isGivenUp) this.#deps.notice({ code, message })
   }
 }
 

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { closedError } from '../http/failure.ts'
 import { delayAfter, delayAfterError, firstDelay } from '../http/schedule.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { asKeyringError, type KeyringError, type PolicyScopeTooLargeError } from '../runtime/errors.ts'
+import { pause } from '../runtime/pause.ts'
 import type { Sync, SyncResult } from './sync.ts'
 
 export interface PollerDeps {
@@ -21,7 +21,7 @@ export interface PollerDeps {
 }
 
 /**
- * Polls for as long as it is open. Before the first success an error that only a person can mend ends it, so that
+ * Polls for as long as it is open, and keeps the process alive for as long. Before the first success an error that only a person can mend ends it, so that
  * a wrong secret shows when the process starts; after it nothing does, so that a fleet outlives a mistake.
  */
 export class Poller {
@@ -59,19 +59,13 @@ export class Poller {
       this.#isReady = true
       this.#hasPhase = true
       this.#settle.resolve()
-      await this.#sleep(firstDelay(this.#deps.pollIntervalMs, this.#deps.random))
+      await pause(firstDelay(this.#deps.pollIntervalMs, this.#deps.random), signal)
     }
     while (!signal.aborted) {
       const delayMs = await this.#pollOnce(signal)
       if (delayMs === undefined) return
-      await this.#sleep(delayMs)
+      await pause(delayMs, signal)
     }
-  }
-
-  /** A process that only waits for its first keys must not end before it has them. */
-  async #sleep(delayMs: number): Promise<void> {
-    const { signal } = this.#closing
-    await sleep(delayMs, undefined, { signal, ref: !this.#isReady }).catch(() => {})
   }
 
   /** @returns how long to wait before the next, or undefined where there is to be none */

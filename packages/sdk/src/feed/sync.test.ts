@@ -215,3 +215,21 @@ test('an older service that tells no next_cursor and no rate_limits is understoo
   assert.equal(await poll(), 'snapshot')
   assert.equal(code(key), 'valid')
 })
+
+test('a held question that is not answered is given up, and the next asks for an answer at once', async () => {
+  issue(1)
+  service.offersWait = true
+  const { poll, fails } = node({ cachedTtlMs: 12_000 })
+  await poll()
+  service.instead.push({ hang: true })
+  // A second that it may be held, and five.
+  await fails('timeout')
+  assert.equal(await poll(), 'unchanged')
+  service.upsert(policyKey(drawKey(), 2))
+  assert.equal(await poll(), 'delta')
+  const asked = service.asked.filter(({ url }) => url.pathname.endsWith('/delta'))
+  assert.deepEqual(
+    asked.map(({ headers }) => headers.prefer),
+    ['wait=1', undefined, 'wait=1'],
+  )
+})

@@ -80,6 +80,8 @@ export class Sync {
   /** Snapshots in a row that came where changes were asked for, and those of them whose version did not rise. */
   #reseeds = 0
   #stuck = 0
+  /** The last request asked to be held and was not answered: the next does not ask. */
+  #isPlain = false
   readonly #dates = new Dates()
   #etag: string | undefined
   #deps: SyncDeps
@@ -124,7 +126,7 @@ export class Sync {
     const { version } = this
     if (store === undefined || version === undefined) return await this.#seed(signal)
 
-    const wait = waitSeconds(settings.cachedTtlMs)
+    const wait = this.#isPlain ? 0 : waitSeconds(settings.cachedTtlMs)
     const sentAt = clock.monotonic()
     const { body, etag, waits, date } = await client({
       path: '/v1/policy/delta',
@@ -133,7 +135,11 @@ export class Sync {
       wait,
       timeoutMs: wait > 0 ? wait * 1_000 + HELD_TIMEOUT_SLACK_MS : REQUEST_TIMEOUT_MS,
       signal,
+    }).catch((error: KeyringError) => {
+      this.#isPlain = wait > 0 && (error.code === 'timeout' || error.code === 'network_error')
+      throw error
     })
+    this.#isPlain = false
     if (body === undefined) {
       store.confirm(this.#answeredAt({ generatedAt: undefined, date, sentAt }))
       return this.#told('unchanged', waits)

@@ -173,13 +173,17 @@ test('a project that does not fit rejects ready; a node that serves reports it o
   assert.deepEqual([complete, evictions, keys, evictionRate], [false, 1, 1, 0.5])
 })
 
-test('raising the bound is told by a notice', async () => {
+test('raising the bound is told to both channels', async () => {
   for (let number = 1; number <= 3; number++) issue(number)
-  const { keyring, notices } = start({ maxCachedKeys: 2 })
+  const { keyring, notices, errors } = start({ maxCachedKeys: 2 })
   await keyring.ready()
   assert.deepEqual(
     notices.map(({ code, maxCachedKeys }) => [code, maxCachedKeys]),
     [['cache_raised', 3]],
+  )
+  assert.deepEqual(
+    errors.map(({ code }) => code),
+    ['cache_raised'],
   )
 })
 

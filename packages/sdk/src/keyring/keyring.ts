@@ -66,10 +66,10 @@ export function createKeyring(options: KeyringOptions = {}): Keyring {
 /** The same in a world of the caller's making. */
 export function openKeyring(
   options: KeyringOptions,
-  world: { clock: Clock; random: () => number; uptimeMs?: () => number },
+  world: { clock: Clock; random: () => number; uptimeMs?: () => number; diskMaxMs?: number },
 ): Keyring {
   const settings = readOptions(options, nameOfHost())
-  const { random, uptimeMs } = world
+  const { random, uptimeMs, diskMaxMs } = world
   const clock = openAwakeClock(world.clock, uptimeMs)
   const { cachedTtlMs, maxCachedKeys, node, scope, pollIntervalMs } = settings
   const reports = new Reports(settings)
@@ -95,6 +95,7 @@ export function openKeyring(
     disk = await openDiskCache(settings, {
       clock,
       uptimeMs,
+      diskMaxMs,
       serviceTime: monotonic => time.at(monotonic),
       notice: notice => reports.notice(notice),
     })

@@ -1,4 +1,4 @@
-import type { KeyringError } from './errors.ts'
+import { KeyringError } from './errors.ts'
 import { ofNode } from './of-node.ts'
 
 /**
@@ -54,6 +54,8 @@ export class Reports {
   raised(maxCachedKeys: number): void {
     const message = `There are more keys than maxCachedKeys: this node may now hold ${maxCachedKeys}`
     this.notice({ code: 'cache_raised', message, maxCachedKeys })
+    // Both channels are told, and one warning is enough where there is neither.
+    if (this.#listeners.onError) this.error(new KeyringError('cache_raised', message, { retryable: false }))
   }
 }
 
