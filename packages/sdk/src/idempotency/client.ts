@@ -1,3 +1,4 @@
+import { withBreaker } from '../http/breaker.ts'
 import { type HttpCaller, parseMembers } from '../http/call.ts'
 import type { ClaimBody, CompleteBody, HeldBody } from '../http/call-types.ts'
 import { fromBase64 } from '../runtime/bytes.ts'
@@ -26,9 +27,12 @@ const CLAIM_MAX_BYTES = 8 * 1024 * 1024
 const VERDICT_MAX_BYTES = 16 * 1024
 
 export function createIdempotencyClient(call: HttpCaller, timeoutMs: number): IdempotencyClient {
+  // Customers wait for claims; what ends one is worth a try however the service is.
+  const callToClaim = withBreaker(call)
   const ask = async (name: string, body: object, maxBytes = VERDICT_MAX_BYTES): Promise<Json> => {
     const path = `/v1/idempotency/${name}`
-    const { text } = await call({ method: 'POST', path, body, accepts: [200], timeoutMs, maxBytes })
+    const send = name === 'claim' ? callToClaim : call
+    const { text } = await send({ method: 'POST', path, body, accepts: [200], timeoutMs, maxBytes })
     const answer = parseMembers(text)
     if (answer.object !== `idempotency_${name}`) throw badAnswer('object')
     return answer

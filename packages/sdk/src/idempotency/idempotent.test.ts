@@ -246,6 +246,19 @@ test('a request that cannot be claimed is refused with 503, or executed where th
   }
 })
 
+test('while the service hangs one claim at a time asks it, and the others are decided at once', async () => {
+  let calls = 0
+  const hang = () => {
+    calls++
+    return new Promise<Response>(() => {})
+  }
+  const { idempotency, errors } = open({ fetch: hang, timeoutMs: 20 })
+  for (let request = 0; request < 5; request++) await idempotency.claim(payment())
+  const verdicts = await Promise.all(Array.from({ length: 20 }, () => idempotency.claim(payment())))
+  for (const verdict of verdicts) assert.equal(refused(verdict)[1], 'idempotency_unavailable')
+  assert.deepEqual([calls, errors.length], [6, 6])
+})
+
 test('what the service refuses is no outage, and a refused key claims nothing, whatever was chosen', async () => {
   const revoked = async () => Response.json({ code: 'unauthenticated' }, { status: 401 })
   const { idempotency, errors } = open({ fetch: revoked, onUnavailable: 'allow' })

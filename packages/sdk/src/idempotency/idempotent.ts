@@ -1,3 +1,4 @@
+import { isFailedCall } from '../http/breaker.ts'
 import {
   type ConnectionOptions,
   type ErrorOptions,
@@ -147,7 +148,7 @@ export function openIdempotency(
         reports.success()
         return verdict
       } catch (error) {
-        reports.error(error instanceof KeyringError ? error : unreadable())
+        if (isFailedCall(error)) reports.error(error instanceof KeyringError ? error : unreadable())
         if ((error as Partial<KeyringError>).code === 'misused')
           return { verdict: 'refuse', problem: misusedProblem() }
         return onUnavailable === 'allow' && isOutage(error)

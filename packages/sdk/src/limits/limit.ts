@@ -1,3 +1,4 @@
+import { isFailedCall, withBreaker } from '../http/breaker.ts'
 import { parseMembers } from '../http/call.ts'
 import type { RateLimitCheck } from '../http/call-types.ts'
 import {
@@ -16,6 +17,7 @@ import { Reports } from '../runtime/reports.ts'
 import { requireValid } from '../verify/require-valid.ts'
 import type { Valid } from '../verify/verdict.ts'
 import { readCost } from './cost.ts'
+import { Denials, type Denied } from './denials.ts'
 
 export interface LimiterOptions extends ConnectionOptions, ErrorOptions {
   /** The project whose counters are charged; `KEYRAIL_PROJECT` unless given. */
@@ -81,23 +83,28 @@ const noLimits: LimitVerdict = Object.freeze({
 const unchecked: LimitVerdict = Object.freeze({ ...noLimits, code: 'unchecked' })
 
 /**
- * Asks the service about limits, one call a request: a key without limits costs none. Nothing is asked twice, for
- * a check that was not answered may have been charged.
+ * Asks the service about limits, one call a request: a key without limits costs none, and neither does one that was denied
+ * less than a second ago and has no room yet. Nothing is asked twice, for a check that was not answered may have been
+ * charged. While the service hangs one request at a time asks it, and `onUnavailable` decides for the others at once.
  *
  * @throws TypeError naming the option that is missing or wrong
  */
-export function createLimiter(options: LimiterOptions = {}): Limiter {
+export const createLimiter = (options: LimiterOptions = {}): Limiter =>
+  openLimiter(options, { now: () => performance.now() })
+
+/** The same in a world of the caller's making. */
+export function openLimiter(options: LimiterOptions, { now }: { now: () => number }): Limiter {
   refuseUnknown('createLimiter', options, known)
-  const call = readConnection(options)
+  const call = withBreaker(readConnection(options))
+  const denials = new Denials(now)
   const projectId = readProject(options.projectId)
   const timeoutMs = readInteger('timeoutMs', options.timeoutMs ?? 1_000, 1, 60_000)
   const onUnavailable = readOnUnavailable(options.onUnavailable ?? 'deny')
   const reports = new Reports({ onError: readFunction('onError', options.onError), onNotice: undefined })
 
-  async function check(
-    { keyId, tenantId, env, rateLimits = [] }: Valid,
-    cost: number,
-  ): Promise<LimitVerdict> {
+  async function check(key: Valid, cost: number): Promise<LimitVerdict> {
+    const { keyId, tenantId, env, rateLimits = [] } = key
+    const askedAt = denials.now
     const body: RateLimitCheck = {
       project_id: projectId,
       env,
@@ -115,7 +122,9 @@ export function createLimiter(options: LimiterOptions = {}): Limiter {
       timeoutMs,
       maxBytes: ANSWER_MAX_BYTES,
     })
-    return readVerdict(text)
+    const { verdict, denied } = readVerdict(text)
+    if (denied !== undefined) denials.add(key, cost, askedAt, denied)
+    return verdict
   }
 
   return {
@@ -123,11 +132,14 @@ export function createLimiter(options: LimiterOptions = {}): Limiter {
       try {
         const cost = readUse(key, requirements)
         if ((key.rateLimits ?? noRules).length === 0) return noLimits
+        const denied = denials.find(key, cost)
+        if (denied !== undefined) return remembered(denied)
         const verdict = await check(key, cost)
         reports.success()
         return verdict
       } catch (error) {
-        reports.error(error instanceof KeyringError ? error : badAnswer('it was not read'))
+        if (isFailedCall(error))
+          reports.error(error instanceof KeyringError ? error : badAnswer('it was not read'))
         if ((error as Partial<KeyringError>).code === 'misused') return misused()
         return onUnavailable === 'allow' && isOutage(error) ? unchecked : unavailable()
       }
@@ -166,9 +178,12 @@ export function readRequirements(maker: string, requirements: LimitRequirements)
   return readCost(requirements.cost)
 }
 
-/** @throws KeyringError `bad_response` */
-function readVerdict(text: string): LimitVerdict {
-  const { object, allowed, denied_by, headers: told } = parseMembers(text)
+/**
+ * @returns the denial, where there is one to remember
+ * @throws KeyringError `bad_response`
+ */
+function readVerdict(text: string): { verdict: LimitVerdict; denied?: Denied | undefined } {
+  const { object, allowed, denied_by, retry_after_ms, headers: told } = parseMembers(text)
   if (object !== 'ratelimit_check') throw badAnswer('object')
   const headers: Record<string, string> = {}
   for (const name of headerNames) {
@@ -177,17 +192,30 @@ function readVerdict(text: string): LimitVerdict {
     if (typeof value !== 'string' || !/^[\x20-\x7e]+$/.test(value)) throw badAnswer(`headers.${name}`)
     headers[name.toLowerCase()] = value
   }
-  if (allowed === true) return { allowed, code: 'allowed', headers }
+  if (allowed === true) return { verdict: { allowed, code: 'allowed', headers } }
   if (allowed !== false) throw badAnswer('allowed')
   if (!Array.isArray(denied_by) || !denied_by.every(id => typeof id === 'string'))
     throw badAnswer('denied_by')
-  const detail = `The API key has used up its limit ${denied_by.map(id => `"${id}"`).join(', ')}`
-  return {
-    allowed,
-    code: 'rate_limited',
-    headers,
-    problem: httpProblem({ status: 429, code: 'rate_limited', detail, headers }),
-  }
+  const verdict = denial(denied_by, headers)
+  const isTold = retry_after_ms === null || (typeof retry_after_ms === 'number' && retry_after_ms > 0)
+  if (!isTold) return { verdict }
+  const { ratelimit: state = '', 'ratelimit-policy': policy = '' } = headers
+  return { verdict, denied: { deniedBy: denied_by, retryAfterMs: retry_after_ms, policy, state } }
+}
+
+function denial(deniedBy: readonly string[], headers: Readonly<Record<string, string>>): LimitVerdict {
+  const detail = `The API key has used up its limit ${deniedBy.map(id => `"${id}"`).join(', ')}`
+  const problem = httpProblem({ status: 429, code: 'rate_limited', detail, headers })
+  return { allowed: false, code: 'rate_limited', headers, problem }
+}
+
+function remembered({ deniedBy, retryAfterMs, policy, state }: Denied): LimitVerdict {
+  const seconds = retryAfterMs === null ? undefined : String(Math.max(1, Math.ceil(retryAfterMs / 1_000)))
+  return denial(deniedBy, {
+    'ratelimit-policy': policy,
+    ratelimit: state,
+    ...(seconds !== undefined && { 'retry-after': seconds }),
+  })
 }
 
 const badAnswer = (what: string): KeyringError =>

@@ -1,0 +1,39 @@
+import { KeyringError } from '../runtime/errors.ts'
+import type { HttpCaller } from './call.ts'
+
+const TIMEOUTS_MAX = 5
+
+/**
+ * Spares the customers of a service that hangs the wait for it. After five calls in a row that timed out only one at a time is
+ * made; whoever asks meanwhile is told at once. Any answer, and any other error, ends that.
+ *
+ * @returns a caller that also rejects with `service_hangs`
+ */
+export function withBreaker(call: HttpCaller): HttpCaller {
+  let timeouts = 0
+  let isProbing = false
+  return async function callUnlessHanging(asked) {
+    const isProbe = timeouts >= TIMEOUTS_MAX
+    if (isProbe && isProbing) throw serviceHangs()
+    if (isProbe) isProbing = true
+    try {
+      const answer = await call(asked)
+      timeouts = 0
+      return answer
+    } catch (error) {
+      timeouts = (error as Partial<KeyringError>).code === 'timeout' ? timeouts + 1 : 0
+      throw error
+    } finally {
+      if (isProbe) isProbing = false
+    }
+  }
+}
+
+const serviceHangs = (): KeyringError =>
+  new KeyringError('service_hangs', 'The service does not answer in time: one call at a time tries it', {
+    retryable: true,
+  })
+
+/** What was not asked is no failure to be told of: the call that tries tells its own. */
+export const isFailedCall = (error: unknown): boolean =>
+  (error as Partial<KeyringError> | undefined)?.code !== 'service_hangs'
