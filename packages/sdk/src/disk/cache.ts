@@ -136,13 +136,13 @@ export class DiskCache {
       this.#tell(code, `The disk snapshot is not used: ${loaded.why}`)
       return undefined
     }
-    const { store, version, workspaceId, isWhole, sum } = loaded
+    const { store, version, workspaceId, isWhole, features, sum } = loaded
     store.maxKeys = Math.max(settings.maxCachedKeys, store.size)
     this.#onDisk = { store, revision: store.revision, sum }
     const { ageMs, serviceNow } = await this.#ageOf(loaded, `${path}.confirmed`)
     const isFresh = ageMs < settings.cachedTtlMs
     if (isFresh) store.confirm(clock.monotonic() - ageMs)
-    return { store, version, workspaceId, isWhole, isFresh, serviceNow }
+    return { store, version, workspaceId, isWhole, features, isFresh, serviceNow }
   }
 
   /** How long ago the snapshot was confirmed, by whichever of its two notes is the later, and the service's time now. */

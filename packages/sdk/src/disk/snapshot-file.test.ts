@@ -101,7 +101,7 @@ test('what is read is what was written, whatever has come and gone before', () =
 
 test('the facts beside the keys come back as they were', () => {
   const { store: _, sum: __, ...rest } = accepted(encodeSnapshot(filled(3), scope, facts))
-  assert.deepEqual(rest, { ...facts, isWhole: true })
+  assert.deepEqual(rest, { ...facts, isWhole: true, features: [] })
   const unknown = encodeSnapshot(filled(3), scope, { ...facts, confirmedService: undefined })
   assert.equal(accepted(unknown).confirmedService, undefined)
 })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Scope } from '../feed/record.ts'
+import { hasFeatures, type Scope } from '../feed/record.ts'
 import { ID_WORDS } from '../store/key-ids.ts'
+import type { SavedLabels } from '../store/labels.ts'
 import { type RateLimit, readRateLimits } from '../store/rate-limits.ts'
 import { emptyShared, isSound, RECORD_WORDS, type Shared } from '../store/records.ts'
 import { Store } from '../store/store.ts'
@@ -31,6 +32,7 @@ export interface SnapshotFacts {
   confirmedUptime: number
   /** By the service's clock; undefined where nobody knew that. */
   confirmedService?: number | undefined
+  features?: readonly string[] | undefined
 }
 
 /** As JSON: names like those of the feed. */
@@ -50,6 +52,9 @@ interface Header {
   /** Keys that the writer had to drop. */
   evictions: number
   uses: number
+  /** What the writer asked for and was told beyond keys; absent: nothing. */
+  features?: { asked: readonly string[]; known: readonly string[] }
+  labels?: SavedLabels | undefined
   records: number
   other_ids: readonly [slot: number, id: string][]
   tenants: readonly string[]
@@ -61,6 +66,7 @@ export interface Loaded extends SnapshotFacts {
   store: Store
   /** Whether a key that is missing is missing in the service as well. */
   isWhole: boolean
+  features: readonly string[]
   /** The sum of the file, by which a later confirmation names it. */
   sum: string
 }
@@ -81,6 +87,8 @@ export function encodeSnapshot(store: Store, scope: Scope, facts: SnapshotFacts,
     scope: { tenant_ids: scope.tenantIds },
     evictions: store.evictions,
     uses: store.uses,
+    ...(hasFeatures(scope) && { features: { asked: scope.features ?? [], known: facts.features ?? [] } }),
+    labels: store.labels?.dump(records.slots()),
     records: records.size,
     other_ids: records.otherIds(),
     tenants: records.shared.tenants.values,
@@ -144,19 +152,21 @@ export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number
   const shared = sharedOf(header)
   for (let slot = 0; slot < records; slot++)
     if (!isSound(words, slot, shared)) return damaged(`its record ${slot} is wrong`)
-  const store = new Store(mostKeys)
+  const store = new Store(mostKeys, hasFeatures(scope))
   store.restore({
     words,
     ids: new Int32Array(file, idsAt, records * ID_WORDS),
     otherIds: header.other_ids,
     shared,
     uses: header.uses,
+    labels: header.labels,
   })
   store.evictions = header.evictions
   return {
     store,
     // Of the writer's word only where it is known whose keys it took.
     isWhole: header.scope !== undefined && (header.complete || scope.tenantIds.length > 0),
+    features: header.features?.known ?? [],
     workspaceId: header.workspace_id,
     version: header.version,
     confirmedWall: header.fetched_at,
@@ -166,11 +176,16 @@ export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number
   }
 }
 
-function foreignness({ project_id, env, scope: writer }: Header, scope: Scope): Refusal | undefined {
+function foreignness(
+  { project_id, env, features, scope: writer }: Header,
+  scope: Scope,
+): Refusal | undefined {
   if (project_id !== scope.projectId) return { refused: 'foreign', why: 'it is of another project' }
   if (env !== (scope.env === 'both' ? null : scope.env)) {
     return { refused: 'foreign', why: 'it is of another environment' }
   }
+  if ((features?.asked ?? []).join() !== (scope.features ?? []).join())
+    return { refused: 'scope', why: 'it was written for other features' }
   if (writer === undefined) {
     if (scope.tenantIds.length === 0) return undefined
     return { refused: 'scope', why: 'it does not say whose keys it has' }
@@ -189,7 +204,19 @@ function readHeader(text: string): Header | string {
   } catch {
     return 'its header is no JSON'
   }
-  const { workspace_id, project_id, env, complete, scope, other_ids, tenants, scopes, rate_limits } = header
+  const {
+    workspace_id,
+    project_id,
+    env,
+    complete,
+    scope,
+    other_ids,
+    tenants,
+    scopes,
+    rate_limits,
+    features,
+    labels,
+  } = header
   const counts = [header.version, header.evictions, header.uses, header.records]
   const times = [header.fetched_at, header.fetched_uptime_ms, header.service_at ?? 0]
   const isRight =
@@ -199,6 +226,8 @@ function readHeader(text: string): Header | string {
     typeof complete === 'boolean' &&
     counts.every(count => Number.isSafeInteger(count) && count >= 0) &&
     times.every(time => typeof time === 'number' && Number.isFinite(time)) &&
+    (features === undefined || (isTexts(features?.asked) && isTexts(features?.known))) &&
+    (labels === undefined || (Array.isArray(labels?.keys) && Array.isArray(labels?.tenants))) &&
     (scope === undefined || isTexts(scope?.tenant_ids)) &&
     Array.isArray(other_ids) &&
     other_ids.every(

@@ -5,7 +5,7 @@ import { makeRoom, type Room } from './room.ts'
 
 /** Brings a store up to what a delta tells. */
 export function applyDelta(
-  { deleted, changes, generatedAt }: Delta,
+  { deleted, changes, generatedAt, tenants }: Delta,
   { store, ended, room }: { store: Store; ended: EndedKeys; room: Room },
 ): void {
   if (deleted) {
@@ -13,6 +13,8 @@ export function applyDelta(
     store.clear()
     return
   }
+  for (const { tenantId, label } of tenants) store.labels?.tell(tenantId, label)
+  if (tenants.length > 0) store.revision++
   for (const change of changes ?? []) {
     if ('upsert' in change) {
       const { upsert } = change
@@ -31,4 +33,5 @@ export function applyDelta(
     }
     store.remove(keyId, digest)
   }
+  store.labels?.prune(tenants.map(({ tenantId }) => tenantId))
 }

@@ -1,7 +1,8 @@
 import type { PolicyDelta, PolicySnapshot } from '@keyrail/contract/feed'
 import { badResponse } from '../runtime/errors.ts'
 import type { StoredKey } from '../store/records.ts'
-import { type KeyNames, readNames, readRecord, type Scope, type Unreadable } from './record.ts'
+import { type NamedTenant, readTenants } from './label.ts'
+import { hasFeatures, type KeyNames, readNames, readRecord, type Scope, type Unreadable } from './record.ts'
 import { isObject, isText, isVersion, type Json, readTime } from './values.ts'
 
 /**
@@ -17,6 +18,9 @@ interface Head {
   generatedAt: number
   /** Keys of which the body tells, and that cannot be read. */
   unreadable: Unreadable[]
+  /** Those asked for that the service knows. */
+  features: string[]
+  tenants: NamedTenant[]
 }
 
 export interface Snapshot extends Head {
@@ -51,10 +55,22 @@ export function readFeedBody(body: unknown, scope: Scope): Snapshot | Delta {
   if (typeof project_deleted !== 'boolean') throw badResponse('project_deleted')
   const generatedAt = readTime(generated_at)
   if (Number.isNaN(generatedAt)) throw badResponse('generated_at')
-  const head = { workspaceId: workspace_id, version, deleted: project_deleted, generatedAt }
+  const head = {
+    workspaceId: workspace_id,
+    version,
+    deleted: project_deleted,
+    generatedAt,
+    ...readFeatures(body, scope),
+  }
   return body.object === 'policy_snapshot'
     ? { kind: 'snapshot', ...head, ...readKeys(body, scope) }
     : { kind: 'delta', ...head, ...readChanges(body, version, scope) }
+}
+
+function readFeatures({ features, tenants }: Json, scope: Scope): Pick<Head, 'features' | 'tenants'> {
+  if (!hasFeatures(scope)) return { features: [], tenants: [] }
+  const known = Array.isArray(features) ? features.filter(name => scope.features?.includes(name)) : []
+  return { features: known, tenants: readTenants(tenants) }
 }
 
 function readKeys(

@@ -1,6 +1,7 @@
 import { digestFromBase64 } from '../runtime/digest.ts'
 import { readRateLimits } from '../store/rate-limits.ts'
 import type { StoredKey } from '../store/records.ts'
+import { readKeyLabel } from './label.ts'
 import { isObject, isText, type Json, readTime } from './values.ts'
 
 /** What was asked for, and so what an answer must be about. */
@@ -9,7 +10,11 @@ export interface Scope {
   env: 'live' | 'test' | 'both'
   /** Sorted, no two alike; empty: the whole project. */
   tenantIds: readonly string[]
+  /** What is asked for beyond keys, sorted: names of features. */
+  features?: readonly string[] | undefined
 }
+
+export const hasFeatures = ({ features = [] }: Scope): boolean => features.length > 0
 
 /** What a key goes by. One of the two may be told in a way that cannot be read. */
 export interface KeyNames {
@@ -41,7 +46,8 @@ export function readRecord(value: unknown, scope: Scope): StoredKey | Unreadable
   if (Number.isNaN(expiresAt)) return { ...names, why: 'expires_at' }
   const rateLimits = readRateLimits(rate_limits)
   if (rateLimits === null) return { ...names, why: 'rate_limits' }
-  return { keyId, tenantId: tenant_id, env, digest, scopes, rateLimits, expiresAt }
+  const record: StoredKey = { keyId, tenantId: tenant_id, env, digest, scopes, rateLimits, expiresAt }
+  return hasFeatures(scope) ? { ...record, label: readKeyLabel(value) } : record
 }
 
 export function readNames(value: unknown): KeyNames {

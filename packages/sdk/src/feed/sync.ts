@@ -9,7 +9,7 @@ import { type Delta, readFeedBody, type Snapshot } from './body.ts'
 import type { FeedClient } from './client.ts'
 import { Dates } from './dates.ts'
 import { unreadableKeys, versionBack } from './odd.ts'
-import type { Scope, Unreadable } from './record.ts'
+import { hasFeatures, type Scope, type Unreadable } from './record.ts'
 import { walk } from './walk.ts'
 
 /** Asked for with every request: it says that this node can page, and it is as much as the service sends at once. */
@@ -30,6 +30,8 @@ export interface Kept {
   workspaceId: string
   /** Whether a key that is missing is missing in the service as well. */
   isWhole: boolean
+  /** What it holds beyond keys: the features that the service knew when it told of them. */
+  features?: readonly string[]
 }
 
 interface Page {
@@ -82,6 +84,7 @@ export class Sync {
   #stuck = 0
   /** The last request asked to be held and was not answered: the next does not ask. */
   #isPlain = false
+  #features: readonly string[] = []
   readonly #dates = new Dates()
   #etag: string | undefined
   #deps: SyncDeps
@@ -97,19 +100,20 @@ export class Sync {
     const { store, isPartial } = this.#deps.served
     const { version, workspaceId } = this
     if (store === undefined || version === undefined || workspaceId === undefined) return undefined
-    return { store, version, workspaceId, isWhole: !isPartial }
+    return { store, version, workspaceId, isWhole: !isPartial, features: this.#features }
   }
 
   /**
    * Goes on from what an earlier process held. Where it is not known to be all, what it holds is served and the next
    * poll takes a snapshot; else it asks for what has changed since.
    */
-  resume({ store, version, workspaceId, isWhole }: Kept): void {
+  resume({ store, version, workspaceId, isWhole, features = [] }: Kept): void {
     const { served } = this.#deps
     served.store = store
     served.isPartial = !isWhole
     this.version = isWhole ? version : undefined
     this.workspaceId = workspaceId
+    this.#features = features
     this.#isResumed = true
   }
 
@@ -155,7 +159,9 @@ export class Sync {
       return await this.#reseed({ answer, answeredAt }, { waits, version }, signal)
     }
     if (answer.since !== version) throw badResponse('since, which is not what was asked')
-    if (answer.changes === null) {
+    // A service that knows more than it did has told of keys without it.
+    const isNewer = answer.features.some(name => !this.#features.includes(name))
+    if (answer.changes === null || isNewer) {
       return await this.#reseed(await this.#page(undefined, signal), { waits, version }, signal)
     }
     const { maxKeys } = store
@@ -214,10 +220,11 @@ export class Sync {
       confirmedAt = Math.min(confirmedAt, page.answeredAt)
       return page.answer
     }
-    const { store, renewed, unreadable, last } = await walk(first, {
+    const { store, renewed, unreadable, features, last } = await walk(first, {
       next,
       clock,
       room: settings,
+      hasLabels: hasFeatures(settings.scope),
       held: served.store,
       hasServed: this.#hasServed(),
       isEnded: digest => this.#ended.refusalOf(digest) !== undefined,
@@ -236,6 +243,7 @@ export class Sync {
     served.isPartial = false
     this.workspaceId = first.workspaceId
     this.version = first.version
+    this.#features = features
     this.#etag = undefined
     this.#report(unreadable)
     return last !== first
@@ -296,6 +304,7 @@ export class Sync {
       ...(scope.env !== 'both' && { env: scope.env }),
       ...(scope.tenantIds.length > 0 && { tenant_id: scope.tenantIds.join(',') }),
       node,
+      ...(hasFeatures(scope) && { features: scope.features?.join() ?? '' }),
       max_keys: String(PAGE_KEYS),
       ...more,
     })

@@ -14,6 +14,7 @@ export interface WalkDeps {
   next: (cursor: string) => Promise<Snapshot>
   clock: Pick<Clock, 'monotonic'>
   room: Room
+  hasLabels: boolean
   /** What is served, and whether it ever was: a store that an earlier process left too long ago never was. */
   held: Store | undefined
   hasServed: boolean
@@ -28,6 +29,8 @@ export interface Walked {
   renewed: string[]
   /** Keys that the pages tell of in a way that cannot be read. */
   unreadable: Unreadable[]
+  /** What every page told beyond keys. */
+  features: readonly string[]
   last: Snapshot
 }
 
@@ -37,17 +40,19 @@ export interface Walked {
  * @throws KeyringError where a page does not go on from those before it, or there are more keys than fit
  */
 export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
-  const { next, clock, room, held, hasServed, isEnded, signal } = deps
-  const store = new Store(Math.max(room.maxCachedKeys, held?.maxKeys ?? 0))
+  const { next, clock, room, hasLabels, held, hasServed, isEnded, signal } = deps
+  const store = new Store(Math.max(room.maxCachedKeys, held?.maxKeys ?? 0), hasLabels)
   const guard = new WalkGuard(first, Math.max(store.maxKeys, room.maxAutoCachedKeys))
   const renewed: string[] = []
   const unreadable: Unreadable[] = []
+  let features = first.features
   let isFull = false
   let page = first
   for (;;) {
     const startedAt = clock.monotonic()
     guard.check(page)
     if (page.deleted) break
+    for (const { tenantId, label } of page.tenants) store.labels?.tell(tenantId, label)
     for (const key of page.keys) {
       if (isEnded(key.digest)) renewed.push(key.digest)
       if (!isFull && !makeRoom(store, key.keyId, room)) {
@@ -60,6 +65,8 @@ export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
       if (isFull && !held?.hasId(key.keyId)) store.evictions++
       else store.upsert(key)
     }
+    store.labels?.prune(page.tenants.map(({ tenantId }) => tenantId))
+    features = features.filter(name => page.features.includes(name))
     for (const each of page.unreadable) unreadable.push(each)
     if (page.nextCursor === null) break
     const { nextCursor } = page
@@ -67,5 +74,5 @@ export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
     page = await next(nextCursor)
   }
   if (page.deleted) store.clear()
-  return { store, renewed, unreadable, last: page }
+  return { store, renewed, unreadable, features, last: page }
 }

@@ -20,7 +20,7 @@ test('three options are enough, and the rest has its documented defaults', () =>
     onError: undefined,
     onNotice: undefined,
   })
-  assert.deepEqual(scope, { projectId: id(1), env: 'live', tenantIds: [] })
+  assert.deepEqual(scope, { projectId: id(1), env: 'live', tenantIds: [], features: [] })
   assert.equal(fetch, globalThis.fetch)
 })
 

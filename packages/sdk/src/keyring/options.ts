@@ -48,6 +48,10 @@ export interface KeyringOptions {
   onError?: ((error: KeyringError) => void) | undefined
   /** Told of what worked but matters. Without it, a process warning. */
   onNotice?: ((notice: Notice) => void) | undefined
+  /** Adds `externalId`, `tenantName` and `keyName` to verdicts. They are held in memory, so false unless given. */
+  names?: boolean | undefined
+  /** Adds `meta` of the key and `tenantMeta` to verdicts, each null above 2 KiB. False unless given. */
+  meta?: boolean | undefined
 }
 
 /** Every option read, checked and filled in. */
@@ -85,6 +89,8 @@ const known: { readonly [Name in keyof Required<KeyringOptions>]: true } = {
   fetch: true,
   onError: true,
   onNotice: true,
+  names: true,
+  meta: true,
 }
 export const optionNames = Object.keys(known)
 
@@ -136,7 +142,12 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
     baseUrl,
     secretKey,
     env,
-    scope: { projectId, env, tenantIds: readTenantIds(options.tenantIds ?? []) },
+    scope: {
+      projectId,
+      env,
+      tenantIds: readTenantIds(options.tenantIds ?? []),
+      features: readFeatures(options),
+    },
     pollIntervalMs,
     cachedTtlMs,
     maxCachedKeys,
@@ -148,6 +159,14 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
     onError: options.onError,
     onNotice: options.onNotice,
   }
+}
+
+function readFeatures(options: KeyringOptions): string[] {
+  return (['meta', 'names'] as const).filter(name => {
+    const asked = options[name] ?? false
+    if (typeof asked !== 'boolean') throw new TypeError(`${name} must be true or false`)
+    return asked
+  })
 }
 
 function readTenantIds(value: unknown): string[] {

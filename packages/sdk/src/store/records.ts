@@ -1,5 +1,6 @@
 import { digestWord } from '../runtime/digest.ts'
 import { ID_WORDS, KeyIds } from './key-ids.ts'
+import type { KeyLabel } from './labels.ts'
 import type { RateLimit } from './rate-limits.ts'
 import { SharedList } from './shared-list.ts'
 
@@ -13,6 +14,8 @@ export interface StoredKey {
   scopes: readonly string[]
   rateLimits: readonly RateLimit[] | undefined
   expiresAt: number
+  /** The vendor's own words, where the node asks for them. */
+  label?: KeyLabel | undefined
 }
 
 /** 64 bytes a record: all that a verification compares lies in one line of the processor's cache. */

@@ -21,8 +21,9 @@ export class SharedList<Value extends string | readonly unknown[]> {
   }
 }
 
-function freeze(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return
+/** Plain JSON that is frozen to its end. */
+export function freeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value
   for (const part of Object.values(value)) freeze(part)
-  Object.freeze(value)
+  return Object.freeze(value)
 }

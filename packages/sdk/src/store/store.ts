@@ -1,6 +1,8 @@
 import { digestWord } from '../runtime/digest.ts'
+import { Labels, type SavedLabels } from './labels.ts'
 import { LeastUsed } from './least-used.ts'
 import { Records, type Shared, type StoredKey } from './records.ts'
+import { freeze } from './shared-list.ts'
 import { SlotTable } from './slot-table.ts'
 
 /** Records as they were written down: without a gap, the shared values beside them. */
@@ -10,6 +12,7 @@ export interface SavedRecords {
   otherIds: Iterable<readonly [slot: number, id: string]>
   shared: Shared
   uses: number
+  labels?: SavedLabels | undefined
 }
 
 /**
@@ -24,6 +27,8 @@ export class Store {
   /** Rises with every change, so that whoever has written the store down knows whether it is still the same. */
   revision = 0
   readonly records = new Records()
+  /** Whose keys they are; undefined for a node that does not ask. */
+  readonly labels: Labels | undefined
   readonly #byDigest = new SlotTable(slot => this.records.digestHash(slot))
   readonly #byId = new SlotTable(slot => this.records.ids.hash(slot))
   readonly #leastUsed = new LeastUsed(
@@ -33,8 +38,9 @@ export class Store {
   #confirmedAt = Number.NEGATIVE_INFINITY
   #uses = 0
 
-  constructor(maxKeys: number) {
+  constructor(maxKeys: number, hasLabels = false) {
     this.maxKeys = maxKeys
+    this.labels = hasLabels ? new Labels() : undefined
   }
 
   get size(): number {
@@ -78,6 +84,7 @@ export class Store {
     const used = ++this.#uses
     if (byDigest !== -1 && byDigest === byId) {
       this.records.update(byDigest, key, used)
+      this.labels?.set(byDigest, key.tenantId, key.label)
       return
     }
     // An id with another digest, or the other way round: no record may be left that the feed no longer names.
@@ -87,6 +94,7 @@ export class Store {
     const slot = this.records.add(key, used)
     this.#byDigest.add(slot)
     this.#byId.add(slot)
+    this.labels?.set(slot, key.tenantId, key.label)
   }
 
   /** Removes what goes by this id and what goes by this digest; both, should they ever differ. */
@@ -116,7 +124,7 @@ export class Store {
   }
 
   /** Fills an empty store with records as they were written down. */
-  restore({ words, ids, otherIds, shared, uses }: SavedRecords): void {
+  restore({ words, ids, otherIds, shared, uses, labels }: SavedRecords): void {
     this.records.restore(words, ids, otherIds, shared)
     this.#uses = uses
     this.revision++
@@ -126,6 +134,11 @@ export class Store {
       this.#byDigest.add(slot)
       this.#byId.add(slot)
     }
+    if (this.labels === undefined) return
+    const told = new Map(labels?.keys)
+    for (let slot = 0; slot < this.size; slot++)
+      this.labels.set(slot, this.records.tenantId(slot), freeze(told.get(slot)))
+    for (const [id, label] of labels?.tenants ?? []) this.labels.tell(id, freeze(label))
   }
 
   #slotOf(digest: string): number {
@@ -158,6 +171,7 @@ export class Store {
     this.revision++
     this.#byDigest.remove(slot)
     this.#byId.remove(slot)
+    this.labels?.clear(slot)
     this.records.remove(slot)
   }
 }

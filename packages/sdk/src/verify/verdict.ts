@@ -1,3 +1,4 @@
+import type { Whose } from '../store/labels.ts'
 import type { RateLimit } from '../store/rate-limits.ts'
 
 /**
@@ -23,7 +24,7 @@ export const refusals = {
 export type RefusalCode = keyof typeof refusals
 
 /** A key that may be used now. Holds no secret and may be logged. `scopes` and `rateLimits` are frozen. */
-export interface Valid {
+export interface Valid extends Whose {
   valid: true
   code: 'valid'
   keyId: string

@@ -79,7 +79,8 @@ export function createVerify(
     const expiresAt = records.expiresAt(slot)
     if (expiresAt !== NEVER && !(clock.wall(now) < expiresAt)) return refused.expired_key
     if (!hasAllOf(records.scopes(slot), requirements)) return refused.insufficient_scope
-    return validVerdict(records, slot, form)
+    const verdict = validVerdict(records, slot, form)
+    return store.labels === undefined ? verdict : { ...verdict, ...store.labels.of(slot) }
   }
 
   /** The caller's own choice, held to what every key is held to. */

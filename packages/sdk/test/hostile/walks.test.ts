@@ -82,6 +82,8 @@ test('pages that never end, each with new keys: they are counted', () => {
     deleted: false,
     generatedAt: 0,
     unreadable: [],
+    features: [],
+    tenants: [],
     keys: [{ ...stored, keyId: id(number) }],
     nextCursor,
   })

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, afterEach, beforeEach, test } from 'node:test'
+import type { KeyringOptions } from '../../src/index.ts'
+import { type Asked, type FeedService, startFeedService } from '../feed-service.ts'
+import { drawKey, id, policyKey } from '../keys.ts'
+import { until } from '../until.ts'
+import { deltaOf, openWitness, snapshotOf, type Witness } from './node.ts'
+
+/** Services that know more or less than a node asks for: whose key it is, in the vendor's own words. */
+
+const root = mkdtempSync(join(tmpdir(), 'keyrail-newer-'))
+after(() => rmSync(root, { recursive: true, force: true }))
+
+let service: FeedService
+const open: Witness[] = []
+const key = drawKey()
+const tenantId = id(0xa000)
+beforeEach(async () => {
+  service = await startFeedService()
+})
+afterEach(async () => {
+  for (const { keyring } of open.splice(0)) await keyring.close()
+  await service.close()
+})
+
+async function start(options: Partial<KeyringOptions>) {
+  const witness = openWitness(service, options)
+  open.push(witness)
+  await witness.keyring.ready()
+  return witness
+}
+
+/** What a service tells that knows both features, of a key and its tenant. */
+const labels = { name: 'CI', meta: { plan: { seats: 3 } } }
+const tenant = { tenant_id: tenantId, external_id: 'acme-1', name: 'Acme', meta: null }
+const whole = () =>
+  snapshotOf(service, {
+    features: ['meta', 'names'],
+    keys: [{ ...policyKey(key, 1), ...labels }],
+    tenants: [tenant],
+  })
+const isDelta = ({ url }: Asked) => url.pathname.endsWith('/delta')
+const whose = { externalId: 'acme-1', tenantName: 'Acme', keyName: 'CI', meta: labels.meta, tenantMeta: null }
+const both = { names: true, meta: true }
+
+function whoseOf({ keyring }: Witness) {
+  const verdict = keyring.verify(key)
+  assert.ok(verdict.valid)
+  const { externalId, tenantName, keyName, meta, tenantMeta } = verdict
+  return { externalId, tenantName, keyName, meta, tenantMeta }
+}
+
+test('a node that asks is told whose key it is, of which nothing can be changed; one that does not asks for nothing', async () => {
+  service.misbehave = asked =>
+    isDelta(asked) ? deltaOf(service, [], { features: ['meta', 'names'] }) : whole()
+  const asking = await start(both)
+  assert.deepEqual(whoseOf(asking), whose)
+  assert.throws(() => Object.assign(whoseOf(asking).meta?.plan as object, { seats: 4 }), TypeError)
+  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), 'meta,names')
+  const other = await start({})
+  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), null)
+  const verdict = other.keyring.verify(key)
+  for (const name of Object.keys(whose)) assert.ok(!(name in verdict), name)
+})
+
+test('a tenant that changes, and a key that changes its name: a delta tells of both', async () => {
+  service.misbehave = asked => (isDelta(asked) ? undefined : whole())
+  const witness = await start(both)
+  const features = ['meta', 'names']
+  service.instead.push(deltaOf(service, [], { features, tenants: [{ ...tenant, name: 'Acme Ltd' }] }))
+  await until(() => whoseOf(witness).tenantName === 'Acme Ltd', 'the tenant has its new name')
+  const change = { change: 'upsert', ...policyKey(key, 1), ...labels, name: null }
+  service.instead.push(deltaOf(service, [change], { features, tenants: [tenant] }))
+  await until(() => whoseOf(witness).keyName === null, 'the key has lost its name')
+  assert.deepEqual(whoseOf(witness), { ...whose, keyName: null })
+})
+
+test('a service that knows no features, and is then upgraded: keys are taken anew, once', async () => {
+  let isNew = false
+  service.misbehave = asked => {
+    if (!isDelta(asked)) return isNew ? whole() : snapshotOf(service, { keys: [policyKey(key, 1)] })
+    return deltaOf(service, [], isNew ? { features: ['meta', 'names'], tenants: [] } : {})
+  }
+  const witness = await start(both)
+  assert.deepEqual(whoseOf(witness).externalId, undefined)
+  isNew = true
+  await until(() => whoseOf(witness).externalId === 'acme-1', 'keys were taken anew')
+  const { unchanged } = witness.keyring.stats().polls
+  await until(() => witness.keyring.stats().polls.unchanged > unchanged + 2, 'it goes on with changes')
+  assert.equal(service.paths.filter(path => path === 'snapshot').length, 2)
+})
+
+test('words that cannot be read: they are left out, and the key is served', async () => {
+  let meta: unknown = 1
+  for (let level = 0; level < 100; level++) meta = { meta }
+  const keys = [{ ...policyKey(key, 1), name: 7, meta }]
+  const tenants = [null, { tenant_id: 7 }, { tenant_id: tenantId, external_id: {}, name: [], meta: 'x' }]
+  service.misbehave = asked =>
+    isDelta(asked) ? undefined : snapshotOf(service, { features: 'all', keys, tenants })
+  const witness = await start(both)
+  assert.ok(Object.values(whoseOf(witness)).every(value => value === undefined))
+  assert.deepEqual(witness.errors, [])
+})
+
+test('a copy on disk keeps the words, and one that was written for other features is not used', async () => {
+  const cacheDir = join(root, 'node')
+  service.misbehave = asked =>
+    isDelta(asked) ? deltaOf(service, [], { features: ['meta', 'names'] }) : whole()
+  await (await start({ ...both, cacheDir })).keyring.close()
+  service.asked.length = 0
+  const again = await start({ ...both, cacheDir })
+  assert.deepEqual(whoseOf(again), whose)
+  await until(() => service.asked.length > 0, 'it has asked')
+  assert.deepEqual([...new Set(service.paths)], ['delta'])
+  await again.keyring.close()
+  service.asked.length = 0
+  const other = await start({ names: true, cacheDir })
+  assert.deepEqual(
+    other.notices.map(({ code }) => code),
+    ['disk_scope_mismatch'],
+  )
+  assert.equal(service.paths[0], 'snapshot')
+})
