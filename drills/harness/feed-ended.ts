@@ -5,6 +5,13 @@ export interface Told {
   object: string
   project_deleted: boolean
   generated_at: string
+  changes?: { change: string; key_id: string; cause?: string }[]
+}
+
+const codeBy: Readonly<Record<string, RefusalCode>> = {
+  revoked: 'revoked_key',
+  expired: 'expired_key',
+  deleted: 'revoked_key',
 }
 
 /** When each key ends that a node has a record of, by id, whether or not that is past; Infinity: never. */
@@ -22,6 +29,11 @@ export class EndedModel {
     for (const [id, end] of this.#ends) {
       if (!isSaid || ends.has(id)) continue
       this.#ended.set(id, end > Date.parse(told.generated_at) ? 'revoked_key' : 'expired_key')
+    }
+    // A cause that the service tells counts, of keys that the node never held as well.
+    for (const { change, key_id, cause = '' } of told?.project_deleted ? [] : (told?.changes ?? [])) {
+      const code = codeBy[cause]
+      if (change === 'tombstone' && code !== undefined) this.#ended.set(key_id, code)
     }
     for (const id of ends.keys()) this.#ended.delete(id)
     this.#ends = ends
