@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -18,30 +18,29 @@ interface Installer {
 }
 
 interface Bundler {
-  bundleCode(options: { entries: Entries; into: string; format: 'es' | 'cjs' }): Promise<void>
+  bundleCode(options: { entries: Entries; into: string }): Promise<{ name: string; exports: string[] }[]>
   bundleTypes(options: { entries: Entries }): Promise<{ name: string; text: string }[]>
 }
 
 /**
- * Writes the code into `esm` and, as CommonJS, into `cjs` below a folder, with types that are written out where they are
- * the contract's.
- *
- * The types stand in `cjs` alone, and `esm` has a door to them for each entry: an ES module may take types of CommonJS,
- * and not the other way round. So they are one for both, and the package is half as large.
+ * Writes the code and its types into `cjs` below a folder, as CommonJS. In `esm` stands a door of one line for each
+ * entry: an ES module may take code and types of CommonJS, and not the other way round on every Node, under Jest and
+ * for every compiler. So there is one copy of the code in a process, and room for code that can be read.
  */
 export async function build(into: string): Promise<void> {
   const { bundleCode, bundleTypes } = await bundler()
   const [esm, cjs] = [join(into, 'esm'), join(into, 'cjs')]
   const names = entryNames()
-  for (const [out, type, format] of [
-    [esm, 'module', 'es'],
-    [cjs, 'commonjs', 'cjs'],
+  for (const [out, type] of [
+    [esm, 'module'],
+    [cjs, 'commonjs'],
   ] as const) {
     rmSync(out, { recursive: true, force: true })
     mkdirSync(out, { recursive: true })
-    await bundleCode({ entries: entriesOf(names, join(folder, 'src'), '.ts'), into: out, format })
     writeFileSync(join(out, 'package.json'), `${JSON.stringify({ type })}\n`)
   }
+  const written = await bundleCode({ entries: entriesOf(names, join(folder, 'src'), '.ts'), into: cjs })
+  for (const { name, exports } of written) writeFileSync(join(esm, `${name}.js`), doorTo(name, exports))
   const typed = names.filter(name => name !== 'browser')
   const work = mkdtempSync(join(tmpdir(), 'keyrail-types-'))
   try {
@@ -52,6 +51,31 @@ export async function build(into: string): Promise<void> {
     rmSync(work, { recursive: true, force: true })
   }
   for (const name of typed) writeFileSync(join(esm, `${name}.d.ts`), `export * from '../cjs/${name}.js'\n`)
+}
+
+/** A module that exports nothing is loaded for what it does. */
+const doorTo = (name: string, exports: readonly string[]): string =>
+  exports.length === 0
+    ? `import '../cjs/${name}.js'\n`
+    : `export { ${exports.toSorted().join(', ')} } from '../cjs/${name}.js'\n`
+
+/** The files below a folder, and how many bytes each has. */
+const filesIn = (below: string): { file: string; bytes: number }[] =>
+  readdirSync(below, { recursive: true, encoding: 'utf8' })
+    .toSorted()
+    .map(file => ({ file, stats: statSync(join(below, file)) }))
+    .filter(({ stats }) => stats.isFile())
+    .map(({ file, stats }) => ({ file, bytes: stats.size }))
+
+/** What was written: a line for each file, and the sums with and without source maps. */
+function tell(into: string): void {
+  const files = filesIn(into)
+  const sum = (some: typeof files) => some.reduce((total, { bytes }) => total + bytes, 0)
+  const line = (bytes: number, text: string) => `${String(bytes).padStart(8)}  ${text}\n`
+  const maps = files.filter(({ file }) => file.endsWith('.map'))
+  for (const { file, bytes } of files) process.stdout.write(line(bytes, file))
+  process.stdout.write(line(sum(files) - sum(maps), `bytes in ${into}, without source maps`))
+  process.stdout.write(line(sum(maps), 'bytes of source maps'))
 }
 
 /** What bundles is installed when it is first needed: a start of the service waits for none of it. */
@@ -102,4 +126,8 @@ function entryNames(): string[] {
   return [...new Set(Array.from(named, ([, name = '']) => name))]
 }
 
-if (import.meta.main) await build(resolve(process.argv[2] ?? join(folder, 'dist')))
+if (import.meta.main) {
+  const into = resolve(process.argv[2] ?? join(folder, 'dist'))
+  await build(into)
+  tell(into)
+}

@@ -1,32 +1,41 @@
+import { basename, dirname } from 'node:path'
 import { rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
+
+/** Tests bundle programs with it. */
+export { rolldown }
 
 /** What is not ours stays an import. */
 const external = id => !/^[./]/.test(id)
 
 /**
- * Writes modules into a folder: one for each entry, and what several share in others. Names of functions and classes
- * stay, so that a stack trace can be read; those of variables do not, for the sake of the package's size.
+ * Writes modules into a folder as CommonJS: one for each entry, and what several share in others. Names and lines stay
+ * as they were written, so that whoever runs the code can read it; comments are in the source maps.
  *
- * @param {{ entries: Readonly<Record<string, string>>, into: string, format: 'es' | 'cjs' }} options
+ * @param {{ entries: Readonly<Record<string, string>>, into: string }} options
+ * @returns {Promise<{ name: string, exports: string[] }[]>} the modules of the entries, and what each exports
  */
-export async function bundleCode({ entries, into, format }) {
-  const keepNames = { function: true, class: true }
+export async function bundleCode({ entries, into }) {
   const bundle = await rolldown({
     input: entries,
     external,
     platform: 'neutral',
     transform: { target: 'es2022' },
+    plugins: [nodeByName],
     onLog: refuse,
   })
-  await bundle.write({
+  const { output } = await bundle.write({
     dir: into,
-    format,
+    format: 'cjs',
     esModule: true,
+    sourcemap: true,
+    // A path of the machine that builds is nobody's business: the source stands in the map itself.
+    sourcemapPathTransform: path => `keyrail-sdk:///${path.replace(/^.*?\/(?=src\/)/, '')}`,
+    comments: { legal: true, annotation: true, jsdoc: false },
     entryFileNames: '[name].js',
-    chunkFileNames: '[name].js',
-    minify: { compress: { keepNames }, mangle: { toplevel: true, keepNames }, codegen: true },
+    chunkFileNames: chunk => `${sharedName(chunk)}.js`,
   })
+  return output.filter(({ isEntry }) => isEntry).map(({ name, exports }) => ({ name, exports }))
 }
 
 /**
@@ -42,9 +51,34 @@ export async function bundleTypes({ entries }) {
     plugins: [dts({ dtsInput: true })],
     onLog: refuse,
   })
-  const names = { entryFileNames: '[name].d.ts', chunkFileNames: '[name].d.ts' }
-  const { output } = await bundle.generate({ format: 'es', ...names })
+  const { output } = await bundle.generate({
+    format: 'es',
+    entryFileNames: '[name].d.ts',
+    chunkFileNames: chunk => `${sharedName(chunk)}.d.ts`,
+  })
   return output.map(({ fileName, code }) => ({ name: fileName, text: code }))
+}
+
+/** Two rooms may have a file of one name: what several entries share is named by its room too. */
+function sharedName({ name, moduleIds }) {
+  const ours = moduleIds.find(id => basename(id).replace(/(\.d)?\.ts$/, '') === name.replace(/\.d$/, ''))
+  return ours === undefined ? name : `${basename(dirname(ours))}-${name.replace(/\.d$/, '')}`
+}
+
+/**
+ * A bundler that makes an ES module of a server has no `require` for what is Node's own, and the server would fail at
+ * its start. Node hands its modules out by name since 20.16; before that there is `require`.
+ */
+const nodeByName = {
+  name: 'node-by-name',
+  renderChunk: code => ({
+    // No line is added or moved, so the map stays right.
+    code: code.replaceAll(
+      /^((?:let|const) \w+ = )(require\(("node:[\w/]+")\));$/gm,
+      '$1globalThis.process?.getBuiltinModule?.($3) ?? $2;',
+    ),
+    map: null,
+  }),
 }
 
 /** What a bundler warns of is a mistake in what we ship. */

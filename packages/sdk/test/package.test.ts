@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { publint } from 'publint'
+import { bundle } from './bundled.ts'
 import { projectId, secretKey, startFeedService } from './feed-service.ts'
 import { drawKey, policyKey } from './keys.ts'
 import { installPacked, run } from './packed.ts'
@@ -14,7 +15,7 @@ import { reachedFrom } from './workerd.ts'
 
 await installRuntimes()
 const source = join(import.meta.dirname, '..')
-const { folder, home, tarball, unpackedSize } = await installPacked(tmpdir())
+const { folder, home, tarball, files } = await installPacked(tmpdir())
 
 const modules = join(source, '..', '..', 'node_modules')
 const texts = globSync('dist/**/*', { cwd: home })
@@ -61,7 +62,7 @@ test('both forms load, take keys from a service and verify them, on every Node',
   }
 })
 
-test('both forms are of one make: an error of either is an instance of the class of the other', async () => {
+test('both forms are of one make: what is imported is what is required', async () => {
   const program = join(folder, 'one.mjs')
   writeFileSync(
     program,
@@ -70,9 +71,21 @@ test('both forms are of one make: an error of either is an instance of the class
     const require = createRequire(import.meta.url)
     for (const entry of ${JSON.stringify(entries)}) {
       const [module, required] = [await import('@keyrail/sdk' + entry), require('@keyrail/sdk' + entry)]
-      assert.deepEqual(Object.keys(module).filter(name => name !== '__esModule'), Object.keys(required).sort())
-    }
-    const forms = [await import('@keyrail/sdk'), require('@keyrail/sdk')]
+      assert.deepEqual(Object.keys(module), Object.keys(required).sort())
+      for (const name of Object.keys(module)) assert.equal(module[name], required[name], name)
+    }`,
+  )
+  for (const node of nodes) await run(node, [program], { env: {} })
+})
+
+test('an error of one installed copy is an instance of the class of another', async () => {
+  const program = join(folder, 'copies.cjs')
+  writeFileSync(
+    program,
+    `const assert = require('node:assert/strict')
+    const first = require('@keyrail/sdk')
+    for (const file of Object.keys(require.cache)) delete require.cache[file]
+    const forms = [first, require('@keyrail/sdk')]
     assert.notEqual(forms[0].KeyringError, forms[1].KeyringError)
     for (const made of forms) {
       const error = new made.KeyringError('code', 'message', { retryable: true })
@@ -91,6 +104,28 @@ test('both forms are of one make: an error of either is an instance of the class
     }`,
   )
   for (const node of nodes) await run(node, [program], { env: {} })
+})
+
+test('a server that is bundled into one ES module starts, though it has no require', async () => {
+  const program = join(folder, 'server.mjs')
+  writeFileSync(
+    program,
+    `import { createKeyring } from '@keyrail/sdk'
+    import { createTestKeyring } from '@keyrail/sdk/testing'
+    createTestKeyring().issue()
+    try {
+      createKeyring({})
+    } catch (error) {
+      console.log(error.name)
+    }`,
+  )
+  const bundled = join(folder, 'bundled')
+  await bundle({ entries: { server: program }, into: bundled, conditions: ['import'] })
+  writeFileSync(join(bundled, 'package.json'), '{ "type": "module" }')
+  for (const node of [process.execPath, runtimePath('node20'), runtimePath('node22')]) {
+    const { stdout } = await run(node, [join(bundled, 'server.js')], { env: {} })
+    assert.equal(stdout.trim(), 'TypeError')
+  }
 })
 
 test('a bundler for browsers finds an error in place of what holds a secret key', async () => {
@@ -123,10 +158,10 @@ test('bundlers for workers find what works there, and no module of Node in it', 
     const { stdout } = await run(process.execPath, ['-C', condition, '-C', 'browser', program], { env: {} })
     assert.match(stdout, /^\S+\/esm\/worker\.js \S+\/esm\/worker\.js$/m)
   }
-  const ofNode = /(?:from|import|import\(|require\()\s*['"`]node:/
-  assert.match(readFileSync(join(home, 'dist', 'esm', 'index.js'), 'utf8'), ofNode)
+  const ofNode = /(?:from|import|import\(|require\(|getBuiltinModule\?\.\()\s*['"`]node:/
+  assert.match(readFileSync(join(home, 'dist', 'cjs', 'index.js'), 'utf8'), ofNode)
   const reached = reachedFrom(join(home, 'dist', 'esm'), ['worker.js', 'next.js', 'hono.js', 'admin.js'])
-  assert.ok(reached.length > 6 && reached.includes('verify.js'), reached.join())
+  assert.ok(reached.length > 10 && reached.includes('../cjs/verify-verify.js'), reached.join())
   for (const name of reached)
     assert.doesNotMatch(readFileSync(join(home, 'dist', 'esm', name), 'utf8'), ofNode, name)
 })
@@ -142,9 +177,9 @@ test('what a bundler for workers finds has every name that types promise', async
   await run(process.execPath, [program], { env: {} })
 })
 
-/** The types of a module are those of CommonJS. */
+/** Code and types of a module are those of CommonJS. */
 const isDoor = (file: string, name: string): boolean =>
-  /^dist\/esm\/[\w-]+\.d\.ts$/.test(file) && name === `../cjs/${basename(file, '.d.ts')}.js`
+  file.startsWith('dist/esm/') && name === `../cjs/${basename(file).replace(/\.(?:d\.ts|js)$/, '')}.js`
 
 test('what is shipped imports nothing but Node, and each framework where it is served', () => {
   assert.ok(texts.length > 40)
@@ -158,8 +193,51 @@ test('what is shipped imports nothing but Node, and each framework where it is s
   }
 })
 
-test('the whole package is smaller than 300 KB', () => {
-  assert.ok(unpackedSize < 300_000, `${unpackedSize} bytes`)
+test('the whole package is smaller than 300 KB, without the source maps', () => {
+  const counted = files.filter(({ path }) => !path.endsWith('.map'))
+  const size = counted.reduce((sum, file) => sum + file.size, 0)
+  assert.ok(counted.length > 40 && size < 300_000, `${size} bytes`)
+})
+
+test('`npm pack` builds, and ships code, types, maps, the README and the licence, and nothing else', async () => {
+  const args = ['pack', '--json', '--pack-destination', folder]
+  const { stdout } = await run('npm', args, { cwd: source })
+  const [archive] = JSON.parse(
+    stdout.slice(stdout.lastIndexOf('\n[') + 1),
+  ) as (typeof files)[0][] as unknown as {
+    files: typeof files
+  }[]
+  const packed = archive?.files.map(({ path }) => path)
+  assert.deepEqual(
+    packed,
+    files.map(({ path }) => path),
+  )
+  for (const path of packed ?? [])
+    assert.match(
+      path,
+      /^(?:dist\/(?:cjs|esm)\/[\w-]+\.(?:js|js\.map|d\.ts|json)|LICENSE|README\.md|package\.json)$/,
+    )
+  const licence = (at: string) => readFileSync(join(at, 'LICENSE'), 'utf8')
+  assert.equal(licence(home), licence(join(source, '..', '..')))
+})
+
+test('the code can be read: names and lines are those of the sources, and maps lead there', async () => {
+  const verify = readFileSync(join(home, 'dist', 'cjs', 'verify-verify.js'), 'utf8')
+  assert.match(verify, /^function createVerify\(/m)
+  const code = texts.filter(({ file }) => /^dist\/cjs\/.*\.js$/.test(file))
+  for (const { file, text } of code) {
+    assert.ok(text.split('\n').length > text.length / 100, `${file} has lines`)
+    const map = JSON.parse(readFileSync(join(home, `${file}.map`), 'utf8'))
+    assert.ok(text.trimEnd().endsWith(`//# sourceMappingURL=${basename(file)}.map`), file)
+    assert.equal(map.sources.length, map.sourcesContent.length)
+    for (const path of map.sources) assert.match(path, /^keyrail-sdk:\/\/\/src\//)
+  }
+  const program = join(folder, 'mistake.mjs')
+  writeFileSync(program, `import { createKeyring } from '@keyrail/sdk'\ncreateKeyring({ wrong: 1 })`)
+  const told = await run(process.execPath, ['--enable-source-maps', program], { env: {} }).catch(
+    error => error,
+  )
+  assert.match(told.stderr, /src\/keyring\/keyring\.ts:\d+/)
 })
 
 test('publint and are-the-types-wrong find nothing to say against it', async () => {

@@ -16,7 +16,8 @@ export interface Packed {
   /** Where the package is in it. */
   home: string
   tarball: string
-  unpackedSize: number
+  /** What is in it, in bytes. */
+  files: readonly { path: string; size: number }[]
 }
 
 /** @param above where the project is made: what it finds beside the package is what stands there */
@@ -26,10 +27,11 @@ export async function installPacked(above: string): Promise<Packed> {
   after(() => rmSync(folder, { recursive: true, force: true }))
   const workshop = join(folder, 'workshop')
   mkdirSync(workshop)
-  for (const file of ['package.json', 'README.md']) cpSync(join(source, file), join(workshop, file))
+  for (const file of ['package.json', 'README.md', 'LICENSE'])
+    cpSync(join(source, file), join(workshop, file))
   await build(join(workshop, 'dist'))
   const { stdout: packed } = await run('npm', ['pack', '--json', '--ignore-scripts'], { cwd: workshop })
-  const [archive] = JSON.parse(packed) as { filename: string; unpackedSize: number }[]
+  const [archive] = JSON.parse(packed) as { filename: string; files: Packed['files'] }[]
   writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
   const tarball = join(workshop, archive?.filename ?? '')
   // Its peers are optional, so there is nothing else to fetch.
@@ -37,5 +39,5 @@ export async function installPacked(above: string): Promise<Packed> {
     cwd: folder,
   })
   const home = join(folder, 'node_modules', '@keyrail', 'sdk')
-  return { folder, home, tarball, unpackedSize: archive?.unpackedSize ?? Number.NaN }
+  return { folder, home, tarball, files: archive?.files ?? [] }
 }

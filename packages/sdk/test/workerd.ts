@@ -4,6 +4,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { after } from 'node:test'
+import { bundle } from './bundled.ts'
 import { runtimePath } from './runtimes.ts'
 
 /** Every module that some lead to, themselves included. */
@@ -11,7 +12,9 @@ export function reachedFrom(folder: string, entries: readonly string[]): string[
   const reached = new Set(entries)
   for (const name of reached) {
     const text = readFileSync(join(folder, name), 'utf8')
-    for (const [, other = ''] of text.matchAll(/(?:from|import\(|import)\s*['"`](\.\.?\/[^'"`]+)['"`]/g))
+    for (const [, other = ''] of text.matchAll(
+      /(?:from|import\(|import|require\()\s*['"`](\.\.?\/[^'"`]+)['"`]/g,
+    ))
       reached.add(join(dirname(name), other))
   }
   return [...reached]
@@ -36,9 +39,21 @@ export interface WorkerOptions {
   flags?: readonly string[]
 }
 
+/** The package as a bundler for workers writes it, once for a test file. */
+function bundledBelow(home: string): Promise<string> {
+  bundled ??= (async () => {
+    const into = join(home, 'bundled')
+    const names = ['worker', 'next', 'hono', 'admin']
+    const entries = Object.fromEntries(names.map(name => [name, join(home, 'dist', 'esm', `${name}.js`)]))
+    await bundle({ entries, into, conditions: ['workerd', 'import'] })
+    return into
+  })()
+  return bundled
+}
+let bundled: Promise<string> | undefined
+
 /**
- * Runs a worker on the runtime of Cloudflare, with the modules of the package as they are: what one of them imports
- * that the host has not ends the start.
+ * Runs a worker on the runtime of Cloudflare: what a module of the package imports that the host has not ends the start.
  *
  * @returns where it listens, until the test file ends
  */
@@ -51,7 +66,7 @@ export async function serveWorker({
   flags = [],
 }: WorkerOptions): Promise<string> {
   const entries = ['worker.js', 'next.js', 'hono.js', 'admin.js']
-  const sdk = { name: 'sdk', folder: join(home, 'dist', 'esm'), entries }
+  const sdk = { name: 'sdk', folder: await bundledBelow(home), entries }
   const names = ['main.js']
   writeFileSync(join(folder, 'main.js'), program)
   for (const library of [sdk, ...libraries]) {
