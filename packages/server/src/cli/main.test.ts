@@ -18,6 +18,7 @@ describe('keyrail', () => {
     const commands = [
       [],
       ['serve'],
+      ['dev'],
       ['migrate'],
       ['doctor'],
       ['backup'],

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { version } from '../version.ts'
 import { addAuditCommand } from './audit.ts'
 import { addBackupCommand } from './backup.ts'
+import { addDevCommand } from './dev.ts'
 import { addDoctorCommand } from './doctor.ts'
 import { addEncryptionCommand } from './encryption.ts'
 import { exitCodeOf, explain } from './failure.ts'
@@ -31,6 +32,7 @@ const program = new Command('keyrail')
   )
 
 addServeCommand(program, settings)
+addDevCommand(program)
 addMigrateCommand(program, settings)
 addDoctorCommand(program, settings)
 addBackupCommand(program, settings)

@@ -31,8 +31,18 @@ interface Store {
   stop(): Promise<void>
 }
 
-/** Runs the service until somebody asks it to stop; gives the exit code. */
-export async function serve(config: Config): Promise<number> {
+/** What there is to tell of a service that listens. */
+export type Ready = BannerFacts
+
+/**
+ * Runs the service until somebody asks it to stop; gives the exit code.
+ *
+ * @param tellReady told once, when the service listens; should it fail, the service is stopped and the call throws that
+ */
+export async function serve(
+  config: Config,
+  tellReady: (ready: Ready) => void | Promise<void> = printBanner,
+): Promise<number> {
   outliveReaders()
   const log = createLog(config.logLevel)
   const stop = listenForStop()
@@ -55,8 +65,8 @@ export async function serve(config: Config): Promise<number> {
       broken.promise,
     ])
     if (service === null) return 0
-    announce(service, store, log)
-    await Promise.race([stop.first, broken.promise]).finally(() => end(service, stop, log))
+    const told = announce(service, store, log, tellReady).then(() => stop.first)
+    await Promise.race([stop.first, broken.promise, told]).finally(() => end(service, stop, log))
     return 0
   } finally {
     await store.stop()
@@ -148,9 +158,14 @@ async function start(
   }
 }
 
-function announce({ url, metricsUrl, runsAs }: Service, { data, bootstrap }: Store, log: Logger): void {
+async function announce(
+  { url, metricsUrl, runsAs }: Service,
+  { data, bootstrap }: Store,
+  log: Logger,
+  tellReady: (ready: Ready) => void | Promise<void>,
+): Promise<void> {
   log.info({ url, metrics_url: metricsUrl }, 'listening')
-  printBanner({ url, metricsUrl, data, bootstrap, runsAs })
+  await tellReady({ url, metricsUrl, data, bootstrap, runsAs })
 }
 
 async function end(service: Service, { second }: StopSignals, log: Logger): Promise<void> {
