@@ -52,7 +52,7 @@ function hashing(keys: readonly string[]): Run {
 
 async function verifying(keys: readonly string[]): Promise<Run> {
   const keyring = createKeyring({
-    baseUrl: 'http://feed.invalid',
+    baseUrl: 'https://feed.invalid',
     secretKey: makeKey('secret', 'krsk_live_'),
     projectId: PROJECT,
     maxCachedKeys: keys.length,

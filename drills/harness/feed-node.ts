@@ -140,7 +140,7 @@ export class FeedNode {
   #open(): { sync: Sync; verify: Verify } {
     const { name, projectId, token, env, tenantIds } = this.options
     const settings = readOptions({
-      baseUrl: 'http://keyrail.invalid',
+      baseUrl: 'https://keyrail.invalid',
       secretKey: token,
       projectId,
       env,

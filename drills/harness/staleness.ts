@@ -38,7 +38,7 @@ async function openNode(machine: Machine): Promise<Keyring> {
   const ask = fetchFrom(house.app)
   const keyring = openKeyring(
     {
-      baseUrl: 'http://keyrail.invalid',
+      baseUrl: 'https://keyrail.invalid',
       secretKey: house.scene.live,
       projectId: house.scene.projectId,
       pollIntervalMs: 100,

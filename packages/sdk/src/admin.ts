@@ -31,6 +31,7 @@ export interface AdminOptions extends ConnectionOptions {
 const known: { readonly [Name in keyof Required<AdminOptions>]: true } = {
   baseUrl: true,
   secretKey: true,
+  insecure: true,
   timeoutMs: true,
   maxRetries: true,
   fetch: true,

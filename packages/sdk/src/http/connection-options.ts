@@ -12,6 +12,8 @@ export interface ConnectionOptions {
    * call, so that the key may change. `KEYRAIL_SECRET_KEY` unless given. It is sent to `baseUrl` and nowhere else.
    */
   secretKey?: SecretKeySource | undefined
+  /** Lets `baseUrl` be `http` beyond this machine: everybody on the way can read the secret key. */
+  insecure?: boolean | undefined
   /** Stands in for the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined
 }
@@ -39,7 +41,7 @@ export function readConnectionParts(options: ConnectionOptions): HttpCallerOptio
   if (typeof fetch !== 'function') throw new TypeError('fetch must be a function')
   // Called with no receiver: the fetch of some hosts refuses any other.
   return {
-    baseUrl: readUrl(options.baseUrl),
+    baseUrl: readUrl(options.baseUrl, options.insecure),
     secretKey,
     fetch: (...asked) => fetch(...asked),
   }

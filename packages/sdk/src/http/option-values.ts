@@ -18,8 +18,15 @@ export function readSecretKeyEnv(secretKey: unknown): 'live' | 'test' {
 export const environment = (name: `KEYRAIL_${string}`): string | undefined =>
   ofNode(({ env }) => env[name]) || undefined
 
-/** @param value what is given; else `KEYRAIL_URL` */
-export function readUrl(value: unknown = environment('KEYRAIL_URL')): URL {
+/** Hosts that lead nowhere but to this machine. */
+const loopback = /^(?:localhost|[\w.-]+\.localhost|127(?:\.\d+){3}|\[::1\])$/
+
+/**
+ * @param value what is given; else `KEYRAIL_URL`
+ * @param insecure whether a secret key may be sent unencrypted beyond this machine
+ */
+export function readUrl(value: unknown = environment('KEYRAIL_URL'), insecure: unknown = false): URL {
+  if (typeof insecure !== 'boolean') throw new TypeError('insecure must be true or false')
   if (value === undefined) throw new TypeError('baseUrl is not given, and KEYRAIL_URL is not set')
   const text = String(value)
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -28,6 +35,12 @@ export function readUrl(value: unknown = environment('KEYRAIL_URL')): URL {
   }
   if (url.username || url.password || url.search || url.hash) {
     throw new TypeError('baseUrl must have no user, query or fragment')
+  }
+  if (url.protocol === 'http:' && !insecure && !loopback.test(url.hostname)) {
+    throw new TypeError(
+      `baseUrl is http, and ${url.hostname} is not this machine: everybody on the way could read the secret key. ` +
+        'Use https, or say insecure: true where the network between is your own',
+    )
   }
   return url
 }

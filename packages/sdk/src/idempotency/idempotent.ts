@@ -73,6 +73,7 @@ const DAYS_MS = 2_000_000_000
 const known: { readonly [Name in keyof Required<IdempotencyOptions>]: true } = {
   baseUrl: true,
   secretKey: true,
+  insecure: true,
   projectId: true,
   ttlMs: true,
   maxBodyBytes: true,

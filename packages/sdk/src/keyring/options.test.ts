@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { drawKey, id } from '../../test/keys.ts'
+import { createAdmin } from '../admin.ts'
+import { createIdempotency } from '../idempotency/idempotent.ts'
+import { createLimiter } from '../limits/limit.ts'
+import { createUsageReporter } from '../usage/reporter.ts'
 import { type KeyringOptions, readOptions } from './options.ts'
+import { createWorkerKeyring } from './worker-keyring.ts'
 
 const live = drawKey('krsk_live')
 const least: KeyringOptions = { baseUrl: 'https://keys.example.com/', secretKey: live, projectId: id(1) }
@@ -48,6 +53,31 @@ test('what is not given is taken from the environment of the process, and its ab
   }
   assert.throws(() => readOptions({ ...least, baseUrl: undefined }), /KEYRAIL_URL is not set/)
   assert.throws(() => readOptions({ ...least, secretKey: undefined }), /KEYRAIL_SECRET_KEY is not set/)
+})
+
+test('http reaches this machine alone, unless the secret key may be read on its way', () => {
+  const own = ['localhost', 'keys.localhost', '127.0.0.1:8080', '127.8.9.1', '[::1]:8080']
+  for (const host of own) assert.equal(readOptions({ ...least, baseUrl: `http://${host}` }).baseUrl.protocol, 'http:')
+  for (const host of ['keys.internal', '10.0.0.7', '127.0.0.1.example.com', 'localhost.example.com', '[::2]', '0.0.0.0']) {
+    const baseUrl = `http://${host}:8080`
+    const told = (error: Error) =>
+      error instanceof TypeError && error.message.includes(`${host} is not this machine`) && /https.*insecure: true/.test(error.message)
+    assert.throws(() => readOptions({ ...least, baseUrl }), told)
+    assert.throws(() => readOptions({ ...least, baseUrl, insecure: false }), told)
+    assert.equal(readOptions({ ...least, baseUrl, insecure: true }).baseUrl.host, `${host}:8080`)
+    const connection = { baseUrl, secretKey: live, projectId: id(1) }
+    const { projectId, ...withoutProject } = connection
+    assert.throws(() => createLimiter(connection), told)
+    assert.throws(() => createIdempotency(connection), told)
+    assert.throws(() => createWorkerKeyring(connection), told)
+    assert.throws(() => createUsageReporter(withoutProject), told)
+    assert.throws(() => createAdmin(withoutProject), told)
+    createLimiter({ ...connection, insecure: true })
+    createIdempotency({ ...connection, insecure: true })
+    createAdmin({ ...withoutProject, insecure: true })
+  }
+  const wrong = { ...least, insecure: 'yes' as unknown as boolean }
+  assert.throws(() => readOptions(wrong), /insecure must be true or false/)
 })
 
 test('of a secret key that a function returns the environment is live, unless another is asked for', () => {

@@ -15,6 +15,8 @@ export interface KeyringOptions {
    * call, so that the key may change. `KEYRAIL_SECRET_KEY` unless given. It is sent to `baseUrl` and nowhere else.
    */
   secretKey?: SecretKeySource | undefined
+  /** Lets `baseUrl` be `http` beyond this machine: everybody on the way can read the secret key. */
+  insecure?: boolean | undefined
   /** The project whose keys are verified; `KEYRAIL_PROJECT` unless given. */
   projectId?: string | undefined
   /** Which keys are taken. Unless given, those of the environment that the secret key is of, and `live` where a function returns it. */
@@ -76,6 +78,7 @@ export interface Settings {
 const known: { readonly [Name in keyof Required<KeyringOptions>]: true } = {
   baseUrl: true,
   secretKey: true,
+  insecure: true,
   projectId: true,
   env: true,
   tenantIds: true,
@@ -107,7 +110,7 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
   if (unknown !== undefined) throw new TypeError(`createKeyring has no option "${unknown}"`)
 
   const { node = makeNodeId(host), fetch = globalThis.fetch } = options
-  const baseUrl = readUrl(options.baseUrl)
+  const baseUrl = readUrl(options.baseUrl, options.insecure)
   const secretKey = readSecretKey(options.secretKey)
   const keyEnv = typeof secretKey === 'string' ? readSecretKeyEnv(secretKey) : 'live'
   const env = options.env ?? keyEnv

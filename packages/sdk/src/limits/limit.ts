@@ -63,6 +63,7 @@ export interface Limiter {
 const known: { readonly [Name in keyof Required<LimiterOptions>]: true } = {
   baseUrl: true,
   secretKey: true,
+  insecure: true,
   projectId: true,
   timeoutMs: true,
   onUnavailable: true,

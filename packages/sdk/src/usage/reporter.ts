@@ -65,6 +65,7 @@ export interface UsageReporter extends AsyncDisposable {
 const known: { readonly [Name in keyof Required<UsageReporterOptions>]: true } = {
   baseUrl: true,
   secretKey: true,
+  insecure: true,
   sampleRate: true,
   flushIntervalMs: true,
   maxEntries: true,
