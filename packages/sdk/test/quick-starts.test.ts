@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { idempotencyOptionNames } from '../src/idempotency/idempotent.ts'
@@ -10,10 +10,11 @@ import { createTestKeyring } from '../src/testing.ts'
 import { usageReporterOptionNames } from '../src/usage/reporter.ts'
 import { startKeyrail } from './service.ts'
 
-/** The quick starts of the README, each run as it stands there, with an app around it, against the real service. */
+/** The quick starts of the README and of `docs/sdk`, each run as it stands there, with an app around it, against the real service. */
 
 const root = join(import.meta.dirname, '..', '..', '..')
-const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8')
+const pages = ['packages/sdk/README.md', ...globSync('docs/sdk/*.md', { cwd: root })]
+const readme = pages.map(page => readFileSync(join(root, page), 'utf8')).join('\n')
 const section = (heading: string) =>
   readme.split(`${heading}\n`)[1]?.split(/^##+ /m)[0] ?? assert.fail(heading)
 const codeOf = (text: string) => /```ts\n([\s\S]*?)```/.exec(text)?.[1] ?? assert.fail('no code')
@@ -27,25 +28,25 @@ const around: { heading: string; before: string; after: string }[] = [
       const server = api.listen(0, () => console.log(server.address().port))`,
   },
   {
-    heading: '### Fastify',
+    heading: '## Fastify',
     before: `import fastify from 'fastify'\nconst app = fastify()`,
     after: `app.get('/', async request => ({ customer: request.apiKey.tenantId }))
       await app.listen({ port: 0 })
       console.log(app.server.address().port)`,
   },
   {
-    heading: '### Hono',
+    heading: '## Hono',
     before: `import { serve } from '@hono/node-server'\nimport { Hono } from 'hono'\nconst app = new Hono<KeyrailEnv>()`,
     after: `app.get('/', context => context.json({ customer: context.get('apiKey').tenantId }))
       serve({ fetch: app.fetch, port: 0 }, ({ port }) => console.log(port))`,
   },
   {
-    heading: '### Next',
+    heading: '## Next',
     before: `import { serve } from '@hono/node-server'`,
     after: `serve({ fetch: request => GET(request, {}), port: 0 }, ({ port }) => console.log(port))`,
   },
   {
-    heading: '### NestJS',
+    heading: '## NestJS',
     before: `import 'reflect-metadata'
       import { Controller, Get, Module } from '@nestjs/common'
       import { NestFactory } from '@nestjs/core'
@@ -123,7 +124,7 @@ for (const [number, { heading }] of around.entries()) {
   })
 }
 
-test('every option that the README names beside the quick starts is one', () => {
+test('every option that the pages name beside the quick starts is one', () => {
   const known = new Set([...limiterOptionNames, ...idempotencyOptionNames, ...usageReporterOptionNames])
   for (const name of ['timeoutMs', 'onUnavailable', 'maxBodyBytes', 'maxRunMs', 'sampleRate', 'maxEntries']) {
     assert.ok(readme.includes(`\`${name}`) && known.has(name), name)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { optionNames, readOptions } from '../src/keyring/options.ts'
@@ -7,11 +7,30 @@ import { toHttpRefusal } from '../src/protect/refusal.ts'
 import { type RefusalCode, refusals, refused } from '../src/verify/verdict.ts'
 import { drawKey, id } from './keys.ts'
 
+const checkout = join(import.meta.dirname, '..', '..', '..')
 const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8')
+const page = (name: string) => readFileSync(join(checkout, 'docs', 'sdk', `${name}.md`), 'utf8')
 
-/** Rows of the table below a heading, without the backquotes. */
-function table(heading: string): string[][] {
-  const section = readme.split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? assert.fail(heading)
+test('the README is short', () => {
+  assert.ok(readme.split(/\s+/).length < 900)
+})
+
+test('links of the README work on npm, and lead to what is there', () => {
+  const ours = 'https://github.com/keyrail/keyrail/'
+  const links = Array.from(readme.matchAll(/\]\(([^)\s]+)\)/g), ([, target = '']) => target)
+  assert.ok(links.length > 5)
+  for (const link of links) {
+    assert.match(link, /^https:/)
+    const [, path] = new RegExp(`^${ours}(?:blob|tree)/main/([^#]+)`).exec(link) ?? []
+    if (link.startsWith(ours)) assert.ok(path !== undefined && existsSync(join(checkout, path)), link)
+  }
+  const pages = globSync('docs/sdk/*.md', { cwd: checkout })
+  for (const each of pages) assert.ok(links.includes(`${ours}blob/main/${each}`), `${each} is linked`)
+})
+
+/** Rows of the table below a heading of a page, without the backquotes. */
+function table(name: string, heading: string): string[][] {
+  const section = page(name).split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? assert.fail(heading)
   const rows = section.split('\n').filter(line => line.startsWith('| `'))
   return rows.map(row =>
     row
@@ -21,8 +40,8 @@ function table(heading: string): string[][] {
   )
 }
 
-test('the README lists every refusal in the order in which they are told, with the status that Express answers', () => {
-  const rows = table('Verdicts').map(([code, , status]) => [code, Number(status)])
+test('the page lists every refusal in the order in which they are told, with the status that Express answers', () => {
+  const rows = table('verify-keys', 'Verdicts').map(([code, , status]) => [code, Number(status)])
   const codes = Object.keys(refusals) as RefusalCode[]
   assert.deepEqual(
     rows,
@@ -30,8 +49,8 @@ test('the README lists every refusal in the order in which they are told, with t
   )
 })
 
-test('the README lists every option, with its default', () => {
-  const rows = table('Options')
+test('the page lists every option, with its default', () => {
+  const rows = table('deployment', 'Options')
   assert.deepEqual(
     rows.map(([name]) => name),
     optionNames,

@@ -165,10 +165,9 @@ for (const flags of [[], ['nodejs_compat']]) {
   })
 }
 
-const readme =
-  readFileSync(join(home, 'README.md'), 'utf8').split('## Workers\n')[1] ?? assert.fail('no workers')
+const page = readFileSync(join(import.meta.dirname, '../../../docs/sdk/workers.md'), 'utf8')
 
-/** What a worker of the README is expected to do. */
+/** What a worker of the page is expected to do. */
 async function tryWorker(text: string, libraries: WorkerOptions['libraries'] = []): Promise<void> {
   const { key } = await issue()
   const url = await start([], {
@@ -183,11 +182,11 @@ async function tryWorker(text: string, libraries: WorkerOptions['libraries'] = [
   assert.deepEqual(answers[2]?.body, { customer: vendor.tenantId })
 }
 
-test('the worker of the README protects an API as it stands there', () =>
-  tryWorker(/```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? assert.fail('no code')))
+test('the worker of docs/sdk protects an API as it stands there', () =>
+  tryWorker(/```ts\n([\s\S]*?)```/.exec(page)?.[1] ?? assert.fail('no code')))
 
-test('the line of the README for Hono keeps the keys of a worker current', async () => {
-  const line = /`(app\.use\(async [^`]+)`/.exec(readme)?.[1] ?? assert.fail('no line')
+test('the line of docs/sdk for Hono keeps the keys of a worker current', async () => {
+  const line = /`(app\.use\(async [^`]+)`/.exec(page)?.[1] ?? assert.fail('no line')
   const hono = dirname(createRequire(import.meta.url).resolve('hono')).replace(/cjs$/, '')
   const text = `
     import { env } from 'cloudflare:workers'

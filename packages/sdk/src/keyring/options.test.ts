@@ -57,11 +57,21 @@ test('what is not given is taken from the environment of the process, and its ab
 
 test('http reaches this machine alone, unless the secret key may be read on its way', () => {
   const own = ['localhost', 'keys.localhost', '127.0.0.1:8080', '127.8.9.1', '[::1]:8080']
-  for (const host of own) assert.equal(readOptions({ ...least, baseUrl: `http://${host}` }).baseUrl.protocol, 'http:')
-  for (const host of ['keys.internal', '10.0.0.7', '127.0.0.1.example.com', 'localhost.example.com', '[::2]', '0.0.0.0']) {
+  for (const host of own)
+    assert.equal(readOptions({ ...least, baseUrl: `http://${host}` }).baseUrl.protocol, 'http:')
+  for (const host of [
+    'keys.internal',
+    '10.0.0.7',
+    '127.0.0.1.example.com',
+    'localhost.example.com',
+    '[::2]',
+    '0.0.0.0',
+  ]) {
     const baseUrl = `http://${host}:8080`
     const told = (error: Error) =>
-      error instanceof TypeError && error.message.includes(`${host} is not this machine`) && /https.*insecure: true/.test(error.message)
+      error instanceof TypeError &&
+      error.message.includes(`${host} is not this machine`) &&
+      /https.*insecure: true/.test(error.message)
     assert.throws(() => readOptions({ ...least, baseUrl }), told)
     assert.throws(() => readOptions({ ...least, baseUrl, insecure: false }), told)
     assert.equal(readOptions({ ...least, baseUrl, insecure: true }).baseUrl.host, `${host}:8080`)
