@@ -37,7 +37,7 @@ test('every path of the checkout that a page names is there', () => {
 
 test('every npm script that a page names is there, and so is what it runs', () => {
   for (const { path, text } of pages) {
-    for (const [, name = ''] of text.matchAll(/\bnpm (?:run )?(start|test|(?<=run )[\w-]+)/g)) {
+    for (const [, name = ''] of text.matchAll(/\bnpm (?:run )?(start|test|(?<=run )[\w:-]+)/g)) {
       const script = scripts[name]
       assert.ok(script, `${path} names npm run ${name}`)
       for (const file of script.split(' ').slice(1))
