@@ -21,6 +21,8 @@ export async function bundleCode({ entries, into }) {
     external,
     platform: 'neutral',
     transform: { target: 'es2022' },
+    // The maps say which file a line is of.
+    experimental: { attachDebugInfo: 'none' },
     plugins: [nodeByName],
     onLog: refuse,
   })
