@@ -18,6 +18,11 @@ interface Schema {
   description?: string
 }
 
+/** Shorter than this a type stands where it is used, even if it has a name of its own. */
+const worthNaming = 60
+/** With fewer members an object is written out, even if it has all those of another. */
+const membersWorthNaming = 5
+
 /** Declarations for a source of lines such as `export type Key = Static<typeof keys.Key>`. */
 export async function declarationsOf(source: string): Promise<string> {
   const text = readFileSync(source, 'utf8')
@@ -25,49 +30,107 @@ export async function declarationsOf(source: string): Promise<string> {
   for (const [, name = '', from = ''] of text.matchAll(/^import type \* as (\w+) from '([^']+)'$/gm)) {
     modules.set(name, await import(from))
   }
-  const lines = text.split('\n').filter(line => line.startsWith('export '))
-  const declarations = lines.map(line => {
-    const [, name, from = '', schema = ''] =
-      /^export type (\w+) = Static<typeof (\w+)\.(\w+)>$/.exec(line) ?? []
-    const found = modules.get(from)?.[schema]
-    if (name === undefined || found === undefined) throw new Error(`cannot write out: ${line}`)
-    return `export type ${name} = ${typeOf(found)};`
+  const schemas = text
+    .split('\n')
+    .filter(line => line.startsWith('export '))
+    .map(line => {
+      const [, name, from = '', schema = ''] =
+        /^export type (\w+) = Static<typeof (\w+)\.(\w+)>$/.exec(line) ?? []
+      const found = modules.get(from)?.[schema]
+      if (name === undefined || found === undefined) throw new Error(`cannot write out: ${line}`)
+      return { name, schema: found }
+    })
+  /** The first name of each type, by what it is written out. */
+  const names = new Map<string, string>()
+  for (const { name, schema } of schemas) {
+    const whole = bodyOf(schema, () => null)
+    if (whole.length > worthNaming && !names.has(whole)) names.set(whole, name)
+  }
+  const nameOf = (schema: Schema) => names.get(bodyOf(schema, () => null)) ?? null
+  const declarations = schemas.map(({ name, schema }) => {
+    const base = widest(schemas.filter(other => extendsOther(schema, other.schema)))
+    const text =
+      base === null ? bodyOf(schema, nameOf) : `${base.name} & ${without(schema, base.schema, nameOf)}`
+    return `export type ${name} = ${text};`
   })
   return `${declarations.join('\n')}\n`
 }
 
-export function typeOf(schema: Schema): string {
-  if (schema.const !== undefined) return JSON.stringify(schema.const)
-  if (schema.enum !== undefined) return schema.enum.map(value => JSON.stringify(value)).join(' | ')
-  if (schema.anyOf !== undefined) return schema.anyOf.map(typeOf).join(' | ')
-  const types = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? [])
-  if (types.length === 0) throw new Error(`a schema without a type: ${JSON.stringify(schema)}`)
-  return types.map(type => typeOfKind(type, schema)).join(' | ')
+interface Named {
+  readonly name: string
+  readonly schema: Schema
 }
 
-function typeOfKind(type: string, schema: Schema): string {
+/** Whether an object has all members of another, each the same, and more. */
+function extendsOther(schema: Schema, other: Schema): boolean {
+  const [own, inherited] = [membersOf(schema), membersOf(other)]
+  return (
+    inherited.size >= membersWorthNaming &&
+    own.size > inherited.size &&
+    [...inherited].every(([name, text]) => own.get(name) === text)
+  )
+}
+
+const widest = (some: readonly Named[]): Named | null =>
+  some.toSorted((a, b) => membersOf(b.schema).size - membersOf(a.schema).size)[0] ?? null
+
+const without = ({ properties = {}, required }: Schema, base: Schema, nameOf: NameOf): string =>
+  objectType(
+    {
+      properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !base.properties?.[name])),
+      ...(required && { required }),
+    },
+    nameOf,
+  )
+
+/** Each member of an object as it is written out, by its name. */
+const membersOf = ({ type, properties = {}, required = [] }: Schema) =>
+  new Map(
+    Object.entries(type === 'object' ? properties : {}).map(([name, schema]) => [
+      name,
+      `${required.includes(name)} ${schema.description} ${bodyOf(schema, () => null)}`,
+    ]),
+  )
+
+/** The name under which a type is declared; null for one that is written out. */
+type NameOf = (schema: Schema) => string | null
+
+const typeOf = (schema: Schema, nameOf: NameOf): string => nameOf(schema) ?? bodyOf(schema, nameOf)
+
+function bodyOf(schema: Schema, nameOf: NameOf): string {
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.enum !== undefined) return schema.enum.map(value => JSON.stringify(value)).join(' | ')
+  if (schema.anyOf !== undefined) return schema.anyOf.map(one => typeOf(one, nameOf)).join(' | ')
+  const types = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? [])
+  if (types.length === 0) throw new Error(`a schema without a type: ${JSON.stringify(schema)}`)
+  return types.map(type => typeOfKind(type, schema, nameOf)).join(' | ')
+}
+
+function typeOfKind(type: string, schema: Schema, nameOf: NameOf): string {
   switch (type) {
     case 'integer':
       return 'number'
-    case 'array':
-      return `(${typeOf(schema.items ?? {})})[]`
+    case 'array': {
+      const item = typeOf(schema.items ?? {}, nameOf)
+      return /^\w+$/.test(item) ? `${item}[]` : `(${item})[]`
+    }
     case 'object':
-      return objectType(schema)
+      return objectType(schema, nameOf)
     default:
       return type
   }
 }
 
-function objectType({ properties, required = [], additionalProperties }: Schema): string {
+function objectType({ properties, required = [], additionalProperties }: Schema, nameOf: NameOf): string {
   if (properties === undefined) {
-    const value = typeof additionalProperties === 'object' ? typeOf(additionalProperties) : 'unknown'
+    const value = typeof additionalProperties === 'object' ? typeOf(additionalProperties, nameOf) : 'unknown'
     return `{ [name: string]: ${value} }`
   }
   const members = Object.entries(properties).map(([name, schema]) => {
     const comment =
       schema.description === undefined ? '' : `/** ${schema.description.replaceAll('*/', '* /')} */ `
     const key = /^\w+$/.test(name) ? name : JSON.stringify(name)
-    return `${comment}${key}${required.includes(name) ? '' : '?'}: ${typeOf(schema)}`
+    return `${comment}${key}${required.includes(name) ? '' : '?'}: ${typeOf(schema, nameOf)}`
   })
   return `{ ${members.join('; ')} }`
 }

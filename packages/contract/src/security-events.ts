@@ -23,10 +23,10 @@ export const securityEventKinds = [
 ] as const
 export type SecurityEventKind = (typeof securityEventKinds)[number]
 
-const Kind = oneOf(securityEventKinds)
+export const SecurityEventKind = oneOf(securityEventKinds)
 
 export const SecurityEvent = resource('security_event', {
-  kind: Kind,
+  kind: SecurityEventKind,
   workspace_id: nullable(Uuid),
   user_id: nullable(Uuid),
   actor_type: nullable(oneOf(actorTypes)),
@@ -45,7 +45,7 @@ export const SecurityEvent = resource('security_event', {
 export type SecurityEvent = Static<typeof SecurityEvent>
 export const SecurityEvents = listOf(SecurityEvent)
 
-const filters = { kind: Type.Optional(Kind) }
+const filters = { kind: Type.Optional(SecurityEventKind) }
 
 export const SecurityEventList = Type.Object({ ...filters, user_id: Type.Optional(Uuid), ...paging() })
 export type SecurityEventList = Static<typeof SecurityEventList>

@@ -1,9 +1,11 @@
 import type * as embed from '@keyrail/contract/embed'
 import type * as securityEvents from '@keyrail/contract/security-events'
+import type * as shared from '@keyrail/contract/shared'
 import type * as audit from '@keyrail/contract/vendor/audit'
 import type * as invites from '@keyrail/contract/vendor/invites'
 import type * as keys from '@keyrail/contract/vendor/keys'
 import type * as members from '@keyrail/contract/vendor/members'
+import type * as permissions from '@keyrail/contract/vendor/permissions'
 import type * as projects from '@keyrail/contract/vendor/projects'
 import type * as secretKeys from '@keyrail/contract/vendor/secret-keys'
 import type * as tenants from '@keyrail/contract/vendor/tenants'
@@ -41,10 +43,12 @@ export type KeyUsageQuery = Static<typeof usage.KeyUsageQuery>
 export type Member = Static<typeof members.Member>
 export type MemberList = Static<typeof members.MemberList>
 export type MemberUpdate = Static<typeof members.MemberUpdate>
+export type Permission = Static<typeof permissions.Permission>
 export type Project = Static<typeof projects.Project>
 export type ProjectCreate = Static<typeof projects.ProjectCreate>
 export type ProjectList = Static<typeof projects.ProjectList>
 export type ProjectUpdate = Static<typeof projects.ProjectUpdate>
+export type RateLimit = Static<typeof shared.RateLimit>
 export type RemovedMember = Static<typeof members.RemovedMember>
 export type RevokedKey = Static<typeof keys.RevokedKey>
 export type RevokedSecretKey = Static<typeof secretKeys.RevokedSecretKey>
@@ -55,6 +59,7 @@ export type SecretKeyCreate = Static<typeof secretKeys.SecretKeyCreate>
 export type SecretKeyList = Static<typeof secretKeys.SecretKeyList>
 export type SecretKeyRevoke = Static<typeof secretKeys.SecretKeyRevoke>
 export type SecurityEvent = Static<typeof securityEvents.SecurityEvent>
+export type SecurityEventKind = Static<typeof securityEvents.SecurityEventKind>
 export type SecurityEventList = Static<typeof securityEvents.SecurityEventList>
 export type Tenant = Static<typeof tenants.Tenant>
 export type TenantCreate = Static<typeof tenants.TenantCreate>
