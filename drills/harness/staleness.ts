@@ -25,6 +25,8 @@ interface Machine {
   cacheDir: string
   /** Of the machine that the node runs on; the drill moves it, and nothing else does. */
   at: { monotonic: number; wall: number; uptime: number }
+  /** The clock of the service, which is right. */
+  serviceAt: number
   isCut: boolean
   /** How long the next answers take. */
   slowMs: number
@@ -52,6 +54,7 @@ async function openNode(machine: Machine): Promise<Keyring> {
         headers.delete('prefer')
         const response = await ask(input, { ...init, headers })
         if (machine.isCut) throw new TypeError('the way is cut off')
+        response.headers.set('date', new Date(machine.serviceAt).toUTCString())
         pass(machine, machine.slowMs)
         machine.heardAt = sentAt
         return response
@@ -67,10 +70,12 @@ async function openNode(machine: Machine): Promise<Keyring> {
   return keyring
 }
 
-function pass({ at }: Machine, ms: number): void {
+function pass(machine: Machine, ms: number): void {
+  const { at } = machine
   at.monotonic += ms
   at.wall += ms
   at.uptime += ms
+  machine.serviceAt += ms
 }
 
 const polls = (keyring: Keyring) => {
@@ -177,7 +182,15 @@ export async function runStaleness({
         const cacheDir = mkdtempSync(join(tmpdir(), `keyrail-p4-${randomBytes(4).toString('hex')}`))
         const monotonic = random.integer(1_000_000_000)
         const at = { monotonic, wall: house.now(), uptime: monotonic + random.integer(1_000_000_000) }
-        const machine: Machine = { house, cacheDir, at, isCut: false, slowMs: 0, heardAt: 0 }
+        const machine: Machine = {
+          house,
+          cacheDir,
+          at,
+          serviceAt: house.now(),
+          isCut: false,
+          slowMs: 0,
+          heardAt: 0,
+        }
         const keyring = await (situations[situation] as Situation)(machine, key)
         try {
           for (const moment of moments) {
