@@ -3,7 +3,7 @@ import { createFeedClient } from '../../packages/sdk/src/feed/client.ts'
 import { Sync, type SyncResult } from '../../packages/sdk/src/feed/sync.ts'
 import { readOptions } from '../../packages/sdk/src/keyring/options.ts'
 import type { Clock } from '../../packages/sdk/src/runtime/clock.ts'
-import { KeyringError } from '../../packages/sdk/src/runtime/errors.ts'
+import { KeyrailError } from '../../packages/sdk/src/runtime/errors.ts'
 import { createVerify, type Served, type Verify } from '../../packages/sdk/src/verify/verify.ts'
 import { EndedModel, type Ends, type Told } from './feed-ended.ts'
 import { type FeedHouse, fetchFrom } from './feed-house.ts'
@@ -19,7 +19,7 @@ export interface PollPlan {
   loseAnswer?: number
 }
 
-export type Polled = { result: SyncResult; error?: never } | { result?: never; error: KeyringError }
+export type Polled = { result: SyncResult; error?: never } | { result?: never; error: KeyrailError }
 
 export interface NodeOptions extends Sight {
   name: string
@@ -98,7 +98,7 @@ export class FeedNode {
       this.#ended.heard(this.#ends(), this.#told)
       return { result }
     } catch (error) {
-      if (error instanceof KeyringError) return { error }
+      if (error instanceof KeyrailError) return { error }
       throw error
     }
   }

@@ -11,7 +11,7 @@ import { ManualTimer } from '../test/manual-timer.ts'
 import { startKeyrail } from '../test/service.ts'
 import { until } from '../test/until.ts'
 import { type AdminOptions, createAdmin, openAdmin } from './admin.ts'
-import { KeyringError } from './runtime/errors.ts'
+import { KeyrailError } from './runtime/errors.ts'
 
 const { connection, vendor, issue } = await startKeyrail()
 const admin = createAdmin(connection)
@@ -45,12 +45,12 @@ function open(options: Partial<AdminOptions> = {}) {
   return { admin: client, timer, sent, instead }
 }
 
-async function failure(running: Promise<unknown>): Promise<KeyringError> {
+async function failure(running: Promise<unknown>): Promise<KeyrailError> {
   const error = await running.then(
     () => assert.fail('it did not fail'),
     (reason: unknown) => reason,
   )
-  assert.ok(error instanceof KeyringError, String(error))
+  assert.ok(error instanceof KeyrailError, String(error))
   assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes(connection.secretKey.slice(10)))
   return error
 }

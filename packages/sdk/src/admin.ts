@@ -19,7 +19,7 @@ export type { CallOptions, KeyedOptions } from './admin/request.ts'
 export type { RevokeBody, RotateBody } from './admin/room.ts'
 export type * from './admin/types.ts'
 export type { SecretKeySource } from './http/secret-key.ts'
-export { type FieldFault, KeyringError } from './runtime/errors.ts'
+export { type FieldFault, KeyrailError } from './runtime/errors.ts'
 
 export interface AdminOptions extends ConnectionOptions {
   /** How long one attempt may take, 30,000 ms unless given: a revocation that waits for the fleet takes up to 15 s. */
@@ -41,7 +41,7 @@ const known: { readonly [Name in keyof Required<AdminOptions>]: true } = {
 export interface Admin extends ReturnType<typeof openAdmin> {}
 
 /**
- * Manages a workspace with its secret key. Every call rejects with a `KeyringError` (`code`, `status`, `requestId`).
+ * Manages a workspace with its secret key. Every call rejects with a `KeyrailError` (`code`, `status`, `requestId`).
  *
  * @throws TypeError naming the option that is missing or wrong; Error in a browser
  */

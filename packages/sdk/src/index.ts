@@ -23,8 +23,8 @@ export {
 export type { GateVerdict, RefusalShape } from './protect/gate-options.ts'
 export {
   type FieldFault,
-  KeyringError,
-  type KeyringErrorFacts,
+  KeyrailError,
+  type KeyrailErrorFacts,
   PolicyScopeTooLargeError,
 } from './runtime/errors.ts'
 export type { Notice } from './runtime/reports.ts'

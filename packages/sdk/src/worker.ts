@@ -28,8 +28,8 @@ export {
 export type { GateVerdict, RefusalShape } from './protect/gate-options.ts'
 export {
   type FieldFault,
-  KeyringError,
-  type KeyringErrorFacts,
+  KeyrailError,
+  type KeyrailErrorFacts,
   PolicyScopeTooLargeError,
 } from './runtime/errors.ts'
 export { createKeyring, createUsageReporter } from './runtime/not-in-workers.ts'

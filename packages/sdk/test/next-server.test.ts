@@ -166,6 +166,6 @@ test('Next with a secret that is refused leaves no route open, and tells nobody 
   assert.equal(status, 500)
   child.kill('SIGTERM')
   await ended
-  assert.match(said(), /KeyringError/)
+  assert.match(said(), /KeyrailError/)
   assert.ok(!(said() + text).includes(wrong))
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createFeedClient } from '../src/feed/client.ts'
 import { Sync } from '../src/feed/sync.ts'
 import { type KeyringOptions, readOptions } from '../src/keyring/options.ts'
-import type { KeyringError } from '../src/runtime/errors.ts'
+import type { KeyrailError } from '../src/runtime/errors.ts'
 import { createVerify, type Served } from '../src/verify/verify.ts'
 import { type FeedService, projectId, secretKey } from './feed-service.ts'
 import { drawKey, policyKey } from './keys.ts'
@@ -22,7 +22,7 @@ export function openNode(service: FeedService, options: Partial<KeyringOptions> 
   const clock = { wall: () => Date.now(), monotonic: () => time.monotonic }
   const served: Served = { store: undefined, hits: 0, misses: 0, evictions: 0 }
   const raised: number[] = []
-  const odd: KeyringError[] = []
+  const odd: KeyrailError[] = []
   const sync = new Sync({
     client: createFeedClient(settings),
     clock,
@@ -41,7 +41,7 @@ export function openNode(service: FeedService, options: Partial<KeyringOptions> 
     poll: async () => (await sync.poll(signal)).outcome,
     fails: async (code: string) => {
       const [before, version] = [served.store, sync.version]
-      await assert.rejects(sync.poll(signal), (error: KeyringError) => error.code === code)
+      await assert.rejects(sync.poll(signal), (error: KeyrailError) => error.code === code)
       assert.deepEqual([served.store, sync.version], [before, version])
     },
     code: (key: string) => verify(key).code,

@@ -26,7 +26,7 @@ test('a test of Jest requires every entry, and holds keys of the service', async
   writeFileSync(
     join(home, 'api.test.js'),
     `const { settings, key, unknown } = ${JSON.stringify(given)}
-    const { createKeyring, KeyringError } = require('@keyrail/sdk')
+    const { createKeyring, KeyrailError } = require('@keyrail/sdk')
     const { createTestKeyring } = require('@keyrail/sdk/testing')
     const { withKey } = require('@keyrail/sdk/next')
 
@@ -52,7 +52,7 @@ test('a test of Jest requires every entry, and holds keys of the service', async
     })
     test('tells errors', async () => {
       const keyring = createKeyring({ ...settings, projectId: '${randomUUID()}', onError() {} })
-      await expect(keyring.ready()).rejects.toBeInstanceOf(KeyringError)
+      await expect(keyring.ready()).rejects.toBeInstanceOf(KeyrailError)
       await keyring.close()
     })
     `,

@@ -41,7 +41,7 @@ for (const name of [...frameworks, ...typesOnly.map(name => `@types/${name}`), '
 }
 
 const program = `
-  import { createKeyring, KeyringError, type RefusalCode, type Verdict } from '@keyrail/sdk'
+  import { createKeyring, KeyrailError, type RefusalCode, type Verdict } from '@keyrail/sdk'
   import { createAdmin, type Key } from '@keyrail/sdk/admin'
   import { idempotent, limit, requireKey, requireScope } from '@keyrail/sdk/express'
   import { keyrail } from '@keyrail/sdk/fastify'
@@ -72,7 +72,7 @@ const program = `
     app.get('/', async request => request.apiKey.tenant)
   }
   export const GET = withKey(createTestKeyring(), (_request, { apiKey }) => Response.json(apiKey.keyId))
-  export const told = (error: unknown): string => (error instanceof KeyringError ? error.code : 'unknown')
+  export const told = (error: unknown): string => (error instanceof KeyrailError ? error.code : 'unknown')
   export async function manage(): Promise<Key[]> {
     const admin = createAdmin({ baseUrl: '', secretKey: '' })
     const { key } = await admin.keys.create({ project_id: '', tenant_id: '', env: 'live' })

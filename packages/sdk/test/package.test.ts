@@ -86,19 +86,19 @@ test('an error of one installed copy is an instance of the class of another', as
     const first = require('@keyrail/sdk')
     for (const file of Object.keys(require.cache)) delete require.cache[file]
     const forms = [first, require('@keyrail/sdk')]
-    assert.notEqual(forms[0].KeyringError, forms[1].KeyringError)
+    assert.notEqual(forms[0].KeyrailError, forms[1].KeyrailError)
     for (const made of forms) {
-      const error = new made.KeyringError('code', 'message', { retryable: true })
+      const error = new made.KeyrailError('code', 'message', { retryable: true })
       const tooLarge = new made.PolicyScopeTooLargeError({ refusedToStart: true, maxKeys: 1 })
-      for (const { KeyringError, PolicyScopeTooLargeError } of forms) {
-        assert.ok(error instanceof KeyringError && tooLarge instanceof KeyringError)
+      for (const { KeyrailError, PolicyScopeTooLargeError } of forms) {
+        assert.ok(error instanceof KeyrailError && tooLarge instanceof KeyrailError)
         assert.ok(tooLarge instanceof PolicyScopeTooLargeError && !(error instanceof PolicyScopeTooLargeError))
         for (const other of [new Error('x'), {}, null, undefined, 'x', Object.create(null)])
-          assert.ok(!(other instanceof KeyringError))
-        class Derived extends KeyringError {}
+          assert.ok(!(other instanceof KeyrailError))
+        class Derived extends KeyrailError {}
         assert.ok(!(error instanceof Derived))
         assert.ok(new Derived('code', 'message', {}) instanceof Derived)
-        assert.ok(new Derived('code', 'message', {}) instanceof made.KeyringError)
+        assert.ok(new Derived('code', 'message', {}) instanceof made.KeyrailError)
       }
       assert.deepEqual(Object.keys(error), Object.keys(tooLarge).slice(0, -2))
     }`,
@@ -172,7 +172,7 @@ test('what a bundler for workers finds has every name that types promise', async
     program,
     `const [index, worker] = [await import('@keyrail/sdk'), await import('@keyrail/sdk/worker')]
     for (const name of Object.keys(index)) if (!(name in worker)) throw new Error(name)
-    if (index.KeyringError !== worker.KeyringError) throw new Error('two classes')`,
+    if (index.KeyrailError !== worker.KeyrailError) throw new Error('two classes')`,
   )
   await run(process.execPath, [program], { env: {} })
 })

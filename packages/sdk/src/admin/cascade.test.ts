@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { id } from '../../test/keys.ts'
 import { startKeyrail } from '../../test/service.ts'
 import { createAdmin } from '../admin.ts'
-import { KeyringError } from '../runtime/errors.ts'
+import { KeyrailError } from '../runtime/errors.ts'
 
 const { connection } = await startKeyrail()
 
@@ -34,7 +34,7 @@ test('`revoke_keys` of a removal goes as a parameter, and left out it is not sen
   const admin = createAdmin({ ...connection, fetch: recorded })
   for (const query of [{ revoke_keys: true }, { revoke_keys: false }, {}]) {
     const error = await admin.members.remove(id(1), query).catch((reason: unknown) => reason)
-    assert.ok(error instanceof KeyringError && error.code === 'not_found', String(error))
+    assert.ok(error instanceof KeyrailError && error.code === 'not_found', String(error))
   }
   assert.deepEqual(sent, ['DELETE ?revoke_keys=true', 'DELETE ?revoke_keys=false', 'DELETE '])
 })

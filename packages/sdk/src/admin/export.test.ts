@@ -6,7 +6,7 @@ import { ManualTimer } from '../../test/manual-timer.ts'
 import { startKeyrail } from '../../test/service.ts'
 import { until } from '../../test/until.ts'
 import { type AdminOptions, type AuditLog, createAdmin, openAdmin } from '../admin.ts'
-import { KeyringError } from '../runtime/errors.ts'
+import { KeyrailError } from '../runtime/errors.ts'
 
 const { connection } = await startKeyrail()
 const admin = createAdmin(connection)
@@ -61,12 +61,12 @@ const firstLines =
 const ends = (controller: ReadableStreamDefaultController) => controller.close()
 const breaks = (controller: ReadableStreamDefaultController) => controller.error(new Error('broken off'))
 
-async function failure(rows: AsyncIterable<unknown>): Promise<KeyringError> {
+async function failure(rows: AsyncIterable<unknown>): Promise<KeyrailError> {
   const error = await all(rows).then(
     () => assert.fail('it did not fail'),
     (reason: unknown) => reason,
   )
-  assert.ok(error instanceof KeyringError, String(error))
+  assert.ok(error instanceof KeyrailError, String(error))
   assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes(connection.secretKey.slice(10)))
   return error
 }

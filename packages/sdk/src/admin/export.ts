@@ -1,7 +1,7 @@
 import { type HttpSender, parseMembers } from '../http/call.ts'
 import { abortedError } from '../http/failure.ts'
 import { badStream, linesOf, streamBody } from '../http/stream.ts'
-import type { KeyringError } from '../runtime/errors.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 import type { Timer } from '../runtime/timer.ts'
 import { type CallOptions, pauseAfter, queryOf } from './request.ts'
 
@@ -58,7 +58,7 @@ async function* readRows<T>(
       }
       return
     } catch (thrown) {
-      const error = thrown as KeyringError
+      const error = thrown as KeyrailError
       failures++
       if (!error.retryable || failures > maxRetries) throw error
       await pauseAfter(error, failures, { timer, random }, signal)
@@ -67,7 +67,7 @@ async function* readRows<T>(
   }
 }
 
-/** @throws KeyringError where a line is no row, or is one that should have come before */
+/** @throws KeyrailError where a line is no row, or is one that should have come before */
 function readRow(line: string, after: number | undefined = 0): { seq: number } {
   const row = parseMembers(line)
   const { object, seq } = row

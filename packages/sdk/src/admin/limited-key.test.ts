@@ -4,7 +4,7 @@ import { startKeyrail } from '../../test/service.ts'
 import { createAdmin } from '../admin.ts'
 import { createKeyring } from '../keyring/keyring.ts'
 import { createLimiter } from '../limits/limit.ts'
-import type { KeyringError } from '../runtime/errors.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 import type { SecretKeyCreate } from './types.ts'
 
 /** What the SDK does with a secret key that is limited, and what it says where that is too little. */
@@ -29,7 +29,7 @@ test('a key of the preset node is all that a server needs', async () => {
 
 test('a keyring whose key may not read policy says which permission is missing, and tries no more', async () => {
   await using keyring = createKeyring({ ...settings, secretKey: await keyOf({ preset: 'embed' }) })
-  await assert.rejects(keyring.ready(), (error: KeyringError) => {
+  await assert.rejects(keyring.ready(), (error: KeyrailError) => {
     assert.deepEqual([error.code, error.status, error.retryable], ['insufficient_permission', 403, false])
     assert.match(error.message, /policy:read/)
     return true
@@ -52,7 +52,7 @@ test('what manages a workspace says which permission its key lacks', async () =>
     [() => auditLogs.list().page(), 'audit:read'],
     [() => usage.billing(), 'usage:read'],
   ] as const) {
-    await assert.rejects(call(), (error: KeyringError) => {
+    await assert.rejects(call(), (error: KeyrailError) => {
       assert.deepEqual([error.code, error.status, error.retryable], ['insufficient_permission', 403, false])
       assert.ok(error.message.includes(permission), error.message)
       assert.ok(!error.message.includes(node))

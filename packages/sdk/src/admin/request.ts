@@ -1,7 +1,7 @@
 import { type HttpCaller, parseMembers } from '../http/call.ts'
 import { abortedError } from '../http/failure.ts'
 import { delayAfterError } from '../http/schedule.ts'
-import { KeyringError } from '../runtime/errors.ts'
+import { KeyrailError } from '../runtime/errors.ts'
 import type { Timer } from '../runtime/timer.ts'
 
 /** For one call, in place of what the client was made with. */
@@ -89,7 +89,7 @@ export function createAdminRequest({
       try {
         return await exchange()
       } catch (thrown) {
-        const error = thrown as KeyringError
+        const error = thrown as KeyrailError
         if (failures > maxRetries || !mayRepeat(error, repeat)) throw error
         await pauseAfter(error, failures, { timer, random }, signal)
         if (signal?.aborted) throw abortedError(`${method} ${path}`)
@@ -106,12 +106,12 @@ function readIdempotencyKey(key: string = crypto.randomUUID()): string {
 }
 
 /** What was throttled was not done, whatever it was. */
-const mayRepeat = (error: KeyringError, repeat: AdminCall['repeat']): boolean =>
+const mayRepeat = (error: KeyrailError, repeat: AdminCall['repeat']): boolean =>
   error.retryable && (repeat !== 'never' || error.status === 429)
 
 /** Full jitter, longer after every failure; ends at once where the caller gives up. */
 export function pauseAfter(
-  { retryAfterMs }: KeyringError,
+  { retryAfterMs }: KeyrailError,
   failures: number,
   { timer, random }: { timer: Timer; random: () => number },
   signal: AbortSignal | undefined,
@@ -134,5 +134,5 @@ export function queryOf(query: object = {}): URLSearchParams {
   return new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)]))
 }
 
-const badAnswer = (what: string, object: string): KeyringError =>
-  new KeyringError('bad_response', `${what} was not answered with ${object}`, { retryable: true })
+const badAnswer = (what: string, object: string): KeyrailError =>
+  new KeyrailError('bad_response', `${what} was not answered with ${object}`, { retryable: true })

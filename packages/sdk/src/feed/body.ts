@@ -41,7 +41,7 @@ export interface Delta extends Head {
   changes: Change[] | null
 }
 
-/** @throws KeyringError `bad_response`, naming the first member that is wrong */
+/** @throws KeyrailError `bad_response`, naming the first member that is wrong */
 export function readFeedBody(body: unknown, scope: Scope): Snapshot | Delta {
   if (!isObject(body)) throw badResponse('not a JSON object')
   if (body.object !== 'policy_snapshot' && body.object !== 'policy_delta') throw badResponse('object')

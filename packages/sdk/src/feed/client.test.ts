@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { type FeedService, secretKey, startFeedService } from '../../test/feed-service.ts'
 import { until } from '../../test/until.ts'
 import { problemError } from '../http/failure.ts'
-import { KeyringError } from '../runtime/errors.ts'
+import { KeyrailError } from '../runtime/errors.ts'
 import { createFeedClient, type FeedRequest } from './client.ts'
 
 let service: FeedService
@@ -26,12 +26,12 @@ const clientOf = (fetch = globalThis.fetch, url = service.url) =>
   createFeedClient({ baseUrl: new URL(url), secretKey, fetch })
 
 /** The error of a request that must fail, after looking for the secret in all that can be seen of it. */
-async function failure(running: Promise<unknown>): Promise<KeyringError> {
+async function failure(running: Promise<unknown>): Promise<KeyrailError> {
   const error = await running.then(
     () => assert.fail('it did not fail'),
     (reason: unknown) => reason,
   )
-  assert.ok(error instanceof KeyringError, String(error))
+  assert.ok(error instanceof KeyrailError, String(error))
   assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes(secretKey.slice(10)))
   return error
 }
@@ -52,7 +52,7 @@ test('a refusal tells code, status, request id and page of the documentation, an
   assert.deepEqual(
     { ...error },
     {
-      name: 'KeyringError',
+      name: 'KeyrailError',
       code: 'unauthenticated',
       status: 401,
       requestId: 'req_1',

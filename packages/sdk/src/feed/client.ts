@@ -1,6 +1,6 @@
 import { createHttpCaller, type HttpCallerOptions, parseJson, readDate } from '../http/call.ts'
 import { closedError } from '../http/failure.ts'
-import type { KeyringError } from '../runtime/errors.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 import { cachedAnswer } from './odd.ts'
 
 /** A page of 5,000 keys with eight limits each is about 6 MiB; sixty-four scopes of 200 characters make it 64. */
@@ -45,7 +45,7 @@ export function createFeedClient(options: HttpCallerOptions): FeedClient {
       timeoutMs,
       maxBytes: BODY_MAX_BYTES,
       signal,
-    }).catch((error: KeyringError) => {
+    }).catch((error: KeyrailError) => {
       throw error.code === 'aborted' ? closedError() : error
     })
     const age = Number.parseInt(answer.headers.get('age') ?? '', 10)

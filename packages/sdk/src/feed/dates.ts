@@ -1,4 +1,4 @@
-import type { KeyringError } from '../runtime/errors.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 import { cachedAnswer, dateBack } from './odd.ts'
 
 /** `Date` has whole seconds, and answers of several processes may overtake each other. */
@@ -15,7 +15,7 @@ export class Dates {
    * @param sentAt when the answer was asked for, and `answeredAt` when it was given, by the service's clock
    * @returns what is to be told; of a cache once, until an answer is in time again
    */
-  odd(date: number | undefined, sentAt: number, answeredAt: number): KeyringError | undefined {
+  odd(date: number | undefined, sentAt: number, answeredAt: number): KeyrailError | undefined {
     if (date === undefined) return undefined
     const backMs = this.#last - date
     this.#last = date

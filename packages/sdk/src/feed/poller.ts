@@ -1,7 +1,7 @@
 import { closedError } from '../http/failure.ts'
 import { delayAfter, delayAfterError, firstDelay } from '../http/schedule.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { asKeyringError, type KeyringError, type PolicyScopeTooLargeError } from '../runtime/errors.ts'
+import { asKeyrailError, type KeyrailError, type PolicyScopeTooLargeError } from '../runtime/errors.ts'
 import { pause } from '../runtime/pause.ts'
 import type { Sync, SyncResult } from './sync.ts'
 
@@ -14,7 +14,7 @@ export interface PollerDeps {
   begin?: (() => Promise<boolean>) | undefined
   /** Set where records had to be dropped: a condition that lasts, and is told after every poll. */
   overflow: () => PolicyScopeTooLargeError | undefined
-  onError: (error: KeyringError) => void
+  onError: (error: KeyrailError) => void
   onSuccess: () => void
   /** After every poll that brought or confirmed something. */
   onPolled?: (() => void) | undefined
@@ -26,7 +26,7 @@ export interface PollerDeps {
  */
 export class Poller {
   readonly outcomes = { snapshot: 0, delta: 0, unchanged: 0, error: 0 }
-  lastError: KeyringError | undefined
+  lastError: KeyrailError | undefined
   readonly ready: Promise<void>
   #isReady = false
   #failures = 0
@@ -34,7 +34,7 @@ export class Poller {
   readonly #deps: PollerDeps
   readonly #closing = new AbortController()
   readonly #running: Promise<void>
-  #settle: { resolve: () => void; reject: (error: KeyringError) => void } = { resolve() {}, reject() {} }
+  #settle: { resolve: () => void; reject: (error: KeyrailError) => void } = { resolve() {}, reject() {} }
 
   constructor(deps: PollerDeps) {
     this.#deps = deps
@@ -76,7 +76,7 @@ export class Poller {
     try {
       result = await sync.poll(signal)
     } catch (error) {
-      return signal.aborted ? undefined : this.#fail(asKeyringError(error))
+      return signal.aborted ? undefined : this.#fail(asKeyrailError(error))
     }
     this.outcomes[result.outcome]++
     this.#failures = 0
@@ -92,7 +92,7 @@ export class Poller {
     return delayAfter(polled, pollIntervalMs, random)
   }
 
-  #fail(error: KeyringError): number | undefined {
+  #fail(error: KeyrailError): number | undefined {
     const { random, pollIntervalMs } = this.#deps
     this.outcomes.error++
     this.#failures++

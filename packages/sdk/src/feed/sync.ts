@@ -1,6 +1,6 @@
 import { type Polled, waitSeconds } from '../http/schedule.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { badResponse, type KeyringError } from '../runtime/errors.ts'
+import { badResponse, type KeyrailError } from '../runtime/errors.ts'
 import type { Store } from '../store/store.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
 import type { Served } from '../verify/verify.ts'
@@ -62,7 +62,7 @@ export interface SyncDeps {
   served: Served
   onRaised: (maxKeys: number) => void
   /** Told of what is wrong with an answer that was taken all the same. */
-  onOdd?: ((error: KeyringError) => void) | undefined
+  onOdd?: ((error: KeyrailError) => void) | undefined
   /** Told what each answer says of the service's time. Says when the answer was given, at most `sentAt`. */
   onTime?: ((told: Told) => number) | undefined
 }
@@ -117,7 +117,7 @@ export class Sync {
     this.#isResumed = true
   }
 
-  /** @throws KeyringError, and then nothing has changed */
+  /** @throws KeyrailError, and then nothing has changed */
   async poll(signal: AbortSignal): Promise<SyncResult> {
     const result = await this.#poll(signal)
     this.#isResumed = false
@@ -139,7 +139,7 @@ export class Sync {
       wait,
       timeoutMs: wait > 0 ? wait * 1_000 + HELD_TIMEOUT_SLACK_MS : REQUEST_TIMEOUT_MS,
       signal,
-    }).catch((error: KeyringError) => {
+    }).catch((error: KeyrailError) => {
       this.#isPlain = wait > 0 && (error.code === 'timeout' || error.code === 'network_error')
       throw error
     })

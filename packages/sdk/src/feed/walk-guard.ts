@@ -28,7 +28,7 @@ export class WalkGuard {
     this.#pagesMax = PAGES_MAX + Math.ceil(keysMax / KEYS_A_PAGE)
   }
 
-  /** @throws KeyringError `bad_response` at a page that does not go on from those before it */
+  /** @throws KeyrailError `bad_response` at a page that does not go on from those before it */
   check({ version, workspaceId, keys, nextCursor }: Snapshot): void {
     if (version !== this.#first.version) throw badResponse('version, which changed within a walk')
     if (workspaceId !== this.#first.workspaceId)

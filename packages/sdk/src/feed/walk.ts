@@ -37,7 +37,7 @@ export interface Walked {
 /**
  * Takes in the pages of a walk beside what is served.
  *
- * @throws KeyringError where a page does not go on from those before it, or there are more keys than fit
+ * @throws KeyrailError where a page does not go on from those before it, or there are more keys than fit
  */
 export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
   const { next, clock, room, hasLabels, held, hasServed, isEnded, signal } = deps

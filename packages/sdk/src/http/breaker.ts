@@ -1,4 +1,4 @@
-import { KeyringError } from '../runtime/errors.ts'
+import { KeyrailError } from '../runtime/errors.ts'
 import type { HttpCaller } from './call.ts'
 
 const TIMEOUTS_MAX = 5
@@ -21,7 +21,7 @@ export function withBreaker(call: HttpCaller): HttpCaller {
       timeouts = 0
       return answer
     } catch (error) {
-      timeouts = (error as Partial<KeyringError>).code === 'timeout' ? timeouts + 1 : 0
+      timeouts = (error as Partial<KeyrailError>).code === 'timeout' ? timeouts + 1 : 0
       throw error
     } finally {
       if (isProbe) isProbing = false
@@ -29,11 +29,11 @@ export function withBreaker(call: HttpCaller): HttpCaller {
   }
 }
 
-const serviceHangs = (): KeyringError =>
-  new KeyringError('service_hangs', 'The service does not answer in time: one call at a time tries it', {
+const serviceHangs = (): KeyrailError =>
+  new KeyrailError('service_hangs', 'The service does not answer in time: one call at a time tries it', {
     retryable: true,
   })
 
 /** What was not asked is no failure to be told of: the call that tries tells its own. */
 export const isFailedCall = (error: unknown): boolean =>
-  (error as Partial<KeyringError> | undefined)?.code !== 'service_hangs'
+  (error as Partial<KeyrailError> | undefined)?.code !== 'service_hangs'

@@ -1,5 +1,5 @@
 import { joined, textOf } from '../runtime/bytes.ts'
-import { KeyringError } from '../runtime/errors.ts'
+import { KeyrailError } from '../runtime/errors.ts'
 import { userAgent } from '../runtime/user-agent.ts'
 import { abortedError, problemError, redirectedError, tooLarge, transportError } from './failure.ts'
 import { currentSecretKey, type SecretKeySource } from './secret-key.ts'
@@ -67,7 +67,7 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
     try {
       return await orAborted(exchange(), abort.signal)
     } catch (error) {
-      if (error instanceof KeyringError) throw error
+      if (error instanceof KeyrailError) throw error
       throw transportError(error, { what, timedOut, aborted: signal?.aborted === true })
     } finally {
       clearTimeout(timer)
@@ -88,7 +88,7 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
 
 export type HttpSender = (request: HttpRequest, signal: AbortSignal) => Promise<Response>
 
-/** Sends a request and takes the head of its answer. What is no answer that is accepted is a KeyringError. */
+/** Sends a request and takes the head of its answer. What is no answer that is accepted is a KeyrailError. */
 export function createHttpSender({ baseUrl, secretKey: source, fetch }: HttpCallerOptions): HttpSender {
   const base = baseUrl.href.replace(/\/+$/, '')
   return async function send({ method, path, query, headers, body, accepts }, signal) {

@@ -1,4 +1,4 @@
-import type { KeyringError } from '../runtime/errors.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 import { createHttpCaller, type HttpCaller, type HttpCallerOptions } from './call.ts'
 import { readUrl } from './option-values.ts'
 import { readSecretKey, type SecretKeySource } from './secret-key.ts'
@@ -21,7 +21,7 @@ export interface ConnectionOptions {
 /** Where errors are told that no request waits for. */
 export interface ErrorOptions {
   /** Told of every call that failed. Without it, the first failure of each kind becomes a process warning. */
-  onError?: ((error: KeyringError) => void) | undefined
+  onError?: ((error: KeyrailError) => void) | undefined
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type FieldFault, KeyringError } from '../runtime/errors.ts'
+import { type FieldFault, KeyrailError } from '../runtime/errors.ts'
 import { readRetryAfter } from './schedule.ts'
 
 /** Makes one kind of error of all that can go wrong on the wire. Texts of others are cut and never hold the secret. */
@@ -19,7 +19,7 @@ export function problemError(
   response: Response,
   text: string,
   secretKey: string,
-): KeyringError {
+): KeyrailError {
   const { status, headers } = response
   // Before anything is cut: half a secret is one too.
   const clean = (said: string) => said.replaceAll(secretKey, '[secret key]')
@@ -28,7 +28,7 @@ export function problemError(
   const code = told ?? `http_${status}`
   const detail = typeof problem.detail === 'string' ? `: ${problem.detail.slice(0, DETAIL_MAX)}` : ''
   const message = `${what} was answered ${status} ${code}${detail}`
-  return new KeyringError(code, message, {
+  return new KeyrailError(code, message, {
     status,
     requestId: matching(problem.request_id ?? clean(headers.get('x-request-id') ?? ''), /^[\w.:-]{1,128}$/),
     errors: readFaults(problem.errors),
@@ -43,9 +43,9 @@ export function problemError(
 export function transportError(
   error: unknown,
   { what, timedOut, aborted }: { what: string; timedOut: boolean; aborted: boolean },
-): KeyringError {
+): KeyrailError {
   if (aborted) return abortedError(what)
-  if (timedOut) return new KeyringError('timeout', `${what} was not answered in time`, { retryable: true })
+  if (timedOut) return new KeyrailError('timeout', `${what} was not answered in time`, { retryable: true })
   const { cause, code, name } = (error ?? {}) as {
     cause?: { code?: unknown }
     code?: unknown
@@ -53,27 +53,27 @@ export function transportError(
   }
   const why =
     matching(cause?.code, systemCode) ?? matching(code, systemCode) ?? matching(name, /^[A-Za-z]{1,40}Error$/)
-  return new KeyringError('network_error', `${what} failed: ${why ?? 'no reason given'}`, {
+  return new KeyrailError('network_error', `${what} failed: ${why ?? 'no reason given'}`, {
     retryable: true,
   })
 }
 
-export const abortedError = (what: string): KeyringError =>
-  new KeyringError('aborted', `${what} was given up by its caller`, { retryable: false })
+export const abortedError = (what: string): KeyrailError =>
+  new KeyrailError('aborted', `${what} was given up by its caller`, { retryable: false })
 
-export const redirectedError = (what: string): KeyringError =>
-  new KeyringError('network_error', `${what} was answered with a redirect, which is not followed`, {
+export const redirectedError = (what: string): KeyrailError =>
+  new KeyrailError('network_error', `${what} was answered with a redirect, which is not followed`, {
     retryable: true,
   })
 
-export const closedError = (): KeyringError =>
-  new KeyringError('closed', 'The keyring was closed', { retryable: false })
+export const closedError = (): KeyrailError =>
+  new KeyrailError('closed', 'The keyring was closed', { retryable: false })
 
 /** Whether the service could not be asked. What it has refused, such as a revoked secret key, is no outage. */
-export const isOutage = (error: unknown): boolean => error instanceof KeyringError && error.retryable
+export const isOutage = (error: unknown): boolean => error instanceof KeyrailError && error.retryable
 
-export const tooLarge = (maxBytes: number): KeyringError =>
-  new KeyringError('response_too_large', `The answer has more than ${maxBytes} bytes`, { retryable: true })
+export const tooLarge = (maxBytes: number): KeyrailError =>
+  new KeyrailError('response_too_large', `The answer has more than ${maxBytes} bytes`, { retryable: true })
 
 function parseProblem(text: string): Record<string, unknown> {
   try {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { drawKey } from '../../test/keys.ts'
-import type { KeyringError } from '../runtime/errors.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 import { readConnection } from './connection-options.ts'
 import type { SecretKeySource } from './secret-key.ts'
 
@@ -50,7 +50,7 @@ test('a function that brings no secret key is an error of the call that shows no
     ['timeout', () => new Promise(() => {})],
   ]
   for (const [code, source] of wrong) {
-    await assert.rejects(heard(source as SecretKeySource), (error: KeyringError) => {
+    await assert.rejects(heard(source as SecretKeySource), (error: KeyrailError) => {
       assert.equal(error.code, code)
       return !error.message.includes(secret)
     })

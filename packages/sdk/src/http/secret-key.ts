@@ -1,4 +1,4 @@
-import { KeyringError } from '../runtime/errors.ts'
+import { KeyrailError } from '../runtime/errors.ts'
 import { environment, readSecretKeyEnv } from './option-values.ts'
 
 /**
@@ -18,20 +18,20 @@ export function readSecretKey(value: unknown = environment('KEYRAIL_SECRET_KEY')
   return value as string
 }
 
-/** @throws KeyringError: what a function of the vendor threw may hold the secret, so it is not passed on */
+/** @throws KeyrailError: what a function of the vendor threw may hold the secret, so it is not passed on */
 export async function currentSecretKey(source: Exclude<SecretKeySource, string>): Promise<string> {
   let secretKey: unknown
   try {
     secretKey = await source()
   } catch {
-    throw new KeyringError('secret_key_unavailable', 'The function secretKey threw or rejected', {
+    throw new KeyrailError('secret_key_unavailable', 'The function secretKey threw or rejected', {
       retryable: true,
     })
   }
   try {
     readSecretKeyEnv(secretKey)
   } catch {
-    throw new KeyringError('secret_key_invalid', 'The function secretKey returned no secret key', {
+    throw new KeyrailError('secret_key_invalid', 'The function secretKey returned no secret key', {
       retryable: false,
     })
   }

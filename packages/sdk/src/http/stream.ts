@@ -1,4 +1,4 @@
-import { KeyringError } from '../runtime/errors.ts'
+import { KeyrailError } from '../runtime/errors.ts'
 import type { Timer } from '../runtime/timer.ts'
 import { type HttpRequest, type HttpSender, orAborted } from './call.ts'
 import { abortedError, tooLarge, transportError } from './failure.ts'
@@ -33,7 +33,7 @@ export async function* streamBody(
     try {
       return await orAborted(work(), abort.signal)
     } catch (error) {
-      if (error instanceof KeyringError) throw error
+      if (error instanceof KeyrailError) throw error
       throw transportError(error, { what, timedOut, aborted: signal?.aborted === true })
     } finally {
       cancel()
@@ -56,7 +56,7 @@ export async function* streamBody(
 /**
  * Lines that a line feed ends, and nothing else does: JSON may hold other characters at which Unicode breaks a line.
  *
- * @throws KeyringError where the last line is not ended, where one is too long, and where the bytes are no UTF-8
+ * @throws KeyrailError where the last line is not ended, where one is too long, and where the bytes are no UTF-8
  */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
@@ -89,5 +89,5 @@ export async function* linesOf(
   if (length > 0 || decode() !== '') throw badStream(what, 'a last line that is not ended')
 }
 
-export const badStream = (what: string, why: string): KeyringError =>
-  new KeyringError('bad_response', `${what} was answered with ${why}`, { retryable: true })
+export const badStream = (what: string, why: string): KeyrailError =>
+  new KeyrailError('bad_response', `${what} was answered with ${why}`, { retryable: true })

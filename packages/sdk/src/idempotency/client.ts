@@ -2,10 +2,10 @@ import { withBreaker } from '../http/breaker.ts'
 import { type HttpCaller, parseMembers } from '../http/call.ts'
 import type { ClaimBody, CompleteBody, HeldBody } from '../http/call-types.ts'
 import { fromBase64 } from '../runtime/bytes.ts'
-import { KeyringError } from '../runtime/errors.ts'
+import { KeyrailError } from '../runtime/errors.ts'
 import type { StoredAnswer } from './stored-answer.ts'
 
-/** The four calls, each with a verdict that was checked. They reject with a `KeyringError`. */
+/** The four calls, each with a verdict that was checked. They reject with a `KeyrailError`. */
 export interface IdempotencyClient {
   claim(body: ClaimBody): Promise<Claim>
   complete(body: CompleteBody): Promise<'completed' | 'lost'>
@@ -83,8 +83,8 @@ function readAnswer(value: unknown): StoredAnswer {
   }
 }
 
-const badAnswer = (what: string): KeyringError =>
-  new KeyringError('bad_response', `The service's answer is no verdict of idempotency: ${what}`, {
+const badAnswer = (what: string): KeyrailError =>
+  new KeyrailError('bad_response', `The service's answer is no verdict of idempotency: ${what}`, {
     retryable: true,
   })
 

@@ -1,6 +1,6 @@
 import { delayAfterError } from '../http/schedule.ts'
 import { toBase64 } from '../runtime/bytes.ts'
-import type { KeyringError } from '../runtime/errors.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 import type { Timer } from '../runtime/timer.ts'
 import type { IdempotencyClient } from './client.ts'
 import { type AnswerHeaders, storedHeaders } from './stored-answer.ts'
@@ -21,7 +21,7 @@ export interface ClaimKeeping {
   ttlMs: number | undefined
   /** Headers that are kept beside those of the answer. */
   marks: readonly [name: string, value: string][]
-  onError(error: KeyringError): void
+  onError(error: KeyrailError): void
   onSuccess(): void
 }
 
@@ -131,9 +131,9 @@ export class HeldClaim {
       this.#keeping.onSuccess()
       return true
     } catch (error) {
-      this.#keeping.onError(error as KeyringError)
+      this.#keeping.onError(error as KeyrailError)
       // What the service refuses for what it is will be refused again.
-      return !(error as KeyringError).retryable
+      return !(error as KeyrailError).retryable
     }
   }
 
@@ -150,7 +150,7 @@ export class HeldClaim {
     try {
       if ((await client.heartbeat(this.#held)) === 'lost') this.#taken.abort()
     } catch (error) {
-      onError(error as KeyringError)
+      onError(error as KeyrailError)
     }
     this.#beats--
     if (stopped) return

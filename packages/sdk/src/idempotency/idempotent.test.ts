@@ -5,7 +5,7 @@ import { drawKey, id } from '../../test/keys.ts'
 import { ManualTimer } from '../../test/manual-timer.ts'
 import { startKeyrail } from '../../test/service.ts'
 import { until } from '../../test/until.ts'
-import type { KeyringError } from '../runtime/errors.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 import { refused as refusals, type Valid } from '../verify/verdict.ts'
 import type { HeldClaim } from './held-claim.ts'
 import {
@@ -63,7 +63,7 @@ function open(options: Partial<IdempotencyOptions> = {}) {
   const timer = new ManualTimer()
   const errors: string[] = []
   const idempotency = openIdempotency(
-    { ...settings, onError: ({ code }: KeyringError) => void errors.push(code), ...options },
+    { ...settings, onError: ({ code }: KeyrailError) => void errors.push(code), ...options },
     { timer, random: () => 0.5 },
   )
   return { timer, errors, idempotency }

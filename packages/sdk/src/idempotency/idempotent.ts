@@ -10,7 +10,7 @@ import {
 import { isOutage } from '../http/failure.ts'
 import { readFunction, readInteger, readProject } from '../http/option-values.ts'
 import { type HttpProblem, misusedProblem } from '../http/problem.ts'
-import { KeyringError } from '../runtime/errors.ts'
+import { KeyrailError } from '../runtime/errors.ts'
 import { Reports } from '../runtime/reports.ts'
 import { systemTimer, type Timer } from '../runtime/timer.ts'
 import { requireValid } from '../verify/require-valid.ts'
@@ -149,8 +149,8 @@ export function openIdempotency(
         reports.success()
         return verdict
       } catch (error) {
-        if (isFailedCall(error)) reports.error(error instanceof KeyringError ? error : unreadable())
-        if ((error as Partial<KeyringError>).code === 'misused')
+        if (isFailedCall(error)) reports.error(error instanceof KeyrailError ? error : unreadable())
+        if ((error as Partial<KeyrailError>).code === 'misused')
           return { verdict: 'refuse', problem: misusedProblem() }
         return onUnavailable === 'allow' && isOutage(error)
           ? { verdict: 'unprotected' }

@@ -1,5 +1,5 @@
 import { type HttpProblem, httpProblem } from '../http/problem.ts'
-import { KeyringError } from '../runtime/errors.ts'
+import { KeyrailError } from '../runtime/errors.ts'
 import type { Claim } from './client.ts'
 
 /** What a customer is told of a request that is neither executed nor answered from the store. */
@@ -60,5 +60,5 @@ export const cannotClaim = (): HttpProblem =>
     headers: { 'retry-after': '1' },
   })
 
-export const unreadable = (): KeyringError =>
-  new KeyringError('bad_response', 'The verdict of the service was not read', { retryable: true })
+export const unreadable = (): KeyrailError =>
+  new KeyrailError('bad_response', 'The verdict of the service was not read', { retryable: true })

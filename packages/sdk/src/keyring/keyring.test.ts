@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import { FeedService, projectId, secretKey, startFeedService } from '../../test/feed-service.ts'
 import { drawKey, id, policyKey } from '../../test/keys.ts'
 import { until } from '../../test/until.ts'
-import type { KeyringError } from '../runtime/errors.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 import type { Notice } from '../runtime/reports.ts'
 import { type Keyring, openKeyring } from './keyring.ts'
 import type { KeyringOptions } from './options.ts'
@@ -22,7 +22,7 @@ afterEach(async () => {
 /** A keyring on the test's own time, polling quickly. */
 function start(options: Partial<KeyringOptions> = {}, random = Math.random) {
   const time = { monotonic: () => performance.now() }
-  const errors: KeyringError[] = []
+  const errors: KeyrailError[] = []
   const notices: Notice[] = []
   const keyring = openKeyring(
     {
@@ -112,7 +112,7 @@ test('before the first snapshot, what only a person can mend rejects ready and e
     service.instead.push({ status, body: { code: 'refused_here' } })
     const { keyring, errors, code } = start()
     await assert.rejects(keyring.ready(), {
-      name: 'KeyringError',
+      name: 'KeyrailError',
       code: 'refused_here',
       status,
       retryable: false,

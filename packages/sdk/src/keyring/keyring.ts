@@ -42,7 +42,7 @@ export interface KeyringStats {
 /** The keys of a project, held in memory; made by `createKeyring`. */
 export interface Keyring extends AsyncDisposable {
   /**
-   * Resolves when keys are loaded. Rejects with a `KeyringError` when they never will be without a change: a wrong
+   * Resolves when keys are loaded. Rejects with a `KeyrailError` when they never will be without a change: a wrong
    * secret, an unknown project, too many keys, or `close()`. While the service is merely away it waits.
    */
   ready(): Promise<void>

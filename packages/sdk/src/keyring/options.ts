@@ -1,7 +1,7 @@
 import type { Scope } from '../feed/record.ts'
 import { readInteger, readProject, readSecretKeyEnv, readUrl, readUuid } from '../http/option-values.ts'
 import { readSecretKey, type SecretKeySource } from '../http/secret-key.ts'
-import type { KeyringError } from '../runtime/errors.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 import { makeNodeId } from '../runtime/node-id.ts'
 import type { Notice } from '../runtime/reports.ts'
 import type { Refused, Verdict } from '../verify/verdict.ts'
@@ -47,7 +47,7 @@ export interface KeyringOptions {
   /** Stands in for the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined
   /** Told of every failed poll. Without it, the first failure of each kind becomes a process warning. */
-  onError?: ((error: KeyringError) => void) | undefined
+  onError?: ((error: KeyrailError) => void) | undefined
   /** Told of what worked but matters. Without it, a process warning. */
   onNotice?: ((notice: Notice) => void) | undefined
   /** Adds `externalId`, `tenantName` and `keyName` to verdicts. They are held in memory, so false unless given. */

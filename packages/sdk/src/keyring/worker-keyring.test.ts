@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { type FeedService, projectId, secretKey, startFeedService } from '../../test/feed-service.ts'
 import { drawKey, id, policyKey } from '../../test/keys.ts'
-import type { KeyringError } from '../runtime/errors.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 import { openWorkerKeyring, type WorkerKeyringOptions } from './worker-keyring.ts'
 
 let service: FeedService
@@ -14,7 +14,7 @@ afterEach(() => service.close())
 /** A worker on the test's own time; `request` is what it does for each request before it judges a key. */
 function start(options: Partial<WorkerKeyringOptions> = {}) {
   const time = { now: 0 }
-  const errors: KeyringError[] = []
+  const errors: KeyrailError[] = []
   const behind: Promise<unknown>[] = []
   const keyring = openWorkerKeyring(
     { baseUrl: service.url, secretKey, projectId, onError: error => errors.push(error), ...options },

@@ -2,7 +2,7 @@ import { createFeedClient, type FeedClient } from '../feed/client.ts'
 import { Sync } from '../feed/sync.ts'
 import { delayAfterError } from '../http/schedule.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
-import { asKeyringError, PolicyScopeTooLargeError } from '../runtime/errors.ts'
+import { asKeyrailError, PolicyScopeTooLargeError } from '../runtime/errors.ts'
 import { makeNodeId } from '../runtime/node-id.ts'
 import { Reports } from '../runtime/reports.ts'
 import { ServiceTime } from '../runtime/service-time.ts'
@@ -98,7 +98,7 @@ export function openWorkerKeyring(
         reports.error(new PolicyScopeTooLargeError({ refusedToStart: false, maxKeys: store.maxKeys }))
       else reports.success()
     } catch (error) {
-      const failure = asKeyringError(error)
+      const failure = asKeyrailError(error)
       failures++
       const { retryAfterMs } = failure
       notBefore = clock.monotonic() + delayAfterError({ failures, retryAfterMs }, pollIntervalMs, random)

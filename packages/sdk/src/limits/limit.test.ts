@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { drawKey, id } from '../../test/keys.ts'
 import { startKeyrail } from '../../test/service.ts'
-import type { KeyringError } from '../runtime/errors.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 import type { RateLimit } from '../store/rate-limits.ts'
 import { refused, type Valid } from '../verify/verdict.ts'
 import { createLimiter, type LimiterOptions, openLimiter } from './limit.ts'
@@ -20,7 +20,7 @@ const hourly = (limit: number, more: Partial<RateLimit> = {}): RateLimit => ({
 
 /** A limiter whose service answers what a test makes of it. */
 function answered(answer: () => Promise<Response>, options: Partial<LimiterOptions> = {}) {
-  const errors: KeyringError[] = []
+  const errors: KeyrailError[] = []
   const limiter = createLimiter({
     ...settings,
     fetch: answer,

@@ -12,7 +12,7 @@ import {
 import { isOutage } from '../http/failure.ts'
 import { readFunction, readInteger, readProject } from '../http/option-values.ts'
 import { type HttpProblem, httpProblem, misusedProblem } from '../http/problem.ts'
-import { KeyringError } from '../runtime/errors.ts'
+import { KeyrailError } from '../runtime/errors.ts'
 import { Reports } from '../runtime/reports.ts'
 import { requireValid } from '../verify/require-valid.ts'
 import type { Valid } from '../verify/verdict.ts'
@@ -140,8 +140,8 @@ export function openLimiter(options: LimiterOptions, { now }: { now: () => numbe
         return verdict
       } catch (error) {
         if (isFailedCall(error))
-          reports.error(error instanceof KeyringError ? error : badAnswer('it was not read'))
-        if ((error as Partial<KeyringError>).code === 'misused') return misused()
+          reports.error(error instanceof KeyrailError ? error : badAnswer('it was not read'))
+        if ((error as Partial<KeyrailError>).code === 'misused') return misused()
         return onUnavailable === 'allow' && isOutage(error) ? unchecked : unavailable()
       }
     },
@@ -150,7 +150,7 @@ export function openLimiter(options: LimiterOptions, { now }: { now: () => numbe
 
 /**
  * @returns the cost
- * @throws KeyringError `misused`
+ * @throws KeyrailError `misused`
  */
 function readUse(key: Valid, requirements: LimitRequirements): number {
   requireValid('limiter.limit', key)
@@ -158,7 +158,7 @@ function readUse(key: Valid, requirements: LimitRequirements): number {
     readRateLimits(key.rateLimits)
     return readRequirements('limiter.limit', requirements)
   } catch (error) {
-    throw new KeyringError('misused', (error as TypeError).message, { retryable: false })
+    throw new KeyrailError('misused', (error as TypeError).message, { retryable: false })
   }
 }
 
@@ -181,7 +181,7 @@ export function readRequirements(maker: string, requirements: LimitRequirements)
 
 /**
  * @returns the denial, where there is one to remember
- * @throws KeyringError `bad_response`
+ * @throws KeyrailError `bad_response`
  */
 function readVerdict(text: string): { verdict: LimitVerdict; denied?: Denied | undefined } {
   const { object, allowed, denied_by, retry_after_ms, headers: told } = parseMembers(text)
@@ -219,8 +219,8 @@ function remembered({ deniedBy, retryAfterMs, policy, state }: Denied): LimitVer
   })
 }
 
-const badAnswer = (what: string): KeyringError =>
-  new KeyringError('bad_response', `The service's answer is no rate-limit check: ${what}`, {
+const badAnswer = (what: string): KeyrailError =>
+  new KeyrailError('bad_response', `The service's answer is no rate-limit check: ${what}`, {
     retryable: true,
   })
 

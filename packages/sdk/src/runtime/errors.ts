@@ -7,7 +7,7 @@ export interface FieldFault {
 }
 
 /** What is known of an error beside its code and its message. */
-export interface KeyringErrorFacts {
+export interface KeyrailErrorFacts {
   /** HTTP status, where the service answered. */
   status?: number | undefined
   requestId?: string | undefined
@@ -25,8 +25,8 @@ export interface KeyringErrorFacts {
  * `network_error`, `timeout`, `bad_response`, `response_too_large`, `policy_scope_too_large`, `unreadable_key`, `closed`, or
  * `http_<status>` where an answer held no code. No error holds a secret key.
  */
-export class KeyringError extends Error {
-  override readonly name: string = 'KeyringError'
+export class KeyrailError extends Error {
+  override readonly name: string = 'KeyrailError'
   readonly code: string
   readonly status: number | undefined
   readonly requestId: string | undefined
@@ -36,7 +36,7 @@ export class KeyringError extends Error {
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
 
-  constructor(code: string, message: string, facts: KeyringErrorFacts) {
+  constructor(code: string, message: string, facts: KeyrailErrorFacts) {
     super(message)
     this.code = code
     this.status = facts.status
@@ -49,7 +49,7 @@ export class KeyringError extends Error {
 }
 
 /** There are more keys than this node may hold. */
-export class PolicyScopeTooLargeError extends KeyringError {
+export class PolicyScopeTooLargeError extends KeyrailError {
   override readonly name = 'PolicyScopeTooLargeError'
   /** True where the node has never served and therefore will not; false where it keeps serving what it has. */
   readonly refusedToStart: boolean
@@ -84,20 +84,20 @@ function knowAcrossCopies(ours: { readonly prototype: object }, name: string): v
     },
   })
 }
-knowAcrossCopies(KeyringError, 'KeyringError')
+knowAcrossCopies(KeyrailError, 'KeyrailError')
 knowAcrossCopies(PolicyScopeTooLargeError, 'PolicyScopeTooLargeError')
 
 /** An answer that breaks the contract of the feed. Nothing of it was applied. */
-export const badResponse = (what: string): KeyringError =>
-  new KeyringError('bad_response', `The service's answer is not one of the policy feed: ${what}`, {
+export const badResponse = (what: string): KeyrailError =>
+  new KeyrailError('bad_response', `The service's answer is not one of the policy feed: ${what}`, {
     retryable: true,
   })
 
 /** A fault of ours is reported like any other: a node that stops to poll in silence is the worst of outcomes. */
-export const asKeyringError = (error: unknown): KeyringError =>
-  error instanceof KeyringError
+export const asKeyrailError = (error: unknown): KeyrailError =>
+  error instanceof KeyrailError
     ? error
-    : new KeyringError(
+    : new KeyrailError(
         'internal_error',
         `The keyring failed: ${error instanceof Error ? error.message : 'unknown'}`,
         {

@@ -1,4 +1,4 @@
-import { KeyringError } from './errors.ts'
+import { KeyrailError } from './errors.ts'
 import { ofNode } from './of-node.ts'
 
 /**
@@ -16,7 +16,7 @@ export interface Notice {
 
 /** Who is told. */
 interface Listeners {
-  onError: ((error: KeyringError) => void) | undefined
+  onError: ((error: KeyrailError) => void) | undefined
   onNotice: ((notice: Notice) => void) | undefined
 }
 
@@ -30,7 +30,7 @@ export class Reports {
     this.#listeners = listeners
   }
 
-  error(error: KeyringError): void {
+  error(error: KeyrailError): void {
     const { onError } = this.#listeners
     if (onError) {
       tell(() => onError(error))
@@ -55,7 +55,7 @@ export class Reports {
     const message = `There are more keys than maxCachedKeys: this node may now hold ${maxCachedKeys}`
     this.notice({ code: 'cache_raised', message, maxCachedKeys })
     // Both channels are told, and one warning is enough where there is neither.
-    if (this.#listeners.onError) this.error(new KeyringError('cache_raised', message, { retryable: false }))
+    if (this.#listeners.onError) this.error(new KeyrailError('cache_raised', message, { retryable: false }))
   }
 }
 

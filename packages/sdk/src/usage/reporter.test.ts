@@ -7,7 +7,7 @@ import { id } from '../../test/keys.ts'
 import { ManualTimer } from '../../test/manual-timer.ts'
 import { startKeyrail } from '../../test/service.ts'
 import { until } from '../../test/until.ts'
-import type { KeyringError } from '../runtime/errors.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 import { createUsageReporter, openUsageReporter, type UsageReporterOptions } from './reporter.ts'
 
 const { service, vendor, connection, issue } = await startKeyrail()
@@ -23,7 +23,7 @@ function open(options: Partial<UsageReporterOptions> = {}, random = () => 0.5) {
   const reporter = openUsageReporter(
     {
       ...connection,
-      onError: ({ code }: KeyringError) => void errors.push(code),
+      onError: ({ code }: KeyrailError) => void errors.push(code),
       fetch: async (url, init) => {
         // What time it is by the service, unless a test gives it one of its own.
         if (init?.method === 'GET') return time.ofService ? fetch(url, init) : dated(time.now)

@@ -9,7 +9,7 @@ import {
 } from '../http/connection-options.ts'
 import { readFunction, readInteger } from '../http/option-values.ts'
 import { delayAfterError } from '../http/schedule.ts'
-import type { KeyringError } from '../runtime/errors.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 import { Reports } from '../runtime/reports.ts'
 import { ServiceTime } from '../runtime/service-time.ts'
 import { systemTimer, type Timer } from '../runtime/timer.ts'
@@ -176,7 +176,7 @@ export function openUsageReporter(
       else reports.success()
       return true
     } catch (thrown) {
-      const error = thrown as KeyringError
+      const error = thrown as KeyrailError
       lastError = error.code
       retryAfterMs = error.retryAfterMs
       // Given up at the end: what is left then is told as a whole.

@@ -1,11 +1,11 @@
-import { KeyringError } from '../runtime/errors.ts'
+import { KeyrailError } from '../runtime/errors.ts'
 import { refusals, type Valid } from './verdict.ts'
 
 /**
  * Code without types hands over the verdict of a refused key as well, or nothing at all.
  *
  * @param asker the function that takes only verdicts of valid keys
- * @throws KeyringError `misused`
+ * @throws KeyrailError `misused`
  */
 export function requireValid(asker: string, key: Valid): void {
   const { valid, code, keyId, tenantId, env } = (key ?? {}) as Partial<Valid>
@@ -17,7 +17,7 @@ export function requireValid(asker: string, key: Valid): void {
   if (isValid) return
   const what =
     typeof code === 'string' && Object.hasOwn(refusals, code) ? `a key refused as ${code}` : 'no verdict'
-  throw new KeyringError('misused', `${asker} was given ${what}: call it where verdict.valid is true`, {
+  throw new KeyrailError('misused', `${asker} was given ${what}: call it where verdict.valid is true`, {
     retryable: false,
   })
 }
