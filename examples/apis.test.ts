@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { opened } from '../packages/sdk/src/protect/opened.ts'
 import { serveFetch } from '../packages/sdk/test/fetch-server.ts'
 import { startKeyrail } from '../packages/sdk/test/service.ts'
 
@@ -125,6 +126,9 @@ test('the route handlers of the example for Next do what they promise', async ()
   await tryApi(async () => {
     Object.assign(process.env, env)
     const { GET, POST } = await import('./next-api/app/payments/route.ts')
+    // A server of Next runs until it is ended; this process is to end by itself.
+    const { protection } = await import('./next-api/app/protection.ts')
+    after(async () => await (await opened(protection)).keyring.close?.())
     return serveFetch(request => (request.method === 'POST' ? POST : GET)(request, {}))
   })
 })

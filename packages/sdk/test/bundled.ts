@@ -25,4 +25,5 @@ export async function bundle({ entries, into, conditions }: Bundle): Promise<voi
     resolve: { conditionNames: conditions },
   })
   await made.write({ dir: into, format: 'es', entryFileNames: '[name].js', chunkFileNames: '[name].js' })
+  await made.close()
 }

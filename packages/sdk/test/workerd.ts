@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -52,6 +52,12 @@ function bundledBelow(home: string): Promise<string> {
 }
 let bundled: Promise<string> | undefined
 
+const workers: ChildProcess[] = []
+// Of the file: within a test, what the bundler calls back no longer knows which test it is of.
+after(() => {
+  for (const worker of workers) worker.kill('SIGKILL')
+})
+
 /**
  * Runs a worker on the runtime of Cloudflare: what a module of the package imports that the host has not ends the start.
  *
@@ -99,7 +105,7 @@ export async function serveWorker({
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     env: {},
   })
-  after(() => void child.kill('SIGKILL'))
+  workers.push(child)
   let said = ''
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (text: string) => {

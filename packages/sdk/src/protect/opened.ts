@@ -5,7 +5,7 @@ import type { UsageReporter } from '../usage/reporter.ts'
 
 /** What routes are protected with. */
 export interface Protection {
-  keyring: Pick<Keyring, 'verify'> & Partial<Pick<Keyring, 'ready'>>
+  keyring: Pick<Keyring, 'verify'> & Partial<Pick<Keyring, 'ready' | 'close'>>
   limiter?: Limiter | undefined
   idempotency?: Idempotency | undefined
   usage?: Pick<UsageReporter, 'count'> | undefined
