@@ -1,12 +1,11 @@
-import { sql } from '../platform/db/connection.ts'
-import type { Right } from '../platform/db/right.ts'
+import type { Holder, Right } from '../platform/db/right.ts'
 import type { Access } from './access.ts'
 import type { Principal } from './principal.ts'
 
-/** The functions raise `KR401`; migration 0019 says what each holds. */
-const holdKey = sql('gate.hold_key', 'select hold_key_right($1, $2)')
-const holdSession = sql('gate.hold_session', 'select hold_session_right($1, $2, $3, $4)')
-const holdEmbed = sql('gate.hold_embed', 'select hold_embed_right($1, $2, $3, $4)')
+/** Migration 0019 says what each holds. */
+const holdKey: Holder = { function: 'hold_key_right', parameters: 2 }
+const holdSession: Holder = { function: 'hold_session_right', parameters: 4 }
+const holdEmbed: Holder = { function: 'hold_embed_right', parameters: 4 }
 
 /**
  * What the transactions of a mutation hold until they end, so that a credential which ends after the gate has judged it
@@ -17,15 +16,15 @@ export function rightOf(principal: Principal, access: Access): Right | null {
   const { kind, id, sessionId, workspaceId, role, embed } = principal
   switch (kind) {
     case 'secret_key':
-      return { statement: holdKey, values: [workspaceId, id] }
+      return { holder: holdKey, values: [workspaceId, id] }
     case 'session': {
       // A person's own matters take no membership, whichever workspace the session acts in.
       const place = !access.open && access.inWorkspace ? workspaceId : null
-      return { statement: holdSession, values: [sessionId, id, place, role] }
+      return { holder: holdSession, values: [sessionId, id, place, role] }
     }
     case 'embed_token':
       return {
-        statement: holdEmbed,
+        holder: holdEmbed,
         values: [workspaceId, embed?.tenant.id, embed?.tenant.epoch, embed?.mintedBy],
       }
     case 'bootstrap':

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { type Statement, types } from './connection.ts'
-import type { Parameter } from './parameter.ts'
+import { type Parameter, toParameter } from './parameter.ts'
 
 /** A statement under way: its parameters as they are sent, and who waits for its rows. */
 export interface Leg {
@@ -9,6 +9,12 @@ export interface Leg {
   /** Null where nobody reads the rows. */
   readonly landed: ((rows: object[]) => void) | null
 }
+
+export const toLeg = (
+  statement: Statement,
+  values: readonly unknown[] = [],
+  landed: Leg['landed'] = null,
+): Leg => ({ statement, values: values.map(toParameter), landed })
 
 interface Column {
   name: string

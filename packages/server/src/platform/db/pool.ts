@@ -5,18 +5,11 @@ import { deadlineMs } from './deadline.ts'
 import { isConnectionLost, isDeadlock, refusalOf } from './errors.ts'
 import type { Hints } from './hints.ts'
 import { createLines, type Line, tooManyWait } from './lines.ts'
+import type { Scope, Standing } from './opening.ts'
 import type { Right } from './right.ts'
 import { watchForSilence } from './silence.ts'
 import { admit } from './timeline.ts'
-import {
-  type PersonTx,
-  type Scope,
-  type Standing,
-  type Transaction,
-  type Tx,
-  transact,
-  type Work,
-} from './transaction.ts'
+import { type PersonTx, type Transaction, type Tx, transact, type Work } from './transaction.ts'
 
 /** Deleting a project or tenant revokes every key of it, a row each, in one transaction. */
 export const cascadeMs = 60_000

@@ -5,9 +5,14 @@ import { type Statement, sql } from './connection.ts'
  * flight and holds them until it ends, so that nothing is written on a right that has ended before.
  */
 export interface Right {
-  /** Raises `KR401` when the right is gone. */
-  readonly statement: Statement
+  readonly holder: Holder
   readonly values: readonly unknown[]
+}
+
+/** A function of the database that takes the locks, and raises `KR401` when the right is gone. */
+export interface Holder {
+  readonly function: string
+  readonly parameters: number
 }
 
 /** The right of the caller ended between the gate and the transaction. Nothing was written. */

@@ -1,16 +1,9 @@
 import type pg from 'pg'
 import { Refusal } from '../refusal.ts'
 import { type Statement, sql } from './connection.ts'
-import { Flight, type Leg } from './flight.ts'
+import { Flight, type Leg, toLeg } from './flight.ts'
 import type { Hints } from './hints.ts'
-import { toParameter } from './parameter.ts'
-import { holdWorkspace, type Right, takeTurn } from './right.ts'
-
-/** Whose rows a transaction sees: those of a workspace, those of a person, or both. */
-export interface Scope {
-  readonly workspaceId: string | null
-  readonly userId: string | null
-}
+import { firstLegs, lastLegs, type Scope, type Standing, type TimeLimits } from './opening.ts'
 
 /**
  * One transaction. Statements run in the order in which they are given, and travel
@@ -27,18 +20,6 @@ export interface Transaction {
   announce(topic: string): void
 }
 
-/** On what right a transaction acts, and whether it ends the rights of others. */
-export interface Standing {
-  /** Null for what acts on nobody's behalf. */
-  readonly right: Right | null
-  readonly changesRights: boolean
-  /**
-   * Of a work that may take a minute: it holds the right from its last flight on. Until then who made it can be stopped,
-   * and then it comes to nothing.
-   */
-  readonly isLong: boolean
-}
-
 /** A transaction in one workspace. */
 export interface Tx extends Transaction {
   readonly workspaceId: string
@@ -51,26 +32,8 @@ export interface PersonTx extends Transaction {
 
 export type Work<T, In extends Transaction = Tx> = (tx: In) => Promise<T>
 
-/** How long one statement may take, and how long of that it may wait for a lock. Milliseconds. */
-export interface TimeLimits {
-  statementMs: number
-  lockMs: number
-}
-
-const begin = sql('db.begin', 'begin')
 const commit = sql('db.commit', 'commit')
 const rollback = sql('db.rollback', 'rollback')
-const openScope = sql(
-  'db.open_scope',
-  `select set_config('role', 'keyrail_app', true), set_config('app.workspace_id', $1, true),
-     set_config('app.user_id', $2, true), set_config('statement_timeout', $3, true),
-     set_config('lock_timeout', $4, true), set_config('idle_in_transaction_session_timeout', $5, true)`,
-)
-/**
- * How long a transaction may wait for its process between two flights, in ms. Of a machine that has vanished, Postgres learns
- * after hours; until then nobody could revoke the credential whose right the transaction holds.
- */
-const idleMs = 10_000
 
 /**
  * Opens a transaction as the role that owns nothing, does the work, and commits. With the first statement
@@ -79,19 +42,13 @@ const idleMs = 10_000
 export async function transact<T>(
   client: pg.ClientBase,
   scope: Scope,
-  { right, changesRights, isLong }: Standing,
-  { statementMs, lockMs }: TimeLimits,
+  standing: Standing,
+  limits: TimeLimits,
   work: Work<T, Transaction & Scope>,
   hints: Pick<Hints, 'announce'>,
 ): Promise<T> {
-  const held = right === null ? [] : [toLeg(right.statement, right.values)]
-  const waiting = [
-    toLeg(begin),
-    toLeg(openScope, [scope.workspaceId ?? '', scope.userId ?? '', statementMs, lockMs, idleMs]),
-    ...(changesRights ? [toLeg(takeTurn, [scope.workspaceId ?? scope.userId])] : []),
-    ...(isLong ? [toLeg(holdWorkspace, [scope.workspaceId])] : held),
-  ]
-  const last = isLong ? [...held] : []
+  const waiting = firstLegs(scope, standing, limits)
+  const last = lastLegs(standing)
   const failures: unknown[] = []
   const topics = new Set<string>()
   let begun = false
@@ -135,9 +92,3 @@ export async function transact<T>(
     throw error instanceof Refusal ? error : first
   }
 }
-
-const toLeg = (statement: Statement, values: readonly unknown[] = [], landed: Leg['landed'] = null): Leg => ({
-  statement,
-  values: values.map(toParameter),
-  landed,
-})
