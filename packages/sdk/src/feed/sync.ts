@@ -9,11 +9,11 @@ import { type Delta, readFeedBody, type Snapshot } from './body.ts'
 import type { FeedClient } from './client.ts'
 import { Dates } from './dates.ts'
 import { unreadableKeys, versionBack } from './odd.ts'
+import { feedQuery } from './query.ts'
 import { hasFeatures, type Scope, type Unreadable } from './record.ts'
+import { Reseeds } from './reseeds.ts'
 import { walk } from './walk.ts'
 
-/** Asked for with every request: it says that this node can page, and it is as much as the service sends at once. */
-const PAGE_KEYS = 5_000
 const REQUEST_TIMEOUT_MS = 10_000
 /**
  * Beyond the time that an answer may be held. Less than for other requests: after one long wait and another that
@@ -79,9 +79,7 @@ export class Sync {
   workspaceId: string | undefined
   /** What is served comes from an earlier process, and no answer has confirmed it yet. */
   #isResumed = false
-  /** Snapshots in a row that came where changes were asked for, and those of them whose version did not rise. */
-  #reseeds = 0
-  #stuck = 0
+  readonly #reseeds = new Reseeds()
   /** The last request asked to be held and was not answered: the next does not ask. */
   #isPlain = false
   #features: readonly string[] = []
@@ -134,7 +132,7 @@ export class Sync {
     const sentAt = clock.monotonic()
     const { body, etag, waits, date } = await client({
       path: '/v1/policy/delta',
-      query: this.#query({ since: String(version) }),
+      query: feedQuery(settings, { since: String(version) }),
       ifNoneMatch: this.#etag,
       wait,
       timeoutMs: wait > 0 ? wait * 1_000 + HELD_TIMEOUT_SLACK_MS : REQUEST_TIMEOUT_MS,
@@ -189,21 +187,20 @@ export class Sync {
   ): Promise<SyncResult> {
     const more = await this.#walk(first, signal)
     const { version: next } = first.answer
-    this.#reseeds++
-    this.#stuck = next > version ? 0 : this.#stuck + 1
+    this.#reseeds.add(next > version)
     if (next < version) this.#deps.onOdd?.(versionBack(version, next))
     return { ...this.#result('snapshot', waits), more }
   }
 
   #told(outcome: SyncResult['outcome'], waits: boolean): SyncResult {
-    this.#reseeds = 0
-    this.#stuck = 0
+    this.#reseeds.end()
     return this.#result(outcome, waits)
   }
 
   #result(outcome: SyncResult['outcome'], waits: boolean): SyncResult {
     const mostMs = this.#deps.settings.cachedTtlMs / 2
-    return { outcome, waits, more: false, first: false, reseeds: this.#reseeds, stuck: this.#stuck, mostMs }
+    const { count: reseeds, stuck } = this.#reseeds
+    return { outcome, waits, more: false, first: false, reseeds, stuck, mostMs }
   }
 
   /**
@@ -252,7 +249,7 @@ export class Sync {
   async #page(cursor: string | undefined, signal: AbortSignal): Promise<Page> {
     const { client, clock, settings } = this.#deps
     const sentAt = clock.monotonic()
-    const query = this.#query(cursor === undefined ? {} : { cursor })
+    const query = feedQuery(settings, cursor === undefined ? {} : { cursor })
     const { body, date } = await client({
       path: '/v1/policy/snapshot',
       query,
@@ -295,18 +292,5 @@ export class Sync {
   #hasServed(): boolean {
     const { store } = this.#deps.served
     return store !== undefined && store.confirmedAt !== Number.NEGATIVE_INFINITY
-  }
-
-  #query(more: Record<string, string>): URLSearchParams {
-    const { scope, node } = this.#deps.settings
-    return new URLSearchParams({
-      project_id: scope.projectId,
-      ...(scope.env !== 'both' && { env: scope.env }),
-      ...(scope.tenantIds.length > 0 && { tenant_id: scope.tenantIds.join(',') }),
-      node,
-      ...(hasFeatures(scope) && { features: scope.features?.join() ?? '' }),
-      max_keys: String(PAGE_KEYS),
-      ...more,
-    })
   }
 }
