@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { createRequire, stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
@@ -171,7 +171,7 @@ const page = readFileSync(join(import.meta.dirname, '../../../docs/sdk/workers.m
 async function tryWorker(text: string, libraries: WorkerOptions['libraries'] = []): Promise<void> {
   const { key } = await issue()
   const url = await start([], {
-    program: text.replaceAll(/'@keyrail\/sdk\/(\w+)'/g, `'./sdk/$1.js'`),
+    program: stripTypeScriptTypes(text).replaceAll(/'@keyrail\/sdk\/(\w+)'/g, `'./sdk/$1.js'`),
     libraries,
   })
   const answers = [await ask(url), await ask(url, drawKey()), await ask(url, key)]

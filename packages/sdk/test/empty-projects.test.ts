@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { serveBy } from './child.ts'
+import { documented, inFunction } from './documented.ts'
+import { compileProject, type EmptyProject } from './empty-projects.ts'
+import { drawKey } from './keys.ts'
+import { startKeyrail } from './service.ts'
+
+/**
+ * What a reader does with an empty project: installs the archive beside a framework, and writes what the README and
+ * `docs/sdk` say, as a module and as CommonJS. The compiler is as strict as can be, and what serves is asked.
+ */
+
+const kinds = { module: 'm', CommonJS: 'c' } as const
+const express5 = { express: 'express', '@types/express': '@types/express' }
+const nest = [
+  '@nestjs/common',
+  '@nestjs/core',
+  '@nestjs/platform-express',
+  'reflect-metadata',
+  'rxjs',
+] as const
+const onHono = { hono: 'hono', '@hono/node-server': '@hono/node-server' }
+
+/** What the pages call by name and leave to their reader. */
+const settings = `const { KEYRAIL_URL: baseUrl = '', KEYRAIL_SECRET_KEY: secretKey = '', KEYRAIL_PROJECT: projectId = '' } = process.env`
+const announce = `function announce(server: import('node:net').Server): void {
+  const at = server.address()
+  if (at !== null && typeof at === 'object') console.log('http://127.0.0.1:' + at.port)
+}`
+const keyring = `import { createKeyring } from '@keyrail/sdk'
+const keyring = createKeyring({ baseUrl, secretKey, projectId })
+await keyring.ready()`
+
+interface Start {
+  name: string
+  page: string
+  heading: string
+  beside: Readonly<Record<string, string>>
+  before: string
+  after: string
+}
+
+/** Behind lines for Express, whichever they are. */
+const expressRoute = (app: string) => `
+  ${app}.get('/', (request, response) => { response.json({ customer: request.apiKey?.tenantId }) })
+  const server = ${app}.listen(0, '127.0.0.1', () => announce(server))`
+
+/** What is protected by the lines of a page, with what is behind them. */
+const onExpress = (page: string, heading: string): Start => ({
+  name: heading,
+  page: `docs/sdk/${page}.md`,
+  heading,
+  beside: express5,
+  before: `import express from 'express'\n${keyring}\nconst app = express()`,
+  after: expressRoute('app'),
+})
+
+const readme = 'packages/sdk/README.md'
+const frameworks = 'docs/sdk/frameworks.md'
+const protectAnApi = {
+  page: readme,
+  heading: 'Protect an API',
+  before: `import express from 'express'\nconst api = express()`,
+  after: expressRoute('api'),
+}
+
+const starts: readonly Start[] = [
+  { name: 'Express 5', ...protectAnApi, beside: express5 },
+  // Of Express 4 there are no types among what is installed; those of 5 know all that is used here.
+  { name: 'Express 4', ...protectAnApi, beside: { ...express5, express: 'express4' } },
+  {
+    name: 'Fastify',
+    page: frameworks,
+    heading: 'Fastify',
+    beside: { fastify: 'fastify' },
+    before: `import fastify from 'fastify'\nconst app = fastify()`,
+    after: `app.get('/', async request => ({ customer: request.apiKey.tenantId }))
+      await app.listen({ port: 0, host: '127.0.0.1' })
+      announce(app.server)`,
+  },
+  {
+    name: 'Hono',
+    page: frameworks,
+    heading: 'Hono',
+    beside: onHono,
+    before: `import { serve } from '@hono/node-server'\nimport { Hono } from 'hono'\nconst app = new Hono<KeyrailEnv>()`,
+    after: `app.get('/', context => context.json({ customer: context.get('apiKey').tenantId }))
+      const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, () => announce(server as import('node:net').Server))`,
+  },
+  {
+    name: 'Next',
+    page: frameworks,
+    heading: 'Next',
+    beside: onHono,
+    before: `import { serve } from '@hono/node-server'`,
+    // What Next asks of a route handler.
+    after: `const handler: (request: Request, context: { params: Promise<object> }) => Response | Promise<Response> = GET
+      const context = { params: Promise.resolve({}) }
+      const fetch = (request: Request) => handler(request, context)
+      const server = serve({ fetch, port: 0, hostname: '127.0.0.1' }, () => announce(server as import('node:net').Server))`,
+  },
+  {
+    name: 'NestJS',
+    page: frameworks,
+    heading: 'NestJS',
+    beside: Object.fromEntries(nest.map(name => [name, name])),
+    before: `import 'reflect-metadata'
+import { Controller, Get, Module } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import type { Valid } from '@keyrail/sdk'
+import { ApiKey } from '@keyrail/sdk/nest'
+@Controller()
+class PaymentsController {
+  @Get()
+  list(@ApiKey() key: Valid) {
+    return { customer: key.tenantId }
+  }
+}`,
+    after: `const nest = await NestFactory.create(AppModule, { logger: false })
+      await nest.listen(0, '127.0.0.1')
+      announce(nest.getHttpServer())`,
+  },
+  {
+    name: 'no framework',
+    page: 'docs/sdk/verify-keys.md',
+    heading: 'Anywhere else',
+    beside: {},
+    before: `import { createServer } from 'node:http'
+${keyring}
+const server = createServer((request, response) => {
+  const key = request.headers.authorization?.slice('Bearer '.length)
+  const use = (customer: string, ..._more: unknown[]) => response.end(JSON.stringify({ customer }))
+  const refuse = (code: string, message: string) => response.writeHead(401).end(code + message)`,
+    after: `})
+      server.listen(0, '127.0.0.1', () => announce(server))`,
+  },
+  onExpress('limits', 'Limits'),
+  onExpress('idempotency', 'Doing a request once'),
+  onExpress('usage', 'Usage'),
+]
+
+/** Lines that serve nothing: what is declared before them. */
+const others: readonly { page: string; heading: string; before: string }[] = [
+  { page: 'docs/sdk/admin.md', heading: 'Managing keys', before: `const tenant_id = ''` },
+  { page: 'docs/sdk/deployment.md', heading: 'A copy on disk', before: '' },
+  { page: 'docs/sdk/testing.md', heading: 'Testing your API', before: '' },
+  { page: 'docs/sdk/workers.md', heading: 'Workers', before: '' },
+]
+/** What `wrangler types` writes for a worker, as far as the page uses it. */
+const workerTypes = `declare module 'cloudflare:workers' {
+  export const env: { KEYRAIL_URL: string; KEYRAIL_SECRET_KEY: string; KEYRAIL_PROJECT: string }
+}
+interface ExportedHandler {
+  fetch?(request: Request, env: unknown, context: { waitUntil(work: Promise<unknown>): void }): Promise<Response>
+}`
+
+const { settings: given, issue, vendor } = await startKeyrail()
+const { key } = await issue({ scopes: ['orders:read'] })
+const env = {
+  KEYRAIL_URL: given.baseUrl,
+  KEYRAIL_SECRET_KEY: given.secretKey,
+  KEYRAIL_PROJECT: given.projectId,
+}
+
+const isAt = (page: string, heading: string) => (block: { page: string; heading: string }) =>
+  block.page === page && block.heading === heading
+const codeAt = (page: string, heading: string): string =>
+  documented.find(isAt(page, heading))?.code ?? assert.fail(`${page} has no code below "${heading}"`)
+
+/** A program of each kind. Only what waits has to stand in a function, and what is exported cannot. */
+function programsOf(name: string, lines: readonly string[]): [file: string, text: string][] {
+  const code = lines.join('\n')
+  const waits = /^(?:const .*= |for )?await /m.test(code)
+  return [
+    [`${name}.mts`, code],
+    [`${name}.cts`, waits ? inFunction(code) : code],
+  ]
+}
+
+const slug = (name: string) => name.toLowerCase().replaceAll(' ', '-')
+
+/** What stands beside the same packages is compiled together, once. */
+const projects = new Map<string, Promise<EmptyProject>>()
+function projectOf(beside: Start['beside']): Promise<EmptyProject> {
+  const packages = JSON.stringify(beside)
+  const alike = starts.filter(start => JSON.stringify(start.beside) === packages)
+  const programs = alike.flatMap(({ name, page, heading, before, after }) =>
+    programsOf(slug(name), [settings, announce, before, codeAt(page, heading), after]),
+  )
+  const project = projects.get(packages) ?? compileProject(beside, Object.fromEntries(programs))
+  projects.set(packages, project)
+  return project
+}
+
+test('every block of code of the pages stands in a project of this file', () => {
+  const tried = [...starts, ...others]
+  for (const block of documented)
+    assert.ok(tried.some(isAt(block.page, block.heading)), `${block.page}: ${block.heading}`)
+})
+
+for (const [kind, letter] of Object.entries(kinds))
+  for (const { name, heading, beside } of starts)
+    test(`${name}, as ${kind}: the lines below "${heading}" compile, and let in who has a key`, async () => {
+      const { folder, complaints } = await projectOf(beside)
+      assert.deepEqual(complaints, [])
+      const program = join('dist', `${slug(name)}.${letter}js`)
+      const { url, child } = await serveBy(process.execPath, [program], { cwd: folder, env })
+      const ask = (presented: string) => fetch(url, { headers: { authorization: `Bearer ${presented}` } })
+      const [wrong, right] = [await ask(drawKey()), await ask(key)]
+      assert.deepEqual([wrong.status, right.status], [401, 200])
+      assert.deepEqual(await right.json(), { customer: vendor.tenantId })
+      child.kill()
+    })
+
+test('lines that serve nothing compile, as module and as CommonJS', async () => {
+  const programs = others.flatMap(({ page, heading, before }) => {
+    // A worker is a module, which exports what serves.
+    const isWorker = heading === 'Workers'
+    const lines = [isWorker ? '' : settings, before, codeAt(page, heading)]
+    return programsOf(slug(heading), lines).slice(0, isWorker ? 1 : 2)
+  })
+  const files = { ...Object.fromEntries(programs), 'types.d.ts': workerTypes }
+  assert.deepEqual((await compileProject({}, files)).complaints, [])
+})
