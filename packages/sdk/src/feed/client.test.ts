@@ -91,7 +91,10 @@ test('an answer that echoes the secret, whole or where it would be cut, leaves n
     JSON.stringify({ code: 'odd', detail, request_id: secretKey, type: `https://a.b/${secretKey}` })
   for (let before = 240; before < 310; before += 1) {
     const response = new Response(null, { status: 400, headers: { 'x-request-id': secretKey } })
-    const error = problemError('/v1/policy/delta', response, echo('y'.repeat(before) + secretKey), secretKey)
+    const error = problemError('/v1/policy/delta', response, echo('y'.repeat(before) + secretKey), {
+      secretKey,
+      origin: 'https://keys.example.com',
+    })
     const shown = inspect(error, { depth: 9, showHidden: true })
     assert.ok(!shown.includes(secretKey.slice(0, 6)), shown)
   }

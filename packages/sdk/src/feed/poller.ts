@@ -97,8 +97,10 @@ export class Poller {
     this.outcomes.error++
     this.#failures++
     this.lastError = error
+    const isOver = !this.#isReady && !error.retryable
+    if (!isOver) error.message += this.#isReady ? '. Still trying' : '. Still trying, and ready() waits'
     this.#deps.onError(error)
-    if (!this.#isReady && !error.retryable) {
+    if (isOver) {
       this.#settle.reject(error)
       return undefined
     }

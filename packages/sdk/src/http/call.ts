@@ -1,7 +1,14 @@
 import { joined, textOf } from '../runtime/bytes.ts'
 import { KeyrailError } from '../runtime/errors.ts'
 import { userAgent } from '../runtime/user-agent.ts'
-import { abortedError, problemError, redirectedError, tooLarge, transportError } from './failure.ts'
+import {
+  abortedError,
+  pageError,
+  problemError,
+  redirectedError,
+  tooLarge,
+  transportError,
+} from './failure.ts'
 import { currentSecretKey, type SecretKeySource } from './secret-key.ts'
 
 const PROBLEM_MAX_BYTES = 64 * 1024
@@ -62,13 +69,15 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
     const exchange = async () => {
       const response = await send(asked, abort.signal)
       const text = await readText(response, maxBytes)
+      // No JSON begins so.
+      if (text.trimStart().startsWith('<')) throw pageError(what, send.origin)
       return { status: response.status, headers: response.headers, text }
     }
     try {
       return await orAborted(exchange(), abort.signal)
     } catch (error) {
       if (error instanceof KeyrailError) throw error
-      throw transportError(error, { what, timedOut, aborted: signal?.aborted === true })
+      throw transportError(error, { what, origin: send.origin, timedOut, aborted: signal?.aborted === true })
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
@@ -86,12 +95,20 @@ export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
   })
 }
 
-export type HttpSender = (request: HttpRequest, signal: AbortSignal) => Promise<Response>
+export interface HttpSender {
+  (request: HttpRequest, signal: AbortSignal): Promise<Response>
+  /** Scheme, host and port of the service. */
+  readonly origin: string
+}
 
 /** Sends a request and takes the head of its answer. What is no answer that is accepted is a KeyrailError. */
 export function createHttpSender({ baseUrl, secretKey: source, fetch }: HttpCallerOptions): HttpSender {
   const base = baseUrl.href.replace(/\/+$/, '')
-  return async function send({ method, path, query, headers, body, accepts }, signal) {
+  const { origin } = baseUrl
+  async function send(
+    { method, path, query, headers, body, accepts }: HttpRequest,
+    signal: AbortSignal,
+  ): Promise<Response> {
     const search = query === undefined || query.size === 0 ? '' : `?${query}`
     const secretKey = typeof source === 'string' ? source : await currentSecretKey(source)
     const response = await fetch(`${base}${path}${search}`, {
@@ -111,11 +128,12 @@ export function createHttpSender({ baseUrl, secretKey: source, fetch }: HttpCall
     if (accepts.includes(response.status)) return response
     if (redirects.includes(response.status)) {
       await response.body?.cancel()
-      throw redirectedError(`${method} ${path}`)
+      throw redirectedError(`${method} ${path}`, response.headers.get('location'), origin)
     }
     const text = await readText(response, PROBLEM_MAX_BYTES).catch(() => '')
-    throw problemError(`${method} ${path}`, response, text, secretKey)
+    throw problemError(`${method} ${path}`, response, text, { secretKey, origin })
   }
+  return Object.assign(send, { origin })
 }
 
 /** Null for what is no JSON: no body of the service is null, so it is refused where bodies are. */

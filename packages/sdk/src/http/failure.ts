@@ -18,7 +18,7 @@ export function problemError(
   what: string,
   response: Response,
   text: string,
-  secretKey: string,
+  { secretKey, origin }: { secretKey: string; origin: string },
 ): KeyrailError {
   const { status, headers } = response
   // Before anything is cut: half a secret is one too.
@@ -27,7 +27,8 @@ export function problemError(
   const told = matching(problem.code, /^[a-z][a-z0-9_]{0,63}$/)
   const code = told ?? `http_${status}`
   const detail = typeof problem.detail === 'string' ? `: ${problem.detail.slice(0, DETAIL_MAX)}` : ''
-  const message = `${what} was answered ${status} ${code}${detail}`
+  const by = told === undefined ? ` by ${origin}, which is not how Keyrail answers` : ''
+  const message = `${what} was answered ${status} ${code}${detail}${by}`
   return new KeyrailError(code, message, {
     status,
     requestId: matching(problem.request_id ?? clean(headers.get('x-request-id') ?? ''), /^[\w.:-]{1,128}$/),
@@ -42,10 +43,11 @@ export function problemError(
 /** No answer. The cause is not attached: what a custom `fetch` throws may hold the request, and that the secret. */
 export function transportError(
   error: unknown,
-  { what, timedOut, aborted }: { what: string; timedOut: boolean; aborted: boolean },
+  { what, origin, timedOut, aborted }: { what: string; origin: string; timedOut: boolean; aborted: boolean },
 ): KeyrailError {
   if (aborted) return abortedError(what)
-  if (timedOut) return new KeyrailError('timeout', `${what} was not answered in time`, { retryable: true })
+  if (timedOut)
+    return new KeyrailError('timeout', `${what} was not answered in time by ${origin}`, { retryable: true })
   const { cause, code, name } = (error ?? {}) as {
     cause?: { code?: unknown }
     code?: unknown
@@ -53,18 +55,41 @@ export function transportError(
   }
   const why =
     matching(cause?.code, systemCode) ?? matching(code, systemCode) ?? matching(name, /^[A-Za-z]{1,40}Error$/)
-  return new KeyrailError('network_error', `${what} failed: ${why ?? 'no reason given'}`, {
-    retryable: true,
-  })
+  const message = `${what} failed at ${origin}: ${why ?? 'no reason given'}${hintOf(why ?? '', origin)}`
+  return new KeyrailError('network_error', message, { retryable: true })
+}
+
+/** What the code of a system or of TLS means for who wrote `baseUrl`. */
+function hintOf(why: string, origin: string): string {
+  if (why === 'ECONNREFUSED') return ', nothing listens there'
+  if (why === 'ENOTFOUND' || why === 'EAI_AGAIN') return ', no such host is known'
+  if (/CERT|SIGNATURE/.test(why)) return ', its certificate is not trusted, or is of another host'
+  if (/^ERR_SSL|^EPROTO/.test(why)) return ', it speaks no TLS: if it is http, baseUrl must say so'
+  if (origin.startsWith('http:') && (why === 'UND_ERR_SOCKET' || why === 'ECONNRESET'))
+    return ', it hung up: if it is https, baseUrl must say so'
+  return ''
 }
 
 export const abortedError = (what: string): KeyrailError =>
   new KeyrailError('aborted', `${what} was given up by its caller`, { retryable: false })
 
-export const redirectedError = (what: string): KeyrailError =>
-  new KeyrailError('network_error', `${what} was answered with a redirect, which is not followed`, {
-    retryable: true,
-  })
+/** Of where it leads only the host is told: what stands behind that may be a secret. */
+export function redirectedError(what: string, location: string | null, origin: string): KeyrailError {
+  const to = location !== null && URL.canParse(location, origin) ? new URL(location, origin) : undefined
+  const target = to?.host ? ` to ${to.protocol}//${to.host}` : ''
+  return new KeyrailError(
+    'network_error',
+    `${what} was answered with a redirect${target}, which is not followed: baseUrl must be the service itself`,
+    { retryable: true },
+  )
+}
+
+export const pageError = (what: string, origin: string): KeyrailError =>
+  new KeyrailError(
+    'bad_response',
+    `${what} was answered with a page of HTML by ${origin}: a login or a proxy stands before the service, or baseUrl is not its address`,
+    { retryable: true },
+  )
 
 export const closedError = (): KeyrailError =>
   new KeyrailError('closed', 'The keyring was closed', { retryable: false })

@@ -1,16 +1,20 @@
 import { ofNode } from '../runtime/of-node.ts'
 import { readKeyForm } from '../verify/token.ts'
+import { mistakeOf } from './secret-key-mistakes.ts'
 
 /** Reads what several makers take as options. Each throws a TypeError that names the option and shows no secret. */
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** The environment that a secret key is of. */
-export function readSecretKeyEnv(secretKey: unknown): 'live' | 'test' {
+/**
+ * The environment that a secret key is of.
+ *
+ * @param name what the secret key was given as
+ */
+export function readSecretKeyEnv(secretKey: unknown, name = 'secretKey'): 'live' | 'test' {
   const env =
     typeof secretKey === 'string' && secretKey.startsWith('krsk_') ? readKeyForm(secretKey) : 'malformed'
-  if (env === 'malformed')
-    throw new TypeError('secretKey is not a Keyrail secret key (krsk_live_… or krsk_test_…)')
+  if (env === 'malformed') throw new TypeError(`${name} ${mistakeOf(secretKey)}`)
   return env
 }
 
@@ -25,20 +29,25 @@ const loopback = /^(?:localhost|[\w.-]+\.localhost|127(?:\.\d+){3}|\[::1\])$/
  * @param value what is given; else `KEYRAIL_URL`
  * @param insecure whether a secret key may be sent unencrypted beyond this machine
  */
-export function readUrl(value: unknown = environment('KEYRAIL_URL'), insecure: unknown = false): URL {
+export function readUrl(value: unknown, insecure: unknown = false): URL {
   if (typeof insecure !== 'boolean') throw new TypeError('insecure must be true or false')
-  if (value === undefined) throw new TypeError('baseUrl is not given, and KEYRAIL_URL is not set')
-  const text = String(value)
+  const name = value === undefined ? 'KEYRAIL_URL' : 'baseUrl'
+  const given = value === undefined ? environment('KEYRAIL_URL') : value
+  if (given === undefined) throw new TypeError('baseUrl is not given, and KEYRAIL_URL is not set')
+  const text = String(given)
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
-    throw new TypeError('baseUrl must be an http or https address')
+    throw new TypeError(`${name} must be an http or https address, such as https://keys.example.com`)
   }
   if (url.username || url.password || url.search || url.hash) {
-    throw new TypeError('baseUrl must have no user, query or fragment')
+    throw new TypeError(`${name} must have no user, query or fragment`)
+  }
+  if (/\/v1\/*$/.test(url.pathname)) {
+    throw new TypeError(`${name} ends in /v1, which every request adds by itself: leave it out`)
   }
   if (url.protocol === 'http:' && !insecure && !loopback.test(url.hostname)) {
     throw new TypeError(
-      `baseUrl is http, and ${url.hostname} is not this machine: everybody on the way could read the secret key. ` +
+      `${name} is http, and ${url.hostname} is not this machine: everybody on the way could read the secret key. ` +
         'Use https, or say insecure: true where the network between is your own',
     )
   }
@@ -46,9 +55,11 @@ export function readUrl(value: unknown = environment('KEYRAIL_URL'), insecure: u
 }
 
 /** @param value what is given; else `KEYRAIL_PROJECT` */
-export function readProject(value: unknown = environment('KEYRAIL_PROJECT')): string {
-  if (value === undefined) throw new TypeError('projectId is not given, and KEYRAIL_PROJECT is not set')
-  return readUuid('projectId', value)
+export function readProject(value: unknown): string {
+  if (value !== undefined) return readUuid('projectId', value)
+  const given = environment('KEYRAIL_PROJECT')
+  if (given === undefined) throw new TypeError('projectId is not given, and KEYRAIL_PROJECT is not set')
+  return readUuid('KEYRAIL_PROJECT', given)
 }
 
 export const isUuid = (value: unknown): value is string =>

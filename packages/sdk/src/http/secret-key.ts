@@ -11,11 +11,16 @@ export type SecretKeySource = string | (() => string | Promise<string>)
  * @returns what is given, or else `KEYRAIL_SECRET_KEY`
  * @throws TypeError that never shows the secret key
  */
-export function readSecretKey(value: unknown = environment('KEYRAIL_SECRET_KEY')): SecretKeySource {
+export function readSecretKey(value: unknown): SecretKeySource {
   if (typeof value === 'function') return value as () => string
-  if (value === undefined) throw new TypeError('secretKey is not given, and KEYRAIL_SECRET_KEY is not set')
-  readSecretKeyEnv(value)
-  return value as string
+  if (value !== undefined) {
+    readSecretKeyEnv(value)
+    return value as string
+  }
+  const set = environment('KEYRAIL_SECRET_KEY')
+  if (set === undefined) throw new TypeError('secretKey is not given, and KEYRAIL_SECRET_KEY is not set')
+  readSecretKeyEnv(set, 'KEYRAIL_SECRET_KEY')
+  return set
 }
 
 /** @throws KeyrailError: what a function of the vendor threw may hold the secret, so it is not passed on */
@@ -29,11 +34,9 @@ export async function currentSecretKey(source: Exclude<SecretKeySource, string>)
     })
   }
   try {
-    readSecretKeyEnv(secretKey)
-  } catch {
-    throw new KeyrailError('secret_key_invalid', 'The function secretKey returned no secret key', {
-      retryable: false,
-    })
+    readSecretKeyEnv(secretKey, 'What the function secretKey returned')
+  } catch (error) {
+    throw new KeyrailError('secret_key_invalid', (error as TypeError).message, { retryable: false })
   }
   return secretKey as string
 }

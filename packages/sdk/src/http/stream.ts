@@ -34,7 +34,7 @@ export async function* streamBody(
       return await orAborted(work(), abort.signal)
     } catch (error) {
       if (error instanceof KeyrailError) throw error
-      throw transportError(error, { what, timedOut, aborted: signal?.aborted === true })
+      throw transportError(error, { what, origin: send.origin, timedOut, aborted: signal?.aborted === true })
     } finally {
       cancel()
     }

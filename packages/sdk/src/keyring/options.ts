@@ -117,7 +117,7 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
   if (env !== 'live' && env !== 'test' && env !== 'both')
     throw new TypeError('env must be live, test or both')
   if (typeof secretKey === 'string' && keyEnv === 'test' && env !== 'test')
-    throw new TypeError(`a test secret key cannot see env ${env}`)
+    throw new TypeError(`a test secret key cannot see env ${env}: give a live one, or leave env out`)
   const projectId = readProject(options.projectId)
 
   const pollIntervalMs = readInteger('pollIntervalMs', options.pollIntervalMs ?? 5_000, 100, DAY_MS)

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { AddressInfo, Server } from 'node:net'
+import { after, test } from 'node:test'
+import { createAdmin } from '../packages/sdk/src/admin.ts'
+import { createKeyring, type KeyringOptions } from '../packages/sdk/src/index.ts'
+import {
+  type FeedService,
+  projectId,
+  secretKey,
+  startFeedService,
+} from '../packages/sdk/test/feed-service.ts'
+import { deltaOf, openWitness, snapshotOf } from '../packages/sdk/test/hostile/node.ts'
+import { drawKey, id, policyKey, withChecksum } from '../packages/sdk/test/keys.ts'
+import { startKeyrail } from '../packages/sdk/test/service.ts'
+import { until } from '../packages/sdk/test/until.ts'
+import { makeCertificate } from '../packages/server/test/certificate.ts'
+import { mintToken, setOrigins } from '../packages/server/test/embed.ts'
+import { readDocument } from './documents.ts'
+
+/** Every message of the page is brought about, by real servers where it is about one. */
+
+const rows = readDocument('docs/sdk-messages.md')
+  .split('\n')
+  .filter(line => line.startsWith('| `'))
+  .map(line => line.split('|')[1]?.trim().replaceAll('`', '') ?? '')
+const patternOf = (row: string) =>
+  new RegExp(`^${row.replaceAll(/[.*+?^$()|[\]\\{}]/g, '\\$&').replaceAll('…', '.+')}$`, 's')
+
+const { service, vendor, settings } = await startKeyrail()
+const { key: apiKey } = await service
+  .ask('POST', '/v1/keys', {
+    token: vendor.live,
+    body: { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live' },
+  })
+  .then(({ body }) => body)
+await setOrigins(service, vendor, ['https://app.example.com'])
+const embedToken = await mintToken(service, vendor, { origins: ['https://app.example.com'] })
+const live = drawKey('krsk_live')
+
+/** What a maker throws. It never shows what was given as the secret key. */
+function thrown(options: Record<string, unknown>): string {
+  const given = { ...settings, ...options }
+  const opened = () => createKeyring(given as KeyringOptions)
+  try {
+    void opened().close()
+  } catch (error) {
+    const { message } = error as TypeError
+    assert.ok(error instanceof TypeError)
+    const { secretKey } = given
+    if (typeof secretKey === 'string' && secretKey.length > 8)
+      assert.ok(!message.includes(secretKey.slice(-8)))
+    return message
+  }
+  assert.fail(`nothing is wrong with ${Object.keys(options)}`)
+}
+
+/** What `onError` is told first. */
+async function told(options: KeyringOptions): Promise<string> {
+  const first = Promise.withResolvers<string>()
+  const onError = ({ message }: { message: string }) => first.resolve(message)
+  await using keyring = createKeyring({ ...settings, pollIntervalMs: 100, onError, ...options })
+  const ended = keyring.ready().then(
+    () => assert.fail('it is ready'),
+    ({ message }: Error) => message,
+  )
+  const message = await first.promise
+  // What is waited out leaves it to wait, and what is not is what it rejects with.
+  if (!/Still trying/.test(message)) assert.equal(await ended, message)
+  ended.catch(() => {})
+  return message
+}
+
+async function portOf(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  after(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+const answering = async (listener: RequestListener): Promise<KeyringOptions> => ({
+  baseUrl: `http://127.0.0.1:${await portOf(createHttpServer(listener))}`,
+})
+const { key, cert } = makeCertificate()
+const httpsPort = await portOf(createHttpsServer({ key, cert }, (_, response) => response.end('{}')))
+const closed = createHttpServer()
+const closedPort = await portOf(closed)
+closed.close()
+
+const wrongChecksum = live.slice(0, -1) + (live.endsWith('0') ? '1' : '0')
+const query = 'state=secret-of-the-login'
+
+const situations: [name: string, say: () => string | Promise<string>][] = [
+  ['no address', () => thrown({ baseUrl: undefined })],
+  ['no secret key', () => thrown({ secretKey: undefined })],
+  ['no project', () => thrown({ projectId: undefined })],
+  ['a project by its slug', () => thrown({ projectId: 'payments' })],
+  ['an address without scheme', () => thrown({ baseUrl: 'keys.example.com' })],
+  ['an address with a login', () => thrown({ baseUrl: 'https://a:b@keys.example.com' })],
+  ['an address with /v1', () => thrown({ baseUrl: 'https://keys.example.com/v1/' })],
+  ['http beyond this machine', () => thrown({ baseUrl: 'http://keys.example.com' })],
+  ['a misspelt option', () => thrown({ project: id(1) })],
+  ['an empty secret key', () => thrown({ secretKey: '' })],
+  ['a promise', () => thrown({ secretKey: Promise.resolve(live) })],
+  ['a line feed', () => thrown({ secretKey: `${live}\n` })],
+  ['the header', () => thrown({ secretKey: `Bearer ${live}` })],
+  ['quotes', () => thrown({ secretKey: `"${live}"` })],
+  ['an API key', () => thrown({ secretKey: apiKey })],
+  ['an embed token', () => thrown({ secretKey: embedToken })],
+  ['a session', () => thrown({ secretKey: drawKey('krses') })],
+  ['half a key', () => thrown({ secretKey: live.slice(0, 20) })],
+  ['a changed character', () => thrown({ secretKey: wrongChecksum })],
+  ['another secret', () => thrown({ secretKey: 'hunter2-hunter2' })],
+  ['test for live', () => thrown({ secretKey: drawKey('krsk_test'), env: 'live' })],
+  ['nothing listens', () => told({ baseUrl: `http://127.0.0.1:${closedPort}` })],
+  ['no such host', () => told({ baseUrl: 'https://keyrail.invalid' })],
+  [
+    'https of what speaks http',
+    async () => told({ baseUrl: String((await answering(() => {})).baseUrl).replace('http:', 'https:') }),
+  ],
+  ['http of what speaks https', () => told({ baseUrl: `http://127.0.0.1:${httpsPort}` })],
+  ['a certificate that nobody trusts', () => told({ baseUrl: `https://127.0.0.1:${httpsPort}` })],
+  [
+    'a redirect',
+    async () => {
+      const location = `https://login.example.com/start?${query}`
+      const said = await told(await answering((_, response) => response.writeHead(302, { location }).end()))
+      assert.match(said, /a redirect to https:\/\/login\.example\.com,/)
+      assert.ok(!said.includes('start') && !said.includes(query))
+      return said
+    },
+  ],
+  [
+    'a login page',
+    async () =>
+      told(await answering((_, response) => response.end('\n<!doctype html><title>Sign in</title>'))),
+  ],
+  ["a proxy's 404", async () => told(await answering((_, response) => response.writeHead(404).end('none')))],
+  ['other JSON', async () => told(await answering((_, response) => response.end('{"ok":true}')))],
+  ['a secret key that nobody has', () => told({ secretKey: live })],
+  ['a project that nobody has', () => told({ projectId: id(9) })],
+  ['a function that throws', () => told({ secretKey: () => assert.fail('no secret') })],
+  ['a function that returns another secret', () => told({ secretKey: () => `${live}x` })],
+]
+
+/** What a node says, to `onError` or as a notice, that was well and then is answered so. */
+async function answered(begin: (feed: FeedService) => void, options: KeyringOptions = {}): Promise<string> {
+  const feed = await startFeedService()
+  feed.upsert(policyKey(drawKey(), 1))
+  feed.upsert(policyKey(drawKey(), 2))
+  const { keyring, errors, notices } = openWitness(feed, options)
+  await using _closed = keyring
+  await keyring.ready().catch(() => {})
+  begin(feed)
+  await until(() => errors.length + notices.length > 0, 'something is said')
+  await feed.close()
+  return errors[0]?.message ?? notices[0]?.message ?? ''
+}
+
+const answers: typeof situations = [
+  ['a cache', () => answered(feed => feed.instead.push({ ...deltaOf(feed, []), headers: { age: '7' } }))],
+  [
+    'a database that was restored',
+    () =>
+      answered(feed => {
+        feed.version = 1
+      }),
+  ],
+  [
+    'a key of a newer kind',
+    () =>
+      answered(feed => {
+        const odd = { ...policyKey(drawKey(), 3), env: 'preview' }
+        feed.instead.push(snapshotOf(feed, { keys: [odd] }))
+      }),
+  ],
+  ['too many keys', () => answered(() => {}, { maxCachedKeys: 1, maxAutoCachedKeys: 0 })],
+  ['more keys than expected', () => answered(() => {}, { maxCachedKeys: 1 })],
+  ['a directory that is a file', () => answered(() => {}, { cacheDir: import.meta.filename })],
+  [
+    'a service that hangs',
+    async () => {
+      const { baseUrl } = await answering(() => {})
+      return createAdmin({ baseUrl, secretKey, maxRetries: 0, timeoutMs: 50 })
+        .workspace.get()
+        .catch(({ message }) => message)
+    },
+  ],
+  [
+    'an end before the begin',
+    async () => {
+      const keyring = createKeyring({ ...(await answering(() => {})), secretKey, projectId })
+      const ended = keyring.ready().catch(({ message }) => message)
+      await keyring.close()
+      return String(await ended)
+    },
+  ],
+]
+
+const matched = new Set<string>()
+for (const [name, say] of [...situations, ...answers])
+  test(`${name}: the page has what is said`, async () => {
+    const said = await say()
+    // The most exact one: a row may be the beginning of another.
+    const row = rows.filter(each => patternOf(each).test(said)).toSorted((a, b) => b.length - a.length)[0]
+    assert.ok(row !== undefined, said)
+    matched.add(row)
+  })
+
+test('the page has no message that nothing brings about', () => {
+  assert.deepEqual(
+    rows.filter(row => !matched.has(row)),
+    [],
+  )
+})
+
+test('what was read from the environment is named by its variable', () => {
+  const wrong = { KEYRAIL_URL: 'x', KEYRAIL_SECRET_KEY: ` ${live}`, KEYRAIL_PROJECT: 'x' }
+  for (const [name, value] of Object.entries(wrong)) {
+    process.env[name] = value
+    try {
+      const unset = { KEYRAIL_URL: 'baseUrl', KEYRAIL_SECRET_KEY: 'secretKey', KEYRAIL_PROJECT: 'projectId' }
+      const option = unset[name as keyof typeof unset]
+      assert.ok(thrown({ [option]: undefined }).startsWith(`${name} `))
+    } finally {
+      delete process.env[name]
+    }
+  }
+})
+
+test('a checksum that fits is what tells an API key of a prefix of the vendor', () => {
+  const own = withChecksum(`acme_live_${'a'.repeat(32)}`)
+  assert.match(thrown({ secretKey: own }), /is an API key/)
+})
