@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { type PolicyChange, PolicyDelta, type PolicyKey, PolicySnapshot } from '@keyrail/contract/feed'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
@@ -26,6 +26,8 @@ export interface Instead {
   headers?: Record<string, string>
   body?: unknown
   hang?: true
+  /** Writes to the socket whatever it likes. */
+  raw?: (socket: Socket) => void
   /** Lets the request be answered as usual after this. */
   before?: () => void | Promise<void>
 }
@@ -49,6 +51,8 @@ export class FeedService {
   pageKeys = 1_000
   offersWait = false
   sendsDate = true
+  /** How far its clock is ahead of this machine's, in milliseconds. */
+  aheadMs = 0
   env: 'live' | 'test' | null = 'live'
   url = ''
   readonly #changes: { version: number; change: PolicyChange }[] = []
@@ -106,6 +110,11 @@ export class FeedService {
     const instead = this.instead.shift() ?? this.misbehave?.({ url, headers: request.headers })
     await instead?.before?.()
     if (instead?.hang) return
+    if (instead?.raw) {
+      if (response.socket !== null) instead.raw(response.socket)
+      return
+    }
+    if (this.aheadMs !== 0) response.setHeader('date', new Date(Date.now() + this.aheadMs).toUTCString())
     if (instead && !instead.before) {
       const { status = 200, headers = {}, body = '' } = instead
       response.writeHead(status, { 'content-type': 'application/json', ...headers })
@@ -139,7 +148,7 @@ export class FeedService {
       env: this.env,
       version: this.version,
       project_deleted: this.deleted,
-      generated_at: new Date().toISOString(),
+      generated_at: new Date(Date.now() + this.aheadMs).toISOString(),
     }
   }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, test } from 'node:test'
+import { createKeyring, type Keyring } from '../../src/keyring/keyring.ts'
 import {
   type FeedService,
   type Instead,
@@ -9,12 +10,11 @@ import {
   secretKey,
   startFeedService,
   workspaceId,
-} from '../../test/feed-service.ts'
-import { drawKey, id, policyKey } from '../../test/keys.ts'
-import { until } from '../../test/until.ts'
-import { createKeyring, type Keyring } from './keyring.ts'
+} from '../feed-service.ts'
+import { drawKey, id, policyKey } from '../keys.ts'
+import { until } from '../until.ts'
 
-/** A service that has gone wrong, or is another: whatever it answers, the keys that were known stay as they were. */
+/** What takes more than one answer to go wrong, or another service. Each answer by itself stands among the modes. */
 
 let service: FeedService
 let keyring: Keyring
@@ -68,24 +68,6 @@ async function refuses(answer: Instead, code: string): Promise<void> {
   assert.deepEqual([keyring.verify(key).code, keyring.verify(forged).code], ['valid', 'unknown_key'])
 }
 
-test('of another project, workspace or environment', async () => {
-  for (const answer of [delta, snapshot]) {
-    await refuses(answer({ project_id: id(0xc001) }), 'bad_response')
-    await refuses(answer({ workspace_id: id(0xd001) }), 'bad_response')
-    await refuses(answer({ env: 'test' }), 'bad_response')
-    await refuses(answer({ env: null }), 'bad_response')
-  }
-})
-
-test('a version that goes back, or a delta from another version than was asked for', async () => {
-  service.upsert(policyKey(drawKey(), 2))
-  await until(() => keyring.stats().version === service.version, 'the node is current')
-  await refuses(delta({ version: service.version - 1 }), 'bad_response')
-  await refuses(delta({ since: service.version - 1 }), 'bad_response')
-  await refuses(delta({ version: -1 }), 'bad_response')
-  await refuses(delta({ version: 2 ** 53 }), 'bad_response')
-})
-
 test('a change of an unknown kind makes the node take everything anew, from the service as it is', async () => {
   const fresh = drawKey()
   service.upsert(policyKey(fresh, 2))
@@ -93,13 +75,6 @@ test('a change of an unknown kind makes the node take everything anew, from the 
   await until(() => keyring.verify(fresh).valid, 'a snapshot has come')
   assert.deepEqual([keyring.verify(key).code, keyring.verify(forged).code], ['valid', 'unknown_key'])
   assert.ok(keyring.stats().polls.snapshot >= 1)
-})
-
-test('HTML with 200, nothing with 200, and half a body', async () => {
-  await refuses({ body: '<!doctype html><title>Sign in</title>' }, 'bad_response')
-  await refuses({ body: '' }, 'bad_response')
-  await refuses({ body: JSON.stringify(delta().body).slice(0, -2) }, 'bad_response')
-  await refuses({ headers: { 'content-encoding': 'gzip' }, body: 'not gzip' }, 'network_error')
 })
 
 test('one page that is right and one that is not', async () => {

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { after, afterEach, beforeEach, test } from 'node:test'
+import tls from 'node:tls'
+import { makeCertificate } from '../../../server/test/certificate.ts'
+import { type FeedService, startFeedService } from '../feed-service.ts'
+import { drawKey, policyKey } from '../keys.ts'
+import { until } from '../until.ts'
+import { openWitness } from './node.ts'
+
+/** Services behind a certificate that is not theirs: they hear nothing of a node, whose secret key stays where it is. */
+
+const right = makeCertificate()
+const ofAnotherHost = makeCertificate('keys.example.com')
+const untrusted = makeCertificate()
+const trusted = tls.getCACertificates('default')
+tls.setDefaultCACertificates([...trusted, right.cert, ofAnotherHost.cert])
+after(() => tls.setDefaultCACertificates(trusted))
+
+let service: FeedService
+let front: Server
+let heard = 0
+const key = drawKey()
+beforeEach(async () => {
+  service = await startFeedService()
+  service.upsert(policyKey(key, 1))
+  heard = 0
+  front = createServer({ key: right.key, cert: right.cert }, async (request, response) => {
+    heard++
+    const answer = await fetch(service.url + request.url, { headers: { authorization: 'Bearer x' } })
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+  }).listen(0, '127.0.0.1')
+  await once(front, 'listening')
+})
+afterEach(async () => {
+  front.closeAllConnections()
+  front.close()
+  await service.close()
+})
+
+const modes = {
+  'a certificate of another host': ofAnotherHost,
+  'a certificate that nobody trusts': untrusted,
+}
+for (const [mode, { key: privateKey, cert }] of Object.entries(modes))
+  test(`${mode}: the service hears nothing, it is reported, and the node begins when the certificate is right`, async () => {
+    front.setSecureContext({ key: privateKey, cert })
+    const { port } = front.address() as AddressInfo
+    const { keyring, errors } = openWitness(service, { baseUrl: `https://localhost:${port}` })
+    await using _closed = keyring
+    await until(() => errors.length > 2, 'it is reported')
+    assert.deepEqual([...new Set(errors.map(({ code }) => code))], ['network_error'])
+    assert.match(errors[0]?.message ?? '', /its certificate is not trusted, or is of another host/)
+    assert.deepEqual([heard, keyring.verify(key).code], [0, 'not_ready'])
+    front.setSecureContext({ key: right.key, cert: right.cert })
+    await keyring.ready()
+    assert.equal(keyring.verify(key).code, 'valid')
+  })

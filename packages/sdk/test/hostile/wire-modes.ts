@@ -1,0 +1,112 @@
+import type { Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import type { Instead } from '../feed-service.ts'
+import { isDelta, type Mode, modesOf, told } from './mode.ts'
+
+/** What goes wrong below JSON: sockets, heads, lengths and codings. */
+
+const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
+const raw = (write: (socket: Socket) => void) => (): Instead => ({ raw: write })
+const says = (...parts: (string | Buffer)[]) =>
+  raw(socket => socket.end(Buffer.concat(parts.map(Buffer.from))))
+
+/** One byte after the other, without end. */
+const trickles = (start: string, piece: string) =>
+  raw(socket => {
+    socket.write(start)
+    const timer = setInterval(() => socket.write(piece), 50)
+    socket.once('close', () => clearInterval(timer))
+  })
+/** As much as is taken. */
+const floods = (start: string, piece: Buffer) =>
+  raw(socket => {
+    const more = () => {
+      while (socket.writable && socket.write(piece));
+    }
+    socket.on('drain', more)
+    socket.write(start)
+    more()
+  })
+
+const spaces = Buffer.alloc(1024 * 1024, ' ')
+const chunk = Buffer.concat([Buffer.from('100000\r\n'), spaces, Buffer.from('\r\n')])
+/** So that a request times out sooner than keys go stale, and sooner than a test's patience ends. */
+const briefly = { cachedTtlMs: 30_000, isSlow: true } as const
+const slowly = { isSlow: true } as const
+let bomb: Buffer | undefined
+/** 100 KB that become 100 MB. */
+const bombed = () => {
+  bomb ??= gzipSync(Buffer.alloc(100 * 1024 * 1024, ' '))
+  return bomb
+}
+const gzip = { 'content-encoding': 'gzip' }
+
+export const wireModes: Mode[] = modesOf([
+  ['a head that comes byte by byte', trickles(`${HEAD}X-Slow: `, 'a'), 'timeout', briefly],
+  [
+    'a body that comes byte by byte',
+    trickles(`${HEAD}Content-Length: 100000\r\n\r\n`, ' '),
+    'timeout',
+    briefly,
+  ],
+  ['no answer', () => ({ hang: true }), 'timeout', briefly],
+  ['a head and no body', raw(socket => socket.write(`${HEAD}Content-Length: 9\r\n\r\n`)), 'timeout', briefly],
+  [
+    'a held answer that never comes',
+    asked => (isDelta(asked) ? { hang: true } : undefined),
+    'timeout',
+    { only: 'serving', ...briefly },
+  ],
+  ['a connection that is closed', raw(socket => socket.end()), 'network_error'],
+  ['a connection that is reset', raw(socket => socket.resetAndDestroy()), 'network_error'],
+  ['a body that is cut', says(`${HEAD}Content-Length: 9999\r\n\r\n{"object":`), 'network_error'],
+  [
+    'a chunked body that is cut',
+    says(`${HEAD}Transfer-Encoding: chunked\r\n\r\n9\r\n{"object"`),
+    'network_error',
+  ],
+  [
+    'a length that is too small',
+    says(`${HEAD}Content-Length: 10\r\n\r\n{"object":"policy_delta"}`),
+    'bad_response',
+  ],
+  ['a length that is absurd', says(`${HEAD}Content-Length: 99999999999999\r\n\r\n{}`), 'network_error'],
+  ['a length that is negative', says(`${HEAD}Content-Length: -1\r\n\r\n{}`), 'network_error'],
+  ['two lengths', says(`${HEAD}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`), 'network_error'],
+  ['chunks without a size', says(`${HEAD}Transfer-Encoding: chunked\r\n\r\nxyz\r\n{}`), 'network_error'],
+  ['bytes that are no HTTP', says(Buffer.from([0, 255, 1, 254, 13, 10, 13, 10])), 'network_error'],
+  ['another protocol', says('SSH-2.0-OpenSSH_9.9\r\n'), 'network_error'],
+  ['a status that is none', says('HTTP/1.1 999999 Odd\r\n\r\n'), 'network_error'],
+  ['a header with a control character', says(`${HEAD}X-Odd: a\u0000b\r\n\r\n`), 'network_error'],
+  ['a head that never ends', floods(HEAD, Buffer.from(`X-More: ${'x'.repeat(4_000)}\r\n`)), 'network_error'],
+  ['a body that never ends', floods(`${HEAD}\r\n`, spaces), 'response_too_large', slowly],
+  [
+    'chunks that never end',
+    floods(`${HEAD}Transfer-Encoding: chunked\r\n\r\n`, chunk),
+    'response_too_large',
+    slowly,
+  ],
+  ['a bomb of gzip', () => ({ headers: gzip, body: bombed() }), 'response_too_large', slowly],
+  ['gzip that is none', () => ({ headers: gzip, body: 'not gzip' }), 'network_error'],
+  [
+    'gzip that is cut',
+    () => ({ headers: gzip, body: gzipSync('{"object":1}').subarray(0, 15) }),
+    'bad_response',
+  ],
+  [
+    'the right body as another type',
+    (asked, service) => ({ ...told(asked, service, {}), headers: { 'content-type': 'image/png' } }),
+  ],
+  [
+    'an entity tag that is of nothing',
+    (asked, service) => ({ ...told(asked, service, {}), headers: { etag: `W/"${'x'.repeat(8_000)}"` } }),
+  ],
+  [
+    'that it holds answers, and it holds none',
+    (asked, service) => ({ ...told(asked, service, {}), headers: { 'preference-applied': 'wait=25' } }),
+  ],
+  [
+    'a Retry-After with what is right',
+    (asked, service) => ({ ...told(asked, service, {}), headers: { 'retry-after': '86400' } }),
+  ],
+])
