@@ -61,6 +61,20 @@ test('what manages a workspace says which permission its key lacks', async () =>
   }
 })
 
+test('a test secret key is told that what it reads needs a live one', async () => {
+  const { usage, securityEvents } = createAdmin({ ...connection, secretKey: vendor.test })
+  for (const read of [
+    () => usage.billing(),
+    () => usage.tenants().page(),
+    () => securityEvents.list().page(),
+  ])
+    await assert.rejects(read(), (error: KeyrailError) => {
+      assert.deepEqual([error.code, error.status], ['live_credential_required', 403])
+      assert.match(error.message, /needs a live credential/)
+      return !error.message.includes(vendor.test)
+    })
+})
+
 test('limits are answered as they were given', async () => {
   const { permissions, project_ids, allowed_cidrs } = await admin.secretKeys.create({
     env: 'live',
