@@ -19,6 +19,7 @@ import { until } from '../packages/sdk/test/until.ts'
 import { makeCertificate } from '../packages/server/test/certificate.ts'
 import { mintToken, setOrigins } from '../packages/server/test/embed.ts'
 import { readDocument } from './documents.ts'
+import { misuses } from './sdk-misuse.ts'
 
 /** Every message of the page is brought about, by real servers where it is about one. */
 
@@ -199,7 +200,7 @@ const answers: typeof situations = [
 ]
 
 const matched = new Set<string>()
-for (const [name, say] of [...situations, ...answers])
+for (const [name, say] of [...situations, ...misuses, ...answers])
   test(`${name}: the page has what is said`, async () => {
     const said = await say()
     // The most exact one: a row may be the beginning of another.

@@ -1,0 +1,62 @@
+import { createServer } from 'node:http'
+import express from 'express'
+import { limit, requireKey, requireScope } from '../packages/sdk/src/express.ts'
+import { idempotent } from '../packages/sdk/src/hono.ts'
+import { createKeyring, createLimiter } from '../packages/sdk/src/index.ts'
+import { createTestKeyring } from '../packages/sdk/src/testing.ts'
+import { listen } from '../packages/sdk/test/fetch-server.ts'
+import { drawKey, id } from '../packages/sdk/test/keys.ts'
+
+/** Mistakes of a vendor's own code, and what is said of each. */
+
+// biome-ignore lint/suspicious/noExplicitAny: code without types hands over anything.
+type Anything = any
+
+const least = { baseUrl: 'https://keys.example.com', secretKey: drawKey('krsk_live'), projectId: id(1) }
+
+function thrownBy(make: () => unknown): string {
+  try {
+    make()
+  } catch (error) {
+    if (error instanceof TypeError) return error.message
+  }
+  throw new Error('nothing was thrown')
+}
+const wrong = (options: Anything) => () => thrownBy(() => createKeyring({ ...least, ...options }))
+const keyring = createTestKeyring()
+
+/** A scope is asked for where no key is. */
+async function misplaced(): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  process.once('warning', ({ message }) => resolve(message))
+  const api = express().use(requireScope('orders:read'))
+  const { status } = await fetch(await listen(createServer(api)))
+  if (status !== 500) throw new Error(`answered ${status}`)
+  return promise
+}
+
+async function misused(): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const limiter = createLimiter({ ...least, onError: ({ message }) => resolve(message) })
+  await limiter.limit(keyring.verify('kr_live_x') as Anything)
+  return promise
+}
+
+export const misuses: [name: string, say: () => string | Promise<string>][] = [
+  ['no options', () => thrownBy(() => createKeyring('https://keys.example.com' as Anything))],
+  ['a number as a text', wrong({ pollIntervalMs: '5000' })],
+  ['keys that go stale between polls', wrong({ cachedTtlMs: 5_000 })],
+  ['another environment', wrong({ env: 'production' })],
+  ['one tenant', wrong({ tenantIds: id(2) })],
+  ['a node of two words', wrong({ node: 'a b' })],
+  ['a listener that is none', wrong({ onError: true })],
+  ['another choice', () => thrownBy(() => createLimiter({ ...least, onUnavailable: 'open' as Anything }))],
+  ['no keyring', () => thrownBy(() => requireKey(undefined as Anything))],
+  ['no limiter', () => thrownBy(() => limit(least as Anything))],
+  ['no idempotency', () => thrownBy(() => idempotent(least as Anything))],
+  ['no scope', () => thrownBy(() => requireScope())],
+  ['a scope as a text', () => thrownBy(() => requireKey(keyring, { scopes: 'orders:read' as Anything }))],
+  ['no header', () => thrownBy(() => requireKey(keyring, { header: '' }))],
+  ['a scope without a key', misplaced],
+  ['a verdict that was not looked at', misused],
+]
