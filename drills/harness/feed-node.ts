@@ -1,6 +1,7 @@
 import { decodeSnapshot, encodeSnapshot } from '../../packages/sdk/src/disk/snapshot-file.ts'
 import { createFeedClient } from '../../packages/sdk/src/feed/client.ts'
-import { Sync, type SyncResult } from '../../packages/sdk/src/feed/sync.ts'
+import { Sync } from '../../packages/sdk/src/feed/sync.ts'
+import type { SyncResult } from '../../packages/sdk/src/feed/sync-deps.ts'
 import { readOptions } from '../../packages/sdk/src/keyring/options.ts'
 import type { Clock } from '../../packages/sdk/src/runtime/clock.ts'
 import { KeyrailError } from '../../packages/sdk/src/runtime/errors.ts'

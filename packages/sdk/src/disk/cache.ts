@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
-import type { Kept, SyncSettings } from '../feed/sync.ts'
+import type { Kept, SyncSettings } from '../feed/sync-deps.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { pause } from '../runtime/pause.ts'
 import type { Notice } from '../runtime/reports.ts'

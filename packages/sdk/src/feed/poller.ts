@@ -3,7 +3,8 @@ import { delayAfter, delayAfterError, firstDelay } from '../http/schedule.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { asKeyrailError, type KeyrailError, type PolicyScopeTooLargeError } from '../runtime/errors.ts'
 import { pause } from '../runtime/pause.ts'
-import type { Sync, SyncResult } from './sync.ts'
+import type { Sync } from './sync.ts'
+import type { SyncResult } from './sync-deps.ts'
 
 export interface PollerDeps {
   sync: Pick<Sync, 'poll'>

@@ -1,17 +1,14 @@
-import { type Polled, waitSeconds } from '../http/schedule.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { waitSeconds } from '../http/schedule.ts'
 import { badResponse, type KeyrailError } from '../runtime/errors.ts'
-import type { Store } from '../store/store.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
-import type { Served } from '../verify/verify.ts'
 import { applyDelta } from './apply.ts'
 import { type Delta, readFeedBody, type Snapshot } from './body.ts'
-import type { FeedClient } from './client.ts'
 import { Dates } from './dates.ts'
 import { unreadableKeys, versionBack } from './odd.ts'
 import { feedQuery } from './query.ts'
-import { hasFeatures, type Scope, type Unreadable } from './record.ts'
+import { hasFeatures, type Unreadable } from './record.ts'
 import { Reseeds } from './reseeds.ts'
+import type { Kept, SyncDeps, SyncResult, Told } from './sync-deps.ts'
 import { walk } from './walk.ts'
 
 const REQUEST_TIMEOUT_MS = 10_000
@@ -21,50 +18,9 @@ const REQUEST_TIMEOUT_MS = 10_000
  */
 const HELD_TIMEOUT_SLACK_MS = 5_000
 
-export type SyncResult = Omit<Polled, 'unphased' | 'tookMs'>
-
-/** What a node holds, for whoever goes on from it. */
-export interface Kept {
-  store: Store
-  version: number
-  workspaceId: string
-  /** Whether a key that is missing is missing in the service as well. */
-  isWhole: boolean
-  /** What it holds beyond keys: the features that the service knew when it told of them. */
-  features?: readonly string[]
-}
-
 interface Page {
   answer: Snapshot
   answeredAt: number
-}
-
-/** What a node was made with, as far as it steers what is asked for and held. */
-export interface SyncSettings {
-  scope: Scope
-  node: string
-  cachedTtlMs: number
-  maxCachedKeys: number
-  maxAutoCachedKeys: number
-}
-
-/** What an answer says of the time: of its body, if it has one, and of itself; and when it was asked for. */
-export interface Told {
-  generatedAt: number | undefined
-  date: number | undefined
-  sentAt: number
-}
-
-export interface SyncDeps {
-  client: FeedClient
-  clock: Clock
-  settings: SyncSettings
-  served: Served
-  onRaised: (maxKeys: number) => void
-  /** Told of what is wrong with an answer that was taken all the same. */
-  onOdd?: ((error: KeyrailError) => void) | undefined
-  /** Told what each answer says of the service's time. Says when the answer was given, at most `sentAt`. */
-  onTime?: ((told: Told) => number) | undefined
 }
 
 /**

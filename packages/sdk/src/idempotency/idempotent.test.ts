@@ -101,26 +101,6 @@ test('of many at once one is executed, and the others are told 409 and when to c
   await executed(first as IdempotencyVerdict).answered(...made)
 })
 
-test('Retry-After is what is left of the lock of the first request, in whole seconds and one at least', async () => {
-  const request = payment()
-  const begun = Date.parse('2030-01-01T00:00:00Z')
-  await service.setStoreTime(new Date(begun))
-  try {
-    const first = executed(await claim(request))
-    for (const [passedMs, left] of [
-      [0, '30'],
-      [12_300, '18'],
-      [29_900, '1'],
-    ] as const) {
-      await service.setStoreTime(new Date(begun + passedMs))
-      assert.deepEqual(refused(await claim(request)), [409, 'idempotency_in_progress', left])
-    }
-    await first.release()
-  } finally {
-    await service.setStoreTime(null)
-  }
-})
-
 test('the same key for another request is 422; of another customer, project or environment it is another key', async () => {
   const request = payment()
   await executed(await claim(request)).answered(...made)

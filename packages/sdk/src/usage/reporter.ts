@@ -42,6 +42,7 @@ export interface UsageReporterStats {
   lastError: string | null
 }
 
+/** How a reporter ends. */
 export interface UsageCloseOptions {
   /** How long the end may take, 0 to 600,000 ms. */
   timeoutMs?: number | undefined

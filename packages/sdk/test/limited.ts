@@ -1,0 +1,25 @@
+import type { RateLimit } from '../src/store/rate-limits.ts'
+import type { Valid } from '../src/verify/verdict.ts'
+import { id } from './keys.ts'
+
+/** A rule whose window no test sees the end of, and a key that has it. */
+
+export const hourly = (limit: number, more: Partial<RateLimit> = {}): RateLimit => ({
+  id: 'hour',
+  limit,
+  window_ms: 31 * 86_400_000,
+  algorithm: 'fixed',
+  scope: 'key',
+  ...more,
+})
+
+export const someKey: Valid = {
+  valid: true,
+  code: 'valid',
+  keyId: id(1),
+  tenantId: id(2),
+  env: 'live',
+  scopes: [],
+  expiresAt: null,
+  rateLimits: [hourly(1)],
+}
