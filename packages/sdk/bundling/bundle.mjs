@@ -23,7 +23,7 @@ export async function bundleCode({ entries, into }) {
     transform: { target: 'es2022' },
     // The maps say which file a line is of.
     experimental: { attachDebugInfo: 'none' },
-    plugins: [nodeByName],
+    plugins: [nodeByName, plainExports],
     onLog: refuse,
   })
   const { output } = await bundle.write({
@@ -78,6 +78,26 @@ const nodeByName = {
     code: code.replaceAll(
       /^((?:let|const) \w+ = )(require\(("node:[\w/]+")\));$/gm,
       '$1globalThis.process?.getBuiltinModule?.($3) ?? $2;',
+    ),
+    map: null,
+  }),
+}
+
+/**
+ * What modules share they hand out by getters, which took 8 KB of the package, so that a name may get another value later.
+ * None of ours does.
+ */
+const plainExports = {
+  name: 'plain-exports',
+  renderChunk: code => ({
+    // They stand at the end, behind every line of the map.
+    code: code.replaceAll(
+      /^Object\.defineProperty\(exports, "(\w+)", \{\s+enumerable: true,\s+get: function ?\(\) \{\s+return (\w+);\s+\}\s+\}\);$/gm,
+      (_, name, value) => {
+        if (new RegExp(`^let ${value}\\b`, 'm').test(code))
+          throw new Error(`${value} may change: make it a const`)
+        return `exports.${name} = ${value};`
+      },
     ),
     map: null,
   }),

@@ -227,6 +227,7 @@ test('the code can be read: names and lines are those of the sources, and maps l
   const code = texts.filter(({ file }) => /^dist\/cjs\/.*\.js$/.test(file))
   for (const { file, text } of code) {
     assert.ok(text.split('\n').length > text.length / 100, `${file} has lines`)
+    assert.doesNotMatch(text, /\bget: function/, `${file} hands out names as they are`)
     const map = JSON.parse(readFileSync(join(home, `${file}.map`), 'utf8'))
     assert.ok(text.trimEnd().endsWith(`//# sourceMappingURL=${basename(file)}.map`), file)
     assert.equal(map.sources.length, map.sourcesContent.length)
