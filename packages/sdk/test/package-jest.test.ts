@@ -27,16 +27,22 @@ test('a test of Jest requires every entry, and holds keys of the service', async
     join(home, 'api.test.js'),
     `const { settings, key, unknown } = ${JSON.stringify(given)}
     const { createKeyring, KeyrailError } = require('@keyrail/sdk')
-    const { createTestKeyring } = require('@keyrail/sdk/testing')
+    const { createTestKeyring, createTestLimiter } = require('@keyrail/sdk/testing')
     const { withKey } = require('@keyrail/sdk/next')
 
     test('loads', () => {
       for (const entry of ['admin', 'express', 'fastify', 'hono', 'worker'])
         expect(typeof require('@keyrail/sdk/' + entry)).toBe('object')
     })
-    test('judges by itself', () => {
+    test('judges by itself', async () => {
       const keyring = createTestKeyring()
-      expect(keyring.verify(keyring.issue().key).code).toBe('valid')
+      const minute = { id: 'a', limit: 1, window_ms: 60_000, algorithm: 'sliding', scope: 'key' }
+      const verdict = keyring.verify(keyring.issue({ rateLimits: [minute] }).key)
+      expect(verdict.code).toBe('valid')
+      jest.useFakeTimers()
+      const limiter = createTestLimiter()
+      for (const code of ['allowed', 'rate_limited']) expect((await limiter.limit(verdict)).code).toBe(code)
+      jest.useRealTimers()
     })
     test('judges by the service', async () => {
       const notices = []

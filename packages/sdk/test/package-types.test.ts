@@ -48,7 +48,7 @@ const program = `
   import { type KeyrailEnv, requireKey as requireKeyOfHono } from '@keyrail/sdk/hono'
   import { KeyrailModule } from '@keyrail/sdk/nest'
   import { withKey } from '@keyrail/sdk/next'
-  import { createTestKeyring } from '@keyrail/sdk/testing'
+  import { createTestIdempotency, createTestKeyring, createTestLimiter, createTestUsage } from '@keyrail/sdk/testing'
   import { createWorkerKeyring } from '@keyrail/sdk/worker'
   import type { Express } from 'express'
   import type { FastifyInstance } from 'fastify'
@@ -82,6 +82,16 @@ const program = `
     const keys: Key[] = []
     for await (const each of admin.keys.list({ limit: 10 })) keys.push(each)
     return shown === undefined ? [] : keys
+  }
+  export async function tested(): Promise<number | undefined> {
+    const keyring = createTestKeyring()
+    // @ts-expect-error A stand-in has a service of its own.
+    createTestIdempotency({ baseUrl: '' }).close()
+    const [limiter, usage] = [createTestLimiter({ onUnavailable: 'allow' }), createTestUsage()]
+    requireKey(keyring, { limiter, usage })
+    idempotent(createTestIdempotency())
+    limiter.advance(1_000)
+    return (await usage.reported())['']
   }
   export const tenant = (variables: KeyrailEnv['Variables']): string => variables.apiKey.tenantId
   void [idempotent, limit, requireKeyOfHono, KeyrailModule, createWorkerKeyring]`

@@ -111,8 +111,8 @@ test('a server that is bundled into one ES module starts, though it has no requi
   writeFileSync(
     program,
     `import { createKeyring } from '@keyrail/sdk'
-    import { createTestKeyring } from '@keyrail/sdk/testing'
-    createTestKeyring().issue()
+    import { createTestKeyring, createTestUsage } from '@keyrail/sdk/testing'
+    createTestUsage().count(createTestKeyring().issue())
     try {
       createKeyring({})
     } catch (error) {

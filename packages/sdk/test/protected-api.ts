@@ -7,6 +7,7 @@ import type { Keyring } from '../src/keyring/keyring.ts'
 import { createLimiter, type Limiter } from '../src/limits/limit.ts'
 import { createTestKeyring } from '../src/testing.ts'
 import { createUsageReporter, type UsageReporter } from '../src/usage/reporter.ts'
+import { testDoubles } from './doubles-api.ts'
 import { startKeyrail } from './service.ts'
 
 /**
@@ -33,6 +34,7 @@ export interface ApiParts {
 export type BuildApi = (parts: ApiParts) => Promise<string>
 
 export async function testProtectedApi(name: string, buildApi: BuildApi): Promise<void> {
+  testDoubles(name, buildApi)
   const { settings, connection, issue, openKeyring, vendor } = await startKeyrail()
   const minute = { id: 'month', window_ms: 31 * 86_400_000, algorithm: 'fixed', scope: 'key' }
   const issued = (limit: number, scopes = ['orders:read', 'orders:write']) =>

@@ -30,6 +30,7 @@ const betweenRooms: Record<string, string[]> = {
   protect: ['http', 'idempotency', 'keyring', 'limits', 'usage', 'verify'],
   runtime: [],
   store: [],
+  testing: ['http', 'idempotency', 'limits', 'store', 'usage', 'verify'],
   usage: ['http', 'verify'],
   verify: ['store'],
 }

@@ -6,7 +6,12 @@ import type { Static } from 'typebox'
 // Read by `build.ts`, as `admin/types.ts` is.
 
 export type ClaimBody = Static<typeof idempotency.ClaimBody>
+export type ClaimVerdict = Static<typeof idempotency.ClaimVerdict>
 export type CompleteBody = Static<typeof idempotency.CompleteBody>
+export type CompleteVerdict = Static<typeof idempotency.CompleteVerdict>
+export type HeartbeatVerdict = Static<typeof idempotency.HeartbeatVerdict>
 export type HeldBody = Static<typeof idempotency.ReleaseBody>
+export type ReleaseVerdict = Static<typeof idempotency.ReleaseVerdict>
 export type RateLimitCheck = Static<typeof ratelimit.RateLimitCheck>
+export type RateLimitVerdict = Static<typeof ratelimit.RateLimitVerdict>
 export type UsageReport = Static<typeof usage.UsageReport>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withChecksum } from '../test/keys.ts'
-import { createTestKeyring } from './testing.ts'
+import { withChecksum } from '../../test/keys.ts'
+import { createTestKeyring } from './keyring.ts'
 
 test('a test key is judged as a real one is: form, environment, scopes, expiry', () => {
   const keyring = createTestKeyring()

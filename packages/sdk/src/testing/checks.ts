@@ -1,0 +1,90 @@
+import type { RateLimitCheck, RateLimitVerdict } from '../http/call-types.ts'
+
+type Rule = RateLimitCheck['limits'][number]
+
+/** What was spent in the current window and in the one before. */
+interface Cell {
+  start: number
+  previous: number
+  current: number
+}
+
+/** Answers checks as the service does: windows begin at multiples of their length, and all rules are charged or none. */
+export function answerChecks(now: () => number) {
+  const cells = new Map<string, Cell>()
+  return {
+    'ratelimit/check'({ env, key_id, tenant_id, cost = 1, limits }: RateLimitCheck): RateLimitVerdict {
+      const at = now()
+      const counters = limits.map(rule => {
+        const { id, algorithm, window_ms, scope } = rule
+        const name = `${env} ${scope} ${scope === 'key' ? key_id : tenant_id} ${id} ${algorithm} ${window_ms}`
+        const cell = cellAt(cells.get(name), window_ms, at)
+        return { rule, name, cell, retryMs: retryMs(cell, rule, cost, at) }
+      })
+      const allowed = counters.every(counter => counter.retryMs === 0)
+      if (allowed) {
+        for (const { name, cell } of counters) {
+          cell.current += cost
+          cells.set(name, cell)
+        }
+      }
+      const told = counters.map(({ rule, cell, retryMs }) => ({
+        ...rule,
+        allowed: retryMs === 0,
+        remaining: Math.max(0, rule.limit - used(cell, rule, at)),
+        reset_ms: cell.start + rule.window_ms - at,
+      }))
+      const waits = counters.map(({ retryMs }) => retryMs ?? Number.POSITIVE_INFINITY)
+      const wait = Math.max(...waits)
+      const retryAfterMs = allowed || wait === Number.POSITIVE_INFINITY ? null : wait
+      return {
+        object: 'ratelimit_check',
+        allowed,
+        cost,
+        denied_by: told.filter(limit => !limit.allowed).map(({ id }) => id),
+        retry_after_ms: retryAfterMs,
+        limits: told,
+        headers: {
+          'RateLimit-Policy': limits
+            .map(({ id, limit, window_ms }) => `"${id}";q=${limit};w=${seconds(window_ms)}`)
+            .join(', '),
+          RateLimit: told
+            .map(({ id, remaining, reset_ms }) => `"${id}";r=${remaining};t=${seconds(reset_ms)}`)
+            .join(', '),
+          ...(retryAfterMs !== null && { 'Retry-After': String(seconds(retryAfterMs)) }),
+        },
+      }
+    },
+  }
+}
+
+function cellAt(cell: Cell | undefined, window: number, now: number): Cell {
+  const start = now - (now % window)
+  if (cell?.start === start) return cell
+  return { start, previous: cell?.start === start - window ? cell.current : 0, current: 0 }
+}
+
+/** `floor(a × b / c)`, also where the product has more digits than a number. */
+const mulDiv = (a: number, b: number, c: number): number => Number((BigInt(a) * BigInt(b)) / BigInt(c))
+
+/** Of the window before, a sliding one counts what the last `window_ms` still cover, rounded up. */
+const used = ({ start, previous, current }: Cell, { algorithm, window_ms }: Rule, now: number): number =>
+  algorithm === 'fixed' ? current : current + previous - mulDiv(previous, now - start, window_ms)
+
+/** Until the cost would fit; 0: it does; null: never. */
+function retryMs(cell: Cell, rule: Rule, cost: number, now: number): number | null {
+  const { limit, window_ms, algorithm } = rule
+  const room = limit - cost
+  if (used(cell, rule, now) <= room) return 0
+  if (room < 0) return null
+  const left = cell.start + window_ms - now
+  if (algorithm === 'fixed') return left
+  // How far into a window no more than the room of the one before still counts.
+  const covered = (before: number, free: number) =>
+    before <= free ? 0 : window_ms - mulDiv(free, window_ms, before)
+  return cell.current <= room
+    ? left - window_ms + covered(cell.previous, room - cell.current)
+    : left + covered(cell.current, room)
+}
+
+const seconds = (milliseconds: number): number => Math.ceil(milliseconds / 1_000)
