@@ -94,7 +94,11 @@ async function declare(into: string): Promise<void> {
     writeFileSync(join(into, `${name}.d.ts`), await declarationsOf(join(folder, 'src', `${name}.ts`)))
   for (const file of readdirSync(into, { recursive: true, encoding: 'utf8' })) {
     if (!file.endsWith('.d.ts')) continue
-    const text = readFileSync(join(into, file), 'utf8')
+    // Of a class that only we make, nobody needs the types with which it is made.
+    const text = readFileSync(join(into, file), 'utf8').replace(
+      /^( +)\/\*\* @internal \*\/\s+constructor\(.*\);$/gm,
+      '$1private constructor();',
+    )
     // The compiler leaves `./store/store.ts` in declarations, which is no declaration.
     writeFileSync(
       join(into, file),

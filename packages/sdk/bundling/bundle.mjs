@@ -33,7 +33,8 @@ export async function bundleCode({ entries, into }) {
     sourcemap: true,
     // A path of the machine that builds is nobody's business: the source stands in the map itself.
     sourcemapPathTransform: path => `keyrail-sdk:///${path.replace(/^.*?\/(?=src\/)/, '')}`,
-    comments: { legal: true, annotation: true, jsdoc: false },
+    comments: { legal: true, annotation: false, jsdoc: false },
+    generatedCode: { symbols: false },
     entryFileNames: '[name].js',
     chunkFileNames: chunk => `${sharedName(chunk)}.js`,
   })

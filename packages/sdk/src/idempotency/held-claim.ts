@@ -52,6 +52,7 @@ export class HeldClaim {
     this.#settle = resolve
   })
 
+  /** @internal */
   constructor(held: Held, keeping: ClaimKeeping) {
     this.#held = held
     this.#keeping = keeping
