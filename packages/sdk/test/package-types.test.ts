@@ -20,7 +20,7 @@ const compilers = {
   'the TypeScript of this checkout': join(modules, 'typescript'),
 }
 
-const frameworks = ['@nestjs/common', '@nestjs/core', 'fastify', 'hono']
+const frameworks = ['@nestjs/common', '@nestjs/core', '@opentelemetry/api', 'fastify', 'hono']
 const typesOnly = [
   'node',
   'express',
@@ -48,6 +48,7 @@ const program = `
   import { type KeyrailEnv, requireKey as requireKeyOfHono } from '@keyrail/sdk/hono'
   import { KeyrailModule } from '@keyrail/sdk/nest'
   import { withKey } from '@keyrail/sdk/next'
+  import { instrument } from '@keyrail/sdk/otel'
   import { createTestIdempotency, createTestKeyring, createTestLimiter, createTestUsage } from '@keyrail/sdk/testing'
   import { createWorkerKeyring } from '@keyrail/sdk/worker'
   import type { Express } from 'express'
@@ -92,6 +93,13 @@ const program = `
     idempotent(createTestIdempotency())
     limiter.advance(1_000)
     return (await usage.reported())['']
+  }
+  export function measured(app: Express): void {
+    const keyring = createKeyring()
+    const { onVerdict } = instrument({ keyring })
+    app.use(requireKey(keyring, { onVerdict }))
+    // @ts-expect-error A keyring for tests has no lag to tell.
+    instrument({ keyring: createTestKeyring() })
   }
   export const tenant = (variables: KeyrailEnv['Variables']): string => variables.apiKey.tenantId
   void [idempotent, limit, requireKeyOfHono, KeyrailModule, createWorkerKeyring]`

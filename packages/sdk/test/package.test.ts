@@ -146,6 +146,8 @@ const frameworks: Record<string, RegExp> = {
   'hono.d.ts': /^hono$/,
   'nest.d.ts': /^@nestjs\/(?:common|core)$/,
   'nest.js': /^@nestjs\/(?:common|core)$/,
+  'otel.d.ts': /^@opentelemetry\/api$/,
+  'otel.js': /^@opentelemetry\/api$/,
 }
 
 test('bundlers for workers find what works there, and no module of Node in it', async () => {

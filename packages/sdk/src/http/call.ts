@@ -9,6 +9,7 @@ import {
   tooLarge,
   transportError,
 } from './failure.ts'
+import { observer } from './observer.ts'
 import { currentSecretKey, type SecretKeySource } from './secret-key.ts'
 
 const PROBLEM_MAX_BYTES = 64 * 1024
@@ -55,7 +56,7 @@ export type HttpCaller = (call: HttpCall) => Promise<HttpAnswer>
  */
 export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
   const send = createHttpSender(options)
-  return async function call({ timeoutMs, maxBytes, signal, ...asked }) {
+  const call: HttpCaller = async ({ timeoutMs, maxBytes, signal, ...asked }) => {
     const what = `${asked.method} ${asked.path}`
     if (signal?.aborted) throw abortedError(what)
     const abort = new AbortController()
@@ -83,6 +84,7 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
       signal?.removeEventListener('abort', onAbort)
     }
   }
+  return asked => observer.around?.(asked.path, () => call(asked)) ?? call(asked)
 }
 
 /** The work, until its signal says that nobody waits for it any more: a caller's own `fetch` may not heed it. */

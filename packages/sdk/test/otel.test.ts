@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { context, metrics, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import express, { type Express } from 'express'
+import { idempotent } from '../src/express.ts'
+import { scopeHashOf } from '../src/idempotency/fingerprint.ts'
+import { createIdempotency } from '../src/idempotency/idempotent.ts'
+import type { Keyring } from '../src/keyring/keyring.ts'
+import { createLimiter, type Limiter } from '../src/limits/limit.ts'
+import { type InstrumentOptions, instrument } from '../src/otel.ts'
+import { createUsageReporter, type UsageReporter } from '../src/usage/reporter.ts'
+import { listen } from './fetch-server.ts'
+import { startKeyrail } from './service.ts'
+
+const measured = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+const reader = new PeriodicExportingMetricReader({ exporter: measured, exportIntervalMillis: 3_600_000 })
+const traced = new InMemorySpanExporter()
+metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }))
+trace.setGlobalTracerProvider(
+  new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: traced })] }),
+)
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+after(() => reader.shutdown())
+
+const { settings, connection, issue, openKeyring, vendor } = await startKeyrail()
+const { key, id: keyId } = await issue({
+  rate_limits: [{ id: 'month', limit: 2, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }],
+})
+const keyring = await openKeyring()
+const limiter = createLimiter(settings)
+const idempotency = createIdempotency(settings)
+// What it sends is sent when the test says so.
+const usage = createUsageReporter({ ...connection, flushIntervalMs: 3_600_000 })
+
+const root = join(import.meta.dirname, '..', '..', '..')
+const page = readFileSync(join(root, 'docs', 'sdk', 'deployment.md'), 'utf8').split(
+  '## Metrics and traces\n',
+)[1]
+
+/** The lines of the page, as they stand there. */
+async function protectByPage(api: Express): Promise<void> {
+  const [, lines = ''] = /```ts\n([\s\S]*?)```/.exec(page ?? '') ?? []
+  const [imports = '', code = ''] = lines.split('\n\n')
+  // Below the packages that it imports.
+  const cache = join(root, 'node_modules', '.cache')
+  mkdirSync(cache, { recursive: true })
+  const folder = mkdtempSync(join(cache, 'keyrail-otel-'))
+  const file = join(folder, 'protect.mjs')
+  const taken = `import { requireKey } from '@keyrail/sdk/express'\n${imports}`
+  writeFileSync(file, `${taken}\nexport function protect({ api, keyring, limiter, usage }) {\n${code}}`)
+  const parts: { api: Express; keyring: Keyring; limiter: Limiter; usage: UsageReporter } = {
+    ...{ api, keyring, limiter, usage },
+  }
+  try {
+    const { protect } = await import(file)
+    protect(parts)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const api = express()
+await protectByPage(api)
+api.use(express.json(), idempotent(idempotency))
+api.post('/payments', (_, response) => void response.status(201).json({ id: 1 }))
+const url = await listen(createServer(api))
+
+const pay = async (presented?: string) => {
+  const headers = { 'content-type': 'application/json', 'idempotency-key': 'order-1', connection: 'close' }
+  const authorization = presented === undefined ? {} : { authorization: `Bearer ${presented}` }
+  const answer = await fetch(`${url}/payments`, {
+    ...{ method: 'POST', body: '{}', headers: { ...headers, ...authorization } },
+  })
+  await answer.text()
+  return answer.status
+}
+
+/** Data points by the name of what was measured. */
+async function points(scope = '@keyrail/sdk') {
+  measured.reset()
+  await reader.forceFlush()
+  const told = measured
+    .getMetrics()
+    .flatMap(({ scopeMetrics }) => scopeMetrics.filter(each => each.scope.name === scope))
+    .flatMap(each => each.metrics)
+  return new Map(told.map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints]))
+}
+const spans = () => traced.getFinishedSpans()
+
+test('verdicts, calls and the lag are told as the page says', async () => {
+  assert.deepEqual([await pay(key), await pay(key), await pay(key), await pay()], [201, 201, 429, 401])
+  await usage.close()
+  const told = await points()
+  const verdicts = told
+    .get('keyrail.verdicts')
+    ?.map(({ attributes, value }) => [attributes['keyrail.code'], attributes['keyrail.passed'], value])
+  assert.deepEqual(verdicts, [
+    ['valid', true, 2],
+    ['rate_limited', false, 1],
+    ['missing_key', false, 1],
+  ])
+  const [lag, ...more] = told.get('keyrail.feed.lag') ?? []
+  assert.ok(typeof lag?.value === 'number' && lag.value >= 0 && more.length === 0)
+  const calls = new Map(
+    told
+      .get('keyrail.call.duration')
+      ?.map(({ attributes, value }) => [
+        attributes['keyrail.call'],
+        [attributes['http.response.status_code'], (value as { count: number }).count],
+      ]),
+  )
+  for (const [call, status, count] of [
+    ['ratelimit.check', 200, 3],
+    ['idempotency.claim', 200, 2],
+    ['idempotency.complete', 200, 1],
+    ['usage.reports', 202, 1],
+  ] as const) {
+    assert.deepEqual(calls.get(call), [status, count], call)
+    assert.equal(spans().filter(({ name }) => name === `keyrail.${call}`).length, count, call)
+  }
+  const claim = spans().find(({ name }) => name === 'keyrail.idempotency.claim') ?? assert.fail('no span')
+  const attributes = { 'keyrail.call': 'idempotency.claim', 'http.response.status_code': 200 }
+  assert.deepEqual([claim.kind, claim.attributes], [SpanKind.CLIENT, attributes])
+  const names = Array.from(page?.matchAll(/^\| `([\w.<>]+)`/gm) ?? [], ([, name = '']) => name)
+  assert.deepEqual(names.toSorted(), ['keyrail.<call>', ...told.keys()].toSorted())
+})
+
+test('nothing that is told names a key, a customer, a request or a secret', async () => {
+  const told = JSON.stringify([
+    [...(await points())],
+    spans().map(({ name, attributes, events, status }) => ({ name, attributes, events, status })),
+  ])
+  assert.ok(told.includes('idempotency.complete'))
+  const hash = scopeHashOf(settings.projectId, vendor.tenantId, 'order-1')
+  const random = key.slice(8, 40)
+  for (const secret of [
+    random,
+    keyId,
+    vendor.tenantId,
+    settings.projectId,
+    hash,
+    'order-1',
+    settings.secretKey,
+  ])
+    assert.ok(!told.includes(secret), secret)
+})
+
+test('a call that fails tells the code of its error, and one that the service refuses its status too', async () => {
+  traced.reset()
+  const quiet = { ...settings, onError: () => {} }
+  const limited = keyring.verify(key)
+  assert.ok(limited.valid)
+  const away = createLimiter({ ...quiet, fetch: () => Promise.reject(new Error('away')) })
+  const tracer = trace.getTracer('test')
+  const outer = await tracer.startActiveSpan('request', async span => {
+    assert.equal((await away.limit(limited)).code, 'limits_unavailable')
+    span.end()
+    return span
+  })
+  const refused = async () => Response.json({ code: 'unauthenticated' }, { status: 401 })
+  await createLimiter({ ...quiet, fetch: refused }).limit(limited)
+  const failed = spans().filter(({ name }) => name === 'keyrail.ratelimit.check')
+  assert.deepEqual(
+    failed.map(({ attributes, status }) => [attributes, status]),
+    [
+      [{ 'keyrail.call': 'ratelimit.check', 'error.type': 'network_error' }, { code: SpanStatusCode.ERROR }],
+      [
+        {
+          'keyrail.call': 'ratelimit.check',
+          'http.response.status_code': 401,
+          'error.type': 'unauthenticated',
+        },
+        { code: SpanStatusCode.ERROR },
+      ],
+    ],
+  )
+  assert.equal(failed[0]?.parentSpanContext?.spanId, outer.spanContext().spanId)
+})
+
+test('a keyring that was never confirmed tells no lag, and what follows the policy is not traced', async () => {
+  traced.reset()
+  const stats = { ...keyring.stats(), confirmedAgeMs: null }
+  instrument({ keyring: { stats: () => stats }, meter: metrics.getMeter('another') })
+  assert.equal((await points('another')).get('keyrail.feed.lag'), undefined)
+  await using other = await openKeyring()
+  assert.ok(other.stats().serving)
+  assert.deepEqual(spans(), [])
+})
+
+test('a mistake in the options is an error that names it', () => {
+  for (const [options, what] of [
+    [{ keyrings: [] }, 'instrument has no option "keyrings"'],
+    [{ keyring: null }, 'keyring must be made by createKeyring'],
+    [{ keyring: {} }, 'keyring must be made by createKeyring'],
+  ] as const)
+    assert.throws(() => instrument(options as unknown as InstrumentOptions), new TypeError(what))
+})
