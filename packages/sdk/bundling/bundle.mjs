@@ -56,6 +56,8 @@ export async function bundleTypes({ entries }) {
   })
   const { output } = await bundle.generate({
     format: 'es',
+    // Whoever reads a declaration reads names.
+    minifyInternalExports: false,
     entryFileNames: '[name].d.ts',
     chunkFileNames: chunk => `${sharedName(chunk)}.d.ts`,
   })

@@ -10,7 +10,8 @@ import { drawKey, id } from '../test/keys.ts'
 import { ManualTimer } from '../test/manual-timer.ts'
 import { startKeyrail } from '../test/service.ts'
 import { until } from '../test/until.ts'
-import { type AdminOptions, createAdmin, openAdmin } from './admin.ts'
+import { openAdmin } from './admin/open.ts'
+import { type AdminOptions, createAdmin } from './admin.ts'
 import { KeyrailError } from './runtime/errors.ts'
 
 const { connection, vendor, issue } = await startKeyrail()
@@ -152,7 +153,7 @@ test('every route of the vendor plane has its method, and none is made up', asyn
     sent.map(({ method, path }) => `${method} ${path}`).toSorted(),
     covered.map(({ method, path }) => `${method} ${path.replace(/:\w+/, ':id')}`).toSorted(),
   )
-  const source = readFileSync(join(import.meta.dirname, 'admin.ts'), 'utf8')
+  const source = readFileSync(join(import.meta.dirname, 'admin', 'open.ts'), 'utf8')
   for (const { method, path } of covered)
     assert.equal(source.split(`\`${method} ${path}\``).length, 2, `${method} ${path} is told at one method`)
   const keyed = sent.filter(({ headers }) => headers.has('idempotency-key'))

@@ -32,7 +32,7 @@ export {
   type KeyrailErrorFacts,
   PolicyScopeTooLargeError,
 } from './runtime/errors.ts'
-export { createKeyring, createUsageReporter } from './runtime/not-in-workers.ts'
+export { createKeyrail, createKeyring, createUsageReporter } from './runtime/not-in-workers.ts'
 export type { Notice } from './runtime/reports.ts'
 export type { RateLimit } from './store/rate-limits.ts'
 export { type RefusalCode, type Refused, refusals, type Valid, type Verdict } from './verify/verdict.ts'

@@ -25,6 +25,7 @@ const betweenRooms: Record<string, string[]> = {
   feed: ['http', 'store', 'verify'],
   http: ['verify'],
   idempotency: ['http', 'verify'],
+  keyrail: ['admin', 'http', 'idempotency', 'keyring', 'limits', 'usage'],
   keyring: ['disk', 'feed', 'http', 'verify'],
   limits: ['http', 'verify'],
   protect: ['http', 'idempotency', 'keyring', 'limits', 'usage', 'verify'],

@@ -26,7 +26,7 @@ const bindings = {
 /** Everything is made when the worker is loaded, where a host allows neither I/O nor chance. */
 const program = `
   import { env } from 'cloudflare:workers'
-  import { createIdempotency, createKeyring, createLimiter, createUsageReporter, createWorkerKeyring } from './sdk/worker.js'
+  import { createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, createWorkerKeyring } from './sdk/worker.js'
   import { createAdmin } from './sdk/admin.js'
   import { withKey } from './sdk/next.js'
 
@@ -41,7 +41,7 @@ const program = `
   export default {
     async fetch(request, _env, context) {
       if (new URL(request.url).pathname === '/wrong') {
-        return Response.json([createKeyring, createUsageReporter, () => createWorkerKeyring({ ...settings, cacheDir: '/tmp/a' })].map(make => {
+        return Response.json([createKeyrail, createKeyring, createUsageReporter, () => createWorkerKeyring({ ...settings, cacheDir: '/tmp/a' })].map(make => {
           try {
             make()
           } catch (error) {
@@ -159,9 +159,10 @@ for (const flags of [[], ['nodejs_compat']]) {
 
   test(`${name}: what cannot work there says so when it is made`, async () => {
     const { body } = await ask(`${await start(flags)}/wrong`)
-    assert.match(body[0], /use createWorkerKeyring/)
-    assert.match(body[1], /cannot report usage/)
-    assert.match(body[2], /no cacheDir: a worker has no disk/)
+    assert.match(body[0], /no createKeyrail: use createWorkerKeyring/)
+    assert.match(body[1], /use createWorkerKeyring/)
+    assert.match(body[2], /cannot report usage/)
+    assert.match(body[3], /no cacheDir: a worker has no disk/)
   })
 }
 

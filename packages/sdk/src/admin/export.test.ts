@@ -5,8 +5,9 @@ import { inspect } from 'node:util'
 import { ManualTimer } from '../../test/manual-timer.ts'
 import { startKeyrail } from '../../test/service.ts'
 import { until } from '../../test/until.ts'
-import { type AdminOptions, type AuditLog, createAdmin, openAdmin } from '../admin.ts'
+import { type AdminOptions, type AuditLog, createAdmin } from '../admin.ts'
 import { KeyrailError } from '../runtime/errors.ts'
+import { openAdmin } from './open.ts'
 
 const { connection } = await startKeyrail()
 const admin = createAdmin(connection)

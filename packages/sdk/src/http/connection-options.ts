@@ -3,16 +3,16 @@ import { createHttpCaller, type HttpCaller, type HttpCallerOptions } from './cal
 import { readUrl } from './option-values.ts'
 import { readSecretKey, type SecretKeySource } from './secret-key.ts'
 
-/** How the service is reached, by all that calls it beside the keyring. */
+/** How the service is reached. */
 export interface ConnectionOptions {
   /** Address of the Keyrail service, such as `https://keys.example.com`; `KEYRAIL_URL` unless given. */
   baseUrl?: string | URL | undefined
   /**
    * A secret key (`krsk_…`) of the workspace, or a function that returns it, also by a promise: it is called before every
-   * call, so that the key may change. `KEYRAIL_SECRET_KEY` unless given. It is sent to `baseUrl` and nowhere else.
+   * call, so that the key may change. `KEYRAIL_SECRET_KEY` unless given. It is sent to the service and nowhere else.
    */
   secretKey?: SecretKeySource | undefined
-  /** Lets `baseUrl` be `http` beyond this machine: everybody on the way can read the secret key. */
+  /** Lets the service's address be `http` beyond this machine: everybody on the way can read the secret key. */
   insecure?: boolean | undefined
   /** Stands in for the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined

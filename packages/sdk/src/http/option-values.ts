@@ -28,12 +28,13 @@ const loopback = /^(?:localhost|[\w.-]+\.localhost|127(?:\.\d+){3}|\[::1\])$/
 /**
  * @param value what is given; else `KEYRAIL_URL`
  * @param insecure whether a secret key may be sent unencrypted beyond this machine
+ * @param option by which it was asked for
  */
-export function readUrl(value: unknown, insecure: unknown = false): URL {
+export function readUrl(value: unknown, insecure: unknown = false, option = 'baseUrl'): URL {
   if (typeof insecure !== 'boolean') throw new TypeError('insecure must be true or false')
-  const name = value === undefined ? 'KEYRAIL_URL' : 'baseUrl'
+  const name = value === undefined ? 'KEYRAIL_URL' : option
   const given = value === undefined ? environment('KEYRAIL_URL') : value
-  if (given === undefined) throw new TypeError('baseUrl is not given, and KEYRAIL_URL is not set')
+  if (given === undefined) throw new TypeError(`${option} is not given, and KEYRAIL_URL is not set`)
   const text = String(given)
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
@@ -54,11 +55,14 @@ export function readUrl(value: unknown, insecure: unknown = false): URL {
   return url
 }
 
-/** @param value what is given; else `KEYRAIL_PROJECT` */
-export function readProject(value: unknown): string {
-  if (value !== undefined) return readUuid('projectId', value)
+/**
+ * @param value what is given; else `KEYRAIL_PROJECT`
+ * @param option by which it was asked for
+ */
+export function readProject(value: unknown, option = 'projectId'): string {
+  if (value !== undefined) return readUuid(option, value)
   const given = environment('KEYRAIL_PROJECT')
-  if (given === undefined) throw new TypeError('projectId is not given, and KEYRAIL_PROJECT is not set')
+  if (given === undefined) throw new TypeError(`${option} is not given, and KEYRAIL_PROJECT is not set`)
   return readUuid('KEYRAIL_PROJECT', given)
 }
 

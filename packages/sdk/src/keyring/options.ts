@@ -1,22 +1,13 @@
 import type { Scope } from '../feed/record.ts'
+import type { ConnectionOptions, ErrorOptions } from '../http/connection-options.ts'
 import { readInteger, readProject, readSecretKeyEnv, readUrl, readUuid } from '../http/option-values.ts'
 import { readSecretKey, type SecretKeySource } from '../http/secret-key.ts'
-import type { KeyrailError } from '../runtime/errors.ts'
 import { makeNodeId } from '../runtime/node-id.ts'
 import type { Notice } from '../runtime/reports.ts'
 import type { Refused, Verdict } from '../verify/verdict.ts'
 
 /** What `createKeyring` takes. */
-export interface KeyringOptions {
-  /** Address of the Keyrail service, such as `https://keys.example.com`; `KEYRAIL_URL` unless given. */
-  baseUrl?: string | URL | undefined
-  /**
-   * A secret key (`krsk_…`) of the workspace, or a function that returns it, also by a promise: it is called before every
-   * call, so that the key may change. `KEYRAIL_SECRET_KEY` unless given. It is sent to `baseUrl` and nowhere else.
-   */
-  secretKey?: SecretKeySource | undefined
-  /** Lets `baseUrl` be `http` beyond this machine: everybody on the way can read the secret key. */
-  insecure?: boolean | undefined
+export interface KeyringOptions extends ConnectionOptions, ErrorOptions {
   /** The project whose keys are verified; `KEYRAIL_PROJECT` unless given. */
   projectId?: string | undefined
   /** Which keys are taken. Unless given, those of the environment that the secret key is of, and `live` where a function returns it. */
@@ -44,10 +35,6 @@ export interface KeyringOptions {
   onUnavailable?: ((refusal: Refused, key: string) => Verdict) | undefined
   /** Name of this node, unique in the fleet. Unless given, made of host name, process id and a random suffix. */
   node?: string | undefined
-  /** Stands in for the global `fetch`. */
-  fetch?: typeof globalThis.fetch | undefined
-  /** Told of every failed poll. Without it, the first failure of each kind becomes a process warning. */
-  onError?: ((error: KeyrailError) => void) | undefined
   /** Told of what worked but matters. Without it, a process warning. */
   onNotice?: ((notice: Notice) => void) | undefined
   /** Adds `externalId`, `tenantName` and `keyName` to verdicts. They are held in memory, so false unless given. */
