@@ -2,68 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withKey } from '../src/next.ts'
 import { createTestKeyring } from '../src/testing.ts'
-import type { Valid } from '../src/verify/verdict.ts'
-import { serveFetch } from './fetch-server.ts'
+import { apiOf, gateOf } from './fetch-apis.ts'
 import { testGate } from './gate-suite.ts'
 import { testProtectedApi } from './protected-api.ts'
 
 /** Route handlers as Next calls them: a request, and what the path says. */
-await testProtectedApi('Next', async ({ keyring, limiter, idempotency, usage, work }) => {
-  const options = { limiter, idempotency, usage }
-  const routes: Record<
-    string,
-    (request: Request, context: { params: Promise<object> }) => Promise<Response>
-  > = {
-    '/orders': withKey(keyring, (_, { apiKey }) => Response.json({ tenantId: apiKey.tenantId }), options),
-    '/write': withKey(keyring, () => new Response('wrote'), {
-      ...options,
-      scopes: ['orders:write'],
-      cost: 2,
-    }),
-    '/payments': withKey(
-      keyring,
-      async request => {
-        const done = await work(await request.json())
-        return Response.json(done, { status: 201, headers: { location: `/payments/${done.calls}` } })
-      },
-      options,
-    ),
-    '/broken': withKey(
-      keyring,
-      async request => {
-        await work(await request.json())
-        throw new Error('broken')
-      },
-      options,
-    ),
-    '/large': withKey(
-      keyring,
-      async request => {
-        await work(await request.json())
-        return new Response('x'.repeat(2_000))
-      },
-      options,
-    ),
-  }
-  return serveFetch(async request => {
-    const route = routes[new URL(request.url).pathname]
-    return route ? route(request, { params: Promise.resolve({}) }) : new Response(null, { status: 404 })
-  })
-})
+await testProtectedApi('Next', apiOf(withKey))
 
-testGate('Next', async ({ keyring, idempotency, options }) => {
-  const answer = (_: Request, { apiKey }: { apiKey?: Valid | undefined }) =>
-    Response.json({ keyId: apiKey?.keyId ?? null })
-  const routes: Record<string, (request: Request, context: object) => Promise<Response>> = {
-    '/plain': withKey<Request, object>(keyring, answer, options),
-    '/scoped': withKey<Request, object>(keyring, answer, { ...options, scopes: ['admin'] }),
-    '/once': withKey<Request, object>(keyring, answer, { ...options, idempotency }),
-  }
-  return serveFetch(async request => {
-    const route = routes[new URL(request.url).pathname]
-    return route ? route(request, {}) : new Response(null, { status: 404 })
-  })
-})
+testGate('Next', gateOf(withKey))
 
 test('Next: a handler whose key is optional sees that in its types', async () => {
   const keyring = createTestKeyring()

@@ -50,6 +50,7 @@ const program = `
   import { withKey } from '@keyrail/sdk/next'
   import { instrument } from '@keyrail/sdk/otel'
   import { createTestIdempotency, createTestKeyring, createTestLimiter, createTestUsage } from '@keyrail/sdk/testing'
+    import { withKey as withKeyOfWeb } from '@keyrail/sdk/web'
   import { createWorkerKeyring } from '@keyrail/sdk/worker'
   import type { Express } from 'express'
   import type { FastifyInstance } from 'fastify'
@@ -73,6 +74,7 @@ const program = `
     app.get('/', async request => request.apiKey.tenant)
   }
   export const GET = withKey(createTestKeyring(), (_request, { apiKey }) => Response.json(apiKey.keyId))
+  export const fetchOf = withKeyOfWeb(createTestKeyring(), (_request, { apiKey }) => Response.json(apiKey.keyId))
   export const told = (error: unknown): string => (error instanceof KeyrailError ? error.code : 'unknown')
   export async function manage(): Promise<Key[]> {
     const admin = createAdmin({ baseUrl: '', secretKey: '' })

@@ -25,7 +25,7 @@ const texts = globSync('dist/**/*', { cwd: home })
 /** Every Node that the package is made for. */
 const nodes = [process.execPath, ...(['oldestNode', 'node20', 'node22'] as const).map(runtimePath)]
 /** Entries that need no framework to load. */
-const entries = ['', '/admin', '/express', '/fastify', '/hono', '/next', '/testing', '/worker']
+const entries = ['', '/admin', '/express', '/fastify', '/hono', '/next', '/testing', '/web', '/worker']
 
 test('both forms load, take keys from a service and verify them, on every Node', async () => {
   const service = await startFeedService()
@@ -154,15 +154,21 @@ test('bundlers for workers find what works there, and no module of Node in it', 
   const program = join(folder, 'worker.mjs')
   writeFileSync(
     program,
-    `console.log(import.meta.resolve('@keyrail/sdk'), import.meta.resolve('@keyrail/sdk/worker'))`,
+    `console.log(import.meta.resolve('@keyrail/sdk'), import.meta.resolve('@keyrail/sdk/worker'), import.meta.resolve('@keyrail/sdk/web'))`,
   )
   for (const condition of ['workerd', 'edge-light']) {
     const { stdout } = await run(process.execPath, ['-C', condition, '-C', 'browser', program], { env: {} })
-    assert.match(stdout, /^\S+\/esm\/worker\.js \S+\/esm\/worker\.js$/m)
+    assert.match(stdout, /^\S+\/esm\/worker\.js \S+\/esm\/worker\.js \S+\/esm\/web\.js$/m)
   }
   const ofNode = /(?:from|import|import\(|require\(|getBuiltinModule\?\.\()\s*['"`]node:/
   assert.match(readFileSync(join(home, 'dist', 'cjs', 'index.js'), 'utf8'), ofNode)
-  const reached = reachedFrom(join(home, 'dist', 'esm'), ['worker.js', 'next.js', 'hono.js', 'admin.js'])
+  const reached = reachedFrom(join(home, 'dist', 'esm'), [
+    'worker.js',
+    'web.js',
+    'next.js',
+    'hono.js',
+    'admin.js',
+  ])
   assert.ok(reached.length > 10 && reached.includes('../cjs/verify-verify.js'), reached.join())
   for (const name of reached)
     assert.doesNotMatch(readFileSync(join(home, 'dist', 'esm', name), 'utf8'), ofNode, name)

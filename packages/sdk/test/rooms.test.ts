@@ -61,6 +61,33 @@ test('no room imports an entry', () => {
   for (const { from, to } of arrows) assert.notEqual(roomOf(to), 'entries', `${from} imports ${to}`)
 })
 
+test('every entry that stands before routes runs the suites that hold all of them to one behaviour', () => {
+  const helpers = sourceFiles('packages/sdk/test/*.ts')
+  // What a test builds its API with may stand beside it.
+  const tests = helpers
+    .filter(({ path }) => path.endsWith('.test.ts'))
+    .map(file => {
+      const near = helpers.filter(({ path }) => importsOf(file).includes(`./${path.split('/').at(-1)}`))
+      return { text: file.text, imports: [file, ...near].flatMap(importsOf) }
+    })
+  const gates = files.filter(
+    ({ path, text }) =>
+      roomOf(path.slice(source.length)) === 'entries' && /\bGate[<(]|with-key\.ts'/.test(text),
+  )
+  assert.deepEqual(
+    gates.map(({ path }) => path.slice(source.length)),
+    ['express.ts', 'fastify.ts', 'hono.ts', 'nest.ts', 'next.ts', 'web.ts'],
+  )
+  for (const { path } of gates) {
+    const entry = path.slice(source.length)
+    for (const suite of ['testGate(', 'testProtectedApi('])
+      assert.ok(
+        tests.some(({ text, imports }) => imports.includes(`../src/${entry}`) && text.includes(suite)),
+        `${entry}: ${suite}`,
+      )
+  }
+})
+
 test('the entries are those that the package exports', () => {
   const { text } = sourceFiles('packages/sdk/package.json')[0] ?? assert.fail('there is no package.json')
   const exported = [...text.matchAll(/"\.\/dist\/esm\/([\w-]+)\.js"/g)].map(([, name]) => `${name}.ts`)

@@ -11,7 +11,10 @@ export interface Protection {
   usage?: Pick<UsageReporter, 'count'> | undefined
 }
 
-type Open = () => Protection | Promise<Protection>
+type Open = Extract<KeyringSource, () => unknown>
+
+/** A keyring, or what opens one, with what else protects a route. */
+export type KeyringSource = Pick<Keyring, 'verify'> | (() => Protection | Promise<Protection>)
 
 /** How long the first requests wait for keys; after that they are refused with 503 until there are some. */
 const READY_MS = 5_000

@@ -1,0 +1,93 @@
+import { refuseUnknown } from '../http/connection-options.ts'
+import { type IdempotentOptions, requireIdempotency } from '../idempotency/gate.ts'
+import type { Idempotency } from '../idempotency/idempotent.ts'
+import type { Keyring } from '../keyring/keyring.ts'
+import type { Valid } from '../verify/verdict.ts'
+import { Gate } from './gate.ts'
+import { type GateOptions, gateOptionNames, type RouteRequirements, readRoute } from './gate-options.ts'
+import { type KeyringSource, opened } from './opened.ts'
+import { problemResponse, runOnce, withHeaders } from './web-response.ts'
+
+/** What protects one handler. */
+export interface WithKeyOptions extends GateOptions<Request>, Pick<RouteRequirements, 'cost'> {
+  /** A request with an `Idempotency-Key` is executed once, and its repetition answered as it was. */
+  idempotency?: Idempotency | undefined
+  /** Whether a request without `Idempotency-Key` is refused. */
+  idempotencyRequired?: IdempotentOptions['required']
+}
+
+const known: { readonly [Name in keyof Required<WithKeyOptions>]: true } = {
+  ...gateOptionNames,
+  cost: true,
+  idempotency: true,
+  idempotencyRequired: true,
+}
+
+/** A handler of requests, with the key, and behind that whatever the host hands over beside the request. */
+export type KeyedHandler<R extends Request, Host extends unknown[], K = Valid> = (
+  request: R,
+  keyed: { apiKey: K },
+  ...host: Host
+) => Response | Promise<Response>
+
+/**
+ * Wraps what makes a `Response` of a `Request`: a handler of Bun, Deno, workers, or of any framework of the Fetch API.
+ * Refusals are answered here, as `application/problem+json`.
+ *
+ * @param keyring or a function that opens it, called once, with the first request, where there may be no service to ask
+ *   when the code is loaded. All handlers that name one function share what it has opened
+ * @throws TypeError when what is handed over is no keyring, so that a wrong import never leaves a handler open
+ */
+export function withKey<R extends Request = Request, Host extends unknown[] = []>(
+  keyring: KeyringSource,
+  handler: KeyedHandler<R, Host, Valid | undefined>,
+  options: WithKeyOptions & { optional: true },
+): (request: R, ...host: Host) => Promise<Response>
+export function withKey<R extends Request = Request, Host extends unknown[] = []>(
+  keyring: KeyringSource,
+  handler: KeyedHandler<R, Host>,
+  options?: WithKeyOptions,
+): (request: R, ...host: Host) => Promise<Response>
+export function withKey<R extends Request, Host extends unknown[]>(
+  keyring: KeyringSource,
+  handler: KeyedHandler<R, Host>,
+  options: WithKeyOptions = {},
+): (request: R, ...host: Host) => Promise<Response> {
+  if (typeof handler !== 'function') throw new TypeError('withKey takes a handler of requests')
+  refuseUnknown('withKey', options, known)
+  readRoute(options)
+  if (typeof keyring !== 'function') return guard(keyring, handler, options)
+  let guarded: ((request: R, ...host: Host) => Promise<Response>) | undefined
+  return async function handle(request, ...host) {
+    const { keyring: held, ...more } = await opened(keyring)
+    guarded ??= guard(held, handler, { ...more, ...options })
+    return guarded(request, ...host)
+  }
+}
+
+function guard<R extends Request, Host extends unknown[]>(
+  keyring: Pick<Keyring, 'verify'>,
+  handler: KeyedHandler<R, Host>,
+  { cost, idempotency, idempotencyRequired, ...options }: WithKeyOptions,
+): (request: R, ...host: Host) => Promise<Response> {
+  const gate = new Gate<Request>('withKey', keyring, options)
+  if (idempotency !== undefined) requireIdempotency(idempotency)
+  else if (idempotencyRequired) throw new TypeError('idempotencyRequired needs idempotency')
+  return async function handle(request, ...host) {
+    const { key, headers, refusal } = await gate.admitWeb(request, request, request, { cost })
+    if (refusal !== undefined) return problemResponse(refusal)
+    // Undefined only where that was asked for.
+    const run = async () => handler(request, { apiKey: key as Valid }, ...host)
+    const response =
+      idempotency === undefined || key === undefined
+        ? await run()
+        : await runOnce(idempotency, request, {
+            exchange: request,
+            key,
+            required: idempotencyRequired,
+            readBody: async () => new Uint8Array(await request.clone().arrayBuffer()),
+            run,
+          })
+    return withHeaders(response, headers)
+  }
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTestKeyring } from '../src/testing.ts'
+import { withKey } from '../src/web.ts'
+import { apiOf, gateOf } from './fetch-apis.ts'
+import { testGate } from './gate-suite.ts'
+import { testProtectedApi } from './protected-api.ts'
+
+await testProtectedApi('Fetch', apiOf(withKey))
+
+testGate('Fetch', gateOf(withKey))
+
+const keyring = createTestKeyring()
+const { key, keyId } = keyring.issue()
+const request = () => new Request('http://localhost/', { headers: { authorization: `Bearer ${key}` } })
+
+test('Fetch: what a host hands over beside the request reaches the handler as it is, behind the key', async () => {
+  class Server {
+    address = () => '10.0.0.7'
+  }
+  const handle = withKey<Request, [Server, { waitUntil(work: Promise<unknown>): void }]>(
+    keyring,
+    (_, { apiKey }, server, context) => {
+      context.waitUntil(Promise.resolve())
+      return Response.json([apiKey.keyId, server.address()])
+    },
+  )
+  const waited: Promise<unknown>[] = []
+  const context = { waitUntil: (work: Promise<unknown>) => void waited.push(work) }
+  const response = await handle(request(), new Server(), context)
+  assert.deepEqual([await response.json(), waited.length], [[keyId, '10.0.0.7'], 1])
+  const opened = withKey<Request, [Server]>(
+    () => ({ keyring }),
+    (_, _keyed, server) => new Response(server.address()),
+  )
+  assert.equal(await (await opened(request(), new Server())).text(), '10.0.0.7')
+})
+
+test('Fetch: a handler of a request alone fits where hosts hand over more, and an optional key is seen in its types', async () => {
+  const fetch: (request: Request, env: object, context: object) => Promise<Response> = withKey(
+    keyring,
+    (_, { apiKey }) => Response.json(apiKey?.keyId ?? 'nobody'),
+    { optional: true },
+  )
+  assert.equal(await (await fetch(new Request('http://localhost/'), {}, {})).json(), 'nobody')
+  assert.equal(await (await fetch(request(), {}, {})).json(), keyId)
+})
+
+test('Fetch: a mistake in the set-up is an error at start, never an open handler', () => {
+  assert.throws(() => withKey(undefined as never, () => new Response()), TypeError)
+  assert.throws(() => withKey(keyring, undefined as never), /withKey takes a handler of requests/)
+  const misspelt = { scope: ['admin'] } as object
+  for (const given of [keyring, () => ({ keyring })])
+    assert.throws(() => withKey(given, () => new Response(), misspelt), /withKey has no option "scope"/)
+})
