@@ -23,6 +23,7 @@ export {
   type LimitVerdict,
 } from './limits/limit.ts'
 export type { GateVerdict, RefusalShape } from './protect/gate-options.ts'
+export type { KeyrailErrorCode } from './runtime/error-codes.ts'
 export {
   type FieldFault,
   KeyrailError,

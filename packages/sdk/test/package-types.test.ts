@@ -41,7 +41,7 @@ for (const name of [...frameworks, ...typesOnly.map(name => `@types/${name}`), '
 }
 
 const program = `
-  import { createKeyring, KeyrailError, type RefusalCode, type Verdict } from '@keyrail/sdk'
+  import { createKeyrail, createKeyring, KeyrailError, type KeyrailErrorCode, type RefusalCode, type Verdict } from '@keyrail/sdk'
   import { createAdmin, type Key } from '@keyrail/sdk/admin'
   import { idempotent, limit, requireKey, requireScope } from '@keyrail/sdk/express'
   import { keyrail } from '@keyrail/sdk/fastify'
@@ -75,7 +75,16 @@ const program = `
   }
   export const GET = withKey(createTestKeyring(), (_request, { apiKey }) => Response.json(apiKey.keyId))
   export const fetchOf = withKeyOfWeb(createTestKeyring(), (_request, { apiKey }) => Response.json(apiKey.keyId))
-  export const told = (error: unknown): string => (error instanceof KeyrailError ? error.code : 'unknown')
+  export async function open(): Promise<KeyrailErrorCode | null> {
+    await using keyrail = createKeyrail({ url: '', secretKey: '', project: '', keys: { names: true }, admin: { maxRetries: 1 } })
+    await keyrail.ready()
+    // @ts-expect-error The connection is told once.
+    createKeyrail({ keys: { secretKey: '' } })
+    const known: Promise<Key> = keyrail.admin.keys.get('')
+    void [known, requireKey(keyrail.keys, { limiter: keyrail.limiter, usage: keyrail.usage }), idempotent(keyrail.idempotency)]
+    return keyrail.keys.stats().lastError
+  }
+  export const told = (error: unknown): KeyrailErrorCode => (error instanceof KeyrailError ? error.code : 'unknown')
   export async function manage(): Promise<Key[]> {
     const admin = createAdmin({ baseUrl: '', secretKey: '' })
     const { key } = await admin.keys.create({ project_id: '', tenant_id: '', env: 'live' })

@@ -5,6 +5,7 @@ import { Poller } from '../feed/poller.ts'
 import { Sync } from '../feed/sync.ts'
 import { openAwakeClock } from '../runtime/awake-clock.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
+import type { KeyrailErrorCode } from '../runtime/error-codes.ts'
 import { PolicyScopeTooLargeError } from '../runtime/errors.ts'
 import { Reports } from '../runtime/reports.ts'
 import { ServiceTime } from '../runtime/service-time.ts'
@@ -36,7 +37,7 @@ export interface KeyringStats {
   /** Polls by what came of them. */
   polls: { snapshot: number; delta: number; unchanged: number; error: number }
   /** Code of the error of the last poll; null where it went well. */
-  lastError: string | null
+  lastError: KeyrailErrorCode | null
 }
 
 /** The keys of a project, held in memory; made by `createKeyring`. */

@@ -1,3 +1,5 @@
+import type { KeyrailErrorCode } from './error-codes.ts'
+
 /** A field that the service refused. */
 export interface FieldFault {
   /** Where it stands in body or query, with dots: `rate_limits.0.limit`. */
@@ -20,14 +22,10 @@ export interface KeyrailErrorFacts {
   retryAfterMs?: number | undefined
 }
 
-/**
- * Something between this node and the service went wrong. `code` is the service's own error code, or one of
- * `network_error`, `timeout`, `bad_response`, `response_too_large`, `policy_scope_too_large`, `unreadable_key`, `closed`, or
- * `http_<status>` where an answer held no code. No error holds a secret key.
- */
+/** Something between this node and the service went wrong. No error holds a secret key. */
 export class KeyrailError extends Error {
   override readonly name: string = 'KeyrailError'
-  readonly code: string
+  readonly code: KeyrailErrorCode
   readonly status: number | undefined
   readonly requestId: string | undefined
   readonly docUrl: string | undefined
@@ -36,7 +34,7 @@ export class KeyrailError extends Error {
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
 
-  constructor(code: string, message: string, facts: KeyrailErrorFacts) {
+  constructor(code: KeyrailErrorCode, message: string, facts: KeyrailErrorFacts) {
     super(message)
     this.code = code
     this.status = facts.status

@@ -9,6 +9,7 @@ import {
 } from '../http/connection-options.ts'
 import { readFunction, readInteger } from '../http/option-values.ts'
 import { delayAfterError } from '../http/schedule.ts'
+import type { KeyrailErrorCode } from '../runtime/error-codes.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
 import { Reports } from '../runtime/reports.ts'
 import { ServiceTime } from '../runtime/service-time.ts'
@@ -39,7 +40,7 @@ export interface UsageReporterStats {
   /** Requests that were counted and will not be told: no room, too old, no key, after the end, or refused. */
   dropped: number
   /** Code of the error of the last report; null where it went well. */
-  lastError: string | null
+  lastError: KeyrailErrorCode | null
 }
 
 /** How a reporter ends. */
@@ -132,7 +133,7 @@ export function openUsageReporter(
   let refused = 0
   let failures = 0
   let retryAfterMs: number | undefined
-  let lastError: string | null = null
+  let lastError: KeyrailErrorCode | null = null
 
   /** With the first time that is told, what was counted by this machine's clock until then is set right. */
   const heard = ({ headers }: { headers: Headers }): void => {
