@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DiskCache } from '../packages/sdk/src/disk/cache.ts'
 import type { Scope } from '../packages/sdk/src/feed/record.ts'
 import { digestFromBase64 } from '../packages/sdk/src/runtime/digest.ts'
+import { readRateLimits } from '../packages/sdk/src/store/rate-limits.ts'
 import { Store } from '../packages/sdk/src/store/store.ts'
 import type { Arm, Bench } from './harness/bench.ts'
 import { runGenerator } from './harness/generator.ts'
@@ -65,7 +66,7 @@ async function writeFiles(cacheDir: string, jsonFile: string): Promise<() => Pro
       env,
       digest: digestFromBase64(lookup_hash) ?? '',
       scopes,
-      rateLimits: rate_limits,
+      rateLimits: readRateLimits(rate_limits) ?? undefined,
       expiresAt: expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at),
     })
   }

@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { PolicyKey } from '@keyrail/contract/feed'
 import { digestFromBase64 } from '../../packages/sdk/src/runtime/digest.ts'
+import { readRateLimits } from '../../packages/sdk/src/store/rate-limits.ts'
 import { Store } from '../../packages/sdk/src/store/store.ts'
 import { serveGenerator } from '../harness/generator.ts'
 import { idOf, tellKey } from './told-keys.ts'
@@ -75,7 +76,7 @@ function fillStore(keys: number, digests: BigUint64Array): Look {
       env,
       digest: digestFromBase64(lookup_hash) ?? '',
       scopes,
-      rateLimits: rate_limits,
+      rateLimits: readRateLimits(rate_limits) ?? undefined,
       expiresAt: expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(expires_at),
     })
   }

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { digestFromBase64 } from '../../packages/sdk/src/runtime/digest.ts'
-import type { RateLimit } from '../../packages/sdk/src/store/rate-limits.ts'
+import { toWireRateLimits, type WireRateLimit } from '../../packages/sdk/src/store/rate-limits.ts'
 import type { Store } from '../../packages/sdk/src/store/store.ts'
 
 /** A key as its row has it; what follows from that is worked out here and not by the store. */
@@ -10,7 +10,7 @@ interface KeyRow {
   env: 'live' | 'test'
   digest: string
   scopes: string[]
-  rate_limits: RateLimit[] | null
+  rate_limits: WireRateLimit[] | null
   /** Milliseconds since 1970. */
   expires_at: number | null
   revoked: boolean
@@ -21,7 +21,7 @@ interface KeyRow {
 export interface Truth {
   version: number
   deleted: boolean
-  default_rate_limits: RateLimit[]
+  default_rate_limits: WireRateLimit[]
   keys: KeyRow[]
 }
 
@@ -93,7 +93,7 @@ export function heldKeys({ records, find }: StoreView, truth: Truth, now: number
       tenantId: records.tenantId(slot),
       env: records.env(slot),
       scopes: records.scopes(slot),
-      limits: records.rateLimits(slot) ?? [],
+      limits: toWireRateLimits(records.rateLimits(slot) ?? []),
       expiresAt: end === Number.POSITIVE_INFINITY ? null : end,
     })
     const isFound = find(digests.get(id) ?? '') === slot
@@ -109,7 +109,7 @@ interface Line {
   tenantId: string
   env: string
   scopes: readonly string[]
-  limits: readonly RateLimit[]
+  limits: readonly WireRateLimit[]
   expiresAt: number | null
 }
 

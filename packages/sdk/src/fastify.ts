@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { refuseUnknown } from './http/connection-options.ts'
+import { readBoolean } from './http/option-values.ts'
 import { claimRequest, idempotencyHeader, requireIdempotency } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
@@ -62,6 +63,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
     if (checked.has(said)) return said
     refuseUnknown('config.keyrail', said, known)
     readRoute(said)
+    for (const name of ['public', 'idempotencyRequired'] as const) readBoolean(name, said[name] ?? false)
     if (said.idempotencyRequired === true && idempotency === undefined) {
       throw new TypeError('idempotencyRequired needs idempotency')
     }

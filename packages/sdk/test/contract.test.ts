@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RateLimit as ContractRateLimit } from '@keyrail/contract/shared'
-import { type RateLimit, readRateLimits } from '../src/store/rate-limits.ts'
+import { type RateLimit, readRateLimits, toWireRateLimits } from '../src/store/rate-limits.ts'
 
-test('a limit as the contract has it is a limit as the SDK shows it, and one of a newer contract too', () => {
+test('a limit of the contract is shown with the names of the SDK, and told to the service as it came', () => {
   const told: ContractRateLimit = {
     id: 'burst',
     limit: 5,
@@ -11,9 +11,20 @@ test('a limit as the contract has it is a limit as the SDK shows it, and one of 
     algorithm: 'fixed',
     scope: 'key',
   }
+  const { window_ms: windowMs, ...rest } = told
   // The compiler holds the assignment; the SDK has a type of its own because it ships without the contract.
-  const shown: RateLimit = told
-  assert.deepEqual(readRateLimits([shown]), [told])
-  const newer = { ...told, algorithm: 'bucket', colour: 'red' } satisfies RateLimit & { colour: string }
-  assert.deepEqual(readRateLimits([newer]), [newer])
+  const shown: RateLimit = { ...rest, windowMs }
+  assert.deepEqual(readRateLimits([told]), [shown])
+  for (const rule of [
+    told,
+    { ...told, algorithm: 'bucket', burst_size: 7, nested: { window_ms: 3 } },
+    { id: 'x', units: [1] },
+    { window_ms: 1, windowMs: 2 },
+    JSON.parse('{"id":"y","__proto__":{"window_ms":1}}'),
+  ]) {
+    const read = readRateLimits([rule]) ?? []
+    assert.equal(JSON.stringify(toWireRateLimits(read)), JSON.stringify([rule]))
+    assert.ok(read.every(one => Object.getPrototypeOf(one) === Object.prototype))
+  }
+  assert.deepEqual(toWireRateLimits([null, 7]), [null, 7])
 })

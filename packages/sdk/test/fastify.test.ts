@@ -83,6 +83,8 @@ test('Fastify: a mistake in what a route says is an error at start, or with ever
   assert.throws(() => app.get('/costly', costly, async () => 'open'), /cost must be an integer/)
   const required = { config: { keyrail: { idempotencyRequired: true } } }
   assert.throws(() => app.post('/required', required, async () => 'open'), TypeError)
+  const opened = { config: { keyrail: { public: 'no' as never } } }
+  assert.throws(() => app.get('/opened', opened, async () => 'open'), /public must be true or false/)
   const answer = await app.inject({ url: '/before', headers: { authorization: `Bearer ${key}` } })
   assert.equal(answer.statusCode, 500)
 })

@@ -123,4 +123,5 @@ test('Hono: requireScope and idempotent without requireKey before them let nobod
     () => idempotent(idempotency, { require: true } as object),
     /idempotent has no option "require"/,
   )
+  assert.throws(() => idempotent(idempotency, { required: 'no' as never }), /required must be true or false/)
 })

@@ -7,7 +7,7 @@ import { id } from './keys.ts'
 export const hourly = (limit: number, more: Partial<RateLimit> = {}): RateLimit => ({
   id: 'hour',
   limit,
-  window_ms: 31 * 86_400_000,
+  windowMs: 31 * 86_400_000,
   algorithm: 'fixed',
   scope: 'key',
   ...more,

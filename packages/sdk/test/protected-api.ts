@@ -198,7 +198,7 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
     const away = { ...settings, fetch: () => Promise.reject(new Error('away')), onError: () => {} }
     const test = createTestKeyring()
     const { key } = test.issue({
-      rateLimits: [{ id: 'a', limit: 1, window_ms: 1_000, algorithm: 'fixed', scope: 'key' }],
+      rateLimits: [{ id: 'a', limit: 1, windowMs: 1_000, algorithm: 'fixed', scope: 'key' }],
     })
     const plain = test.issue()
     const counted = createUsageReporter({ ...connection, onError: () => {} })

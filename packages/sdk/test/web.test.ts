@@ -49,6 +49,11 @@ test('Fetch: a handler of a request alone fits where hosts hand over more, and a
 test('Fetch: a mistake in the set-up is an error at start, never an open handler', () => {
   assert.throws(() => withKey(undefined as never, () => new Response()), TypeError)
   assert.throws(() => withKey(keyring, undefined as never), /withKey takes a handler of requests/)
+  const told = { idempotencyRequired: 'no' as never }
+  assert.throws(
+    () => withKey(keyring, () => new Response(), told),
+    /idempotencyRequired must be true or false/,
+  )
   const misspelt = { scope: ['admin'] } as object
   for (const given of [keyring, () => ({ keyring })])
     assert.throws(() => withKey(given, () => new Response(), misspelt), /withKey has no option "scope"/)

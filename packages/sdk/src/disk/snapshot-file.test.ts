@@ -25,7 +25,7 @@ const key = (number: number, more: Partial<StoredKey> = {}): StoredKey => ({
   digest: digestOf(`key ${number}`),
   scopes: number % 3 ? ['read'] : [],
   rateLimits:
-    number % 4 ? undefined : [{ id: 'burst', limit: 5, window_ms: 1000, algorithm: 'fixed', scope: 'key' }],
+    number % 4 ? undefined : [{ id: 'burst', limit: 5, windowMs: 1000, algorithm: 'fixed', scope: 'key' }],
   expiresAt: number % 5 ? Number.POSITIVE_INFINITY : 1_900_000_000_000 + number,
   ...more,
 })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { hasFeatures, type Scope } from '../feed/record.ts'
 import { ID_WORDS } from '../store/key-ids.ts'
 import type { SavedLabels } from '../store/labels.ts'
-import { type RateLimit, readRateLimits } from '../store/rate-limits.ts'
+import { readRateLimits, toWireRateLimits, type WireRateLimit } from '../store/rate-limits.ts'
 import { emptyShared, isSound, RECORD_WORDS, type Shared } from '../store/records.ts'
 import { Store } from '../store/store.ts'
 
@@ -59,7 +59,7 @@ interface Header {
   other_ids: readonly [slot: number, id: string][]
   tenants: readonly string[]
   scopes: readonly (readonly string[])[]
-  rate_limits: readonly (readonly RateLimit[])[]
+  rate_limits: readonly (readonly WireRateLimit[])[]
 }
 
 export interface Loaded extends SnapshotFacts {
@@ -93,7 +93,7 @@ export function encodeSnapshot(store: Store, scope: Scope, facts: SnapshotFacts,
     other_ids: records.otherIds(),
     tenants: records.shared.tenants.values,
     scopes: records.shared.scopes.values,
-    rate_limits: records.shared.limits.values,
+    rate_limits: records.shared.limits.values.map(toWireRateLimits),
   }
   return assemble(header, (words, ids) => records.dump(words, ids))
 }
@@ -250,7 +250,7 @@ function sharedOf({ tenants, scopes, rate_limits }: Header): Shared {
   const shared = emptyShared()
   for (const tenant of tenants) shared.tenants.add(tenant)
   for (const list of scopes) shared.scopes.add(list)
-  for (const limits of rate_limits.slice(1)) shared.limits.add(limits)
+  for (const limits of rate_limits.slice(1)) shared.limits.add(readRateLimits(limits) ?? [])
   return shared
 }
 

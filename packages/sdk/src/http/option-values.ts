@@ -31,7 +31,7 @@ const loopback = /^(?:localhost|[\w.-]+\.localhost|127(?:\.\d+){3}|\[::1\])$/
  * @param option by which it was asked for
  */
 export function readUrl(value: unknown, insecure: unknown = false, option = 'baseUrl'): URL {
-  if (typeof insecure !== 'boolean') throw new TypeError('insecure must be true or false')
+  readBoolean('insecure', insecure)
   const name = value === undefined ? 'KEYRAIL_URL' : option
   const given = value === undefined ? environment('KEYRAIL_URL') : value
   if (given === undefined) throw new TypeError(`${option} is not given, and KEYRAIL_URL is not set`)
@@ -80,6 +80,11 @@ export function readInteger(name: string, value: unknown, least: number, most: n
     throw new TypeError(`${name} must be an integer from ${least} to ${most}`)
   }
   return value as number
+}
+
+export function readBoolean(name: string, value: unknown): boolean {
+  if (typeof value !== 'boolean') throw new TypeError(`${name} must be true or false`)
+  return value
 }
 
 export function readFunction<F>(name: string, value: F | undefined): F | undefined {

@@ -1,4 +1,5 @@
 import { refuseUnknown } from '../http/connection-options.ts'
+import { readBoolean } from '../http/option-values.ts'
 import type { Valid } from '../verify/verdict.ts'
 import type { Idempotency, IdempotencyVerdict } from './idempotent.ts'
 import { badKey, missingKey, unreadBody } from './problems.ts'
@@ -22,6 +23,7 @@ const methods = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 /** @throws TypeError when what is handed over is not what it should be */
 export function requireIdempotency(idempotency: Idempotency, options: IdempotentOptions = {}): void {
   refuseUnknown('idempotent', options, known)
+  readBoolean('required', options.required ?? false)
   if (typeof idempotency?.claim !== 'function') {
     throw new TypeError('idempotency must be made by createIdempotency')
   }

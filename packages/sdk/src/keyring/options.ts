@@ -1,6 +1,13 @@
 import type { Scope } from '../feed/record.ts'
 import type { ConnectionOptions, ErrorOptions } from '../http/connection-options.ts'
-import { readInteger, readProject, readSecretKeyEnv, readUrl, readUuid } from '../http/option-values.ts'
+import {
+  readBoolean,
+  readInteger,
+  readProject,
+  readSecretKeyEnv,
+  readUrl,
+  readUuid,
+} from '../http/option-values.ts'
 import { readSecretKey, type SecretKeySource } from '../http/secret-key.ts'
 import { makeNodeId } from '../runtime/node-id.ts'
 import type { Notice } from '../runtime/reports.ts'
@@ -152,11 +159,7 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
 }
 
 function readFeatures(options: KeyringOptions): string[] {
-  return (['meta', 'names'] as const).filter(name => {
-    const asked = options[name] ?? false
-    if (typeof asked !== 'boolean') throw new TypeError(`${name} must be true or false`)
-    return asked
-  })
+  return (['meta', 'names'] as const).filter(name => readBoolean(name, options[name] ?? false))
 }
 
 function readTenantIds(value: unknown): string[] {

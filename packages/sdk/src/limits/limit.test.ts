@@ -4,10 +4,14 @@ import { drawKey } from '../../test/keys.ts'
 import { hourly, someKey } from '../../test/limited.ts'
 import { startKeyrail } from '../../test/service.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
+import { toWireRateLimits } from '../store/rate-limits.ts'
 import { refused } from '../verify/verdict.ts'
 import { createLimiter, type LimiterOptions, openLimiter } from './limit.ts'
 
 const { settings, valid } = await startKeyrail()
+
+/** Rules as the service is told them. */
+const issued = (...given: Parameters<typeof hourly>) => toWireRateLimits([hourly(...given)])
 
 /** A limiter whose service answers what a test makes of it. */
 function answered(answer: () => Promise<Response>, options: Partial<LimiterOptions> = {}) {
@@ -23,7 +27,7 @@ function answered(answer: () => Promise<Response>, options: Partial<LimiterOptio
 
 test('a request passes as often as its key may, is told what is left, and is then answered 429', async () => {
   const { limit } = createLimiter(settings)
-  const key = await valid({ rate_limits: [hourly(2)] })
+  const key = await valid({ rate_limits: issued(2) })
   const first = await limit(key)
   assert.deepEqual([first.allowed, first.code], [true, 'allowed'])
   assert.equal(first.headers['ratelimit-policy'], '"hour";q=2;w=2678400')
@@ -41,7 +45,7 @@ test('a request passes as often as its key may, is told what is left, and is the
 
 test('the cost of a request is what it takes, and 0 looks only', async () => {
   const { limit } = createLimiter(settings)
-  const key = await valid({ rate_limits: [hourly(10)] })
+  const key = await valid({ rate_limits: issued(10) })
   const left = async (cost: number) =>
     /r=(\d+)/.exec((await limit(key, { cost })).headers.ratelimit ?? '')?.[1]
   assert.deepEqual([await left(0), await left(7), await left(0)], ['10', '3', '3'])
@@ -52,7 +56,7 @@ test('the cost of a request is what it takes, and 0 looks only', async () => {
 
 test('limits of a tenant are shared by its keys, and those of a key are its own', async () => {
   const { limit } = createLimiter(settings)
-  const rate_limits = [hourly(1, { id: 'all', scope: 'tenant' })]
+  const rate_limits = issued(1, { id: 'all', scope: 'tenant' })
   const [one, other] = [await valid({ rate_limits }), await valid({ rate_limits })]
   assert.equal((await limit(one)).allowed, true)
   assert.equal((await limit(other)).allowed, false)
@@ -159,7 +163,7 @@ test('a flood of one customer costs the service few calls, and admits what the l
   }
   // A clock that stands: nothing is forgotten, however slow the machine is.
   const { limit } = openLimiter({ ...settings, fetch: counted }, { now: () => 0 })
-  const key = await valid({ rate_limits: [hourly(5)] })
+  const key = await valid({ rate_limits: issued(5) })
   let passed = 0
   for (let request = 0; request < 200; request++) if ((await limit(key)).allowed) passed++
   assert.deepEqual([passed, calls], [5, 6])

@@ -14,6 +14,7 @@ import { readFunction, readInteger, readProject } from '../http/option-values.ts
 import { type HttpProblem, httpProblem, misusedProblem } from '../http/problem.ts'
 import { KeyrailError } from '../runtime/errors.ts'
 import { Reports } from '../runtime/reports.ts'
+import { toWireRateLimits } from '../store/rate-limits.ts'
 import { requireValid } from '../verify/require-valid.ts'
 import type { Valid } from '../verify/verdict.ts'
 import { readCost } from './cost.ts'
@@ -113,7 +114,7 @@ export function openLimiter(options: LimiterOptions, { now }: { now: () => numbe
       tenant_id: tenantId,
       cost,
       // As they came: the service judges them, and may know more than this version.
-      limits: [...rateLimits] as RateLimitCheck['limits'],
+      limits: toWireRateLimits(rateLimits) as unknown as RateLimitCheck['limits'],
     }
     const { text } = await call({
       method: 'POST',

@@ -1,5 +1,5 @@
 import { refuseUnknown } from '../http/connection-options.ts'
-import { readFunction } from '../http/option-values.ts'
+import { readBoolean, readFunction } from '../http/option-values.ts'
 import type { HttpProblem } from '../http/problem.ts'
 import { readCost } from '../limits/cost.ts'
 import type { Limiter } from '../limits/limit.ts'
@@ -102,7 +102,7 @@ export function readGateOptions<Request>(
   readFunction('getKey', getKey)
   readFunction('onRefused', onRefused)
   readFunction('onVerdict', onVerdict)
-  readOptional(optional)
+  readBoolean('optional', optional)
   const headers = readHeaderNames(header)
   return { scopes: readScopes(scopes), headers, getKey, optional, onRefused, onVerdict, limiter, usage }
 }
@@ -115,7 +115,7 @@ export function readGateOptions<Request>(
 export function readRoute({ scopes = [], cost, optional = false }: RouteRequirements): void {
   readScopes(scopes)
   readCost(cost)
-  readOptional(optional)
+  readBoolean('optional', optional)
 }
 
 export function readScopes(scopes: readonly string[]): readonly string[] {
@@ -123,10 +123,6 @@ export function readScopes(scopes: readonly string[]): readonly string[] {
     throw new TypeError('scopes must be an array of scope names')
   }
   return Object.freeze([...scopes])
-}
-
-function readOptional(optional: unknown): void {
-  if (typeof optional !== 'boolean') throw new TypeError('optional must be true or false')
 }
 
 function readHeaderNames(header: string | readonly string[] = 'authorization'): readonly string[] {

@@ -1,4 +1,5 @@
 import { refuseUnknown } from '../http/connection-options.ts'
+import { readBoolean } from '../http/option-values.ts'
 import { type IdempotentOptions, requireIdempotency } from '../idempotency/gate.ts'
 import type { Idempotency } from '../idempotency/idempotent.ts'
 import type { Keyring } from '../keyring/keyring.ts'
@@ -56,6 +57,7 @@ export function withKey<R extends Request, Host extends unknown[]>(
   if (typeof handler !== 'function') throw new TypeError('withKey takes a handler of requests')
   refuseUnknown('withKey', options, known)
   readRoute(options)
+  readBoolean('idempotencyRequired', options.idempotencyRequired ?? false)
   if (typeof keyring !== 'function') return guard(keyring, handler, options)
   let guarded: ((request: R, ...host: Host) => Promise<Response>) | undefined
   return async function handle(request, ...host) {

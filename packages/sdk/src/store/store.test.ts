@@ -50,7 +50,7 @@ const someKey = fc.record(
     scopes: fc.subarray(['read', 'write', 'admin']),
     rateLimits: fc.option(
       fc.constant([
-        { id: 'burst', limit: 5, window_ms: 1000, algorithm: 'fixed' as const, scope: 'key' as const },
+        { id: 'burst', limit: 5, windowMs: 1000, algorithm: 'fixed' as const, scope: 'key' as const },
       ]),
       { nil: undefined },
     ),

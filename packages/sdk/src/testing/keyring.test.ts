@@ -5,7 +5,7 @@ import { createTestKeyring } from './keyring.ts'
 
 test('a test key is judged as a real one is: form, environment, scopes, expiry', () => {
   const keyring = createTestKeyring()
-  const rateLimits = [{ id: 'a', limit: 1, window_ms: 1_000, algorithm: 'fixed', scope: 'key' }] as const
+  const rateLimits = [{ id: 'a', limit: 1, windowMs: 1_000, algorithm: 'fixed', scope: 'key' }] as const
   const { key, keyId, tenantId } = keyring.issue({ scopes: ['a'], rateLimits, tenantId: 'acme' })
   assert.equal(withChecksum(key.slice(0, -6)), key)
   const verdict = keyring.verify(key, { scopes: ['a'] })

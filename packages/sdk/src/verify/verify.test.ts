@@ -38,7 +38,7 @@ function setUp({ env = 'both', onUnavailable }: Partial<Pick<VerifyDeps, 'env' |
 test('a known key is valid, and the verdict tells whose it is and holds nothing secret', () => {
   const { verify, add } = setUp()
   const key = drawKey()
-  const rateLimits = [{ id: 'burst', limit: 5, window_ms: 1000, algorithm: 'fixed', scope: 'key' }] as const
+  const rateLimits = [{ id: 'burst', limit: 5, windowMs: 1000, algorithm: 'fixed', scope: 'key' }] as const
   add(key, { rateLimits, expiresAt: NOW + 1 })
   const verdict = verify(key)
   assert.deepEqual(verdict, {

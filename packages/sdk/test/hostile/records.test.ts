@@ -118,8 +118,12 @@ test('a rule of a new algorithm: the node takes the key, and the limiter sends t
   const verdict = witness.keyring.verify(key)
   assert.ok(verdict.valid)
   const limiter = createLimiter({ baseUrl, secretKey, projectId })
+  assert.deepEqual(verdict.rateLimits, [
+    { id: 'a', limit: 10, windowMs: 1_000, algorithm: 'sliding', scope: 'key' },
+    rules[1],
+  ])
   assert.equal((await limiter.limit(verdict)).code, 'allowed')
-  assert.deepEqual(asked.limits, rules)
+  assert.equal(JSON.stringify(asked.limits), JSON.stringify(rules))
 })
 
 for (const [cause, verdict] of [
