@@ -19,7 +19,7 @@ export function testDoubles(name: string, buildApi: BuildApi): void {
     let calls = 0
     const work = async (body: unknown) => ({ calls: ++calls, body })
     const url = await buildApi({ keyring, limiter, idempotency, usage, work })
-    const rule = { id: 'minute', limit: 4, window_ms: 60_000, algorithm: 'fixed', scope: 'key' }
+    const rule = { id: 'minute', limit: 4, windowMs: 60_000, algorithm: 'fixed', scope: 'key' }
     const { key, keyId } = keyring.issue({ rateLimits: [rule] })
     const ask = async (path: string, body?: string) => {
       const response = await fetch(url + path, {

@@ -15,7 +15,7 @@ function valid(rateLimits: readonly RateLimit[] = []) {
   return verdict
 }
 const perMinute = (limit: number): RateLimit[] => [
-  { id: 'minute', limit, window_ms: 60_000, algorithm: 'fixed', scope: 'key' },
+  { id: 'minute', limit, windowMs: 60_000, algorithm: 'fixed', scope: 'key' },
 ]
 function told() {
   const codes: string[] = []
@@ -156,9 +156,9 @@ test('counts are told as the service adds them up, where only a part is counted'
 test('what no service would take, and an option that there is not, are errors that name it', () => {
   for (const milliseconds of [-1, 0.5, Number.NaN, undefined as never])
     assert.throws(() => createTestLimiter().advance(milliseconds), /^TypeError: milliseconds must be/)
-  const rule = { id: 'a', limit: 1, window_ms: 60, algorithm: 'fixed', scope: 'key' }
+  const rule = { id: 'a', limit: 1, windowMs: 60, algorithm: 'fixed', scope: 'key' }
   const issue = (more: object) => () => createTestKeyring().issue({ rateLimits: [{ ...rule, ...more }] })
-  assert.throws(issue({}), /^TypeError: rateLimits\.0\.window_ms must be/)
+  assert.throws(issue({}), /^TypeError: rateLimits\.0\.windowMs must be/)
   assert.throws(issue({ limit: 0 }), /^TypeError: rateLimits\.0\.limit must be/)
   for (const make of [createTestLimiter, createTestIdempotency, createTestUsage]) {
     assert.throws(() => make({ onUnavailabel: 'allow' } as never), /has no option "onUnavailabel"/)

@@ -61,9 +61,9 @@ export function createTestKeyring({ env = 'live' }: { env?: 'live' | 'test' | 'b
   return {
     verify: createVerify(served, { env, cachedTtlMs: LATE, clock }),
     issue({ env: of, tenantId = randomUUID(), scopes = [], rateLimits = [], expiresAt } = {}) {
-      for (const [at, { limit, window_ms }] of rateLimits.entries()) {
+      for (const [at, { limit, windowMs }] of rateLimits.entries()) {
         readInteger(`rateLimits.${at}.limit`, limit, 1, 1_000_000_000)
-        readInteger(`rateLimits.${at}.window_ms`, window_ms, 1_000, 2_678_400_000)
+        readInteger(`rateLimits.${at}.windowMs`, windowMs, 1_000, 2_678_400_000)
       }
       const keyEnv = of ?? (env === 'both' ? 'live' : env)
       const key = drawKey(`kr_${keyEnv}_`)
