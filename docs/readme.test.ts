@@ -134,8 +134,8 @@ test('the five lines are those of the example', () => {
   const example = readDocument('examples/vendor-api/server.ts')
     .replace(/\s+/g, ' ')
     .replace(
-      'baseUrl: KEYRAIL_URL, secretKey: KEYRAIL_SECRET_KEY, projectId: KEYRAIL_PROJECT, ',
-      'baseUrl, secretKey, projectId ',
+      'url: KEYRAIL_URL, secretKey: KEYRAIL_SECRET_KEY, project: KEYRAIL_PROJECT ',
+      'url, secretKey, project ',
     )
   for (const line of lines) assert.ok(example.includes(line), line)
 })

@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net'
 const { KEYRAIL_URL, KEYRAIL_SECRET_KEY = '', KEYRAIL_PROJECT = '', PORT } = process.env
 
 export const settings = {
-  baseUrl: KEYRAIL_URL ?? 'http://127.0.0.1:8080',
+  url: KEYRAIL_URL ?? 'http://127.0.0.1:8080',
   secretKey: KEYRAIL_SECRET_KEY,
-  projectId: KEYRAIL_PROJECT,
+  project: KEYRAIL_PROJECT,
 }
 export const port = Number(PORT ?? 3000)
 

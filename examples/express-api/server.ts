@@ -1,20 +1,16 @@
-import { createIdempotency, createKeyring, createLimiter, createUsageReporter } from '@keyrail/sdk'
+import { createKeyrail } from '@keyrail/sdk'
 import { idempotent, keepRawBody, limit, requireKey } from '@keyrail/sdk/express'
 import express from 'express'
 import { onStop, port, sayWhere, settings } from '../settings.ts'
 
 /** Keys, limits, usage, and payments that are made once however often they are sent. */
 
-const { baseUrl, secretKey } = settings
-const keyring = createKeyring(settings)
-const limiter = createLimiter(settings)
-const idempotency = createIdempotency(settings)
-const usage = createUsageReporter({ baseUrl, secretKey })
-await keyring.ready()
+const keyrail = createKeyrail(settings)
+await keyrail.ready()
 
 const app = express()
-app.use(requireKey(keyring, { usage }), limit(limiter))
-app.use(express.json({ verify: keepRawBody }), idempotent(idempotency))
+app.use(requireKey(keyrail.keys, { usage: keyrail.usage }), limit(keyrail.limiter))
+app.use(express.json({ verify: keepRawBody }), idempotent(keyrail.idempotency))
 
 app.get('/payments', ({ apiKey }, response) => {
   response.json({ customer: apiKey?.tenantId })
@@ -28,5 +24,5 @@ const server = app.listen(port, '127.0.0.1', () => sayWhere(server.address()))
 onStop(async () => {
   server.close()
   server.closeAllConnections()
-  await Promise.all([keyring.close(), usage.close(), idempotency.close()])
+  await keyrail.close()
 })

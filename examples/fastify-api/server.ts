@@ -1,15 +1,14 @@
-import { createIdempotency, createKeyring, createLimiter } from '@keyrail/sdk'
-import { keyrail } from '@keyrail/sdk/fastify'
+import { createKeyrail } from '@keyrail/sdk'
+import { keyrailPlugin } from '@keyrail/sdk/fastify'
 import fastify from 'fastify'
 import { onStop, port, sayWhere, settings } from '../settings.ts'
 
-const keyring = createKeyring(settings)
-const limiter = createLimiter(settings)
-const idempotency = createIdempotency(settings)
-await keyring.ready()
+const keyrail = createKeyrail(settings)
+await keyrail.ready()
+const { keys: keyring, limiter, idempotency } = keyrail
 
 const app = fastify({ forceCloseConnections: true })
-await app.register(keyrail, { keyring, limiter, idempotency })
+await app.register(keyrailPlugin, { keyring, limiter, idempotency })
 
 app.get('/payments', async request => ({ customer: request.apiKey.tenantId }))
 let payments = 0
@@ -22,5 +21,5 @@ await app.listen({ port, host: '127.0.0.1' })
 sayWhere(app.server.address())
 onStop(async () => {
   await app.close()
-  await Promise.all([keyring.close(), idempotency.close()])
+  await keyrail.close()
 })

@@ -1,16 +1,14 @@
 import { serve } from '@hono/node-server'
-import { createIdempotency, createKeyring, createLimiter } from '@keyrail/sdk'
+import { createKeyrail } from '@keyrail/sdk'
 import { idempotent, type KeyrailEnv, requireKey } from '@keyrail/sdk/hono'
 import { Hono } from 'hono'
 import { onStop, port, sayWhere, settings } from '../settings.ts'
 
-const keyring = createKeyring(settings)
-const limiter = createLimiter(settings)
-const idempotency = createIdempotency(settings)
-await keyring.ready()
+const keyrail = createKeyrail(settings)
+await keyrail.ready()
 
 const app = new Hono<KeyrailEnv>()
-app.use(requireKey(keyring, { limiter }), idempotent(idempotency))
+app.use(requireKey(keyrail.keys, { limiter: keyrail.limiter }), idempotent(keyrail.idempotency))
 
 app.get('/payments', context => context.json({ customer: context.get('apiKey').tenantId }))
 let payments = 0
@@ -21,5 +19,5 @@ app.post('/payments', context =>
 const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }, sayWhere)
 onStop(async () => {
   server.close()
-  await Promise.all([keyring.close(), idempotency.close()])
+  await keyrail.close()
 })

@@ -1,15 +1,13 @@
 import 'reflect-metadata'
-import { createIdempotency, createKeyring, createLimiter, type Valid } from '@keyrail/sdk'
+import { createKeyrail, type Valid } from '@keyrail/sdk'
 import { ApiKey, KeyrailModule } from '@keyrail/sdk/nest'
 import { Controller, Get, Module, Post } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 
 const { KEYRAIL_URL = 'http://127.0.0.1:8080', KEYRAIL_SECRET_KEY = '', KEYRAIL_PROJECT = '' } = process.env
-const settings = { baseUrl: KEYRAIL_URL, secretKey: KEYRAIL_SECRET_KEY, projectId: KEYRAIL_PROJECT }
-const keyring = createKeyring(settings)
-const limiter = createLimiter(settings)
-const idempotency = createIdempotency(settings)
-await keyring.ready()
+const keyrail = createKeyrail({ url: KEYRAIL_URL, secretKey: KEYRAIL_SECRET_KEY, project: KEYRAIL_PROJECT })
+await keyrail.ready()
+const { keys: keyring, limiter, idempotency } = keyrail
 
 let payments = 0
 
@@ -38,6 +36,6 @@ console.log(`The payments API listens on ${await app.getUrl()}`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, async () => {
     await app.close()
-    await Promise.all([keyring.close(), idempotency.close()])
+    await keyrail.close()
   })
 }

@@ -1,17 +1,13 @@
-import { createKeyring } from '@keyrail/sdk'
+import { createKeyrail } from '@keyrail/sdk'
 import { requireKey } from '@keyrail/sdk/express'
 import express from 'express'
 
 const { KEYRAIL_URL = 'http://127.0.0.1:8080', KEYRAIL_SECRET_KEY = '', KEYRAIL_PROJECT = '' } = process.env
-const keyring = createKeyring({
-  baseUrl: KEYRAIL_URL,
-  secretKey: KEYRAIL_SECRET_KEY,
-  projectId: KEYRAIL_PROJECT,
-})
-await keyring.ready()
+const keyrail = createKeyrail({ url: KEYRAIL_URL, secretKey: KEYRAIL_SECRET_KEY, project: KEYRAIL_PROJECT })
+await keyrail.ready()
 
 const api = express()
-api.use(requireKey(keyring))
+api.use(requireKey(keyrail.keys))
 api.get('/payments', (request, response) => {
   response.json({ customer: request.apiKey?.tenantId, payments: [{ id: 1, amount: '12.50' }] })
 })
@@ -24,6 +20,6 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, async () => {
     server.close()
     server.closeAllConnections()
-    await keyring.close()
+    await keyrail.close()
   })
 }

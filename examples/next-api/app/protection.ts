@@ -1,13 +1,9 @@
-import { createIdempotency, createKeyring, createLimiter } from '@keyrail/sdk'
+import { createKeyrail } from '@keyrail/sdk'
 import type { Protection } from '@keyrail/sdk/next'
 
 /** Called with the first request, and never while Next builds. */
 export function protection(): Protection {
   const { KEYRAIL_URL = 'http://127.0.0.1:8080', KEYRAIL_SECRET_KEY = '', KEYRAIL_PROJECT = '' } = process.env
-  const settings = { baseUrl: KEYRAIL_URL, secretKey: KEYRAIL_SECRET_KEY, projectId: KEYRAIL_PROJECT }
-  return {
-    keyring: createKeyring(settings),
-    limiter: createLimiter(settings),
-    idempotency: createIdempotency(settings),
-  }
+  const keyrail = createKeyrail({ url: KEYRAIL_URL, secretKey: KEYRAIL_SECRET_KEY, project: KEYRAIL_PROJECT })
+  return { keyring: keyrail.keys, limiter: keyrail.limiter, idempotency: keyrail.idempotency }
 }

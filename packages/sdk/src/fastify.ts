@@ -53,7 +53,7 @@ const noKey = null as unknown as Valid
  */
 const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyInstance, options) => {
   const { keyring, idempotency, ...more } = options
-  const gate = new Gate<FastifyRequest>('keyrail', keyring, more)
+  const gate = new Gate<FastifyRequest>('keyrailPlugin', keyring, more)
   if (idempotency !== undefined) requireIdempotency(idempotency)
   app.decorateRequest('apiKey', noKey)
 
@@ -123,7 +123,7 @@ const sendAnswer = (reply: FastifyReply, { status, headers, body }: HttpAnswer):
   reply.code(status).headers(headers).send(JSON.stringify(body))
 
 /** What `fastify-plugin` says of a plugin: its hooks are those of the instance that it is registered on. */
-export const keyrail: FastifyPluginAsync<KeyrailPluginOptions> = Object.assign(protect, {
+export const keyrailPlugin: FastifyPluginAsync<KeyrailPluginOptions> = Object.assign(protect, {
   [Symbol.for('skip-override')]: true,
   [Symbol.for('fastify.display-name')]: '@keyrail/sdk',
   [Symbol.for('plugin-meta')]: { name: '@keyrail/sdk', fastify: '5.x' },

@@ -7,7 +7,7 @@ import express, { type Express, type RequestHandler } from 'express'
 import express4 from 'express4'
 import fastify from 'fastify'
 import { idempotent, limit, requireKey } from '../src/express.ts'
-import { keyrail } from '../src/fastify.ts'
+import { keyrailPlugin } from '../src/fastify.ts'
 import { createIdempotency, type Idempotency } from '../src/idempotency/idempotent.ts'
 import { createLimiter } from '../src/limits/limit.ts'
 import { listen } from './fetch-server.ts'
@@ -49,7 +49,7 @@ async function fastifyApi(claims: Idempotency): Promise<string> {
   app.addHook('onRequest', async (_, reply) => {
     world.late.promise.then(() => reply.sent || reply.code(503).send('late'))
   })
-  await app.register(keyrail, { keyring, idempotency: claims })
+  await app.register(keyrailPlugin, { keyring, idempotency: claims })
   app.post('/', async () => ({ call: ++world.calls }))
   return app.listen({ port: 0, host: '127.0.0.1' })
 }

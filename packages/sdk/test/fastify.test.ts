@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fastify, { type FastifyRequest } from 'fastify'
-import { type KeyrailPluginOptions, keyrail } from '../src/fastify.ts'
+import { type KeyrailPluginOptions, keyrailPlugin } from '../src/fastify.ts'
 import { createTestKeyring } from '../src/testing.ts'
 import { testGate } from './gate-suite.ts'
 import { testProtectedApi } from './protected-api.ts'
@@ -9,7 +9,7 @@ import { testProtectedApi } from './protected-api.ts'
 await testProtectedApi('Fastify', async ({ work, ...parts }) => {
   const app = fastify({ forceCloseConnections: true })
   after(() => app.close())
-  await app.register(keyrail, parts)
+  await app.register(keyrailPlugin, parts)
   app.get('/orders', async ({ apiKey }) => ({ tenantId: apiKey.tenantId }))
   app.get('/write', { config: { keyrail: { scopes: ['orders:write'], cost: 2 } } }, async () => 'wrote')
   app.post('/payments', async ({ body }, reply) => {
@@ -30,7 +30,7 @@ await testProtectedApi('Fastify', async ({ work, ...parts }) => {
 testGate('Fastify', async ({ keyring, idempotency, options }) => {
   const app = fastify({ forceCloseConnections: true })
   after(() => app.close())
-  await app.register(keyrail, { keyring, idempotency, ...options })
+  await app.register(keyrailPlugin, { keyring, idempotency, ...options })
   const answer = async ({ apiKey }: FastifyRequest) => ({ keyId: apiKey?.keyId ?? null })
   app.get('/plain', answer)
   app.get('/scoped', { config: { keyrail: { scopes: ['admin'] } } }, answer)
@@ -45,7 +45,7 @@ test('Fastify: a public route needs no key, and a protected part leaves the rest
   after(() => app.close())
   app.get('/beside', async () => 'beside')
   await app.register(async part => {
-    await part.register(keyrail, { keyring })
+    await part.register(keyrailPlugin, { keyring })
     part.get('/open', { config: { keyrail: { public: true } } }, async ({ apiKey }) => `${apiKey}`)
     part.get('/closed', async ({ apiKey }) => apiKey.keyId)
   })
@@ -64,10 +64,13 @@ test('Fastify: a public route needs no key, and a protected part leaves the rest
 
 test('Fastify: a mistake in the set-up is an error at start, never an open route', async () => {
   const app = fastify()
-  await assert.rejects(async () => app.register(keyrail, { keyring: undefined as never }), TypeError)
+  await assert.rejects(async () => app.register(keyrailPlugin, { keyring: undefined as never }), TypeError)
   const keyring = createTestKeyring()
   const misspelt = { keyring, scope: ['admin'] } as KeyrailPluginOptions
-  await assert.rejects(async () => fastify().register(keyrail, misspelt), /keyrail has no option "scope"/)
+  await assert.rejects(
+    async () => fastify().register(keyrailPlugin, misspelt),
+    /keyrailPlugin has no option "scope"/,
+  )
 })
 
 test('Fastify: a mistake in what a route says is an error at start, or with every request of it', async () => {
@@ -77,7 +80,7 @@ test('Fastify: a mistake in what a route says is an error at start, or with ever
   after(() => app.close())
   const misspelt = { config: { keyrail: { scope: ['admin'] } as object } }
   app.get('/before', misspelt, async () => 'open')
-  await app.register(keyrail, { keyring })
+  await app.register(keyrailPlugin, { keyring })
   assert.throws(() => app.get('/behind', misspelt, async () => 'open'), /has no option "scope"/)
   const costly = { config: { keyrail: { cost: 1_001 } } }
   assert.throws(() => app.get('/costly', costly, async () => 'open'), /cost must be an integer/)

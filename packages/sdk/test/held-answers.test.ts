@@ -11,7 +11,7 @@ import express, { type Express } from 'express'
 import express4 from 'express4'
 import fastify from 'fastify'
 import { idempotent, requireKey } from '../src/express.ts'
-import { keyrail } from '../src/fastify.ts'
+import { keyrailPlugin } from '../src/fastify.ts'
 import { LEFT_MS } from '../src/idempotency/held-claim.ts'
 import { openIdempotency } from '../src/idempotency/idempotent.ts'
 import { listen } from './fetch-server.ts'
@@ -229,7 +229,7 @@ for (const [name, make] of [
 {
   const app = fastify({ forceCloseConnections: true })
   after(() => app.close())
-  await app.register(keyrail, { keyring, idempotency })
+  await app.register(keyrailPlugin, { keyring, idempotency })
   let calls = 0
   app.post('/twice', (_, reply) => {
     reply.send({ first: 1 })

@@ -9,7 +9,7 @@ import express, { type Express, type RequestHandler } from 'express'
 import express4 from 'express4'
 import fastify from 'fastify'
 import { idempotent, keepRawBody, requireKey } from '../src/express.ts'
-import { keyrail } from '../src/fastify.ts'
+import { keyrailPlugin } from '../src/fastify.ts'
 import { createIdempotency } from '../src/idempotency/idempotent.ts'
 import { listen } from './fetch-server.ts'
 import { startKeyrail } from './service.ts'
@@ -103,7 +103,7 @@ for (const [name, make] of [
 test('over HTTP/2, which states no length, two bodies are two requests as well', async () => {
   const app = fastify({ http2: true })
   after(() => app.close())
-  await app.register(keyrail, { keyring, idempotency })
+  await app.register(keyrailPlugin, { keyring, idempotency })
   app.post('/pay', async () => ({ call: ++world.calls }))
   const session = connect(await app.listen({ port: 0, host: '127.0.0.1' }))
   after(() => session.destroy())

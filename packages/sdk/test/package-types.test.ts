@@ -44,7 +44,7 @@ const program = `
   import { createKeyrail, createKeyring, KeyrailError, type KeyrailErrorCode, type RefusalCode, type Verdict } from '@keyrail/sdk'
   import { createAdmin, type Key } from '@keyrail/sdk/admin'
   import { idempotent, limit, requireKey, requireScope } from '@keyrail/sdk/express'
-  import { keyrail } from '@keyrail/sdk/fastify'
+  import { keyrailPlugin } from '@keyrail/sdk/fastify'
   import { type KeyrailEnv, requireKey as requireKeyOfHono } from '@keyrail/sdk/hono'
   import { KeyrailModule } from '@keyrail/sdk/nest'
   import { withKey } from '@keyrail/sdk/next'
@@ -68,7 +68,7 @@ const program = `
     void text
   }
   export async function protectFastify(app: FastifyInstance): Promise<void> {
-    await app.register(keyrail, { keyring: createTestKeyring() })
+    await app.register(keyrailPlugin, { keyring: createTestKeyring() })
     app.get('/', async request => request.apiKey.tenantId)
     // @ts-expect-error There is no such member.
     app.get('/', async request => request.apiKey.tenant)

@@ -46,6 +46,11 @@ const around: { heading: string; before: string; after: string }[] = [
     after: `serve({ fetch: request => GET(request, {}), port: 0 }, ({ port }) => console.log(port))`,
   },
   {
+    heading: '## Bun, Deno and other Fetch handlers',
+    before: `import { serve } from '@hono/node-server'`,
+    after: `serve({ fetch, port: 0 }, ({ port }) => console.log(port))`,
+  },
+  {
     heading: '## NestJS',
     before: `import 'reflect-metadata'
       import { Controller, Get, Module } from '@nestjs/common'
@@ -73,7 +78,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 const files = around.map(({ heading, before, after }, number) => {
   const file = join(folder, `start-${number}.mts`)
-  const told = `const { baseUrl, secretKey, projectId } = ${JSON.stringify(settings)}`
+  const told = `const { baseUrl: url, secretKey, projectId: project } = ${JSON.stringify(settings)}`
   writeFileSync(file, [told, before, codeOf(section(heading)), after].join('\n'))
   return file
 })
