@@ -27,14 +27,18 @@ export const documented: readonly Documented[] = [
     ),
 )
 
-const isImport = (line: string) => /^import /.test(line)
+/** One import, on as many lines as it takes. */
+const imports = /^import (?:[^']*?from )?'[^']+'$/gm
 
 /**
  * The same lines in CommonJS, as the pages say: it has no `await` outside of functions, so what follows the imports stands
  * in one.
  */
-export function inFunction(code: string): string {
-  const lines = code.split('\n')
-  const [imports, others] = [lines.filter(isImport), lines.filter(line => !isImport(line))]
-  return [...imports, 'async function main() {', ...others, '}', 'void main()'].join('\n')
-}
+export const inFunction = (code: string): string =>
+  [
+    ...(code.match(imports) ?? []),
+    'async function main() {',
+    code.replaceAll(imports, ''),
+    '}',
+    'void main()',
+  ].join('\n')

@@ -24,14 +24,14 @@ const nest = [
 const onHono = { hono: 'hono', '@hono/node-server': '@hono/node-server' }
 
 /** What the pages call by name and leave to their reader. */
-const settings = `const { KEYRAIL_URL: baseUrl = '', KEYRAIL_SECRET_KEY: secretKey = '', KEYRAIL_PROJECT: projectId = '' } = process.env`
+const settings = `const { KEYRAIL_URL: url = '', KEYRAIL_SECRET_KEY: secretKey = '', KEYRAIL_PROJECT: project = '' } = process.env`
 const announce = `function announce(server: import('node:net').Server): void {
   const at = server.address()
   if (at !== null && typeof at === 'object') console.log('http://127.0.0.1:' + at.port)
 }`
-const keyring = `import { createKeyring } from '@keyrail/sdk'
-const keyring = createKeyring({ baseUrl, secretKey, projectId })
-await keyring.ready()`
+const keyrail = `import { createKeyrail } from '@keyrail/sdk'
+const keyrail = createKeyrail({ url, secretKey, project })
+await keyrail.ready()`
 
 interface Start {
   name: string
@@ -53,8 +53,8 @@ const onExpress = (page: string, heading: string): Start => ({
   page: `docs/sdk/${page}.md`,
   heading,
   beside: express5,
-  before: `import express from 'express'\n${keyring}\nconst app = express()`,
-  after: expressRoute('app'),
+  before: `import express from 'express'\nconst app = express()`,
+  after: `await keyrail.ready()\n${expressRoute('app')}`,
 })
 
 const readme = 'packages/sdk/README.md'
@@ -102,6 +102,14 @@ const starts: readonly Start[] = [
       const server = serve({ fetch, port: 0, hostname: '127.0.0.1' }, () => announce(server as import('node:net').Server))`,
   },
   {
+    name: 'Fetch',
+    page: frameworks,
+    heading: 'Bun, Deno and other Fetch handlers',
+    beside: onHono,
+    before: `import { serve } from '@hono/node-server'`,
+    after: `const server = serve({ fetch: request => fetch(request), port: 0, hostname: '127.0.0.1' }, () => announce(server as import('node:net').Server))`,
+  },
+  {
     name: 'NestJS',
     page: frameworks,
     heading: 'NestJS',
@@ -128,7 +136,7 @@ class PaymentsController {
     heading: 'Anywhere else',
     beside: {},
     before: `import { createServer } from 'node:http'
-${keyring}
+${keyrail}
 const server = createServer((request, response) => {
   const key = request.headers.authorization?.slice('Bearer '.length)
   const use = (customer: string, ..._more: unknown[]) => response.end(JSON.stringify({ customer }))
@@ -139,13 +147,23 @@ const server = createServer((request, response) => {
   onExpress('limits', 'Limits'),
   onExpress('idempotency', 'Doing a request once'),
   onExpress('usage', 'Usage'),
+  {
+    ...onExpress('deployment', 'Metrics and traces'),
+    beside: { ...express5, '@opentelemetry/api': '@opentelemetry/api' },
+    before: `import express from 'express'\n${keyrail}\nconst api = express()`,
+    after: expressRoute('api'),
+  },
 ]
 
 /** Lines that serve nothing: what is declared before them. */
 const others: readonly { page: string; heading: string; before: string }[] = [
   { page: 'docs/sdk/admin.md', heading: 'Managing keys', before: `const tenant_id = ''` },
   { page: 'docs/sdk/deployment.md', heading: 'A copy on disk', before: '' },
-  { page: 'docs/sdk/testing.md', heading: 'Testing your API', before: '' },
+  {
+    page: 'docs/sdk/testing.md',
+    heading: 'Testing your API',
+    before: 'const startApi = async (parts: object) => parts',
+  },
   { page: 'docs/sdk/workers.md', heading: 'Workers', before: '' },
 ]
 /** What `wrangler types` writes for a worker, as far as the page uses it. */

@@ -47,7 +47,7 @@ export const MemberRemoval = Type.Object({
 
 const KeysMade = Type.Array(SecretKey, {
   description:
-    'Secret keys made by this person, and those made by these, all the way down, newest first: with `revoke_keys` those that were revoked by it, and else those that still work: revoke what should not.',
+    'Secret keys made by this person or with their keys, newest first: those that `revoke_keys` revoked, or those that still work.',
 })
 export const ChangedMember = resource('member', { ...fields, secret_keys: KeysMade })
 export const RemovedMember = deleted('member', { secret_keys: KeysMade })

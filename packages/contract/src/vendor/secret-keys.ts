@@ -93,7 +93,7 @@ export const RevokedSecretKey = resource('secret_key', {
   ...fields,
   descendants: Type.Array(SecretKey, {
     description:
-      'Secret keys made by this one, all the way down, newest first: with `cascade` those that were revoked by it, and else those that still work.',
+      'Secret keys made with this one or with those, newest first: those that `cascade` revoked, or those that still work.',
   }),
 })
 export type RevokedSecretKey = Static<typeof RevokedSecretKey>

@@ -141,7 +141,7 @@ test('a wrong option is named when it is made, wherever it stands, and no secret
     [{ ...least, usage: { fetch } }, 'usage of createKeyrail has no option "fetch"'],
     [{ ...least, admin: { secretKey } }, 'admin of createKeyrail has no option "secretKey"'],
     [{ ...least, usage: null }, 'usage of createKeyrail takes an object of options'],
-    [{ ...least, url: secretKey }, 'url must be an http or https address'],
+    [{ ...least, url: secretKey }, 'url must be an http or https address, such as https://keys.example.com'],
     [{ ...least, url: `https://${secretKey}@keys.test` }, 'url must have no user, query or fragment'],
     [{ ...least, project: secretKey }, 'project must be a uuid'],
     [{ ...least, secretKey: `${secretKey}x` }, /^secretKey is not a Keyrail secret key/],
