@@ -106,9 +106,9 @@ const plainExports = {
   renderChunk: code => ({
     // They stand at the end, behind every line of the map.
     code: code.replaceAll(
-      /^Object\.defineProperty\(exports, "(\w+)", \{\s+enumerable: true,\s+get: function ?\(\) \{\s+return (\w+);\s+\}\s+\}\);$/gm,
+      /^Object\.defineProperty\(exports, "(\w+)", \{\s+enumerable: true,\s+get: function ?\(\) \{\s+return ([\w$]+);\s+\}\s+\}\);$/gm,
       (_, name, value) => {
-        if (new RegExp(`^let ${value}\\b`, 'm').test(code))
+        if (new RegExp(`^let ${RegExp.escape(value)} `, 'm').test(code))
           throw new Error(`${value} may change: make it a const`)
         return `exports.${name} = ${value};`
       },

@@ -150,7 +150,7 @@ const server = createServer((request, response) => {
   {
     ...onExpress('deployment', 'Metrics and traces'),
     beside: { ...express5, '@opentelemetry/api': '@opentelemetry/api' },
-    before: `import express from 'express'\n${keyrail}\nconst api = express()`,
+    before: `import express from 'express'\n${keyrail}\nconst { limiter, usage } = keyrail\nconst api = express()`,
     after: expressRoute('api'),
   },
 ]

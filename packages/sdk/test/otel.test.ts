@@ -57,10 +57,9 @@ async function protectByPage(api: Express): Promise<void> {
   mkdirSync(cache, { recursive: true })
   const folder = mkdtempSync(join(cache, 'keyrail-otel-'))
   const file = join(folder, 'protect.mjs')
-  const taken = `import { requireKey } from '@keyrail/sdk/express'\n${imports}`
-  writeFileSync(file, `${taken}\nexport function protect({ api, keyring, limiter, usage }) {\n${code}}`)
-  const parts: { api: Express; keyring: Keyring; limiter: Limiter; usage: UsageReporter } = {
-    ...{ api, keyring, limiter, usage },
+  writeFileSync(file, `${imports}\nexport function protect({ api, keyrail, limiter, usage }) {\n${code}}`)
+  const parts: { api: Express; keyrail: { keys: Keyring }; limiter: Limiter; usage: UsageReporter } = {
+    ...{ api, keyrail: { keys: keyring }, limiter, usage },
   }
   try {
     const { protect } = await import(file)

@@ -36,7 +36,7 @@ test('a test of Jest requires every entry, and holds keys of the service', async
     })
     test('judges by itself', async () => {
       const keyring = createTestKeyring()
-      const minute = { id: 'a', limit: 1, window_ms: 60_000, algorithm: 'sliding', scope: 'key' }
+      const minute = { id: 'a', limit: 1, windowMs: 60_000, algorithm: 'sliding', scope: 'key' }
       const verdict = keyring.verify(keyring.issue({ rateLimits: [minute] }).key)
       expect(verdict.code).toBe('valid')
       jest.useFakeTimers()

@@ -58,7 +58,7 @@ test('the arrows between rooms run in no circle', () => {
 })
 
 test('nothing is marked as internal: what is not for vendors is exported by no entry', () => {
-  for (const { path, text } of files) assert.doesNotMatch(text, /@internal\b/, path)
+  for (const { path, text } of files) assert.doesNotMatch(text, /@internal\b[^/]*\*\/\s*export\b/, path)
 })
 
 test('no room imports an entry', () => {

@@ -43,7 +43,7 @@ export interface WorkerOptions {
 function bundledBelow(home: string): Promise<string> {
   bundled ??= (async () => {
     const into = join(home, 'bundled')
-    const names = ['worker', 'next', 'hono', 'admin']
+    const names = ['worker', 'web', 'next', 'hono', 'admin']
     const entries = Object.fromEntries(names.map(name => [name, join(home, 'dist', 'esm', `${name}.js`)]))
     await bundle({ entries, into, conditions: ['workerd', 'import'] })
     return into
@@ -71,7 +71,7 @@ export async function serveWorker({
   bindings,
   flags = [],
 }: WorkerOptions): Promise<string> {
-  const entries = ['worker.js', 'next.js', 'hono.js', 'admin.js']
+  const entries = ['worker.js', 'web.js', 'next.js', 'hono.js', 'admin.js']
   const sdk = { name: 'sdk', folder: await bundledBelow(home), entries }
   const names = ['main.js']
   writeFileSync(join(folder, 'main.js'), program)

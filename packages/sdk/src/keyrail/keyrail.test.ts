@@ -144,7 +144,7 @@ test('a wrong option is named when it is made, wherever it stands, and no secret
     [{ ...least, url: secretKey }, 'url must be an http or https address, such as https://keys.example.com'],
     [{ ...least, url: `https://${secretKey}@keys.test` }, 'url must have no user, query or fragment'],
     [{ ...least, project: secretKey }, 'project must be a uuid'],
-    [{ ...least, secretKey: `${secretKey}x` }, /^secretKey is not a Keyrail secret key/],
+    [{ ...least, secretKey: `${secretKey}x` }, /^secretKey has 49 characters, and a secret key has 48/],
     [{ ...least, url: 'http://keys.test' }, /^url is http, and keys.test is not this machine/],
     [{ ...least, insecure: 'yes' }, 'insecure must be true or false'],
     [{ ...least, fetch: 1 }, 'fetch must be a function'],
