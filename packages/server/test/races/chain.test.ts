@@ -98,8 +98,9 @@ for (const { route, prepare } of mutationsOf(routes)) {
 
 test('of many writers at once every mutation has exactly one row, in the order in which they got the head', async () => {
   const before = (await query('select seq from audit_heads where workspace_id = $1', [scene.workspaceId]))[0]
-  const writers = 24
-  const each = 5
+  // No more than a slow machine serves in time: they wait for one another.
+  const writers = 10
+  const each = 12
   const ids = await Promise.all(
     Array.from({ length: writers }, async () => {
       const own: string[] = []

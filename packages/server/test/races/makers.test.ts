@@ -155,7 +155,10 @@ test('many who make keys of keys without a pause leave nothing alive behind a ca
     }
     const breeding = Promise.all([breed(scene.child), breed(scene.grandchild), breed(scene.grandchild)])
     while (made.length < 20) await new Promise(resolve => setImmediate(resolve))
-    const ended = await cascades['a revocation with cascade']?.(scene)
+    const end = () => cascades['a revocation with cascade']?.(scene)
+    let ended = await end()
+    // On a busy machine it may wait in vain for all who are under way.
+    while (ended?.status === 503) ended = await end()
     assert.equal(ended?.status, 200, JSON.stringify(ended?.body))
     over = true
     await breeding
