@@ -91,7 +91,7 @@ class LazyKeyrail implements Keyrail {
     const { usage, idempotency, keys } = this.#made
     // Throws for what is no time, while nothing is closed.
     const sent = Promise.resolve(usage?.close(options))
-    return sent.then(async () => {
+    return sent.finally(async () => {
       await Promise.all([idempotency?.close(), keys?.close()])
     })
   }
