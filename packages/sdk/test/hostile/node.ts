@@ -1,5 +1,6 @@
 import { createKeyring, type Keyring, type KeyringOptions, type Notice } from '../../src/index.ts'
-import { type FeedService, projectId, secretKey, workspaceId } from '../feed-service.ts'
+import { type FeedService, projectId, secretKey, startFeedService, workspaceId } from '../feed-service.ts'
+import { drawKey, policyKey } from '../keys.ts'
 
 /** A node before a service that misbehaves, what it was told, and when it asked. */
 export interface Witness {
@@ -29,6 +30,16 @@ export function openWitness(service: FeedService, options: Partial<KeyringOption
     ...options,
   })
   return { keyring, errors, notices, sentAt }
+}
+
+/** A node that serves one key, before its service begins to misbehave. */
+export async function serveOneKey(): Promise<{ service: FeedService; key: string; witness: Witness }> {
+  const service = await startFeedService()
+  const key = drawKey()
+  service.upsert(policyKey(key, 1))
+  const witness = openWitness(service)
+  await witness.keyring.ready()
+  return { service, key, witness }
 }
 
 /** The head of a body that the service could have sent now. */

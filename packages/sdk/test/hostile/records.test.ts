@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { createLimiter } from '../../src/index.ts'
-import { type FeedService, projectId, secretKey, startFeedService } from '../feed-service.ts'
+import { type FeedService, projectId, secretKey } from '../feed-service.ts'
 import { serveFetch } from '../fetch-server.ts'
 import { drawKey, id, policyKey } from '../keys.ts'
 import { until } from '../until.ts'
-import { deltaOf, openWitness, snapshotOf, type Witness } from './node.ts'
+import { deltaOf, serveOneKey, snapshotOf, type Witness } from './node.ts'
 
 /** Records that this version cannot read: each costs its own key, which is refused and reported, and no other one. */
 
@@ -13,11 +13,7 @@ let service: FeedService
 let witness: Witness
 let key = ''
 beforeEach(async () => {
-  service = await startFeedService()
-  key = drawKey()
-  service.upsert(policyKey(key, 1))
-  witness = openWitness(service)
-  await witness.keyring.ready()
+  ;({ service, key, witness } = await serveOneKey())
 })
 afterEach(async () => {
   await witness.keyring.close()

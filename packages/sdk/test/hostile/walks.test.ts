@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { WalkGuard } from '../../src/feed/walk-guard.ts'
-import { type FeedService, type Instead, startFeedService } from '../feed-service.ts'
+import type { FeedService, Instead } from '../feed-service.ts'
 import { drawKey, id, policyKey } from '../keys.ts'
 import { until } from '../until.ts'
-import { openWitness, snapshotOf, type Witness } from './node.ts'
+import { serveOneKey, snapshotOf, type Witness } from './node.ts'
 
 /** Walks that lead nowhere: the node gives them up, says so, asks no more than it must and serves what it held. */
 
@@ -12,11 +12,7 @@ let service: FeedService
 let witness: Witness
 let key = ''
 beforeEach(async () => {
-  service = await startFeedService()
-  key = drawKey()
-  service.upsert(policyKey(key, 1))
-  witness = openWitness(service)
-  await witness.keyring.ready()
+  ;({ service, key, witness } = await serveOneKey())
 })
 afterEach(async () => {
   await witness.keyring.close()
