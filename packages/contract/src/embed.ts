@@ -1,6 +1,8 @@
-import Type, { type Static, type TSchema } from 'typebox'
+import type { Static, TSchema } from 'typebox'
+import { Type } from './schema.ts'
 import {
   BooleanText,
+  EmbedTheme,
   Env,
   listOf,
   Name,
@@ -11,6 +13,7 @@ import {
   Predecessor,
   paging,
   RateLimits,
+  type ReadQuery,
   resource,
   Scopes,
   strictObject,
@@ -18,7 +21,7 @@ import {
   Uuid,
 } from './shared.ts'
 
-/** What an embed token may do. Neither of the first two implies the other. */
+/** What an embed token may do. `keys:read` and `keys:write` do not imply each other. */
 const EmbedScope = Type.String({
   minLength: 1,
   maxLength: 220,
@@ -36,17 +39,27 @@ const embedTokenCreate = {
     Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
       maxItems: 20,
       description:
-        'Some of the workspace’s `embed_origins`. Left out: all that are registered at each request.',
+        'Some of the workspace’s `embed_origins`. Absent: all those registered at the time of each request.',
     }),
   ),
 }
+const TenantToCreate = strictObject(
+  { name: Type.Optional(Name) },
+  { description: 'Creates the tenant if none has this `external_id`.' },
+)
 const EmbedTokenFields = strictObject(embedTokenCreate)
-export const EmbedTokenCreate = Type.Unsafe<Static<typeof EmbedTokenFields> & OneTenant>(
-  strictObject({ ...embedTokenCreate, ...namedTenant }, oneTenant),
+/** Only a tenant that is named by the vendor’s own id can be created. */
+type TenantOfToken = OneTenant & { create_tenant?: never }
+type MetTenant = { tenant_id?: never; external_id: string; create_tenant?: Static<typeof TenantToCreate> }
+export const EmbedTokenCreate = Type.Unsafe<Static<typeof EmbedTokenFields> & (TenantOfToken | MetTenant)>(
+  strictObject(
+    { ...embedTokenCreate, ...namedTenant, create_tenant: Type.Optional(TenantToCreate) },
+    { ...oneTenant, dependentRequired: { create_tenant: ['external_id'] } },
+  ),
 )
 export type EmbedTokenCreate = Static<typeof EmbedTokenCreate>
 
-/** Not stored anywhere, so it has neither an id nor a place in a list. */
+/** Not stored, so it has no id and no list. */
 export const EmbedToken = strictObject({
   object: Type.Literal('embed_token'),
   token: Type.String({ description: 'The token itself: a JWT, for one browser of this tenant.' }),
@@ -59,7 +72,7 @@ export const EmbedToken = strictObject({
 })
 export type EmbedToken = Static<typeof EmbedToken>
 
-/** Whose keys a token is for, what it may do and how long. */
+/** The tenant of an embed token, what the token may do and until when, and how the widget looks. */
 export const EmbedSession = strictObject({
   object: Type.Literal('embed_session'),
   tenant: strictObject({ id: Uuid, external_id: Type.String(), name: nullable(Name) }),
@@ -71,17 +84,23 @@ export const EmbedSession = strictObject({
     write: Type.Boolean(),
     key_scopes: Type.Array(Type.String()),
   }),
+  known_scopes: nullable(
+    Type.Array(Type.String(), {
+      description: 'Those of `can.key_scopes` that the project knows, to offer. Null: it has no list.',
+    }),
+  ),
+  theme: EmbedTheme,
   expires_at: Timestamp,
 })
 export type EmbedSession = Static<typeof EmbedSession>
 
 export const EmbedKeyList = Type.Object({ include_revoked: Type.Optional(BooleanText), ...paging(100) })
-export type EmbedKeyList = Static<typeof EmbedKeyList>
+export type EmbedKeyList = ReadQuery<typeof EmbedKeyList>
 
 export const EmbedKeyCreate = strictObject({ name: Type.Optional(Name), scopes: Type.Optional(Scopes) })
 export type EmbedKeyCreate = Static<typeof EmbedKeyCreate>
 
-/** A key as a vendor's customer sees it: `meta` is the vendor's, and where it belongs is what the token says. */
+/** A key as a tenant sees it: without the vendor's `meta`, and without the ids that the token implies. */
 const fields = {
   name: nullable(Name),
   display_prefix: Type.String(),
@@ -99,14 +118,14 @@ export const EmbedKey = resource('api_key', fields)
 export type EmbedKey = Static<typeof EmbedKey>
 export const EmbedKeys = listOf(EmbedKey)
 
-const ShownOnce = Type.String({ description: 'The key itself, in this answer only.' })
+const ShownOnce = Type.String({ description: 'The key itself, only in this answer.' })
 export const CreatedEmbedKey = resource('api_key', { ...fields, key: ShownOnce })
 export type CreatedEmbedKey = Static<typeof CreatedEmbedKey>
 export const RotatedEmbedKey = resource('api_key', { ...fields, key: ShownOnce, predecessor: Predecessor })
 export type RotatedEmbedKey = Static<typeof RotatedEmbedKey>
 
 const coordinate = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' })
-/** RFC 7517: the public keys that embed tokens are signed with, those that are about to be used included. */
+/** RFC 7517: the public keys that verify embed tokens, including keys that will sign next. */
 export const Jwks = strictObject({
   keys: Type.Array(
     strictObject({

@@ -11,50 +11,58 @@ export const errors = {
   invalid_token: [400, 'The token is wrong, used, expired or retired'],
   unauthenticated: [401, 'No valid credential was presented'],
   invalid_credentials: [401, 'The e-mail address or the password is wrong'],
-  credential_not_accepted: [403, 'The credential is valid, but this route does not take its kind'],
+  credential_not_accepted: [403, 'The credential is valid, but this route does not accept its kind'],
   email_not_verified: [403, 'The e-mail address of the account is not verified'],
   forbidden: [403, 'The role of the credential does not allow this'],
   owner_required: [403, 'Only an owner may do this'],
   no_workspace: [403, 'The session acts in no workspace'],
   live_credential_required: [403, 'This needs a live credential'],
   env_mismatch: [403, 'A test credential cannot reach the live environment'],
-  origin_not_allowed: [403, 'Requests of this origin are not taken'],
-  insufficient_permission: [403, 'The secret key lacks the permission that this needs'],
-  whole_workspace_required: [403, 'The secret key is bound to projects, and this is of the whole workspace'],
+  origin_not_allowed: [403, 'Requests from this origin are not accepted'],
+  insufficient_permission: [403, 'The secret key lacks the permission for this'],
+  whole_workspace_required: [
+    403,
+    'The secret key is limited to projects, and this needs the whole workspace',
+  ],
   ip_not_allowed: [403, 'The secret key may not be used from this address'],
   insufficient_scope: [403, 'The embed token does not have the scope for this'],
-  not_found: [404, 'There is no such thing, or not in your reach'],
-  route_not_found: [404, 'There is no such route'],
+  not_found: [404, 'The resource does not exist, or you cannot access it'],
+  route_not_found: [404, 'The route does not exist'],
   method_not_allowed: [405, 'The route exists, but not for this method'],
   request_timeout: [408, 'The request did not arrive in time'],
+  workspace_changed: [409, 'The credential acts in another workspace than the request names'],
   slug_taken: [409, 'The slug is in use'],
   external_id_taken: [409, 'Another tenant has this external_id'],
-  already_member: [409, 'This person is a member already'],
-  workspace_limit_reached: [409, 'The person owns as many workspaces as one may have'],
+  already_member: [409, 'This person is already a member'],
+  workspace_limit_reached: [409, 'The person owns the maximum number of workspaces'],
   last_owner: [409, 'A workspace keeps at least one owner'],
   key_not_active: [409, 'The key is revoked or expired'],
-  key_limit_reached: [409, 'There are as many active keys as there may be'],
-  counter_limit_reached: [409, 'The workspace has as many rate-limit counters as it may have'],
+  key_limit_reached: [409, 'The maximum number of active keys is reached'],
+  counter_limit_reached: [409, 'The workspace has the maximum number of rate-limit counters'],
   idempotency_key_reused: [409, 'The Idempotency-Key was used with another request'],
-  payload_too_large: [413, 'The body is larger than this route takes'],
-  snapshot_too_large: [413, 'The project has too many keys to send them whole'],
+  payload_too_large: [413, 'The body is larger than this route accepts'],
+  snapshot_too_large: [413, 'The project has too many keys for one snapshot'],
   unsupported_media_type: [415, 'The body must be application/json, not compressed'],
   too_many_requests: [429, 'Too many requests of this kind at once'],
   headers_too_large: [431, 'The header section is too large'],
-  internal_error: [500, 'Something failed inside; the request_id finds it in the log'],
+  internal_error: [500, 'Something failed inside; find it in the log by its request_id'],
   unavailable: [
     503,
-    'The store cannot be reached or did not answer in time; nothing is known to have changed',
+    'The store cannot be reached or did not answer in time; it is not known to have changed anything',
   ],
 } as const satisfies Record<string, readonly [status: number, meaning: string]>
 
 export type ErrorCode = keyof typeof errors
 
-/** Codes that have another status where a credential is valid and something else is wrong. */
-export const statusBesideCredential: Partial<Record<ErrorCode, number>> = {
-  // 401 at sign-in; of a session's own password, the session is not to blame.
+/** Codes that have another status in an authenticated request. */
+const statusWhenAuthenticated: Partial<Record<ErrorCode, number>> = {
+  // 401 at sign-in. With a valid session, a wrong `current_password` must not read as an invalid session.
   invalid_credentials: 403,
 }
+
+/** The status of a code. @param isAuthenticated whether the request carries a valid credential. */
+export const statusOf = (code: ErrorCode, isAuthenticated: boolean): number =>
+  (isAuthenticated ? statusWhenAuthenticated[code] : undefined) ?? errors[code][0]
 
 /** A failing field: its dotted path in body or query, and what is wrong with it. */
 export interface FieldFault {
@@ -62,7 +70,7 @@ export interface FieldFault {
   message: string
 }
 
-/** RFC 9457 problem details as every error is answered, `application/problem+json`. */
+/** The body of every error, `application/problem+json`: RFC 9457 problem details. */
 export interface Problem {
   type: string
   title: string

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from './schema.ts'
 import {
   Cursor,
   Env,
@@ -13,22 +14,22 @@ import {
 } from './shared.ts'
 
 /**
- * The policy feed: what a vendor's nodes hold in memory to verify keys without asking. Spec, "Policy feed
- * records". A node takes a snapshot, page by page, and then asks for what changed since.
+ * The policy feed: what a vendor's nodes hold in memory to verify keys without a call. Spec, "Policy feed
+ * records". A node takes a snapshot, page by page, and then asks for changes since its version.
  */
 
-/** Who a node says it is: the spec's node identifier. */
+/** The spec's node identifier: the name that a node gives itself. */
 export const NodeId = Type.String({ pattern: '^[A-Za-z0-9._:-]{1,128}$', examples: ['api-7f9c:4211.x8Q2'] })
 
-/** One id, or up to 50 of them, repeated or comma-separated. Ids that are not of the workspace match nothing. */
+/** 1 to 50 ids, repeated or comma-separated. Ids of other workspaces match nothing. */
 const TenantIds = Type.Array(Uuid, { minItems: 1, maxItems: 50 })
 
-/** Something that a node understands beyond the first version of the feed. Names that the service does not know are passed over. */
+/** What a node understands beyond the first version of the feed. The service ignores unknown names. */
 const Features = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), {
   minItems: 1,
   maxItems: 32,
   description:
-    'What the node understands, repeated or comma-separated: `names` and `meta` add fields. A key that needs a feature which is not named is not there.',
+    'What the node understands, repeated or comma-separated: `names` and `meta` add fields. Keys that need a feature not named here are left out.',
 })
 
 const scope = {
@@ -40,7 +41,8 @@ const scope = {
   max_keys: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: 'The caller understands paging; also the page size, up to the largest the service allows.',
+      description:
+        'The page size, up to the largest that the service allows. Without it the answer is one page.',
     }),
   ),
 }
@@ -50,19 +52,22 @@ export type SnapshotQuery = Static<typeof SnapshotQuery>
 
 export const DeltaQuery = Type.Object({
   ...scope,
-  since: Type.Integer({ minimum: 0, description: 'The version that the node holds; it acknowledges it.' }),
+  since: Type.Integer({
+    minimum: 0,
+    description: 'The version that the node holds. The request acknowledges it.',
+  }),
 })
 export type DeltaQuery = Static<typeof DeltaQuery>
 
-/** Base64 SHA-256 of the whole key, padded: an index, not a secret. */
+/** SHA-256 of the whole key in padded base64: an index, not a secret. */
 const LookupHash = Type.String({ pattern: '^[A-Za-z0-9+/]{43}=$' })
 
-/** JSON of more bytes than this is not sent: null stands for it. */
+/** `meta` with more bytes of JSON than this is sent as null. */
 export const feedMetaBytesMax = 2_048
 const FeedMeta = Type.Unsafe<Record<string, unknown> | null>({
   type: ['object', 'null'],
   additionalProperties: true,
-  description: 'With the feature `meta` alone. Null where its JSON has more than 2 KiB.',
+  description: 'Only with the feature `meta`. Null if its JSON exceeds 2 KiB.',
 })
 
 const policyKey = {
@@ -76,10 +81,10 @@ const policyKey = {
   rate_limits: Type.Optional(
     Type.Unsafe<Static<typeof RateLimits>>({
       ...RateLimits,
-      description: 'The effective limits of the key; absent: none.',
+      description: 'The effective limits of the key. Absent: none.',
     }),
   ),
-  name: Type.Optional(nullable({ ...Name, description: 'With the feature `names` alone.' })),
+  name: Type.Optional(nullable({ ...Name, description: 'Only with the feature `names`.' })),
   meta: Type.Optional(FeedMeta),
 }
 
@@ -87,9 +92,9 @@ export const PolicyKey = strictObject(policyKey)
 export type PolicyKey = Static<typeof PolicyKey>
 
 export const PolicyUpsert = strictObject({ change: Type.Literal('upsert'), ...policyKey })
-/** Why a key works no longer. Others may follow: read one that is not known as none. */
+/** Why a key no longer works. New causes may be added: treat an unknown one as absent. */
 export const TombstoneCause = oneOf(['revoked', 'expired', 'disabled', 'suspended', 'deleted'], {
-  description: 'Why the key works no longer. Absent: it needs a feature that the node does not name.',
+  description: 'Why the key no longer works. Absent: it needs a feature that the node did not name.',
 })
 export type TombstoneCause = Static<typeof TombstoneCause>
 export const PolicyTombstone = strictObject({
@@ -102,13 +107,13 @@ export const PolicyTombstone = strictObject({
 export const PolicyChange = Type.Union([PolicyUpsert, PolicyTombstone])
 export type PolicyChange = Static<typeof PolicyChange>
 
-/** Whose keys they are. Beside the keys, since a tenant may have a hundred thousand of them. */
+/** A tenant of the keys. Sent beside the keys, since a tenant may have a hundred thousand of them. */
 export const PolicyTenant = strictObject({
   tenant_id: Uuid,
   external_id: Type.Optional(
-    Type.String({ ...ExternalId, description: 'With the feature `names` alone: your own id of the tenant.' }),
+    Type.String({ ...ExternalId, description: 'Only with the feature `names`: your own id of the tenant.' }),
   ),
-  name: Type.Optional(nullable({ ...Name, description: 'With the feature `names` alone.' })),
+  name: Type.Optional(nullable({ ...Name, description: 'Only with the feature `names`.' })),
   meta: Type.Optional(FeedMeta),
 })
 export type PolicyTenant = Static<typeof PolicyTenant>
@@ -122,7 +127,7 @@ const head = {
   generated_at: Timestamp,
   features: Type.Optional(
     Type.Array(Type.String(), {
-      description: 'Those asked for that the service knows, sorted. Absent where none was asked for.',
+      description: 'The requested features that the service knows, sorted. Absent if none was requested.',
     }),
   ),
   tenants: Type.Optional(
@@ -149,5 +154,5 @@ export const PolicyDelta = strictObject({
 })
 export type PolicyDelta = Static<typeof PolicyDelta>
 
-/** What `/delta` answers: the changes, or a whole snapshot when they cannot be told. */
+/** The answer of `/delta`: the changes, or a snapshot if the service no longer has them all. */
 export const PolicyDeltaOrSnapshot = Type.Union([PolicyDelta, PolicySnapshot])

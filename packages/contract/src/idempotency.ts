@@ -1,9 +1,10 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from './schema.ts'
 import { Env, nullable, strictObject, Timestamp } from './shared.ts'
 
 /**
- * The four idempotency calls, which a vendor's servers make around a request of a customer that must not be
- * done twice. Spec, "Idempotency". What became of a call is its `verdict`; the status is 200 whatever it says.
+ * The four idempotency calls that a vendor's servers make around a tenant's request that must not run
+ * twice. Spec, "Idempotency". The result of a call is its `verdict`; the status is 200 for every verdict.
  */
 
 /** SHA-256 in hexadecimal digits of either case. */
@@ -15,7 +16,7 @@ const LockToken = Type.String({ minLength: 8, maxLength: 64 })
 const TtlMs = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 60_000, maximum: 604_800_000, description }))
 
-/** Which record, and proof that it is held: what complete, release and heartbeat have in common. */
+/** The record, and proof that the caller holds it: fields of complete, release and heartbeat. */
 const held = { scope_hash: Sha256Hex, env: Env, lock_token: LockToken }
 
 export const ClaimBody = strictObject({
@@ -23,10 +24,10 @@ export const ClaimBody = strictObject({
   fingerprint: {
     ...Sha256Hex,
     description:
-      'Hash of method, path, sorted query and body. Another one under the same scope is a mismatch.',
+      'Hash of method, path, sorted query and body. A different one under the same scope is a mismatch.',
   } as typeof Sha256Hex,
   env: Env,
-  ttl_ms: TtlMs('How long the record is kept; 24 hours when it is left out.'),
+  ttl_ms: TtlMs('How long the record is kept. Default: 24 hours.'),
 })
 export type ClaimBody = Static<typeof ClaimBody>
 
@@ -44,11 +45,9 @@ export const CompleteBody = strictObject({
   body: Type.Optional({
     ...nullable(Type.String({ maxLength: 6_291_456, contentEncoding: 'base64' })),
     default: null,
-    description: 'Base64 with its padding. Null: the answer was too large to be kept, and is not replayed.',
+    description: 'Padded base64. Null: the answer was too large to keep, and is not replayed.',
   }),
-  ttl_ms: TtlMs(
-    'How long the answer is kept from now on; as long as the claim asked for when it is left out.',
-  ),
+  ttl_ms: TtlMs('How long the answer is kept from now on. Default: the `ttl_ms` of the claim.'),
 })
 export type CompleteBody = Static<typeof CompleteBody>
 
@@ -61,7 +60,7 @@ const verdict = <O extends string, V extends string>(object: O, name: V) => ({
   verdict: Type.Literal(name),
 })
 
-/** The answer of the request that was executed, as `complete` gave it. */
+/** The answer of the executed request, as `complete` stored it. */
 const StoredResponse = strictObject({
   status: Type.Integer({ minimum: 100, maximum: 599 }),
   headers: Type.Unsafe<Record<string, string>>({
@@ -79,7 +78,10 @@ export const ClaimVerdict = Type.Union([
   }),
   strictObject({
     ...verdict('idempotency_claim', 'in_progress'),
-    retry_after_ms: Type.Integer({ minimum: 1, description: 'Until the lock ends, if it is not extended.' }),
+    retry_after_ms: Type.Integer({
+      minimum: 1,
+      description: 'Time until the lock ends, unless it is extended.',
+    }),
   }),
   strictObject({ ...verdict('idempotency_claim', 'replay'), response: StoredResponse }),
   strictObject(verdict('idempotency_claim', 'mismatch')),

@@ -1,10 +1,12 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from './schema.ts'
 import {
   Email,
   listOf,
   Name,
   nullable,
   paging,
+  type ReadQuery,
   Role,
   resource,
   Slug,
@@ -13,24 +15,25 @@ import {
   Uuid,
 } from './shared.ts'
 
-/** Shapes of the person plane: accounts, sessions, and what mailed links do. */
+/** Shapes of the person plane: accounts, sessions and mailed links. */
 
-/** Unicode code points. The least is the service's own setting, `SERVICE_PASSWORD_MIN_LENGTH`. */
+/** In Unicode code points. The minimum is a setting of the service, `SERVICE_PASSWORD_MIN_LENGTH`. */
 const passwordMaxLength = 256
 const Password = Type.String({ minLength: 1, maxLength: passwordMaxLength })
 const NewPassword = Type.String({
   minLength: 8,
   maxLength: passwordMaxLength,
   description:
-    'At least `SERVICE_PASSWORD_MIN_LENGTH` characters, 12 unless the operator says otherwise; taken as it is, and refused where it is common or the address itself.',
+    'At least `SERVICE_PASSWORD_MIN_LENGTH` characters (12 by default). Used unchanged. Rejected if it is a common password or the address itself.',
 })
 const MailedToken = Type.String({ minLength: 1, maxLength: 500 })
 
 export const SignUp = strictObject({ email: Email, password: NewPassword, name: Type.Optional(Name) })
 export type SignUp = Static<typeof SignUp>
 
-/** The same bytes whatever is known of the address. */
+/** The same bytes whether or not the address has an account. */
 export const Accepted = strictObject({ status: Type.Literal('accepted') })
+export type Accepted = Static<typeof Accepted>
 
 export const SignIn = strictObject({
   email: Email,
@@ -47,12 +50,12 @@ const userFields = {
 export const User = resource('user', userFields)
 export type User = Static<typeof User>
 
-/** A workspace that a person is in, and as what. */
+/** A workspace of which a person is a member, and the role. */
 export const Membership = strictObject({ id: Uuid, name: Name, slug: Slug, role: Role })
 export type Membership = Static<typeof Membership>
 const Memberships = Type.Array(Membership)
 
-/** The signed-in person, and where the session acts. */
+/** The signed-in person, and the workspace that the session acts in. */
 export const Me = resource('user', {
   ...userFields,
   workspace_id: nullable(Uuid),
@@ -75,12 +78,14 @@ const sessionFields = {
 export const Session = resource('session', sessionFields)
 export type Session = Static<typeof Session>
 export const Sessions = listOf(Session)
+export type Sessions = Static<typeof Sessions>
 export const SessionList = Type.Object({ ...paging() })
+export type SessionList = ReadQuery<typeof SessionList>
 
-/** The token stands in this answer and in no other. */
+/** The only answer with the token. */
 export const SignedIn = resource('session', {
   ...sessionFields,
-  token: Type.String({ description: 'The bearer token of the session, `krses_…`, in this answer only.' }),
+  token: Type.String({ description: 'The bearer token of the session, `krses_…`, only in this answer.' }),
   user: User,
   workspaces: Memberships,
 })
@@ -93,11 +98,16 @@ export const WorkspaceSwitch = strictObject({ workspace_id: Uuid })
 export type WorkspaceSwitch = Static<typeof WorkspaceSwitch>
 
 export const VerificationConsume = strictObject({ token: MailedToken })
+export type VerificationConsume = Static<typeof VerificationConsume>
 export const Verified = strictObject({ status: Type.Literal('verified') })
+export type Verified = Static<typeof Verified>
 
 export const ResetRequest = strictObject({ email: Email })
+export type ResetRequest = Static<typeof ResetRequest>
 export const ResetConsume = strictObject({ token: MailedToken, password: NewPassword })
 export type ResetConsume = Static<typeof ResetConsume>
 export const PasswordChanged = strictObject({ status: Type.Literal('password_changed') })
+export type PasswordChanged = Static<typeof PasswordChanged>
 
 export const InviteAccept = strictObject({ token: MailedToken })
+export type InviteAccept = Static<typeof InviteAccept>

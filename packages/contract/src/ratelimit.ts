@@ -1,9 +1,10 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from './schema.ts'
 import { Env, nullable, oneOf, RateLimits, strictObject, Uuid } from './shared.ts'
 
 /**
- * The rate-limit check, asked once per request of a vendor's customers. Spec, "Rate-limit check". The ids name counters
- * of the caller's own workspace and nothing else; the limits come with the question.
+ * The rate-limit check, called once per request of a tenant. Spec, "Rate-limit check". The ids name counters of the
+ * caller's workspace only; the request carries the limits.
  */
 export const RateLimitCheck = strictObject({
   project_id: Uuid,
@@ -15,7 +16,7 @@ export const RateLimitCheck = strictObject({
       minimum: 0,
       maximum: 1_000,
       default: 1,
-      description: 'What the request takes of every limit; 0 looks without taking.',
+      description: 'How much the request takes from every limit. 0 checks without taking.',
     }),
   ),
   limits: { ...RateLimits, minItems: 1 } as typeof RateLimits,
@@ -30,23 +31,23 @@ const LimitState = strictObject({
   window_ms: Type.Integer(),
   algorithm: oneOf(['sliding', 'fixed']),
   scope: oneOf(['key', 'tenant']),
-  allowed: Type.Boolean({ description: 'Whether this limit alone would let the request pass.' }),
-  remaining: Type.Integer({ minimum: 0, description: 'What is left of it, after this request.' }),
-  reset_ms: { ...Milliseconds, description: 'Until its current window ends.' },
+  allowed: Type.Boolean({ description: 'Whether the request fits this limit.' }),
+  remaining: Type.Integer({ minimum: 0, description: 'How much of the limit is left after this request.' }),
+  reset_ms: { ...Milliseconds, description: 'Time until the current window ends.' },
 })
 
-/** A structured-field List (RFC 9651), as draft-ietf-httpapi-ratelimit-headers has it. */
+/** A structured-field List (RFC 9651), by draft-ietf-httpapi-ratelimit-headers. */
 const HeaderText = Type.String({ examples: ['"burst";q=100;w=60'] })
 
 export const RateLimitVerdict = strictObject({
   object: Type.Literal('ratelimit_check'),
-  allowed: Type.Boolean({ description: 'All limits are charged, or none.' }),
+  allowed: Type.Boolean({ description: 'True: every limit was charged. False: none was.' }),
   cost: Type.Integer(),
-  denied_by: Type.Array(Type.String(), { description: 'Ids of the limits that stand in the way.' }),
+  denied_by: Type.Array(Type.String(), { description: 'Ids of the limits that the request does not fit.' }),
   retry_after_ms: {
     ...nullable(Milliseconds),
     description:
-      'Until it would pass, if nothing else is spent; null when it is allowed, or never will pass.',
+      'Time until the request would fit, if nothing else is spent. Null if it is allowed, or never fits.',
   },
   limits: Type.Array(LimitState, { description: 'In the order of the request.' }),
   headers: strictObject({

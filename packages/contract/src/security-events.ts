@@ -1,8 +1,9 @@
-import Type, { type Static } from 'typebox'
-import { listOf, nullable, oneOf, paging, resource, Timestamp, Uuid } from './shared.ts'
+import type { Static } from 'typebox'
+import { Type } from './schema.ts'
+import { listOf, nullable, oneOf, paging, type ReadQuery, resource, Timestamp, Uuid } from './shared.ts'
 import { actorTypes } from './vendor/audit.ts'
 
-/** Every kind of security event. The table of `docs/security-events.md` is held against this list. */
+/** Every kind of security event. A test compares the table of `docs/security-events.md` with this list. */
 export const securityEventKinds = [
   'sign_in',
   'sign_in_failed',
@@ -31,9 +32,7 @@ export const SecurityEvent = resource('security_event', {
   user_id: nullable(Uuid),
   actor_type: nullable(oneOf(actorTypes)),
   actor_id: nullable(Type.String()),
-  ip: nullable(
-    Type.String({ description: 'As the trusted proxies say. Null where it is not yours to see.' }),
-  ),
+  ip: nullable(Type.String({ description: 'As the trusted proxies report it. Null if you may not see it.' })),
   user_agent: nullable(Type.String()),
   count: Type.Integer({
     minimum: 1,
@@ -48,7 +47,7 @@ export const SecurityEvents = listOf(SecurityEvent)
 const filters = { kind: Type.Optional(SecurityEventKind) }
 
 export const SecurityEventList = Type.Object({ ...filters, user_id: Type.Optional(Uuid), ...paging() })
-export type SecurityEventList = Static<typeof SecurityEventList>
+export type SecurityEventList = ReadQuery<typeof SecurityEventList>
 
 export const OwnSecurityEventList = Type.Object({ ...filters, ...paging() })
-export type OwnSecurityEventList = Static<typeof OwnSecurityEventList>
+export type OwnSecurityEventList = ReadQuery<typeof OwnSecurityEventList>

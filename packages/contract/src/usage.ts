@@ -1,7 +1,8 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from './schema.ts'
 import { strictObject, Timestamp, Uuid } from './shared.ts'
 
-/** What a vendor's servers report of the requests that they have counted: by key and hour. */
+/** Requests counted by a vendor's servers, by key and hour. */
 
 const UsageRecord = strictObject({
   key_id: Uuid,
@@ -13,26 +14,26 @@ const UsageRecord = strictObject({
   count: Type.Integer({
     minimum: 1,
     maximum: 1_000_000_000,
-    description: 'Requests that were counted, as they were: not divided by the sample rate.',
+    description: 'Counted requests, not divided by the sample rate.',
   }),
 })
 
 export const UsageReport = strictObject({
   report_id: {
     ...Uuid,
-    description: 'Drawn by the sender. A report is applied once, however often it is sent.',
+    description: 'Chosen by the sender. A report is applied once, however often it is sent.',
   } as typeof Uuid,
   sample_rate: Type.Number({
     minimum: 0.0001,
     maximum: 1,
-    description: 'The part of all requests that was counted. Counts are divided by it.',
+    description: 'The share of requests that was counted. The service divides counts by it.',
   }),
   records: Type.Array(UsageRecord, { minItems: 1, maxItems: 1_000 }),
 })
 export type UsageReport = Static<typeof UsageReport>
 
 const Records = Type.Integer({ minimum: 0, maximum: 1_000 })
-/** How many records were counted, and how many passed over. The same for a report that is sent again. */
+/** How many records were counted, and how many ignored. A repeated report gets the same answer. */
 export const TakenUsageReport = strictObject({
   object: Type.Literal('usage_report'),
   report_id: Uuid,

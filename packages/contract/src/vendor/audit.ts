@@ -1,7 +1,19 @@
-import Type, { type Static } from 'typebox'
-import { Env, listOf, Name, nullable, oneOf, paging, strictObject, Timestamp, Uuid } from '../shared.ts'
+import type { Static } from 'typebox'
+import { Type } from '../schema.ts'
+import {
+  Env,
+  listOf,
+  Name,
+  nullable,
+  oneOf,
+  paging,
+  type ReadQuery,
+  strictObject,
+  Timestamp,
+  Uuid,
+} from '../shared.ts'
 
-/** Who did it. The last four act without a row of their own in the workspace. */
+/** Kinds of actor. The last four have no row in the workspace. */
 export const actorTypes = [
   'user',
   'secret_key',
@@ -12,7 +24,7 @@ export const actorTypes = [
   'system',
 ] as const
 
-/** Every action an audit row can name. `docs/audit-verification.md` is held against this list. */
+/** Every action an audit row can name. A test compares `docs/audit-verification.md` with this list. */
 export const auditActions = [
   'workspace.created',
   'workspace.updated',
@@ -39,7 +51,9 @@ export const auditActions = [
 ] as const
 export type AuditAction = (typeof auditActions)[number]
 
-/** What an action is about. */
+export const AuditAction = oneOf(auditActions)
+
+/** The kind of object that an action changes. */
 export const auditTargets = [
   'workspace',
   'project',
@@ -56,16 +70,16 @@ const Sha256Hex = Type.String({ pattern: '^[0-9a-f]{64}$' })
 
 export const AuditLog = strictObject({
   object: Type.Literal('audit_log'),
-  id: Type.String({ description: 'The seq, as text.' }),
+  id: Type.String({ description: 'The seq, as a string.' }),
   seq: Type.Integer({ minimum: 1 }),
   workspace_id: Uuid,
-  action: oneOf(auditActions),
+  action: AuditAction,
   actor_type: oneOf(actorTypes),
   actor_id: nullable(Type.String()),
   actor: Type.Optional(
     strictObject(
       { email: Type.String(), name: nullable(Name) },
-      { description: 'The person, where the actor is one whose account is still there.' },
+      { description: 'The person, if the actor is one and the account still exists.' },
     ),
   ),
   target_type: oneOf(auditTargets),
@@ -79,25 +93,50 @@ export const AuditLog = strictObject({
 export type AuditLog = Static<typeof AuditLog>
 
 export const AuditLogList = Type.Object({
-  after_seq: Type.Optional(Type.Integer({ minimum: 0 })),
+  after_seq: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Only rows after this one. Not with `order=desc`.' }),
+  ),
+  before_seq: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Only rows before this one. Needs `order=desc`.' }),
+  ),
+  order: Type.Optional(
+    oneOf(['asc', 'desc'], { default: 'asc', description: '`asc`: oldest first. `desc`: newest first.' }),
+  ),
+  action: Type.Optional(AuditAction),
+  actor_id: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z0-9._:-]{1,128}$', description: 'The id of who acted.' }),
+  ),
+  target_id: Type.Optional(
+    Type.Unsafe<string>({
+      ...Uuid,
+      description: 'The id of the changed object, which may be deleted since.',
+    }),
+  ),
+  env: Type.Optional(oneOf(['live', 'test'], { description: 'Leaves out rows that have no environment.' })),
   ...paging(),
 })
+export type AuditLogList = ReadQuery<typeof AuditLogList>
 export const AuditLogs = listOf(AuditLog)
+export type AuditLogs = Static<typeof AuditLogs>
 
 export const chainFaults = ['hash_mismatch', 'gap', 'head_mismatch'] as const
 
-/** From which row on the log is exported, as lines of JSON, each an audit log. */
+/** The row after which the export begins. Each line of the export is an audit log in JSON. */
 export const AuditExport = Type.Object({ after_seq: Type.Optional(Type.Integer({ minimum: 0 })) })
-export const AuditExported = Type.String({ description: 'A line of JSON a row, in rising order of `seq`.' })
+export type AuditExport = Static<typeof AuditExport>
+export const AuditExported = Type.String({
+  description: 'One line of JSON per row, in rising order of `seq`.',
+})
+export type AuditExported = Static<typeof AuditExported>
 
-/** What verifies the notes of checkpoints, as C2SP writes a key: `name+id+key`. */
+/** Keys that verify checkpoint notes, in C2SP form: `name+id+key`. */
 export const CheckpointKeys = strictObject({ verifier_keys: Type.Array(Type.String()) })
 
-/** What a full re-derivation found. Only counts and hashes: the answer discloses nothing of the rows. */
+/** The result of a full re-derivation. Only counts and hashes, nothing from the rows. */
 export const AuditChain = strictObject({
   object: Type.Literal('audit_chain'),
   valid: Type.Boolean(),
-  checked: Type.Integer({ minimum: 0, description: 'Rows that hold, counted from the first.' }),
+  checked: Type.Integer({ minimum: 0, description: 'Rows that verify, counted from the first.' }),
   first_bad_seq: nullable(Type.Integer()),
   reason: nullable(oneOf(chainFaults)),
   head_seq: nullable(Type.Integer()),
@@ -105,10 +144,21 @@ export const AuditChain = strictObject({
   checkpoint: nullable(
     Type.String({
       description:
-        'The head as a signed note (C2SP), where the chain holds: keep it, and a rewrite can be proved. Its key is at `/.well-known/audit-checkpoint-key`.',
+        'The head as a signed note (C2SP), if the chain verifies. Keep it: it proves a later rewrite. Its key is at `/.well-known/audit-checkpoint-key`.',
     }),
   ),
 })
 export type AuditChain = Static<typeof AuditChain>
-/** As it is derived, before its head is signed. */
+/** How far a verification is. */
+export const AuditChainProgress = strictObject({
+  object: Type.Literal('audit_chain_progress'),
+  checked: Type.Integer({ minimum: 0, description: 'Rows that verify so far.' }),
+  rows: Type.Integer({ minimum: 0, description: 'Rows up to the head.' }),
+})
+export type AuditChainProgress = Static<typeof AuditChainProgress>
+export const AuditChainLines = Type.String({
+  description:
+    'Lines of JSON: any number of `{"object":"audit_chain_progress","checked":…,"rows":…}`, then the `audit_chain`. If it fails after the first line, the last line is a problem.',
+})
+/** The chain before its head is signed. */
 export type DerivedChain = Omit<AuditChain, 'checkpoint'>

@@ -1,5 +1,17 @@
-import Type, { type Static } from 'typebox'
-import { Email, listOf, nullable, oneOf, paging, Role, resource, strictObject, Timestamp } from '../shared.ts'
+import type { Static } from 'typebox'
+import { Type } from '../schema.ts'
+import {
+  Email,
+  listOf,
+  nullable,
+  oneOf,
+  paging,
+  type ReadQuery,
+  Role,
+  resource,
+  strictObject,
+  Timestamp,
+} from '../shared.ts'
 
 export const InviteCreate = strictObject({ email: Email, role: Role })
 export type InviteCreate = Static<typeof InviteCreate>
@@ -13,7 +25,7 @@ const fields = {
       { type: oneOf(['user', 'secret_key']), id: Type.String() },
       {
         description:
-          'It ends with whoever has made it; null where that is not known any more, and then it ends with whoever ends first.',
+          'The creator; the invitation ends when the creator loses access. Null: the creator is no longer known, and the invitation ends when any possible creator does.',
       },
     ),
   ),
@@ -22,13 +34,17 @@ const fields = {
 export const Invite = resource('invitation', fields)
 export type Invite = Static<typeof Invite>
 export const Invites = listOf(Invite)
+export type Invites = Static<typeof Invites>
 export const InviteList = Type.Object({ ...paging() })
+export type InviteList = ReadQuery<typeof InviteList>
 
-/** With the owner's own copy of the token, `<workspace_id>.<secret>`: the mailed link has another. */
+/** With the owner's copy of the token, `<workspace_id>.<secret>`. The mailed link has a different token. */
 export const CreatedInvite = resource('invitation', {
   ...fields,
   token: Type.Optional(
-    Type.String({ description: 'The invitation token, in this answer only and in none that is replayed.' }),
+    Type.String({
+      description: 'The invitation token, only in this answer. A replayed answer does not have it.',
+    }),
   ),
 })
 export type CreatedInvite = Static<typeof CreatedInvite>

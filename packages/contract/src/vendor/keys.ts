@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../schema.ts'
 import {
   BooleanText,
   Env,
@@ -8,13 +9,16 @@ import {
   namedTenant,
   nullable,
   type OneTenant,
+  oneOf,
   oneTenant,
   oneTenantAtMost,
   Predecessor,
   paging,
   RateLimits,
+  type ReadQuery,
   resource,
   Scopes,
+  searchText,
   strictObject,
   Timestamp,
   Uuid,
@@ -29,7 +33,7 @@ const keyCreate = {
   rate_limits: Type.Optional(
     Type.Unsafe<Static<typeof RateLimits>>({
       ...RateLimits,
-      description: 'Left out: the project default. An empty array: no limits.',
+      description: 'Absent: the project default. An empty array: no limits.',
     }),
   ),
   expires_at: Type.Optional(Timestamp),
@@ -49,6 +53,13 @@ export const KeyUpdate = strictObject({
 })
 export type KeyUpdate = Static<typeof KeyUpdate>
 
+/** Where a key is in its life. A key that expires within 14 days is active too. */
+export const KeyStatus = oneOf(['active', 'expiring', 'expired', 'revoked'], {
+  description:
+    '`expiring`: active, ends within 14 days, the next first. `expired`: not revoked, the last first. Replaces `include_revoked`.',
+})
+export type KeyStatus = Static<typeof KeyStatus>
+
 export const KeyList = Type.Object(
   {
     project_id: Type.Optional(Uuid),
@@ -56,13 +67,26 @@ export const KeyList = Type.Object(
     env: Type.Optional(Env),
     name: Type.Optional(Name),
     include_revoked: Type.Optional(BooleanText),
+    q: searchText('the `name` or the `display_prefix`'),
+    status: Type.Optional(KeyStatus),
     ...paging(),
   },
   oneTenantAtMost,
 )
-export type KeyList = Static<typeof KeyList>
+export type KeyList = ReadQuery<typeof KeyList>
+
+/** Any other text is not found, as an unknown key. */
+export const KeyIdentify = strictObject({
+  key: Type.String({
+    minLength: 1,
+    maxLength: 512,
+    description: 'The key itself. It is not stored or logged.',
+  }),
+})
+export type KeyIdentify = Static<typeof KeyIdentify>
 
 export const RevokeQuery = Type.Object({ wait: Type.Optional(BooleanText) })
+export type RevokeQuery = Static<typeof RevokeQuery>
 
 const fields = {
   project_id: Uuid,
@@ -84,18 +108,20 @@ const fields = {
 export const Key = resource('api_key', fields)
 export type Key = Static<typeof Key>
 export const Keys = listOf(Key)
+export type Keys = Static<typeof Keys>
 
 const ShownOnce = Type.Optional(
   Type.String({
     description:
-      'The key itself, in this answer only. Absent where the answer is replayed, as after one that was lost: rotate the key then.',
+      'The key itself, only in this answer. A replayed answer does not have it: rotate the key then.',
   }),
 )
 export const CreatedKey = resource('api_key', { ...fields, key: ShownOnce })
 export type CreatedKey = Static<typeof CreatedKey>
 export const RotatedKey = resource('api_key', { ...fields, key: ShownOnce, predecessor: Predecessor })
+export type RotatedKey = Static<typeof RotatedKey>
 
-/** What `wait=true` reports: which live nodes have asked for a version at or after the revocation. */
+/** The result of `wait=true`: how many live nodes have asked for a version at or after the revocation. */
 export const Propagation = strictObject({
   acknowledged: Type.Boolean(),
   version: Type.Integer(),
@@ -106,3 +132,4 @@ export const Propagation = strictObject({
 })
 export type Propagation = Static<typeof Propagation>
 export const RevokedKey = resource('api_key', { ...fields, propagation: Type.Optional(Propagation) })
+export type RevokedKey = Static<typeof RevokedKey>

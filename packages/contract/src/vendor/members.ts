@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../schema.ts'
 import {
   BooleanText,
   deleted,
@@ -6,6 +7,7 @@ import {
   Name,
   nullable,
   paging,
+  type ReadQuery,
   Role,
   resource,
   Slug,
@@ -23,19 +25,20 @@ const fields = {
   joined_at: Timestamp,
 }
 
-/** A person in a workspace; its `id` is the person's. */
+/** A person in a workspace. `id` is the id of the person. */
 export const Member = resource('member', fields)
 export type Member = Static<typeof Member>
 export const Members = listOf(Member)
+export type Members = Static<typeof Members>
 export const MemberList = Type.Object({ ...paging() })
+export type MemberList = ReadQuery<typeof MemberList>
 
 export const MemberUpdate = strictObject({
   role: Role,
   revoke_keys: Type.Optional(
     Type.Boolean({
       default: false,
-      description:
-        'Revokes the secret keys made by this person too, and those made by these, all the way down.',
+      description: 'Also revokes the secret keys made by this person, the keys made with those, and so on.',
     }),
   ),
 })
@@ -44,15 +47,18 @@ export type MemberUpdate = Static<typeof MemberUpdate>
 export const MemberRemoval = Type.Object({
   revoke_keys: Type.Optional(BooleanText),
 })
+export type MemberRemoval = Static<typeof MemberRemoval>
 
 const KeysMade = Type.Array(SecretKey, {
   description:
-    'Secret keys made by this person or with their keys, newest first: those that `revoke_keys` revoked, or those that still work.',
+    'Secret keys that the person or their keys made: those that `revoke_keys` revoked, or those that work.',
 })
 export const ChangedMember = resource('member', { ...fields, secret_keys: KeysMade })
+export type ChangedMember = Static<typeof ChangedMember>
 export const RemovedMember = deleted('member', { secret_keys: KeysMade })
+export type RemovedMember = Static<typeof RemovedMember>
 
-/** A member, and the workspace that was joined. */
+/** A new member, and the workspace. */
 export const JoinedMember = resource('member', {
   ...fields,
   workspace: strictObject({ id: Uuid, name: Name, slug: Slug }),

@@ -1,8 +1,9 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../schema.ts'
 import { oneOf } from '../shared.ts'
 
 /**
- * What a secret key may be limited to. Each route that takes a secret key names one of them. None implies another:
+ * What a secret key may be limited to. Each route that accepts a secret key names one of them. None implies another:
  * `keys:write` changes keys and does not list them.
  */
 export const permissions = [
@@ -25,20 +26,21 @@ export const permissions = [
   'secret_keys:read',
   'secret_keys:write',
   'audit:read',
+  'overview:read',
 ] as const
 export const Permission = oneOf(permissions)
 export type Permission = Static<typeof Permission>
 
-/** Names for what most keys are made for. A key stores the permissions that its preset stands for, not the name. */
+/** Named sets of permissions. A key stores the permissions of its preset, not the name. */
 export const presets = {
-  /** What a server with the SDK needs, and nothing that makes, changes or shows keys. */
+  /** For a server with the SDK. Does not create, change or show keys. */
   node: ['policy:read', 'ratelimit:check', 'idempotency:use', 'usage:report'],
-  /** What a server needs that mints embed tokens for its pages. */
+  /** For a server that mints embed tokens for its pages. */
   embed: ['embed:mint'],
 } as const satisfies Record<string, readonly Permission[]>
 export type Preset = keyof typeof presets
 export const Preset = oneOf(Object.keys(presets) as Preset[], {
-  description: '`node`: what a server with the SDK needs. `embed`: minting embed tokens alone.',
+  description: '`node`: what a server with the SDK needs. `embed`: minting embed tokens only.',
 })
 
 export const Permissions = Type.Array(Permission, {
@@ -47,12 +49,12 @@ export const Permissions = Type.Array(Permission, {
   'x-unique': true,
 })
 
-/** Most projects that a secret key may be bound to. */
+/** The most projects that a secret key may be limited to. */
 export const projectsMax = 50
-/** Most ranges of addresses that a secret key may be used from. */
+/** The most address ranges that a secret key may be limited to. */
 export const cidrsMax = 32
 export const Cidrs = Type.Array(Type.String({ minLength: 2, maxLength: 64, examples: ['203.0.113.0/24'] }), {
   minItems: 1,
   maxItems: cidrsMax,
-  description: 'IPv4 or IPv6 ranges, or single addresses. No bit may be set behind the prefix.',
+  description: 'IPv4 or IPv6 ranges, or single addresses. No bit may be set after the prefix.',
 })

@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../schema.ts'
 import {
   BooleanText,
   Env,
@@ -9,6 +10,7 @@ import {
   oneOf,
   Predecessor,
   paging,
+  type ReadQuery,
   RevokeBody,
   resource,
   strictObject,
@@ -37,7 +39,7 @@ export const SecretKeyRevoke = strictObject({
   cascade: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'Revokes the secret keys made by this one too, all the way down.',
+      description: 'Also revokes the secret keys made with this one, the keys made with those, and so on.',
     }),
   ),
 })
@@ -48,6 +50,7 @@ export const SecretKeyList = Type.Object({
   include_revoked: Type.Optional(BooleanText),
   ...paging(),
 })
+export type SecretKeyList = ReadQuery<typeof SecretKeyList>
 
 const fields = {
   env: Env,
@@ -60,10 +63,10 @@ const fields = {
   meta: Meta,
   display_prefix: Type.String(),
   expires_at: nullable(Timestamp),
-  permissions: nullable(Type.Array(Permission, { description: 'Null: everything that its role may do.' })),
+  permissions: nullable(Type.Array(Permission, { description: 'Null: everything that its role allows.' })),
   project_ids: nullable(Type.Array(Uuid, { description: 'Null: the whole workspace.' })),
   allowed_cidrs: nullable(
-    Type.Array(Type.String(), { description: 'The only addresses from which it works. Null: everywhere.' }),
+    Type.Array(Type.String(), { description: 'The only addresses that it works from. Null: any address.' }),
   ),
   revoked_at: nullable(Timestamp),
   revoked_reason: nullable(Type.String()),
@@ -74,11 +77,12 @@ const fields = {
 export const SecretKey = resource('secret_key', fields)
 export type SecretKey = Static<typeof SecretKey>
 export const SecretKeys = listOf(SecretKey)
+export type SecretKeys = Static<typeof SecretKeys>
 
 const ShownOnce = Type.Optional(
   Type.String({
     description:
-      'The secret key itself, in this answer only. Absent where the answer is replayed, as after one that was lost: rotate the secret key then.',
+      'The secret key itself, only in this answer. A replayed answer does not have it: rotate the secret key then.',
   }),
 )
 export const CreatedSecretKey = resource('secret_key', { ...fields, key: ShownOnce })
@@ -88,12 +92,13 @@ export const RotatedSecretKey = resource('secret_key', {
   key: ShownOnce,
   predecessor: Predecessor,
 })
+export type RotatedSecretKey = Static<typeof RotatedSecretKey>
 
 export const RevokedSecretKey = resource('secret_key', {
   ...fields,
   descendants: Type.Array(SecretKey, {
     description:
-      'Secret keys made with this one or with those, newest first: those that `cascade` revoked, or those that still work.',
+      'Secret keys made with this one, the keys made with those, and so on, newest first: those that `cascade` revoked, or else those that still work.',
   }),
 })
 export type RevokedSecretKey = Static<typeof RevokedSecretKey>

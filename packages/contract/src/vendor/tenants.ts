@@ -1,13 +1,18 @@
-import Type, { type Static } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../schema.ts'
 import {
   deleted,
   ExternalId,
+  idsOrSearch,
   listOf,
   Meta,
   Name,
   nullable,
+  onlyIds,
   paging,
+  type ReadQuery,
   resource,
+  searchText,
   strictObject,
   Timestamp,
   Uuid,
@@ -30,9 +35,18 @@ export const Tenant = resource('tenant', {
   updated_at: Timestamp,
 })
 export type Tenant = Static<typeof Tenant>
-export const TenantList = Type.Object({ external_id: Type.Optional(ExternalId), ...paging() })
-export type TenantList = Static<typeof TenantList>
+export const TenantList = Type.Object(
+  {
+    external_id: Type.Optional(ExternalId),
+    q: searchText('the `name` or the `external_id`'),
+    ids: onlyIds,
+    ...paging(),
+  },
+  idsOrSearch,
+)
+export type TenantList = ReadQuery<typeof TenantList>
 export const Tenants = listOf(Tenant)
+export type Tenants = Static<typeof Tenants>
 export const DeletedTenant = deleted('tenant')
 
 /** Every embed token minted before `revoked_at` fails on its next request. */
@@ -41,3 +55,4 @@ export const EmbedTokensRevoked = strictObject({
   tenant_id: Uuid,
   revoked_at: Timestamp,
 })
+export type EmbedTokensRevoked = Static<typeof EmbedTokensRevoked>

@@ -1,11 +1,25 @@
-import Type, { type Static } from 'typebox'
-import { Env, listOf, paging, strictObject, Uuid } from '../shared.ts'
+import type { Static } from 'typebox'
+import { Type } from '../schema.ts'
+import {
+  Env,
+  integerOr,
+  listOf,
+  namedTenant,
+  oneTenantAtMost,
+  paging,
+  type ReadQuery,
+  strictObject,
+  Uuid,
+} from '../shared.ts'
 
-/** Requests that keys have made, by UTC day and month. Spec, "Usage". */
+/** Requests made with keys, by UTC day and month. Spec, "Usage". */
 
 const RequestCount = Type.Integer({
   minimum: 0,
-  description: 'What was reported, divided by the sample rate, and rounded.',
+  description: 'Reported requests divided by the sample rate, rounded.',
+})
+const Estimated = Type.Boolean({
+  description: 'Whether a server has counted only a sample.',
 })
 const date = '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'
 const Month = Type.String({
@@ -13,34 +27,63 @@ const Month = Type.String({
   description: 'The first day of the month, in UTC.',
   examples: ['2027-01-01'],
 })
-const months = (byDefault: number) =>
-  Type.Optional(Type.Integer({ minimum: 1, maximum: 24, default: byDefault }))
+const months = (byDefault: number) => integerOr(byDefault, 1, 24)
 
 export const KeyUsageQuery = Type.Object({
-  days: Type.Optional(Type.Integer({ minimum: 1, maximum: 90, default: 30 })),
+  days: integerOr(30, 1, 90),
 })
+export type KeyUsageQuery = ReadQuery<typeof KeyUsageQuery>
 
-/** Every day of the span, the last one being today, in UTC. `total` is the sum of what the days show. */
+/** Every UTC day of the span, ending today. `total` is the sum over the days. */
 export const KeyUsage = strictObject({
   object: Type.Literal('key_usage'),
   key_id: Uuid,
   days: Type.Integer({ minimum: 1, maximum: 90 }),
   total: RequestCount,
+  estimated: Estimated,
   data: Type.Array(strictObject({ date: Type.String({ pattern: date }), request_count: RequestCount })),
 })
 export type KeyUsage = Static<typeof KeyUsage>
 
-export const BillingUsageQuery = Type.Object({ months: months(6) })
+export const DailyUsageQuery = Type.Object(
+  { days: integerOr(30, 1, 90), project_id: Type.Optional(Uuid), ...namedTenant, env: Type.Optional(Env) },
+  oneTenantAtMost,
+)
+export type DailyUsageQuery = ReadQuery<typeof DailyUsageQuery>
 
-/** Tenants with a live request, in any project, for each month of the span; the last one is this month. */
+/** Requests with all keys of the filter. Every UTC day of the span, ending today. `total` is the sum over the days. */
+export const DailyUsage = strictObject({
+  object: Type.Literal('daily_usage'),
+  days: Type.Integer({ minimum: 1, maximum: 90 }),
+  total: RequestCount,
+  estimated: Estimated,
+  data: Type.Array(strictObject({ date: Type.String({ pattern: date }), request_count: RequestCount })),
+})
+export type DailyUsage = Static<typeof DailyUsage>
+
+export const BillingUsageQuery = Type.Object({ months: months(6) })
+export type BillingUsageQuery = ReadQuery<typeof BillingUsageQuery>
+
+/** Tenants with a live request in any project, for each month of the span, ending this month. */
 export const BillingUsage = strictObject({
   object: Type.Literal('billing_usage'),
   data: Type.Array(strictObject({ month: Month, billable_tenants: Type.Integer({ minimum: 0 }) })),
 })
 export type BillingUsage = Static<typeof BillingUsage>
 
-export const TenantUsageQuery = Type.Object({ months: months(1), env: Type.Optional(Env), ...paging() })
-export type TenantUsageQuery = Static<typeof TenantUsageQuery>
+export const TenantUsageQuery = Type.Object({
+  months: months(1),
+  month: Type.Optional(
+    Type.String({
+      pattern: '^[1-9][0-9]{3}-(0[1-9]|1[0-2])-01$',
+      description: 'The last month of the span, by its first day in UTC. By default this month.',
+      examples: ['2027-01-01'],
+    }),
+  ),
+  env: Type.Optional(Env),
+  ...paging(),
+})
+export type TenantUsageQuery = ReadQuery<typeof TenantUsageQuery>
 
 export const TenantUsage = strictObject({
   month: Month,
@@ -48,6 +91,8 @@ export const TenantUsage = strictObject({
   project_id: Uuid,
   env: Env,
   request_count: RequestCount,
+  estimated: Estimated,
 })
 export type TenantUsage = Static<typeof TenantUsage>
 export const TenantUsages = listOf(TenantUsage)
+export type TenantUsages = Static<typeof TenantUsages>

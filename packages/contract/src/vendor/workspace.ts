@@ -1,5 +1,17 @@
-import Type, { type Static } from 'typebox'
-import { Email, Env, Name, nullable, resource, Slug, strictObject, Timestamp } from '../shared.ts'
+import type { Static } from 'typebox'
+import { Type } from '../schema.ts'
+import {
+  Email,
+  EmbedTheme,
+  EmbedThemeUpdate,
+  Env,
+  Name,
+  nullable,
+  resource,
+  Slug,
+  strictObject,
+  Timestamp,
+} from '../shared.ts'
 import { CreatedSecretKey } from './secret-keys.ts'
 
 /** A registered origin: scheme, host and optional port; no path, no trailing slash, no wildcard. */
@@ -21,6 +33,7 @@ export const WorkspaceUpdate = strictObject({
   name: Type.Optional(Name),
   billing_email: Type.Optional(nullable(Email)),
   embed_origins: Type.Optional(Type.Array(EmbedOrigin, { maxItems: 20, 'x-unique': true })),
+  embed_theme: Type.Optional(EmbedThemeUpdate),
 })
 export type WorkspaceUpdate = Static<typeof WorkspaceUpdate>
 
@@ -29,10 +42,12 @@ const fields = {
   slug: Slug,
   billing_email: nullable(Email),
   embed_origins: Type.Array(Type.String()),
+  embed_theme: EmbedTheme,
   updated_at: Timestamp,
 }
 export const Workspace = resource('workspace', fields)
 export type Workspace = Static<typeof Workspace>
 
-/** A new workspace comes with the first secret key to use it; the key itself is shown here only. */
+/** A new workspace has a first secret key. Only this answer shows the key itself. */
 export const CreatedWorkspace = resource('workspace', { ...fields, secret_key: CreatedSecretKey })
+export type CreatedWorkspace = Static<typeof CreatedWorkspace>
