@@ -1,13 +1,13 @@
--- Workspaces, and what every later table leans on: the two time and scope functions, the bounds that
--- constraints share, and the credentials that are unique across workspaces.
+-- Workspaces, and what every later table depends on: the functions for time and scope, the bounds that constraints
+-- share, and the credentials that are unique across workspaces.
 
--- The store's clock. Expiry and lock times are decided by it alone, so that processes with stepped
--- clocks agree; a test replaces this one function.
+-- The store's clock. It alone decides expiry and lock times, so that processes with wrong clocks agree; a test replaces
+-- this one function.
 create function service_now() returns timestamptz
 language sql stable as $$ select date_trunc('milliseconds', clock_timestamp()) $$;
 
--- The workspace that row-level security lets this transaction see. After SET LOCAL has ended the
--- setting is '' rather than unset, hence nullif.
+-- The workspace that row-level security lets this transaction see. After SET LOCAL has ended the setting is '' rather
+-- than unset, hence nullif.
 create function app_workspace_id() returns uuid
 language sql stable as $$ select nullif(current_setting('app.workspace_id', true), '')::uuid $$;
 
@@ -51,15 +51,16 @@ create table workspaces (
   updated_at timestamptz(3) not null
 );
 
--- What is unique across workspaces has a small table keyed by just that, so that everything else can
--- be laid out by workspace.
+-- Each value that is unique across workspaces has a small table keyed by just that value, so that everything else can
+-- be partitioned by workspace.
 create table workspace_slugs (
   slug text primary key,
   workspace_id uuid not null references workspaces (id)
 );
 create index workspace_slugs_workspace on workspace_slugs (workspace_id);
 
--- Found by digest alone, first; the record it names, second. SHA-256 of the whole credential, never the credential.
+-- A look-up finds the digest first, then the record that it names. SHA-256 of the whole credential, never the
+-- credential.
 create table credentials (
   digest bytea primary key constraint credentials_digest_length check (octet_length(digest) = 32),
   kind text not null constraint credentials_kind check (kind in ('api_key', 'secret_key', 'session')),

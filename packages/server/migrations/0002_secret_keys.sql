@@ -1,4 +1,4 @@
--- Secret keys: the credentials with which a vendor's own backend uses this service.
+-- Secret keys: the credentials of a vendor's own backend.
 
 create table secret_keys (
   workspace_id uuid not null references workspaces (id),

@@ -1,5 +1,5 @@
--- Projects, and the head of each one's policy: the version a node compares with, apart from the project
--- so that a key's mutation locks the head and nothing else.
+-- Projects, and the head of each policy: the version that a node compares with. It is separate from the project so that
+-- a key's mutation locks the head and nothing else.
 
 create table projects (
   workspace_id uuid not null references workspaces (id),
@@ -22,7 +22,7 @@ create table policy_heads (
   workspace_id uuid not null,
   project_id uuid not null,
   version bigint not null default 1 constraint policy_heads_version check (version >= 1),
-  -- A node that asks from below the floor is given a whole snapshot.
+  -- A node that asks from below the floor gets a whole snapshot.
   floor bigint not null default 1 constraint policy_heads_floor check (floor between 1 and version),
   project_deleted boolean not null default false,
   primary key (workspace_id, project_id),

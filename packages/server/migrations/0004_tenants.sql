@@ -7,7 +7,7 @@ create table tenants (
   name text constraint tenants_name_bounds check (char_length(name) between 1 and 200),
   meta json not null default '{}'
     constraint tenants_meta_bounds check (json_typeof(meta) = 'object' and octet_length(meta::text) <= 65536),
-  -- Part of every embed token; raising it ends all that are out.
+  -- Part of every embed token; raising it ends all existing ones.
   embed_epoch bigint not null default 1 constraint tenants_embed_epoch check (embed_epoch >= 1),
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,

@@ -13,14 +13,14 @@ create table api_keys (
     constraint api_keys_scopes_bounds check (cardinality(scopes) <= 64 and lengths_between(scopes, 1, 200)),
   meta json not null default '{}'
     constraint api_keys_meta_bounds check (json_typeof(meta) = 'object' and octet_length(meta::text) <= 65536),
-  -- null: the project's default_rate_limits apply; []: none do.
+  -- null: the project's default_rate_limits apply; []: no limits.
   rate_limits jsonb constraint api_keys_rate_limits_bounds check (rate_limits is null or rate_limits_valid(rate_limits)),
   expires_at timestamptz(3),
   revoked_at timestamptz(3),
   revoked_reason text constraint api_keys_reason_bounds check (char_length(revoked_reason) between 1 and 500),
   rotated_from uuid,
   rotated_to uuid,
-  -- The end of the overlap window of the last rotation: no later expires_at is taken afterwards.
+  -- The end of the overlap of the last rotation: no later expires_at is accepted afterwards.
   overlap_ends_at timestamptz(3),
   last_used_at timestamptz(3),
   created_at timestamptz(3) not null,
@@ -45,8 +45,8 @@ create table policy_changes (
   foreign key (workspace_id, key_id) references api_keys (workspace_id, id)
 );
 
--- Raises a project's version by one and notes the keys that changed with it. Versions are assigned under
--- the head's row lock, so none becomes visible before a lower one.
+-- Raises a project's version by one and records the keys that changed with it. Versions are assigned under the head's
+-- row lock, so none becomes visible before a lower one.
 create function policy_changed(of_workspace uuid, of_project uuid, key_ids uuid[]) returns bigint
 language plpgsql as $$
 declare

@@ -1,5 +1,5 @@
--- The audit chain: one row a mutation, each hashed over the row before it, and a head that says where
--- the chain ends. The application's role may add rows and read them; it can neither change nor delete one.
+-- The audit chain: one row per mutation, each hashed over the row before it, and a head that records where the chain
+-- ends. The application's role may add rows and read them; it cannot change or delete one.
 
 create table audit_heads (
   workspace_id uuid primary key references workspaces (id),
@@ -25,8 +25,8 @@ create table audit_logs (
   primary key (workspace_id, seq)
 );
 
--- A person's address, apart from the hashed bytes so that it can be erased and the chain still holds:
--- the payload has, at the same path with _hash behind it, SHA-256(salt ‖ address).
+-- A person's address, apart from the hashed bytes so that it can be erased and the chain stays valid: the payload has,
+-- at the same path with the suffix _hash, SHA-256(salt ‖ address).
 create table audit_addresses (
   workspace_id uuid not null,
   seq bigint not null,
@@ -37,7 +37,7 @@ create table audit_addresses (
   foreign key (workspace_id, seq) references audit_logs (workspace_id, seq)
 );
 
--- The bytes that are hashed: RFC 8785 of the row, members in the order of their names.
+-- The hashed bytes: RFC 8785 of the row, members in the order of their names.
 create function audit_canonical(
   workspace_id uuid, seq bigint, action text, actor_type text, actor_id text, target_type text, target_id uuid,
   env text, created_at timestamptz, payload text
@@ -55,9 +55,9 @@ language sql stable as $$
     || '","workspace_id":"' || workspace_id || '"}'
 $$;
 
--- Appends rows to one workspace's chain, in the order of the array. The head's row lock makes the order;
--- it is taken here, at the very end of a transaction, and held until the commit that travels right behind.
--- One statement, so that no round trip passes while a busy workspace waits for the lock.
+-- Appends rows to one workspace's chain, in the order of the array. The head's row lock determines the order; it is
+-- taken here, at the very end of a transaction, and held until the commit that follows directly. One statement, so that
+-- no round trip passes while a busy workspace waits for the lock.
 create function audit_append(
   of_workspace uuid, by_type text, by_id text, at timestamptz,
   actions text[], target_types text[], target_ids uuid[], envs text[], payloads text[], addresses jsonb

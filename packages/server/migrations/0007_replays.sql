@@ -1,8 +1,8 @@
--- What a create or rotate answered, for 24 hours, so that the same Idempotency-Key brings it again.
--- Recorded in the mutation's own transaction; a second request with the key waits here for the first.
+-- Answers of creates and rotates, for 24 hours, so that the same Idempotency-Key returns them again. Recorded in the
+-- mutation's own transaction; a second request with the key waits here for the first.
 
 create table replays (
-  -- The nil UUID where the caller acts in no workspace (a workspace's own creation).
+  -- The nil UUID for a caller without a workspace (the creation of a workspace).
   workspace_id uuid not null,
   caller text not null,
   key text not null constraint replays_key_bounds check (char_length(key) between 1 and 255),

@@ -1,10 +1,10 @@
--- What the nodes of a vendor's fleet have said that they hold. Not bound to the head by a foreign key: its check
--- would wait for every mutation that holds the head.
+-- The versions that the nodes of a vendor's fleet report to hold. Not bound to the head by a foreign key: its check
+-- would wait for every mutation that locks the head.
 
 create table policy_nodes (
   workspace_id uuid not null,
   project_id uuid not null,
-  -- What the node's credential and query let it see; it vouches for nothing else.
+  -- The scope of the node's credential and query; the row makes no statement beyond it.
   sees text not null constraint policy_nodes_sees check (sees in ('live', 'test', 'both')),
   node text not null constraint policy_nodes_node_bounds check (node ~ '^[A-Za-z0-9._:-]{1,128}$'),
   -- 0: seen, and not known to hold anything yet.
@@ -13,9 +13,9 @@ create table policy_nodes (
   primary key (workspace_id, project_id, sees, node)
 );
 
--- Takes what many nodes say at once, in the order in which they said it, and gives the places of those that are kept.
--- Made-up versions and projects are passed over. Of a project at most `most` nodes that see live keys are kept, and
--- `most_test` others; one that has been silent makes room for a new one.
+-- Records reports of many nodes at once, in their order, and returns the positions of the recorded ones. Invented
+-- versions and projects are ignored. A project keeps at most `most` nodes that see live keys, and `most_test` others; a
+-- silent node makes room for a new one.
 create function policy_nodes_seen(
   ws uuid[], projects uuid[], sights text[], nodes text[], versions bigint[], most int, most_test int
 ) returns setof bigint language plpgsql as $$

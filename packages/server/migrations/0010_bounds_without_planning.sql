@@ -1,7 +1,6 @@
--- Bounds that cost less to look at.
---
--- The two functions that constraints call, in the language that keeps its plans: of one in SQL every INSERT parses
--- the text anew, to see whether it could be put in place of the call. That was a fifth of what a new key costs here.
+-- Bounds that cost less to check.
+-- The two functions that constraints call, in the language that keeps its plans: with one in SQL every INSERT parses
+-- the text again, to see whether it could be inlined. That was a fifth of the cost of a new key here.
 
 create or replace function lengths_between(items text[], fewest int, most int) returns boolean
 language plpgsql immutable as $$
@@ -42,7 +41,7 @@ begin
     from jsonb_array_elements(rules) rule);
 end $$;
 
--- What audit_canonical relies on, said without a regular expression: four of them were a tenth of an audit row.
+-- The form that audit_canonical relies on, without regular expressions: four of them were a tenth of an audit row.
 alter table audit_logs
   drop constraint audit_logs_action,
   drop constraint audit_logs_actor_type,

@@ -1,14 +1,14 @@
 -- Counters of the rate-limit check. All counters of one subject, which is a key or a tenant of one project and
--- environment, stand in one row: a check of eight limits costs hardly more than that of one. The ids come from the
--- caller and are not looked up, so nothing refers to anything; the workspace is that of the caller's credential.
+-- environment, are in one row: a check of eight limits costs hardly more than a check of one. The ids come from the
+-- caller and are not looked up, so there are no foreign keys; the workspace is that of the caller's credential.
 create table rate_counters (
   workspace_id uuid not null,
   project_id uuid not null,
   env text not null constraint rate_counters_env check (env in ('live', 'test')),
   kind text not null constraint rate_counters_kind check (kind in ('key', 'tenant', 'no_key', 'no_tenant')),
   subject_id uuid not null,
-  -- [[rule id, algorithm, window_ms, start of the window in ms since 1970, spent in the one before, spent in it], …]
-  -- As text: it is written with every check, and Postgres would parse it each time only to look.
+  -- [[rule id, algorithm, window_ms, start of the window in ms since 1970, spent in the previous window, spent in it], …]
+  -- As text: every check writes it, and Postgres would parse jsonb each time.
   cells text not null constraint rate_counters_cells check (cells like '[%]' and octet_length(cells) <= 65536),
   -- When nothing in it counts any more.
   expires_at timestamptz(3) not null,

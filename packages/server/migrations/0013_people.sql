@@ -1,14 +1,14 @@
--- People: accounts and their sessions, of no workspace; and the roster of a workspace, with its invitations.
+-- People: accounts and their sessions, without a workspace; and the members of a workspace, with its invitations.
 
--- The person that row-level security lets this transaction see; null where it acts for nobody.
+-- The person that row-level security lets this transaction see; null for a transaction without a person.
 create function app_user_id() returns uuid
 language sql stable as $$ select nullif(current_setting('app.user_id', true), '')::uuid $$;
 
 create table users (
   id uuid primary key,
-  -- As it was given: mail goes to this and to nothing else.
+  -- As entered: mail goes to this address and to no other.
   email text not null constraint users_email_bounds check (char_length(email) between 3 and 320),
-  -- How it is compared: NFC and lower case.
+  -- The compared form: NFC and lower case.
   address_key text not null constraint users_address_key_unique unique,
   name text constraint users_name_bounds check (char_length(name) between 1 and 200),
   email_verified_at timestamptz(3),
@@ -26,7 +26,7 @@ create table user_passwords (
 create table sessions (
   id uuid primary key,
   user_id uuid not null references users (id),
-  -- The workspace in which it acts; whether the person is in it is asked at each request.
+  -- Its current workspace; each request checks whether the person is a member.
   acts_in uuid,
   user_agent text constraint sessions_user_agent_bounds check (char_length(user_agent) <= 500),
   ip text constraint sessions_ip_bounds check (char_length(ip) <= 64),
@@ -39,7 +39,7 @@ create index sessions_by_user on sessions (user_id, id);
 create index sessions_by_end on sessions (least(ended_at, expires_at));
 create index credentials_sessions on credentials (id) where kind = 'session';
 
--- What a mailed link proves. One of a kind and person: a new one retires the old.
+-- What a mailed link proves. One per kind and person: a new one retires the old one.
 create table mail_tokens (
   user_id uuid not null references users (id),
   kind text not null constraint mail_tokens_kind check (kind in ('verification', 'password_reset')),
@@ -51,7 +51,7 @@ create table mail_tokens (
 );
 create index mail_tokens_by_end on mail_tokens (least(used_at, expires_at));
 
--- Who has left stays as a row, so that the audit log can still say who somebody was.
+-- A former member stays as a row, so that the audit log can still name them.
 create table workspace_members (
   workspace_id uuid not null references workspaces (id),
   user_id uuid not null,
@@ -68,10 +68,10 @@ create table workspace_invites (
   email text not null constraint workspace_invites_email_bounds check (char_length(email) between 3 and 320),
   address_key text not null,
   role text not null constraint workspace_invites_role check (role in ('owner', 'admin', 'member')),
-  -- Of the owner's copy, and of the one that was mailed: two tokens that die together.
+  -- The digests of the owner's copy and of the mailed one: two tokens that end together.
   digest bytea not null constraint workspace_invites_digest_length check (octet_length(digest) = 32),
   mailed_digest bytea constraint workspace_invites_mailed_digest_length check (octet_length(mailed_digest) = 32),
-  -- Who has invited, where it was a person: they take it with them when they cease to be an owner.
+  -- The inviting person, if any: their pending invitations end when they cease to be an owner.
   invited_by uuid,
   created_at timestamptz(3) not null,
   expires_at timestamptz(3) not null,
@@ -100,7 +100,7 @@ alter table mail_tokens enable row level security;
 create policy mail_tokens_scope on mail_tokens to keyrail_app using (user_id = app_user_id());
 grant select, insert, update on mail_tokens to keyrail_app;
 
--- A person sees their own memberships, joins by themselves alone, and is moved nowhere.
+-- A person sees their own memberships, can join only themselves, and cannot change one.
 alter table workspace_members enable row level security;
 create policy workspace_members_scope on workspace_members for select to keyrail_app
   using (workspace_id = app_workspace_id() or user_id = app_user_id());
@@ -115,7 +115,7 @@ create policy workspace_invites_scope on workspace_invites to keyrail_app
   using (workspace_id = app_workspace_id());
 grant select, insert, update on workspace_invites to keyrail_app;
 
--- A person sees the workspaces that they are in, and adds credentials of their own sessions, which are of none.
+-- A person sees their workspaces, and adds credentials for their sessions, which belong to no workspace.
 alter policy workspaces_scope on workspaces
   using (id = app_workspace_id() or exists (
     select from workspace_members m

@@ -1,13 +1,13 @@
--- Mail that is to be sent. The jobs themselves are in the schema graphile_worker, which the library of that name makes
--- and keeps (platform/db/job-queue.ts). A job carries a kind and ids, never an address and never a token.
+-- Outgoing mail. The jobs themselves are in the schema graphile_worker, which the library of that name creates and
+-- maintains (platform/db/job-queue.ts). A job carries a kind and ids, never an address and never a token.
 
--- What an address was to be sent in the last hour, so that nobody is flooded. The address itself is not here, and need
--- not have an account.
+-- The messages queued for an address in the last hour, as a limit against floods. The address itself is not here, and
+-- need not have an account.
 create table mail_throttles (
   -- SHA-256 of the address in its canonical form.
   address_hash bytea not null
     constraint mail_throttles_address_hash_length check (octet_length(address_hash) = 32),
-  -- What counts together.
+  -- Kinds that count together.
   kind text not null constraint mail_throttles_kind_bounds check (kind ~ '^[a-z][a-z_]{0,39}$'),
   queued_at timestamptz[] not null
     constraint mail_throttles_queued_at_bounds check (cardinality(queued_at) between 1 and 5),
@@ -16,10 +16,10 @@ create table mail_throttles (
 );
 create index mail_throttles_by_expiry on mail_throttles (expires_at);
 
--- Queues one message in the caller's transaction, or none when the address was to be sent five of that kind in the last
--- hour; the caller is not told which. An id that is null stands for somebody who is not there: the job is queued all
--- the same, so that the number of jobs tells nothing, and is dropped when its turn comes.
--- The NOTIFY inside takes the lock of the whole database at commit. Mail is too rare for that to be felt.
+-- Queues one message in the caller's transaction, or none when five of that kind were queued for the address in the
+-- last hour; the caller does not learn which. A null id stands for a missing person: the job is queued all the same, so
+-- that the number of jobs reveals nothing, and is dropped when its turn comes. The NOTIFY inside takes the lock of the
+-- whole database at commit. Mail is too rare for that to matter.
 create function queue_mail(letter_kind text, throttle_kind text, address_digest bytea, letter_ids jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$

@@ -1,10 +1,10 @@
--- Credentials that others could read, as a code host reports them.
+-- Leaked credentials that a code host reports.
 
--- Where a credential was found that was revoked for it: what the mail says that tells of it. The audit log keeps it for
--- good; this goes when the mail is long sent.
+-- Where a credential was found that was revoked for it, for the mail about it. The audit log keeps it permanently; this
+-- row is deleted long after the mail is sent.
 create table leak_reports (
   workspace_id uuid not null references workspaces (id),
-  -- Of the API key, the secret key or the session.
+  -- The id of the API key, the secret key or the session.
   credential_id uuid not null,
   kind text not null constraint leak_reports_kind check (kind in ('api_key', 'secret_key', 'session')),
   display_prefix text not null
@@ -20,6 +20,6 @@ alter table leak_reports enable row level security;
 create policy leak_reports_scope on leak_reports to keyrail_app using (workspace_id = app_workspace_id());
 grant select, insert on leak_reports to keyrail_app;
 
--- A session need not act in any workspace, and its person is written to all the same.
+-- A session may have no workspace, and its person still gets a letter.
 alter table sessions add column leaked_url text
   constraint sessions_leaked_url_bounds check (char_length(leaked_url) between 1 and 2000);

@@ -1,17 +1,16 @@
 -- A transaction holds the right of its caller until it ends: the credential, the membership, the tenant's epoch and the
--- workspace. Whoever ends one of these waits for those who hold it, and whoever comes later finds it gone.
---
--- These are advisory locks and not locks of rows, for two reasons. Postgres lets a new FOR KEY SHARE pass by a FOR UPDATE
--- that waits, so a key under constant use could never be revoked; advisory locks queue in the order of arrival. And they
+-- workspace. A transaction that ends one of these waits for the holders, and later ones find the right gone.
+-- These are advisory locks and not row locks, for two reasons. Postgres lets a new FOR KEY SHARE overtake a waiting FOR
+-- UPDATE, so a key under constant use could never be revoked; advisory locks queue in the order of arrival. And they
 -- write nothing, where thirty writers with one key would write a multixact each.
 
--- One right: a credential, member or tenant within its workspace, a session within its person, or a workspace itself. The
--- scope keeps strangers from locking each other's rights. Put together of texts it would be no immutable expression, so
--- Postgres would call it as a function of its own, at 20 us each where this takes less than one.
+-- One right: a credential, member or tenant within its workspace, a session within its person, or a workspace itself.
+-- The scope keeps strangers from locking each other's rights. Concatenated text would not be an immutable expression,
+-- so Postgres would call it as a separate function, at 20 us each where this takes less than one.
 create function right_lock(scope uuid, id uuid) returns bigint
 language sql immutable as $$ select uuid_hash_extended(id, uuid_hash_extended(scope, 0)) $$;
 
--- Waits for all who hold one of these rights, and keeps later ones waiting. In one order, whoever asks.
+-- Waits for all holders of these rights, and makes later ones wait. Always in one order.
 create function end_rights(scope uuid, ids uuid[]) returns void
 language plpgsql as $$
 declare
@@ -34,8 +33,8 @@ begin
   end if;
 end $$;
 
--- For a session that acts in a workspace, also the membership, with the role that the request was judged by or a higher
--- one. It reads the session, which row-level security shows to nobody who acts in a workspace.
+-- For a session with a workspace, also the membership, with the role that the request was judged by or a higher one. It
+-- reads the session, which row-level security hides from every transaction of a workspace.
 create function hold_session_right(session_id uuid, of_user uuid, of_workspace uuid, as_role text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

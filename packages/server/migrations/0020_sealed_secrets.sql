@@ -1,7 +1,7 @@
--- Secrets that must be read again are sealed by a key that is not in the database. Record 25 has the reasons.
+-- Secrets that must be read again are sealed by a key outside the database. Record 25 has the reasons.
 
--- The plain columns stay for processes of the release before, and are empty but while such a process may run:
--- `plain_until` says until when.
+-- The plain columns stay for processes of the previous release, and are empty unless such a process may run:
+-- `plain_until` is the end of that time.
 alter table service_secrets
   alter column secret drop not null,
   add column sealed bytea,

@@ -1,12 +1,12 @@
--- Who made what: the maker of each invitation, the session in which a person made something, and indexes to find all that
--- a maker has made.
+-- The makers: the maker of each invitation, the session in which a person made something, and indexes to find
+-- everything that a maker has made.
 
 alter table secret_keys add column created_in_session uuid;
 create index secret_keys_by_maker on secret_keys (workspace_id, created_by_type, created_by_id);
 create index secret_keys_by_session on secret_keys (workspace_id, created_in_session)
   where created_in_session is not null;
 
--- Null in a row that the release before has written. It fills in `invited_by`, where a person has invited.
+-- Null in a row of the previous release, which sets `invited_by` for an inviting person.
 alter table workspace_invites
   add column created_by_type text
     constraint workspace_invites_created_by check (created_by_type in ('user', 'secret_key')),
@@ -19,13 +19,13 @@ from audit_logs l
 where i.created_by_type is null and l.workspace_id = i.workspace_id and l.target_id = i.id
   and l.action = 'workspace_invite.created' and l.actor_type in ('user', 'secret_key');
 
--- The cascade looks at pending ones alone.
+-- The cascade reads pending ones alone.
 create index workspace_invites_by_maker on workspace_invites (workspace_id, created_by_type, created_by_id)
   where accepted_at is null and revoked_at is null;
 create index workspace_invites_by_session on workspace_invites (workspace_id, created_in_session)
   where created_in_session is not null and accepted_at is null and revoked_at is null;
 
--- An invitation whose maker had ended before this release would otherwise let somebody in for up to seven days more.
+-- An invitation whose maker had ended before this release would otherwise stay valid for up to seven more days.
 with recursive ended (workspace_id, type, id) as (
   select workspace_id, 'secret_key', id::text from secret_keys where revoked_at is not null
   union
@@ -40,11 +40,11 @@ from ended e
 where i.accepted_at is null and i.revoked_at is null
   and i.workspace_id = e.workspace_id and i.created_by_type = e.type and i.created_by_id = e.id;
 
--- What ended with a leaked credential, for the letter that tells of it.
+-- The number of credentials that ended with a leaked one, for its letter.
 alter table leak_reports
   add column secret_keys_revoked integer not null default 0
     constraint leak_reports_secret_keys_revoked check (secret_keys_revoked >= 0),
   add column invitations_revoked integer not null default 0
     constraint leak_reports_invitations_revoked check (invitations_revoked >= 0);
--- Redelivered, a report may find something more to end.
+-- A redelivered report may find more to end.
 grant update (url, source, secret_keys_revoked, invitations_revoked, reported_at) on leak_reports to keyrail_app;

@@ -1,4 +1,4 @@
--- What a secret key is limited to. Null, which every key has so far: not limited in that way.
+-- The limits of a secret key. Null, as in every key so far: without that limit.
 
 alter table secret_keys
   add column permissions text[],

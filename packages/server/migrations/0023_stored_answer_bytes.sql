@@ -1,5 +1,5 @@
--- Bytes of stored answers by the hour in which they end. A process adds what it has written every ten seconds, so that no
--- request waits for such a row; an hour that is over counts no more, so nothing is ever taken away.
+-- Bytes of stored answers by the hour in which they expire. A process adds its writes every ten seconds, so that no
+-- request waits for such a row; a past hour no longer counts, so nothing is ever subtracted.
 create table idempotency_stored (
   workspace_id uuid not null,
   ends_at timestamptz(3) not null,

@@ -1,22 +1,22 @@
--- What somebody who looks for an attack asks for: who signed in, from where, and who was refused. Not hash-chained: it is
--- kept for 90 days, and it goes with the person or the workspace that it is about.
+-- Events for detecting attacks: sign-ins, their origin, and refusals. Not hash-chained: rows are kept for 90 days, and
+-- deleted with their person or workspace.
 
 create table security_events (
-  -- All zeros for what is of no workspace. No foreign key: rows are written apart from what they tell of.
+  -- All zeros without a workspace. No foreign key: rows are written apart from the rows that they describe.
   workspace_id uuid not null,
   id uuid not null,
   kind text not null constraint security_events_kind check (kind ~ '^[a-z][a-z_]{0,39}$'),
-  -- The person whom it is about, where there is one.
+  -- The person concerned, if any.
   user_id uuid,
   actor_type text constraint security_events_actor_type check (actor_type ~ '^[a-z][a-z_]{0,19}$'),
   actor_id text constraint security_events_actor_id_bounds check (char_length(actor_id) <= 64),
   ip text constraint security_events_ip_bounds check (char_length(ip) <= 64),
   user_agent text constraint security_events_user_agent_bounds check (char_length(user_agent) <= 200),
-  -- How often, from created_at to last_at: repetitions within a minute are one row.
+  -- The number of repetitions from created_at to last_at, in one row for each minute.
   count integer not null constraint security_events_count_bounds check (count >= 1),
   details jsonb not null constraint security_events_details_bounds
     check (jsonb_typeof(details) = 'object' and octet_length(details::text) <= 1000),
-  -- Of a sign-in: SHA-256 of what its device is known by.
+  -- For a sign-in: SHA-256 of the properties that identify its device.
   device bytea constraint security_events_device_length check (octet_length(device) = 32),
   created_at timestamptz(3) not null,
   last_at timestamptz(3) not null,
@@ -26,8 +26,8 @@ create index security_events_by_user on security_events (user_id, id) where user
 create index security_events_by_device on security_events (user_id, device) where device is not null;
 create index security_events_by_time on security_events (created_at);
 
--- A workspace sees what is of it, and of its members' accounts what decides who can come in as them; a person sees
--- what is about them. The role adds rows, and neither changes nor removes one.
+-- A workspace sees its events, and from its members' accounts those that affect who can enter it as them; a person sees
+-- their events. The role adds rows, and cannot change or delete one.
 alter table security_events enable row level security;
 create policy security_events_scope on security_events to keyrail_app
   using (workspace_id = app_workspace_id() or user_id = app_user_id() or (

@@ -1,18 +1,18 @@
--- Which copy of the database the policy versions were given out by. A standby that is promoted begins a new timeline,
--- and may lack the last commits of the primary that it replaces: it would give their versions out a second time.
+-- The copy of the database that assigned the policy versions. A promoted standby begins a new timeline, and may lack
+-- the last commits of the primary that it replaces: it would assign their versions a second time.
 
 create table store_timelines (
-  -- One row: the database that this is. Rows of others come with a copy of their tables, and go at once.
+  -- One row: this database. Rows of others come with a copy of their tables, and are deleted at once.
   database_id oid primary key,
-  -- Of the cluster; empty where the server does not tell it.
+  -- The cluster's identifier; empty if the server does not report it.
   system_id text not null,
-  -- The first eight digits of a WAL file's name, or `none` where the server has no such log.
+  -- The first eight digits of a WAL file's name, or `none` if the server has no WAL.
   timeline text not null,
-  -- When all policy versions were raised because of it; null while there were none.
+  -- When all policy versions were raised because of it; null if there were none.
   raised_at timestamptz(3)
 );
 
--- For the role of a request, which reads nothing of the service's own.
+-- For the role of requests, which cannot read the service's own tables.
 create function store_raised_at() returns timestamptz language sql stable security definer
   set search_path = pg_catalog, pg_temp as 'select raised_at from public.store_timelines';
 
@@ -22,7 +22,7 @@ begin
   if pg_is_in_recovery() then return 'standby'; end if;
   return left(pg_walfile_name(pg_current_wal_lsn()), 8);
 exception
-  -- Storage that its replicas share, as Aurora's, has no log of its own; a fail-over loses nothing there.
+  -- Storage that replicas share, such as Aurora's, has no WAL; a fail-over loses nothing there.
   when feature_not_supported or object_not_in_prerequisite_state then
     return case when pg_is_in_recovery() then 'standby' else 'none' end;
 end $$;
@@ -38,7 +38,7 @@ create function store_database_id() returns oid language sql stable as $$
   select oid from pg_database where datname = current_database()
 $$;
 
--- `same`, `new` or `standby`: asked by every connection before its first statement.
+-- `same`, `new` or `standby`: every connection calls it before its first statement.
 create function store_state() returns text language plpgsql as $$
 declare
   timeline_now text := store_wal_timeline();
@@ -50,16 +50,16 @@ begin
   ) then 'same' else 'new' end;
 end $$;
 
--- The same in short, for statements whose connection may lead to another server by now, behind a pooler.
+-- The short form, for statements whose connection may lead to another server by now, behind a pooler.
 create function store_is_same() returns boolean language plpgsql as $$
 begin
   return exists (select from store_timelines t where t.timeline = store_wal_timeline());
 end $$;
 
--- Raises all policy versions, and their floors to them, so that every node takes the whole policy anew; and notes the
--- timeline for which that was done. Does nothing where another has done it; `more` than that is raised whatever the
--- timeline. A timeline that was passed over was served by a server whose own raise is not known here, so each counts.
--- Gives by how much it has raised them.
+-- Raises all policy versions, and their floors to them, so that every node reads the whole policy again; and records the
+-- timeline for which it did so. Does nothing if another transaction has done it; with `more` it also raises on a known
+-- timeline. A skipped timeline was served by a server whose own raise is unknown here, so each counts. Returns the size
+-- of the raise.
 create function adopt_store(by bigint, more boolean) returns bigint language plpgsql as $$
 declare
   timeline_now text;

@@ -1,3 +1,4 @@
--- Whether an address is invited anywhere, asked where sign-up is for the invited alone. Of no workspace, so no workspace leads.
+-- Whether an address is invited anywhere, for sign-up by invitation. The index spans workspaces, so no workspace leads
+-- it.
 create index workspace_invites_open_by_address on workspace_invites (address_key)
   where accepted_at is null and revoked_at is null;

@@ -1,7 +1,6 @@
--- For those who ask by names: whose a key is, and which key is called so.
---
--- At which version of a project's policy a tenant last changed, for nodes that show whose key it is. One row a tenant
--- and project, replaced by each change, so that a rename costs a row a project and not one a key.
+-- For look-ups by name, and for the owner of a key.
+-- The version of a project's policy at which a tenant last changed, for nodes that show the owner of a key. One row per
+-- tenant and project, replaced by each change, so that a rename costs a row per project and not one per key.
 
 create table policy_tenants (
   workspace_id uuid not null,
@@ -18,8 +17,9 @@ alter table policy_tenants enable row level security;
 create policy policy_tenants_scope on policy_tenants to keyrail_app using (workspace_id = app_workspace_id());
 grant select, insert, update on policy_tenants to keyrail_app;
 
--- Raises the version of every project in which a tenant has keys that are not revoked, and notes the tenant at it. Gives
--- these projects. The caller holds the tenant's row, so that no key comes meanwhile; keys may go until their heads are locked.
+-- Raises the version of every project in which a tenant has keys that are not revoked, and records the tenant at it.
+-- Returns these projects. The caller holds the tenant's row, so that no key is added meanwhile; keys may end until
+-- their heads are locked.
 create function policy_tenant_changed(of_workspace uuid, of_tenant uuid) returns setof uuid
 language plpgsql as $$
 begin
@@ -41,5 +41,5 @@ begin
       returning p.project_id;
 end $$;
 
--- Keys by the name that their vendor gave them.
+-- Keys by the name that their vendor set.
 create index api_keys_by_name on api_keys (workspace_id, name, id) where name is not null;

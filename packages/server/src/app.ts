@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
+import type { Problem } from '@keyrail/contract/errors'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { serveDashboard } from './dashboard/serve.ts'
 import type { Deps } from './deps.ts'
 import { assertAccess, assertEnvReach } from './gate/access.ts'
 import type { Principal } from './gate/principal.ts'
@@ -8,21 +10,26 @@ import { readReplayKey } from './gate/replay-key.ts'
 import { rightOf } from './gate/right.ts'
 import { type Answer, parameterOf, type Route } from './gate/route.ts'
 import { readSignature, type Signature } from './gate/signature.ts'
-import { servePages } from './pages/serve.ts'
-import { deadlineMs } from './platform/db/deadline.ts'
+import { assertActsInStated } from './gate/stated-workspace.ts'
+import type { Bound } from './platform/db/db.ts'
+import type { Line } from './platform/db/lines.ts'
 import { RightGone } from './platform/db/right.ts'
+import { Deadline } from './platform/deadline.ts'
 import { acceptJsonBodies } from './platform/http/body.ts'
 import { type BodyTurns, createBodyTurns } from './platform/http/body-turns.ts'
 import { clientOf } from './platform/http/client.ts'
 import { answerPreflights } from './platform/http/cors.ts'
 import { headerValues } from './platform/http/headers.ts'
+import { JsonLines, linesType } from './platform/http/json-lines.ts'
 import type { LargeBodies } from './platform/http/large-bodies.ts'
+import { toProblem, toRefusal } from './platform/http/problem.ts'
 import { readQuery } from './platform/http/query.ts'
 import { logRequests } from './platform/http/request-log.ts'
 import { answerProblems, refuseOtherMethods, serverOptions } from './platform/http/server.ts'
+import { leaveBodiesUnread, type UnreadBodies } from './platform/http/unread-bodies.ts'
 import { compile, isUuid } from './platform/http/validate.ts'
+import { networkOf } from './platform/network/client-network.ts'
 import { Refusal } from './platform/refusal.ts'
-import { networkOf } from './platform/throttle/client-network.ts'
 import { serveReference } from './reference.ts'
 import { routes } from './routes.ts'
 import { noteRefusals } from './security-events/watch.ts'
@@ -30,32 +37,33 @@ import { noteRefusals } from './security-events/watch.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal | null
-    /** Of a body that is still to be read; not verified yet. */
+    /** The signature of a body that is not read yet; not verified. */
     signature: Signature | null
-    /** When the credential was judged, on the monotonic clock in milliseconds. */
+    /** When the credential was checked, on the monotonic clock in milliseconds. */
     judgedAt: number
-    /** Milliseconds that it may still spend on the store. The time that its body takes to arrive is the caller's. */
-    storeMs: number
+    /** Created before the request is read, and paused while the body arrives, which is the client's time. */
+    deadline: Deadline
   }
 }
 
-/** The service as a Fastify app, not yet listening. Tests speak to it without a socket. */
+/** The service as a Fastify app, not yet listening. Tests call it without a socket. */
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const app = Fastify(serverOptions(deps))
   app.decorateRequest('principal', null)
   app.decorateRequest('signature', null)
   app.decorateRequest('judgedAt', 0)
-  app.decorateRequest('storeMs', deadlineMs)
+  app.decorateRequest('deadline', null as unknown as Deadline)
   answerProblems(app)
   logRequests(app, deps)
   noteRefusals(app, deps)
+  const unreadBodies = leaveBodiesUnread(app)
   acceptJsonBodies(app, deps.jsonThread, ({ principal, ip }) =>
     principal === null ? networkOf(ip) : ownerOf(principal),
   )
   serveReference(app, routes)
-  servePages(app, deps)
-  const bodyTurns = createBodyTurns()
-  for (const route of routes) serve(app, deps, route, bodyTurns)
+  serveDashboard(app, deps)
+  const bodies = { turns: createBodyTurns(), unread: unreadBodies }
+  for (const route of routes) serve(app, deps, route, bodies)
   answerPreflights(
     app,
     routes.filter(({ plane }) => plane === 'embed').map(({ path }) => path),
@@ -64,33 +72,45 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   return app
 }
 
+interface Bodies {
+  readonly turns: BodyTurns
+  readonly unread: UnreadBodies
+}
+
 /** One route: gate, then contract, then handler. */
-function serve(app: FastifyInstance, deps: Deps, route: Route, bodyTurns: BodyTurns): void {
+function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, bodies: Bodies): void {
   const { access, bodyLimit, reader, signed } = route
-  // Anybody can send what is to be verified: it takes no room from those who have a credential.
+  // Any client can send a body to verify, so such bodies have separate memory from those of authenticated requests.
   const room = access.open ? deps.signedBodies : deps.largeBodies
-  const authenticate = route.plane === 'hot' ? deps.authenticateHot : deps.authenticate
+  const { plane } = route
+  const authenticate =
+    plane === 'hot' ? deps.authenticateHot : plane === 'feed' ? deps.authenticatePoll : deps.authenticate
   const parameter = parameterOf(route.path)?.slice(1)
   const validateQuery = compile(route.query, 'query')
   const validateBody = route.body === null ? null : compile(route.body, 'body')
-  /** Who asks, and may they. Refuses those who may not. */
+  /** Authenticates the request and checks its access. */
   const judge = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     if (access.open) return
-    const before = request.principal
-    const until = performance.now() + deadlineMs
+    const { principal: before, deadline } = request
     request.judgedAt = deps.clock.monotonic()
     request.principal =
       route.plane === 'embed'
-        ? await deps.authenticateEmbed(request.raw, request, headers => reply.headers(headers), until)
-        : await authenticate(headerValues(request.raw, 'authorization'), request, until)
-    request.storeMs = until - performance.now()
-    // What was asked for in one workspace is neither done in another nor told by a right there.
+        ? await deps.authenticateEmbed(request.raw, request, headers => reply.headers(headers), deadline)
+        : await authenticate(headerValues(request.raw, 'authorization'), request, deadline)
+    // Before the role, which is one of the workspace that the caller did not mean.
+    assertActsInStated(request.raw, request.principal)
+    // A request that began in one workspace must not run in another one, or be authorized by a role there.
     if (access.inWorkspace && before !== null && before.workspaceId !== request.principal.workspaceId)
       throw new Refusal('no_workspace', 'The session has left the workspace in which the request began.')
     const hasOrigin = access.noOrigin === true && headerValues(request.raw, 'origin').length > 0
     assertAccess(request.principal, access, hasOrigin)
   }
-  /** Whether the body came so late that what was found of the credential may no longer be true. */
+  /** After the client or the handler has waited, maybe for long: renews the deadline and checks the credential again. */
+  const judgeAgain = (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    request.deadline.renew()
+    return judge(request, reply)
+  }
+  /** Whether the body arrived so late that the result of the authentication may be outdated. */
   const isOutdated = ({ principal, judgedAt }: FastifyRequest): boolean => {
     if (principal === null) return false
     const now = deps.clock.monotonic()
@@ -98,30 +118,42 @@ function serve(app: FastifyInstance, deps: Deps, route: Route, bodyTurns: BodyTu
     return now >= reusableUntil || now - judgedAt > bodyMsBeforeJudgedAgain
   }
   /**
-   * What a request is given to stand on. All its transactions hold its caller's right and have one deadline, but on the
-   * request path, where lanes take the time that is left from the call and nothing is made for nothing, and where a
-   * password is hashed: there it is the hasher that takes its time. Whoever has no credential does not wait for a
-   * connection in the line of others.
+   * The deadline, right and queue of a request's transactions. A mutation holds the right of its caller, except on `hot`
+   * and `report` routes, and is answered with what the synchronous standby has. All transactions share one deadline,
+   * except on a person's routes: hashing a password takes long, so each transaction there gets a new one. A request
+   * without a credential waits for a connection in a separate queue.
    */
-  const depsFor = ({ principal, ip }: FastifyRequest, until: number): Deps => {
-    if (route.plane === 'hot' || route.plane === 'report') return deps
+  const boundOf = ({ principal, ip, deadline }: FastifyRequest): Bound => {
+    const isOnRequestPath = route.plane === 'hot' || route.plane === 'report'
+    const isMutation = !isOnRequestPath && route.method !== 'GET'
     if (principal === null) {
-      const db = signed === null ? deps.db.forStranger(networkOf(ip)) : deps.db.forService('codehost')
-      return { ...deps, db }
+      const line: Line =
+        signed === null ? { kind: 'stranger', network: networkOf(ip) } : { kind: 'service', name: 'codehost' }
+      return { deadline: null, right: null, line, isConfirmed: isMutation }
     }
-    const db = route.plane === 'person' ? deps.db : deps.db.until(until)
-    const right = route.method === 'GET' ? null : rightOf(principal, access)
-    return { ...deps, db: right === null ? db : db.holding(right) }
+    return {
+      deadline: route.plane === 'person' ? null : deadline,
+      right: isMutation ? rightOf(principal, access) : null,
+      line: null,
+      isConfirmed: isMutation,
+    }
   }
 
   app.route({
     method: route.method,
     url: route.path,
     bodyLimit,
-    config: { isBodyRaw: signed !== null, bodyReader: reader?.module ?? null },
-    // Before a body is read: who asks, may they, and is there room for it.
+    config: {
+      isBodyRaw: signed !== null,
+      bodyReader: reader?.module ?? null,
+      isHot: route.plane === 'hot' || route.plane === 'feed',
+    },
+    // Before the body is read: authentication, access, and memory for the body.
     onRequest: async (request, reply) => {
+      request.deadline = new Deadline(deps.budgets.requestMs)
       await judge(request, reply)
+      request.deadline.pause()
+      if (Number(request.headers['content-length']) > bodyLimit) throw new Refusal('payload_too_large')
       if (signed !== null) {
         request.signature = readSignature(request.raw, signed.headers)
         await signed.admit(deps, request.signature)
@@ -130,34 +162,41 @@ function serve(app: FastifyInstance, deps: Deps, route: Route, bodyTurns: BodyTu
       if (principal !== null) {
         const owner = ownerOf(principal)
         room.ownedBy(reply.raw, owner)
-        await bodyTurns.take(request.raw, reply.raw, owner)
+        await bodies.turns.take(request.raw, reply.raw, owner)
       }
       room.holdBody(request.raw, reply.raw, bodyLimit)
+      bodies.unread.ask(reply.raw)
     },
     handler: async (request, reply) => {
-      if (isOutdated(request)) await judge(request, reply)
+      if (isOutdated(request)) await judgeAgain(request, reply)
+      request.deadline.resume()
       const { principal } = request
       const query = readQuery(queryTextOf(request.raw), route.query)
       validateQuery(query)
-      // No body at all is `{}`, or no bytes; the body `null` is not.
+      // A missing body is `{}`, or no bytes; the body `null` is not.
       const empty = signed !== null ? Buffer.alloc(0) : validateBody !== null ? {} : undefined
       const sent = request.body === undefined ? empty : request.body
       if (!request.isBodyRead) validateBody?.(sent)
       assertEnvReach(principal, query)
       assertEnvReach(principal, sent)
       const body = reader === null || request.isBodyRead ? sent : reader.read(sent)
-      // Undefined where the path has none; an empty one is an id too, and malformed.
+      // Undefined when the path has no parameter; an empty one is a malformed id.
       const id = parameter === undefined ? undefined : (request.params as Record<string, string>)[parameter]
       if (id !== undefined && !isUuid(id)) throw new Refusal('not_found')
-      const replay = route.replayable && principal !== null ? readReplayKey(request, principal, body) : null
-      const until = performance.now() + request.storeMs
+      const replay =
+        route.replayable && principal !== null
+          ? readReplayKey(request, principal, body, route.answer.status)
+          : null
       const call = {
         principal: principal as Principal,
         id: id?.toLowerCase() ?? '',
         query: query as never,
         body: body as never,
         signature: request.signature,
-        until,
+        deadline: request.deadline,
+        get db() {
+          return deps.pool.bind(boundOf(request))
+        },
         holdBytes: (bytes: number) => room.holdAnswer(reply.raw, bytes),
         replay,
         header: (name: string) => request.headers[name]?.toString(),
@@ -166,12 +205,15 @@ function serve(app: FastifyInstance, deps: Deps, route: Route, bodyTurns: BodyTu
         },
         client: clientOf(request),
         hangUp: () => hangUpOf(reply),
-        judgeAgain: () => judge(request, reply),
+        hold: () => {
+          request.isHeld = true
+        },
+        judgeAgain: () => judgeAgain(request, reply),
       }
-      const answer = await route.handle(depsFor(request, until), call).catch(async error => {
+      const answer = await route.handle(deps, call).catch(async error => {
         if (!(error instanceof RightGone)) throw error
-        // It is told what a new request would be told.
-        await judge(request, reply)
+        // The response is the one that a new request would get.
+        await judgeAgain(request, reply)
         throw new Refusal('unavailable', '', { cause: error })
       })
       return send(reply, route, answer, room)
@@ -179,31 +221,33 @@ function serve(app: FastifyInstance, deps: Deps, route: Route, bodyTurns: BodyTu
   })
 }
 
-/** In whose name a request takes memory and turns. */
+/** The owner on whose account a request takes memory and turns. */
 const ownerOf = ({ kind, id, workspaceId }: Principal): string => workspaceId ?? `${kind} ${id}`
 
 /**
- * How long a body may take until its sender's credential is judged again, in milliseconds. Transactions hold the right
- * anyway; this is for what the handlers do without one.
+ * How long a body may take before the credential of its sender is checked again, in milliseconds. Transactions hold the
+ * right in any case; this covers handlers that do something without one.
  */
 const bodyMsBeforeJudgedAgain = 1_000
 
-/** What a streamed answer holds at once, in bytes: a page of an export. Its stream counts lines, and says 1. */
+/** The memory of a streamed answer, in bytes: a page of an export. The stream itself counts lines, and its size is 1. */
 const streamBytes = 131_072
 
 function send(
   reply: FastifyReply,
   route: Route,
-  { body, headers, status, replayed }: Answer,
+  { body: given, headers, status, replayed }: Answer,
   room: LargeBodies,
 ) {
+  const { request } = reply
   if (replayed) reply.header('idempotent-replayed', 'true')
   if (headers !== undefined) reply.headers(headers)
   if (status === 304) return reply.code(304).send()
-  if (route.answer.type !== undefined) reply.type(route.answer.type)
-  else reply.type('application/json; charset=utf-8')
-  // Of a HEAD nobody reads the body, and what nobody reads must not be fetched.
-  if (reply.request.method === 'HEAD' && body instanceof Readable) {
+  const isInLines = given instanceof JsonLines
+  reply.type(isInLines ? linesType : (route.answer.type ?? 'application/json; charset=utf-8'))
+  const body = isInLines ? given.toStream(error => lastWords(request, error)) : given
+  // The body of a HEAD response is not sent, so it must not be fetched.
+  if (request.method === 'HEAD' && body instanceof Readable) {
     body.destroy()
     return reply.code(route.answer.status).send()
   }
@@ -211,7 +255,7 @@ function send(
     try {
       room.holdAnswer(reply.raw, streamBytes)
     } catch (error) {
-      // Nobody will read it, and what it holds would be held until it gives up.
+      // The stream is not sent, and without this it would hold its resources until it times out.
       body.destroy()
       throw error
     }
@@ -223,11 +267,17 @@ function send(
   return reply.code(replayed?.status ?? route.answer.status).send(payload)
 }
 
-/** The request itself ends when it has been read; it is the answer's end that tells of a caller who is gone. */
+/** The problem that ends an answer in lines, whose status is sent. */
+function lastWords(request: FastifyRequest, error: unknown): Problem {
+  request.refusal = toRefusal(error)
+  return toProblem(request.refusal, request.id, request.principal !== null)
+}
+
+/** A request closes once it is read, so only the close of the response shows that the client has disconnected. */
 function hangUpOf({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()
   raw.once('close', () => {
-    // It closes after its last byte as well, and an abort makes an error with a stack that nobody would read.
+    // The response also closes after its last byte. An abort then would create an error with a stack for nothing.
     if (!raw.writableFinished) gone.abort()
   })
   return gone.signal

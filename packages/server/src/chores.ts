@@ -1,4 +1,6 @@
+import { verifyChains } from './audit/upkeep.ts'
 import { pruneBodies, pruneClaims, pruneStoredBytes } from './idempotency/upkeep.ts'
+import { pruneLeaks, queueLeftLetters } from './leaks/upkeep.ts'
 import { pruneSessions, pruneTokens } from './people/upkeep.ts'
 import { makeSigningKey } from './platform/crypto/signing-keys.ts'
 import { pruneReplays } from './platform/db/replay.ts'
@@ -9,14 +11,17 @@ import { freeStuckMail, pruneFailedMail, pruneMailThrottles } from './platform/m
 import { pruneChanges, pruneNodes } from './policy/upkeep.ts'
 import { pruneCounters } from './ratelimit/upkeep.ts'
 import { pruneSecurityEvents } from './security-events/upkeep.ts'
-import { pruneUsageHours, pruneUsageMonths, pruneUsageReports } from './usage/upkeep.ts'
-import { pruneLeaks } from './webhooks/upkeep.ts'
+import { pruneUsageDays, pruneUsageHours, pruneUsageMonths, pruneUsageReports } from './usage/upkeep.ts'
 
 /**
- * All that is removed when it is kept no longer, and renewed when it is due.
- * @param signing where the keys are that sign embed tokens; null: they are the operator's to change.
+ * Everything that is deleted after its retention, or renewed when it is due.
+ * @param signing the stored keys that sign embed tokens; null when the operator provides them.
+ * @param outside what verifies the audit chains.
  */
-export const choresOf = (signing: SealedStore | null): readonly Chore[] => [
+export const choresOf = (
+  signing: SealedStore | null,
+  outside: Parameters<typeof verifyChains>[0],
+): readonly Chore[] => [
   pruneChanges,
   pruneNodes,
   pruneReplays,
@@ -27,9 +32,11 @@ export const choresOf = (signing: SealedStore | null): readonly Chore[] => [
   pruneUsageReports,
   pruneUsageHours,
   pruneUsageMonths,
+  pruneUsageDays,
   pruneSessions,
   pruneTokens,
   pruneLeaks,
+  queueLeftLetters,
   pruneSecurityEvents,
   pruneMailThrottles,
   pruneFailedMail,
@@ -37,4 +44,6 @@ export const choresOf = (signing: SealedStore | null): readonly Chore[] => [
   erasePlainSecrets,
   pruneSigningKeys,
   ...(signing === null ? [] : [rotateSigningKeys(signing, makeSigningKey)]),
+  // Last, because it takes longest.
+  verifyChains(outside),
 ]

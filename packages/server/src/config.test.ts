@@ -1,17 +1,69 @@
 import assert from 'node:assert/strict'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { ConfigError, readConfig } from './config.ts'
+import { ConfigError, fieldOf, readConfig } from './config.ts'
+import { type Setting, settings } from './settings.ts'
 
-test('without any setting the service listens on loopback, on the embedded database, with bootstrap off', () => {
+test('by default the service listens on loopback with an embedded database', () => {
   const { config, warnings } = readConfig({})
   assert.deepEqual(
     [config.host, config.port, config.databaseUrl, config.bootstrapToken, config.metricsPort],
     ['127.0.0.1', 8080, null, null, null],
   )
   assert.deepEqual(warnings, [])
+})
+
+/** Settings that depend on more than their own text. */
+const composed = ['SERVICE_PUBLIC_URL', 'SERVICE_ENCRYPTION_KEY', 'SERVICE_MAIL_URL', 'SERVICE_MAIL_FROM']
+
+test('a setting is a field named after it, with the default of the table', () => {
+  const config: Record<string, unknown> = { ...readConfig({}).config }
+  for (const [name, { kind, default: byDefault }] of Object.entries<Setting>(settings)) {
+    if (composed.includes(name)) continue
+    const expected = kind === 'path' && byDefault !== null ? resolve(byDefault) : byDefault
+    const value = config[fieldOf(name)]
+    assert.equal(value === null ? null : String(value), expected, name)
+    if (value !== null) assert.equal(typeof value, kind === 'integer' ? 'number' : 'string', name)
+  }
+})
+
+test('a word or a URL that a setting does not take is a fault that says what it takes', () => {
+  for (const [name, value, message] of [
+    ['SERVICE_SIGN_UP', 'maybe', /^SERVICE_SIGN_UP must be one of open, invited, closed$/],
+    ['SERVICE_PUBLIC_URL', 'keys.example.com', /begins with http:\/\/ or https:\/\/$/],
+    ['SERVICE_MAX_CONNECTIONS', '9', /from 10 to 1000000, not "9"$/],
+  ] as const)
+    assert.throws(
+      () => readConfig({ [name]: value }),
+      error =>
+        error instanceof ConfigError && error.faults.length === 1 && message.test(error.faults[0] ?? ''),
+      name,
+    )
+  assert.equal(
+    readConfig({ SERVICE_PUBLIC_URL: 'https://a.example//' }).config.publicUrl,
+    'https://a.example',
+  )
+})
+
+test('DATABASE_URL takes the forms in which Postgres names a socket', () => {
+  for (const url of [
+    'postgres://keyrail:secret@/keyrail?host=/run/postgresql',
+    'postgres://keyrail:secret@%2Frun%2Fpostgresql/keyrail',
+    'postgres:///keyrail?host=/run/postgresql&user=keyrail&password=secret',
+  ])
+    assert.equal(readConfig({ DATABASE_URL: url }).config.databaseUrl, url)
+})
+
+test('a certificate needs its key, and makes the default public URL one of https', () => {
+  const tls = { SERVICE_TLS_CERT_FILE: '/a.crt', SERVICE_TLS_KEY_FILE: '/a.key' }
+  assert.equal(readConfig(tls).config.publicUrl, 'https://localhost:8080')
+  for (const [name, value] of Object.entries(tls))
+    assert.throws(
+      () => readConfig({ [name]: value }),
+      /- SERVICE_TLS_CERT_FILE and SERVICE_TLS_KEY_FILE must both be set, or neither$/,
+    )
 })
 
 test('all faults are listed at once, and none quotes a secret', () => {
@@ -34,7 +86,39 @@ test('all faults are listed at once, and none quotes a secret', () => {
   )
 })
 
-test('a secret is read from a file, and a setting given twice or a file that is not there is a fault', () => {
+test('an address of a database that cannot be meant is refused, and no piece of it is quoted', () => {
+  for (const [url, message] of [
+    ['postgres://keyrail:12/sEcret@db.example/keyrail', /encoded/],
+    ['postgres://keyrail:12#sEcret@db.example/keyrail', /encoded/],
+    ['postgres://keyrail:12?sEcret@db.example/keyrail', /encoded/],
+    ['postgres://keyrail:sEcret@12/sEcret@db.example/keyrail', /encoded/],
+    ['postgres://keyrail:100%sEcret@db.example/keyrail', /encoded/],
+    ['postgres://keyrail:sEcret@a.example,/keyrail', /list its hosts/],
+    ['postgres://keyrail:sEcret@a.example,b.example:99999/keyrail', /list its hosts/],
+    ['postgres://keyrail:sEcret@a.example,b example/keyrail', /list its hosts/],
+    ['postgres:///keyrail?host=/var/run/a,/var/run/b', /list its hosts/],
+    ['postgres://keyrail:sEcret@a.example/keyrail?target_session_attrs=primary', /target_session_attrs/],
+  ] as const)
+    assert.throws(
+      () => readConfig({ DATABASE_URL: url }),
+      error =>
+        error instanceof ConfigError &&
+        error.faults.length === 1 &&
+        message.test(error.faults[0] ?? '') &&
+        !/sEcret|keyrail:|12[/?#]/.test(error.message),
+      url,
+    )
+  for (const url of [
+    'postgres://keyrail:a%2Fb,c@db.example:5432/keyrail?sslmode=require',
+    'postgres://keyrail:a@b@db.example/keyrail',
+    'postgres:///keyrail?host=/var/run/postgresql&user=keyrail',
+    'postgres://keyrail:a,b@a.example,b.example/keyrail',
+    'postgresql://keyrail@a.example:5432,[::1]:5433,10.0.0.7/keyrail?sslmode=verify-full',
+  ])
+    assert.equal(readConfig({ DATABASE_URL: url }).config.databaseUrl, url)
+})
+
+test('a secret can be in a file; a setting given twice or a missing file is a fault', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'keyrail-config-')), 'token')
   writeFileSync(file, `${'t'.repeat(40)}\n`)
   const { config } = readConfig({ SERVICE_BOOTSTRAP_TOKEN_FILE: file })
@@ -50,7 +134,7 @@ test('an unknown name is a warning that names the nearest known one', () => {
   assert.deepEqual(warnings, ['SERVICE_PROT is not a setting; did you mean SERVICE_PORT?'])
 })
 
-test('a Redis is named by one URL, or by several of a cluster, and a fault does not quote its password', () => {
+test('REDIS_URL takes one URL or several of a cluster, and its fault hides the password', () => {
   for (const url of ['redis://localhost', 'rediss://:a,b@[::1]:6380/1', 'redis://a:7000,redis://:b@c:7001'])
     assert.equal(readConfig({ REDIS_URL: url }).config.redisUrl, url)
   for (const url of [
@@ -66,7 +150,7 @@ test('a Redis is named by one URL, or by several of a cluster, and a fault does 
   }
 })
 
-test('passwords and sessions have bounds that no setting takes away', () => {
+test('settings cannot remove the bounds of passwords and sessions', () => {
   const { config } = readConfig({})
   assert.deepEqual(
     [config.passwordMinLength, config.sessionMaxAgeS, config.sessionIdleS, config.authPerIp],
@@ -83,7 +167,7 @@ test('passwords and sessions have bounds that no setting takes away', () => {
     assert.throws(() => readConfig({ [name]: value }), ConfigError, `${name}=${value}`)
 })
 
-test('mail goes into the data directory unless a mail server is named; a fault does not quote its password', () => {
+test('mail goes into the data directory by default; a fault hides the password', () => {
   const { config } = readConfig({
     SERVICE_DATA_DIR: '/srv/keyrail',
     SERVICE_PUBLIC_URL: 'https://keys.example.com',

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Exports } from './audit/exports.ts'
 import { createSignHeads, type SignHeads } from './audit/signed-head.ts'
 import { createDeriveChain } from './audit/verify.ts'
 import { choresOf } from './chores.ts'
 import type { Config } from './config.ts'
+import { type BuildState, type Dashboard, openDashboard } from './dashboard/dashboard.ts'
+import { type EmbedTokens, openEmbedTokens } from './embed/signed-token.ts'
 import { type Authenticate, createAuthenticate } from './gate/authenticate.ts'
 import { type AuthenticateEmbed, createAuthenticateEmbed } from './gate/authenticate-embed.ts'
 import { openHotCredentials } from './gate/hot-credentials.ts'
@@ -12,43 +15,51 @@ import { type FindStanding, openLookup } from './gate/lookup.ts'
 import { watchDepths } from './gauges.ts'
 import { type Idempotency, openIdempotency } from './idempotency/service.ts'
 import { openStoredBytes } from './idempotency/stored-bytes.ts'
+import { claimVerdicts } from './idempotency/verdict.ts'
 import { type FindInvited, openFindInvited } from './invites/find-invited.ts'
 import { inviteLetters } from './invites/letters.ts'
+import { createIdentifyTurns, type IdentifyTurns } from './keys/identify.ts'
+import { type CodehostKeys, openCodehostKeys } from './leaks/codehost-keys.ts'
+import { type FindLeaked, openFindLeaked } from './leaks/find-leaked.ts'
+import { leakLetters } from './leaks/letters.ts'
+import { readKeysFrom } from './leaks/read-keys.ts'
 import { type FindAccount, openFindAccount } from './people/find-account.ts'
+import { type FirstAccount, openFirstAccount } from './people/first-account.ts'
 import { personLetters } from './people/letters.ts'
+import { createSignInGuard, type SignInGuard } from './people/sign-in-guard.ts'
+import { type Budgets, serviceBudgets } from './platform/budgets.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
-import { type EmbedTokens, openEmbedTokens } from './platform/crypto/embed-token.ts'
 import { openPasswords, type Passwords } from './platform/crypto/password.ts'
 import { openSigningKeys } from './platform/crypto/signing-keys.ts'
 import { type Cursors, createCursors } from './platform/cursor.ts'
-import type { Connection } from './platform/db/connection.ts'
+import { type Connection, withConnectMs } from './platform/db/connection.ts'
+import { unbound } from './platform/db/db.ts'
 import { openHints } from './platform/db/hints.ts'
-import { type Db, openDb } from './platform/db/pool.ts'
+import { type Lanes, openLanes } from './platform/db/lanes.ts'
+import { openPool, type Pool } from './platform/db/pool.ts'
 import { openReadiness, type Readiness } from './platform/db/readiness.ts'
+import { watchStore } from './platform/db/readings.ts'
 import { openSealedStore } from './platform/db/sealed-store.ts'
 import { serviceSecret } from './platform/db/service-secret.ts'
 import { startUpkeep } from './platform/db/upkeep.ts'
+import { checkout } from './platform/host/reach.ts'
 import { type JsonThread, openJsonThread } from './platform/http/json-thread.ts'
 import { createLargeBodies, type LargeBodies, signedBytesMax } from './platform/http/large-bodies.ts'
 import { idMaker, type MakeId } from './platform/ids.ts'
 import type { Logger } from './platform/log.ts'
 import { type Mail, openMail } from './platform/mail/mail.ts'
 import { type Metrics, uncounted } from './platform/metrics.ts'
-import { createSignInGuard, type SignInGuard } from './platform/throttle/sign-in-guard.ts'
+import { flushTracing, openTracing } from './platform/tracing.ts'
 import { openPolicyFeed, type PolicyFeed } from './policy/service.ts'
-import { openCounterRows } from './ratelimit/counter-rows.ts'
-import { openPostgresCounters } from './ratelimit/postgres.ts'
+import { openCounters } from './ratelimit/open-counters.ts'
 import type { CounterStore } from './ratelimit/store.ts'
+import { readings } from './readings.ts'
 import { ownerLetters } from './security-events/letters.ts'
 import { openSecurityEvents, type SecurityEvents } from './security-events/writer.ts'
 import { openReports, type Reports } from './usage/reports.ts'
 import { version } from './version.ts'
-import { type CodehostKeys, openCodehostKeys } from './webhooks/codehost-keys.ts'
-import { type FindLeaked, openFindLeaked } from './webhooks/find-leaked.ts'
-import { leakLetters } from './webhooks/letters.ts'
-import { readKeysFrom } from './webhooks/read-keys.ts'
 
-/** All that the rooms are given from outside: the store, time, chance, and where to tell what happens. */
+/** Everything that the rooms need from outside: database, clock, randomness, logs and metrics. */
 export interface Deps {
   readonly config: Config
   readonly log: Logger
@@ -56,13 +67,20 @@ export interface Deps {
   readonly clock: Clock
   readonly randomBytes: (size: number) => Buffer
   readonly makeId: MakeId
-  readonly db: Db
-  /** For long reads that must not hold a connection of the pool. */
+  /** How long requests and connections may take. */
+  readonly budgets: Budgets
+  /** The connection pool; each call gets a separate `Db` of it, with its deadline. */
+  readonly pool: Pool
+  readonly lanes: Lanes
+  /** For long reads that must not take a connection of the pool. */
   readonly connection: Connection
   readonly cursors: Cursors
+  readonly identifyTurns: IdentifyTurns
   readonly authenticate: Authenticate
-  /** The same, from what was found a few seconds ago. */
+  /** The same with a cache of a few seconds. */
   readonly authenticateHot: Authenticate
+  /** The same with the head of the project that the URL names. */
+  readonly authenticatePoll: Authenticate
   readonly authenticateEmbed: AuthenticateEmbed
   readonly embedTokens: EmbedTokens
   readonly embedStanding: FindStanding
@@ -72,23 +90,30 @@ export interface Deps {
   readonly policy: PolicyFeed
   readonly counters: CounterStore
   readonly idempotency: Idempotency
+  readonly countRateLimit: (verdict: string) => void
+  readonly countClaim: (verdict: string) => void
   readonly usageReports: Reports
   readonly codehostKeys: CodehostKeys
   readonly findLeaked: FindLeaked
   readonly securityEvents: SecurityEvents
   readonly largeBodies: LargeBodies
-  /** The same for bodies whose signature is all that their sender has. */
+  /** The same for bodies that only a signature authenticates. */
   readonly signedBodies: LargeBodies
-  /** Reads what is large, so that nobody waits for it. */
+  /** Parses large bodies off the event loop. */
   readonly jsonThread: JsonThread
   readonly accounts: FindAccount
+  readonly firstAccount: FirstAccount
   readonly invitedAddresses: FindInvited
   readonly passwords: Passwords
   readonly signIns: SignInGuard
   readonly mail: Mail
-  /** Aborted when the service is about to close: who is kept waiting is answered. */
+  readonly dashboard: Dashboard
+  /** Aborted when the process is about to stop: it serves on, but is not ready. */
+  readonly leaving: AbortSignal
+  leave(): void
+  /** Aborted when the service closes, so that held requests are answered. */
   readonly closing: AbortSignal
-  /** Answers those who are kept waiting, and keeps nobody waiting from now on. */
+  /** Answers held requests, and holds no further ones. */
   drain(): void
   close(): Promise<void>
 }
@@ -97,76 +122,74 @@ export interface Outside {
   config: Config
   log: Logger
   connection: Connection
-  /** The same database past a pooler, where there is one: LISTEN needs a session of its own. */
+  /** The same database without a pooler, if there is one: LISTEN needs a dedicated session. */
   directConnection?: Connection
   clock?: Clock
   randomBytes?: (size: number) => Buffer
+  /** Tests replace the defaults, so that they pass on a machine of any speed. */
+  budgets?: Budgets
+  /** Where the dashboard is built, and what is known of it; by default, it is built in the checkout. */
+  dashboard?: { folder?: string; state?: BuildState }
 }
 
-/** The library takes a tenth of the time in which the service starts; only a port brings it in. */
+/** Loaded only if there is a metrics port: the library takes a tenth of the start time of the service. */
 async function countedMetrics(): Promise<Metrics> {
   const { createMetrics } = await import('./platform/prometheus.ts')
   return createMetrics({ version, node: process.version })
 }
 
-/** The library is read only where there is a Redis. */
-async function openCounters(config: Config, connection: Connection, log: Logger, metrics: Metrics) {
-  const { redisUrl, maxCountersPerWorkspace } = config
-  if (redisUrl === null) {
-    const rows = openCounterRows(connection, maxCountersPerWorkspace, systemClock, log)
-    return openPostgresCounters(connection, metrics, rows)
-  }
-  const { openRedisCounters } = await import('./ratelimit/redis.ts')
-  return await openRedisCounters(redisUrl, { log, observer: metrics })
-}
-
 /**
- * Opens what the service stands on. The database must be migrated.
- * @throws {UnknownKey} when secrets in the database are sealed by a key that is not given.
+ * Opens everything that the service depends on. The database must be migrated.
+ * @throws {UnknownKey} when secrets in the database are sealed with a key that is not configured.
  */
 export async function openDeps(outside: Outside): Promise<Deps> {
-  const { config, log, connection, clock = systemClock } = outside
+  const { config, log, clock = systemClock, budgets = serviceBudgets } = outside
+  const { connectMs, requestMs } = budgets
+  const connection = withConnectMs(outside.connection, connectMs)
+  const directConnection = withConnectMs(outside.directConnection ?? outside.connection, connectMs)
   const draw = outside.randomBytes ?? randomBytes
+  if (config.isTraced) await openTracing(version, log)
   const metrics = config.metricsPort === null ? uncounted : await countedMetrics()
-  // First, for it may refuse, and nothing else is open then.
-  const counters = await openCounters(config, connection, log, metrics)
-  const sealed = await openSealedStore(connection, config, draw)
+  const lanes = openLanes(connection, budgets, metrics)
+  // First, because it may refuse while nothing else is open: a lane opens its connection with its first item.
+  const counters = await openCounters(config, { connection, lanes, requestMs }, log, metrics)
+  const sealed = await openSealedStore(connection, config, draw, requestMs)
   const cursorSecret = await serviceSecret(sealed, 'cursor', draw)
-  const hints = openHints(outside.directConnection ?? connection, metrics)
-  const db = openDb(connection, config.databasePool, hints, metrics)
-  const lookup = openLookup(connection, config.sessionIdleS, metrics)
+  const hints = openHints({ connection: directConnection, lanes, clock, metrics })
+  const pool = openPool({ connection, size: config.databasePool, budgets, hints, lanes, observer: metrics })
+  const lookup = openLookup(lanes, config.sessionIdleS)
   const hotCredentials = openHotCredentials(lookup.find, config.hotAuthCacheMs, clock, hints)
   const authenticate = createAuthenticate(lookup, lookup.find, config.bootstrapToken)
   const signingKeys = openSigningKeys(sealed, config.signingKey, clock)
   const embedTokens = openEmbedTokens(signingKeys, config.publicUrl, clock)
-  const readiness = openReadiness(connection, metrics)
-  const policy = openPolicyFeed(connection, clock, hints, metrics, {
-    all: config.maxHeldPolls,
-    ofWorkspace: config.maxHeldPollsPerWorkspace,
-  })
+  const heldMax = { all: config.maxHeldPolls, ofWorkspace: config.maxHeldPollsPerWorkspace }
+  const observer = config.metricsPort === null ? null : metrics
+  const policy = openPolicyFeed(lanes, clock, hints, budgets, heldMax, observer, log)
   const storedBytes = openStoredBytes(connection, config.maxStoredAnswerBytesPerWorkspace, systemClock, log)
-  const idempotency = openIdempotency(connection, metrics, storedBytes)
-  const usageReports = openReports(connection, metrics)
-  const findLeaked = openFindLeaked(connection, metrics)
+  const idempotency = openIdempotency(lanes, storedBytes)
+  const usageReports = openReports(lanes)
   const makeId = idMaker(clock, draw)
-  const securityEvents = openSecurityEvents(connection, clock, makeId, metrics)
+  const securityEvents = openSecurityEvents(lanes, clock, makeId, metrics)
   const largeBodies = createLargeBodies()
   const signedBodies = createLargeBodies(signedBytesMax)
   const jsonThread = openJsonThread(log)
-  const accounts = openFindAccount(connection, metrics)
-  const invitedAddresses = openFindInvited(connection, metrics)
   const passwords = openPasswords({ randomBytes: draw, log, metrics })
+  const leaving = new AbortController()
   const closing = new AbortController()
   const signIns = createSignInGuard({
     clock,
-    // Nobody is kept waiting by a service that closes.
+    // A closing service does not make clients wait.
     sleep: milliseconds => setTimeout(milliseconds, undefined, { signal: closing.signal }).catch(() => {}),
     perNetworkMinute: config.authPerIp,
   })
-  const letterParts = { db: db.forService('letters'), randomBytes: draw, publicUrl: config.publicUrl }
+  const letterParts = {
+    db: pool.bind({ ...unbound, line: { kind: 'service', name: 'letters' } }),
+    randomBytes: draw,
+    publicUrl: config.publicUrl,
+  }
   const mail = openMail({
     ...config.mail,
-    connection: outside.directConnection ?? connection,
+    connection: directConnection,
     letters: {
       ...personLetters(letterParts),
       ...inviteLetters(letterParts),
@@ -178,23 +201,33 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     log,
     metrics,
   })
-  const stopUpkeep = startUpkeep(connection, choresOf(config.signingKey === null ? sealed : null), log, draw)
+  const stopUpkeep = startUpkeep({
+    connection,
+    chores: choresOf(config.signingKey === null ? sealed : null, {
+      connection,
+      log,
+      monotonic: systemClock.monotonic,
+    }),
+    log,
+    randomBytes: draw,
+    clock: systemClock,
+    observer: metrics,
+  })
 
+  const { dashboard = {} } = outside
+  const { folder = join(checkout, 'packages/dashboard/dist'), state = { kind: 'built' as const } } = dashboard
+  watchStore({ connection, readings, metrics, log })
   watchDepths({
     metrics,
     config,
-    db,
-    lookup,
+    pool,
+    lanes,
     policy,
     counters,
     idempotency,
     largeBodies,
     signedBodies,
     passwords,
-    accounts,
-    usageReports,
-    findLeaked,
-    securityEvents,
   })
 
   return {
@@ -204,37 +237,47 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     clock,
     randomBytes: draw,
     makeId,
-    db,
+    budgets,
+    pool,
+    lanes,
     connection,
     cursors: createCursors(cursorSecret),
+    identifyTurns: createIdentifyTurns(clock),
     authenticate,
     authenticateHot: createAuthenticate(lookup, hotCredentials, config.bootstrapToken),
+    authenticatePoll: createAuthenticate(lookup, policy.pollKeys(lookup.find), config.bootstrapToken),
     authenticateEmbed: createAuthenticateEmbed({
-      embedTokens,
+      verifyToken: embedTokens.verify,
       standing: lookup.standing,
       authenticate,
       publicUrl: config.publicUrl,
     }),
     embedTokens,
     embedStanding: lookup.standing,
-    readiness,
+    readiness: openReadiness(lanes),
     auditExports: new Exports(clock.monotonic),
     auditHeads: createSignHeads(sealed, config.publicUrl, draw, createDeriveChain(connection)),
     policy,
     counters,
     idempotency,
+    countRateLimit: metrics.verdictCounter('rate_limit', ['allowed', 'denied']),
+    countClaim: metrics.verdictCounter('idempotency', claimVerdicts),
     usageReports,
     codehostKeys: openCodehostKeys(readKeysFrom(config), clock),
-    findLeaked,
+    findLeaked: openFindLeaked(lanes),
     securityEvents,
     largeBodies,
     signedBodies,
     jsonThread,
-    accounts,
-    invitedAddresses,
+    accounts: openFindAccount(lanes),
+    firstAccount: openFirstAccount(connection, budgets.silenceMs),
+    invitedAddresses: openFindInvited(lanes),
     passwords,
     signIns,
     mail,
+    dashboard: openDashboard(folder, state, log),
+    leaving: leaving.signal,
+    leave: () => leaving.abort(),
     closing: closing.signal,
     drain: () => closing.abort(),
     async close() {
@@ -242,25 +285,16 @@ export async function openDeps(outside: Outside): Promise<Deps> {
       hotCredentials.close()
       await Promise.all([stopUpkeep(), mail.close()])
       await Promise.all([
-        lookup.find.close(),
-        lookup.touch.close(),
-        lookup.sessions.close(),
-        lookup.touchSession.close(),
-        lookup.standing.close(),
-        readiness.close(),
-        policy.close(),
         counters.close(),
-        idempotency.close(),
-        usageReports.close(),
-        findLeaked.close(),
+        storedBytes.close(),
         securityEvents.close(),
-        accounts.close(),
-        invitedAddresses.close(),
         passwords.close(),
         jsonThread.close(),
       ])
-      await db.close()
-      await hints.close()
+      await pool.close()
+      // After everything that sends items to them.
+      await Promise.all([lanes.close(), hints.close()])
+      await flushTracing()
     },
   }
 }

@@ -1,49 +1,57 @@
-import type { Deps } from './deps.ts'
-import type { Lookup } from './gate/lookup.ts'
+import type { Config } from './config.ts'
+import type { Idempotency } from './idempotency/service.ts'
+import type { Passwords } from './platform/crypto/password.ts'
+import type { Lanes } from './platform/db/lanes.ts'
+import type { Pool } from './platform/db/pool.ts'
+import type { LargeBodies } from './platform/http/large-bodies.ts'
+import { linesDropped } from './platform/log.ts'
+import type { Metrics } from './platform/metrics.ts'
+import type { PolicyFeed } from './policy/service.ts'
+import type { CounterStore } from './ratelimit/store.ts'
 
-type Watched = Pick<
-  Deps,
-  | 'metrics'
-  | 'config'
-  | 'db'
-  | 'policy'
-  | 'counters'
-  | 'idempotency'
-  | 'largeBodies'
-  | 'signedBodies'
-  | 'passwords'
-  | 'accounts'
-  | 'usageReports'
-  | 'findLeaked'
-  | 'securityEvents'
-> & { readonly lookup: Lookup }
+/** Everything whose use is measured. */
+interface Watched {
+  readonly metrics: Pick<Metrics, 'watch' | 'watchTotal'>
+  readonly config: Pick<Config, 'maxHeldPollsPerWorkspace'>
+  readonly pool: Pick<Pool, 'depth'>
+  readonly lanes: Pick<Lanes, 'depths'>
+  readonly policy: Pick<PolicyFeed, 'watch'>
+  readonly counters: Pick<CounterStore, 'nearestToLimit'>
+  readonly idempotency: Pick<Idempotency, 'storedBytes'>
+  readonly largeBodies: Pick<LargeBodies, 'held'>
+  readonly signedBodies: Pick<LargeBodies, 'held'>
+  readonly passwords: Pick<Passwords, 'waiting'>
+}
 
-/** Figures that are read at each scrape: how much of what is bounded is taken, and who waits for it. */
+/** Metrics that are read at each scrape: the use of bounded resources, and the queues for them. */
 export function watchDepths(watched: Watched): void {
-  const { metrics, config, db, lookup, policy, counters, idempotency } = watched
-  const { largeBodies, signedBodies, passwords, accounts, usageReports, findLeaked, securityEvents } = watched
+  const { metrics, config, pool, lanes, policy, counters, idempotency } = watched
+  const { largeBodies, signedBodies, passwords } = watched
 
+  metrics.watchTotal(
+    'keyrail_log_lines_dropped_total',
+    'Log lines dropped, because standard output took no more.',
+    linesDropped,
+  )
   metrics.watch('keyrail_pool_connections', 'Connections of the management pool.', () => {
-    const { total, idle } = db.depth()
+    const { total, idle } = pool.depth()
     return [
       { labels: { state: 'busy' }, value: total - idle },
       { labels: { state: 'idle' }, value: idle },
     ]
   })
-  metrics.watch('keyrail_pool_waiting', 'Callers that wait for a connection.', () => [
-    { value: db.depth().waiting },
+  metrics.watch('keyrail_pool_waiting', 'Requests that wait for a connection.', () => [
+    { value: pool.depth().waiting },
   ])
-  metrics.watch(
-    'keyrail_pool_waiting_parties',
-    'Workspaces, people and others in whose name callers wait.',
-    () => [{ value: db.depth().parties }],
-  )
-  metrics.watch('keyrail_held_polls', 'Polls that are held until something changes.', () => [
+  metrics.watch('keyrail_pool_waiting_parties', 'Workspaces, people and others whose requests wait.', () => [
+    { value: pool.depth().parties },
+  ])
+  metrics.watch('keyrail_held_polls', 'Polls that are held until there is a change.', () => [
     { value: policy.watch.held().all },
   ])
   metrics.watch(
     'keyrail_workspace_limit_ratio',
-    'How near the workspace that is nearest to a limit is to it; 1 is at the limit.',
+    'How near any workspace is to a limit; 1 is at the limit.',
     () => [
       { labels: { limit: 'stored_answer_bytes' }, value: idempotency.storedBytes.nearest() },
       { labels: { limit: 'counters' }, value: counters.nearestToLimit?.() ?? 0 },
@@ -53,27 +61,13 @@ export function watchDepths(watched: Watched): void {
       },
     ],
   )
-  metrics.watch('keyrail_large_bytes', 'Bytes of large bodies and answers under way.', () => [
+  metrics.watch('keyrail_large_bytes', 'Bytes of large bodies and responses in memory.', () => [
     { value: largeBodies.held() + signedBodies.held() },
   ])
-  metrics.watch('keyrail_passwords_waiting', 'Callers that wait for a thread that hashes.', () => [
+  metrics.watch('keyrail_passwords_waiting', 'Requests that wait for a hashing thread.', () => [
     { value: passwords.waiting() },
   ])
-  metrics.watch('keyrail_lane_waiting', 'Items that wait for a statement of a lane.', () => [
-    { labels: { lane: 'credential' }, value: lookup.find.depth() },
-    { labels: { lane: 'last_used' }, value: lookup.touch.depth() },
-    { labels: { lane: 'session' }, value: lookup.sessions.depth() },
-    { labels: { lane: 'session_seen' }, value: lookup.touchSession.depth() },
-    { labels: { lane: 'embed_standing' }, value: lookup.standing.depth() },
-    { labels: { lane: 'account' }, value: accounts.depth() },
-    { labels: { lane: 'policy_head' }, value: policy.heads.depth() },
-    { labels: { lane: 'policy_nodes' }, value: policy.nodes.depth() },
-    { labels: { lane: 'ratelimit' }, value: counters.depth() },
-    { labels: { lane: 'idempotency_claim' }, value: idempotency.claims.depth() },
-    { labels: { lane: 'idempotency_end' }, value: idempotency.ends.depth() },
-    { labels: { lane: 'idempotency_answer' }, value: idempotency.answers.depth() },
-    { labels: { lane: 'usage_report' }, value: usageReports.depth() },
-    { labels: { lane: 'leaked' }, value: findLeaked.depth() },
-    { labels: { lane: 'security_event' }, value: securityEvents.depth() },
-  ])
+  metrics.watch('keyrail_lane_waiting', 'Items that wait for a statement of a lane.', () =>
+    lanes.depths().map(({ lane, waiting }) => ({ labels: { lane }, value: waiting })),
+  )
 }

@@ -1,85 +1,95 @@
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import { flushCompileCache } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { buildApp } from './app.ts'
-import type { Config } from './config.ts'
+import type { BuildState } from './dashboard/dashboard.ts'
 import { type Deps, type Outside, openDeps } from './deps.ts'
-import { safeHeaders } from './platform/http/headers.ts'
-import type { Metrics } from './platform/metrics.ts'
+import { serveMetrics } from './platform/http/metrics-server.ts'
+import { stopListening } from './platform/http/stop-listening.ts'
 
 export interface Service {
-  /** Where it listens, such as `http://127.0.0.1:8080`. */
+  /** The URL that it listens on, such as `http://127.0.0.1:8080`. */
   readonly url: string
   readonly metricsUrl: string | null
   readonly deps: Deps
-  /** Stops to accept, lets what runs end, then lets go of the store. A second call waits for the first. */
+  /** Reports what the process that builds the dashboard knows. */
+  reportDashboard(state: BuildState): void
+  /** Announces the close: `/readyz` is 503. Requests are served as before. */
+  leave(): void
+  /**
+   * Lets revocations that wait for nodes end, stops accepting connections, finishes running requests, then closes the
+   * database. A second call waits for the first.
+   */
   close(): Promise<void>
-  /** Cuts off what is still running, so that a `close` under way ends at once. */
+  /** Aborts running requests, so that a `close` in progress ends at once. */
   hurry(): void
 }
 
-/** How often a service that is closing looks for connections whose last request has been answered. */
-const idleCheckMs = 50
+/**
+ * How long a closing service still listens while revocations wait for their nodes, of the 25 s that it has in all: HAProxy
+ * ends requests of a process that no longer answers its checks. Then such a revocation is answered with what is known.
+ */
+const waitsMsMax = 17_000
+
+/** After how long a new process begins to send queued mail, in ms. */
+const mailAfterMs = 500
 
 /** Starts the service on a migrated database. */
 export async function startService(outside: Outside): Promise<Service> {
   const { config } = outside
   const deps = await openDeps(outside)
-  const app = await buildApp(deps)
+  const app = await buildApp(deps).catch(async error => {
+    await deps.close()
+    throw error
+  })
   try {
     await app.listen({ host: config.host, port: config.port })
-    const metrics = await serveMetrics(config, deps.metrics)
-    deps.mail.start()
-    // Otherwise written at the end of the process, to which `kill -9` does not let it come.
+    const metrics =
+      config.metricsPort === null
+        ? null
+        : await serveMetrics({ ...deps, host: config.host, port: config.metricsPort })
+    // Its library takes 40 ms to load, which the first requests need not wait for.
+    setTimeout(deps.mail.start, mailAfterMs).unref()
+    // Node would write it at the end of the process, which `kill -9` skips.
     setImmediate(() => flushCompileCache())
     let closed: Promise<void> | undefined
     const close = async () => {
-      deps.drain()
+      deps.leave()
       metrics?.close()
       metrics?.closeAllConnections()
-      // A connection that is kept alive stays open behind its last answer; nobody would wait for the next request.
-      const reaper = setInterval(() => app.server.closeIdleConnections(), idleCheckMs)
-      await app.close().finally(() => clearInterval(reaper))
+      const { waits } = deps.policy
+      const patience = setTimeout(waits.end, waitsMsMax)
+      await waits.ended()
+      await stopListening(app.server)
+      // Polls that are held come back now and not before, so that they reach another process.
+      deps.drain()
+      await app.close().finally(() => clearTimeout(patience))
       await deps.close()
     }
     return {
-      url: urlOf(app.server),
-      metricsUrl: metrics === null ? null : `${urlOf(metrics)}/metrics`,
+      url: urlOf(app.server, config.tlsCertFile === null ? 'http' : 'https'),
+      metricsUrl: metrics === null ? null : `${urlOf(metrics, 'http')}/metrics`,
       deps,
+      reportDashboard: deps.dashboard.report,
+      leave: deps.leave,
       close() {
         closed ??= close()
         return closed
       },
-      hurry: () => app.server.closeAllConnections(),
+      hurry() {
+        deps.policy.waits.end()
+        app.server.closeAllConnections()
+      },
     }
   } catch (error) {
-    // The public port may be open already when the one for metrics is taken.
+    // The public port may already be open when the metrics port is taken.
     await app.close()
     await deps.close()
     throw error
   }
 }
 
-/** Prometheus text on a port of its own, on the same address; never on the public port. */
-async function serveMetrics({ host, metricsPort }: Config, metrics: Metrics): Promise<Server | null> {
-  if (metricsPort === null) return null
-  const server = createServer(async (request, response) => {
-    if (request.url !== '/metrics') {
-      response.writeHead(404, safeHeaders).end()
-      return
-    }
-    const text = await metrics.text()
-    response
-      .writeHead(200, { ...safeHeaders, 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
-      .end(text)
-  })
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', reject).listen(metricsPort, host, resolve)
-  await promise
-  return server
-}
-
-function urlOf(server: Server): string {
+function urlOf(server: Server, scheme: 'http' | 'https'): string {
   const { address, family, port } = server.address() as AddressInfo
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }

@@ -1,17 +1,17 @@
 import { hash } from 'node:crypto'
 import Fastify from 'fastify'
-import type { StaticFile } from './platform/http/serve-static.ts'
+import { pageHeaders, type StaticFile } from './platform/http/serve-static.ts'
 
-/** The page at `/docs/`, and the one script that it loads. */
+/** The page at `/docs/`, and the only script that it loads. */
 export interface ReferencePage {
   readonly page: StaticFile
   readonly script: StaticFile
 }
 
 /**
- * It loads nothing from another host: its script is served from here, and its Content-Security-Policy holds it to that.
- * Made for its first visitor, by an app of its own that is gone afterwards: the library takes a third of the time in
- * which the service starts, and a restart has no reason to wait for it.
+ * The page loads nothing from another host: the service serves its script, and its Content-Security-Policy forbids anything
+ * else. It is built for the first visitor, by a temporary app: the library takes a third of the start time of the service,
+ * and a restart should not wait for it.
  */
 export async function openReferencePage(): Promise<ReferencePage> {
   const { default: scalar } = await import('@scalar/fastify-api-reference')
@@ -23,37 +23,33 @@ export async function openReferencePage(): Promise<ReferencePage> {
       withDefaultFonts: false,
       telemetry: false,
       hideClientButton: true,
+      // Features beyond a reference: an assistant, a server for assistants, editing, sharing, hosting.
+      agent: { disabled: true },
+      mcp: { disabled: true },
+      showDeveloperTools: 'never',
     },
   })
   const read = async (url: string): Promise<StaticFile> => {
     const { statusCode, headers, rawPayload } = await app.inject({ url })
-    if (statusCode !== 200) throw new Error(`the library answers ${statusCode} to ${url}`)
+    if (statusCode !== 200) throw new Error(`the library returned ${statusCode} for ${url}`)
     const type = String(headers['content-type'])
     const html = type.startsWith('text/html') ? rawPayload.toString() : ''
-    return {
-      type,
-      body: rawPayload,
-      headers: { 'content-security-policy': pagePolicy(html), 'referrer-policy': 'no-referrer' },
-    }
+    return { type, body: rawPayload, headers: headersOf(html) }
   }
   const [page, script] = await Promise.all([read('/docs/'), read('/docs/js/scalar.js')])
   await app.close()
   return { page, script }
 }
 
-/** Only what this host serves, and of inline scripts only the page's own, by their SHA-256. */
-const pagePolicy = (html: string) =>
-  [
-    "default-src 'none'",
-    `script-src 'self'${inlineScripts(html)}`,
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data: blob:",
-    "font-src 'self' data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ')
+/** Allows resources of this host only, and only the page's own inline scripts, by their SHA-256. */
+const headersOf = (html: string) =>
+  pageHeaders({
+    'script-src': `'self'${inlineScripts(html)}`,
+    'style-src': "'self' 'unsafe-inline'",
+    'img-src': "'self' data: blob:",
+    'font-src': "'self' data:",
+    'connect-src': "'self'",
+  })
 
 const inlineScripts = (html: string) =>
   [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)]

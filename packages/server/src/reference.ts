@@ -1,15 +1,18 @@
-import { type ErrorCode, errors, statusBesideCredential } from '@keyrail/contract/errors'
+import { type ErrorCode, errors, statusOf } from '@keyrail/contract/errors'
+import { Type } from '@keyrail/contract/schema'
 import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify'
-import Type from 'typebox'
 import { parameterOf, type Route } from './gate/route.ts'
+import { workspaceHeader } from './gate/stated-workspace.ts'
+import { linesType } from './platform/http/json-lines.ts'
 import { onceItSucceeds, serveStatic } from './platform/http/serve-static.ts'
 import { openReferencePage } from './reference-page.ts'
+import { describedTags, introduction, tagOf } from './reference-text.ts'
 import { version } from './version.ts'
 
 /**
- * The OpenAPI 3.1 document at `/v1/openapi.json`, made from the very schemas that validate, and the page at
- * `/docs` that shows it. Both are made when they are first asked for: what they need takes as long to load as
- * everything else, and a restart has no reason to wait for it.
+ * The OpenAPI 3.1 document at `/v1/openapi.json`, generated from the schemas that validate requests, and the page at
+ * `/docs` that shows it. Both are built on the first request: their libraries take as long to load as everything else,
+ * and a restart should not wait for them.
  */
 export function serveReference(app: FastifyInstance, routes: readonly Route[]): void {
   serveStatic(app, '/v1/openapi.json', 'no-cache', async () => ({
@@ -23,7 +26,7 @@ export function serveReference(app: FastifyInstance, routes: readonly Route[]): 
   serveStatic(app, '/docs/js/scalar.js', 'no-cache', async () => (await open()).script)
 }
 
-/** An app that is given every route to describe and serves none. */
+/** A temporary app that describes every route and serves none. */
 async function makeDocument(routes: readonly Route[]): Promise<string> {
   const { default: swagger } = await import('@fastify/swagger')
   const paper = Fastify({ exposeHeadRoutes: false })
@@ -35,10 +38,11 @@ async function makeDocument(routes: readonly Route[]): Promise<string> {
       info: {
         title: 'Keyrail',
         version,
-        description: 'The control plane for API keys.',
+        description: introduction,
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: '/' }],
+      tags: [...describedTags],
       components: {
         securitySchemes: Object.fromEntries(
           Object.entries(schemes).map(([name, description]) => [
@@ -54,26 +58,26 @@ async function makeDocument(routes: readonly Route[]): Promise<string> {
   }
   await paper.ready()
   const document = paper.swagger()
-  tellOptionalBodies(document as object)
+  markOptionalBodies(document as object)
   return JSON.stringify(document)
 }
 
 const schemes: Record<string, string> = {
-  secret_key: 'A secret key, `krsk_…`: the credential of a vendor’s own backend.',
+  secret_key: 'A secret key, `krsk_…`: the credential of a vendor’s backend.',
   session: 'A dashboard session, `krses_…`: the credential of a signed-in person.',
-  embed_token: 'A token of five minutes for a browser of a vendor’s customer, from `POST /v1/embed_tokens`.',
+  embed_token:
+    'A token for the browser of a vendor’s customer, from `POST /v1/embed_tokens`. It is valid for five minutes.',
   bootstrap: 'The operator’s bootstrap token: creates workspaces and nothing else.',
 }
 
-/** What OpenAPI says of a route: its parameters, its answers, and every code it can refuse with. */
+/** A route in OpenAPI: its parameters, its responses, and every error code. */
 function describe(route: Route): FastifySchema {
   const { access } = route
   const parameter = parameterOf(route.path)
   return {
     operationId: route.operation,
     summary: route.summary,
-    ...(!access.open &&
-      access.permission !== undefined && { description: describeLimits(access.permission, access) }),
+    description: describeRoute(route),
     tags: [tagOf(route.path)],
     ...(access.open ? { security: [] } : { security: access.credentials.map(kind => ({ [kind]: [] })) }),
     querystring: route.query,
@@ -81,41 +85,50 @@ function describe(route: Route): FastifySchema {
       params: Type.Object({ [parameter.slice(1)]: Type.String({ format: 'uuid' }) }),
     }),
     ...(takesBody(route) && { body: route.body ?? route.signed?.schema }),
-    ...(route.replayable && { headers: replayHeader }),
-    ...(route.signed !== null && {
-      headers: Type.Object({
-        [route.signed.headers.keyId]: Type.String({ description: 'Which key of the sender signs.' }),
-        [route.signed.headers.value]: Type.String({
-          description: 'ECDSA P-256 with SHA-256 over the bytes of the body: DER in base64.',
-        }),
-      }),
-    }),
+    headers: Type.Object(headersOf(route)),
     response: {
-      [route.answer.status]:
-        route.answer.type === undefined
-          ? { description: 'Success', ...route.answer.schema }
-          : { description: 'Success', content: { [route.answer.type]: { schema: route.answer.schema } } },
-      ...(route.plane === 'feed' && { 304: { description: 'What `If-None-Match` names is still so.' } }),
+      [route.answer.status]: success(route),
+      ...(route.conditional && {
+        304: { description: 'Unchanged since the version in `If-None-Match`.' },
+      }),
       ...problems(route),
     },
   } as FastifySchema
 }
 
-/** What a secret key that is limited must have for a route. */
+function success({ answer: { schema, type, lines } }: Route) {
+  const description = 'Success'
+  if (type === undefined && lines === undefined) return { description, ...schema }
+  return {
+    description,
+    content: {
+      [type ?? 'application/json']: { schema },
+      ...(lines !== undefined && { [linesType]: { schema: lines } }),
+    },
+  }
+}
+
+const describeRoute = ({ description, access }: Route) =>
+  [
+    ...(description === '' ? [] : [description]),
+    ...(access.open || access.permission === undefined ? [] : [describeLimits(access.permission, access)]),
+  ].join('\n\n')
+
+/** The limits that a secret key may have for a route. */
 const describeLimits = (
   permission: string,
   { withinProjects, unlimitedOnly }: { withinProjects?: true; unlimitedOnly?: true },
 ) => {
   const sentences = [`A secret key with a list of permissions needs \`${permission}\`.`]
-  if (unlimitedOnly) sentences.push('A secret key that is limited in any way is refused.')
-  else if (!withinProjects) sentences.push('A secret key that is bound to projects is refused.')
+  if (unlimitedOnly) sentences.push('A secret key with any limit is refused.')
+  else if (!withinProjects) sentences.push('A secret key with `project_ids` is refused.')
   return sentences.join(' ')
 }
 
 const takesBody = ({ body, signed }: Route) => body !== null || signed !== null
 
-/** A body of which every field is optional may be left out; the plugin says of every body that it is required. */
-function tellOptionalBodies({ paths }: { paths?: Record<string, Record<string, Operation>> }): void {
+/** A body whose fields are all optional may be omitted, but the plugin marks every body as required. */
+function markOptionalBodies({ paths }: { paths?: Record<string, Record<string, Operation>> }): void {
   for (const path of Object.values(paths ?? {})) {
     for (const { requestBody } of Object.values(path)) {
       if (requestBody === undefined) continue
@@ -132,17 +145,31 @@ interface Operation {
   }
 }
 
-const replayHeader = Type.Object({
-  'Idempotency-Key': Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 255,
-      description: 'A repeat within 24 h is answered with the first answer.',
+const headersOf = ({ access, replayable, signed }: Route) => ({
+  ...(replayable && {
+    'Idempotency-Key': Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description: 'A repeat with the same key within 24 hours returns the first response.',
+      }),
+    ),
+  }),
+  ...(!access.open && {
+    [workspaceHeader]: Type.Optional(
+      Type.String({
+        format: 'uuid',
+        description: 'The workspace that you mean. A credential that acts in another one is refused.',
+      }),
+    ),
+  }),
+  ...(signed !== null && {
+    [signed.headers.keyId]: Type.String({ description: 'The id of the signing key.' }),
+    [signed.headers.value]: Type.String({
+      description: 'The signature: ECDSA P-256 with SHA-256 over the bytes of the body, DER in base64.',
     }),
-  ),
+  }),
 })
-
-const tagOf = (path: string) => path.replace(/^\/v1\//, '/').split('/')[1] ?? ''
 
 const common: readonly ErrorCode[] = [
   'malformed_request',
@@ -151,7 +178,7 @@ const common: readonly ErrorCode[] = [
   'unavailable',
 ]
 
-/** Every code that a route can answer with, for OpenAPI and for the tests that hold answers against it. */
+/** Every error code that a route can return, for OpenAPI and for the tests that compare responses with it. */
 export function refusalsOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(route.refusals)
   const { access } = route
@@ -161,7 +188,7 @@ export function refusalsOf(route: Route): ErrorCode[] {
   if (takesBody(route)) codes.add('malformed_json').add('payload_too_large').add('unsupported_media_type')
   if (route.signed !== null) codes.add('unauthenticated')
   if (!access.open) {
-    codes.add('unauthenticated').add('credential_not_accepted').add('ip_not_allowed')
+    codes.add('unauthenticated').add('credential_not_accepted').add('ip_not_allowed').add('workspace_changed')
     if (access.inWorkspace && route.plane !== 'embed') codes.add('no_workspace')
     if (access.role !== 'member') codes.add(access.role === 'owner' ? 'owner_required' : 'forbidden')
     if (access.permission !== undefined) {
@@ -179,7 +206,7 @@ export function refusalsOf(route: Route): ErrorCode[] {
 function problems(route: Route) {
   const byStatus = new Map<number, ErrorCode[]>()
   for (const code of refusalsOf(route)) {
-    const status = (!route.access.open && statusBesideCredential[code]) || errors[code][0]
+    const status = statusOf(code, !route.access.open)
     byStatus.set(status, [...(byStatus.get(status) ?? []), code])
   }
   return Object.fromEntries(

@@ -1,11 +1,14 @@
 import { auditRoutes } from './audit/routes.ts'
+import type { Deps } from './deps.ts'
 import { embedRoutes } from './embed/routes.ts'
 import type { Route } from './gate/route.ts'
 import { healthRoutes } from './health/routes.ts'
 import { idempotencyRoutes } from './idempotency/routes.ts'
 import { inviteRoutes } from './invites/routes.ts'
 import { keyRoutes } from './keys/routes.ts'
+import { leakRoutes } from './leaks/routes.ts'
 import { memberRoutes } from './members/routes.ts'
+import { overviewRoutes } from './overview/routes.ts'
 import { peopleRoutes } from './people/routes.ts'
 import { policyRoutes } from './policy/routes.ts'
 import { projectRoutes } from './projects/routes.ts'
@@ -14,11 +17,10 @@ import { secretKeyRoutes } from './secret-keys/routes.ts'
 import { securityEventRoutes } from './security-events/routes.ts'
 import { tenantRoutes } from './tenants/routes.ts'
 import { usageRoutes } from './usage/routes.ts'
-import { webhookRoutes } from './webhooks/routes.ts'
 import { workspaceRoutes } from './workspace/routes.ts'
 
 /** Every route of the service, in the order of the API reference. */
-export const routes: readonly Route[] = [
+export const routes: readonly Route<Deps>[] = [
   ...peopleRoutes,
   ...workspaceRoutes,
   ...memberRoutes,
@@ -32,7 +34,8 @@ export const routes: readonly Route[] = [
   ...ratelimitRoutes,
   ...idempotencyRoutes,
   ...usageRoutes,
-  ...webhookRoutes,
+  ...overviewRoutes,
+  ...leakRoutes,
   ...auditRoutes,
   ...securityEventRoutes,
   ...healthRoutes,

@@ -1,4 +1,4 @@
-/** Names in the environment that are settings of nothing, each with the setting that was probably meant. */
+/** Names in the environment that are not settings, each with the setting that was probably meant. */
 export function unknownNames(env: Record<string, string | undefined>, names: readonly string[]): string[] {
   const known = new Set(names.flatMap(name => [name, `${name}_FILE`]))
   return Object.keys(env)

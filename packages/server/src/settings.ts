@@ -1,60 +1,120 @@
-/**
- * Every setting of the service: its name, kind, default, unit and reason, declared once.
- * `docs/configuration.md` is held against this table, and nothing else reads the environment.
- */
 export interface Setting {
   kind: 'text' | 'integer' | 'url' | 'path' | 'secret'
   default: string | null
   min?: number
   max?: number
+  /** The only allowed values of a text. */
+  oneOf?: readonly string[]
+  /** Allowed schemes of a URL; unset: the code that uses the URL checks it. */
+  schemes?: readonly string[]
+  /** Several URLs, separated by commas, are allowed. */
+  isList?: true
+  /** The URL contains a password. */
+  holdsPassword?: true
+  /** The path is that of a file which only the service should read. */
+  holdsSecret?: true
   why: string
 }
 
+/**
+ * Every setting of the service: its name, kind, default, bounds and purpose, declared once. `config.ts` makes a field of
+ * each. A test compares `docs/configuration.md` with this table, and nothing else reads the environment.
+ */
 export const settings = {
   SERVICE_HOST: { kind: 'text', default: '127.0.0.1', why: 'Address to listen on' },
-  SERVICE_PORT: { kind: 'integer', default: '8080', min: 0, max: 65_535, why: 'Port; 0 takes a free one' },
+  SERVICE_PORT: {
+    kind: 'integer',
+    default: '8080',
+    min: 0,
+    max: 65_535,
+    why: 'Port to listen on; 0 uses a free one',
+  },
+  SERVICE_TLS_CERT_FILE: {
+    kind: 'path',
+    default: null,
+    why: 'Certificate in PEM with its chain, read again when it changes; unset: plain HTTP',
+  },
+  SERVICE_TLS_KEY_FILE: {
+    kind: 'path',
+    holdsSecret: true,
+    default: null,
+    why: 'Private key of the certificate, in PEM without a passphrase',
+  },
   SERVICE_MAX_CONNECTIONS: {
     kind: 'integer',
     default: '25000',
     min: 10,
     max: 1_000_000,
-    why: 'Connections open at once; one more is closed as it comes',
+    why: 'Maximum open connections; further ones are closed at once',
+  },
+  SERVICE_DRAIN_DELAY_S: {
+    kind: 'integer',
+    default: '0',
+    min: 0,
+    max: 300,
+    why: 'Seconds between SIGTERM and the close: `/readyz` is 503 and requests are served, so that proxies send traffic elsewhere',
   },
   SERVICE_PUBLIC_URL: {
     kind: 'url',
+    schemes: ['http', 'https'],
     default: null,
-    why: 'How people and tokens name the service; http://localhost:<port> when unset',
+    why: 'Public URL of the service, in links and tokens; unset: http://localhost:<port>, or https with a certificate',
+  },
+  SERVICE_DASHBOARD: {
+    kind: 'text',
+    oneOf: ['on', 'off'],
+    default: 'on',
+    why: 'Whether the service builds and serves dashboard, widget and the pages of mailed links: on or off',
   },
   SERVICE_DATA_DIR: {
     kind: 'path',
     default: './data',
-    why: 'Embedded database, generated secrets and the mail of development',
+    why: 'Folder for the embedded database, generated secrets and development mail',
   },
   SERVICE_MAIL_URL: {
     kind: 'url',
+    holdsPassword: true,
     default: null,
-    why: 'Where mail goes: smtp://, smtps:// or file:<folder>; unset: the folder mail in SERVICE_DATA_DIR',
+    why: 'Mail server or folder: smtp://, smtps:// or file:<folder>; unset: the folder mail in SERVICE_DATA_DIR',
   },
   SERVICE_MAIL_FROM: {
     kind: 'text',
     default: null,
     why: 'Sender, as Name <address>; unset: no-reply at the host of SERVICE_PUBLIC_URL',
   },
-  DATABASE_URL: { kind: 'url', default: null, why: 'Postgres 15 or later; unset: the embedded one' },
+  DATABASE_URL: {
+    kind: 'url',
+    schemes: ['postgres', 'postgresql'],
+    holdsPassword: true,
+    default: null,
+    why: 'Postgres 15 or later; unset: the embedded database',
+  },
   DATABASE_DIRECT_URL: {
     kind: 'url',
+    schemes: ['postgres', 'postgresql'],
+    holdsPassword: true,
     default: null,
-    why: 'The same database past a pooler, for LISTEN, mail, migrations, backup and restore',
+    why: 'The same database without a pooler, for LISTEN, mail, migrations, backup and restore',
   },
   SERVICE_DATABASE_POOL: {
     kind: 'integer',
     default: '20',
     min: 1,
     max: 200,
-    why: 'Connections for management requests, beside one a lane; one workspace uses half of them',
+    why: 'Connections for management requests, besides one per lane; one workspace uses at most half of them',
+  },
+  SERVICE_MIGRATE_WAIT_S: {
+    kind: 'integer',
+    default: '600',
+    min: 0,
+    max: 86_400,
+    why: 'How long a migration tries to get its locks, in seconds; then it fails and names the holder',
   },
   REDIS_URL: {
     kind: 'url',
+    schemes: ['redis', 'rediss'],
+    isList: true,
+    holdsPassword: true,
     default: null,
     why: 'Redis or Valkey 7 or later for rate-limit counters, single or cluster; unset: Postgres',
   },
@@ -62,160 +122,173 @@ export const settings = {
     kind: 'secret',
     default: null,
     min: 32,
-    why: 'May create workspaces; unset: that branch is off (an embedded database generates one)',
+    why: 'Token that can create workspaces; unset: disabled (an embedded database generates one)',
   },
   SERVICE_HOT_AUTH_CACHE_MS: {
     kind: 'integer',
     default: '5000',
     min: 0,
     max: 60_000,
-    why: 'How long rate-limit checks and idempotency calls reuse what was found of a secret key, in ms; 0: not at all',
+    why: 'How long rate-limit checks and idempotency calls reuse the record of a secret key, in ms; 0: never',
   },
   SERVICE_REVOKE_WAIT_MS: {
     kind: 'integer',
     default: '15000',
     min: 0,
     max: 60_000,
-    why: 'How long `revoke?wait=true` waits for nodes, in ms: two polls of 5 s and slack',
+    why: 'How long `revoke?wait=true` waits for nodes, in ms: two polls of 5 s and some slack',
   },
   SERVICE_POLICY_MAX_WHOLE_KEYS: {
     kind: 'integer',
     default: '10000',
     min: 1,
     max: 100_000,
-    why: 'Keys of a snapshot that is sent whole to a caller who does not page',
+    why: 'Maximum keys of a snapshot that is sent whole, without paging',
   },
   SERVICE_POLICY_MAX_PAGE_KEYS: {
     kind: 'integer',
     default: '5000',
     min: 1,
     max: 20_000,
-    why: 'Keys of a snapshot’s page, and changes of a delta, at most',
+    why: 'Maximum keys in a page of a snapshot, and changes in a delta',
   },
   SERVICE_MAX_HELD_POLLS: {
     kind: 'integer',
     default: '20000',
     min: 0,
     max: 1_000_000,
-    why: 'Polls that a process holds (`Prefer: wait`); more are answered at once',
+    why: 'Maximum polls that a process holds (`Prefer: wait`); further ones are answered at once',
   },
   SERVICE_MAX_HELD_POLLS_PER_WORKSPACE: {
     kind: 'integer',
     default: '10000',
     min: 0,
     max: 1_000_000,
-    why: 'Polls of one workspace that a process holds; more are answered at once',
+    why: 'Maximum polls of one workspace that a process holds; further ones are answered at once',
   },
   SERVICE_MAX_STORED_ANSWER_BYTES_PER_WORKSPACE: {
     kind: 'integer',
     default: '10737418240',
     min: 0,
     max: 1_000_000_000_000_000,
-    why: 'Bytes of answers that a workspace may have stored for replays: 10 GiB; further ones are completed, and not replayed',
+    why: 'Maximum bytes of stored answers per workspace: 10 GiB; further requests are completed but not replayed',
   },
   SERVICE_MAX_COUNTERS_PER_WORKSPACE: {
     kind: 'integer',
     default: '1000000',
     min: 0,
     max: 100_000_000,
-    why: 'Keys and tenants of a workspace with rate-limit counters in Postgres; checks that need more are refused',
+    why: 'Maximum keys and tenants of a workspace with rate-limit counters in Postgres; checks that need more are refused',
   },
   SERVICE_SIGN_UP: {
     kind: 'text',
+    oneOf: ['open', 'invited', 'closed'],
     default: 'open',
-    why: 'Who may make an account: open (anybody), invited (addresses with a pending invitation) or closed (nobody)',
+    why: 'Who may create an account: open (any address), invited (addresses with a pending invitation) or closed (no address)',
   },
   SERVICE_MAX_WORKSPACES_PER_PERSON: {
     kind: 'integer',
     default: '25',
     min: 1,
     max: 100_000,
-    why: 'Workspaces that a person may own and still create another',
+    why: 'Maximum workspaces that a person may own',
   },
   SERVICE_MAX_ACTIVE_SECRET_KEYS: {
     kind: 'integer',
     default: '1000',
     min: 1,
     max: 10_000,
-    why: 'Secret keys of a workspace that are neither revoked nor expired; one transaction must be able to revoke all',
+    why: 'Maximum active secret keys of a workspace; one transaction must be able to revoke them all',
   },
   SERVICE_MAX_ACTIVE_KEYS_PER_TENANT: {
     kind: 'integer',
     default: '10000',
     min: 1,
     max: 10_000_000,
-    why: 'Keys a tenant may hold that are neither revoked nor expired',
+    why: 'Maximum active keys of a tenant',
   },
   SERVICE_EMBED_MAX_ACTIVE_KEYS: {
     kind: 'integer',
     default: '100',
     min: 1,
     max: 10_000_000,
-    why: 'Active keys that a tenant may have made in the embed plane, by project and environment',
+    why: 'Maximum active keys of a tenant made with embed tokens, per project and environment',
   },
   SERVICE_SIGNING_KEY: {
     kind: 'secret',
     default: null,
-    min: 200,
-    why: 'P-256 keys in PEM that sign embed tokens, best by SERVICE_SIGNING_KEY_FILE; unset: kept in the database',
+    why: 'P-256 keys in PEM that sign embed tokens, preferably in SERVICE_SIGNING_KEY_FILE; unset: stored in the database',
   },
   SERVICE_ENCRYPTION_KEY: {
     kind: 'secret',
     default: null,
     min: 43,
-    why: 'Master keys of 32 bytes that seal secrets in the database, the first of which seals; required with DATABASE_URL',
+    why: 'Master keys of 32 bytes for secrets in the database; the first one seals; required with DATABASE_URL',
   },
   SERVICE_PASSWORD_MIN_LENGTH: {
     kind: 'integer',
     default: '12',
     min: 8,
     max: 64,
-    why: 'Characters of a new password at least; 256 at most',
+    why: 'Minimum characters of a new password; the maximum is 256',
   },
   SERVICE_SESSION_MAX_AGE_S: {
     kind: 'integer',
     default: '604800',
     min: 60,
     max: 31_536_000,
-    why: 'How long a session lives, in seconds: 7 days',
+    why: 'Maximum age of a session, in seconds: 7 days',
   },
   SERVICE_SESSION_IDLE_S: {
     kind: 'integer',
     default: '86400',
     min: 60,
     max: 31_536_000,
-    why: 'After how many seconds without a request a session ends: 24 hours',
+    why: 'Seconds without a request after which a session ends: 24 hours',
   },
   SERVICE_AUTH_PER_IP: {
     kind: 'integer',
     default: null,
     min: 1,
     max: 100_000,
-    why: 'Failed sign-ins a minute and client address (of IPv6 its /64); unset: not counted',
+    why: 'Maximum failed sign-ins a minute per client address (IPv6: per /64); unset: no limit',
   },
   SERVICE_TRUST_PROXY: {
     kind: 'integer',
     default: '0',
     min: 0,
     max: 10,
-    why: 'Proxy hops whose X-Forwarded-For is believed',
+    why: 'Number of trusted proxies in front of the service, for X-Forwarded-For',
   },
   SERVICE_CODEHOST_KEYS_URL: {
     kind: 'url',
+    schemes: ['https'],
     default: 'https://api.github.com/meta/public_keys/secret_scanning',
-    why: 'Where the public keys are that verify reports of leaked credentials',
+    why: 'URL of the public keys that verify leak reports',
   },
   SERVICE_CODEHOST_KEYS_FILE: {
     kind: 'path',
     default: null,
-    why: 'A file with the same JSON, read in place of the URL',
+    why: 'File with the same JSON, used instead of the URL',
   },
   SERVICE_METRICS_PORT: {
     kind: 'integer',
     default: null,
     min: 0,
     max: 65_535,
-    why: 'Prometheus text on a port of its own, never on the public one',
+    why: 'Separate port for Prometheus metrics, for at most 32 connections; unset: none',
   },
-  SERVICE_LOG_LEVEL: { kind: 'text', default: 'info', why: 'trace, debug, info, warn, error or silent' },
+  SERVICE_LOG_LEVEL: {
+    kind: 'text',
+    oneOf: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+    default: 'info',
+    why: 'trace, debug, info, warn, error or silent; SIGUSR2 turns debug on and off',
+  },
+  SERVICE_LOG_SAMPLE: {
+    kind: 'integer',
+    default: '1',
+    min: 1,
+    max: 1_000_000,
+    why: 'One in this many answered polls, checks and claims is logged at info, the others at debug; 1: all',
+  },
 } as const satisfies Record<string, Setting>

@@ -1,9 +1,9 @@
 import type { AuditAction } from '@keyrail/contract/vendor/audit'
 
 /**
- * Where an audit payload names a person's address. The hashed payload has SHA-256(salt ‖ address) at the
- * same place, `_hash` behind the name; the address itself is an erasable side row. A verifier needs this
- * table too, so it stands in `docs/audit-verification.md`.
+ * The paths of a person's address in audit payloads. The hashed payload has SHA-256(salt ‖ address) there, under the name
+ * with `_hash`; the address itself is in a side row that can be erased. Verifiers need this table, so
+ * `docs/audit-verification.md` has it too.
  */
 export const addressPaths: Partial<Record<AuditAction, readonly string[]>> = {
   'workspace.created': ['billing_email'],

@@ -1,6 +1,6 @@
 /**
- * Where a path of `addressPaths` leads in a payload: the object that has the address, and its name in there. Null where
- * there is no such object, as where the address was null or a row was tampered with.
+ * Follows a path of `addressPaths` in a payload: returns the object with the address, and its name there. Null when there
+ * is no such member, because the address was null or the row was tampered with.
  */
 export function placeOf(
   payload: Record<string, unknown>,

@@ -1,7 +1,6 @@
 import type { Env } from '@keyrail/contract/shared'
 import type { AuditAction, AuditTarget, actorTypes } from '@keyrail/contract/vendor/audit'
 import canonicalize from 'canonicalize'
-import type { Deps } from '../deps.ts'
 import type { Principal } from '../gate/principal.ts'
 import { sql } from '../platform/db/connection.ts'
 import type { Tx } from '../platform/db/transaction.ts'
@@ -9,7 +8,7 @@ import { addressPaths } from './actions.ts'
 import { placeOf } from './address-place.ts'
 import { addressHash, genesisHash } from './chain.ts'
 
-export type ActorType = (typeof actorTypes)[number]
+type ActorType = (typeof actorTypes)[number]
 
 export interface Actor {
   type: ActorType
@@ -21,7 +20,7 @@ export const actorOf = (principal: Principal): Actor => ({
   id: principal.id,
 })
 
-/** One change, as the log tells it. `payload` holds JSON values; addresses stand where `addressPaths` says. */
+/** One change for the audit log. `payload` has JSON values; addresses are at the paths in `addressPaths`. */
 export interface Entry {
   action: AuditAction
   targetType: AuditTarget
@@ -33,13 +32,12 @@ export interface Entry {
 const appendRows = sql('audit.append', `select audit_append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`)
 
 /**
- * Adds rows to the workspace's chain, in the transaction of the change they tell of: the two are written
- * together or not at all. It travels with the commit, so the head's lock is the last that is taken and is
- * held for no round trip.
- * @param at when the change was made, milliseconds since 1970.
+ * Appends rows to the workspace's chain, in the transaction of the change, so that both commit or neither does. The
+ * statement is sent together with COMMIT: the lock on the head is the last one taken and is held for no round trip.
+ * @param at time of the change, milliseconds since 1970.
  */
 export function appendAudit(
-  { randomBytes }: Pick<Deps, 'randomBytes'>,
+  { randomBytes }: { readonly randomBytes: (size: number) => Buffer },
   tx: Tx,
   actor: Actor,
   at: number,
@@ -73,10 +71,10 @@ const insertHead = sql(
   'insert into audit_heads (workspace_id, seq, hash) values ($1, 0, $2)',
 )
 
-/** Begins the chain of a new workspace. */
+/** Starts the chain of a new workspace. */
 export const openChain = (tx: Tx) => tx.send(insertHead, [tx.workspaceId, genesisHash(tx.workspaceId)])
 
-/** A side row, naming its audit row by its place in the batch: the seq is not known before the lock. */
+/** A side row. It refers to its audit row by the index in the batch, since the seq is unknown before the lock. */
 interface Address {
   row: number
   path: string
@@ -84,7 +82,7 @@ interface Address {
   salt: string
 }
 
-/** Puts the hash of an address where the address stood. Null where the payload names none. */
+/** Replaces an address in the payload by its hash. Null when the payload has no address there. */
 function takeAddress(payload: Record<string, unknown>, path: string, salt: Buffer) {
   const place = placeOf(payload, path)
   if (place === null) return null

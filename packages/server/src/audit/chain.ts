@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 
 /**
- * The hash chain, apart from any database: what is hashed, and how each hash stands on the one before.
- * Values in, values out. A stranger can write the same from `docs/audit-verification.md`.
+ * The hash chain, as pure functions: the bytes that are hashed, and how each hash covers the one before.
+ * `docs/audit-verification.md` describes it well enough to implement it again.
  */
 export const domain = 'keyrail-audit-v1\n'
 
@@ -21,12 +21,12 @@ export interface ChainRow {
   payload: string
 }
 
-/** Needs no escaping in JSON. `JSON.stringify` finds that out too, in three times the time. */
+/** Text that needs no escaping in JSON. `JSON.stringify` takes three times as long for it. */
 const plain = /^[A-Za-z0-9_.:-]*$/
 const text = (value: string | null) =>
   value === null ? 'null' : plain.test(value) ? `"${value}"` : JSON.stringify(value)
 
-/** RFC 8785 of a row: members in the order of their names, no white space. */
+/** RFC 8785 form of a row: members sorted by name, no white space. */
 export function canonicalRow(row: ChainRow): string {
   return (
     `{"action":${text(row.action)},"actor_id":${text(row.actorId)},"actor_type":${text(row.actorType)},` +
@@ -35,13 +35,13 @@ export function canonicalRow(row: ChainRow): string {
   )
 }
 
-/** What the first row stands on: bound to the workspace, so that a chain cannot be moved to another. */
+/** The hash before the first row. It contains the workspace, so that a chain cannot be moved to another one. */
 export const genesisHash = (workspaceId: string): Buffer => hash('sha256', domain + workspaceId, 'buffer')
 
 export const nextHash = (previous: Uint8Array, canonical: string): Buffer =>
   hash('sha256', Buffer.concat([Buffer.from(domain), previous, Buffer.from(canonical)]), 'buffer')
 
-/** SHA-256 of 16 salt bytes and the UTF-8 address, in hex: all that the chain holds of a person. */
+/** SHA-256 of 16 salt bytes and the UTF-8 address, in hex: the only personal data in the chain. */
 export const addressHash = (salt: Uint8Array, address: string): string =>
   hash('sha256', Buffer.concat([salt, Buffer.from(address)]), 'hex')
 
@@ -52,15 +52,15 @@ export interface ChainHead {
   hash: Buffer
 }
 
-/** Where a verification stands after the rows it has seen. */
+/** The state of a verification after the rows so far. */
 export interface Verified {
   checked: number
   fault: { seq: number; reason: ChainFault } | null
 }
 
 /**
- * A row to verify. Its texts have one character a byte of UTF-8 (`latin1`), hashes too: a million rows as Buffers
- * would be millions of small allocations that the collector hears of late.
+ * A row to verify. Its texts and hashes have one character per byte of UTF-8 (`latin1`): a million rows as Buffers would be
+ * millions of small allocations that the garbage collector frees late.
  */
 export interface Link {
   seq: number
@@ -69,21 +69,26 @@ export interface Link {
   hash: string
 }
 
-/** Takes rows in rising order of `seq` and stops at the first that does not hold. */
+/** Takes rows in rising order of `seq` and stops at the first fault. */
 export class ChainVerifier {
   #checked = 0
   #hash: string
   #fault: Verified['fault'] = null
-  /** Where the bytes to hash are put together. */
+  /** Scratch space for the bytes to hash. */
   #scratch = Buffer.from(domain)
 
-  /** @param from where it goes on, when the rows up to there are known to hold; the genesis when left out. */
+  /** @param from where to continue, when the rows up to there are verified; the genesis by default. */
   constructor(workspaceId: string, from: ChainHead = { seq: 0, hash: genesisHash(workspaceId) }) {
     this.#checked = from.seq
     this.#hash = from.hash.toString('latin1')
   }
 
-  /** @returns whether the chain still holds. */
+  /** The rows so far, up to the first fault. */
+  get checked(): number {
+    return this.#checked
+  }
+
+  /** @returns whether the chain is still valid. */
   take(link: Link): boolean {
     if (this.#fault !== null) return false
     const expected = this.#checked + 1
@@ -95,7 +100,7 @@ export class ChainVerifier {
     return true
   }
 
-  /** A side row whose address is not the one that the chain holds the hash of. */
+  /** Reports a side row whose address does not match the hash in the chain. */
   refuse(seq: number): void {
     if (this.#fault === null || seq < this.#fault.seq) {
       this.#fault = { seq, reason: 'hash_mismatch' }
@@ -103,7 +108,7 @@ export class ChainVerifier {
     }
   }
 
-  /** @param head where the chain says it ends; null when that is missing. A cut tail shows here. */
+  /** @param head the head that the chain claims; null when it is missing. A truncated tail is found here. */
   end(head: ChainHead | null): Verified {
     const ends = head !== null && head.seq === this.#checked
     if (this.#fault === null && !(ends && head.hash.toString('latin1') === this.#hash)) {

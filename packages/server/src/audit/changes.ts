@@ -1,8 +1,8 @@
 import canonicalize from 'canonicalize'
 
 /**
- * The payload of an `…updated` row: each field whose value is another now, old and new. Fields that every
- * change touches are left out.
+ * The payload of an `…updated` row: old and new value of each field that changed. Fields that change with every update
+ * are left out.
  */
 export function changesOf<T extends object>(old: T, next: T): Record<string, { old: unknown; new: unknown }> {
   const changes: Record<string, { old: unknown; new: unknown }> = {}

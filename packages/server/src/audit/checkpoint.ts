@@ -2,12 +2,12 @@ import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify }
 import type { ChainHead } from './chain.ts'
 
 /**
- * A chain's head as a signed note (C2SP signed-note): whoever keeps one can show later that the chain was another then.
- * The text has the three lines of a checkpoint, the name of the chain, its number of rows, and its hash; that hash is
- * the head of a linear chain and not the root of a tree, so it is the note's form and no log of C2SP's.
+ * The head of a chain as a signed note (C2SP signed-note). With an old note, a client can prove that the chain was different
+ * later. The text has the three lines of a checkpoint: the name of the chain, its number of rows and its hash. The hash
+ * is the head of a linear chain and not the root of a tree, so only the form of the note is C2SP's.
  */
 
-/** A public key and its name, as a note's verifier is given it: `name+keyid+key`. */
+/** A public key and its name, in the form that verifiers of notes take: `name+keyid+key`. */
 export interface CheckpointKey {
   readonly name: string
   readonly publicKey: Uint8Array
@@ -15,7 +15,7 @@ export interface CheckpointKey {
 
 const ed25519 = 1
 const keyBytes = 32
-/** What DER has before the 32 bytes of a key (RFC 8410). */
+/** The DER bytes before the 32 bytes of a key (RFC 8410). */
 const privatePrefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 const publicPrefix = Buffer.from('302a300506032b6570032100', 'hex')
 
@@ -40,7 +40,7 @@ const keyIdOf = (key: CheckpointKey): Buffer =>
 export const writeVerifierKey = (key: CheckpointKey): string =>
   `${key.name}+${keyIdOf(key).toString('hex')}+${typedKey(key).toString('base64')}`
 
-/** @returns null for what is no key of Ed25519, or has another id than its own. */
+/** @returns null for anything but an Ed25519 key with its correct id. */
 export function readVerifierKey(text: string): CheckpointKey | null {
   const [, name = '', id = '', encoded = ''] =
     /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(text) ?? []
@@ -51,10 +51,10 @@ export function readVerifierKey(text: string): CheckpointKey | null {
   return keyIdOf(key).toString('hex') === id ? key : null
 }
 
-/** What a workspace's chain is called: by whom it is kept, and whose it is. */
-export const originOf = (name: string, workspaceId: string): string => `${name}/${workspaceId}`
+/** The name of a workspace's chain: the name of the service, and the workspace. */
+const originOf = (name: string, workspaceId: string): string => `${name}/${workspaceId}`
 
-/** Signs a head. The name of the key is the first part of the chain's. */
+/** Signs a head. The name of the key is the first part of the chain's name. */
 export function writeCheckpoint(
   name: string,
   seed: Uint8Array,
@@ -71,7 +71,7 @@ export interface Checkpoint extends ChainHead {
   readonly workspaceId: string
 }
 
-/** @returns what the key has signed, or null. Signatures of other keys are passed by. */
+/** @returns the checkpoint that the key has signed, or null. Signatures of other keys are ignored. */
 export function readCheckpoint(note: string, key: CheckpointKey): Checkpoint | null {
   const text = openNote(note, key)
   const [, origin = '', size = '', root = ''] =
@@ -84,7 +84,7 @@ export function readCheckpoint(note: string, key: CheckpointKey): Checkpoint | n
   }
 }
 
-/** The text of a note, with the line feed at its end; null unless the key has signed it. */
+/** The text of a note, with its final line feed; null unless the key has signed it. */
 export function openNote(note: string, key: CheckpointKey): string | null {
   const end = note.lastIndexOf('\n\n')
   if (end === -1) return null

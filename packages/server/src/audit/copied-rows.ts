@@ -1,23 +1,22 @@
 import type { ChainRow } from './chain.ts'
 
-/** A row of the chain. Its texts and hashes have one character a byte, as `ChainVerifier` takes them. */
+/** A row of the chain. Its texts and hashes have one character per byte, as `ChainVerifier` takes them. */
 export interface CopiedRow extends ChainRow {
   prevHash: string
   hash: string
 }
 
 /**
- * Reads rows of the chain out of what `COPY … (FORMAT binary)` sends, with the columns of `chainCopy` in that
- * order. What a driver spends on a row is mostly the making of strings; here each row becomes one, of its
- * bytes, and the fields are cut out of that.
+ * Parses rows of the chain from `COPY … (FORMAT binary)` with the columns of `chainCopy`. A driver spends most of its time
+ * per row on making strings; here each row becomes one string, and the fields are substrings of it.
  *
- * The format (PostgreSQL manual, COPY, Binary Format): a header of 19 bytes; then each row as the count of its
- * fields, and each field as its length and that many bytes, -1 for null; all numbers big-endian.
+ * The format (PostgreSQL manual, COPY, Binary Format): a header of 19 bytes; then each row as the number of its fields,
+ * and each field as its length and that many bytes, -1 for null; all numbers are big-endian.
  */
 export class CopiedRows {
   readonly #workspaceId: string
   readonly #times = new Times()
-  /** Of the row at hand: where each field begins, and its length. */
+  /** Start and length of each field of the current row. */
   readonly #starts = new Int32Array(fields)
   readonly #lengths = new Int32Array(fields)
   #rest: Buffer = Buffer.alloc(0)
@@ -28,7 +27,7 @@ export class CopiedRows {
   }
 
   /**
-   * Takes the rows that end in this chunk, and keeps what belongs to the next.
+   * Parses the rows that end in this chunk and keeps the rest for the next one.
    * @returns false as soon as `take` does.
    */
   read(chunk: Buffer, take: (row: CopiedRow) => boolean): boolean {
@@ -43,7 +42,7 @@ export class CopiedRows {
     return true
   }
 
-  /** @returns where the row ends; 0 while it is not all there, and at the trailer, whose count is -1. */
+  /** @returns the end of the row; 0 when it is incomplete, and at the trailer, whose count is -1. */
   #findRow(bytes: Buffer, start: number): number {
     if (start + countBytes > bytes.length || bytes.readInt16BE(start) !== fields) return 0
     let at = start + countBytes
@@ -86,7 +85,7 @@ const countBytes = 2
 const lengthBytes = 4
 const fields = 11
 
-/** Exact to 2^53. What lies beyond is no seq that a chain could have come to, and near enough to say so. */
+/** Exact to 2^53. A larger value cannot be a seq of a chain, and need not be exact to show that. */
 const readInt64 = (bytes: Buffer, at: number) => bytes.readInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4)
 
 function uuidAt(bytes: Buffer, at: number): string {
@@ -94,15 +93,15 @@ function uuidAt(bytes: Buffer, at: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }
 
-/** Microseconds from 1970 to 2000, where Postgres begins to count. */
+/** Microseconds from 1970 to 2000, the epoch of Postgres. */
 const epochMicros = 946_684_800_000_000
 
-/** Times as RFC 3339 to the millisecond. Neighbours in a chain mostly share their second, whose text is kept. */
+/** Times as RFC 3339 to the millisecond. Adjacent rows mostly share the second, so its text is cached. */
 class Times {
   #second = Number.NaN
   #text = ''
 
-  /** A time that cannot be told so exactly (infinity, a finer one) becomes a text that no row was hashed with. */
+  /** A time that has no exact text (infinity, or a finer one) becomes a text that no row can have been hashed with. */
   at(bytes: Buffer, at: number): string {
     let micros: number | bigint = readInt64(bytes, at) + epochMicros
     let millis = micros / 1000

@@ -1,26 +1,27 @@
 import { Readable } from 'node:stream'
 import type { VendorPrincipal } from '../gate/principal.ts'
-import { deadlineMs } from '../platform/db/deadline.ts'
-import type { Db } from '../platform/db/pool.ts'
+import type { Db } from '../platform/db/db.ts'
 import type { Exports } from './exports.ts'
 import { toAuditLog } from './resource.ts'
 import { type AuditRow, readExportPage, readHead } from './sql.ts'
 
-/** Of a page, whichever comes first: what an export holds in memory while its reader takes a rest. */
+/** The limits of a page, whichever is reached first: the memory of an export while its reader does not read. */
 const pageMost = { rows: 200, bytes: 128 * 1024 }
-/** A reader who takes nothing for so long has gone, or holds what others wait for. */
+/** A reader that takes nothing for this long is disconnected. */
 const restMs = 30_000
 
 /**
- * The audit log as lines of JSON, from one row on to the row that was the last when it began. Rows are read as fast as
- * they are taken, a page at a time and each in a transaction of its own: rows are never changed, so the pages of
- * different moments are one log. Who was cut off goes on behind the last whole line.
+ * The audit log as lines of JSON, from a given row to the last row at the start of the export. Pages are read as fast as the
+ * client takes them, each in a separate transaction; rows never change, so the pages form one consistent log. A client
+ * that was cut off can continue after its last complete line.
  *
- * @param judgeAgain throws when the credential has ended, which a long export outlives otherwise.
- * @throws {Refusal} as long as nothing is sent; afterwards the connection breaks off.
+ * @param judgeAgain throws when the credential has ended, which a long export could outlive. It gives the next page a full
+ *   request budget.
+ * @throws {Refusal} until the first byte is sent; after that the connection breaks off.
  */
 export async function exportAuditLogs(
-  { db, auditExports }: { db: Db; auditExports: Exports },
+  { auditExports }: { auditExports: Exports },
+  db: Db,
   principal: VendorPrincipal,
   afterSeq: number,
   judgeAgain: () => Promise<void>,
@@ -30,7 +31,7 @@ export async function exportAuditLogs(
   const place = auditExports.begin(principal.workspaceId, cut)
   try {
     const source = { db, principal, judgeAgain }
-    const [last, first] = await db.inWorkspace(principal.workspaceId, tx =>
+    const [last, first] = await db.readAtOnce(principal.workspaceId, tx =>
       Promise.all([readHead(tx), readExportPage(tx, principal.reach, afterSeq, pageMost)]),
     )
     const rest = setTimeout(cut, restMs)
@@ -74,8 +75,6 @@ async function* linesOf(
     }
     if (after >= last) return
     await judgeAgain()
-    rows = await db
-      .until(performance.now() + deadlineMs)
-      .inWorkspace(workspaceId, tx => readExportPage(tx, reach, after, pageMost))
+    rows = await db.readAtOnce(workspaceId, tx => readExportPage(tx, reach, after, pageMost))
   }
 }

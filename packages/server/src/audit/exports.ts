@@ -1,8 +1,8 @@
 import { Refusal } from '../platform/refusal.ts'
 
-/** Exports of one process: each holds a page of up to 128 KiB, and a connection only while it reads one. */
+/** Exports per process: each holds a page of up to 128 KiB, and a connection only while it reads one. */
 export const exportsMax = 32
-/** Who has held a place for so long may have to give it to somebody else, in ms. */
+/** After this time an export may be ended in favour of another one, in ms. */
 export const holdMs = 30_000
 
 interface Export {
@@ -11,17 +11,16 @@ interface Export {
   cut(): void
 }
 
-/** A place to export in. */
+/** The place of a running export. */
 export interface ExportPlace {
-  /** Notes what the reader has taken. */
+  /** Counts the bytes that the reader has taken. */
   took(bytes: number): void
   end(): void
 }
 
 /**
- * Who exports at the moment: one reader a workspace. When all places are taken, the slowest of those who had half a
- * minute gives way, so that nobody keeps others out by reading slowly. An export that was cut off goes on behind its last
- * whole line.
+ * The running exports, one per workspace. When all places are taken, the slowest export older than half a minute ends, so
+ * that slow readers cannot block other workspaces. A client can continue after its last complete line.
  */
 export class Exports {
   readonly #monotonic: () => number
@@ -37,13 +36,13 @@ export class Exports {
   }
 
   /**
-   * @param cut ends this export at once, for somebody else.
+   * @param cut ends this export at once, in favour of another one.
    * @throws {Refusal} `too_many_requests`.
    */
   begin(workspaceId: string, cut: () => void): ExportPlace {
-    if (this.#underWay.has(workspaceId)) throw tooMany('Another export of this workspace is under way.')
+    if (this.#underWay.has(workspaceId)) throw tooMany('Another export of this workspace is running.')
     if (this.#underWay.size >= exportsMax && !this.#makeRoom())
-      throw tooMany('Other exports are under way; try again in a moment.')
+      throw tooMany('Too many exports are running. Try again in a moment.')
     const own: Export = { began: this.#monotonic(), bytes: 0, cut }
     this.#underWay.set(workspaceId, own)
     return {
@@ -56,7 +55,7 @@ export class Exports {
     }
   }
 
-  /** @returns whether somebody has given way. */
+  /** @returns whether an export ended to make room. */
   #makeRoom(): boolean {
     const now = this.#monotonic()
     let slowest: { name: string; one: Export; rate: number } | null = null

@@ -1,12 +1,12 @@
-/** A file that is no exported log, or one that does not show all that was hashed. Never quotes what it holds. */
+/** Not an exported log, or one that lacks hashed parts. The message never quotes the file. */
 export class NoAuditLog extends Error {}
 
 /** Far longer than any row: a payload has at most two values of `meta`, old and new, of 64 KiB each. */
 const lineBytesMax = 4 * 1_048_576
 
 /**
- * The lines of a stream of bytes, ended by a line feed and by nothing else: in JSON text there may be other characters at
- * which Unicode breaks a line, and Node's own reader of lines breaks it there.
+ * Splits a stream of bytes at line feeds only: JSON text may contain other characters that Unicode treats as line breaks,
+ * where Node's readline would split it.
  * @throws {NoAuditLog} when a line is longer than a row can be.
  */
 export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -16,8 +16,7 @@ export async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Bu
   const keep = (piece: Buffer) => {
     rest.push(piece)
     length += piece.length
-    if (length > lineBytesMax)
-      throw new NoAuditLog(`Line ${number} is longer than a row of an audit log can be.`)
+    if (length > lineBytesMax) throw new NoAuditLog(`Line ${number} is too long for a row of an audit log.`)
   }
   for await (const chunk of chunks) {
     let from = 0

@@ -5,10 +5,10 @@ import { addressPaths } from './actions.ts'
 import { placeOf } from './address-place.ts'
 import type { AuditRow } from './sql.ts'
 
-/** Target types whose payload a test credential is given: the state of the product, and no person's. */
+/** Target types whose payload a test credential may see: the state of the product, without data about people. */
 const productState = new Set(['api_key', 'secret_key', 'project', 'tenant'])
 
-/** An audit row as the API shows it to this principal. */
+/** An audit row as the API returns it to this principal. */
 export function toAuditLog(workspaceId: string, { reach }: Principal, row: AuditRow): AuditLog {
   const withheld = reach === 'test' && !productState.has(row.target_type)
   return {
@@ -30,7 +30,7 @@ export function toAuditLog(workspaceId: string, { reach }: Principal, row: Audit
   }
 }
 
-/** The payload with the addresses that were not erased, each beside its hash with its salt. */
+/** The payload with the addresses that are not erased, each next to its hash and with its salt. */
 function payloadFor(reach: Principal['reach'], row: AuditRow): Record<string, unknown> {
   const payload = JSON.parse(row.payload) as Record<string, unknown>
   for (const { path, address, salt } of row.addresses ?? []) {
@@ -42,7 +42,7 @@ function payloadFor(reach: Principal['reach'], row: AuditRow): Record<string, un
     holder[`${name}_salt`] = salt
   }
   const counts = payload.keys_revoked as Record<string, number> | undefined
-  // How many live keys there were is nothing that a test credential may learn.
+  // A test credential must not learn the number of live keys.
   if (reach === 'test' && counts !== undefined) payload.keys_revoked = { test: counts.test }
   return payload
 }

@@ -3,22 +3,22 @@ import { serviceSecret } from '../platform/db/service-secret.ts'
 import { checkpointKeyOf, writeCheckpoint, writeVerifierKey } from './checkpoint.ts'
 import type { DeriveChain, VerifyChain } from './verify.ts'
 
-/** Signs heads of chains with a key of the service's own, the same in every process. */
+/** Signs heads of chains with a key of the service, which every process has. */
 export interface SignHeads {
-  /** What verifies the notes: name, id and key, as C2SP writes them. */
+  /** The key that verifies the notes: name, id and key, in the form of C2SP. */
   verifierKey(): Promise<string>
-  /** A chain that holds, with its head as a signed note; one that does not is not signed. */
+  /** Verifies a chain and returns its head as a signed note; an invalid chain is not signed. */
   verifyChain: VerifyChain
 }
 
-/** @param publicUrl whose host and path name the key: an old note is verified with the key that was published then. */
+/** @param publicUrl names the key: an old note is verified with the key that was published under that name. */
 export function createSignHeads(
   store: SealedStore,
   publicUrl: string,
   randomBytes: (size: number) => Buffer,
   deriveChain: DeriveChain,
 ): SignHeads {
-  // No `+` in a name: it parts a key's name from its id.
+  // A name has no `+`, which separates the name of a key from its id.
   const name = `${publicUrl.replace(/^https?:\/\//, '').replaceAll('+', '%2B')}/audit`
   let known: Promise<Buffer> | null = null
   const seed = () => {
@@ -30,8 +30,8 @@ export function createSignHeads(
   }
   return {
     verifierKey: async () => writeVerifierKey(checkpointKeyOf(name, await seed())),
-    async verifyChain(workspaceId) {
-      const chain = await deriveChain(workspaceId)
+    async verifyChain(workspaceId, watch) {
+      const chain = await deriveChain(workspaceId, watch)
       const { valid, head_seq: seq, head_hash: hash } = chain
       if (!valid || seq === null || hash === null) return { ...chain, checkpoint: null }
       const head = { seq, hash: Buffer.from(hash, 'hex') }

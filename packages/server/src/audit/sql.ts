@@ -1,8 +1,9 @@
 import type { Env } from '@keyrail/contract/shared'
-import type { AuditAction, AuditLog } from '@keyrail/contract/vendor/audit'
+import { type AuditAction, type AuditLog, auditActions } from '@keyrail/contract/vendor/audit'
 import pg from 'pg'
-import { sql } from '../platform/db/connection.ts'
-import type { Tx } from '../platform/db/transaction.ts'
+import { type Statement, sql } from '../platform/db/connection.ts'
+import { readInOrder } from '../platform/db/read-in-order.ts'
+import type { ReadTx } from '../platform/db/transaction.ts'
 
 export interface AuditRow {
   seq: number
@@ -16,9 +17,9 @@ export interface AuditRow {
   created_at: Date
   prev_hash: Buffer
   hash: Buffer
-  /** Addresses that have not been erased. */
+  /** The addresses that are not erased. */
   addresses: { path: string; address: string; salt: string }[] | null
-  /** The person who did it, while their account is there. */
+  /** The acting person, as long as the account exists. */
   person: { email: string; name: string | null } | null
 }
 
@@ -27,7 +28,7 @@ const columns = `l.seq, l.action, l.actor_type, l.actor_id, l.target_type, l.tar
   (select json_agg(json_build_object('path', a.path, 'address', a.address, 'salt', encode(a.salt, 'base64')))
    from audit_addresses a where a.workspace_id = l.workspace_id and a.seq = l.seq) as addresses`
 
-/** An actor's id may be no UUID in a row that was tampered with, which must be readable all the same. */
+/** In a tampered row the actor's id may not be a UUID, and the row must still be readable. */
 const person = `(select json_build_object('email', u.email, 'name', u.name) from users u
    where u.id = case when l.actor_type = 'user' and l.actor_id ~ '^[0-9a-f-]{36}$' then l.actor_id::uuid end) as person`
 
@@ -35,27 +36,116 @@ const all = `select ${columns}, ${person} from audit_logs l
    where l.workspace_id = $1 and l.seq > $2 order by l.seq limit $3`
 
 /**
- * What a test credential sees: rows without an environment and rows of test, and of those about a key only
- * the ones whose key is there and is a test key.
+ * The rows that a test credential sees: those without an environment and those of test. Rows about a key are included only
+ * when the key exists and is a test key.
  */
-const ofTest = `select ${columns}, null::json as person from audit_logs l
-   where l.workspace_id = $1 and l.seq > $2 and coalesce(l.env, 'test') = 'test'
-     and case l.target_type
+const isTestTarget = `case l.target_type
        when 'api_key' then exists (select from api_keys k
          where k.workspace_id = l.workspace_id and k.id = l.target_id and k.env = 'test')
        when 'secret_key' then exists (select from secret_keys k
          where k.workspace_id = l.workspace_id and k.id = l.target_id and k.env = 'test')
-       else true end
+       else true end`
+const isOfTest = `coalesce(l.env, 'test') = 'test' and ${isTestTarget}`
+
+/** As in the indexes: with COALESCE, which row-level security does not trust, Postgres would not use them. */
+const envKey = `case when l.env is null then '' else l.env end`
+
+const ofTest = `select ${columns}, null::json as person from audit_logs l
+   where l.workspace_id = $1 and l.seq > $2 and ${isOfTest}
    order by l.seq limit $3`
 
-const list = sql('audit.list', all)
-const listTest = sql('audit.list_test', ofTest)
+export interface AuditFilter {
+  reach: 'test' | 'both'
+  order: 'asc' | 'desc'
+  /** Only rows beyond this seq, in the order. */
+  beyond: number
+  limit: number
+  /** Null: any. */
+  action: AuditAction | null
+  actorId: string | null
+  targetId: string | null
+  env: Env | null
+}
 
-/** Rising by seq, one more than the limit. */
-export const listAuditRows = (tx: Tx, reach: 'test' | 'both', afterSeq: number, limit: number) =>
-  tx.query<AuditRow>(reach === 'test' ? listTest : list, [tx.workspaceId, afterSeq, limit + 1])
+/** The parts of a statement that follow from the order and from what the caller sees. */
+interface Shape {
+  /** Seq and environment of a row `l` of the workspace. */
+  readonly isWanted: string
+  readonly inOrder: string
+  readonly person: string
+}
 
-/** As many rows of a page as their payloads have bytes for, and one at least. */
+/** Every row, by the primary key or, for a test credential, by `audit_logs_of_test`. */
+const byNothing = ({ isWanted, inOrder, person }: Shape) =>
+  `select ${columns}, ${person} from audit_logs l
+   where l.workspace_id = $1 and ${isWanted} ${inOrder} limit $3`
+
+/** A target has few rows, so the other filters are tried on each. */
+const byTarget = ({ isWanted, inOrder, person }: Shape) =>
+  `select ${columns}, ${person} from audit_logs l
+   where l.workspace_id = $1 and l.target_id = $7 and ${isWanted} and l.action = any($4::text[])
+     and ${envKey} = any($5::text[]) and ($6::text is null or l.actor_id = $6) ${inOrder} limit $3`
+
+/**
+ * Reads each pair of action and environment in its own part of the index, where the rows are in order, and merges these.
+ * So every filter, alone or with others, reads at most a page of each pair, and a filter that names both reads one.
+ */
+const byPairs =
+  (condition: string) =>
+  ({ isWanted, inOrder, person }: Shape) =>
+    `select ${columns}, ${person} from (
+     select found.* from unnest($4::text[]) a(action) cross join unnest($5::text[]) e(env) cross join lateral (
+       select l.* from audit_logs l where l.workspace_id = $1 and l.action = a.action and ${envKey} = e.env
+         ${condition} and ${isWanted} ${inOrder} limit $3) found
+   ) l ${inOrder} limit $3`
+
+const forms = {
+  all: byNothing,
+  target: byTarget,
+  pairs: byPairs(''),
+  actor: byPairs('and l.actor_id = $6'),
+}
+
+const listStatements = new Map<string, Statement>()
+function listStatement(form: keyof typeof forms, order: 'asc' | 'desc', reach: 'test' | 'both'): Statement {
+  const name = `audit.list.${form}.${order}.${reach}`
+  let statement = listStatements.get(name)
+  if (statement === undefined) {
+    const beyond = order === 'asc' ? 'l.seq > $2' : 'l.seq < $2'
+    // The filters' own values leave out live. Another condition on env would offer Postgres `audit_logs_of_test`.
+    const isSeen = form === 'all' ? isOfTest : isTestTarget
+    const text = forms[form]({
+      isWanted: reach === 'test' ? `${beyond} and ${isSeen}` : beyond,
+      inOrder: order === 'asc' ? 'order by l.seq' : 'order by l.seq desc',
+      person: reach === 'test' ? 'null::json as person' : person,
+    })
+    statement = sql(name, text)
+    listStatements.set(name, statement)
+  }
+  return statement
+}
+
+/** The values of the index for each environment that the filter leaves; rows without one are ''. */
+const envsOf = ({ env, reach }: AuditFilter): string[] => {
+  if (env !== null) return [env]
+  return reach === 'test' ? ['test', ''] : ['live', 'test', '']
+}
+
+/** In the order of the filter, one row more than the limit. An action that this release does not know matches no filter. */
+export function listAuditRows(tx: ReadTx, filter: AuditFilter): Promise<AuditRow[]> {
+  const { reach, order, beyond, limit, action, actorId, targetId, env } = filter
+  const page = [tx.workspaceId, beyond, limit + 1]
+  const pairs = [action === null ? auditActions : [action], envsOf(filter)]
+  tx.send(readInOrder)
+  if (targetId !== null)
+    return tx.query(listStatement('target', order, reach), [...page, ...pairs, actorId, targetId])
+  if (actorId !== null) return tx.query(listStatement('actor', order, reach), [...page, ...pairs, actorId])
+  if (action !== null || env !== null)
+    return tx.query(listStatement('pairs', order, reach), [...page, ...pairs])
+  return tx.query(listStatement('all', order, reach), page)
+}
+
+/** Cuts a page where its payloads exceed the byte limit, after at least one row. */
 const withinBytes = (page: string) =>
   `select p.seq, p.action, p.actor_type, p.actor_id, p.target_type, p.target_id, p.env, p.payload, p.created_at,
      p.prev_hash, p.hash, p.addresses, p.person
@@ -65,9 +155,9 @@ const withinBytes = (page: string) =>
 const exportPage = sql('audit.export', withinBytes(all))
 const exportPageTest = sql('audit.export_test', withinBytes(ofTest))
 
-/** Rising by seq; none when there are no more. */
+/** In order of seq; empty when there are no more. */
 export const readExportPage = (
-  tx: Tx,
+  tx: ReadTx,
   reach: 'test' | 'both',
   afterSeq: number,
   { rows, bytes }: { rows: number; bytes: number },
@@ -75,8 +165,8 @@ export const readExportPage = (
   tx.query<AuditRow>(reach === 'test' ? exportPageTest : exportPage, [tx.workspaceId, afterSeq, rows, bytes])
 
 /**
- * The whole chain as `CopiedRows` reads it. COPY takes no parameters, and gives out rows about three times as
- * fast as pages of a prepared statement.
+ * Selects the whole chain for `CopiedRows`. COPY takes no parameters, and is about three times as fast as pages of a
+ * prepared statement.
  */
 export const chainCopy = (workspaceId: string): string =>
   `copy (
@@ -86,7 +176,7 @@ export const chainCopy = (workspaceId: string): string =>
 
 export const chainHead = sql('audit.chain_head', 'select seq, hash from audit_heads where workspace_id = $1')
 
-/** Side rows with what their audit row says of them, by pages. */
+/** Side rows with the parts of their audit rows that they must match, in pages. */
 export const addressPage = sql(
   'audit.address_page',
   `select a.seq, a.path, a.address, a.salt, l.action, l.payload
@@ -104,7 +194,39 @@ export interface AddressPageRow {
 }
 
 /** The seq of the last row. */
-export async function readHead(tx: Tx): Promise<number> {
+export async function readHead(tx: ReadTx): Promise<number> {
   const [row] = await tx.query<{ seq: number }>(chainHead, [tx.workspaceId])
   return row?.seq ?? 0
 }
+
+/** The time of the day of a workspace `w`, from its id, so that the chains of a database are not due at the same moment. */
+const timeOfDay = `make_interval(secs => ('x' || right(w.id::text, 6))::bit(24)::int % 86400)`
+/** The next such time after a moment. */
+const nextAfter = (moment: string) =>
+  `date_trunc('day', ${moment} - ${timeOfDay}, 'UTC') + interval '1 day' + ${timeOfDay}`
+const dueAt = `coalesce(h.verification_due_at, ${nextAfter('w.created_at')})`
+
+/** Workspaces whose daily verification is due, the latest first. One without a head is always due, and broken. */
+export const dueChains = sql(
+  'audit.due_chains',
+  `select w.id from workspaces w left join audit_heads h on h.workspace_id = w.id
+   where h.workspace_id is null or ${dueAt} <= service_now()
+   order by h.workspace_id is null, ${dueAt} limit $1`,
+)
+export const noteVerification = sql(
+  'audit.note_verification',
+  `update audit_heads h set verified_at = service_now(), first_bad_seq = $2::bigint,
+     verification_due_at = case when $2::bigint is null then ${nextAfter('service_now()')}
+       else service_now() + interval '1 hour' end
+   from workspaces w where w.id = h.workspace_id and h.workspace_id = $1`,
+)
+export const chainFigures = sql(
+  'audit.chain_figures',
+  `select count(*) filter (where h.verified_at is not null and h.first_bad_seq is null)::int as valid,
+     count(*) filter (where h.workspace_id is null or h.first_bad_seq is not null)::int as broken,
+     count(*) filter (where h.workspace_id is not null and h.verified_at is null)::int as unverified,
+     coalesce(extract(epoch from max(h.verified_at)), 0)::float8 as last,
+     coalesce(greatest(extract(epoch from service_now() - min(${dueAt}) filter (where h.workspace_id is not null)), 0), 0)::float8
+       as overdue
+   from workspaces w left join audit_heads h on h.workspace_id = w.id`,
+)

@@ -14,40 +14,40 @@ import {
 } from './chain.ts'
 import { NoAuditLog } from './lines.ts'
 
-/** What an exported log is held against, beside itself. */
+/** External facts that an exported log must match. */
 export interface Expected {
-  /** A head that was noted: the row with its seq must have its hash, and must be there. */
+  /** A head noted earlier: the file must contain the row with its seq, with its hash. */
   readonly head: ChainHead | null
-  /** The row before the first of the file, when that is not the first of the log. */
+  /** The row before the first of the file, when the file does not start with the first row of the log. */
   readonly after: ChainHead | null
-  /** Whose log it must be. */
+  /** The workspace of the log. */
   readonly workspaceId: string | null
 }
 
 export interface FileVerdict {
   readonly valid: boolean
   readonly workspaceId: string | null
-  /** Rows of the file that hold. */
+  /** The number of valid rows in the file. */
   readonly checked: number
   readonly firstBadSeq: number | null
   readonly reason: ChainFault | null
-  /** The last row that holds. */
+  /** The last valid row. */
   readonly last: ChainHead | null
 }
 
 /**
- * Verifies an exported log without any service: every hash is derived again from the genesis on.
- * @param lines in the order of the file. The last may be cut off where an export was; it is then not whole JSON.
+ * Verifies an exported log offline: derives every hash again, from the genesis on.
+ * @param lines in the order of the file. If the export was cut off, the last line is not valid JSON.
  * @throws {NoAuditLog}
  */
 export async function verifyFile(lines: AsyncIterable<Buffer>, expected: Expected): Promise<FileVerdict> {
   const { head, after } = expected
   const begins = after?.seq ?? 0
   if (head !== null && head.seq < begins)
-    throw new NoAuditLog(`The file begins behind the head that was noted, at seq ${head.seq}.`)
+    throw new NoAuditLog(`The file begins after the noted head, which is at seq ${head.seq}.`)
   if (head !== null && after !== null && head.seq === begins && !head.hash.equals(after.hash))
     throw new NoAuditLog(
-      `The head that was noted and the row before the first say two things of seq ${begins}.`,
+      `The noted head and the given row before the first have different hashes for seq ${begins}.`,
     )
   let workspaceId = expected.workspaceId
   let verifier: ChainVerifier | null = null
@@ -91,7 +91,7 @@ export async function verifyFile(lines: AsyncIterable<Buffer>, expected: Expecte
 
 type Row = AuditLog & { payload: Record<string, unknown> }
 
-/** What a payload may be nested, and the row around it. */
+/** The nesting of a payload, plus the row around it. */
 const rowDepthMax = 48
 const hex = /^[0-9a-f]{64}$/
 
@@ -101,7 +101,7 @@ const isHash = (value: unknown): value is string => isText(value) && hex.test(va
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Every member that is hashed has its type: what is read as something else by the next program is refused. */
+/** The type of every hashed member: a value that another program could read differently is rejected. */
 const shape: Partial<Record<keyof AuditLog, (value: unknown) => boolean>> = {
   object: value => value === 'audit_log',
   seq: value => Number.isSafeInteger(value) && (value as number) > 0,
@@ -120,15 +120,15 @@ const shape: Partial<Record<keyof AuditLog, (value: unknown) => boolean>> = {
 function readRow(line: Buffer, number: number): Row {
   const row = readJson(line, number)
   const isRow = isObject(row) && Object.entries(shape).every(([name, holds]) => holds(row[name]))
-  if (!isRow) throw new NoAuditLog(`Line ${number} is no row of an audit log.`)
+  if (!isRow) throw new NoAuditLog(`Line ${number} is not a row of an audit log.`)
   if (!isObject(row.payload))
     throw new NoAuditLog(
-      `Line ${number} has no payload: export the log with a live credential, which is shown all of it.`,
+      `Line ${number} has no payload: export the log with a live credential, which includes all payloads.`,
     )
   return row as unknown as Row
 }
 
-/** As strict as a body is read: no name twice, nothing that another program could read otherwise. */
+/** As strict as for request bodies: no duplicate names, nothing that another parser could read differently. */
 function readJson(line: Buffer, number: number): unknown {
   try {
     return parseJson(line, rowDepthMax)
@@ -136,8 +136,8 @@ function readJson(line: Buffer, number: number): unknown {
     if (!(error instanceof Refusal)) throw error
     throw new NoAuditLog(
       error.detail === 'The body is not well-formed JSON.'
-        ? `Line ${number} is no JSON: the export was cut off there, or this is another file.`
-        : `Line ${number} is no JSON that a service has written.`,
+        ? `Line ${number} is not JSON: the export was cut off there, or this is another file.`
+        : `Line ${number} is not JSON as the service writes it.`,
     )
   }
 }
@@ -156,10 +156,10 @@ const canonicalOf = (row: Row): string =>
     payload: canonicalize(row.payload) ?? '',
   })
 
-/** One character a byte of UTF-8, as the chain takes its texts. */
+/** One character per byte of UTF-8, as the chain takes its texts. */
 const bytesOf = (text: string): string => Buffer.from(text).toString('latin1')
 
-/** The payload as it was hashed: without the addresses that were not erased. Null where one is not that of its hash. */
+/** The payload as it was hashed, without the addresses. Null when an address does not match its hash. */
 function hashedPayload(row: Row): Record<string, unknown> | null {
   const payload = structuredClone(row.payload)
   const paths = Object.hasOwn(addressPaths, row.action) ? addressPaths[row.action] : undefined

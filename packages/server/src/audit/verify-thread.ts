@@ -3,37 +3,45 @@ import type { ErrorCode } from '@keyrail/contract/errors'
 import type { DerivedChain } from '@keyrail/contract/vendor/audit'
 import { type Connection, type PortableConnection, toPortable } from '../platform/db/connection.ts'
 import { Refusal } from '../platform/refusal.ts'
+import type { ChainStep, Watch } from './verify-run.ts'
 
-/** What the thread is asked, one run of a workspace at a time. */
+/** A question to the thread; one run per workspace at a time. */
 export interface Question {
   workspaceId: string
   store: PortableConnection
 }
 
-/** What it says: the verdict, or why there is none. */
+/** How far a run is, and at its end the result, or why there is none. */
 export type Reply = { workspaceId: string } & (
-  | { chain: DerivedChain }
-  | { chain: null; code: ErrorCode; cause: unknown }
+  | { step: ChainStep }
+  | { step: null; chain: DerivedChain }
+  | { step: null; chain: null; code: ErrorCode; cause: unknown }
 )
 
 export interface VerifyThread {
-  /** @throws {Refusal} `unavailable` when the store or the thread is lost meanwhile. */
-  verify(workspaceId: string): Promise<DerivedChain>
+  /** @throws {Refusal} `unavailable` when the database or the thread is lost during the run. */
+  verify(workspaceId: string, watch?: Watch): Promise<DerivedChain>
+  /** Ends the thread. Runs that have not ended are refused. */
+  close(): void
 }
 
-/** A thread takes 90 ms to start and about 20 MiB; it is kept for those who come back soon, and no longer. */
+interface Asked extends PromiseWithResolvers<DerivedChain> {
+  readonly watch: Watch | undefined
+}
+
+/** A thread takes 90 ms to start and about 20 MiB, so it stays for runs that follow soon. */
 const idleMs = 30_000
 
 /**
- * Its heap, in MiB. A small young generation is collected often, and with it the buffers that rows came in:
- * left to itself, the garbage of a chain of a million rows grew to 60 MiB.
+ * Heap of the thread, in MiB. A small young generation is collected often, with the buffers that rows arrived in; without
+ * the limit, the garbage of a chain of a million rows grew to 60 MiB.
  */
 const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 96 }
 
-/** Verification in a thread of its own, so that other requests need not wait for a million hashes. */
+/** Verifies in a separate thread, so that other requests do not wait for a million hashes. */
 export function openVerifyThread(connection: Connection): VerifyThread {
   const store = toPortable(connection)
-  const asked = new Map<string, PromiseWithResolvers<DerivedChain>>()
+  const asked = new Map<string, Asked>()
   let worker: Worker | null = null
   let idle: NodeJS.Timeout | undefined
 
@@ -44,6 +52,7 @@ export function openVerifyThread(connection: Connection): VerifyThread {
     })
     started.on('message', (reply: Reply) => {
       const run = asked.get(reply.workspaceId)
+      if (reply.step !== null) return run?.watch?.(reply.step)
       asked.delete(reply.workspaceId)
       if (reply.chain !== null) run?.resolve(reply.chain)
       else run?.reject(new Refusal(reply.code, '', { cause: reply.cause }))
@@ -56,10 +65,10 @@ export function openVerifyThread(connection: Connection): VerifyThread {
       asked.clear()
     }
     started.on('error', lose)
-    started.on('exit', code => lose(new Error(`the verifying thread ended with ${code}`)))
+    started.on('exit', code => lose(new Error(`the verification thread exited with ${code}`)))
     return started
   }
-  /** Without a run it keeps no process from ending. */
+  /** An idle thread does not keep the process alive. */
   const rest = (resting: Worker) => {
     resting.unref()
     idle = setTimeout(() => {
@@ -69,14 +78,18 @@ export function openVerifyThread(connection: Connection): VerifyThread {
   }
 
   return {
-    verify(workspaceId) {
+    verify(workspaceId, watch) {
       clearTimeout(idle)
       worker ??= start()
       worker.ref()
-      const run = Promise.withResolvers<DerivedChain>()
+      const run = { ...Promise.withResolvers<DerivedChain>(), watch }
       asked.set(workspaceId, run)
       worker.postMessage({ workspaceId, store } satisfies Question)
       return run.promise
+    },
+    close() {
+      clearTimeout(idle)
+      void worker?.terminate()
     },
   }
 }

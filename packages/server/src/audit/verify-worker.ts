@@ -1,26 +1,20 @@
-import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { fromPortable } from '../platform/db/connection.ts'
+import { lowerPriority } from '../platform/lower-priority.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { verify } from './verify-run.ts'
 import type { Question, Reply } from './verify-thread.ts'
 
-/** Behind the threads that answer requests, where they have to share a core. Nice levels, 0 to 19. */
-const niceness = 10
-
-// On Linux this is the calling thread's priority; elsewhere it would be that of the whole process.
-if (process.platform === 'linux') setPriority(0, niceness)
+lowerPriority()
 
 parentPort?.on('message', async ({ workspaceId, store }: Question) => {
-  parentPort?.postMessage(
-    await verify(fromPortable(store), workspaceId).then(
-      (chain): Reply => ({ workspaceId, chain }),
-      (cause): Reply => ({
-        workspaceId,
-        chain: null,
-        code: cause instanceof Refusal ? cause.code : 'internal_error',
-        cause: cause instanceof Refusal ? cause.cause : cause,
-      }),
-    ),
-  )
+  const reply = (message: Reply) => parentPort?.postMessage(message)
+  try {
+    const chain = await verify(fromPortable(store), workspaceId, step => reply({ workspaceId, step }))
+    reply({ workspaceId, step: null, chain })
+  } catch (error) {
+    const [code, cause] =
+      error instanceof Refusal ? [error.code, error.cause] : ['internal_error' as const, error]
+    reply({ workspaceId, step: null, chain: null, code, cause })
+  }
 })

@@ -2,48 +2,68 @@ import type { AuditChain, DerivedChain } from '@keyrail/contract/vendor/audit'
 import type { Connection } from '../platform/db/connection.ts'
 import { FairQueue, type Turn } from '../platform/fair-queue.ts'
 import { Refusal } from '../platform/refusal.ts'
+import type { ChainStep, Watch } from './verify-run.ts'
 import { openVerifyThread } from './verify-thread.ts'
 
-/** Runs of one process at a time; each keeps a connection busy, and they share a thread. */
+/** Concurrent runs per process; each keeps a connection busy, and they share a thread. */
 const mostRuns = 2
 
-export type VerifyChain = (workspaceId: string) => Promise<AuditChain>
-export type DeriveChain = (workspaceId: string) => Promise<DerivedChain>
+/** @param watch hears how far the run is, also when the request shares a run that began before. */
+export type VerifyChain = (workspaceId: string, watch?: Watch) => Promise<AuditChain>
+export type DeriveChain = (workspaceId: string, watch?: Watch) => Promise<DerivedChain>
 
-/** Workspaces that may wait for a run, and how long: a million rows take some seconds. */
+/** How many workspaces may wait for a run, and how long: a million rows take some seconds. */
 const mostWaiting = 16
 const waitMs = 15_000
 
 /**
- * Re-derives every hash of a workspace's chain in one snapshot, in constant memory. Those who ask while a run of their
- * workspace is under way, or waits for its turn, share its result. Workspaces take turns, so that some whose chains are long
- * keep no other one out.
+ * Derives every hash of a workspace's chain again, from one snapshot and in constant memory. Requests during a run of their
+ * workspace share its result. Workspaces take turns, so that long chains do not block the others.
  */
 export function createDeriveChain(connection: Connection): DeriveChain {
   const thread = openVerifyThread(connection)
   const line = new FairQueue({ places: mostRuns, placesOfOne: 1, waitingOfOne: 1 })
-  const runs = new Map<string, Promise<DerivedChain>>()
-  const run = async (workspaceId: string, turn: Turn): Promise<DerivedChain> => {
+  const runs = new Map<string, Run>()
+  const derive = async (workspaceId: string, turn: Turn, watch: Watch): Promise<DerivedChain> => {
     try {
       if (turn.come !== null) await comeWithin(turn.come, waitMs)
-      return await thread.verify(workspaceId)
+      return await thread.verify(workspaceId, watch)
     } finally {
       runs.delete(workspaceId)
       turn.end()
     }
   }
-  return workspaceId => {
-    const shared = runs.get(workspaceId)
-    if (shared !== undefined) return shared
+  const begin = (workspaceId: string): Run => {
     const turn = line.depth().waiting < mostWaiting ? line.take(workspaceId) : null
     if (turn === null) throw tooMany()
-    const own = run(workspaceId, turn)
-    runs.set(workspaceId, own)
-    return own
+    const watchers = new Set<Watch>()
+    const run: Run = { watchers, step: null, chain: derive(workspaceId, turn, step => tell(run, step)) }
+    runs.set(workspaceId, run)
+    return run
+  }
+  return (workspaceId, watch) => {
+    const run = runs.get(workspaceId) ?? begin(workspaceId)
+    if (watch !== undefined) {
+      run.watchers.add(watch)
+      if (run.step !== null) watch(run.step)
+    }
+    return run.chain
   }
 }
 
-/** @throws {Refusal} `too_many_requests` when it does not come in time. */
+interface Run {
+  readonly chain: Promise<DerivedChain>
+  readonly watchers: Set<Watch>
+  /** How far it is; null before it has begun. */
+  step: ChainStep | null
+}
+
+function tell(run: Run, step: ChainStep): void {
+  run.step = step
+  for (const watch of run.watchers) watch(step)
+}
+
+/** @throws {Refusal} `too_many_requests` when the turn does not come in time. */
 async function comeWithin(come: Promise<void>, ms: number): Promise<void> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(tooMany()), ms)
@@ -51,6 +71,6 @@ async function comeWithin(come: Promise<void>, ms: number): Promise<void> {
 }
 
 const tooMany = () =>
-  new Refusal('too_many_requests', 'Other chains are being verified; try again in a moment.', {
+  new Refusal('too_many_requests', 'Too many chains are being verified. Try again in a moment.', {
     headers: { 'retry-after': '1' },
   })

@@ -2,7 +2,7 @@ import { isCancel, select, text } from '@clack/prompts'
 import { Cancelled, CommandFailed } from './failure.ts'
 import { canAsk } from './output.ts'
 
-/** Refuses a command that lacks something and has nobody to ask, naming the flags. */
+/** Refuses a command with missing flags when there is no terminal to ask at, and names the flags. */
 export function requireFlags(given: Record<string, unknown>): void {
   const missing = Object.keys(given).filter(flag => given[flag] === undefined)
   if (missing.length > 0 && !canAsk()) throw new CommandFailed(`Missing: ${missing.join(', ')}`)

@@ -29,19 +29,19 @@ export function addAuditCommand(program: Command): void {
     .description('Exported audit logs: GET /v1/audit_logs/export.')
   audit
     .command('verify')
-    .summary('verify an exported log without any service')
+    .summary('verify an exported log offline')
     .description(
-      'Derives every hash of an exported audit log again, from its first row on, and names the first position that\n' +
-        'does not hold. No service and no database are asked. A chain alone cannot show that it was written anew from\n' +
-        'its beginning: hold it against a head, or against a checkpoint, that you have kept elsewhere.',
+      'Recomputes every hash of an exported audit log from its first row, and names the first position that does not\n' +
+        'match. It needs neither the service nor the database. A chain alone cannot show that it was rewritten from its\n' +
+        'beginning: compare it with a head or a checkpoint that you keep elsewhere.',
     )
-    .argument('<FILE>', 'lines of JSON, as exported; - reads standard input')
-    .option('--head <SEQ:HASH>', 'a head that was noted: the log must still have it')
-    .option('--checkpoint <NOTE>', 'a file with a checkpoint that was kept; needs --key')
-    .option('--key <KEY>', 'what verifies the checkpoint: name+id+key')
-    .option('--after <SEQ:HASH>', 'the row before the first of FILE, when that is not the first of the log')
+    .argument('<FILE>', 'the exported lines of JSON; - reads standard input')
+    .option('--head <SEQ:HASH>', 'a head that you noted: the log must still have it')
+    .option('--checkpoint <NOTE>', 'a file with a checkpoint that you kept; needs --key')
+    .option('--key <KEY>', 'the key that verifies the checkpoint: name+id+key')
+    .option('--after <SEQ:HASH>', 'the row before FILE, if FILE does not begin with the log’s first row')
     .option('--json', 'print the verdict as JSON')
-    .addHelpText('after', '\nExit code 1 when the log does not hold.')
+    .addHelpText('after', '\nExit code 1 if the log does not verify.')
     .action(async (file: string, flags: Flags) => {
       const note = readNote(flags)
       const expected = {
@@ -98,12 +98,13 @@ function describe(
   { valid, checked, firstBadSeq, reason, last, workspaceId }: FileVerdict,
   head: ChainHead | null,
 ) {
-  if (!valid) return `The log does NOT hold: ${reason} at seq ${firstBadSeq}. ${checked} rows before it hold.`
-  if (last === null) return 'There is no row in this file.'
-  const held = head === null ? '' : `\nIt still has the head that was noted, at seq ${head.seq}.`
+  if (!valid)
+    return `The log does NOT verify: ${reason} at seq ${firstBadSeq}. The ${checked} rows before it do.`
+  if (last === null) return 'This file has no rows.'
+  const held = head === null ? '' : `\nIt still has the noted head, at seq ${head.seq}.`
   return (
-    `The log holds: ${checked} rows of workspace ${workspaceId}.${held}\n` +
-    `Its last row, to be noted: ${last.seq}:${last.hash.toString('hex')}`
+    `The log verifies: ${checked} rows of workspace ${workspaceId}.${held}\n` +
+    `Its last row, to note: ${last.seq}:${last.hash.toString('hex')}`
   )
 }
 

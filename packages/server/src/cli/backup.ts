@@ -1,22 +1,33 @@
-import type { Command } from 'commander'
+import { rmSync } from 'node:fs'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { Config } from '../config.ts'
+import { makeOwnKey } from '../platform/db/dump/age.ts'
 import { type Backup, backup } from '../platform/db/dump/backup.ts'
+import { checkBeforeNaming, refuseUncheckable, uncheckedPath } from './backup-check.ts'
+import { backupEvery } from './backup-every.ts'
 import { withCopyDatabase } from './copy-database.ts'
 import { type StepLabels, withCopyProgress } from './copy-progress.ts'
 import { encryptionKeyPath } from './encryption-key.ts'
 import { CommandFailed } from './failure.ts'
-import { print, printJson, tell } from './output.ts'
+import { inform, print, printJson } from './output.ts'
 import type { Settings } from './settings.ts'
+import { parseSpan } from './spans.ts'
 
 const labels: StepLabels = {
   count: total => `Counting the rows of ${total} tables`,
-  verify: total => `Verifying ${total} bytes`,
+  verify: total => `Checking ${total} bytes, by a restore on trial`,
   copy: total => `Copying ${total} rows`,
 }
 
 interface Flags {
   force?: true
   json?: true
+  recipient: string[]
+  check?: true
+  checkDatabase?: string
+  every?: number
+  keep?: number
+  metricsFile?: string
 }
 
 export function addBackupCommand(program: Command, settings: Settings): void {
@@ -25,36 +36,104 @@ export function addBackupCommand(program: Command, settings: Settings): void {
     .summary('write all data to one file, while the service runs')
     .description(
       'Writes one consistent snapshot of the database to FILE: every workspace, key, audit row and sealed secret of the ' +
-        'service. Requests are served meanwhile; a new release can migrate when it is done. The file can be restored ' +
+        'service. The service keeps running; a new release can migrate afterwards. The file can be restored ' +
         'into an embedded or an outside database, of the same or another version of Postgres.',
     )
-    .argument('<FILE>', 'where to; - writes to standard output')
-    .option('--force', 'write over FILE if it is there')
-    .option('--json', 'print what was backed up as JSON')
+    .argument('<FILE>', 'the file to write; - writes to standard output')
+    .option('--recipient <key>', 'encrypt it for this public key of age; may be repeated', repeated, [])
+    .option('--check', 'restore it into a scratch database, and undo that; --every always does')
+    .option('--check-database <database>', 'a name or URL for that, in place of a new database')
+    .option(
+      '--every <time>',
+      'FILE is a directory: make a backup this often (30m, 6h, 1d) until a signal',
+      asSpan,
+    )
+    .option('--keep <count>', 'how many checked backups of --every to keep (default: 14)', asCount)
+    .option('--metrics-file <file>', 'write the times of --every here, for a textfile collector')
+    .option('--force', 'overwrite FILE if it exists')
+    .option('--json', 'print the summary as JSON')
     .addHelpText(
       'after',
-      '\nKeep the file as you would keep the database: it holds hashes of all credentials and addresses of people.\n' +
-        'Secrets of the service are in it sealed, and the key that opens them is not: keep that one elsewhere. The\n' +
-        'file is made readable by its owner alone (mode 0600), and it is there only when it is whole: until then it\n' +
-        'is called FILE.partial.',
+      '\nProtect the file as you protect the database: it has hashes of all credentials and addresses of people.\n' +
+        'It has the secrets of the service sealed, without the key that opens them: keep that key elsewhere. Only its\n' +
+        'owner can read the file (mode 0600). FILE appears once it is complete: until then it\n' +
+        'is called FILE.partial, and with --check until it was restored on trial. If the check fails, it stays as\n' +
+        'FILE.unchecked, which the next checked one removes.',
     )
-    .action(async (file: string, { force, json }: Flags) => {
-      const toStdout = file === '-'
-      if (toStdout && process.stdout.isTTY === true) {
-        throw new CommandFailed('A backup is not for a terminal: give a file, or send the output to one.')
-      }
-      const config = settings.read()
-      const made = await withCopyDatabase(config, ({ direct }) =>
-        withCopyProgress(labels, json === true, onProgress =>
-          backup(direct, toStdout ? process.stdout : file, { onProgress, force: force === true }),
-        ),
-      )
-      if (!json) {
-        for (const line of [describe(file, made), keepKeyApart(config)]) (toStdout ? tell : print)(line)
-      } else if (toStdout) tell(JSON.stringify(summary(file, made)))
-      else printJson(summary(file, made))
+    .action(async (file: string, flags: Flags) => {
+      refuseUnfit(file, flags)
+      const { every: everyMs, keep = keepDefault, metricsFile, checkDatabase, recipient: recipients } = flags
+      if (everyMs === undefined) return await backupOnce(file, settings.read(), flags)
+      const schedule = { everyMs, keep, recipients, checkDatabase, metricsFile }
+      return await backupEvery(file, settings.read(), schedule)
     })
 }
+
+const keepDefault = 14
+
+/** @throws {CommandFailed} for flags that do not go together. */
+function refuseUnfit(file: string, flags: Flags): void {
+  const { every, recipient, keep, metricsFile, force, json, check, checkDatabase } = flags
+  const fault =
+    every === undefined
+      ? (keep !== undefined && '--keep needs --every.') ||
+        (metricsFile !== undefined && '--metrics-file needs --every.') ||
+        (file === '-' &&
+          (check || checkDatabase !== undefined) &&
+          'Standard output cannot be checked: give a file.') ||
+        (file === '-' &&
+          process.stdout.isTTY &&
+          'A backup is binary: give a file, or redirect the output to one.')
+      : (recipient.length === 0 &&
+          '--every needs --recipient: backups that are left alone must be encrypted.') ||
+        ((force || json) && '--every goes without --force and --json.')
+  if (fault) throw new CommandFailed(fault)
+}
+
+async function backupOnce(file: string, config: Config, flags: Flags): Promise<void> {
+  const { force = false, json = false, recipient: recipients, check, checkDatabase: given } = flags
+  const toStdout = file === '-'
+  const isChecked = check === true || given !== undefined
+  const made = await withCopyDatabase(config, async database => {
+    const place = { config, database, given }
+    if (isChecked) await refuseUncheckable(place)
+    // Opens the file for its check, and is forgotten then.
+    const own = isChecked && recipients.length > 0 ? [await makeOwnKey(recipients)] : []
+    const all = [...recipients, ...own.map(({ recipient }) => recipient)]
+    const identities = own.map(({ identity }) => identity)
+    const made = await withCopyProgress(labels, json, onProgress => {
+      const check = async (partial: string, made: Backup) => {
+        if (!isChecked) return
+        onProgress({ step: 'verify', table: null, done: 0, total: made.bytes })
+        await checkBeforeNaming(place, file, partial, made, identities)
+      }
+      const to = toStdout ? process.stdout : file
+      return backup(database.direct, to, { onProgress, force, recipients: all, check })
+    })
+    if (isChecked) rmSync(uncheckedPath(file), { force: true })
+    return made
+  })
+  const checked = isChecked ? ['It was restored on trial, from the file.'] : []
+  if (!json) {
+    for (const line of [describe(file, made), ...checked, keepKeyApart(config)])
+      (toStdout ? inform : print)(line)
+  } else if (toStdout) inform(JSON.stringify(summary(file, made, isChecked)))
+  else printJson(summary(file, made, isChecked))
+}
+
+function asSpan(text: string): number {
+  const ms = parseSpan(text)
+  if (ms === null) throw new InvalidArgumentError('Give a time such as 30m, 6h or 1d, of 14 days at most.')
+  return ms
+}
+
+function asCount(text: string): number {
+  if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('Give a number from 1 on.')
+  return Number(text)
+}
+
+/** An option that may be given more than once. */
+const repeated = (value: string, before: string[]) => [...before, value]
 
 const rowsOf = ({ header }: Backup) => header.tables.reduce((sum, { rows }) => sum + rows, 0)
 
@@ -65,13 +144,14 @@ const describe = (file: string, made: Backup) =>
 const keepKeyApart = ({ encryptionKeys, databaseUrl, dataDir }: Config) => {
   const isFile = databaseUrl === null && encryptionKeys.length === 0
   const key = isFile ? encryptionKeyPath(dataDir) : 'The key of SERVICE_ENCRYPTION_KEY'
-  return `${key} is not in it. Keep a copy of it, in another place than the backup.`
+  return `${key} is not in it. Keep a copy of it, apart from the backup.`
 }
 
-const summary = (file: string, made: Backup) => ({
+const summary = (file: string, made: Backup, isChecked: boolean) => ({
   file: file === '-' ? null : file,
   bytes: made.bytes,
   sha256: made.sha256,
+  checked: isChecked,
   taken_at: made.header.takenAt,
   keyrail: made.header.keyrail,
   postgres: made.header.postgres,

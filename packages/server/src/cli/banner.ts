@@ -4,14 +4,20 @@ import { paint, print, shellWord } from './output.ts'
 
 /** What a person needs to know once the service is up. */
 export interface BannerFacts {
-  /** Where it listens. */
+  /** The URL that it listens on. */
   url: string
+  /** SERVICE_PUBLIC_URL: with TLS, the address for which the certificate is made. */
+  publicUrl: string
   metricsUrl: string | null
-  /** Where the data is, and in what, such as `/srv/keyrail/data (embedded Postgres 18.4)`. */
+  hasDashboard: boolean
+  /** Where the data is and in which database, such as `/srv/keyrail/data (embedded Postgres 18.4)`. */
   data: string
-  /** `file`: of an embedded database. `set`: by SERVICE_BOOTSTRAP_TOKEN. `off`: nobody may create workspaces. */
+  /**
+   * A token: the file of an embedded database. `set`: by SERVICE_BOOTSTRAP_TOKEN. `off`: no token can create
+   * workspaces.
+   */
   bootstrap: BootstrapToken | 'set' | 'off'
-  /** As what the process that listens runs, where root has started it. */
+  /** The account of the listening process, if root has started it. */
   runsAs: string | null
 }
 
@@ -21,18 +27,17 @@ interface Banner {
   next: [sentence: string, command: string][]
 }
 
-/** A friendly block at a terminal, plain lines elsewhere. The token itself is shown to a terminal alone, once. */
+/** Prints a friendly block at a terminal, plain lines elsewhere. Only a terminal shows the token itself, once. */
 export function printBanner(facts: BannerFacts): void {
   const banner = compose(facts, process.stdout.isTTY === true)
   print(process.stdout.isTTY === true ? block(banner) : lines(banner, facts.url))
 }
 
-function compose({ url, metricsUrl, data, bootstrap, runsAs }: BannerFacts, showToken: boolean): Banner {
-  const reachable = reachableUrl(url)
-  const facts: Banner['facts'] = [
-    ['Address', url],
-    ['API reference', `${reachable}/docs`],
-  ]
+function compose(of: BannerFacts, showToken: boolean): Banner {
+  const { url, publicUrl, metricsUrl, hasDashboard, data, bootstrap, runsAs } = of
+  const reachable = reachableUrl(url, publicUrl)
+  const facts: Banner['facts'] = hasDashboard ? [['Dashboard', dashboardUrl(url, publicUrl)]] : []
+  facts.push(['Address', url], ['API reference', `${reachable}/docs`])
   if (metricsUrl !== null) facts.push(['Metrics', metricsUrl])
   facts.push(['Data', data], ...bootstrapFacts(bootstrap, showToken))
   if (runsAs !== null) facts.push(['Runs as', runsAs])
@@ -45,15 +50,15 @@ function compose({ url, metricsUrl, data, bootstrap, runsAs }: BannerFacts, show
           ],
         ]
       : [['Create a workspace', createWorkspace(reachable, bootstrap)]]
-  return { facts, next: [...next, ['Watch the main job done from end to end', 'npm run demo']] }
+  return { facts, next: [...next, ['Watch a request from end to end', 'npm run demo']] }
 }
 
 function bootstrapFacts(bootstrap: BannerFacts['bootstrap'], showToken: boolean): Banner['facts'] {
-  if (bootstrap === 'set') return [['Bootstrap token', 'as set by SERVICE_BOOTSTRAP_TOKEN']]
+  if (bootstrap === 'set') return [['Bootstrap token', 'set by SERVICE_BOOTSTRAP_TOKEN']]
   if (bootstrap === 'off')
-    return [['Bootstrap token', 'none; SERVICE_BOOTSTRAP_TOKEN allows to create workspaces']]
+    return [['Bootstrap token', 'none; set SERVICE_BOOTSTRAP_TOKEN to create workspaces']]
   const facts: Banner['facts'] = [['Bootstrap token', `in ${bootstrap.path}`]]
-  if (bootstrap.isNew && showToken) facts.push(['', `${bootstrap.token} (shown this once)`])
+  if (bootstrap.isNew && showToken) facts.push(['', `${bootstrap.token} (shown only once)`])
   return facts
 }
 
@@ -67,8 +72,12 @@ function createWorkspace(url: string, bootstrap: BootstrapToken | 'set'): string
   ].join(' ')
 }
 
-/** A service that listens on every address is reached from here under this one. */
-const reachableUrl = (url: string) => url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, '//localhost:')
+/** Where the dashboard opens on this machine. */
+export const dashboardUrl = (url: string, publicUrl: string) => `${reachableUrl(url, publicUrl)}/app`
+
+/** The URL on this machine of a service that listens on every address. A certificate is for the public name alone. */
+const reachableUrl = (url: string, publicUrl: string) =>
+  url.startsWith('https:') ? publicUrl : url.replace(/\/\/(0\.0\.0\.0|\[::\]):/, '//localhost:')
 
 function block({ facts, next }: Banner): string {
   const width = Math.max(...facts.map(([label]) => label.length)) + 3
@@ -87,5 +96,5 @@ function block({ facts, next }: Banner): string {
 const lines = ({ facts, next }: Banner, url: string) =>
   [
     `Keyrail ${version} listens on ${url}`,
-    ...[...facts.slice(1), ...next].map(([label, value]) => `${label}: ${value}`),
+    ...[...facts.filter(([, value]) => value !== url), ...next].map(([label, value]) => `${label}: ${value}`),
   ].join('\n')

@@ -4,23 +4,23 @@ import { makeDirectories } from '../platform/make-directory.ts'
 import { readOwnFile, replaceOwnFile, UnsafePath } from '../platform/own-files.ts'
 import { CommandFailed } from './failure.ts'
 
-/** The same bound as SERVICE_BOOTSTRAP_TOKEN has. */
+/** The same minimum as SERVICE_BOOTSTRAP_TOKEN. */
 const charactersMin = 32
 
 export const bootstrapTokenPath = (dataDir: string) => join(dataDir, 'bootstrap-token')
 
-/** The token that an embedded database has of its own, while SERVICE_BOOTSTRAP_TOKEN is unset. */
+/** The token of an embedded database while SERVICE_BOOTSTRAP_TOKEN is unset. */
 export interface BootstrapToken {
   readonly token: string
   readonly path: string
-  /** Made by this start. */
+  /** This start has made it. */
   readonly isNew: boolean
 }
 
 /**
- * Reads the token of a data directory, and makes it on the first start. The caller holds the directory, so
- * that two starts cannot make one each.
- * @throws {CommandFailed} when the file holds no usable token.
+ * Reads the token of a data directory, or makes it on the first start. The caller holds the directory, so two
+ * starts cannot both make one.
+ * @throws {CommandFailed} if the file has no usable token.
  */
 export function ensureBootstrapToken(dataDir: string): BootstrapToken {
   const path = bootstrapTokenPath(dataDir)
@@ -33,8 +33,8 @@ export function ensureBootstrapToken(dataDir: string): BootstrapToken {
 }
 
 /**
- * @returns null when there is no such file.
- * @throws {CommandFailed} when it holds no usable token, without quoting it.
+ * @returns null if the file is missing.
+ * @throws {CommandFailed} if it has no usable token; the message does not quote it.
  */
 export function readBootstrapToken(path: string): string | null {
   const token = readIfThere(path)?.trim()

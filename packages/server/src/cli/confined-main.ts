@@ -1,28 +1,32 @@
 import { startService } from '../main.ts'
 import { fromPortable } from '../platform/db/connection.ts'
-import { createLog, type Logger } from '../platform/log.ts'
+import { createLog, type Logger, toggleDebug } from '../platform/log.ts'
 import { type FromService, revive, type Start } from './confined-messages.ts'
 import { explain } from './failure.ts'
 import { explainListening } from './listening.ts'
 import { outliveReaders } from './output.ts'
 
 /**
- * The process that listens, where root has started the service: it has neither root's rights nor a way to them. The one
- * that has started it keeps Postgres, and says when to close. They end together.
+ * The listening process if root has started the service: it has no rights of root's and cannot regain them. The
+ * process that started it keeps Postgres and orders the close. They end together.
  */
 
 type Service = Awaited<ReturnType<typeof startService>>
 
-const tell = (message: FromService) => process.send?.(message)
+const send = (message: FromService) => process.send?.(message)
 let service: Promise<Service> | undefined
 let log: Logger | undefined
 
 outliveReaders()
-// The kernel ends us with it where it can; this is for where it cannot.
+// Where the kernel can, it ends this process with its parent; this covers the other systems.
 process.on('disconnect', () => process.exit(1))
-// A terminal signals both processes. One of them decides.
+// A terminal signals both processes. Only the parent decides.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.on(signal, () => tell({ kind: 'signal', signal }))
+  process.on(signal, () => send({ kind: 'signal', signal }))
+const toggleLog = () => {
+  if (log !== undefined) toggleDebug(log)
+}
+process.on('SIGUSR2', toggleLog)
 process.on('uncaughtException', error => {
   log?.fatal({ err: error }, 'unexpected error')
   log?.flush()
@@ -31,7 +35,10 @@ process.on('uncaughtException', error => {
 process.on('message', async (text: string) => {
   const message = revive(text)
   if (message.kind === 'start') service = start(message)
+  else if (message.kind === 'leave') (await service)?.leave()
   else if (message.kind === 'hurry') (await service)?.hurry()
+  else if (message.kind === 'toggle debug') toggleLog()
+  else if (message.kind === 'dashboard') (await service)?.reportDashboard(message.state)
   else {
     await (await service)?.close()
     log?.flush()
@@ -47,9 +54,10 @@ async function start({ config, connection, direct }: Start): Promise<Service> {
       log,
       connection: fromPortable(connection),
       directConnection: fromPortable(direct),
+      dashboard: { state: { kind: 'looking' } },
     })
     const { url, metricsUrl } = started
-    tell({ kind: 'listening', url, metricsUrl })
+    send({ kind: 'listening', url, metricsUrl })
     return started
   } catch (error) {
     fail(explain(explainListening(error, config)))
@@ -59,6 +67,6 @@ async function start({ config, connection, direct }: Start): Promise<Service> {
 
 function fail(message: string): void {
   const end = () => process.exit(1)
-  // What is said must arrive first.
+  // The message must arrive first.
   if (process.send?.({ kind: 'failed', message } satisfies FromService, end) === undefined) end()
 }

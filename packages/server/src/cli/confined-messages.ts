@@ -1,7 +1,8 @@
 import type { Config } from '../config.ts'
+import type { BuildState } from '../dashboard/dashboard.ts'
 import type { PortableConnection } from '../platform/db/connection.ts'
 
-/** What the process that stays root and the one that listens say to each other, as JSON. */
+/** The messages between the process that stays root and the one that listens, as JSON. */
 
 export interface Start {
   kind: 'start'
@@ -10,16 +11,22 @@ export interface Start {
   direct: PortableConnection
 }
 
-export type ToService = Start | { kind: 'close' } | { kind: 'hurry' }
+export type ToService =
+  | Start
+  | { kind: 'leave' }
+  | { kind: 'close' }
+  | { kind: 'hurry' }
+  | { kind: 'toggle debug' }
+  | { kind: 'dashboard'; state: BuildState }
 
 export type FromService =
   | { kind: 'listening'; url: string; metricsUrl: string | null }
-  /** It could not start, or met an error that nobody caught; for a person to read. */
+  /** It could not start, or had an uncaught error; the message is for a person. */
   | { kind: 'failed'; message: string }
-  /** Somebody wants it to stop, and has told the wrong process. */
+  /** The wrong process has received a stop signal. */
   | { kind: 'signal'; signal: NodeJS.Signals }
 
-/** Bytes become what they were again. */
+/** Restores bytes. */
 export const revive = (text: string): ToService =>
   JSON.parse(text, (_name, value) =>
     value?.type === 'Buffer' && Array.isArray(value.data) ? Buffer.from(value.data) : value,

@@ -1,53 +1,57 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.ts'
+import type { BuildState } from '../dashboard/dashboard.ts'
 import { type Connection, toPortable } from '../platform/db/connection.ts'
 import { type Confinement, isConfined } from '../platform/host/confinement.ts'
 import { type Capability, readProcessStatus } from '../platform/host/process-status.ts'
 import type { FromService, ToService } from './confined-messages.ts'
 import { CommandFailed } from './failure.ts'
 
-/** A service in a process of its own, told from here when to close. */
-export interface ConfinedService {
+/** A service in a separate process, which this one controls. */
+interface ConfinedService {
   readonly url: string
   readonly metricsUrl: string | null
+  reportDashboard(state: BuildState): void
+  leave(): void
   close(): Promise<void>
   hurry(): void
+  toggleDebug(): void
 }
 
-export interface ConfinedParts {
+interface ConfinedParts {
   config: Config
   connection: Connection
   direct: Connection
-  /** Somebody has asked the process that listens to stop. */
+  /** The listening process has received a stop signal. */
   onSignal(signal: NodeJS.Signals): void
-  /** It has ended by itself. */
+  /** It has ended unexpectedly. */
   onBroken(error: Error): void
 }
 
-/** A process that has its rights taken already, and waits to be told what to serve. */
+/** A process that has dropped its rights and waits for the start message. */
 export interface Launched {
   /** The user id under which it runs. */
   uid: number
-  /** @throws {CommandFailed} when it cannot listen, or has more rights than it should. */
+  /** @throws {CommandFailed} if it cannot listen, or has more rights than it should. */
   start(parts: ConfinedParts): Promise<ConfinedService>
 }
 
 const program = fileURLToPath(new URL('confined-main.ts', import.meta.url))
 
-/** Starts the process that is to listen. It loads its code meanwhile, as long as Postgres takes to start. */
+/** Starts the listening process. It loads its code while Postgres starts. */
 export function launchConfined(
   { command, before, identity, uid }: Confinement,
   keeps: readonly Capability[],
 ): Launched {
   const words = [...before, process.execPath, ...process.execArgv, program]
   const [file = '', ...args] = command === '' ? words : [command, ...words]
-  // Root may have started us in a folder that the account cannot read, where libraries look for their settings.
+  // The account may not be able to read root's current folder, where libraries look for their settings.
   const child = spawn(file, args, { cwd: '/', stdio: ['inherit', 'inherit', 'inherit', 'ipc'], ...identity })
   const ended = Promise.withResolvers<string>()
   child.once('exit', (code, signal) => ended.resolve(signal ?? `code ${code}`))
   child.once('error', error => ended.resolve(error.message))
-  // It goes with us, whatever we wait for.
+  // It ends with this process, whatever happens.
   const takeAlong = () => child.kill('SIGKILL')
   process.once('exit', takeAlong)
   ended.promise.then(() => process.off('exit', takeAlong))
@@ -73,8 +77,11 @@ async function start(
     else answered.resolve(message)
   })
   ended.then(how => {
-    answered.resolve({ kind: 'failed', message: `The process that listens ended before it did: ${how}.` })
-    if (isListening && !isClosing) broken(`The process that listens has ended: ${how}.`)
+    answered.resolve({
+      kind: 'failed',
+      message: `The listening process ended before it could listen: ${how}.`,
+    })
+    if (isListening && !isClosing) broken(`The listening process ended: ${how}.`)
   })
   send({ kind: 'start', config, connection: toPortable(connection), direct: toPortable(direct) })
   const answer = await answered.promise
@@ -83,14 +90,17 @@ async function start(
   if (answer.kind !== 'listening' || hasTooMuch) {
     child.kill('SIGKILL')
     await ended
-    const kept = 'The process that listens has kept capabilities that were to be taken from it.'
+    const kept = 'The listening process still has capabilities that it should have lost.'
     throw new CommandFailed(answer.kind === 'failed' ? answer.message : kept)
   }
   isListening = true
   return {
     url: answer.url,
     metricsUrl: answer.metricsUrl,
+    reportDashboard: state => send({ kind: 'dashboard', state }),
+    leave: () => send({ kind: 'leave' }),
     hurry: () => send({ kind: 'hurry' }),
+    toggleDebug: () => send({ kind: 'toggle debug' }),
     async close() {
       isClosing = true
       send({ kind: 'close' })

@@ -6,7 +6,7 @@ import { withProgress } from './progress.ts'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Lends the database to a backup or a restore, and ends both when the person does not want to go on. */
+/** Opens the database for a backup or a restore, and ends both if the person interrupts. */
 export async function withCopyDatabase<T>(
   config: Config,
   work: (database: CommandDatabase) => Promise<T>,
@@ -15,7 +15,8 @@ export async function withCopyDatabase<T>(
   let interrupted = false
   const interrupt = () => {
     interrupted = true
-    // Left to itself, a signal ends us without the exit that clears the partial file away. A Postgres that was
+    // A plain signal would end this process without the exit that removes the partial file. A Postgres that this
+    // command has started is stopped first, which ends the work.
     // started for us is stopped first, which ends the work.
     if (database.kind !== 'started') process.exit(interruptedCode)
   }
@@ -23,7 +24,7 @@ export async function withCopyDatabase<T>(
   try {
     return await work(database)
   } catch (error) {
-    if (interrupted) throw new Cancelled('Broken off. Nothing was changed.', { cause: error })
+    if (interrupted) throw new Cancelled('Interrupted. Nothing was changed.', { cause: error })
     throw error instanceof DumpRefused ? new CommandFailed(error.message, { cause: error }) : error
   } finally {
     for (const signal of signals) process.off(signal, interrupt)

@@ -1,9 +1,9 @@
 import { progress } from '@clack/prompts'
 import type { OnProgress, Progress } from '../platform/db/dump/progress.ts'
 import { interruptedCode } from './failure.ts'
-import { tell } from './output.ts'
+import { inform } from './output.ts'
 
-/** What each step says, given how much there is to do. */
+/** The text of each step, given its total. */
 export type StepLabels = { [step in Progress['step']]: (total: string) => string }
 
 interface Bar {
@@ -12,8 +12,8 @@ interface Bar {
 }
 
 /**
- * Does work that tells how far it is: a bar a step at a terminal, elsewhere one line a step. Nothing of it
- * goes to standard output.
+ * Shows the progress of work: a bar per step at a terminal, one line per step elsewhere. Nothing goes to
+ * standard output.
  */
 export async function withCopyProgress<T>(
   labels: StepLabels,
@@ -23,7 +23,7 @@ export async function withCopyProgress<T>(
   const open = quiet ? null : process.stderr.isTTY === true ? openBar : openLine
   let step: Progress['step'] | null = null
   let bar: Bar | null = null
-  // The bar reads the keyboard, and at Ctrl-C it exits with 0 as if all were done.
+  // The bar reads the keyboard, and on Ctrl-C it would exit with 0 as if all were done.
   const markInterrupted = () => {
     process.exitCode = interruptedCode
   }
@@ -53,7 +53,7 @@ function ended(bar: Bar | null, whole: boolean): null {
 }
 
 function openLine(label: string): Bar {
-  tell(label)
+  inform(label)
   return { show() {}, end() {} }
 }
 

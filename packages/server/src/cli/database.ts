@@ -8,28 +8,31 @@ import { type EmbeddedPostgres, startEmbedded } from '../platform/db/embedded/st
 import { appliedMigrations, migrations } from '../platform/db/migrate.ts'
 import { postgresMajorMin, readServerFacts, type ServerFacts } from '../platform/db/server-facts.ts'
 import { CommandFailed, interruptedCode } from './failure.ts'
-import { tell, warn } from './output.ts'
+import { inform, warn } from './output.ts'
 import { explainUnreachable } from './unreachable.ts'
 
 /** The database of the service, for a command that works beside it or without it. */
 export interface CommandDatabase {
-  /** `outside`: of DATABASE_URL. `running`: embedded, under a service that is up. `started`: embedded, by us. */
+  /**
+   * `outside`: from DATABASE_URL. `running`: embedded, used by a running service. `started`: embedded, started
+   * by this command.
+   */
   readonly kind: 'outside' | 'running' | 'started'
   readonly connection: Connection
-  /** The same one past a pooler: for migrations, backup and restore. */
+  /** The same database past a pooler: for migrations, backup and restore. */
   readonly direct: Connection
   readonly facts: ServerFacts
-  /** Lets go of it, and stops the embedded Postgres if it was started for this command. */
+  /** Disconnects, and stops the embedded Postgres if this command started it. */
   close(): Promise<void>
 }
 
-/** A service that is starting has its Postgres up within this, crash recovery of a normal size included. */
+/** A starting service has its Postgres up within this time, including a normal crash recovery. */
 const startingMs = 20_000
 
 /**
- * Gives the database to a command: the outside one, or the embedded one, beside the service that holds it or
- * else started for as long as the command runs. An embedded database that was never there is created.
- * @throws {CommandFailed} saying why it cannot be reached, or that it is older than Postgres 15.
+ * Opens the database for a command: the outside one, or the embedded one, beside a running service or started
+ * while the command runs. A missing embedded database is created.
+ * @throws {CommandFailed} saying why the database cannot be reached, or that it is older than Postgres 15.
  */
 export async function openDatabase(config: Config): Promise<CommandDatabase> {
   const { databaseUrl, databaseDirectUrl } = config
@@ -40,7 +43,7 @@ export async function openDatabase(config: Config): Promise<CommandDatabase> {
 }
 
 /**
- * Logs in and asks the server what it is.
+ * Logs in and reads what the server is.
  * @throws {CommandFailed} as `openDatabase`.
  */
 export async function inspectServer(connection: Connection): Promise<ServerFacts> {
@@ -52,7 +55,7 @@ export async function inspectServer(connection: Connection): Promise<ServerFacts
   )
 }
 
-/** Lends a connection of its own. */
+/** Opens a connection for some work, and closes it. */
 export async function withClient<T>(
   connection: Connection,
   work: (client: pg.Client) => Promise<T>,
@@ -68,7 +71,7 @@ export async function withClient<T>(
   }
 }
 
-/** @throws {CommandFailed} when the database lacks a migration that this code was written for. */
+/** @throws {CommandFailed} if the database lacks a migration that this code needs. */
 export async function requireSchema(connection: Connection): Promise<void> {
   const applied = new Set(await withClient(connection, appliedMigrations))
   const missing = migrations.filter(name => !applied.has(name))
@@ -84,7 +87,7 @@ async function openEmbedded(config: Config): Promise<CommandDatabase> {
     try {
       return await forThisCommand(config)
     } catch (error) {
-      // Somebody holds the directory, and Postgres is not up yet, or just being brought back.
+      // Another process holds the directory, and its Postgres is still starting or restarting.
       if (!(error instanceof DirectoryHeld) || performance.now() > giveUp) throw error
       await sleep(100)
     }
@@ -113,13 +116,13 @@ async function forThisCommand({ dataDir }: Config): Promise<CommandDatabase> {
   }
 }
 
-/** A command that is broken off takes the Postgres along that it has started. */
+/** An interrupted command also stops the Postgres that it started. */
 function stopWithUs(postgres: EmbeddedPostgres): () => void {
   const interrupted = async () => {
     await postgres.stop()
     process.exit(interruptedCode)
   }
-  // At an exit nothing can be waited for any more; told to, Postgres shuts down by itself.
+  // An exit cannot wait; after this signal Postgres shuts down on its own.
   const exiting = () => {
     process.kill(postgres.pid, 'SIGINT')
   }
@@ -132,10 +135,10 @@ function stopWithUs(postgres: EmbeddedPostgres): () => void {
   }
 }
 
-/** Of the embedded Postgres a command tells what may need attention, or what was made. */
+/** Logs of the embedded Postgres, a command shows only what needs attention or was made. */
 const quietLog = {
   info: (fields: Record<string, unknown>, message: string) => {
-    if ('directory' in fields) tell(message)
+    if ('directory' in fields) inform(message)
   },
   warn: (_fields: Record<string, unknown>, message: string) => warn(message),
 }

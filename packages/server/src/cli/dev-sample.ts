@@ -6,9 +6,9 @@ import type { Ready } from './run-service.ts'
 interface Sample {
   url: string
   projectId: string
-  /** Verifies keys, checks limits, claims requests and reports usage: what an API has. */
+  /** Verifies keys, checks limits, claims requests and reports usage: what an API needs. */
   nodeKey: string
-  /** May do all that an owner may, such as make more keys. */
+  /** Has all rights of an owner, such as making more keys. */
   ownerKey: string
   tenants: readonly { name: string; id: string; key: string }[]
 }
@@ -19,9 +19,9 @@ const customers = [
   { external_id: 'hooli', name: 'Hooli', scopes: [] },
 ]
 
-/** Fills a service that has just begun, over its API, and prints what there is in it. */
+/** Fills a new service over its API, and prints what it has made. */
 export async function printSample({ url, bootstrap }: Ready): Promise<void> {
-  if (typeof bootstrap === 'string') throw new CommandFailed('The service has no bootstrap token of its own.')
+  if (typeof bootstrap === 'string') throw new CommandFailed('The service has not made a bootstrap token.')
   print(compose(await makeSample(url, bootstrap.token)))
 }
 
@@ -49,7 +49,7 @@ async function makeSample(url: string, bootstrapToken: string): Promise<Sample> 
   return { url, projectId: project_id, nodeKey: node.key, ownerKey, tenants }
 }
 
-/** What is read of answers that create something: which of these there are, the contract says for each route. */
+/** The fields that are read from responses; the contract says which route has which. */
 interface Created {
   id: string
   key: string
@@ -67,21 +67,21 @@ async function make(url: string, path: string, token: string, body: object): Pro
   return answer
 }
 
-/** Lines that a shell takes as they are: comments begin with `#`, the rest are assignments and a command. */
+/** Text that a shell accepts: comments that begin with `#`, assignments and a command. */
 function compose({ url, projectId, nodeKey, ownerKey, tenants }: Sample): string {
   const [first] = tenants
   const body = JSON.stringify({ project_id: projectId, tenant_id: first?.id, env: 'live' })
   const note = (text: string) => paint('dim', `# ${text}`)
   return [
     '',
-    note(`A Keyrail for development. Ctrl-C ends it, and all of it is gone. API reference: ${url}/docs`),
+    note(`A Keyrail for development. Ctrl-C stops it and deletes everything. API reference: ${url}/docs`),
     '',
-    note('What your API needs. The secret key has the preset "node": it can make no keys.'),
+    note('For your API. The secret key has the preset "node": it cannot make keys.'),
     `KEYRAIL_URL=${url}`,
     `KEYRAIL_SECRET_KEY=${nodeKey}`,
     `KEYRAIL_PROJECT=${projectId}`,
     '',
-    note('One key for each of three tenants, which your API takes as "Authorization: Bearer …".'),
+    note('One key for each of three tenants, to send to your API as "Authorization: Bearer …".'),
     ...tenants.map(({ name, key }, at) => `${name.toUpperCase()}_KEY=${key}  ${note(scopesOf(at))}`),
     '',
     note('An owner’s secret key, and one more key for the first tenant.'),

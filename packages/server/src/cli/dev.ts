@@ -10,26 +10,27 @@ export function addDevCommand(program: Command): void {
     .command('dev')
     .summary('start a throw-away service with a project, tenants and keys')
     .description(
-      'Starts a service of its own for development, with a workspace, a project, three tenants and a key for each.\n' +
-        'Everything that an API needs is printed to copy. Ctrl-C or SIGTERM ends it, and all of it is gone: the\n' +
+      'Starts a separate service for development, with a workspace, a project, three tenants and a key for each.\n' +
+        'It prints everything that an API needs. Ctrl-C or SIGTERM stops it and deletes everything: the\n' +
         'service, its Postgres and its data.',
     )
-    .option('--port <port>', 'where it listens on 127.0.0.1; 0 takes a free port', '0')
+    .option('--port <port>', 'the port on 127.0.0.1; 0 chooses a free one', '0')
     .addHelpText(
       'after',
-      '\nNo setting of the environment reaches it: neither your database nor your data directory is touched.',
+      '\nIt ignores the settings in the environment, and does not touch your database or data directory.',
     )
     .action(async ({ port }: { port: string }) => {
       const [{ serve }, { printSample }] = await Promise.all([
         import('./run-service.ts'),
         import('./dev-sample.ts'),
       ])
-      // From here to where the service listens for signals nothing waits, and a signal meanwhile must not end us.
+      // Until the service listens for signals, nothing waits here, and a signal must not end this process.
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
       const folder = mkdtempSync(join(tmpdir(), 'keyrail-dev-'))
       const dataDir = join(folder, 'data')
       try {
-        // As root, Postgres runs under an account that has to get there; the secrets in it are closed by themselves.
+        // As root, Postgres runs under an account that must reach the folder; the secret files protect
+        // themselves.
         chmodSync(folder, 0o755)
         const env = { SERVICE_PORT: port, SERVICE_DATA_DIR: dataDir, SERVICE_LOG_LEVEL: 'error' }
         process.exitCode = await serve(settingsFrom(env).read(), printSample)
@@ -38,7 +39,7 @@ export function addDevCommand(program: Command): void {
         for (const made of [place?.base ?? dataDir, folder])
           rmSync(made, { recursive: true, force: true, maxRetries: 5 })
       }
-      // Whatever a step that was broken off has left open must not keep us.
+      // An interrupted step may have left something open that would keep the process alive.
       process.exit()
     })
 }

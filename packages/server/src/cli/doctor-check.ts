@@ -1,10 +1,12 @@
-/** One thing the doctor has looked at. */
+import { explain } from './failure.ts'
+
+/** One check of the doctor. */
 export interface Check {
   name: string
   status: Status
-  /** What was found. */
+  /** The finding. */
   message: string
-  /** What the person should do about it. */
+  /** What to do about it. */
   todo?: string
 }
 
@@ -14,3 +16,7 @@ export function worst(checks: readonly Check[]): Status {
   const order: Status[] = ['fault', 'warning', 'ok']
   return order.find(status => checks.some(check => check.status === status)) ?? 'ok'
 }
+
+/** A check that fails by itself is a fault too, and does not end the other checks. */
+export const orFault = (name: string, check: () => Promise<Check>): Promise<Check> =>
+  check().catch(error => ({ name, status: 'fault', message: explain(error) }))

@@ -1,35 +1,49 @@
 import type pg from 'pg'
+import type { Config } from '../config.ts'
 import { systemClock } from '../platform/clock.ts'
 import { appliedMigrations, migrations } from '../platform/db/migrate.ts'
 import { rolesReady, rolesSql } from '../platform/db/roles.ts'
 import { readServerFacts, type ServerFacts } from '../platform/db/server-facts.ts'
+import { foreignOwner } from '../platform/db/service-rights.ts'
 import { type CommandDatabase, withClient } from './database.ts'
-import type { Check } from './doctor-check.ts'
+import { type Check, orFault } from './doctor-check.ts'
 import { checkMailQueue } from './doctor-mail.ts'
-import { explain } from './failure.ts'
+import { checkMigrationRights } from './doctor-rights.ts'
+import { checkOutside } from './doctor-server.ts'
+import { findTransactionPooler, poolerTodo } from './pooler.ts'
 
-/** Past this, times in answers and in the database tell different stories. */
+/** Beyond this, times in responses and in the database contradict each other. */
 const clockToleranceMs = 5_000
 
 const kinds = {
   outside: 'of DATABASE_URL',
   running: 'embedded, under a running service',
-  started: 'embedded, started for this look',
+  started: 'embedded, started for this check',
 }
 
-/** The server answered, and is new enough: otherwise there would be no database to look at. */
+/** Only called for a server that answered and is new enough. */
 export function checkServer({ kind, facts }: CommandDatabase): Check {
   return { name: 'database', status: 'ok', message: `Postgres ${facts.version}, ${kinds[kind]}` }
 }
 
-export function checkStore({ direct }: CommandDatabase): Promise<Check[]> {
+/** Checks whether DATABASE_URL leads through a pooler that Keyrail cannot use. */
+export async function checkPooler(database: CommandDatabase): Promise<Check[]> {
+  const found = await findTransactionPooler(database)
+  return found === null ? [] : [{ name: 'pooler', status: 'fault', message: found, todo: poolerTodo }]
+}
+
+export function checkStore(config: Config, { kind, direct }: CommandDatabase): Promise<Check[]> {
   return withClient(direct, async client => {
     const asked = systemClock.now()
     const facts = await readServerFacts(client)
-    // The server has read its clock about half-way.
+    // The server reads its clock about half-way through the query.
     const now = (asked + systemClock.now()) / 2
+    const applied: string[] = await appliedMigrations(client).catch(() => [])
+    const isBehind = migrations.some(one => !applied.includes(one))
     return [
-      await orFault('roles', () => checkRoles(client, facts)),
+      ...(kind === 'outside' ? await checkOutside(client, config) : []),
+      ...(isBehind ? await checkMigrationRights(client) : []),
+      await orFault('roles', () => checkRoles(client, facts, kind)),
       await orFault('migrations', async () => judgeMigrations(await appliedMigrations(client))),
       await orFault('mail queue', () => checkMailQueue(client)),
       judgeClock(facts.clock.getTime() - now),
@@ -37,15 +51,33 @@ export function checkStore({ direct }: CommandDatabase): Promise<Check[]> {
   })
 }
 
-/** A database that does not let us look is a fault too, not the end of the looking. */
-const orFault = (name: string, check: () => Promise<Check>): Promise<Check> =>
-  check().catch(error => ({ name, status: 'fault', message: explain(error) }))
-
-async function checkRoles(client: pg.ClientBase, { user, mayCreateRoles }: ServerFacts): Promise<Check> {
+/** A login that owns the tables can rewrite the audit log. */
+async function judgeOwner(
+  client: pg.ClientBase,
+  user: string,
+  kind: CommandDatabase['kind'],
+): Promise<Check> {
   const name = 'roles'
-  if (await rolesReady(client)) {
-    return { name, status: 'ok', message: `${user} may become keyrail_app` }
+  const owner = await foreignOwner(client)
+  if (owner !== null)
+    return { name, status: 'ok', message: `${user} may become keyrail_app, and does not own the tables` }
+  const message = `${user} may become keyrail_app, and owns the tables`
+  if (kind !== 'outside') return { name, status: 'ok', message }
+  return {
+    name,
+    status: 'warning',
+    message: `${message}: its password is enough to rewrite the audit log`,
+    todo: 'keyrail roles prints the SQL for a login that serves without owning them.',
   }
+}
+
+async function checkRoles(
+  client: pg.ClientBase,
+  { user, mayCreateRoles }: ServerFacts,
+  kind: CommandDatabase['kind'],
+): Promise<Check> {
+  const name = 'roles'
+  if (await rolesReady(client)) return await judgeOwner(client, user, kind)
   if (mayCreateRoles) {
     const message = 'keyrail_app is missing'
     return { name, status: 'warning', message, todo: 'keyrail migrate (or npm start) creates it.' }
@@ -54,12 +86,12 @@ async function checkRoles(client: pg.ClientBase, { user, mayCreateRoles }: Serve
     name,
     status: 'fault',
     message: `${user} cannot become keyrail_app, and may not create roles`,
-    todo: `let an operator run once:\n${rolesSql(user)}`,
+    todo: `have an operator run this once:\n${rolesSql(user)}`,
   }
 }
 
-/** @param applied names of the migrations that the database has. */
-export function judgeMigrations(applied: readonly string[]): Check {
+/** @param applied the names of the migrations that the database has. */
+function judgeMigrations(applied: readonly string[]): Check {
   const name = 'migrations'
   const missing = migrations.filter(one => !applied.includes(one))
   if (missing.length > 0) {
@@ -71,13 +103,13 @@ export function judgeMigrations(applied: readonly string[]): Check {
     name,
     status: 'warning',
     message: `the database is newer than this release: ${newer.join(', ')}`,
-    todo: 'Start the newer release here too; two releases side by side are for the time of an upgrade.',
+    todo: 'Start the newer release here too; two releases should run side by side only during an upgrade.',
   }
 }
 
-/** @param aheadMs by how much the database's clock is ahead of ours. */
-export function judgeClock(aheadMs: number): Check {
+/** @param aheadMs how far the database's clock is ahead of ours. */
+function judgeClock(aheadMs: number): Check {
   const message = `the database's clock is ${Math.abs(aheadMs / 1000).toFixed(1)} s ${aheadMs < 0 ? 'behind' : 'ahead'}`
   if (Math.abs(aheadMs) <= clockToleranceMs) return { name: 'clock', status: 'ok', message }
-  return { name: 'clock', status: 'warning', message, todo: 'Let both machines keep time by NTP.' }
+  return { name: 'clock', status: 'warning', message, todo: 'Synchronise both machines with NTP.' }
 }

@@ -12,10 +12,10 @@ import { shellWord } from './output.ts'
 const name = 'data directory'
 const othersMayWrite = 0o022
 const othersMayUse = 0o077
-/** A group may be the way in which the service itself is let in. */
+/** The group is not checked, because it may be how the service gets access. */
 const othersMayRead = 0o007
 
-/** The data directory is ours to write in, nobody else's, and keeps its secrets. */
+/** Checks that only this account can write in the data directory and read its secrets. */
 export function checkDataDirectory({ databaseUrl, dataDir }: Config): Check[] {
   if (databaseUrl !== null) return [{ name, status: 'ok', message: 'not used: DATABASE_URL is set' }]
   const found = statSync(dataDir, { throwIfNoEntry: false })
@@ -26,7 +26,14 @@ export function checkDataDirectory({ databaseUrl, dataDir }: Config): Check[] {
   }
   if (!found.isDirectory() || !isWritable(dataDir)) {
     const todo = 'Set SERVICE_DATA_DIR to a directory of the account that runs Keyrail.'
-    return [{ name, status: 'fault', message: `${dataDir} is not a directory that we may write in`, todo }]
+    return [
+      {
+        name,
+        status: 'fault',
+        message: `${dataDir} is not a directory that this account can write in`,
+        todo,
+      },
+    ]
   }
   const faults = [...checkWriters(dataDir, found.mode)]
   try {
@@ -62,8 +69,8 @@ function checkSecret(path: string): Check[] {
 }
 
 /**
- * Files of secrets that settings name. They may be links, as Kubernetes mounts them, and others' files; that others read
- * them is worth a word.
+ * Checks the secret files that settings name. They may be links, as Kubernetes mounts them, and belong to
+ * others. It is a warning if other accounts can read them.
  */
 export function checkSecretFiles(files: readonly [setting: string, path: string][]): Check[] {
   return files.flatMap(([setting, path]) => {
@@ -84,7 +91,7 @@ function isWritable(path: string): boolean {
   }
 }
 
-/** Whether, and by which token, workspaces can be created without a session. */
+/** Checks whether a bootstrap token can create workspaces, and which one. */
 export function checkBootstrapToken({ bootstrapToken, databaseUrl, dataDir }: Config): Check {
   const check = (status: Check['status'], message: string, todo?: string): Check => ({
     name: 'bootstrap token',
@@ -94,7 +101,7 @@ export function checkBootstrapToken({ bootstrapToken, databaseUrl, dataDir }: Co
   })
   if (bootstrapToken !== null) return check('ok', 'set by SERVICE_BOOTSTRAP_TOKEN')
   if (databaseUrl !== null) {
-    return check('ok', 'none: nobody can create workspaces with one; SERVICE_BOOTSTRAP_TOKEN would allow it')
+    return check('ok', 'none: only persons can create workspaces; SERVICE_BOOTSTRAP_TOKEN sets a token')
   }
   const path = bootstrapTokenPath(dataDir)
   try {

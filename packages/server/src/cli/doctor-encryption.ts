@@ -5,7 +5,7 @@ import type { Check } from './doctor-check.ts'
 import { givenKeys, missingKey } from './encryption-key.ts'
 import { explain } from './failure.ts'
 
-/** There is a key that seals secrets. */
+/** Checks that there is a key to seal secrets with. */
 export function checkEncryptionKey(config: Config): Check {
   const name = 'encryption key'
   try {
@@ -27,10 +27,10 @@ export function checkEncryptionKey(config: Config): Check {
   }
 }
 
-/** Of a schema from before secrets were sealed. */
+/** The schema is from before secrets were sealed. */
 const undefinedColumn = '42703'
 
-/** Every secret in the database is sealed, by a key that is given. */
+/** Checks that every secret in the database is sealed, with a key that is given. */
 export async function checkSealed(config: Config, { direct }: CommandDatabase): Promise<Check> {
   const name = 'sealed secrets'
   try {
@@ -46,24 +46,24 @@ export async function checkSealed(config: Config, { direct }: CommandDatabase): 
         return {
           name,
           status: 'fault',
-          message: `${sum(unknown)} are sealed by ${unknown.map(({ keyId }) => keyId).join(', ')}, which is not given`,
-          todo: 'Give that key, behind the one that seals. If it is lost for good: keyrail encryption rotate --discard',
+          message: `${sum(unknown)} are sealed with ${unknown.map(({ keyId }) => keyId).join(', ')}, which is not given`,
+          todo: 'Add that key behind the one that seals. If it is lost for good: keyrail encryption rotate --discard',
         }
       }
       if (plain > 0) {
-        const message = `${plain} of the release before are not sealed, or stand beside as they were`
+        const message = `${plain} from the previous release are not sealed, or still have an unsealed copy`
         return {
           name,
           status: 'warning',
           message,
-          todo: 'npm start seals them; an hour later they are gone.',
+          todo: 'npm start seals them, and removes the unsealed copies an hour later.',
         }
       }
       if (older.length > 0) {
-        const message = `${sum(older)} are sealed by ${older.map(({ keyId }) => keyId).join(', ')}, an older key`
+        const message = `${sum(older)} are sealed with ${older.map(({ keyId }) => keyId).join(', ')}, an older key`
         return { name, status: 'warning', message, todo: 'keyrail encryption rotate' }
       }
-      return { name, status: 'ok', message: `all ${sum(used)} are sealed by the first key` }
+      return { name, status: 'ok', message: `all ${sum(used)} are sealed with the first key` }
     })
   } catch (error) {
     if ((error as { code?: unknown }).code === undefinedColumn) {

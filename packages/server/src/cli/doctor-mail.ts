@@ -8,10 +8,15 @@ import { explain } from './failure.ts'
 
 const name = 'mail'
 const todo =
-  'Set SERVICE_MAIL_URL to a mail server that takes mail from here, or to a folder that we may write in.'
+  'Set SERVICE_MAIL_URL to a mail server that accepts mail from here, or to a folder that Keyrail can write in.'
 
-/** Where mail goes, and whether it would get there. Nothing is sent. */
-export async function checkMail({ mail: { route } }: Pick<Config, 'mail'>): Promise<Check> {
+const sendTodo = 'Set SERVICE_MAIL_URL to a mail server, or no person receives a link.'
+
+/** Checks where mail goes and whether it would arrive. Sends nothing. */
+export async function checkMail({
+  mail: { route },
+  databaseUrl,
+}: Pick<Config, 'mail' | 'databaseUrl'>): Promise<Check> {
   const place = route.kind === 'folder' ? route.path : `${route.host}:${route.port}`
   try {
     await (await openTransport(route)).verify()
@@ -19,10 +24,18 @@ export async function checkMail({ mail: { route } }: Pick<Config, 'mail'>): Prom
     return { name, status: 'fault', message: `${place} cannot be used: ${explain(error)}`, todo }
   }
   if (route.kind === 'smtp') return { name, status: 'ok', message: `sent through ${place}` }
-  return { name, status: 'ok', message: `written into ${place}, and sent nowhere` }
+  const message = `written into ${place}, and not sent`
+  if (databaseUrl === null) return { name, status: 'ok', message }
+  // Each process has a folder; one database suggests that people wait for the mail.
+  return {
+    name,
+    status: 'warning',
+    message: `${message}; each machine has a separate folder`,
+    todo: sendTodo,
+  }
 }
 
-/** The queue is there, and nothing in it was given up. */
+/** Checks that the queue exists and that no message was given up. */
 export async function checkMailQueue(client: pg.ClientBase): Promise<Check> {
   const queue = 'mail queue'
   const revision = await jobQueueRevision(client)
@@ -31,11 +44,11 @@ export async function checkMailQueue(client: pg.ClientBase): Promise<Check> {
     return { name: queue, status: 'fault', message, todo: 'keyrail migrate' }
   }
   const count = await countGivenUpMail(client)
-  if (count === 0) return { name: queue, status: 'ok', message: 'nothing was given up' }
+  if (count === 0) return { name: queue, status: 'ok', message: 'no message was given up' }
   return {
     name: queue,
     status: 'warning',
     message: `messages that were given up in the last week: ${count}`,
-    todo: 'Look for "mail given up" in the log: it tells what the mail server answered.',
+    todo: 'Look for "mail given up" in the log: it has the mail server’s answer.',
   }
 }

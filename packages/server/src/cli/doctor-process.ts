@@ -4,7 +4,7 @@ import type { Check } from './doctor-check.ts'
 
 const name = 'process'
 
-/** As what a service runs that this account starts. */
+/** Checks which account a service started by this account would run as. */
 export function checkProcess(config: Config): Check {
   const plan = planConfinement(config, { create: false })
   if (plan === null) return { name, status: 'ok', message: 'this account is not root' }

@@ -6,17 +6,15 @@ import { explain } from './failure.ts'
 
 const name = 'redis'
 
-/** The Redis of the rate-limit counters, where there is one. */
+/** Checks the Redis of the rate-limit counters, if there is one. */
 export async function checkRedis({ redisUrl }: Pick<Config, 'redisUrl'>): Promise<Check[]> {
   if (redisUrl === null) return []
   try {
     const { seed, version, isCluster, eviction } = await readFacts(seedsOf(redisUrl))
     const message = `${isCluster ? 'Redis Cluster' : 'Redis'} ${version} at ${seed.place}`
     if (eviction === null) return [{ name, status: 'ok', message }]
-    const todo = 'Set maxmemory-policy noeviction: a counter that is thrown away begins anew.'
-    return [
-      { name, status: 'warning', message: `${message}, which may throw counters away (${eviction})`, todo },
-    ]
+    const todo = 'Set maxmemory-policy noeviction: an evicted counter starts again from zero.'
+    return [{ name, status: 'warning', message: `${message}, which may evict counters (${eviction})`, todo }]
   } catch (error) {
     const reason = explain(error)
     const message = error instanceof RedisRefused ? reason : `Redis cannot be reached: ${reason}`

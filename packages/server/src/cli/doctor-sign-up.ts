@@ -4,18 +4,30 @@ import type { Check } from './doctor-check.ts'
 
 const name = 'sign-up'
 
-/** Who may make an account. Anybody who reaches the service, unless a setting says otherwise. */
-export function checkSignUp({ host, signUp }: Pick<Config, 'host' | 'signUp'>): Check {
+/**
+ * Checks who may make an account. Unless a setting restricts it, that is everyone who reaches the service: at
+ * its listening address, or through a proxy at its public address.
+ */
+export function checkSignUp({
+  host,
+  publicUrl,
+  signUp,
+}: Pick<Config, 'host' | 'publicUrl' | 'signUp'>): Check {
   if (signUp === 'invited') return { name, status: 'ok', message: 'for addresses with a pending invitation' }
-  if (signUp === 'closed') return { name, status: 'ok', message: 'closed: nobody can make an account' }
-  if (isLoopback(host)) return { name, status: 'ok', message: `open; only this machine reaches ${host}` }
+  if (signUp === 'closed') return { name, status: 'ok', message: 'closed: no one can make an account' }
+  const publicHost = new URL(publicUrl).hostname.replace(/^\[|\]$/g, '')
+  const reached = [host, publicHost].find(each => !isLoopback(each))
+  if (reached === undefined) return { name, status: 'ok', message: `open; only this machine reaches ${host}` }
   return {
     name,
     status: 'warning',
-    message: `open: whoever reaches ${host} can make an account and workspaces`,
-    todo: 'Set SERVICE_SIGN_UP to invited, or to closed, unless this is a service for the public.',
+    message: `open: everyone who reaches ${reached} can make an account and workspaces`,
+    todo: 'Set SERVICE_SIGN_UP to invited, or to closed, unless this service is for the public.',
   }
 }
 
 const isLoopback = (host: string) =>
-  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+  host === 'localhost' ||
+  host.endsWith('.localhost') ||
+  host === '::1' ||
+  (isIP(host) === 4 && host.startsWith('127.'))

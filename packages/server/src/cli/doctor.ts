@@ -1,10 +1,14 @@
 import type { Command } from 'commander'
+import { systemClock } from '../platform/clock.ts'
 import { findPlace } from '../platform/db/embedded/directory.ts'
 import { type CommandDatabase, openDatabase } from './database.ts'
-import { type Check, worst } from './doctor-check.ts'
-import { checkServer, checkStore } from './doctor-database.ts'
+import { checkCertificate } from './doctor-certificate.ts'
+import { type Check, orFault, worst } from './doctor-check.ts'
+import { checkDashboard } from './doctor-dashboard.ts'
+import { checkPooler, checkServer, checkStore } from './doctor-database.ts'
 import { checkBootstrapToken, checkDataDirectory, checkSecretFiles } from './doctor-directory.ts'
 import { checkEncryptionKey, checkSealed } from './doctor-encryption.ts'
+import { checkHosts } from './doctor-hosts.ts'
 import { checkMail } from './doctor-mail.ts'
 import { checkProcess } from './doctor-process.ts'
 import { checkRedis } from './doctor-redis.ts'
@@ -17,16 +21,17 @@ import type { Settings } from './settings.ts'
 export function addDoctorCommand(program: Command, settings: Settings): void {
   program
     .command('doctor')
-    .summary('look for what is wrong with this installation')
+    .summary('check this installation for problems')
     .description(
-      'Looks at configuration, process, data directory, bootstrap token, encryption key, sign-up, Redis, mail, database,\n' +
-        'roles, migrations, mail queue, clock and sealed secrets. Every line is ok, a warning or a fault, with what to do. It\n' +
-        'changes nothing.',
+      'Checks configuration, process, data directory, bootstrap token, encryption key, sign-up, dashboard, Redis, mail,\n' +
+        'database, roles, migrations, mail queue, clock and sealed secrets; of a database of DATABASE_URL also poolers,\n' +
+        'the login, durability and connections. Every line is ok, a warning or a fault, with what to do. It changes\n' +
+        'nothing.',
     )
     .option('--json', 'print {"status", "checks": [{"name", "status", "message", "todo"}]}')
     .addHelpText(
       'after',
-      '\nThe embedded database is started for a moment when no service runs on it.\nExit code: 1 when there is a fault.',
+      '\nIf no service runs, the embedded database is started for the checks.\nExit code 1 if there is a fault.',
     )
     .action(async ({ json }: { json?: true }) => {
       const checks = await examine(settings)
@@ -36,7 +41,7 @@ export function addDoctorCommand(program: Command, settings: Settings): void {
     })
 }
 
-/** Every check that can be made; one that rests on another which failed is left out. */
+/** Runs every check that is possible, and leaves out those that depend on a failed one. */
 async function examine(settings: Settings): Promise<Check[]> {
   const { config, faults, warnings } = settings.inspect()
   const checks: Check[] = [
@@ -53,13 +58,15 @@ async function examine(settings: Settings): Promise<Check[]> {
     checkBootstrapToken(config),
     checkEncryptionKey(config),
     checkSignUp(config),
+    ...checkCertificate(config, systemClock.now()),
+    await orFault('dashboard', () => checkDashboard(config)),
     ...(await checkRedis(config)),
     await checkMail(config),
   )
   let database: CommandDatabase
   try {
     if (config.databaseUrl === null && findPlace(config.dataDir) === undefined) {
-      const message = 'there is no embedded database yet'
+      const message = 'the embedded database does not exist yet'
       return [...checks, { name: 'database', status: 'warning', message, todo: 'npm start creates it.' }]
     }
     database = await withProgress('Opening the database', () => openDatabase(config))
@@ -70,7 +77,9 @@ async function examine(settings: Settings): Promise<Check[]> {
     return [
       ...checks,
       checkServer(database),
-      ...(await checkStore(database)),
+      ...(await checkHosts(config)),
+      ...(await checkPooler(database)),
+      ...(await checkStore(config, database)),
       await checkSealed(config, database),
     ]
   } finally {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, constants, fsyncSync, linkSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, constants, fsyncSync, linkSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
 import {
@@ -10,34 +10,35 @@ import {
 import type { Connection } from '../platform/db/connection.ts'
 import { keysInUse, queryOf } from '../platform/db/sealed-columns.ts'
 import { refuseUnknownKeys } from '../platform/db/sealed-store.ts'
+import { explainFullDisk } from '../platform/disk-full.ts'
 import { makeDirectories } from '../platform/make-directory.ts'
 import { readOwnFile } from '../platform/own-files.ts'
 import { withClient } from './database.ts'
 import { CommandFailed } from './failure.ts'
 
-/** Beside the embedded database and not in it, so that no backup has it. */
+/** Beside the embedded database and not in it, so that no backup contains it. */
 export const encryptionKeyPath = (dataDir: string) => join(dataDir, 'encryption-key')
 
-/** The master keys, and where they are from. */
+/** The master keys, and their source. */
 export interface GivenKeys {
   readonly keys: readonly EncryptionKey[]
   /** The file of an embedded database; null: SERVICE_ENCRYPTION_KEY. */
   readonly path: string | null
-  /** Made by this command. */
+  /** This command has made it. */
   readonly isNew: boolean
 }
 
-export const makeKeyCommand = 'openssl rand -base64 32'
+const makeKeyCommand = 'openssl rand -base64 32'
 const setKey =
   `Make a key, keep it apart from backups, and give the same one to every process:\n` +
   `  ${makeKeyCommand} > encryption-key && chmod 600 encryption-key\n` +
   `  export SERVICE_ENCRYPTION_KEY_FILE="$PWD/encryption-key"`
 
-export const missingKey = `SERVICE_ENCRYPTION_KEY is not set, and DATABASE_URL is. Secrets in the database are sealed by it.\n${setKey}`
+export const missingKey = `SERVICE_ENCRYPTION_KEY is not set, and DATABASE_URL is. Keyrail seals secrets in the database with it.\n${setKey}`
 
 /**
- * The keys that the settings give, or else those of the embedded database's file; empty while there are none.
- * @throws when the file cannot be read, or holds something else.
+ * Returns the keys of the settings, or else those in the embedded database's file; empty if there are none.
+ * @throws if the file cannot be read or has other content.
  */
 export function givenKeys({ encryptionKeys, databaseUrl, dataDir }: Config): GivenKeys {
   if (encryptionKeys.length > 0 || databaseUrl !== null) {
@@ -48,9 +49,9 @@ export function givenKeys({ encryptionKeys, databaseUrl, dataDir }: Config): Giv
 }
 
 /**
- * The same for who must seal: the embedded database gets its key at its first start.
- * @param connection of a migrated database.
- * @throws {CommandFailed | UnknownKey} when there is no key, saying how to make one, or when one is missing.
+ * As `givenKeys`, for a process that must seal: the embedded database gets its key at its first start.
+ * @param connection a migrated database.
+ * @throws {CommandFailed | UnknownKey} if there is no key, saying how to make one, or if one is missing.
  */
 export async function requireKeys(config: Config, connection: Connection): Promise<GivenKeys> {
   const { keys, path } = givenKeys(config)
@@ -61,8 +62,8 @@ export async function requireKeys(config: Config, connection: Connection): Promi
 }
 
 /**
- * The same, whatever the database holds.
- * @throws {CommandFailed} when there is no key and no place for one.
+ * As `requireKeys`, whatever the database contains.
+ * @throws {CommandFailed} if there is no key and no place for one.
  */
 export function ensureKeys(config: Config): GivenKeys {
   const given = givenKeys(config)
@@ -72,29 +73,29 @@ export function ensureKeys(config: Config): GivenKeys {
   return { ...given, keys: readKeyFile(given.path) ?? [], isNew: true }
 }
 
-/** A new key would open none of what the lost one has sealed. */
+/** Refuses to make a new key if a lost key has sealed secrets, because the new one could not open them. */
 async function refuseSealed(connection: Connection, path: string): Promise<void> {
   const sealed = await withClient(connection, client => keysInUse(queryOf(client)))
   if (sealed.length === 0) return
   throw new CommandFailed(
-    `${path} is missing. Secrets in the database are sealed by the key ${sealed.map(({ keyId }) => keyId).join(', ')}.\n` +
-      `Put the file back. If it is lost for good: keyrail encryption rotate --discard`,
+    `${path} is missing. Secrets in the database are sealed with the key ${sealed.map(({ keyId }) => keyId).join(', ')}.\n` +
+      `Restore the file. If it is lost for good: keyrail encryption rotate --discard`,
   )
 }
 
-/** Whole or not at all, and readable by us alone from the first moment. A file that is there is left as it is. */
-export function makeKeyFile(path: string): void {
+/** Writes the file atomically, readable by this account only from the start. Keeps an existing file. */
+function makeKeyFile(path: string): void {
   makeDirectories(dirname(path), 0o777)
   const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
   const file = openSync(draft, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY, 0o600)
   try {
-    writeSync(file, `${drawEncryptionKey(randomBytes)}\n`)
+    writeFileSync(file, `${drawEncryptionKey(randomBytes)}\n`)
     fsyncSync(file)
     linkSync(draft, path)
   } catch (error) {
-    // Another process has been faster.
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    // Another process was faster.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw explainFullDisk(error, path)
   } finally {
     closeSync(file)
     rmSync(draft, { force: true })
@@ -105,8 +106,8 @@ export function makeKeyFile(path: string): void {
 }
 
 /**
- * @returns null when there is no such file.
- * @throws {UnsafePath} when it is a link, or another user's.
+ * @returns null if the file is missing.
+ * @throws {UnsafePath} if it is a link or belongs to another user.
  */
 function readKeyFile(path: string): readonly EncryptionKey[] | null {
   const text = readOwnFile(path)
@@ -114,5 +115,5 @@ function readKeyFile(path: string): readonly EncryptionKey[] | null {
   const { keys, faults } = readEncryptionKeys(text)
   if (keys.length > 0 && faults.length === 0) return keys
   const reason = faults[0] ?? 'it is empty'
-  throw new CommandFailed(`${path} must hold the encryption key: ${reason}. Put the file back as it was.`)
+  throw new CommandFailed(`${path} must contain the encryption key: ${reason}. Restore the file.`)
 }

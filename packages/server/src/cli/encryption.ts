@@ -6,7 +6,7 @@ import { discardUnopened, queryOf } from '../platform/db/sealed-columns.ts'
 import { openSealedStore } from '../platform/db/sealed-store.ts'
 import { type CommandDatabase, openDatabase, requireSchema, withClient } from './database.ts'
 import { encryptionKeyPath, ensureKeys, requireKeys } from './encryption-key.ts'
-import { print, printJson, tell, warn } from './output.ts'
+import { inform, print, printJson, warn } from './output.ts'
 import { withProgress } from './progress.ts'
 import type { Settings } from './settings.ts'
 
@@ -22,20 +22,20 @@ export function addEncryptionCommand(program: Command, settings: Settings): void
     .description('The key that seals secrets in the database (SERVICE_ENCRYPTION_KEY).')
   encryption
     .command('rotate')
-    .summary('seal every secret anew with the first key')
+    .summary('reseal every secret with the first key')
     .description(
-      'Opens every sealed secret with whichever key has sealed it, and seals it anew with the first. Requests are\n' +
-        'served meanwhile. If it is broken off, run it again: it goes on where it stopped.',
+      'Opens every sealed secret with the key that sealed it, and reseals it with the first key. The service keeps\n' +
+        'running. If interrupted, run it again: it continues where it stopped.',
     )
-    .option('--discard', 'remove secrets that no key opens which is given; the service makes new ones')
+    .option('--discard', 'remove secrets that no given key opens; the service makes new ones')
     .option('--json', 'print {"sealed_by", "resealed", "unused", "discarded"}')
     .addHelpText(
       'after',
-      '\nTo change the key, with no request refused:\n' +
+      '\nTo change the key without refusing a request:\n' +
         '  1. Add the new key behind the old one (old,new) and restart every process.\n' +
         '  2. Put the new key first (new,old) and restart every process.\n' +
         '  3. keyrail encryption rotate\n' +
-        '  4. Remove the old key and restart every process. Keep it as long as backups that it has sealed.',
+        '  4. Remove the old key and restart every process. Keep it as long as backups that need it.',
     )
     .action(async ({ discard, json }: Flags) => {
       const config = settings.read()
@@ -65,16 +65,16 @@ async function discardLost(config: Config, { direct }: CommandDatabase): Promise
 async function rotate(config: Config, { direct }: CommandDatabase) {
   const { keys } = await requireKeys(config, direct)
   const { sealing } = await openSealedStore(direct, { ...config, encryptionKeys: keys }, randomBytes)
-  const resealed = await withProgress('Sealing secrets anew', () =>
-    withClient(direct, client => resealAll(client, sealing, tellOfTable)),
+  const resealed = await withProgress('Resealing secrets', () =>
+    withClient(direct, client => resealAll(client, sealing, reportTable)),
   )
   const [first, ...others] = sealing.keyIds
   return { sealed_by: first ?? '', resealed, unused: others }
 }
 
-/** At a terminal something moves instead. */
-function tellOfTable(table: string, done: number): void {
-  if (process.stderr.isTTY !== true) tell(`${table}: ${done} sealed anew`)
+/** At a terminal the spinner moves instead. */
+function reportTable(table: string, done: number): void {
+  if (process.stderr.isTTY !== true) inform(`${table}: ${done} resealed`)
 }
 
 function report(
@@ -83,11 +83,11 @@ function report(
 ): void {
   for (const name of done.discarded) warn(`Removed ${name}, which no given key opens.`)
   if (done.discarded.length > 0) warn('Restart every process: the service makes new ones.')
-  print(`Sealed ${done.resealed} secrets anew. All are sealed by key ${done.sealed_by}.`)
+  print(`Resealed ${done.resealed} secrets. All are sealed with key ${done.sealed_by}.`)
   if (done.unused.length === 0) return
   const place = encryptionKeys.length > 0 ? 'SERVICE_ENCRYPTION_KEY' : encryptionKeyPath(dataDir)
   print(
     `${done.unused.join(', ')} seals nothing any more: remove it from ${place} once every process has ${done.sealed_by} first,\n` +
-      'and keep it as long as backups that it has sealed.',
+      'and keep it as long as backups that need it.',
   )
 }

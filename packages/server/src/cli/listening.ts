@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 import { CommandFailed } from './failure.ts'
 
-/** An error of opening a port, with the setting that has to change; any other error as it is. */
+/** Explains an error of opening a port, with the setting to change; returns other errors unchanged. */
 export function explainListening(error: unknown, { host, port, metricsPort }: Config): unknown {
   const { syscall, code, port: taken } = error as NodeJS.ErrnoException & { port?: number }
   const lookup = syscall === 'getaddrinfo'
@@ -11,7 +11,7 @@ export function explainListening(error: unknown, { host, port, metricsPort }: Co
   const place = `${host}:${taken ?? port}`
   if (code === 'EADDRINUSE') {
     return new CommandFailed(
-      `${place} is in use by another program. Stop that one, or choose another port with ${setting} (0 takes a free one).`,
+      `${place} is in use by another program. Stop that program, or choose another port with ${setting} (0 chooses a free one).`,
       { cause: error },
     )
   }
@@ -23,7 +23,7 @@ export function explainListening(error: unknown, { host, port, metricsPort }: Co
       },
     )
   }
-  return new CommandFailed(`${host} is no address of this machine (${code}). Change SERVICE_HOST.`, {
+  return new CommandFailed(`${host} is not an address of this machine (${code}). Change SERVICE_HOST.`, {
     cause: error,
   })
 }

@@ -7,16 +7,20 @@ import { addDoctorCommand } from './doctor.ts'
 import { addEncryptionCommand } from './encryption.ts'
 import { exitCodeOf, explain } from './failure.ts'
 import { addMigrateCommand } from './migrate.ts'
-import { paintError, tell } from './output.ts'
+import { inform, outliveReaders, paintError } from './output.ts'
 import { addPersonCommand } from './person.ts'
+import { addPolicyCommand } from './policy.ts'
 import { addRestoreCommand } from './restore.ts'
+import { addRolesCommand } from './roles.ts'
 import { addSecretKeysCommand } from './secret-keys.ts'
 import { addServeCommand } from './serve.ts'
 import { settingsFrom } from './settings.ts'
 import { addSigningKeyCommand } from './signing-key.ts'
 import { addWorkspaceCommand } from './workspace.ts'
 
-/** The one place that hands the environment on. */
+outliveReaders()
+
+/** The only place that reads the environment. */
 const settings = settingsFrom(process.env)
 
 const program = new Command('keyrail')
@@ -24,22 +28,24 @@ const program = new Command('keyrail')
   .version(version, '-v, --version', 'print the version')
   .helpOption('-h, --help', 'print this help')
   .helpCommand('help [command]', 'print the help of a command')
-  .showHelpAfterError('(keyrail --help lists what there is)')
+  .showHelpAfterError('(keyrail --help lists the commands)')
   .addHelpText(
     'after',
-    '\nSettings come from the environment (SERVICE_*, DATABASE_URL). Without DATABASE_URL an embedded Postgres is\n' +
-      'used, in SERVICE_DATA_DIR. A command that needs it works beside a running service too.',
+    '\nSettings come from the environment (SERVICE_*, DATABASE_URL). Without DATABASE_URL an embedded Postgres in\n' +
+      'SERVICE_DATA_DIR is used. Commands that need it also work beside a running service.',
   )
 
 addServeCommand(program, settings)
 addDevCommand(program)
 addMigrateCommand(program, settings)
 addDoctorCommand(program, settings)
+addRolesCommand(program)
 addBackupCommand(program, settings)
 addRestoreCommand(program, settings)
 addSecretKeysCommand(program, settings)
 addSigningKeyCommand(program, settings)
 addEncryptionCommand(program, settings)
+addPolicyCommand(program, settings)
 addWorkspaceCommand(program, settings)
 addPersonCommand(program, settings)
 addAuditCommand(program)
@@ -47,6 +53,6 @@ addAuditCommand(program)
 try {
   await program.parseAsync()
 } catch (error) {
-  tell(`${paintError('red', 'Error:')} ${explain(error)}`)
+  inform(`${paintError('red', 'Error:')} ${explain(error)}`)
   process.exit(exitCodeOf(error))
 }

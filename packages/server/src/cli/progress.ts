@@ -1,11 +1,11 @@
 import { spinner } from '@clack/prompts'
 import { interruptedCode } from './failure.ts'
 
-/** Does work that takes a while. At a terminal something moves meanwhile; elsewhere nothing is printed. */
+/** Does work that takes a while. A terminal shows a spinner; elsewhere nothing is printed. */
 export async function withProgress<T>(label: string, work: () => Promise<T>): Promise<T> {
   if (process.stderr.isTTY !== true) return await work()
   const moving = spinner({ output: process.stderr })
-  // The spinner reads the keyboard, and at Ctrl-C it exits with 0 as if all were done.
+  // The spinner reads the keyboard, and on Ctrl-C it would exit with 0 as if all were done.
   const markInterrupted = () => {
     process.exitCode = interruptedCode
   }

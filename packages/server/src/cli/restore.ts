@@ -1,11 +1,13 @@
 import type { Command } from 'commander'
-import { type Restore, restore } from '../platform/db/dump/restore.ts'
+import { readIdentities } from '../platform/db/dump/age.ts'
+import type { Restore } from '../platform/db/dump/restore.ts'
 import { versionsRaisedBy } from '../platform/db/timeline.ts'
+import { restore } from '../restore.ts'
 import { withCopyDatabase } from './copy-database.ts'
 import { type StepLabels, withCopyProgress } from './copy-progress.ts'
 import { givenKeys } from './encryption-key.ts'
 import { CommandFailed } from './failure.ts'
-import { print, printJson, tell, warn } from './output.ts'
+import { inform, print, printJson, warn } from './output.ts'
 import type { Settings } from './settings.ts'
 
 const labels: StepLabels = {
@@ -17,6 +19,7 @@ const labels: StepLabels = {
 interface Flags {
   force?: true
   json?: true
+  identity?: string
 }
 
 export function addRestoreCommand(program: Command, settings: Settings): void {
@@ -24,35 +27,37 @@ export function addRestoreCommand(program: Command, settings: Settings): void {
     .command('restore')
     .summary('load a backup into an empty database')
     .description(
-      'Loads what keyrail backup wrote, all of it or nothing: the file is verified to its last byte first, and ' +
-        'should anything go wrong later, the database stays as it was. A backup of an older schema is brought to ' +
+      'Loads a file of keyrail backup, all of it or nothing: it verifies the whole file first, and ' +
+        'if anything fails later, the database stays as it was. A backup of an older schema is migrated to ' +
         'the newest. Stop the service first, and start it afterwards.',
     )
     .argument('<FILE>', 'the backup')
+    .option('--identity <file>', 'the identity of age that opens an encrypted backup')
     .option('--force', 'delete what Keyrail has in the database first, and go on though the service runs')
-    .option('--json', 'print what was restored as JSON')
+    .option('--json', 'print the summary as JSON')
     .addHelpText(
       'after',
-      `\nEvery project's policy version and its floor are raised by ${versionsRaisedBy} or more, so that nodes which saw changes\n` +
-        'made after the backup fetch everything anew. Keys and secret keys of the backup work as they did; what was\n' +
-        'created or revoked after it was taken is not known any more. Give the encryption key that the backed-up service\n' +
-        'had; secrets that it alone opens are lost without it, and made anew. Keys that sign embed tokens always are.',
+      `\nEvery project's policy version and its floor are raised by ${versionsRaisedBy} or more, so that nodes that have later\n` +
+        'changes load a new snapshot. Keys and secret keys of the backup work as before; anything created or\n' +
+        'revoked after it is lost. Give the encryption key that the backed-up service\n' +
+        'had; without it, the secrets that it sealed are lost and made again. Keys that sign embed tokens always are.',
     )
-    .action(async (file: string, { force, json }: Flags) => {
+    .action(async (file: string, { force, json, identity }: Flags) => {
       const config = settings.read()
       const keyIds = givenKeys(config).keys.map(({ id }) => id)
       const restored = await withCopyDatabase(config, ({ direct, kind }) => {
-        // A service that nobody has asked anything yet holds the embedded database without a connection.
+        // An idle service holds the embedded database without a connection.
         if (kind === 'running' && !force) {
-          throw new CommandFailed('Keyrail is running on this database. Stop it first, or give --force.')
+          throw new CommandFailed('Keyrail is running on this database. Stop it first, or use --force.')
         }
-        return withCopyProgress(labels, json === true, onProgress =>
-          restore(direct, file, { onProgress, force: force === true, keyIds }),
-        )
+        return withCopyProgress(labels, json === true, async onProgress => {
+          const identities = identity === undefined ? [] : await readIdentities(identity)
+          return await restore(direct, file, { onProgress, force: force === true, keyIds, identities })
+        })
       })
-      for (const name of restored.passedOver) warn(`The table ${name} is not Keyrail's and was passed over.`)
-      tellOfLost(restored, keyIds)
-      if (force) warn('Start every process of Keyrail again that ran meanwhile.')
+      for (const name of restored.passedOver) warn(`Skipped the table ${name}, which is not Keyrail's.`)
+      reportLost(restored, keyIds)
+      if (force) warn('Restart every Keyrail process that ran meanwhile.')
       if (json) printJson(summary(file, restored))
       else for (const line of describe(restored)) print(line)
     })
@@ -65,26 +70,26 @@ function describe(restored: Restore): string[] {
   const { header, migrated, projectsRaised, versionsRaised } = restored
   return [
     `Restored ${rowsOf(restored).toLocaleString('en')} rows, taken at ${header.takenAt} by Keyrail ${header.keyrail}.`,
-    ...(migrated.length > 0 ? [`Brought to the newest schema: applied ${migrated.join(', ')}.`] : []),
+    ...(migrated.length > 0 ? [`Migrated to the newest schema: applied ${migrated.join(', ')}.`] : []),
     `Raised the policy version of ${projectsRaised} projects by ${versionsRaised}.`,
   ]
 }
 
-/** What the service makes anew, by its row, and what that means. */
+/** The secrets that the service makes again, by row, and what their loss means. */
 const losses: Record<string, string> = {
-  'service_secrets cursor': 'cursors of lists that somebody is paging through',
+  'service_secrets cursor': 'cursors of lists that clients are paging through',
   'service_secrets audit_checkpoint':
-    'the key that signs checkpoints; old ones verify with the verifier key that was published then',
+    'the key that signs checkpoints; old checkpoints verify with the key that was published then',
 }
 
-function tellOfLost({ secretsLost }: Restore, keyIds: readonly string[]): void {
+function reportLost({ secretsLost }: Restore, keyIds: readonly string[]): void {
   if (secretsLost.length === 0) return
   const given = keyIds.length === 0 ? 'no encryption key is given' : `given is ${keyIds.join(', ')}`
   warn(
-    `These secrets are sealed by a key that is not given (${given}), and are lost. The service makes new ones:`,
+    `These secrets are sealed with a key that is not given (${given}), and are lost. The service makes new ones:`,
   )
-  for (const name of secretsLost) tell(`  ${name}${name in losses ? `: ${losses[name]}` : ''}`)
-  tell('If you still have that key, give it by SERVICE_ENCRYPTION_KEY and restore again with --force.')
+  for (const name of secretsLost) inform(`  ${name}${name in losses ? `: ${losses[name]}` : ''}`)
+  inform('If you still have that key, add it to SERVICE_ENCRYPTION_KEY and restore again with --force.')
 }
 
 const summary = (file: string, restored: Restore) => ({

@@ -1,28 +1,34 @@
 import type { Config } from '../config.ts'
 import type { Service as WholeService } from '../main.ts'
-import { type Connection, connectionFromUrl } from '../platform/db/connection.ts'
+import { type Connection, connectionFromUrl, placeOf } from '../platform/db/connection.ts'
 import { startEmbedded } from '../platform/db/embedded/start.ts'
+import { patienceOf } from '../platform/db/lock-wait.ts'
 import { migrate } from '../platform/db/migrate.ts'
-import { createLog, type Logger } from '../platform/log.ts'
-import { type BannerFacts, printBanner } from './banner.ts'
+import { createLog, type Logger, toggleDebug } from '../platform/log.ts'
+import { awaitDatabase } from './await-database.ts'
+import { type BannerFacts, dashboardUrl, printBanner } from './banner.ts'
 import { ensureBootstrapToken } from './bootstrap-token.ts'
+import { buildDashboard, type DashboardBuild } from './build-dashboard.ts'
 import { type Plan, planConfinement, prepareMailFolder } from './confine.ts'
 import { type Launched, launchConfined } from './confined-service.ts'
-import { inspectServer } from './database.ts'
 import { drain } from './drain.ts'
 import { type GivenKeys, missingKey, requireKeys } from './encryption-key.ts'
 import { CommandFailed } from './failure.ts'
 import { explainListening } from './listening.ts'
-import { outliveReaders, tell } from './output.ts'
+import { inform } from './output.ts'
+import { refuseTransactionPooler } from './pooler.ts'
 import { listenForStop, type StopSignals } from './stop-signals.ts'
 
-/** A service that runs, in this process or in one of its own. */
-interface Service extends Pick<WholeService, 'url' | 'metricsUrl' | 'close' | 'hurry'> {
-  /** As what it runs, where root has started it. */
+/** A running service, in this process or in a separate one. */
+interface Service
+  extends Pick<WholeService, 'url' | 'metricsUrl' | 'leave' | 'close' | 'hurry' | 'reportDashboard'> {
+  /** The account that it runs as, if root has started it. */
   runsAs: string | null
+  /** For the log of a separate process. */
+  toggleDebug?(): void
 }
 
-/** What the service stands on, and what a person is told of it. */
+/** The database of the service, and what the banner shows of it. */
 interface Store {
   connection: Connection
   direct: Connection
@@ -31,24 +37,28 @@ interface Store {
   stop(): Promise<void>
 }
 
-/** What there is to tell of a service that listens. */
+/** What the banner shows of a service that listens. */
 export type Ready = BannerFacts
 
 /**
- * Runs the service until somebody asks it to stop; gives the exit code.
+ * Runs the service until it is stopped, and returns the exit code.
  *
- * @param tellReady told once, when the service listens; should it fail, the service is stopped and the call throws that
+ * @param onReady called once, when the service listens; if it fails, the service stops and the call throws its
+ * error
  */
 export async function serve(
   config: Config,
-  tellReady: (ready: Ready) => void | Promise<void> = printBanner,
+  onReady: (ready: Ready) => void | Promise<void> = printBanner,
 ): Promise<number> {
-  outliveReaders()
   const log = createLog(config.logLevel)
   const stop = listenForStop()
+  const toggles = new Set([() => toggleDebug(log)])
+  process.on('SIGUSR2', () => {
+    for (const toggle of toggles) toggle()
+  })
   const broken = Promise.withResolvers<never>()
   broken.promise.catch(() => {})
-  // A fault of our own must not leave Postgres behind.
+  // An unexpected error must not leave Postgres running.
   process.on('uncaughtException', error => {
     log.fatal({ err: error }, 'unexpected error')
     log.flush()
@@ -65,8 +75,17 @@ export async function serve(
       broken.promise,
     ])
     if (service === null) return 0
-    const told = announce(service, store, log, tellReady).then(() => stop.first)
-    await Promise.race([stop.first, broken.promise, told]).finally(() => end(service, stop, log))
+    if (service.toggleDebug !== undefined) toggles.add(service.toggleDebug)
+    let build: DashboardBuild | undefined
+    const announced = announce(service, store, config, log, onReady).then(() => {
+      // Last, so that the API is ready as early as without a dashboard.
+      if (config.dashboard === 'on' && !stop.asked) build = startBuild(service, config, log)
+      return stop.first
+    })
+    await Promise.race([stop.first, broken.promise, announced]).finally(async () => {
+      await build?.stop()
+      await end(service, stop, config, log)
+    })
     return 0
   } finally {
     await store.stop()
@@ -75,7 +94,7 @@ export async function serve(
   }
 }
 
-/** The process that will listen: another one, which has lost root's rights, or null for this one. */
+/** The process that will listen: a separate one without root's rights, or null for this one. */
 interface Listener {
   launched: Launched | null
   runsAs: Plan['sentence'] | null
@@ -85,15 +104,17 @@ function prepareListener(config: Config, log: Logger): Listener {
   const plan = planConfinement(config, { create: true })
   if (plan === null) return { launched: null, runsAs: null }
   const { confinement, keeps, sentence } = plan
-  log[confinement === null ? 'warn' : 'info']({ runs_as: sentence }, 'the process that listens')
+  log[confinement === null ? 'warn' : 'info']({ runs_as: sentence }, 'listening process')
   return { launched: confinement === null ? null : launchConfined(confinement, keeps), runsAs: sentence }
 }
 
 async function openStore(config: Config, log: Logger, stop: StopSignals): Promise<Store | null> {
   try {
-    return config.databaseUrl === null ? await openEmbedded(config, log) : await openOutside(config)
+    return config.databaseUrl === null
+      ? await openEmbedded(config, log)
+      : await openOutside(config, log, stop)
   } catch (error) {
-    // initdb runs in the foreground and gets the Ctrl-C too; ours is heard as soon as it has ended.
+    // initdb runs in the foreground and gets the Ctrl-C too; ours arrives as soon as it has ended.
     await new Promise(setImmediate)
     if (stop.asked) return null
     throw error
@@ -104,7 +125,7 @@ async function openEmbedded({ dataDir, bootstrapToken }: Config, log: Logger): P
   const postgres = await startEmbedded({ dataDir, log })
   const { connection, serverVersion } = postgres
   const store = { connection, direct: connection, stop: () => postgres.stop() }
-  // As root it may lie elsewhere: Postgres runs under an account that has to get there.
+  // As root it may be elsewhere, because Postgres runs under an account that must reach it.
   const elsewhere = postgres.dataDirectory.startsWith(`${dataDir}/`) ? '' : ` in ${postgres.dataDirectory}`
   const data = `${dataDir} (embedded Postgres ${serverVersion}${elsewhere})`
   try {
@@ -115,17 +136,27 @@ async function openEmbedded({ dataDir, bootstrapToken }: Config, log: Logger): P
   }
 }
 
-async function openOutside(config: Config): Promise<Store> {
+/** Null: it was stopped while it waited. */
+async function openOutside(config: Config, log: Logger, stop: StopSignals): Promise<Store | null> {
   const { databaseUrl, databaseDirectUrl, bootstrapToken, encryptionKeys } = config
-  // Before anything is migrated.
+  // Before any migration.
   if (encryptionKeys.length === 0) throw new CommandFailed(missingKey)
   const connection = connectionFromUrl(databaseUrl ?? '')
   const direct = databaseDirectUrl === null ? connection : connectionFromUrl(databaseDirectUrl)
-  const { version, database } = await inspectServer(direct)
+  const stopped = new AbortController()
+  const over = stop.first.then(() => {
+    stopped.abort()
+    return null
+  })
+  // Whatever hangs, a signal ends it: nothing is open yet that would have to be closed.
+  const facts = await Promise.race([awaitDatabase(direct, log, stopped.signal), over])
+  if (facts === null) return null
+  const { version, database } = facts
+  if ((await Promise.race([refuseTransactionPooler({ connection, direct }), over])) === null) return null
   return {
     connection,
     direct,
-    data: `${database} at ${direct.host ?? 'localhost'}:${direct.port ?? 5432} (Postgres ${version})`,
+    data: `${database} at ${placeOf(direct)} (Postgres ${version})`,
     bootstrap: bootstrapToken === null ? 'off' : 'set',
     stop: async () => {},
   }
@@ -138,7 +169,10 @@ async function start(
   { launched, runsAs }: Listener,
   onBroken: (error: Error) => void,
 ): Promise<Service> {
-  for (const name of await migrate(direct)) log.info({ migration: name }, 'migration applied')
+  const onWait = (line: string) => log.warn(line)
+  const patience = patienceOf(config.migrateWaitS)
+  for (const name of await migrate(direct, { onWait, patience }))
+    log.info({ migration: name }, 'migration applied')
   const { keys, path, isNew }: GivenKeys = await requireKeys(config, direct)
   if (isNew) log.warn({ path }, 'encryption key made: keep a copy, apart from backups')
   const bootstrapToken = typeof bootstrap === 'string' ? config.bootstrapToken : bootstrap.token
@@ -151,7 +185,14 @@ async function start(
   }
   const { startService } = await import('../main.ts')
   try {
-    const service = await startService({ config: complete, log, connection, directConnection: direct })
+    const dashboard = { state: { kind: 'looking' } } as const
+    const service = await startService({
+      config: complete,
+      log,
+      connection,
+      directConnection: direct,
+      dashboard,
+    })
     return Object.assign(service, { runsAs })
   } catch (error) {
     throw explainListening(error, config)
@@ -161,17 +202,22 @@ async function start(
 async function announce(
   { url, metricsUrl, runsAs }: Service,
   { data, bootstrap }: Store,
+  { dashboard, publicUrl }: Config,
   log: Logger,
-  tellReady: (ready: Ready) => void | Promise<void>,
+  onReady: (ready: Ready) => void | Promise<void>,
 ): Promise<void> {
   log.info({ url, metrics_url: metricsUrl }, 'listening')
-  await tellReady({ url, metricsUrl, data, bootstrap, runsAs })
+  await onReady({ url, publicUrl, metricsUrl, hasDashboard: dashboard === 'on', data, bootstrap, runsAs })
 }
 
-async function end(service: Service, { second }: StopSignals, log: Logger): Promise<void> {
-  log.info('stopping')
-  if (process.stdout.isTTY)
-    tell('\nStopping. Requests under way are finished first; Ctrl-C again cuts them off.')
-  const outcome = await drain(service, second)
+const startBuild = ({ url, reportDashboard }: Service, { publicUrl }: Config, log: Logger): DashboardBuild =>
+  buildDashboard({ log, address: dashboardUrl(url, publicUrl), report: reportDashboard })
+
+async function end(service: Service, stop: StopSignals, config: Config, log: Logger): Promise<void> {
+  // After an unexpected error it closes at once.
+  const delayS = stop.asked ? config.drainDelayS : 0
+  log.info(delayS > 0 ? { delay_s: delayS } : {}, 'stopping')
+  if (process.stdout.isTTY) inform('\nStopping. Running requests finish first; Ctrl-C again cuts them off.')
+  const outcome = await drain(service, stop.second, { delayMs: delayS * 1_000 })
   if (outcome === 'cut') log.warn('requests were cut off')
 }

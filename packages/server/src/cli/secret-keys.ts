@@ -11,19 +11,23 @@ import {
 import type { CreatedSecretKey, SecretKeyRole } from '@keyrail/contract/vendor/secret-keys'
 import { type Command, Option } from 'commander'
 import { appendAudit } from '../audit/append.ts'
+import { serviceBudgets } from '../platform/budgets.ts'
 import { systemClock } from '../platform/clock.ts'
-import { openDb } from '../platform/db/pool.ts'
+import { unbound } from '../platform/db/db.ts'
+import { createIdleConnections } from '../platform/db/idle.ts'
+import { openPool } from '../platform/db/pool.ts'
 import { isUuid } from '../platform/http/validate.ts'
 import { idMaker } from '../platform/ids.ts'
+import { uncounted } from '../platform/metrics.ts'
 import { readNetwork } from '../platform/network/cidr.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { issueSecretKey, type StoredLimits, secretKeyCreated } from '../secret-keys/issue.ts'
 import { areProjectsThere, readLimits } from '../secret-keys/limits.ts'
-import { tellOfOwnerKey } from '../security-events/owners.ts'
+import { notifyOfOwnerKey } from '../security-events/owners.ts'
 import { askChoice, askText, requireFlags } from './ask.ts'
 import { type CommandDatabase, openDatabase, requireSchema } from './database.ts'
 import { CommandFailed } from './failure.ts'
-import { print, printJson, tell } from './output.ts'
+import { inform, print, printJson } from './output.ts'
 import { withProgress } from './progress.ts'
 import type { Settings } from './settings.ts'
 
@@ -54,37 +58,38 @@ interface Wanted {
 export function addSecretKeysCommand(program: Command, settings: Settings): void {
   const secretKeys = program
     .command('secret-keys')
-    .summary("credentials of a vendor's own backend")
-    .description("Secret keys (krsk_…): the credentials with which a vendor's own backend uses the service.")
+    .summary("credentials of a vendor's backend")
+    .description("Secret keys (krsk_…): the credentials that a vendor's backend uses with the service.")
   secretKeys
     .command('create')
     .summary('make a secret key for a workspace')
     .description(
-      'Makes a secret key for a workspace and prints it, once, to standard output. This is the way in when no\n' +
-        "credential of the workspace is left. The workspace's audit log tells of it, with the operator as actor.",
+      'Makes a secret key for a workspace and prints it, once, to standard output. Use it if the workspace has lost\n' +
+        "all its credentials. The workspace's audit log records it with the operator as actor.",
     )
     .option('--workspace <id>', 'the workspace')
     .addOption(
-      new Option('--env <env>', 'live keys reach both environments, test keys test alone').choices(envs),
+      new Option('--env <env>', 'live keys reach both environments, test keys only test').choices(envs),
     )
     .addOption(new Option('--role <role>', 'what the key may do').choices(roles))
-    .option('--name <name>', `a name to know it by, at most ${nameLengthMax} characters`)
+    .option('--name <name>', `a name for it, at most ${nameLengthMax} characters`)
     .addOption(
       new Option('--preset <preset>', 'node: what a server with the SDK needs; embed: minting embed tokens')
         .choices(Object.keys(presets))
         .conflicts('permission'),
     )
     .addOption(
-      new Option('--permission <permission...>', 'what the key may do, of what its role may').choices(
-        permissions,
-      ),
+      new Option(
+        '--permission <permission...>',
+        'restricts the key to these permissions of its role',
+      ).choices(permissions),
     )
-    .option('--project <id...>', 'the only projects that the key sees')
-    .option('--cidr <range...>', 'the only addresses that the key may be used from')
+    .option('--project <id...>', 'restricts the key to these projects')
+    .option('--cidr <range...>', 'restricts the key to callers from these addresses')
     .option('--json', 'print the secret key as the API would, with "key"')
     .addHelpText(
       'after',
-      '\nWhat is missing is asked for at a terminal. For instance:\n' +
+      '\nA terminal asks for missing values. For example:\n' +
         '  keyrail secret-keys create --workspace ID --env live --role owner --name "after the incident"\n' +
         '  keyrail secret-keys create --workspace ID --env live --role admin --preset node --project ID',
     )
@@ -120,7 +125,7 @@ async function complete({ workspace, env, role, name, ...limits }: Flags): Promi
   }
 }
 
-const workspaceFault = (id: string) => (isUuid(id) ? undefined : `"${id}" is no id of a workspace (a UUID).`)
+const workspaceFault = (id: string) => (isUuid(id) ? undefined : `"${id}" is not a workspace id (a UUID).`)
 
 function nameFault(name: string): string | undefined {
   const length = [...name].length
@@ -132,9 +137,9 @@ type LimitFlags = Pick<Flags, 'preset' | 'permission' | 'project' | 'cidr'>
 function limitFaults({ project = [], cidr = [] }: LimitFlags): string[] {
   const strange = project.find(id => !isUuid(id))
   return [
-    ...(strange === undefined ? [] : [`"${strange}" is no id of a project (a UUID).`]),
-    ...(project.length > projectsMax ? [`A key is bound to ${projectsMax} projects at most.`] : []),
-    ...(cidr.length > cidrsMax ? [`A key is bound to ${cidrsMax} ranges of addresses at most.`] : []),
+    ...(strange === undefined ? [] : [`"${strange}" is not a project id (a UUID).`]),
+    ...(project.length > projectsMax ? [`A key can have at most ${projectsMax} projects.`] : []),
+    ...(cidr.length > cidrsMax ? [`A key can have at most ${cidrsMax} address ranges.`] : []),
     ...cidr.flatMap(cidrFault),
   ]
 }
@@ -152,14 +157,21 @@ const toLimits = ({ preset, permission, project, cidr }: LimitFlags): StoredLimi
     ...(cidr !== undefined && { allowed_cidrs: cidr }),
   })
 
-/** Key and audit row are written in one transaction, as over the API. */
+/** Writes the key and its audit row in one transaction, as the API does. */
 async function create({ direct }: CommandDatabase, wanted: Wanted): Promise<CreatedSecretKey> {
   const { workspace, env, role, name, limits } = wanted
   const deps = { randomBytes, clock: systemClock, makeId: idMaker(systemClock, randomBytes) }
   const operator = { type: 'operator', id: null } as const
-  const db = openDb(direct, 1, { announce() {} }, { deadlockRetried() {} })
+  const pool = openPool({
+    connection: direct,
+    size: 1,
+    budgets: serviceBudgets,
+    hints: { announce() {} },
+    lanes: { idle: createIdleConnections() },
+    observer: uncounted,
+  })
   try {
-    return await db.inWorkspace(workspace, async tx => {
+    return await pool.bind(unbound).inWorkspace(workspace, async tx => {
       if (!(await areProjectsThere(tx, limits.project_ids))) {
         throw new CommandFailed('One of the projects is not in the workspace, or is deleted.')
       }
@@ -174,19 +186,19 @@ async function create({ direct }: CommandDatabase, wanted: Wanted): Promise<Crea
         rotated_from: null,
         created_in_session: null,
       })
-      tellOfOwnerKey(deps, tx, { caller: { kind: 'operator', id: null }, client: null }, created)
+      notifyOfOwnerKey(deps, tx, { caller: { kind: 'operator', id: null }, client: null }, created)
       appendAudit(deps, tx, operator, at, [secretKeyCreated(created)])
       return shown
     })
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'not_found') throw error
-    throw new CommandFailed(`There is no workspace ${workspace}.`)
+    throw new CommandFailed(`Workspace ${workspace} does not exist.`)
   } finally {
-    await db.close()
+    await pool.close()
   }
 }
 
 function show({ id, env, role, key }: CreatedSecretKey, workspace: string): void {
-  tell(`Secret key ${id} (${env}, ${role}) of workspace ${workspace}. It is shown this once:`)
+  inform(`Secret key ${id} (${env}, ${role}) of workspace ${workspace}. It is shown only once:`)
   print(key)
 }

@@ -1,16 +1,16 @@
 import { type Config, ConfigError, readConfig, secretFiles } from '../config.ts'
 import { warn } from './output.ts'
 
-/** The settings of the service, as every command gets them. */
+/** The settings of the service, for every command. */
 export interface Settings {
   /**
-   * Reads them and warns of names that are no settings.
+   * Reads them and warns about unknown names.
    * @throws {ConfigError} with all faults.
    */
   read(): Config
-  /** The same for a command that reports on them: nothing is printed or thrown. */
+  /** The same for a command that reports on them: it prints and throws nothing. */
   inspect(): { config: Config | null; faults: readonly string[]; warnings: readonly string[] }
-  /** The files that hold secrets, by the setting that names them. */
+  /** The files with secrets, by the setting that names them. */
   secretFiles(): [setting: string, path: string][]
 }
 
@@ -18,16 +18,21 @@ export function settingsFrom(env: Record<string, string | undefined>): Settings 
   return {
     secretFiles: () => secretFiles(env),
     read() {
-      const { config, warnings } = readConfig(env)
-      for (const warning of warnings) warn(warning)
-      return config
+      try {
+        const { config, warnings } = readConfig(env)
+        for (const warning of warnings) warn(warning)
+        return config
+      } catch (error) {
+        if (error instanceof ConfigError) for (const warning of error.warnings) warn(warning)
+        throw error
+      }
     },
     inspect() {
       try {
         return { ...readConfig(env), faults: [] }
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error
-        return { config: null, faults: error.faults, warnings: [] }
+        return { config: null, faults: error.faults, warnings: error.warnings }
       }
     },
   }

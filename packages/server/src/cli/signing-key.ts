@@ -23,17 +23,17 @@ export function addSigningKeyCommand(program: Command, settings: Settings): void
     )
   signingKey
     .command('rotate')
-    .summary('let a new key take over')
+    .summary('make a new key and switch to it')
     .description(
       `Makes a new key. It is published at once, and signs after ${publishedBeforeS / 60} minutes, when every process and every cache\n` +
-        `has it. The key before verifies for ${keptAfterS / 60} minutes more. No token stops working, and nothing is restarted.`,
+        `has it. The previous key verifies for ${keptAfterS / 60} minutes more. No token stops working, and nothing needs a restart.`,
     )
     .option('--json', 'print {"kid", "signs_from"}')
     .action(async ({ json }: Flags) => {
       const config = settings.read()
       if (config.signingKey !== null) {
         throw new CommandFailed(
-          'The keys are those of SERVICE_SIGNING_KEY. Add a new one behind the first, restart every process, and put it\n' +
+          'The keys are in SERVICE_SIGNING_KEY. Add a new one behind the first, restart every process, and put it\n' +
             `first ${publishedBeforeS / 60} minutes later.`,
         )
       }
@@ -45,14 +45,14 @@ export function addSigningKeyCommand(program: Command, settings: Settings): void
         const rotation = await addSigningKey(store, await makeSigningKey())
         if (rotation.kind === 'upgrading') {
           throw new CommandFailed(
-            'A process of the release before may still run, and could not read a new key. Rotate an hour after the first\n' +
+            'A process of the previous release may still run, and could not read a new key. Rotate an hour after the first\n' +
               'process of this release has started.',
           )
         }
         if (rotation.kind === 'waiting') {
           const seconds = Math.ceil(rotation.signsInMs / 1_000)
           throw new CommandFailed(
-            `Key ${rotation.kid} waits already: it signs in ${seconds} s. Rotate after that.`,
+            `Key ${rotation.kid} is already waiting: it signs in ${seconds} s. Rotate after that.`,
           )
         }
         const { kid, signsFrom } = rotation

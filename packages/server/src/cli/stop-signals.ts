@@ -1,21 +1,21 @@
 /**
- * One stop reaches a process several times: npm passes on what the terminal has sent already, and a service
- * manager signals every process of a service. Within this it counts as one.
+ * A process gets the same stop several times: npm repeats what the terminal has already sent, and a service
+ * manager signals every process of a service. Signals within this time count as one.
  */
 const sameMs = 300
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 type StopSignal = (typeof signals)[number]
 
-/** The wish of a person or a service manager that we end. */
+/** Requests by a person or a service manager to stop. */
 export interface StopSignals {
-  /** Whether somebody has asked. */
+  /** Whether a signal has arrived. */
   readonly asked: boolean
   /** The first signal. */
   readonly first: Promise<StopSignal>
-  /** The second one: whoever asks again does not want to wait. */
+  /** The second signal: the sender does not want to wait. */
   readonly second: Promise<StopSignal>
-  /** Leaves the signals to Node again. */
+  /** Gives the signals back to Node. */
   release(): void
 }
 

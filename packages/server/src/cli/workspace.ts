@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import type pg from 'pg'
+import { isUuid } from '../platform/http/validate.ts'
 import {
   findWorkspaceLabel,
   removeLoose,
   removeWorkspace,
   type WorkspaceLabel,
-} from '../platform/db/workspace-removal.ts'
-import { isUuid } from '../platform/http/validate.ts'
+} from '../workspace/removal.ts'
 import { askText } from './ask.ts'
 import { openDatabase, requireSchema, withClient } from './database.ts'
 import { CommandFailed } from './failure.ts'
@@ -22,8 +22,8 @@ interface Flags {
 export function addWorkspaceCommand(program: Command, settings: Settings): void {
   const workspace = program
     .command('workspace')
-    .summary('workspaces, as the operator sees them')
-    .description('Workspaces, as the operator sees them. The API creates them: POST /v1/workspaces.')
+    .summary('manage workspaces as the operator')
+    .description('Manages workspaces as the operator. The API creates them: POST /v1/workspaces.')
   workspace
     .command('delete')
     .summary('remove a workspace for good')
@@ -34,9 +34,9 @@ export function addWorkspaceCommand(program: Command, settings: Settings): void 
     .argument('<id>', 'id of the workspace')
     .option('--yes', 'do not ask; without a terminal this is required')
     .option('--json', 'print {"id", "name", "slug", "removed": {table: rows}}')
-    .addHelpText('after', '\nAt a terminal the slug has to be typed to confirm.')
+    .addHelpText('after', '\nAt a terminal you type the slug to confirm.')
     .action(async (id: string, flags: Flags) => {
-      if (!isUuid(id)) throw new CommandFailed(`"${id}" is no id of a workspace (a UUID).`)
+      if (!isUuid(id)) throw new CommandFailed(`"${id}" is not a workspace id (a UUID).`)
       const config = settings.read()
       const database = await withProgress('Opening the database', () => openDatabase(config))
       try {
@@ -47,7 +47,7 @@ export function addWorkspaceCommand(program: Command, settings: Settings): void 
           await confirm(label, flags)
           const work = () => removeWorkspace(client, label.id)
           const removed = await withProgress(`Removing ${label.slug}`, work)
-          if (removed === null) throw new CommandFailed(`Workspace ${id} was removed by somebody else.`)
+          if (removed === null) throw new CommandFailed(`Workspace ${id} was removed by another command.`)
           report(label, removed, flags)
         })
       } finally {
@@ -56,14 +56,14 @@ export function addWorkspaceCommand(program: Command, settings: Settings): void 
     })
 }
 
-/** Removes what a command that was broken off has left: it was confirmed then. */
+/** Removes what an interrupted command has left; that one was confirmed. */
 async function finish(client: pg.Client, id: string, { json }: Flags): Promise<void> {
   const removed = await removeLoose(client, id)
   if (Object.values(removed).every(rows => rows === 0))
-    throw new CommandFailed(`There is no workspace ${id}.`)
+    throw new CommandFailed(`Workspace ${id} does not exist.`)
   if (json) printJson({ id, removed })
   else {
-    print(`Workspace ${id} was removed before. What was left of it is removed:`)
+    print(`Workspace ${id} had been removed. The rest of it is removed now:`)
     printRows(removed)
   }
 }
@@ -72,11 +72,11 @@ async function confirm({ slug, name }: WorkspaceLabel, { yes }: Flags): Promise<
   if (yes) return
   if (!canAsk()) {
     throw new CommandFailed(
-      `This removes the workspace "${slug}" and all that is in it for good. Give --yes.`,
+      `This removes the workspace "${slug}" and everything in it for good. Confirm with --yes.`,
     )
   }
   await askText(
-    `Removes "${name}" and all that is in it for good. Type its slug, ${slug}, to confirm`,
+    `Removes "${name}" and everything in it for good. Type its slug, ${slug}, to confirm`,
     answer => (answer === slug ? undefined : `The slug is ${slug}.`),
   )
 }

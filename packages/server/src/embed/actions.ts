@@ -5,10 +5,10 @@ import type {
   EmbedKeyList,
   RotatedEmbedKey,
 } from '@keyrail/contract/embed'
+import type { TenantCreate } from '@keyrail/contract/vendor/tenants'
 import type { KeyUsage } from '@keyrail/contract/vendor/usage'
 import { actorOf } from '../audit/append.ts'
-import type { Deps } from '../deps.ts'
-import type { EmbedGrant, EmbedPrincipal } from '../gate/principal.ts'
+import type { EmbedGrant, EmbedPrincipal, VendorPrincipal } from '../gate/principal.ts'
 import {
   createTenantKey,
   findTenantKey,
@@ -18,50 +18,56 @@ import {
   type TenantKeys,
 } from '../keys/tenant-keys.ts'
 import { page } from '../platform/cursor.ts'
+import type { Db } from '../platform/db/db.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { meetTenant } from '../tenants/meet.ts'
 import { readKeyUsage } from '../usage/key-usage.ts'
+import type { EmbedNeeds } from './needs.ts'
 import { toEmbedKey } from './resource.ts'
 import { keyScopesOf } from './session.ts'
 
 export async function listEmbedKeys(
-  { db, cursors }: Deps,
+  { cursors }: EmbedNeeds,
+  db: Db,
   { workspaceId, embed }: EmbedPrincipal,
   query: EmbedKeyList,
 ) {
-  const { limit = 50 } = query
+  const { limit } = query
   const keys = keysOf(embed)
-  // A cursor of one tenant's list is none of another's.
+  // A cursor is valid for the list of one tenant only.
   const list = `embed_keys ${keys.projectId} ${keys.tenantId} ${keys.env}`
   const before = query.cursor === undefined ? null : cursors.open(list, workspaceId, query.cursor)
   const includeRevoked = query.include_revoked === 'true'
-  const rows = await db.inWorkspace(workspaceId, tx =>
+  const rows = await db.readAtOnce(workspaceId, tx =>
     listTenantKeys(tx, keys, { includeRevoked, before, limit }),
   )
   return page(rows, limit, toEmbedKey, last => cursors.seal(list, workspaceId, last.id))
 }
 
 export async function createEmbedKey(
-  deps: Deps,
+  deps: EmbedNeeds,
+  db: Db,
   principal: EmbedPrincipal,
   body: EmbedKeyCreate,
 ): Promise<CreatedEmbedKey> {
   const { workspaceId, embed } = principal
   assertGranted(embed, body.scopes ?? [])
-  const created = await deps.db.inWorkspace(workspaceId, tx =>
+  const created = await db.inWorkspace(workspaceId, tx =>
     createTenantKey(deps, tx, actorOf(principal), keysOf(embed), body),
   )
   return { ...toEmbedKey(created), key: created.key }
 }
 
-/** The successor carries the scopes of its predecessor, so the token must be for these. */
+/** The successor has the scopes of its predecessor, so the token must grant them. */
 export async function rotateEmbedKey(
-  deps: Deps,
+  deps: EmbedNeeds,
+  db: Db,
   principal: EmbedPrincipal,
   id: string,
   overlapHours: number,
 ): Promise<RotatedEmbedKey> {
   const { workspaceId, embed } = principal
-  const rotated = await deps.db.inWorkspace(workspaceId, tx =>
+  const rotated = await db.inWorkspace(workspaceId, tx =>
     rotateTenantKey(deps, tx, actorOf(principal), keysOf(embed), id, overlapHours, scopes =>
       assertGranted(embed, scopes),
     ),
@@ -69,29 +75,50 @@ export async function rotateEmbedKey(
   return { ...toEmbedKey(rotated), key: rotated.key, predecessor: rotated.predecessor }
 }
 
-/** Whatever the key's scopes: stopping a leak must not wait. */
+/** Allowed whatever the scopes of the key: stopping a leak must not wait. */
 export async function revokeEmbedKey(
-  deps: Deps,
+  deps: EmbedNeeds,
+  db: Db,
   principal: EmbedPrincipal,
   id: string,
   reason: string | null,
 ): Promise<EmbedKey> {
   const { workspaceId, embed } = principal
-  const revoked = await deps.db.inWorkspace(workspaceId, tx =>
+  const revoked = await db.inWorkspace(workspaceId, tx =>
     revokeTenantKey(deps, tx, actorOf(principal), keysOf(embed), id, reason),
   )
   return toEmbedKey(revoked)
 }
 
+/** For a mint that names a customer whom the vendor has not created as a tenant yet. */
+export async function meetEmbedTenant(
+  deps: EmbedNeeds,
+  db: Db,
+  principal: VendorPrincipal,
+  body: TenantCreate,
+): Promise<{ id: string; epoch: number }> {
+  // A tenant belongs to no environment, and a key of the test environment changes nothing there.
+  if (principal.reach === 'test') {
+    throw new Refusal(
+      'live_credential_required',
+      'A test key mints for existing tenants only. Create this one with a live key.',
+    )
+  }
+  const tenant = await db.inWorkspace(principal.workspaceId, tx =>
+    meetTenant(deps, tx, actorOf(principal), body),
+  )
+  return { id: tenant.id, epoch: tenant.embed_epoch }
+}
+
 export async function getEmbedKeyUsage(
-  { db }: Deps,
+  db: Db,
   { workspaceId, embed }: EmbedPrincipal,
   id: string,
   days: number,
 ): Promise<KeyUsage> {
-  return await db.inWorkspace(workspaceId, async tx => {
-    await findTenantKey(tx, keysOf(embed), id)
-    return await readKeyUsage(tx, id, days)
+  return await db.readAtOnce(workspaceId, async tx => {
+    const [, usage] = await Promise.all([findTenantKey(tx, keysOf(embed), id), readKeyUsage(tx, id, days)])
+    return usage
   })
 }
 
@@ -101,7 +128,7 @@ const keysOf = ({ tenant, project, env }: EmbedGrant): TenantKeys => ({
   env,
 })
 
-/** @throws {Refusal} naming the first scope that no `key_scope:` of the token is for. */
+/** @throws {Refusal} naming the first scope that the token does not grant with `key_scope:`. */
 function assertGranted(embed: EmbedGrant, scopes: readonly string[]): void {
   const granted = new Set(keyScopesOf(embed))
   const missing = scopes.find(scope => !granted.has(scope))

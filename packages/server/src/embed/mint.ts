@@ -1,27 +1,36 @@
 import type { EmbedToken, EmbedTokenCreate } from '@keyrail/contract/embed'
-import type { Deps } from '../deps.ts'
+import type { TenantCreate } from '@keyrail/contract/vendor/tenants'
 import { unauthenticated } from '../gate/authenticate.ts'
+import type { EmbedClaims } from '../gate/authenticate-embed.ts'
+import type { FindStanding } from '../gate/lookup.ts'
 import { assertSeesProject, type VendorPrincipal } from '../gate/principal.ts'
-import {
-  type EmbedClaims,
-  type EmbedTokens,
-  tokenLengthMax,
-  tokenLifeS,
-} from '../platform/crypto/embed-token.ts'
+import type { Deadline } from '../platform/deadline.ts'
 import { readOrigin } from '../platform/http/cors.ts'
+import type { MakeId } from '../platform/ids.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
+import { type EmbedTokens, tokenLengthMax, tokenLifeS } from './signed-token.ts'
+
+/** To mint. Nothing else of this room's is needed: what mints must not reach the audit log. */
+export interface MintNeeds {
+  readonly embedTokens: EmbedTokens
+  readonly embedStanding: FindStanding
+  readonly makeId: MakeId
+}
 
 /**
- * Mints a token for one browser of a tenant. It is written down nowhere: no row, no audit row and no lock, since a
- * vendor asks for one with every page that shows the keys.
- * @param principal a secret key, with which the token will end.
+ * Mints a token for a tenant's browser. It writes no row, no audit row, and takes no lock, since a vendor may call it for
+ * every page view that shows keys.
+ * @param principal a secret key; the token ends with it.
+ * @param meetTenant creates the tenant, in its own transaction; called last, only if the body asks for that and the
+ *   tenant is missing.
  */
 export async function mintEmbedToken(
-  { embedTokens, embedStanding, makeId }: Pick<Deps, 'embedTokens' | 'embedStanding' | 'makeId'>,
+  { embedTokens, embedStanding, makeId }: MintNeeds,
   principal: VendorPrincipal,
   body: EmbedTokenCreate,
-  until: number,
+  deadline: Deadline,
+  meetTenant: (body: TenantCreate) => Promise<{ id: string; epoch: number }>,
 ): Promise<EmbedToken> {
   const { workspaceId, id: mintedBy } = principal
   if (mintedBy === null) throw unauthenticated()
@@ -34,10 +43,10 @@ export async function mintEmbedToken(
     mintedBy,
     ...(externalId !== undefined && { externalId }),
   }
-  const standing = await embedStanding.run(place, until)
+  const standing = await embedStanding.run(place, deadline)
   if (standing === null) throw new Refusal('not_found')
-  const { now, origins: registered, tenant, project, hasMinter } = standing
-  // It was active when the request began, and has ended since.
+  const { now, origins: registered, tenant: known, project, hasMinter } = standing
+  // The key was active when the request began, and has ended since.
   if (!hasMinter) throw unauthenticated()
   const origins = body.origins && readOrigins(body.origins, registered)
   const issuedAt = Math.floor(now / 1_000)
@@ -46,20 +55,26 @@ export async function mintEmbedToken(
   const claims: EmbedClaims = {
     id: makeId(),
     workspaceId,
-    // Any id is as long: without a tenant there is no token.
-    tenantId: tenant?.id ?? tenantId ?? workspaceId,
+    // Any id has this length, and without a tenant no token is issued.
+    tenantId: known?.id ?? tenantId ?? workspaceId,
     projectId: project?.id ?? body.project_id,
     mintedBy,
     env: body.env,
     scopes,
     origins: origins ?? null,
-    epoch: tenant?.epoch ?? 1,
+    epoch: known?.epoch ?? 1,
     issuedAt,
     expiresAt,
   }
   await assertFits(embedTokens, claims)
-  if (tenant === null || project === null) throw new Refusal('not_found')
-  const token = await embedTokens.mint(claims)
+  if (project === null) throw new Refusal('not_found')
+  const tenant =
+    known ??
+    (body.create_tenant === undefined
+      ? null
+      : await meetTenant({ external_id: body.external_id, ...body.create_tenant }))
+  if (tenant === null) throw new Refusal('not_found')
+  const token = await embedTokens.mint({ ...claims, tenantId: tenant.id, epoch: tenant.epoch })
   return {
     object: 'embed_token',
     token,
@@ -72,17 +87,17 @@ export async function mintEmbedToken(
   }
 }
 
-/** @throws {Refusal} naming what is too much: the origins, where the scopes alone would fit. */
+/** @throws {Refusal} naming what is too long: the origins, if the scopes alone would fit. */
 async function assertFits({ lengthOf }: EmbedTokens, claims: EmbedClaims): Promise<void> {
   if ((await lengthOf(claims)) <= tokenLengthMax) return
   const doScopesFit = (await lengthOf({ ...claims, origins: null })) <= tokenLengthMax
   throw invalidField(
     doScopesFit ? 'origins' : 'scopes',
-    `make a token of more than ${tokenLengthMax} characters, too long for a header`,
+    `make the token longer than ${tokenLengthMax} characters, which is too long for a header`,
   )
 }
 
-/** @throws {Refusal} naming the first that is not registered. */
+/** @throws {Refusal} naming the first origin that is not registered. */
 function readOrigins(given: readonly string[], registered: readonly string[]): string[] {
   const known = new Set(registered.map(readOrigin))
   return given.map((text, i) => {

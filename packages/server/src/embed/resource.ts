@@ -1,7 +1,7 @@
 import type { EmbedKey } from '@keyrail/contract/embed'
 import type { Key } from '@keyrail/contract/vendor/keys'
 
-/** A key as its tenant's browser sees it, field by field: what a key gains later is not shown by itself. */
+/** A key as the tenant's browser sees it. Fields are listed one by one, so that new fields of keys stay hidden. */
 export const toEmbedKey = (key: Key): EmbedKey => ({
   object: key.object,
   id: key.id,

@@ -1,3 +1,8 @@
+/**
+ * The tenant's own browser. `mint.ts` makes tokens and stores nothing, `session.ts` returns what a token allows,
+ * and `actions.ts` manages the tenant's keys.
+ */
+
 import {
   CreatedEmbedKey,
   EmbedKey,
@@ -10,94 +15,124 @@ import {
   Jwks,
   RotatedEmbedKey,
 } from '@keyrail/contract/embed'
-import { RevokeBody, RotateBody } from '@keyrail/contract/shared'
+import { overlapHoursDefault, RevokeBody, RotateBody } from '@keyrail/contract/shared'
 import { KeyUsage, KeyUsageQuery } from '@keyrail/contract/vendor/usage'
 import { backends, withinProjects } from '../gate/access.ts'
-import { embedRoute, openRoute, type Route, vendorRoute } from '../gate/route.ts'
+import { routesFor } from '../gate/make-route.ts'
+import type { Route } from '../gate/route.ts'
 import { jwksMaxAgeS } from '../platform/db/signing-keys.ts'
-import { createEmbedKey, getEmbedKeyUsage, listEmbedKeys, revokeEmbedKey, rotateEmbedKey } from './actions.ts'
+import { taggedBody } from '../platform/http/tagged-body.ts'
+import {
+  createEmbedKey,
+  getEmbedKeyUsage,
+  listEmbedKeys,
+  meetEmbedTenant,
+  revokeEmbedKey,
+  rotateEmbedKey,
+} from './actions.ts'
 import { mintEmbedToken } from './mint.ts'
-import { toSession } from './session.ts'
+import type { EmbedNeeds } from './needs.ts'
+import { readSession } from './session.ts'
 
-/** Anybody may read it, a page of any origin too: there is nothing in it but public keys. */
+const { embedRoute, openRoute, vendorRoute } = routesFor<EmbedNeeds>()
+
+/** Any client and any page may read it: it has public keys only. */
 const publicHeaders = {
   'cache-control': `public, max-age=${jwksMaxAgeS}`,
   'access-control-allow-origin': '*',
 }
 
-export const embedRoutes: Route[] = [
+export const embedRoutes: Route<EmbedNeeds>[] = [
   vendorRoute('POST', '/v1/embed_tokens', {
     operation: 'createEmbedToken',
-    summary: 'Mint a token of five minutes, with which a browser of a tenant manages the tenant’s keys',
+    summary: 'Create an embed token',
+    description:
+      "Issues a token that is valid for five minutes, with which a tenant's browser manages the tenant's keys. `create_tenant` creates the tenant if you have not created it yet.",
     access: withinProjects(backends('embed:mint')),
     body: EmbedTokenCreate,
     status: 201,
     answer: EmbedToken,
-    refusals: ['not_found', 'origin_not_allowed'],
-    handle: async (deps, { principal, body, until }) => ({
-      body: await mintEmbedToken(deps, principal, body, until),
+    refusals: ['not_found', 'origin_not_allowed', 'live_credential_required'],
+    handle: async (deps, call) => ({
+      body: await mintEmbedToken(deps, call.principal, call.body, call.deadline, tenant =>
+        meetEmbedTenant(deps, call.db, call.principal, tenant),
+      ),
     }),
   }),
   embedRoute('GET', '/v1/embed/session', {
     operation: 'getEmbedSession',
-    summary: 'Whose keys the token is for, what it may do, and until when',
+    summary: 'Get the embed session',
+    description:
+      'Returns what a widget draws: the tenant and project of the token, what it allows, the scopes to offer for a new key, when it expires, and the theme.',
     scope: null,
     answer: EmbedSession,
-    handle: async (_deps, { principal }) => ({ body: toSession(principal.embed) }),
+    handle: async (_deps, { db, principal }) => ({ body: await readSession(db, principal) }),
   }),
   embedRoute('GET', '/v1/embed/keys', {
     operation: 'listEmbedKeys',
-    summary: 'List the tenant’s keys of this project and environment, newest first',
+    summary: "List the tenant's keys",
+    description:
+      "Returns the tenant's keys in the project and environment of the token, newest first. With the `ETag` of an earlier answer in `If-None-Match`, the answer is 304 while nothing has changed.",
     scope: 'keys:read',
     query: EmbedKeyList,
     answer: EmbedKeys,
-    handle: async (deps, { principal, query }) => ({ body: await listEmbedKeys(deps, principal, query) }),
+    conditional: true,
+    handle: async (deps, { db, principal, query, header }) =>
+      taggedBody(await listEmbedKeys(deps, db, principal, query), header('if-none-match')),
   }),
   embedRoute('POST', '/v1/embed/keys', {
     operation: 'createEmbedKey',
-    summary: 'Make a key, with scopes that the token grants',
+    summary: 'Create a key',
+    description: 'Issues a key with scopes that the token grants. The key is shown once.',
     scope: 'keys:write',
     body: EmbedKeyCreate,
     status: 201,
     answer: CreatedEmbedKey,
     refusals: ['not_found', 'key_limit_reached'],
-    handle: async (deps, { principal, body }) => ({ body: await createEmbedKey(deps, principal, body) }),
+    handle: async (deps, { db, principal, body }) => ({
+      body: await createEmbedKey(deps, db, principal, body),
+    }),
   }),
   embedRoute('POST', '/v1/embed/keys/:id/rotate', {
     operation: 'rotateEmbedKey',
-    summary: 'Put a successor beside a key, which lives on for the overlap',
+    summary: 'Rotate a key',
+    description:
+      'Issues a successor with the same settings. The old key keeps working until the overlap ends.',
     scope: 'keys:write',
     body: RotateBody,
     answer: RotatedEmbedKey,
     refusals: ['key_not_active', 'key_limit_reached'],
-    handle: async (deps, { principal, id, body }) => ({
-      body: await rotateEmbedKey(deps, principal, id, body.overlap_hours ?? 24),
+    handle: async (deps, { db, principal, id, body }) => ({
+      body: await rotateEmbedKey(deps, db, principal, id, body.overlap_hours ?? overlapHoursDefault),
     }),
   }),
   embedRoute('POST', '/v1/embed/keys/:id/revoke', {
     operation: 'revokeEmbedKey',
-    summary: 'End a key for good; repeating it changes nothing',
+    summary: 'Revoke a key',
+    description: 'Revokes the key for good. Repeating the call changes nothing.',
     scope: 'keys:write',
     body: RevokeBody,
     answer: EmbedKey,
-    handle: async (deps, { principal, id, body }) => ({
-      body: await revokeEmbedKey(deps, principal, id, body.reason ?? null),
+    handle: async (deps, { db, principal, id, body }) => ({
+      body: await revokeEmbedKey(deps, db, principal, id, body.reason ?? null),
     }),
   }),
   embedRoute('GET', '/v1/embed/keys/:id/usage', {
     operation: 'getEmbedKeyUsage',
-    summary: 'Read how often a key was used, by day',
+    summary: "Get a key's usage",
+    description: 'Returns how often the key was used, by day.',
     scope: 'keys:read',
     query: KeyUsageQuery,
     answer: KeyUsage,
-    handle: async (deps, { principal, id, query }) => ({
-      body: await getEmbedKeyUsage(deps, principal, id, query.days ?? 30),
+    handle: async (_, { db, principal, id, query }) => ({
+      body: await getEmbedKeyUsage(db, principal, id, query.days),
     }),
   }),
   ...['', '/v1'].map(prefix =>
     openRoute('GET', `${prefix}/.well-known/jwks.json`, {
       operation: prefix === '' ? 'jwks' : 'jwksV1',
-      summary: 'The public keys that embed tokens are signed with',
+      summary: 'Get the embed signing keys',
+      description: 'Returns the public keys that verify embed tokens, as a JWK Set (RFC 7517).',
       answer: Jwks,
       refusals: ['unavailable'],
       handle: async ({ embedTokens }) => ({ body: await embedTokens.published(), headers: publicHeaders }),

@@ -1,15 +1,31 @@
 import type { EmbedSession } from '@keyrail/contract/embed'
-import type { EmbedGrant } from '../gate/principal.ts'
+import type { EmbedGrant, EmbedPrincipal } from '../gate/principal.ts'
+import { offeredScopes } from '../keys/known-scopes.ts'
+import type { Db } from '../platform/db/db.ts'
 import { iso } from '../platform/time.ts'
 
 const keyScope = 'key_scope:'
 
-/** Scopes that a key made with the token may carry. */
+/** The scopes that a key created with the token may have. */
 export const keyScopesOf = ({ scopes }: Pick<EmbedGrant, 'scopes'>): string[] =>
   scopes.filter(scope => scope.startsWith(keyScope)).map(scope => scope.slice(keyScope.length))
 
-/** All that a widget must know before it shows anything; the gate has found it already. */
-export const toSession = ({ tenant, project, env, scopes, expiresAt }: EmbedGrant): EmbedSession => ({
+/**
+ * What a widget needs before it shows anything. The gate has already read it, except for the scopes to offer: few calls
+ * need them, and the list may be long.
+ */
+export const readSession = async (db: Db, { workspaceId, embed }: EmbedPrincipal): Promise<EmbedSession> =>
+  toSession(
+    embed,
+    embed.project.listsScopes
+      ? await db.readAtOnce(workspaceId, tx => offeredScopes(tx, embed.project.id, keyScopesOf(embed)))
+      : null,
+  )
+
+const toSession = (
+  { tenant, project, env, scopes, theme, expiresAt }: EmbedGrant,
+  knownScopes: string[] | null,
+): EmbedSession => ({
   object: 'embed_session',
   tenant: { id: tenant.id, external_id: tenant.externalId, name: tenant.name },
   project: { id: project.id, name: project.name },
@@ -20,5 +36,7 @@ export const toSession = ({ tenant, project, env, scopes, expiresAt }: EmbedGran
     write: scopes.includes('keys:write'),
     key_scopes: keyScopesOf({ scopes }),
   },
+  known_scopes: knownScopes,
+  theme,
   expires_at: iso(expiresAt),
 })

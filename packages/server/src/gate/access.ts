@@ -3,43 +3,43 @@ import { Refusal } from '../platform/refusal.ts'
 import { type CredentialKind, isUnlimited, type Principal, type Role, roles } from './principal.ts'
 
 interface Terms {
-  /** The least role. */
+  /** The lowest role that is allowed. */
   readonly role: Role
-  /** Whether a test credential is refused: unsafe methods on what carries no environment. */
+  /** Whether test credentials are refused: for unsafe methods on data without an environment. */
   readonly liveOnly: boolean
   /** Whether the credential must act in a workspace. */
   readonly inWorkspace: boolean
-  /** Whether a request with an `Origin` is refused: it comes from a page, where this credential must never be. */
+  /** Whether a request with an `Origin` is refused, because this credential must never be in a page. */
   readonly noOrigin?: true
-  /** What an embed token must be for. */
+  /** The scope that an embed token needs. */
   readonly embedScope?: 'keys:read' | 'keys:write'
 }
 
-/** The terms of a route that takes no secret key. */
+/** The terms of a route that accepts no secret key. */
 interface PeopleTerms extends Terms {
   readonly credentials: readonly CredentialKind[] & readonly Exclude<CredentialKind, 'secret_key'>[]
   readonly permission?: never
 }
 
-/** The terms of a route that takes secret keys: it names what a key with a list of permissions must have. */
+/** The terms of a route that accepts secret keys, with the permission that a key with a list of permissions needs. */
 interface KeyTerms extends Terms {
   readonly credentials: readonly CredentialKind[]
   readonly permission: Permission
   /**
-   * That the room shows a key which is bound to projects nothing beyond them. Without it such a key is refused: what is
-   * told or changed is of the whole workspace.
+   * Set when the room limits a key that is bound to projects to these projects. Without it such a key is refused, because
+   * the route returns or changes data of the whole workspace.
    */
   readonly withinProjects?: true
-  /** That the route gives away as much as an owner has, so that a key which is limited in any way is refused. */
+  /** Set when the route can grant the access of an owner, so that every limited key is refused. */
   readonly unlimitedOnly?: true
 }
 
-/** Who may call a route. A route without it does not compile: nothing is open by default. */
+/** The access rules of a route. A route without them does not compile, so none is open by accident. */
 export type Access = { readonly open: true } | ((PeopleTerms | KeyTerms) & { readonly open?: never })
 
 type OfKeys = KeyTerms & { readonly open?: never }
 
-/** What a vendor's backend and its people read. */
+/** Reads of a vendor's backend and people. */
 export const readers = (permission: Permission): OfKeys => ({
   credentials: ['secret_key', 'session'],
   role: 'member',
@@ -47,38 +47,38 @@ export const readers = (permission: Permission): OfKeys => ({
   inWorkspace: true,
   permission,
 })
-/** What is billed: live, and no business of a test credential. */
+/** Reads of billing data, which test credentials cannot see. */
 export const liveReaders = (permission: Permission): OfKeys => ({ ...readers(permission), liveOnly: true })
-/** What the vendor's own servers read; no person has a reason to. */
+/** Reads of the vendor's servers; people do not need them. */
 export const nodes = (permission: Permission): OfKeys => ({
   ...readers(permission),
   credentials: ['secret_key'],
 })
-/** Changes to what carries an environment; a test credential changes what is test. */
+/** Changes of data with an environment; a test credential changes test data. */
 export const editors = (permission: Permission): OfKeys => ({ ...readers(permission), role: 'admin' })
-/** Changes to what carries no environment. */
+/** Changes of data without an environment. */
 export const liveEditors = (permission: Permission): OfKeys => ({ ...editors(permission), liveOnly: true })
-/** Changes to who may act in the workspace. */
+/** Changes of access to the workspace. */
 export const owners = (permission: Permission): OfKeys => ({ ...liveEditors(permission), role: 'owner' })
-/** What a vendor's backend does for its customers. */
+/** Calls of a vendor's backend on behalf of its customers. */
 export const backends = (permission: Permission): OfKeys => ({
   ...editors(permission),
   credentials: ['secret_key'],
   noOrigin: true,
 })
-/** The same for keys that are bound to projects: the room sees to it that they reach no other. */
+/** Also for keys that are bound to projects: the room limits them to these. */
 export const withinProjects = (access: OfKeys): OfKeys => ({ ...access, withinProjects: true })
-/** The same for keys without limits alone. */
+/** Only for keys without limits. */
 export const unlimitedOnly = (access: OfKeys): OfKeys => ({ ...access, unlimitedOnly: true })
 
-/** A vendor's customer, in a browser, about the keys of one tenant. */
+/** A browser of a vendor's customer, for the keys of one tenant. */
 export const embedded = {
   credentials: ['embed_token'],
   role: 'member',
   liveOnly: false,
   inWorkspace: true,
 } as const satisfies Access
-/** A signed-in person, about themselves: no role of a workspace has a say in it. */
+/** A signed-in person and their own account. Roles in workspaces do not matter. */
 export const people: Access = {
   credentials: ['session'],
   role: 'member',
@@ -87,15 +87,14 @@ export const people: Access = {
 }
 
 /**
- * Refuses a principal that may not call a route: kind of credential first, then workspace and role, then environment,
- * then what a secret key is limited to.
- * Each condition stands alone, so that none can make up for another.
- * @param hasOrigin whether the request has an `Origin` header, whatever it says.
+ * Refuses a principal that may not call a route: first by kind of credential, then by workspace and role, then by
+ * environment, then by the limits of a secret key. Each condition must hold by itself.
+ * @param hasOrigin whether the request has an `Origin` header, whatever its value.
  */
 export function assertAccess(principal: Principal, access: Access, hasOrigin: boolean): void {
   if (access.open) return
   if (!access.credentials.includes(principal.kind)) {
-    throw new Refusal('credential_not_accepted', `This route takes ${access.credentials.join(' or ')}.`)
+    throw new Refusal('credential_not_accepted', `This route accepts ${access.credentials.join(' or ')}.`)
   }
   if (principal.workspaceId === null) {
     if (access.inWorkspace) throw new Refusal('no_workspace')
@@ -107,7 +106,7 @@ export function assertAccess(principal: Principal, access: Access, hasOrigin: bo
   if (access.noOrigin && hasOrigin) {
     throw new Refusal(
       'origin_not_allowed',
-      'A secret key belongs to your server, and this request comes from a page.',
+      'A secret key must stay on your server, but this request comes from a page.',
     )
   }
   const { embedScope } = access
@@ -124,7 +123,7 @@ function assertWithinLimits(principal: Principal, access: KeyTerms): void {
   if (access.unlimitedOnly === true && !isUnlimited(principal)) {
     throw new Refusal(
       'insufficient_permission',
-      'This takes a person, or a secret key without permissions, project_ids and allowed_cidrs.',
+      'This needs a person or a secret key without permissions, project_ids and allowed_cidrs.',
     )
   }
   if (principal.projectIds !== null && access.withinProjects !== true) {
@@ -132,7 +131,7 @@ function assertWithinLimits(principal: Principal, access: KeyTerms): void {
   }
 }
 
-/** Refuses a test credential that names the live environment, in body or query alike. An open route has no principal. */
+/** Refuses a test credential that names the live environment in body or query. An open route has no principal. */
 export function assertEnvReach(principal: Principal | null, input: unknown): void {
   const env = (input as { env?: unknown } | null)?.env
   if (principal?.reach === 'test' && env === 'live') throw new Refusal('env_mismatch')

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { clockSlackS, type EmbedClaims, type EmbedTokens } from '../platform/crypto/embed-token.ts'
+import type { Env } from '@keyrail/contract/shared'
+import type { Deadline } from '../platform/deadline.ts'
 import { type CallerOrigin, callerOriginOf, everyAnswer, letRead, readOrigin } from '../platform/http/cors.ts'
 import { headerValues } from '../platform/http/headers.ts'
 import { Refusal } from '../platform/refusal.ts'
@@ -7,61 +8,88 @@ import { type Authenticate, type From, unauthenticated } from './authenticate.ts
 import type { EmbedStanding, FindStanding } from './lookup.ts'
 import { type Principal, unlimited } from './principal.ts'
 
-/**
- * @param tell headers for the answer, be it a refusal: which page may read it is known from here on.
- * @param until when the caller must be answered, on the clock of `performance.now()`.
- */
+/** The claims of an embed token. The database decides whether they still hold. */
+export interface EmbedClaims {
+  readonly id: string
+  readonly workspaceId: string
+  readonly tenantId: string
+  readonly projectId: string
+  /** The secret key that minted it, with which it ends. */
+  readonly mintedBy: string
+  readonly env: Env
+  readonly scopes: readonly string[]
+  /** In their canonical form; null: all that are registered. */
+  readonly origins: readonly string[] | null
+  /** The tenant's when it was minted. */
+  readonly epoch: number
+  /** Seconds since 1970. */
+  readonly issuedAt: number
+  /** Seconds since 1970. At that moment it has expired. */
+  readonly expiresAt: number
+}
+
+/** Returns the claims of a token that the service signed; null for every other text. It does not check the time. */
+type VerifyToken = (token: string) => Promise<EmbedClaims | null>
+
+/** @param addHeaders adds headers to the response, also to a refusal, so that an allowed page can read it. */
 export type AuthenticateEmbed = (
   request: IncomingMessage,
   from: From,
-  tell: (headers: Readonly<Record<string, string>>) => void,
-  until?: number,
+  addHeaders: (headers: Readonly<Record<string, string>>) => void,
+  deadline?: Deadline,
 ) => Promise<Principal>
 
 interface Parts {
-  readonly embedTokens: Pick<EmbedTokens, 'verify'>
+  readonly verifyToken: VerifyToken
   readonly standing: FindStanding
-  /** For what is no embed token: a valid credential of another kind is told that it is one. */
+  /** Handles other credentials, so that a valid one gets 403 instead of 401. */
   readonly authenticate: Authenticate
-  /** Of the service, whose own pages may be registered like any other. */
+  /** The URL of the service, whose own pages may be registered like any other. */
   readonly publicUrl: string
 }
 
-/** A JWT: three parts, as long as a header may be. No other credential has a dot. */
+/**
+ * How far ahead of the store's clock a token may have been minted, in seconds: a store that takes over from another may
+ * be behind it.
+ */
+const clockSlackS = 60
+
+/** A JWT: three parts, within the length of a header. No other credential has a dot. */
 const bearer = /^bearer ([\x21-\x7e]{1,16384})$/i
 const form = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /**
- * Turns a request of the embed plane into a principal: the signature first, and then in one look-up all that may have
- * changed since the token was minted, as it is now. Nothing of that is ever reused.
+ * Turns a request with an embed token into a principal: it verifies the signature and then looks up everything that may
+ * have changed since the token was minted. The look-up is never reused.
  */
 export function createAuthenticateEmbed(parts: Parts): AuthenticateEmbed {
   const ownOrigin = readOrigin(new URL(parts.publicUrl).origin)
-  return async (request, from, tell, until) => {
-    tell(everyAnswer)
+  return async (request, from, addHeaders, deadline) => {
+    addHeaders(everyAnswer)
     const authorization = headerValues(request, 'authorization')
     const token = authorization.length === 1 ? bearer.exec(authorization[0] ?? '')?.[1] : undefined
-    if (token === undefined || !form.test(token)) return await parts.authenticate(authorization, from, until)
-    const claims = await parts.embedTokens.verify(token)
-    const standing = claims && (await parts.standing.run(claims, until))
+    if (token === undefined || !form.test(token))
+      return await parts.authenticate(authorization, from, deadline)
+    const claims = await parts.verifyToken(token)
+    const standing = claims && (await parts.standing.run(claims, deadline))
     if (claims === null || standing === null) throw unauthenticated()
 
     const caller = callerOriginOf(request, ownOrigin)
     const isAllowed = mayCall(caller, claims, standing)
-    if (isAllowed && caller.header !== null) tell(letRead(caller.header))
+    if (isAllowed && caller.header !== null) addHeaders(letRead(caller.header))
     const principal = principalOf(claims, standing)
     if (principal === null) throw unauthenticated()
     if (!isAllowed) {
       throw new Refusal(
         'origin_not_allowed',
-        'The page is of no origin that is registered, and that the token is for.',
+        'This origin is not registered, or the token does not allow it.',
       )
     }
     return principal
   }
 }
 
-/** A page must be of an origin that the token is for, and that is registered still. What is no browser has none. */
+/** A page needs an origin that the token allows and that is still registered. Other clients send no origin. */
 function mayCall(
   { isBrowser, origin }: CallerOrigin,
   claims: EmbedClaims,
@@ -72,9 +100,9 @@ function mayCall(
   return origins.some(one => readOrigin(one) === origin) && (claims.origins?.includes(origin) ?? true)
 }
 
-/** Null when the token is not of this time, or what it is bound to is no more. At its `exp` a token has expired. */
+/** Null when the token is not valid at this time, or something it depends on is gone. At its `exp` it has expired. */
 function principalOf(claims: EmbedClaims, standing: EmbedStanding): Principal | null {
-  const { now, tenant, project, hasMinter } = standing
+  const { now, tenant, project, hasMinter, theme } = standing
   const expiresAt = claims.expiresAt * 1_000
   if (now >= expiresAt || claims.issuedAt * 1_000 > now + clockSlackS * 1_000) return null
   if (!hasMinter || tenant === null || project === null || tenant.epoch !== claims.epoch) return null
@@ -91,6 +119,7 @@ function principalOf(claims: EmbedClaims, standing: EmbedStanding): Principal | 
       project,
       env: claims.env,
       scopes: claims.scopes,
+      theme,
       mintedBy: claims.mintedBy,
       expiresAt: new Date(expiresAt),
     },

@@ -1,33 +1,43 @@
 import { timingSafeEqual } from 'node:crypto'
 import { isWellFormedToken, sessionPrefix, tokenDigest } from '../platform/crypto/token.ts'
+import type { Deadline } from '../platform/deadline.ts'
 import { isInside } from '../platform/network/cidr.ts'
 import { Refusal } from '../platform/refusal.ts'
-import type { FindCredential, Lookup, SecretKeyRecord, SessionRecord } from './lookup.ts'
+import type { Lookup, SecretKeyRecord, SessionRecord } from './lookup.ts'
 import { type Principal, unlimited } from './principal.ts'
 
-/** Where a request comes from, past as many proxies as are trusted. Asked only where a key is bound to networks. */
+/** What a credential may need beside itself: the request that brought it. */
 export interface From {
+  /** The client address, behind the trusted proxies. Evaluated only for keys that are bound to networks. */
   readonly ip: string | undefined
+  /** Path and query, as they were sent. */
+  readonly url?: string
 }
 
-/** @param until when the caller must be answered, on the clock of `performance.now()`. */
+/** Finds the record of the secret key of a request by its digest. */
+export interface FindKey {
+  /** A record that needs no look-up, if there is one. */
+  known?(digest: Buffer): SecretKeyRecord | null
+  run(digest: Buffer, deadline: Deadline | undefined, from: From): Promise<SecretKeyRecord | null>
+}
+
 export type Authenticate = (
   authorization: readonly string[],
   from: From,
-  until?: number,
+  deadline?: Deadline,
 ) => Promise<Principal>
 
 /**
- * Turns the `Authorization` headers of a request into a principal, or refuses with one and the same 401,
- * whatever is wrong: missing, malformed, doubled, unknown, expired or revoked.
+ * Turns the `Authorization` headers of a request into a principal, or refuses with the same 401 for every fault: missing,
+ * malformed, duplicated, unknown, expired or revoked.
  */
 export function createAuthenticate(
   { sessions, touch, touchSession }: Pick<Lookup, 'sessions' | 'touch' | 'touchSession'>,
-  secretKeys: FindCredential,
+  secretKeys: FindKey,
   bootstrapToken: string | null,
 ): Authenticate {
   const bootstrapDigest = bootstrapToken === null ? null : tokenDigest(bootstrapToken)
-  return async (authorization, from, until) => {
+  return async (authorization, from, deadline) => {
     const [header] = authorization
     if (header === undefined) throw unauthenticated('Bearer')
     const token = authorization.length === 1 ? /^bearer ([\x21-\x7e]{1,512})$/i.exec(header)?.[1] : undefined
@@ -35,12 +45,12 @@ export function createAuthenticate(
     if (!isWellFormedToken(token)) return bootstrapPrincipal(token, bootstrapDigest)
     const digest = tokenDigest(token)
     if (token.startsWith(sessionPrefix)) {
-      const session = await sessions.run(digest, until)
+      const session = await sessions.run(digest, deadline)
       if (session === null || !session.active) throw unauthenticated()
       if (session.stale) touchSession.run(session.id).catch(() => {})
       return personPrincipal(session)
     }
-    const key = await secretKeys.run(digest, until)
+    const key = secretKeys.known?.(digest) ?? (await secretKeys.run(digest, deadline, from))
     if (key === null || !key.active) throw unauthenticated()
     assertFrom(key, from)
     if (key.stale) touch.run({ workspaceId: key.workspaceId, id: key.id }).catch(() => {})
@@ -48,17 +58,15 @@ export function createAuthenticate(
   }
 }
 
-/** The credential is good, so its holder is told what is wrong: somewhere else it would work. */
+/** The credential is valid, so the refusal may say what is wrong: from another address it works. */
 function assertFrom({ networks, id, workspaceId }: SecretKeyRecord, from: From): void {
   if (networks === null || isInside(networks, from.ip)) return
-  throw new Refusal(
-    'ip_not_allowed',
-    'The address of this request is in none of the allowed_cidrs of the secret key.',
-    { caller: { kind: 'secret_key', id, workspaceId } },
-  )
+  throw new Refusal('ip_not_allowed', 'The client address is not in the allowed_cidrs of the secret key.', {
+    caller: { kind: 'secret_key', id, workspaceId },
+  })
 }
 
-/** The bootstrap token is the operator's own text, so it has no form to check; it is compared by digest. */
+/** The operator chooses the bootstrap token freely, so it has no format to check. It is compared by digest. */
 function bootstrapPrincipal(token: string, digest: Buffer | null): Principal {
   if (digest === null || !timingSafeEqual(tokenDigest(token), digest)) throw unauthenticated()
   return {
@@ -72,7 +80,18 @@ function bootstrapPrincipal(token: string, digest: Buffer | null): Principal {
   }
 }
 
-const keyPrincipal = (key: SecretKeyRecord): Principal => ({
+/** One for each record, which many requests share: those of one batch, or all while it is kept. */
+const principals = new WeakMap<SecretKeyRecord, Principal>()
+
+export function keyPrincipal(key: SecretKeyRecord): Principal {
+  const made = principals.get(key)
+  if (made !== undefined) return made
+  const principal = toPrincipal(key)
+  principals.set(key, principal)
+  return principal
+}
+
+const toPrincipal = (key: SecretKeyRecord): Principal => ({
   kind: 'secret_key',
   id: key.id,
   sessionId: null,

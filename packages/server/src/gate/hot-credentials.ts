@@ -1,23 +1,25 @@
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '../platform/clock.ts'
 import type { Hints } from '../platform/db/hints.ts'
+import { recentlyUsed } from '../platform/recently-used.ts'
 import type { FindCredential, SecretKeyRecord } from './lookup.ts'
 
-/** What is announced when a secret key was rotated or revoked. */
+/** The topic that announces rotated and revoked secret keys. */
 export const credentialsTopic = 'credentials'
 
 /** Records of secret keys, about 300 bytes each. */
 const mostKept = 10_000
 
 export interface HotCredentials extends FindCredential {
+  /** A record that is kept and may still be reused; null: `run` has to find it. */
+  known(digest: Buffer): SecretKeyRecord | null
   close(): void
 }
 
 /**
- * Reuses what was found of a secret key for a few seconds, on the paths that are asked once per request of a vendor's
- * customers: the only cache of a credential that there is. An entry counts from the moment its look-up began, so that a
- * key revoked after it is refused at latest `cacheMs` later, and at once where the hint of it arrives. A look-up that
- * was under way when anything was revoked is not kept, however late it answers.
+ * Caches records of secret keys for a few seconds, on the routes that are called with each request of a vendor's customer.
+ * It is the only cache of credentials. An entry counts from the start of its look-up, so a key revoked after that is
+ * refused at most `cacheMs` later, or at once when the hint of the revocation arrives. A look-up that was running when any
+ * key was revoked is not cached, however late it ends.
  *
  * @param cacheMs 0: every request is looked up.
  */
@@ -27,24 +29,30 @@ export function openHotCredentials(
   clock: Clock,
   hints: Pick<Hints, 'listen'>,
 ): HotCredentials {
-  if (cacheMs === 0) return { run: (digest, until) => find.run(digest, until), close() {} }
-  const kept = new LRUCache<string, SecretKeyRecord & { reusableUntil: number }>({ max: mostKept })
+  if (cacheMs === 0)
+    return { run: (digest, deadline) => find.run(digest, deadline), known: () => null, close() {} }
+  const kept = recentlyUsed<SecretKeyRecord & { reusableUntil: number }>(mostKept)
   let generation = 0
   const stop = hints.listen(credentialsTopic, () => {
     generation += 1
     kept.clear()
   })
+  const known: HotCredentials['known'] = digest => {
+    const record = kept.get(digest.toString('latin1'))
+    return record !== undefined && clock.monotonic() < record.reusableUntil ? record : null
+  }
   return {
-    async run(digest, until) {
+    known,
+    async run(digest, deadline) {
       const name = digest.toString('latin1')
       const now = clock.monotonic()
-      const known = kept.get(name)
-      if (known !== undefined && now < known.reusableUntil) return known
+      const before = known(digest)
+      if (before !== null) return before
       const begun = generation
-      const record = await find.run(digest, until)
+      const record = await find.run(digest, deadline)
       if (!record?.active) return record
       const found = { ...record, reusableUntil: now + Math.min(cacheMs, record.endsInMs ?? cacheMs) }
-      // Its use was noted with the first request that found it.
+      // The use was recorded with the request that looked the key up.
       if (begun === generation) kept.set(name, { ...found, stale: false })
       return found
     },

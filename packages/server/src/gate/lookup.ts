@@ -1,11 +1,13 @@
-import type { Env } from '@keyrail/contract/shared'
+import type { EmbedTheme, Env } from '@keyrail/contract/shared'
 import type { Permission } from '@keyrail/contract/vendor/permissions'
-import { type Connection, sql } from '../platform/db/connection.ts'
-import { type Lane, type LaneObserver, openLane } from '../platform/db/lane.ts'
+import { sql } from '../platform/db/connection.ts'
+import type { Lane } from '../platform/db/lane.ts'
+import type { Lanes } from '../platform/db/lanes.ts'
 import { readStoredNetworks } from '../platform/network/cidr.ts'
+import { isActiveSql } from './active.ts'
 import type { KeyLimits, Role } from './principal.ts'
 
-/** A secret key's record, as far as the gate needs it. Times are judged by the store's own clock. */
+/** The parts of a secret key's record that the gate needs. The database clock decides about times. */
 export interface SecretKeyRecord extends KeyLimits {
   workspaceId: string
   id: string
@@ -14,13 +16,13 @@ export interface SecretKeyRecord extends KeyLimits {
   active: boolean
   /** Milliseconds until it expires by itself; null: never. */
   endsInMs: number | null
-  /** Whether last_used_at is old enough to be written anew. */
+  /** Whether last_used_at is old enough to be updated. */
   stale: boolean
-  /** Set where it is kept for other requests: until when, on the monotonic clock in milliseconds. */
+  /** Set by the cache: until when other requests may reuse the record, on the monotonic clock in milliseconds. */
   reusableUntil?: number
 }
 
-/** A session's record. Membership is asked at each request, so that a person who was removed is out with the next. */
+/** A session's record. The membership is read with each request, so that a removed person loses access at once. */
 export interface SessionRecord {
   id: string
   userId: string
@@ -29,7 +31,13 @@ export interface SessionRecord {
   stale: boolean
 }
 
-/** The credential first, by its digest alone; its record second, by workspace. Never a join of many rows. */
+/** What `toRecord` reads of a row `k` of secret keys. The statement has its `workspace_id` and `id` beside it. */
+export const recordColumns = `k.role, k.env, k.permissions, k.project_ids, k.allowed_cidrs,
+     ${isActiveSql('k')} as active,
+     ceil(extract(epoch from k.expires_at - service_now()) * 1000)::bigint as ends_in_ms,
+     k.last_used_at is null or k.last_used_at < service_now() - interval '60 seconds' as stale`
+
+/** Finds the credential by its digest first, then its record by workspace. Never joins many rows. */
 const findStatement = sql(
   'gate.find',
   `with found as materialized (
@@ -37,10 +45,7 @@ const findStatement = sql(
      from unnest($1::bytea[]) with ordinality d(digest, place)
      join credentials c on c.digest = d.digest and c.kind = 'secret_key'
    )
-   select f.place, f.workspace_id, f.id, k.role, k.env, k.permissions, k.project_ids, k.allowed_cidrs,
-     k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now()) as active,
-     ceil(extract(epoch from k.expires_at - service_now()) * 1000)::bigint as ends_in_ms,
-     k.last_used_at is null or k.last_used_at < service_now() - interval '60 seconds' as stale
+   select f.place, f.workspace_id, f.id, ${recordColumns}
    from found f join secret_keys k on k.workspace_id = f.workspace_id and k.id = f.id`,
 )
 
@@ -67,7 +72,7 @@ const findSessionStatement = sql(
      on m.workspace_id = s.acts_in and m.user_id = s.user_id and m.removed_at is null`,
 )
 
-/** A session whose idle time has run out meanwhile stays as it is. */
+/** Leaves a session unchanged whose idle time has ended since the look-up. */
 const touchSessionStatement = sql(
   'gate.touch_session',
   `update sessions s set last_seen_at = service_now()
@@ -77,13 +82,14 @@ const touchSessionStatement = sql(
        and service_now() - make_interval(secs => least(60, $2 / 10))`,
 )
 
-/** What an embed token names, as it is now. Of what is deleted is told that it is. */
+/** Everything that an embed token refers to, as it is now. Deleted rows are returned and flagged. */
 const standingStatement = sql(
   'gate.standing',
-  `select u.place, w.embed_origins, extract(epoch from service_now()) * 1000 as now,
+  `select u.place, w.embed_origins, w.embed_accent, w.embed_radius, w.embed_logo_text, extract(epoch from service_now()) * 1000 as now,
      t.id as tenant_id, t.external_id, t.name as tenant_name, t.embed_epoch, t.deleted_at is null as has_tenant,
      p.id as project_id, p.name as project_name, p.deleted_at is null as has_project,
-     k.id is not null and k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now()) as has_minter
+     p.strict_scopes or p.known_scopes is not null as lists_scopes,
+     k.id is not null and ${isActiveSql('k')} as has_minter
    from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[])
      with ordinality u(workspace_id, tenant_id, project_id, minted_by, external_id, place)
    join workspaces w on w.id = u.workspace_id
@@ -96,132 +102,118 @@ const standingStatement = sql(
 /** Finds the record of a secret key by its digest. */
 export type FindCredential = Pick<Lane<Buffer, SecretKeyRecord | null>, 'run'>
 
-/** Of whom and of what an embed token is. */
-export interface EmbedPlace {
+/** The ids in an embed token. */
+interface EmbedPlace {
   workspaceId: string
-  /** Null where it is named as its vendor calls it. */
+  /** Null when the tenant is named by its external id. */
   tenantId: string | null
   externalId?: string
   projectId: string
-  /** The secret key that mints, or has minted. */
+  /** The secret key that mints the token, or has minted it. */
   mintedBy: string
 }
 
 export interface EmbedStanding {
-  /** The store's clock, milliseconds since 1970. */
+  /** The database clock, milliseconds since 1970. */
   now: number
   /** The workspace's registered origins. */
   origins: readonly string[]
-  /** Null once it is deleted, as where it never was. */
+  theme: EmbedTheme
+  /** Null when it is deleted or never existed. */
   tenant: { id: string; externalId: string; name: string | null; epoch: number } | null
-  project: { id: string; name: string } | null
+  project: { id: string; name: string; listsScopes: boolean } | null
   /** Whether the secret key is neither revoked nor expired. */
   hasMinter: boolean
 }
 
-/** What an embed token is bound to, asked at every request with one; null where there is no such workspace. */
+/** Everything that an embed token depends on, read with each request; null when the workspace does not exist. */
 export type FindStanding = Pick<Lane<EmbedPlace, EmbedStanding | null>, 'run'>
 
 export interface Lookup {
   /** The record of a secret key, by its SHA-256; null when there is none. */
   find: Lane<Buffer, SecretKeyRecord | null>
-  /** Notes that a secret key was used, at most once a minute each. Nobody waits for it. */
+  /** Records that a secret key was used, at most once a minute. No request waits for it. */
   touch: Lane<{ workspaceId: string; id: string }, void>
   /** The record of a session, by its SHA-256. */
   sessions: Lane<Buffer, SessionRecord | null>
-  /** Notes that a session was used, by its id. Nobody waits for it. */
+  /** Records that a session was used, by its id. No request waits for it. */
   touchSession: Lane<string, void>
   standing: Lane<EmbedPlace, EmbedStanding | null>
 }
 
-/** @param sessionIdleS after how many seconds without a request a session ends. */
-export function openLookup(connection: Connection, sessionIdleS: number, observer: LaneObserver): Lookup {
+/** @param sessionIdleS seconds without a request after which a session ends. */
+export function openLookup(lanes: Lanes, sessionIdleS: number): Lookup {
   return {
-    find: openLane(
-      connection,
-      {
-        name: 'credential',
-        statement: findStatement,
-        repeatable: true,
-        // A fleet polls with one key.
-        nameOf: digest => digest.toString('latin1'),
-        values: digests => [digests],
-        answers: (rows, digests) => {
-          const answers: (SecretKeyRecord | null)[] = digests.map(() => null)
-          for (const row of rows) answers[Number(row.place) - 1] = toRecord(row)
-          return answers
-        },
+    find: lanes.open({
+      name: 'credential',
+      statement: findStatement,
+      repeatable: true,
+      // All nodes of a vendor may poll with one key.
+      nameOf: digest => digest.toString('latin1'),
+      values: digests => [digests],
+      answers: (rows, digests) => {
+        const answers: (SecretKeyRecord | null)[] = digests.map(() => null)
+        for (const row of rows) answers[Number(row.place) - 1] = toRecord(row)
+        return answers
       },
-      observer,
-    ),
-    touch: openLane(
-      connection,
-      {
-        name: 'last_used',
-        statement: touchStatement,
-        repeatable: false,
-        values: used => [used.map(key => key.workspaceId), used.map(key => key.id)],
-        answers: (_rows, used) => used.map(() => undefined),
+    }),
+    touch: lanes.open({
+      name: 'last_used',
+      statement: touchStatement,
+      repeatable: false,
+      values: used => [used.map(key => key.workspaceId), used.map(key => key.id)],
+      answers: (_rows, used) => used.map(() => undefined),
+    }),
+    sessions: lanes.open({
+      name: 'session',
+      statement: findSessionStatement,
+      repeatable: true,
+      nameOf: digest => digest.toString('latin1'),
+      values: digests => [digests, sessionIdleS],
+      answers: (rows, digests) => {
+        const answers: (SessionRecord | null)[] = digests.map(() => null)
+        for (const row of rows) answers[Number(row.place) - 1] = toSession(row)
+        return answers
       },
-      observer,
-    ),
-    sessions: openLane(
-      connection,
-      {
-        name: 'session',
-        statement: findSessionStatement,
-        repeatable: true,
-        nameOf: digest => digest.toString('latin1'),
-        values: digests => [digests, sessionIdleS],
-        answers: (rows, digests) => {
-          const answers: (SessionRecord | null)[] = digests.map(() => null)
-          for (const row of rows) answers[Number(row.place) - 1] = toSession(row)
-          return answers
-        },
+    }),
+    touchSession: lanes.open({
+      name: 'session_seen',
+      statement: touchSessionStatement,
+      repeatable: false,
+      values: ids => [ids, sessionIdleS],
+      answers: (_rows, ids) => ids.map(() => undefined),
+    }),
+    standing: lanes.open({
+      name: 'embed_standing',
+      statement: standingStatement,
+      repeatable: true,
+      nameOf: ({ workspaceId, tenantId, projectId, mintedBy, externalId }) =>
+        `${workspaceId} ${projectId} ${mintedBy} ${tenantId ?? `= ${externalId}`}`,
+      values: places => [
+        places.map(one => one.workspaceId),
+        places.map(one => one.tenantId),
+        places.map(one => one.projectId),
+        places.map(one => one.mintedBy),
+        places.map(one => one.externalId ?? null),
+      ],
+      answers: (rows, places) => {
+        const answers: (EmbedStanding | null)[] = places.map(() => null)
+        for (const row of rows) answers[Number(row.place) - 1] = toStanding(row)
+        return answers
       },
-      observer,
-    ),
-    touchSession: openLane(
-      connection,
-      {
-        name: 'session_seen',
-        statement: touchSessionStatement,
-        repeatable: false,
-        values: ids => [ids, sessionIdleS],
-        answers: (_rows, ids) => ids.map(() => undefined),
-      },
-      observer,
-    ),
-    standing: openLane(
-      connection,
-      {
-        name: 'embed_standing',
-        statement: standingStatement,
-        repeatable: true,
-        nameOf: ({ workspaceId, tenantId, projectId, mintedBy, externalId }) =>
-          `${workspaceId} ${projectId} ${mintedBy} ${tenantId ?? `= ${externalId}`}`,
-        values: places => [
-          places.map(one => one.workspaceId),
-          places.map(one => one.tenantId),
-          places.map(one => one.projectId),
-          places.map(one => one.mintedBy),
-          places.map(one => one.externalId ?? null),
-        ],
-        answers: (rows, places) => {
-          const answers: (EmbedStanding | null)[] = places.map(() => null)
-          for (const row of rows) answers[Number(row.place) - 1] = toStanding(row)
-          return answers
-        },
-        bytesOf: ({ externalId = '' }) => 160 + externalId.length,
-      },
-      observer,
-    ),
+      bytesOf: ({ externalId = '' }) => 160 + externalId.length,
+    }),
   }
 }
 
 const toStanding = (row: Record<string, unknown>): EmbedStanding => ({
   now: Number(row.now),
   origins: row.embed_origins as string[],
+  theme: {
+    accent: row.embed_accent as string | null,
+    radius: row.embed_radius as number | null,
+    logo_text: row.embed_logo_text as string | null,
+  },
   tenant:
     row.tenant_id === null || row.has_tenant !== true
       ? null
@@ -234,7 +226,11 @@ const toStanding = (row: Record<string, unknown>): EmbedStanding => ({
   project:
     row.project_id === null || row.has_project !== true
       ? null
-      : { id: String(row.project_id), name: String(row.project_name) },
+      : {
+          id: String(row.project_id),
+          name: String(row.project_name),
+          listsScopes: row.lists_scopes === true,
+        },
   hasMinter: row.has_minter === true,
 })
 
@@ -246,7 +242,7 @@ const toSession = (row: Record<string, unknown>): SessionRecord => ({
   stale: row.stale === true,
 })
 
-const toRecord = (row: Record<string, unknown>): SecretKeyRecord => ({
+export const toRecord = (row: Record<string, unknown>): SecretKeyRecord => ({
   workspaceId: String(row.workspace_id),
   id: String(row.id),
   role: row.role as Role,

@@ -1,57 +1,56 @@
-import type { Env, Role } from '@keyrail/contract/shared'
+import type { EmbedTheme, Env, Role } from '@keyrail/contract/shared'
 import type { Permission } from '@keyrail/contract/vendor/permissions'
 import type { Network } from '../platform/network/cidr.ts'
 import { Refusal } from '../platform/refusal.ts'
 
 export type { Role }
 
-export const credentialKinds = ['secret_key', 'session', 'bootstrap', 'embed_token'] as const
+const credentialKinds = ['secret_key', 'session', 'bootstrap', 'embed_token'] as const
 export type CredentialKind = (typeof credentialKinds)[number]
 
-/** In rising order: each may do what those before it may. */
+/** In rising order: each role includes those before it. */
 export const roles: readonly Role[] = ['member', 'admin', 'owner']
 
 /**
- * What a secret key is limited to, each null where it is not limited in that way. Sessions and the bootstrap token have
- * no limits of this kind.
+ * The limits of a secret key; null means no limit of that kind. Sessions and the bootstrap token have none.
  */
 export interface KeyLimits {
   readonly permissions: ReadonlySet<Permission> | null
-  /** The only projects that it sees. */
+  /** The only projects that it can see. */
   readonly projectIds: readonly string[] | null
-  /** The only addresses that it is used from. */
+  /** The only networks that it works from. */
   readonly networks: readonly Network[] | null
 }
 
 export const unlimited: KeyLimits = { permissions: null, projectIds: null, networks: null }
 
-/** Whether a credential may do everything that its role may, everywhere. */
+/** Whether a credential can do everything that its role allows, from everywhere. */
 export const isUnlimited = ({ permissions, projectIds, networks }: KeyLimits): boolean =>
   permissions === null && projectIds === null && networks === null
 
-/** Who is asking, as the credential says; nothing of it ever comes from a body or a query. */
+/** The authenticated caller. All of it comes from the credential, never from body or query. */
 export interface Principal extends KeyLimits {
   readonly kind: CredentialKind
-  /** Id of the secret key, of the person or of the embed token; null for the bootstrap token, which is no record. */
+  /** The id of the secret key, the person or the embed token; null for the bootstrap token, which has no record. */
   readonly id: string | null
-  /** Null for a credential that is no session. */
+  /** Null for every credential but a session. */
   readonly sessionId: string | null
-  /** Null for a credential that acts in no workspace. */
+  /** Null for a credential without a workspace. */
   readonly workspaceId: string | null
-  /** In the workspace. Whoever acts in none has no use for it. */
+  /** The role in the workspace. Without a workspace it has no meaning. */
   readonly role: Role
-  /** A test key reaches test alone; every other credential reaches both environments. */
+  /** A test key can access test only; every other credential both environments. */
   readonly reach: 'test' | 'both'
-  /** Whose keys an embed token is for; no other credential has it. */
+  /** What an embed token grants; undefined for every other credential. */
   readonly embed?: EmbedGrant
   /**
-   * Until when the look-up that it comes from may be reused, on the monotonic clock in milliseconds; undefined for one
-   * that was made for this request alone.
+   * Until when its look-up may be reused, on the monotonic clock in milliseconds; undefined for a look-up made for this
+   * request alone.
    */
   readonly reusableUntil?: number
 }
 
-/** All that an embed token stands for, as it was found to hold at this request. */
+/** What an embed token grants, as verified for this request. */
 export interface EmbedGrant {
   readonly tenant: {
     readonly id: string
@@ -60,20 +59,27 @@ export interface EmbedGrant {
     /** Raised to end all tokens of the tenant. */
     readonly epoch: number
   }
-  readonly project: { readonly id: string; readonly name: string }
+  readonly project: {
+    readonly id: string
+    readonly name: string
+    /** Whether it has a list of scopes to offer. */
+    readonly listsScopes: boolean
+  }
   readonly env: Env
   readonly scopes: readonly string[]
+  /** How the widget looks, as the workspace has set it. */
+  readonly theme: EmbedTheme
   /** The secret key that minted the token. */
   readonly mintedBy: string
   readonly expiresAt: Date
 }
 
-/** A principal of the vendor plane: the gate has seen to it that there is a workspace. */
+/** A principal with a workspace, which the gate has checked. */
 export interface VendorPrincipal extends Principal {
   readonly workspaceId: string
 }
 
-/** A person who is signed in. */
+/** A signed-in person. */
 export interface PersonPrincipal extends Principal {
   readonly id: string
   readonly sessionId: string
@@ -84,10 +90,10 @@ export interface EmbedPrincipal extends VendorPrincipal {
   readonly embed: EmbedGrant
 }
 
-/** Which things of a workspace a principal sees. What it does not see is as if it were nowhere. */
+/** The part of a workspace that a principal can see. Everything else is treated as missing. */
 export interface Sight {
   readonly envs: readonly Env[]
-  /** Null: those of all projects. */
+  /** Null: all projects. */
   readonly projectIds: readonly string[] | null
 }
 
@@ -96,11 +102,11 @@ export const sightOf = (principal: Principal): Sight => ({
   projectIds: principal.projectIds,
 })
 
-/** @throws {Refusal} `not_found`, for a project beyond those that the principal sees as for one that nobody has. */
+/** @throws {Refusal} `not_found`, for a project that the principal cannot see as for a missing one. */
 export function assertSeesProject({ projectIds }: Principal, id: string): void {
   if (projectIds !== null && !projectIds.includes(id.toLowerCase())) throw new Refusal('not_found')
 }
 
-/** Environments that a principal sees, as the `env = any($n)` of a statement. */
+/** The environments that a principal can see, for `env = any($n)` in a statement. */
 export const visibleEnvs = (principal: Principal): Env[] =>
   principal.reach === 'test' ? ['test'] : ['live', 'test']

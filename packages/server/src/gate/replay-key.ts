@@ -7,25 +7,27 @@ import type { Principal } from './principal.ts'
 const shape = /^[\x20-\x7e]{1,255}$/
 
 /**
- * The `Idempotency-Key` of a request, tied to the credential that sent it: another caller with the same
- * key is another use of it.
- * @throws {Refusal} `validation_failed` when it is malformed or given twice.
+ * The `Idempotency-Key` of a request, together with its credential: the same key from another caller is a different one.
+ * @param status of the route's response.
+ * @throws {Refusal} `validation_failed` when it is malformed or duplicated.
  */
 export function readReplayKey(
   request: FastifyRequest,
   principal: Principal,
   body: unknown,
+  status: number,
 ): ReplayKey | null {
   const given = headerValues(request.raw, 'idempotency-key')
   if (given.length === 0) return null
   const [key = ''] = given
   if (given.length > 1 || !shape.test(key)) {
-    throw invalidField('Idempotency-Key', 'must be given once, with 1 to 255 visible ASCII characters')
+    throw invalidField('Idempotency-Key', 'must be sent once, with 1 to 255 printable ASCII characters')
   }
   return {
     caller: principal.id === null ? principal.kind : `${principal.kind}:${principal.id}`,
     workspaceId: principal.workspaceId,
     key,
     fingerprint: fingerprintOf(request.method, request.url, body),
+    status,
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { claimTtlMsDefault } from '@keyrail/contract/claim-rule'
 import type {
   ClaimBody,
   ClaimVerdict,
@@ -7,17 +8,18 @@ import type {
   HeldBody,
   ReleaseVerdict,
 } from '@keyrail/contract/idempotency'
-import type { Deps } from '../deps.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
-import type { Row } from '../platform/db/lane.ts'
-import type { Db } from '../platform/db/pool.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { Row } from '../platform/db/lane-spec.ts'
+import type { Deadline } from '../platform/deadline.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
 import { type Completion, withoutBody } from './answer.ts'
 import { type AnswerRef, answerColumns, type StoredAnswer, toStoredAnswer } from './answers.ts'
 import type { Claim } from './claims.ts'
 import { type End, type Ending, largeValues, readLarge } from './ends.ts'
+import type { IdempotencyNeeds } from './needs.ts'
 import type { ReadCompletion } from './read-completion.ts'
 import { type Held, keyValues, type RecordKey } from './record.ts'
 import type { Idempotency } from './service.ts'
@@ -25,28 +27,28 @@ import { completeLargeRecord, lockRecord, readAnswers } from './sql.ts'
 
 type HotCall<Body> = Call<VendorPrincipal, unknown, Body>
 
-const ttlMsDefault = 86_400_000
 /** 192 bits, 32 characters. */
 const tokenBytes = 24
-/** What an answer may have to ride with others. A larger one takes a connection of the pool. */
+/** The largest answer that shares a batch with others. A larger one takes a connection of the pool. */
 const laneBytesMax = 65_536
-/** Between two rounds the pause doubles up to this: whoever has locked a record mostly lets go within a commit. */
+/** The pause between two rounds doubles up to this: a lock on a record mostly lasts no longer than a commit. */
 const pauseMsMax = 50
 
-/** Tells who is to execute a request: of all who claim it at once, one. Nobody waits for another. */
+/** Decides which caller executes a request: exactly one of those that claim it at once. No caller waits for another. */
 export async function claimRecord(
-  { idempotency, db, randomBytes }: Deps,
-  { principal, body, until, holdBytes }: HotCall<ClaimBody>,
+  { idempotency, randomBytes }: IdempotencyNeeds,
+  call: HotCall<ClaimBody>,
 ): Promise<ClaimVerdict> {
+  const { principal, body, deadline } = call
   const claim: Claim = {
     ...keyOf(principal, body),
     fingerprint: body.fingerprint.toLowerCase(),
     lockToken: randomBytes(tokenBytes).toString('base64url'),
-    ttlMs: body.ttl_ms ?? ttlMsDefault,
+    ttlMs: body.ttl_ms ?? claimTtlMsDefault,
   }
   const object = 'idempotency_claim'
-  return await untilSettled(until, async () => {
-    const verdict = await idempotency.claims.run(claim, until)
+  return await untilSettled(deadline, async () => {
+    const verdict = await idempotency.claims.run(claim, deadline)
     switch (verdict?.verdict) {
       case undefined:
         return null
@@ -62,11 +64,11 @@ export async function claimRecord(
       case 'replay': {
         const { status, lockToken, answerBytes } = verdict
         const ref = { ...keyOf(principal, body), lockToken, bytes: answerBytes }
-        holdBytes(answerBytes)
+        call.holdBytes(answerBytes)
         const answer =
           answerBytes > laneBytesMax
-            ? await readLargeAnswer(db.until(until), ref)
-            : await idempotency.answers.run(ref, until)
+            ? await readLargeAnswer(call.db, ref)
+            : await idempotency.answers.run(ref, deadline)
         if (answer === null) return null
         const { headers } = answer
         return {
@@ -84,50 +86,51 @@ export async function claimRecord(
 }
 
 /**
- * Stores the answer of the request. Said again by the one who holds the record, it changes nothing. Where the workspace has
- * no room for the answer, its status alone is stored: the request has been executed, so a retry must not be.
+ * Stores the answer of the request. A holder that sends it again changes nothing. If the workspace has no room for the
+ * answer, only its status is stored: the request has been executed, so a retry must not be.
  */
 export async function completeRecord(
-  { idempotency, db }: Deps,
-  { principal, body, until }: HotCall<ReadCompletion>,
+  { idempotency }: IdempotencyNeeds,
+  call: HotCall<ReadCompletion>,
 ): Promise<CompleteVerdict> {
+  const { principal, body, deadline } = call
   const held = heldOf(principal, body)
   const { storedBytes } = idempotency
   const hasRoom = body.bytes === null || storedBytes.hasRoom(principal.workspaceId, body.bytes)
   const completion: Completion = hasRoom ? body : withoutBody(body)
   const isLarge = (completion.bytes ?? 0) > laneBytesMax
   const { verdict } = isLarge
-    ? await completeLarge(db.until(until), held, completion)
-    : await endRecord(idempotency, { ...held, kind: 'complete', completion }, until)
+    ? await completeLarge(call.db, held, completion)
+    : await endRecord(idempotency, { ...held, kind: 'complete', completion }, deadline)
   if (verdict === 'completed' && completion.bytes !== null)
-    storedBytes.add(principal.workspaceId, completion.bytes, completion.ttlMs ?? ttlMsDefault)
+    storedBytes.add(principal.workspaceId, completion.bytes, completion.ttlMs ?? claimTtlMsDefault)
   return { object: 'idempotency_complete', verdict: verdict === 'completed' ? 'completed' : 'lost' }
 }
 
 /** Frees the record, so that a retry is executed. */
 export async function releaseRecord(
-  { idempotency }: Deps,
-  { principal, body, until }: HotCall<HeldBody>,
+  { idempotency }: IdempotencyNeeds,
+  { principal, body, deadline }: HotCall<HeldBody>,
 ): Promise<ReleaseVerdict> {
-  const { verdict } = await endRecord(idempotency, { ...heldOf(principal, body), kind: 'release' }, until)
+  const { verdict } = await endRecord(idempotency, { ...heldOf(principal, body), kind: 'release' }, deadline)
   return { object: 'idempotency_release', verdict: verdict === 'released' ? 'released' : 'lost' }
 }
 
 /** Keeps the record from being taken over while its request is still executed. */
 export async function extendLock(
-  { idempotency }: Deps,
-  { principal, body, until }: HotCall<HeldBody>,
+  { idempotency }: IdempotencyNeeds,
+  { principal, body, deadline }: HotCall<HeldBody>,
 ): Promise<HeartbeatVerdict> {
-  const ending = await endRecord(idempotency, { ...heldOf(principal, body), kind: 'heartbeat' }, until)
+  const ending = await endRecord(idempotency, { ...heldOf(principal, body), kind: 'heartbeat' }, deadline)
   const object = 'idempotency_heartbeat'
   return ending.verdict === 'extended'
     ? { object, verdict: 'extended', lock_expires_at: iso(ending.lockedUntil) }
     : { object, verdict: 'lost' }
 }
 
-const endRecord = (idempotency: Idempotency, end: End, until: number): Promise<Ending> =>
-  untilSettled(until, async () => {
-    const ending = await idempotency.ends.run(end, until)
+const endRecord = (idempotency: Idempotency, end: End, deadline: Deadline): Promise<Ending> =>
+  untilSettled(deadline, async () => {
+    const ending = await idempotency.ends.run(end, deadline)
     return ending.verdict === 'raced' ? null : ending
   })
 
@@ -142,19 +145,19 @@ const heldOf = (principal: VendorPrincipal, body: HeldBody): Held => ({
 })
 
 /**
- * Asks again, soon and then less soon, while somebody else is at the record.
- * @throws {Refusal} `unavailable` when the caller must be answered before they are done.
+ * Asks again, at growing intervals, while another transaction works on the record.
+ * @throws {Refusal} `unavailable` when the caller must be answered before that transaction ends.
  */
-async function untilSettled<T>(until: number, round: () => Promise<T | null>): Promise<T> {
+async function untilSettled<T>(deadline: Deadline, round: () => Promise<T | null>): Promise<T> {
   for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
     const settled = await round()
     if (settled !== null) return settled
-    if (performance.now() + pauseMs >= until) throw new Refusal('unavailable')
+    if (deadline.leftMs() <= pauseMs) throw new Refusal('unavailable')
     await sleep(pauseMs)
   }
 }
 
-/** On a connection of its own, where it may wait for whoever has locked the record. */
+/** Takes a connection of the pool, where it may wait for the transaction that has locked the record. */
 const completeLarge = (db: Db, held: Held, completion: Completion) =>
   db.inWorkspace(held.workspaceId, async (tx): Promise<Ending> => {
     tx.send(lockRecord, keyValues(held))

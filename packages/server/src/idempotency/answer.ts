@@ -4,24 +4,24 @@ import { invalidField } from '../platform/refusal.ts'
 /** The answer of a request that was executed, as it is stored. */
 export interface Completion {
   readonly status: number
-  /** Null: as long as the claim asked for. */
+  /** Null: the answer lives as long as the claim asked for. */
   readonly ttlMs: number | null
   /** JSON. */
   readonly headers: string
-  /** Null: not kept. */
+  /** Null: the answer is not kept. */
   readonly body: Uint8Array | null
-  /** Of headers and body; null: not kept. */
+  /** The size of headers and body together; null: the answer is not kept. */
   readonly bytes: number | null
 }
 
 /**
- * Reads what is to be replayed some day, as strictly as whoever will send it.
+ * Reads an answer that may be replayed, as strictly as the HTTP server that will send it.
  * @throws {Refusal} `validation_failed` naming the header, or the body.
  */
 export function readCompletion({ status, headers = {}, body = null, ttl_ms }: CompleteBody): Completion {
   assertHeaders(headers)
   const bytes = body === null ? null : decodeBase64(body)
-  // Of an answer that is not kept neither are its headers, and megabytes of them would ride with others for nothing.
+  // Without its body an answer is not kept, and its headers would make the batch larger for nothing.
   const text = bytes === null ? '{}' : JSON.stringify(headers)
   return {
     status,
@@ -32,7 +32,7 @@ export function readCompletion({ status, headers = {}, body = null, ttl_ms }: Co
   }
 }
 
-/** What is left of an answer that cannot be kept: it is never replayed. */
+/** The completion without the answer, which is then never replayed. */
 export const withoutBody = (completion: Completion): Completion => ({
   ...completion,
   headers: '{}',
@@ -40,21 +40,22 @@ export const withoutBody = (completion: Completion): Completion => ({
   bytes: null,
 })
 
-/** RFC 9110 §5.6.2: what a field may be called. */
+/** RFC 9110 §5.6.2: the name of a field. */
 const fieldName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 function assertHeaders(headers: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(headers)) {
-    if (!fieldName.test(name)) throw invalidField(`headers.${name}`, 'must be named as a header can be')
+    if (!fieldName.test(name)) throw invalidField(`headers.${name}`, 'must be a valid header name')
     if (/[\r\n\0]/.test(value)) throw invalidField(`headers.${name}`, 'must not contain CR, LF or NUL')
   }
 }
 
 /**
- * Decodes base64 that has one way to be written: with padding, without white space, no bit set that means nothing.
+ * Decodes canonical base64: with padding, without white space, and with unused bits zero.
  *
- * The decoder passes over what is no base64, so that anything odd makes fewer bytes than the length of the text says. It
- * takes the letters of base64url too, and bits that mean nothing can only be in the last four letters.
+ * The decoder skips characters that are not base64, so a text with such characters decodes to fewer bytes than its length
+ * promises. It also takes the characters of base64url, which are rejected here. Unused bits can only be in the last four
+ * characters, which are compared with their own encoding.
  */
 function decodeBase64(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64')

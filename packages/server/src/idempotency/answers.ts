@@ -1,9 +1,10 @@
-import type { Connection } from '../platform/db/connection.ts'
-import { type Lane, type LaneObserver, openLane, type Row } from '../platform/db/lane.ts'
+import type { Lane } from '../platform/db/lane.ts'
+import type { Row } from '../platform/db/lane-spec.ts'
+import type { Lanes } from '../platform/db/lanes.ts'
 import { type Held, keyColumns, nameOfKey } from './record.ts'
 import { readAnswers } from './sql.ts'
 
-/** A stored answer that is to be replayed. */
+/** Names a stored answer that is to be replayed. */
 export interface AnswerRef extends Held {
   readonly bytes: number
 }
@@ -13,28 +14,24 @@ export interface StoredAnswer {
   readonly body: Buffer
 }
 
-/** Null: it has expired, or was written over, since the claim said that it is there. */
+/** Null: the answer has expired, or was overwritten, since the claim found it. */
 export type Answers = Lane<AnswerRef, StoredAnswer | null>
 
-/** Reads answers that are small enough to come with others. Many who replay one share it. */
-export function openAnswers(connection: Connection, observer: LaneObserver): Answers {
-  return openLane<AnswerRef, StoredAnswer | null>(
-    connection,
-    {
-      name: 'idempotency_answer',
-      statement: readAnswers,
-      repeatable: true,
-      nameOf: ref => `${nameOfKey(ref)} ${ref.lockToken}`,
-      values: answerColumns,
-      answers(rows, refs) {
-        const answers: (StoredAnswer | null)[] = refs.map(() => null)
-        for (const row of rows) answers[Number(row.place) - 1] = toStoredAnswer(row)
-        return answers
-      },
-      bytesOf: ({ bytes }) => 128 + bytes,
+/** Reads answers that are small enough to share a batch. Callers that replay one answer share it. */
+export function openAnswers(lanes: Lanes): Answers {
+  return lanes.open<AnswerRef, StoredAnswer | null>({
+    name: 'idempotency_answer',
+    statement: readAnswers,
+    repeatable: true,
+    nameOf: ref => `${nameOfKey(ref)} ${ref.lockToken}`,
+    values: answerColumns,
+    answers(rows, refs) {
+      const answers: (StoredAnswer | null)[] = refs.map(() => null)
+      for (const row of rows) answers[Number(row.place) - 1] = toStoredAnswer(row)
+      return answers
     },
-    observer,
-  )
+    bytesOf: ({ bytes }) => 128 + bytes,
+  })
 }
 
 export const answerColumns = (refs: readonly Held[]): unknown[] => [

@@ -1,36 +1,34 @@
-import type { Connection, Statement } from '../platform/db/connection.ts'
-import { type Ask, type Lane, type LaneObserver, openLane, type Row } from '../platform/db/lane.ts'
+import type { Statement } from '../platform/db/connection.ts'
+import type { Lane } from '../platform/db/lane.ts'
+import type { Ask, Row } from '../platform/db/lane-spec.ts'
+import type { Lanes } from '../platform/db/lanes.ts'
 import type { Completion } from './answer.ts'
 import { type Held, keyColumns, keyValues, nameOfKey, toBytea } from './record.ts'
 import { completeLargeRecord, completeRecords, extendLocks, releaseRecords } from './sql.ts'
 
 type CompleteEnd = Held & { readonly kind: 'complete'; readonly completion: Completion }
 
-/** What the holder of a record says of it. */
+/** What the holder of a record asks for: to complete it, to release it, or to extend its lock. */
 export type End = CompleteEnd | (Held & { readonly kind: 'release' | 'heartbeat' })
 
-/** `raced`: something else happens to the record in the same moment, or somebody has locked it. Ask again. */
+/** `raced`: another transaction changes the record in the same moment, or has locked it. Ask again. */
 export type Ending =
   | { readonly verdict: 'completed' | 'released' | 'lost' | 'raced' }
   | { readonly verdict: 'extended'; readonly lockedUntil: Date }
 
 export type Ends = Lane<End, Ending>
 
-export function openEnds(connection: Connection, observer: LaneObserver): Ends {
-  return openLane<End, Ending>(
-    connection,
-    {
-      name: 'idempotency_end',
-      // Released twice, a record would be told as lost.
-      repeatable: false,
-      converse: settle,
-      bytesOf: end => 256 + (end.kind === 'complete' ? (end.completion.bytes ?? 0) : 0),
-    },
-    observer,
-  )
+export function openEnds(lanes: Lanes): Ends {
+  return lanes.open<End, Ending>({
+    name: 'idempotency_end',
+    // A release that is sent twice would be answered `lost`.
+    repeatable: false,
+    converse: settle,
+    bytesOf: end => 256 + (end.kind === 'complete' ? (end.completion.bytes ?? 0) : 0),
+  })
 }
 
-/** Of an answer that goes into an array of answers. */
+/** The largest answer that is sent in an array with others. */
 const arrayBytesMax = 4_096
 
 interface Part {
@@ -41,9 +39,9 @@ interface Part {
 }
 
 /**
- * One statement for each kind of end that is there, all of them in one write and one commit. None waits for a lock, so
- * they need no order. An answer of some size has its own, to which it goes as bytes: as text in an array Postgres would
- * read it digit by digit.
+ * Sends one statement for each kind of end in the batch, all in one write and one commit. No statement waits for a lock,
+ * so that their order does not matter. A larger answer has its own statement, which takes it as bytes: in an array it
+ * would be text that Postgres reads digit by digit.
  */
 async function settle(ask: Ask, ends: readonly End[]): Promise<Ending[]> {
   const completed = ends.filter(end => end.kind === 'complete')
@@ -91,7 +89,7 @@ function completionAlone(end: CompleteEnd): Part {
   }
 }
 
-/** What `completeLargeRecord` takes, and what its rows tell. */
+/** The parameters of `completeLargeRecord`. */
 export const largeValues = (held: Held, { status, ttlMs, bytes, headers, body }: Completion): unknown[] => [
   ...keyValues(held),
   held.lockToken,
@@ -101,7 +99,7 @@ export const largeValues = (held: Held, { status, ttlMs, bytes, headers, body }:
   headers,
   body === null ? null : asBuffer(body),
 ]
-/** The same memory: bytes lose what they are on their way between threads. */
+/** A view of the same memory: a Buffer that was sent from another thread arrives as a Uint8Array. */
 const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
   Buffer.from(buffer, byteOffset, byteLength)
 
@@ -116,7 +114,7 @@ function releases(ends: readonly End[]): Part {
   }
 }
 
-/** A statement changes a row once, and of two heartbeats at once neither is lost: they share one. */
+/** Heartbeats of one holder share a row, because a statement changes a row only once, and all are answered `extended`. */
 function extensions(ends: readonly End[]): Part {
   const places = new Map<string, number>()
   const shared = ends.filter(end => {
@@ -141,7 +139,7 @@ const heldColumns = (ends: readonly Held[]) => [...keyColumns(ends), ends.map(({
 
 const lost: Ending = { verdict: 'lost' }
 
-/** What a kind of end comes to where it was done, and where the record had its answer before. */
+/** The verdict of a kind of end: if it was done, and if the record had its answer already. */
 interface Outcome {
   done(row: Row): Ending
   readonly ended: Ending
@@ -157,7 +155,7 @@ const extending: Outcome = {
   ended: lost,
 }
 
-/** A row of each place: that it was done, or else how the record was found. */
+/** Each row belongs to one place. It says that the end was done, or else how the record was found. */
 function readEndings(rows: readonly Row[], count: number, { done, ended }: Outcome): Ending[] {
   const endings: Ending[] = Array.from({ length: count }, () => lost)
   for (const row of rows) {

@@ -5,21 +5,21 @@ import { connectPrimary } from '../platform/db/timeline.ts'
 import type { Logger } from '../platform/log.ts'
 import { addStoredBytes, sumStoredBytes } from './sql.ts'
 
-/** How many bytes of stored answers a workspace has, and may have. Nobody who stores one waits for it. */
+/** How many bytes of stored answers each workspace has, and may have. Requests that store answers do not wait for it. */
 export interface StoredBytes {
   hasRoom(workspaceId: string, bytes: number): boolean
-  /** Notes an answer that was stored. */
+  /** Counts an answer that was stored. */
   add(workspaceId: string, bytes: number, ttlMs: number): void
-  /** How near the workspace that is nearest to the limit is to it. */
+  /** The part of the limit that the fullest workspace has used; 1 is at the limit. */
   nearest(): number
-  /** Tells the store what it does not know yet, which happens by itself every ten seconds. */
-  tell(): Promise<void>
+  /** Writes the counts of this process to the store. A timer does so every ten seconds. */
+  flush(): Promise<void>
   close(): Promise<void>
 }
 
-/** What a process has written is told to the store so often; a process that is killed forgets so much. */
+/** How often counts are written. A process that is killed loses so much of them. */
 const flushMs = 10_000
-/** What an answer takes beside its headers and its body. */
+/** The bytes of a row besides headers and body. */
 const rowBytes = 512
 const hourMs = 3_600_000
 
@@ -29,10 +29,10 @@ export function openStoredBytes(
   { monotonic }: Clock,
   log: Pick<Logger, 'warn'>,
 ): StoredBytes {
-  /** Bytes by workspace and hours to live, which the store has not been told of. */
-  let untold = new Map<string, { workspaceId: string; hours: number; bytes: number }>()
+  /** Bytes that are not written yet, by workspace and hours to live. */
+  let unwritten = new Map<string, { workspaceId: string; hours: number; bytes: number }>()
   let timer: NodeJS.Timeout | undefined
-  let telling: Promise<void> = Promise.resolve()
+  let flushing: Promise<void> = Promise.resolve()
 
   const ask = async <Row>(text: string, values: unknown[]): Promise<Row[]> => {
     const client = await connectPrimary(connection, 'stored answers', false)
@@ -45,38 +45,38 @@ export function openStoredBytes(
   }
   const note = (workspaceId: string, hours: number, bytes: number) => {
     const name = `${workspaceId} ${hours}`
-    const own = untold.get(name)
-    if (own === undefined) untold.set(name, { workspaceId, hours, bytes })
+    const own = unwritten.get(name)
+    if (own === undefined) unwritten.set(name, { workspaceId, hours, bytes })
     else own.bytes += bytes
-    timer ??= setTimeout(() => void tell(), flushMs).unref()
+    timer ??= setTimeout(() => void flush(), flushMs).unref()
   }
-  const tellNow = async () => {
+  const writeAll = async () => {
     clearTimeout(timer)
     timer = undefined
-    if (untold.size === 0) return
-    const told = [...untold.values()]
-    untold = new Map()
+    if (unwritten.size === 0) return
+    const counts = [...unwritten.values()]
+    unwritten = new Map()
     try {
       await ask(addStoredBytes.text, [
-        told.map(({ workspaceId }) => workspaceId),
-        told.map(({ hours }) => hours),
-        told.map(({ bytes }) => bytes),
+        counts.map(({ workspaceId }) => workspaceId),
+        counts.map(({ hours }) => hours),
+        counts.map(({ bytes }) => bytes),
       ])
     } catch (error) {
-      log.warn({ err: error }, 'the bytes of stored answers could not be noted')
-      for (const { workspaceId, hours, bytes } of told) note(workspaceId, hours, bytes)
+      log.warn({ err: error }, 'the bytes of stored answers could not be written')
+      for (const { workspaceId, hours, bytes } of counts) note(workspaceId, hours, bytes)
     }
   }
-  const tell = () => {
-    telling = telling.then(tellNow)
-    return telling
+  const flush = () => {
+    flushing = flushing.then(writeAll)
+    return flushing
   }
   const allowance = createAllowance({
     limit,
     monotonic,
     log,
     async count(workspaceId) {
-      await tell()
+      await flush()
       const [row] = await ask<{ bytes: string }>(sumStoredBytes.text, [workspaceId])
       return Number(row?.bytes ?? 0)
     },
@@ -89,10 +89,10 @@ export function openStoredBytes(
       note(workspaceId, Math.ceil(ttlMs / hourMs), rowBytes + bytes)
     },
     nearest: allowance.nearest,
-    tell,
+    flush,
     async close() {
       await allowance.close()
-      await tell()
+      await flush()
       clearTimeout(timer)
     },
   }

@@ -2,24 +2,24 @@ import { type Chore, untilNone } from '../platform/db/upkeep.ts'
 import { removeBodies, removeClaims, removeStoredBytes } from './sql.ts'
 
 const claimsAtOnce = 1_000
-/** A large body is some thousand rows of the store's own. */
+/** A large body takes some thousand rows of a TOAST table. */
 const bodiesAtOnce = 50
 
-/** Records that are over. A claim of one that goes in this very moment waits for its batch, some milliseconds. */
+/** Deletes records that are over. A claim of such a record waits some milliseconds, until its batch is deleted. */
 export const pruneClaims: Chore = {
   name: 'idempotency records',
   run: client =>
     untilNone(async () => (await client.query({ ...removeClaims, values: [claimsAtOnce] })).rowCount ?? 0),
 }
 
-/** Their answers, which nobody waits for. */
+/** Deletes answers that have expired. No claim reads them, so none waits. */
 export const pruneBodies: Chore = {
   name: 'idempotency answers',
   run: client =>
     untilNone(async () => (await client.query({ ...removeBodies, values: [bodiesAtOnce] })).rowCount ?? 0),
 }
 
-/** How much was stored until an hour that is over. */
+/** Deletes the counts of hours that are over. */
 export const pruneStoredBytes: Chore = {
   name: 'bytes of idempotency answers',
   run: client =>

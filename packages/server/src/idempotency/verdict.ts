@@ -1,4 +1,6 @@
-/** A record as a claim found it. Times are milliseconds since 1970 by the store's clock. */
+import { claimState } from '@keyrail/contract/claim-rule'
+
+/** A record as a claim finds it. Times are milliseconds since 1970 by the store's clock. */
 export interface SeenRecord {
   readonly fingerprint: string
   readonly lockToken: string
@@ -10,11 +12,14 @@ export interface SeenRecord {
   readonly answerBytes: number | null
 }
 
-/** Who asks: what for, and with which token it would hold the record. */
+/** A claim, as far as the rule reads it: the request that it is for, and the token with which it would hold the record. */
 export interface Claimant {
   readonly fingerprint: string
   readonly lockToken: string
 }
+
+/** Every verdict of a claim. */
+export const claimVerdicts = ['execute', 'in_progress', 'replay', 'mismatch', 'not_replayable'] as const
 
 export type Verdict =
   | { readonly verdict: 'execute'; readonly lockedUntil: number }
@@ -29,8 +34,8 @@ export type Verdict =
   | { readonly verdict: 'not_replayable'; readonly status: number }
 
 /**
- * What the record says to a claimant; null: nothing that holds, so the claimant may take it. The statement that
- * claims has the same rule as its condition.
+ * Judges a claim by the record that it finds; null: the claim may take the record. The statement that claims has the same
+ * rule as its condition (`mayBeTaken` in sql.ts).
  */
 export function judge(
   record: SeenRecord | null,
@@ -38,20 +43,24 @@ export function judge(
   now: number,
 ): Verdict | null {
   if (record === null) return null
-  // Its own: the statement is sent again after an answer that was lost.
+  // The claim has won before: its statement was sent again after the connection was lost.
   if (record.lockToken === lockToken) return { verdict: 'execute', lockedUntil: record.lockedUntil }
-  if (isOver(record, now)) return null
-  // First of all, so that who asks for something else learns nothing more.
-  if (record.fingerprint !== fingerprint) return { verdict: 'mismatch' }
-  const { status, answerBytes } = record
-  if (status === null) {
-    const retryAfterMs = record.lockedUntil - now
-    return retryAfterMs > 0 ? { verdict: 'in_progress', retryAfterMs } : null
+  const { status, lockedUntil, answerBytes } = record
+  switch (claimState({ ...record, hasAnswer: answerBytes !== null }, fingerprint, now)) {
+    case 'free':
+      return null
+    case 'mismatch':
+      return { verdict: 'mismatch' }
+    case 'in_progress':
+      return { verdict: 'in_progress', retryAfterMs: lockedUntil - now }
+    case 'not_replayable':
+      return { verdict: 'not_replayable', status: Number(status) }
+    case 'replay':
+      return {
+        verdict: 'replay',
+        status: Number(status),
+        lockToken: record.lockToken,
+        answerBytes: Number(answerBytes),
+      }
   }
-  if (answerBytes === null) return { verdict: 'not_replayable', status }
-  return { verdict: 'replay', status, lockToken: record.lockToken, answerBytes }
 }
-
-/** One that is still executed stays as long as its lock runs, whatever its time to live. */
-const isOver = ({ expiresAt, lockedUntil, status }: SeenRecord, now: number): boolean =>
-  expiresAt <= now && (status !== null || lockedUntil <= now)

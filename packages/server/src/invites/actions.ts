@@ -1,14 +1,16 @@
+import type { Paging } from '@keyrail/contract/shared'
 import type { CreatedInvite, Invite, InviteCreate } from '@keyrail/contract/vendor/invites'
 import { actorOf, appendAudit } from '../audit/append.ts'
-import type { Deps } from '../deps.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import { addressKey } from '../people/address.ts'
 import { drawMailedToken } from '../platform/crypto/mailed-token.ts'
 import { page } from '../platform/cursor.ts'
+import type { Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { queueMail } from '../platform/mail/queue.ts'
 import { Refusal } from '../platform/refusal.ts'
+import type { InviteNeeds } from './needs.ts'
 import { toInvite } from './resource.ts'
 import { inviteRevoked, targetOf } from './revocation.ts'
 import {
@@ -23,15 +25,16 @@ import {
 } from './sql.ts'
 
 const validDays = 7
-/** A workspace's name stands in each letter, and whoever wants it said to many must not have us say it. */
+/** The workspace name is part of each mail, so an unlimited workspace could send spam in our name. */
 const mostAnHour = 200
 
 /**
- * Invites an address. The token in the answer is the owner's own copy; the mailed link has another, drawn by the
- * sender. An invitation of the same address that is still pending is retired.
+ * Invites an address. The response contains a token for the owner to pass on; the mailed link has another one, which
+ * the mail job generates. A pending invitation for the same address is retired.
  */
 export function createInvite(
-  deps: Deps,
+  deps: InviteNeeds,
+  db: Db,
   principal: VendorPrincipal,
   { email, role }: InviteCreate,
   replay: ReplayKey | null,
@@ -63,33 +66,34 @@ export function createInvite(
     ])
     return { ...invite, token }
   }
-  return mutate(deps.db, principal.workspaceId, replay, 201, work, ({ token: _, ...rest }) => rest)
+  return mutate(db, principal.workspaceId, replay, work, ({ token: _, ...rest }) => rest)
 }
 
-/** The gate lets in nobody else: a person or a secret key. */
+/** The gate admits only people and secret keys here. */
 function makerOf({ kind, id }: VendorPrincipal) {
-  if (id === null) throw new Error(`a ${kind} invites nobody`)
+  if (id === null) throw new Error(`a ${kind} cannot invite`)
   return { type: kind === 'session' ? ('user' as const) : ('secret_key' as const), id }
 }
 
-export interface ListQuery {
-  limit?: number
-  cursor?: string
-}
-
 export async function listInvites(
-  { db, cursors }: Deps,
+  { cursors }: InviteNeeds,
+  db: Db,
   { workspaceId }: VendorPrincipal,
-  { limit = 50, cursor }: ListQuery,
+  { limit, cursor }: Paging,
 ) {
   const before = cursor === undefined ? null : cursors.open('invites', workspaceId, cursor)
-  const rows = await db.inWorkspace(workspaceId, tx => listInviteRows(tx, before, limit))
+  const rows = await db.readAtOnce(workspaceId, tx => listInviteRows(tx, before, limit))
   return page(rows, limit, toInvite, last => cursors.seal('invites', workspaceId, last.id))
 }
 
-/** Both tokens stop to work. What is no longer pending stays as it is, and the answer says what that is. */
-export function revokeInvite(deps: Deps, principal: VendorPrincipal, id: string): Promise<Invite> {
-  return deps.db.inWorkspace(principal.workspaceId, async tx => {
+/** Both tokens stop working. An accepted, revoked or expired invitation does not change; the response shows its status. */
+export function revokeInvite(
+  deps: InviteNeeds,
+  db: Db,
+  principal: VendorPrincipal,
+  id: string,
+): Promise<Invite> {
+  return db.inWorkspace(principal.workspaceId, async tx => {
     const row = await lockInvite(tx, id)
     if (row === null) throw new Refusal('not_found')
     if (toInvite(row).status !== 'pending') return toInvite(row)
@@ -100,6 +104,6 @@ export function revokeInvite(deps: Deps, principal: VendorPrincipal, id: string)
 }
 
 const tooMany = () =>
-  new Refusal('too_many_requests', `A workspace may invite ${mostAnHour} times an hour.`, {
+  new Refusal('too_many_requests', `A workspace can create ${mostAnHour} invitations an hour.`, {
     headers: { 'retry-after': '3600' },
   })

@@ -1,3 +1,4 @@
+import { mailedPages } from '@keyrail/contract/mailed-pages'
 import { drawMailedToken } from '../platform/crypto/mailed-token.ts'
 import type { WriteLetter } from '../platform/mail/deliver.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
@@ -5,25 +6,28 @@ import { readWorkspace, storeMailedToken } from './sql.ts'
 
 const roleNames = { owner: 'an owner', admin: 'an admin', member: 'a member' } as const
 
-/** The letter with an invitation. Its token is another than the owner's copy, and proves the mailbox. */
+/** The invitation mail. Its token differs from the owner's copy and proves the mailbox. */
 export function inviteLetters({ db, randomBytes, publicUrl }: WriterParts): Record<string, WriteLetter> {
   return {
     invitation: ({ workspace_id = '', invite_id = '' }) =>
       db.inWorkspace(workspace_id, async tx => {
         const { token, digest } = drawMailedToken(workspace_id, randomBytes)
         const invite = await storeMailedToken(tx, invite_id, digest)
-        // Revoked or accepted meanwhile.
+        // It was revoked or accepted after the job was queued.
         if (invite === null) return null
         const { name } = await readWorkspace(tx)
         return {
           to: invite.email,
           subject: `Join ${name} on Keyrail`,
           paragraphs: [
-            `You are invited to the workspace “${name}” on Keyrail, as ${roleNames[invite.role]}.`,
+            `You have been invited to the workspace “${name}” on Keyrail, as ${roleNames[invite.role]}.`,
           ],
-          action: { label: 'Accept the invitation', url: `${publicUrl}/accept-invite#token=${token}` },
+          action: {
+            label: 'Accept the invitation',
+            url: `${publicUrl}${mailedPages.acceptInvite}#token=${token}`,
+          },
           afterword:
-            'The link works once, for 7 days from the invitation. If you do not know who invites you, do nothing.',
+            'The link works once, for 7 days from the invitation. If you do not know the sender, ignore this e-mail.',
         }
       }),
   }

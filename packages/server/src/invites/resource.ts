@@ -2,7 +2,7 @@ import type { Invite } from '@keyrail/contract/vendor/invites'
 import { iso } from '../platform/time.ts'
 import type { InviteRow } from './sql.ts'
 
-/** An invitation as the API shows it. Its tokens are no part of it. */
+/** An invitation as the API returns it, without its tokens. */
 export const toInvite = (row: InviteRow): Invite => ({
   object: 'invitation',
   id: row.id,

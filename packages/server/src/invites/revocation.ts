@@ -4,7 +4,7 @@ import type { Tx } from '../platform/db/transaction.ts'
 import { toInvite } from './resource.ts'
 import { retireInvitesMadeBy } from './sql.ts'
 
-/** With whom an invitation ends that they, or something that they made, has made. */
+/** The maker whose end revokes the invitations that descend from it. */
 export interface Ancestor {
   type: 'user' | 'secret_key' | 'session'
   id: string
@@ -12,7 +12,7 @@ export interface Ancestor {
 
 export const targetOf = (id: string) => ({ targetType: 'workspace_invite' as const, targetId: id, env: null })
 
-/** @param reason why it was revoked by itself; null where somebody has asked for it. */
+/** @param reason why it was revoked automatically; null when a caller asked for it. */
 export const inviteRevoked = (
   { id, email, role }: Invite,
   reason: 'superseded' | 'inviter_removed' | 'inviter_revoked' | null,
@@ -24,8 +24,8 @@ export const inviteRevoked = (
 })
 
 /**
- * Revokes what nobody has accepted yet of that which somebody, or one of the given secret keys, has invited: who is
- * trusted no more must not come back by a token that they have kept. The caller appends the entries.
+ * Revokes the pending invitations made by the ancestor or by one of the given secret keys: a maker without rights must
+ * not return by a token that it kept. The caller appends the entries.
  */
 export async function revokeInvitesMadeBy(
   tx: Tx,

@@ -1,33 +1,47 @@
+/**
+ * Invitations. `actions.ts` creates and revokes them, `letters.ts` writes the mail, and `joining.ts` lets the room of
+ * members accept one.
+ */
+
 import { CreatedInvite, Invite, InviteCreate, InviteList, Invites } from '@keyrail/contract/vendor/invites'
 import { owners, readers, unlimitedOnly } from '../gate/access.ts'
-import { type Route, vendorRoute } from '../gate/route.ts'
+import { routesFor } from '../gate/make-route.ts'
+import type { Route } from '../gate/route.ts'
 import { createInvite, listInvites, revokeInvite } from './actions.ts'
+import type { InviteNeeds } from './needs.ts'
 
-export const inviteRoutes: Route[] = [
+const { vendorRoute } = routesFor<InviteNeeds>()
+
+export const inviteRoutes: Route<InviteNeeds>[] = [
   vendorRoute('POST', '/v1/invites', {
     operation: 'createInvite',
-    summary: 'Invite a person by e-mail; the answer has the owner’s own copy of the token',
+    summary: 'Invite a person',
+    description: 'Mails an invitation. The response contains a second token, which you can pass on yourself.',
     access: unlimitedOnly(owners('members:write')),
     body: InviteCreate,
     status: 201,
     answer: CreatedInvite,
     refusals: ['already_member'],
     replayable: true,
-    handle: (deps, { principal, body, replay }) => createInvite(deps, principal, body, replay),
+    handle: (deps, { db, principal, body, replay }) => createInvite(deps, db, principal, body, replay),
   }),
   vendorRoute('GET', '/v1/invites', {
     operation: 'listInvites',
-    summary: 'List invitations, newest first',
+    summary: 'List invitations',
+    description: 'Returns invitations, newest first.',
     access: readers('members:read'),
     query: InviteList,
     answer: Invites,
-    handle: async (deps, { principal, query }) => ({ body: await listInvites(deps, principal, query) }),
+    handle: async (deps, { db, principal, query }) => ({
+      body: await listInvites(deps, db, principal, query),
+    }),
   }),
   vendorRoute('POST', '/v1/invites/:id/revoke', {
     operation: 'revokeInvite',
-    summary: 'Revoke an invitation; both of its tokens stop to work',
+    summary: 'Revoke an invitation',
+    description: 'Ends both tokens of the invitation. Repeating the call changes nothing.',
     access: owners('members:write'),
     answer: Invite,
-    handle: async (deps, { principal, id }) => ({ body: await revokeInvite(deps, principal, id) }),
+    handle: async (deps, { db, principal, id }) => ({ body: await revokeInvite(deps, db, principal, id) }),
   }),
 ]

@@ -1,6 +1,6 @@
 import type { Role } from '@keyrail/contract/shared'
 import { type Statement, sql } from '../platform/db/connection.ts'
-import type { Tx } from '../platform/db/transaction.ts'
+import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 
 export interface InviteRow {
   id: string
@@ -10,10 +10,10 @@ export interface InviteRow {
   expires_at: Date
   accepted_at: Date | null
   revoked_at: Date | null
-  /** Null where a release that did not write it down has made it. */
+  /** Null for rows of an old release, which did not store it. */
   created_by_type: 'user' | 'secret_key' | null
   created_by_id: string | null
-  /** Whether its time is over, by the store's clock. */
+  /** Whether it has expired, by the database clock. */
   is_over: boolean
 }
 
@@ -25,7 +25,7 @@ const lockWorkspace = sql(
   'invites.lock_workspace',
   'select id from workspaces where id = $1 for no key update',
 )
-/** Of two invitations of one address at once, the second retires the first. */
+/** Serialises invitations of a workspace, so that the second for one address retires the first. */
 export const lockInvitations = (tx: Tx) => tx.send(lockWorkspace, [tx.workspaceId])
 
 const findMember = sql(
@@ -42,7 +42,7 @@ const retire = sql(
   `update workspace_invites set revoked_at = service_now()
    where workspace_id = $1 and address_key = $2 and ${pending} returning ${columns}`,
 )
-/** @returns those that were pending until now. */
+/** @returns those that were still pending. */
 export const retireInvites = (tx: Tx, addressKey: string) =>
   tx.query<InviteRow>(retire, [tx.workspaceId, addressKey])
 
@@ -62,7 +62,7 @@ export interface NewInvite {
   role: Role
   digest: Buffer
   maker: { type: 'user' | 'secret_key'; id: string }
-  /** In which a person made it; null for a key. */
+  /** The session in which a person made it; null for a key. */
   sessionId: string | null
   days: number
 }
@@ -74,8 +74,8 @@ export async function insertInvite(tx: Tx, invite: NewInvite): Promise<InviteRow
 }
 
 /**
- * Of rows that the release before has written while processes were replaced, those of a person say so in `invited_by`. Who
- * has made the others is not known, so they end with whoever ends first.
+ * Rows that the previous release wrote during a rolling deployment name a person in `invited_by`. The maker of the other
+ * old rows is unknown, so they end with the first maker that ends.
  */
 export const retireMadeBy = sql(
   'invites.retire_made_by',
@@ -87,7 +87,7 @@ export const retireMadeBy = sql(
      or (created_by_type is null and (invited_by is null or ($2 = 'user' and invited_by = $3::uuid))))
    returning ${columns}`,
 )
-/** @returns those that were pending until now, in no order. */
+/** @returns those that were still pending, unordered. */
 export const retireInvitesMadeBy = (
   tx: Tx,
   maker: { type: 'user' | 'secret_key' | 'session'; id: string },
@@ -110,8 +110,8 @@ const list = sql(
   `select ${columns} from workspace_invites
    where workspace_id = $1 and ($2::uuid is null or id < $2) order by id desc limit $3`,
 )
-/** Newest first, one more than the limit. */
-export const listInviteRows = (tx: Tx, before: string | null, limit: number) =>
+/** Newest first, one row more than the limit. */
+export const listInviteRows = (tx: ReadTx, before: string | null, limit: number) =>
   tx.query<InviteRow>(list, [tx.workspaceId, before, limit + 1])
 
 const find = sql(
@@ -138,7 +138,7 @@ export interface FoundInvite {
   email: string
   address_key: string
   role: Role
-  /** Whether the token is the one that was mailed, and so proves the mailbox. */
+  /** Whether it is the mailed token, which proves the mailbox. */
   is_mailed: boolean
 }
 const findByToken = sql(
@@ -146,7 +146,7 @@ const findByToken = sql(
   `select id, email, address_key, role, coalesce(mailed_digest = $2, false) as is_mailed
    from workspace_invites where workspace_id = $1 and (digest = $2 or mailed_digest = $2) and ${pending} for update`,
 )
-/** Both tokens of an invitation find it while it is pending; of two at once the second finds none. */
+/** Either token finds a pending invitation; of two concurrent requests, the second finds none. */
 export async function lockInviteByToken(tx: Tx, digest: Buffer): Promise<FoundInvite | null> {
   const [row] = await tx.query<FoundInvite>(findByToken, [tx.workspaceId, digest])
   return row ?? null
@@ -179,7 +179,7 @@ export async function storeMailedToken(
   return row ?? null
 }
 
-/** Which of these addresses are invited, anywhere; where, and by whom, is not told. */
+/** Which of these addresses are invited anywhere, without the workspace or the maker. */
 export const findInvited: Statement = sql(
   'invites.find_invited',
   `select d.place from unnest($1::text[]) with ordinality d(address_key, place)

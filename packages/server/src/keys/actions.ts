@@ -1,37 +1,41 @@
+import type { LeakPlace } from '@keyrail/contract/leaks'
 import type { Key, KeyList, KeyUpdate } from '@keyrail/contract/vendor/keys'
-import type { LeakPlace } from '@keyrail/contract/webhook'
 import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
-import type { Deps } from '../deps.ts'
 import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
 import { page } from '../platform/cursor.ts'
-import type { Tx } from '../platform/db/transaction.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
 import { dateOrNull, millisOrNull } from '../platform/time.ts'
 import { lockPolicyHeads, notePolicyChange, policyVersionOf } from '../policy/changes.ts'
 import { awaitFleet } from '../policy/propagation.ts'
+import { assertKnownScopes } from './known-scopes.ts'
 import { outlivesOverlap } from './lifecycle.ts'
+import type { KeyNeeds, RevokeNeeds } from './needs.ts'
+import { findKeyProject } from './project-sql.ts'
 import { toKey, toTarget } from './resource.ts'
 import type { KeyRow } from './rows.ts'
+import { searchKeysPage } from './search.ts'
 import { findKey, findTenantId, listKeys, lockKey, revokeKeyRow, updateKey } from './sql.ts'
 
-export async function getKey({ db }: Deps, principal: VendorPrincipal, id: string): Promise<Key> {
-  const row = await db.inWorkspace(principal.workspaceId, tx => findKey(tx, id, sightOf(principal)))
+export async function getKey(db: Db, principal: VendorPrincipal, id: string): Promise<Key> {
+  const row = await db.readAtOnce(principal.workspaceId, tx => findKey(tx, id, sightOf(principal)))
   if (row === null) throw new Refusal('not_found')
   return toKey(row)
 }
 
-export async function listKeysPage({ db, cursors }: Deps, principal: VendorPrincipal, query: KeyList) {
+export async function listKeysPage(deps: KeyNeeds, db: Db, principal: VendorPrincipal, query: KeyList) {
+  if (query.q !== undefined || query.status !== undefined) {
+    return await searchKeysPage(deps, db, principal, query)
+  }
+  const { cursors } = deps
   const { workspaceId } = principal
-  const { limit = 50 } = query
+  const { limit } = query
   const before = query.cursor === undefined ? null : cursors.open('keys', workspaceId, query.cursor)
   const { envs, projectIds } = sightOf(principal)
-  const rows = await db.inWorkspace(workspaceId, async tx => {
-    const { external_id } = query
-    const tenantId = external_id === undefined ? query.tenant_id : await findTenantId(tx, external_id)
-    // As an id that nobody has.
-    if (tenantId === null) return []
-    return await listKeys(tx, {
+  const list = (tx: ReadTx, tenantId = query.tenant_id) =>
+    listKeys(tx, {
       envs: query.env === undefined ? envs : [query.env],
       projectIds,
       projectId: query.project_id ?? null,
@@ -41,26 +45,40 @@ export async function listKeysPage({ db, cursors }: Deps, principal: VendorPrinc
       before,
       limit,
     })
-  })
+  const { external_id } = query
+  const rows =
+    external_id === undefined
+      ? await db.readAtOnce(workspaceId, tx => list(tx))
+      : await db.inWorkspace(workspaceId, async tx => {
+          const tenantId = await findTenantId(tx, external_id)
+          // An unknown tenant gets the same empty page.
+          return tenantId === null ? [] : await list(tx, tenantId)
+        })
   return page(rows, limit, toKey, last => cursors.seal('keys', workspaceId, last.id))
 }
 
-/** Replaces the fields that the body names. Nodes hear of all of them: some enforce, some show whose key it is. */
+/** Replaces the fields that the body names. Nodes receive every change: they enforce some fields and show others. */
 export function updateKeyFields(
-  deps: Deps,
+  deps: KeyNeeds,
+  db: Db,
   principal: VendorPrincipal,
   id: string,
   body: KeyUpdate,
 ): Promise<Key> {
-  return deps.db.inWorkspace(principal.workspaceId, async tx => {
+  return db.inWorkspace(principal.workspaceId, async tx => {
     const found = await findKey(tx, id, sightOf(principal))
     if (found === null) throw new Refusal('not_found')
-    const [, locked] = await Promise.all([lockPolicyHeads(tx, [found.project_id]), lockKey(tx, id)])
+    const [, locked, project] = await Promise.all([
+      lockPolicyHeads(tx, [found.project_id]),
+      lockKey(tx, id),
+      body.scopes === undefined ? null : findKeyProject(tx, found.project_id),
+    ])
     const row = locked ?? found
+    if (project !== null && body.scopes !== undefined) assertKnownScopes(project, body.scopes, row.scopes)
     if (row.revoked_at !== null) throw new Refusal('key_not_active', 'A revoked key cannot be changed.')
 
     const at = deps.clock.now()
-    const { now: _, ...stored } = row
+    const { now: _now, is_active: _isActive, ...stored } = row
     const next: KeyRow = {
       ...stored,
       ...(body.name !== undefined && { name: body.name }),
@@ -74,7 +92,7 @@ export function updateKeyFields(
       body.expires_at !== undefined &&
       outlivesOverlap(millisOrNull(next.expires_at), millisOrNull(row.overlap_ends_at))
     ) {
-      throw invalidField('expires_at', 'must not lie beyond the overlap of the rotation')
+      throw invalidField('expires_at', 'must not be later than the end of the rotation overlap')
     }
     const changes = changesOf(toKey(stored), toKey(next))
     if (Object.keys(changes).length === 0) return toKey(stored)
@@ -88,18 +106,20 @@ export function updateKeyFields(
 }
 
 /**
- * Ends a key for good. Repeating it changes nothing and leaves no second audit row.
- * @param wait null, or the signal that the caller has hung up: then the fleet is waited for, behind the commit.
+ * Revokes a key for good. Repeating the call changes nothing and writes no second audit row.
+ * @param wait the signal that fires when the client disconnects: after the commit, wait until the nodes have the
+ * change. null does not wait.
  */
 export async function revokeKey(
-  deps: Deps,
+  deps: KeyNeeds,
+  db: Db,
   principal: VendorPrincipal,
   id: string,
   reason: string | null,
   wait: AbortSignal | null,
 ) {
   const { workspaceId } = principal
-  const { row, change } = await deps.db.inWorkspace(workspaceId, async tx => {
+  const { row, change } = await db.inWorkspace(workspaceId, async tx => {
     const found = await findKey(tx, id, sightOf(principal))
     if (found === null) throw new Refusal('not_found')
     const row = await revokeFound(deps, tx, actorOf(principal), found, reason)
@@ -107,46 +127,56 @@ export async function revokeKey(
   })
   if (wait === null || change === null) return toKey(row)
   const question = { workspaceId, projectId: row.project_id, env: row.env, ...change }
-  const propagation = await awaitFleet(deps, question, AbortSignal.any([wait, deps.closing]))
+  const propagation = await awaitFleet(deps, question, wait)
   return { ...toKey(row), propagation }
 }
 
-/** @returns the key as it is now: the revocation is the first one's, and so is the audit row. */
+/** @returns the key as it is now. An earlier revocation stands, and its audit row stays the only one. */
 export async function revokeFound(
-  deps: Deps,
+  deps: RevokeNeeds,
   tx: Tx,
   actor: Actor,
   found: KeyRow,
   reason: string | null,
 ): Promise<KeyRow> {
   if (found.revoked_at !== null) return found
-  return (await revokeOnce(deps, tx, actor, found, { reason })) ?? (await lockKey(tx, found.id)) ?? found
+  return (
+    (await revokeOnce(deps, tx, actor, found.id, found.project_id, { reason })) ??
+    (await lockKey(tx, found.id)) ??
+    found
+  )
 }
 
-/** Ends a key that others can read, of whichever environment. @returns false when it was revoked already. */
+/**
+ * Revokes a leaked key, whatever its environment, in one flight before the one of the commit.
+ * @param key its project cannot change; null: there is none.
+ * @returns false when it was already revoked.
+ */
 export async function revokeLeakedKey(
-  deps: Deps,
+  deps: RevokeNeeds,
+  tx: Tx,
+  actor: Actor,
+  { id, projectId }: { readonly id: string; readonly projectId: string | null },
+  place: LeakPlace,
+): Promise<boolean> {
+  if (projectId === null) return false
+  return (await revokeOnce(deps, tx, actor, id, projectId, { reason: 'leaked', ...place })) !== null
+}
+
+/** @returns null when a concurrent call revoked the key first; that call writes the only audit row. */
+async function revokeOnce(
+  deps: RevokeNeeds,
   tx: Tx,
   actor: Actor,
   id: string,
-  place: LeakPlace,
-): Promise<boolean> {
-  const found = await findKey(tx, id, { envs: ['live', 'test'], projectIds: null })
-  if (found === null || found.revoked_at !== null) return false
-  return (await revokeOnce(deps, tx, actor, found, { reason: 'leaked', ...place })) !== null
-}
-
-/** @returns null when somebody was faster: theirs is the revocation, and the only audit row. */
-async function revokeOnce(
-  deps: Deps,
-  tx: Tx,
-  actor: Actor,
-  found: KeyRow,
+  projectId: string,
   payload: { reason: string | null } & Partial<LeakPlace>,
 ): Promise<KeyRow | null> {
-  await lockPolicyHeads(tx, [found.project_id])
   const at = deps.clock.now()
-  const row = await revokeKeyRow(tx, found.id, new Date(at), payload.reason)
+  const [, row] = await Promise.all([
+    lockPolicyHeads(tx, [projectId]),
+    revokeKeyRow(tx, id, new Date(at), payload.reason),
+  ])
   if (row === null) return null
   notePolicyChange(tx, row.project_id, [row.id])
   appendAudit(deps, tx, actor, at, [{ ...toTarget(row), action: 'api_key.revoked', payload }])

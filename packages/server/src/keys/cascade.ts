@@ -6,9 +6,9 @@ import { toTarget } from './resource.ts'
 import { findProjectsOfTenant, revokeKeysOf } from './sql.ts'
 
 /**
- * Revokes every key of a project or a tenant that is being deleted. The parent is locked by the caller;
- * for a tenant the heads of the projects it has keys in are locked here, before the keys.
- * @returns the audit entries, one a key, for the caller to append behind its own.
+ * Revokes every key of a project or tenant that is being deleted. The caller has locked the parent. For a tenant,
+ * this function locks the policy heads of all projects that the tenant has keys in, before the keys.
+ * @returns one audit entry per key, for the caller to append after its own.
  */
 export async function revokeKeysOfParent(
   tx: Tx,
@@ -19,7 +19,7 @@ export async function revokeKeysOfParent(
   const projects = parent === 'tenant' ? await findProjectsOfTenant(tx, id) : []
   if (projects.length > 0) await lockPolicyHeads(tx, projects)
   const revoked = await revokeKeysOf(tx, parent, id, new Date(at))
-  // A deleted project serves no keys at all, so its nodes need no list of them.
+  // A deleted project serves no keys, so its nodes need no list of revoked ones.
   for (const projectId of projects) {
     const keyIds = revoked.filter(key => key.project_id === projectId).map(key => key.id)
     if (keyIds.length > 0) notePolicyChange(tx, projectId, keyIds)
@@ -33,7 +33,7 @@ export async function revokeKeysOfParent(
     }))
 }
 
-/** How many keys of each environment went; a test credential is told of its own alone. */
+/** The number of revoked keys in each environment; a test credential gets the test count only. */
 export function countByEnv(revoked: readonly { env: Env | null }[]): Record<Env, number> {
   const counts = { live: 0, test: 0 }
   for (const { env } of revoked) if (env !== null) counts[env] += 1

@@ -1,57 +1,51 @@
 import type { CreatedKey, KeyCreate } from '@keyrail/contract/vendor/keys'
 import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
-import type { Deps } from '../deps.ts'
 import { assertSeesProject, sightOf, type VendorPrincipal } from '../gate/principal.ts'
 import { displayPrefix, drawToken, tokenDigest } from '../platform/crypto/token.ts'
+import type { Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { dateOrNull, iso, millisOrNull } from '../platform/time.ts'
 import { lockPolicyHeads, notePolicyChange } from '../policy/changes.ts'
-import { isActive, overlapEnd } from './lifecycle.ts'
+import { assertKnownScopes } from './known-scopes.ts'
+import { overlapEnd } from './lifecycle.ts'
+import type { IssueNeeds } from './needs.ts'
+import { findKeyProject } from './project-sql.ts'
 import { toNewKey, toTarget } from './resource.ts'
 import { assertEmbedRoom, assertRoom } from './room.ts'
 import type { JudgedKeyRow, KeyRow, NewKey } from './rows.ts'
-import {
-  countActiveKeys,
-  endOverlap,
-  findKey,
-  findKeyProject,
-  findTenantId,
-  holdTenant,
-  insertKey,
-  lockKey,
-} from './sql.ts'
+import { countActiveKeys, endOverlap, findKey, findTenantId, holdTenant, insertKey, lockKey } from './sql.ts'
 
-/** Issues a key. The answer is the only place where the key itself is ever shown. */
+/** Issues a key. Only this response contains the key itself. */
 export function createKey(
-  deps: Deps,
+  deps: IssueNeeds,
+  db: Db,
   principal: VendorPrincipal,
   body: KeyCreate,
   replay: ReplayKey | null,
 ): Promise<Replayable> {
   assertSeesProject(principal, body.project_id)
   return mutate(
-    deps.db,
+    db,
     principal.workspaceId,
     replay,
-    201,
     tx => issueKey(deps, tx, { actor: actorOf(principal), isEmbedded: false }, body),
     withoutSecret,
   )
 }
 
-/** Who makes a key, and whether that is in the embed plane, which has caps of its own. */
+/** The actor that issues a key, and whether it uses an embed token, which has separate caps. */
 export interface Issuer {
   readonly actor: Actor
   readonly isEmbedded: boolean
 }
 
-/** A key as it is shown once. */
+/** A key with its secret, which is shown once. */
 export type ShownKey = CreatedKey & { key: string }
 
 export async function issueKey(
-  deps: Deps,
+  deps: IssueNeeds,
   tx: Tx,
   { actor, isEmbedded }: Issuer,
   body: KeyCreate,
@@ -64,6 +58,7 @@ export async function issueKey(
     countActiveKeys(tx, tenantId, deps.config.maxActiveKeysPerTenant),
   ])
   if (tenant === null || project === null) throw new Refusal('not_found')
+  assertKnownScopes(project, body.scopes ?? [], [])
   await assertRoom(deps, tx, tenant.id, active)
   const place = { project_id: project.id, tenant_id: tenant.id, env: body.env }
   if (isEmbedded) await assertEmbedRoom(deps, tx, place, 1)
@@ -86,19 +81,19 @@ export async function issueKey(
   return { ...created, key }
 }
 
-/** Puts a successor beside a key, with every setting of it; the key itself lives on for the overlap. */
+/** Issues a successor with the same settings; the old key keeps working for the overlap. */
 export function rotateKey(
-  deps: Deps,
+  deps: IssueNeeds,
+  db: Db,
   principal: VendorPrincipal,
   id: string,
   overlapHours: number,
   replay: ReplayKey | null,
 ): Promise<Replayable> {
   return mutate(
-    deps.db,
+    db,
     principal.workspaceId,
     replay,
-    200,
     async tx => {
       const found = await findKey(tx, id, sightOf(principal))
       if (found === null) throw new Refusal('not_found')
@@ -115,11 +110,11 @@ export function rotateKey(
 }
 
 /**
- * @param assertMay throws when a key that carries these scopes may not be made. Until the key is locked somebody may
- * give it others, so what was found says only what is refused at once.
+ * @param assertMay throws when the caller may not issue a key with these scopes. The first call uses the unlocked row,
+ * so that most refusals are early; the scopes can change until the key is locked, so it runs again after that.
  */
 export async function issueSuccessor(
-  deps: Deps,
+  deps: IssueNeeds,
   tx: Tx,
   { actor, isEmbedded }: Issuer,
   found: JudgedKeyRow,
@@ -132,21 +127,21 @@ export async function issueSuccessor(
     countActiveKeys(tx, found.tenant_id, maxActiveKeysPerTenant),
     findKeyProject(tx, found.project_id),
   ])
-  // With an overlap both count for a while; without one the successor takes the predecessor's place.
+  // With an overlap both keys count for a while; without one the successor replaces its predecessor.
   const staysBeside = overlapHours > 0
-  if (staysBeside && isActiveRow(found)) await assertRoom(deps, tx, found.tenant_id, active)
-  if (isEmbedded && isActiveRow(found)) {
+  if (staysBeside && found.is_active) await assertRoom(deps, tx, found.tenant_id, active)
+  if (isEmbedded && found.is_active) {
     await assertEmbedRoom(deps, tx, found, staysBeside || found.embedded_at === null ? 1 : 0)
   }
   const [, locked] = await Promise.all([lockPolicyHeads(tx, [found.project_id]), lockKey(tx, found.id)])
   const row = locked ?? found
   assertMay?.(row.scopes)
-  if (!isActiveRow(row) || project === null) {
+  if (!row.is_active || project === null) {
     throw new Refusal('key_not_active', 'A revoked or expired key cannot be rotated.')
   }
 
   const at = deps.clock.now()
-  const endsAt = new Date(overlapEnd(lifeOf(row), row.now.getTime(), overlapHours))
+  const endsAt = new Date(overlapEnd(millisOrNull(row.expires_at), row.now.getTime(), overlapHours))
   const { key, row: successor } = drawKey(deps, at, project.key_prefix, {
     project_id: row.project_id,
     tenant_id: row.tenant_id,
@@ -170,9 +165,9 @@ export async function issueSuccessor(
   return { ...created, key, predecessor }
 }
 
-/** Draws a key and the row to keep of it: its digest, never itself. */
+/** Generates a key and the row to store, which holds only the digest of the key. */
 function drawKey(
-  deps: Deps,
+  deps: IssueNeeds,
   at: number,
   prefix: string,
   settings: Omit<NewKey, 'id' | 'digest' | 'display_prefix' | 'created_at'>,
@@ -188,15 +183,8 @@ function drawKey(
   return { key, row }
 }
 
-const lifeOf = (row: KeyRow) => ({
-  expiresAt: millisOrNull(row.expires_at),
-  revokedAt: millisOrNull(row.revoked_at),
-})
-
-/** Its expiry is the end of an overlap, and no setting of it. A PATCH may have set an earlier one since. */
+/** Whether the expiry is the end of an overlap, not a setting. A PATCH may have set an earlier expiry since. */
 const endsWithOverlap = ({ expires_at, overlap_ends_at }: KeyRow) =>
   overlap_ends_at !== null && overlap_ends_at.getTime() === expires_at?.getTime()
-
-const isActiveRow = (row: JudgedKeyRow) => isActive(lifeOf(row), row.now.getTime())
 
 const withoutSecret = ({ key: _, ...rest }: CreatedKey) => rest

@@ -3,7 +3,7 @@ import type { Key } from '@keyrail/contract/vendor/keys'
 import { iso, isoOrNull } from '../platform/time.ts'
 import type { KeyRow, NewKey } from './rows.ts'
 
-/** A key as the API shows it. The key itself is no part of it. */
+/** A key as the API returns it, without the key itself. */
 export const toKey = (row: KeyRow): Key => ({
   object: 'api_key',
   id: row.id,
@@ -25,7 +25,7 @@ export const toKey = (row: KeyRow): Key => ({
   created_at: iso(row.created_at),
 })
 
-/** A key that was just written, without reading it back. */
+/** A newly written key, without reading it back. */
 export const toNewKey = (key: NewKey): Key =>
   toKey({
     ...key,
@@ -39,7 +39,7 @@ export const toNewKey = (key: NewKey): Key =>
     updated_at: key.created_at,
   })
 
-/** Members in the order of the contract; jsonb keeps an order of its own. */
+/** Fields in the order of the contract; jsonb does not keep it. */
 export const toRateLimit = ({ id, limit, window_ms, algorithm, scope }: RateLimit): RateLimit => ({
   id,
   limit,
@@ -48,7 +48,7 @@ export const toRateLimit = ({ id, limit, window_ms, algorithm, scope }: RateLimi
   scope,
 })
 
-/** What an audit row of a key is about. */
+/** The audit target of a key. */
 export const toTarget = (key: Pick<KeyRow, 'id' | 'env'>) => ({
   targetType: 'api_key' as const,
   targetId: key.id,

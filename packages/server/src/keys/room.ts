@@ -1,33 +1,41 @@
-import type { Deps } from '../deps.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
+import type { IssueNeeds } from './needs.ts'
 import type { KeyRow } from './rows.ts'
 import { countActiveKeys, lockEmbedRoom, lockTenantCap } from './sql.ts'
 
 const roomMargin = 500
 
 /**
- * Refuses a tenant that has as many active keys as it may have. Far from the cap a count is enough; near it,
- * requests look one at a time, so that none slips past another.
+ * Refuses to issue a key to a tenant that has reached its cap. Far below the cap a plain count is enough; near it,
+ * requests check one at a time, so that concurrent ones cannot exceed it.
  */
-export async function assertRoom({ config }: Deps, tx: Tx, tenantId: string, active: number): Promise<void> {
+export async function assertRoom(
+  { config }: IssueNeeds,
+  tx: Tx,
+  tenantId: string,
+  active: number,
+): Promise<void> {
   const most = config.maxActiveKeysPerTenant
   if (active < most - roomMargin) return
   await lockTenantCap(tx, tenantId)
   if ((await countActiveKeys(tx, tenantId, most)) < most) return
-  throw new Refusal('key_limit_reached', `The tenant has ${most} active keys; revoke one first.`)
+  throw new Refusal(
+    'key_limit_reached',
+    `The tenant has ${most} active keys, which is the limit. Revoke one first.`,
+  )
 }
 
-/** Keys that a tenant may make in the embed plane in any 60 seconds, successors included. */
+/** How many keys a tenant may create with embed tokens in any 60 seconds, rotations included. */
 export const embeddedAMinute = 60
 
 /**
- * The same for what is made in the embed plane, where a browser may ask as often as it likes: so many in a minute, and
- * so many that are active. Both are few, so requests always look one at a time.
- * @param more by how much there will be more active keys of that plane: 0 where one takes the place of another.
+ * The same for keys created with embed tokens, where a browser can send any number of requests: a limit per minute and
+ * a limit of active keys. Both are low, so requests always check one at a time.
+ * @param more how many active keys the request adds: 0 when the new key replaces another.
  */
 export async function assertEmbedRoom(
-  { config }: Deps,
+  { config }: IssueNeeds,
   tx: Tx,
   of: Pick<KeyRow, 'project_id' | 'tenant_id' | 'env'>,
   more: 0 | 1,
@@ -35,13 +43,17 @@ export async function assertEmbedRoom(
   const most = config.embedMaxActiveKeys
   const { active, made, room_in_ms } = await lockEmbedRoom(tx, of, { active: most, aMinute: embeddedAMinute })
   if (made >= embeddedAMinute) {
-    throw new Refusal('too_many_requests', `A tenant makes ${embeddedAMinute} keys a minute here at most.`, {
-      headers: { 'retry-after': String(Math.max(1, Math.ceil((room_in_ms ?? 0) / 1_000))) },
-    })
+    throw new Refusal(
+      'too_many_requests',
+      `A tenant can create ${embeddedAMinute} keys a minute with embed tokens.`,
+      {
+        headers: { 'retry-after': String(Math.max(1, Math.ceil((room_in_ms ?? 0) / 1_000))) },
+      },
+    )
   }
   if (active + more <= most) return
   throw new Refusal(
     'key_limit_reached',
-    `There are ${most} active keys that were made here; revoke one first.`,
+    `The tenant has ${most} active keys created with embed tokens, which is the limit. Revoke one first.`,
   )
 }

@@ -1,7 +1,6 @@
 import type { Env, RateLimit } from '@keyrail/contract/shared'
 
-/** A key as it is stored. `now` is the store's clock, which alone judges expiry. */
-export interface KeyRow {
+interface WrittenFirst {
   id: string
   project_id: string
   tenant_id: string
@@ -12,37 +11,38 @@ export interface KeyRow {
   meta: Record<string, unknown>
   rate_limits: RateLimit[] | null
   expires_at: Date | null
+  rotated_from: string | null
+  created_at: Date
+}
+
+/** A stored key. Expiry is compared with `now`, the database clock. */
+export interface KeyRow extends WrittenFirst {
   revoked_at: Date | null
   revoked_reason: string | null
-  rotated_from: string | null
   rotated_to: string | null
   overlap_ends_at: Date | null
   original_expires_at: Date | null
   last_used_at: Date | null
-  /** When it was made in the embed plane; null: elsewhere. */
+  /** When it was created with an embed token; null if it was not. */
   embedded_at: Date | null
-  created_at: Date
   updated_at: Date
 }
 export interface JudgedKeyRow extends KeyRow {
   now: Date
+  /** Neither revoked nor expired. */
+  is_active: boolean
 }
 
-/** A key as it is first written: nobody has revoked, rotated or used it. */
-export interface NewKey {
-  id: string
-  project_id: string
-  tenant_id: string
-  env: Env
-  name: string | null
-  display_prefix: string
+/** A new row: not yet revoked, rotated or used. */
+export interface NewKey extends WrittenFirst {
   digest: Buffer
-  scopes: string[]
-  meta: Record<string, unknown>
-  rate_limits: RateLimit[] | null
-  expires_at: Date | null
-  rotated_from: string | null
-  /** Whether it is made in the embed plane. */
+  /** Whether it is created with an embed token. */
   is_embedded: boolean
-  created_at: Date
+}
+
+/** What a project says about the scopes of its keys. */
+export interface ScopeRules {
+  /** Null: it has no list. */
+  known_scopes: string[] | null
+  strict_scopes: boolean
 }

@@ -1,11 +1,14 @@
+import { isActiveSql } from '../gate/active.ts'
 import type { Sight } from '../gate/principal.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
-import type { Tx } from '../platform/db/transaction.ts'
+import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { JudgedKeyRow, KeyRow, NewKey } from './rows.ts'
 
-const columns = `id, project_id, tenant_id, env, name, display_prefix, scopes, meta, rate_limits, expires_at,
+export const keyColumns = `id, project_id, tenant_id, env, name, display_prefix, scopes, meta, rate_limits, expires_at,
   revoked_at, revoked_reason, rotated_from, rotated_to, overlap_ends_at, original_expires_at, last_used_at,
   embedded_at, created_at, updated_at`
+const isActive = isActiveSql('api_keys')
+const judged = `service_now() as now, ${isActive} as is_active`
 
 const insertKeyStatement = sql(
   'keys.insert',
@@ -39,20 +42,31 @@ export function insertKey(tx: Tx, key: NewKey): void {
 
 const findKeyStatement = sql(
   'keys.find',
-  `select ${columns}, service_now() as now from api_keys where workspace_id = $1 and id = $2
+  `select ${keyColumns}, ${judged} from api_keys where workspace_id = $1 and id = $2
      and env = any($3::text[]) and ($4::uuid[] is null or project_id = any($4))`,
 )
-export async function findKey(tx: Tx, id: string, sight: Sight): Promise<JudgedKeyRow | null> {
+export async function findKey(tx: ReadTx, id: string, sight: Sight): Promise<JudgedKeyRow | null> {
   const { envs, projectIds } = sight
   const [row] = await tx.query<JudgedKeyRow>(findKeyStatement, [tx.workspaceId, id, envs, projectIds])
   return row ?? null
 }
 
+export const findKeyByDigestStatement = sql(
+  'keys.find_by_digest',
+  `select ${keyColumns} from api_keys where workspace_id = $1 and lookup_hash = $2
+     and env = any($3::text[]) and ($4::uuid[] is null or project_id = any($4))`,
+)
+export async function findKeyByDigest(tx: Tx, digest: Buffer, sight: Sight): Promise<KeyRow | null> {
+  const { envs, projectIds } = sight
+  const [row] = await tx.query<KeyRow>(findKeyByDigestStatement, [tx.workspaceId, digest, envs, projectIds])
+  return row ?? null
+}
+
 const lockKeyStatement = sql(
   'keys.lock',
-  `select ${columns}, service_now() as now from api_keys where workspace_id = $1 and id = $2 for update`,
+  `select ${keyColumns}, ${judged} from api_keys where workspace_id = $1 and id = $2 for update`,
 )
-/** Locks a key that is known to exist. Its project's head is locked before, where the change concerns nodes. */
+/** Locks an existing key. If the change concerns nodes, the caller has locked the policy head of the project before. */
 export async function lockKey(tx: Tx, id: string): Promise<JudgedKeyRow | null> {
   const [row] = await tx.query<JudgedKeyRow>(lockKeyStatement, [tx.workspaceId, id])
   return row ?? null
@@ -94,9 +108,9 @@ export const endOverlap = (tx: Tx, id: string, endsAt: Date, successor: NewKey) 
 const revokeKeyStatement = sql(
   'keys.revoke',
   `update api_keys set revoked_at = $3, revoked_reason = $4, updated_at = $3
-   where workspace_id = $1 and id = $2 and revoked_at is null returning ${columns}`,
+   where workspace_id = $1 and id = $2 and revoked_at is null returning ${keyColumns}`,
 )
-/** @returns the key as it is now, or null when somebody else has revoked it before. */
+/** @returns the key as it is now, or null when it was already revoked. */
 export async function revokeKeyRow(
   tx: Tx,
   id: string,
@@ -107,7 +121,7 @@ export async function revokeKeyRow(
   return row ?? null
 }
 
-/** Keys that a deleted parent takes with it. Locked by id; the parents are locked before. */
+/** Keys of a deleted parent, locked by id. The caller has locked the parents before. */
 const revokeAll = (name: string, parent: 'project_id' | 'tenant_id') =>
   sql(
     name,
@@ -135,8 +149,8 @@ export const findProjectsOfTenant = async (tx: Tx, tenantId: string): Promise<st
   )
 
 /**
- * A tenant that keys can be issued to, held against deletion until the commit. Of a deleted one is told that it is:
- * to leave it out here would let Postgres walk all living tenants, by the index of those.
+ * Finds a tenant to issue keys to and locks it against deletion until the commit. Deleted rows are returned and
+ * flagged: filtering them out would let Postgres scan all living tenants through the partial index.
  */
 const holdTenantStatement = sql(
   'keys.hold_tenant',
@@ -154,7 +168,7 @@ const findTenantStatement = sql(
   'keys.find_tenant',
   'select id from tenants where workspace_id = $1 and external_id = $2 and deleted_at is null',
 )
-/** The id of the tenant that the vendor calls so. It is not held: it may be deleted before it is. */
+/** The tenant with this external id. It is not locked, so it may be deleted before the caller locks it. */
 export async function findTenantId(tx: Tx, externalId: string): Promise<string | null> {
   const [row] = await tx.query<{ id: string }>(findTenantStatement, [tx.workspaceId, externalId])
   return row?.id ?? null
@@ -163,8 +177,7 @@ export async function findTenantId(tx: Tx, externalId: string): Promise<string |
 const countActiveStatement = sql(
   'keys.count_active',
   `select count(*)::int as active from (
-     select from api_keys where workspace_id = $1 and tenant_id = $2 and revoked_at is null
-       and (expires_at is null or expires_at > service_now()) limit $3) k`,
+     select from api_keys where workspace_id = $1 and tenant_id = $2 and ${isActive} limit $3) k`,
 )
 export async function countActiveKeys(tx: Tx, tenantId: string, most: number): Promise<number> {
   const [row] = await tx.query<{ active: number }>(countActiveStatement, [tx.workspaceId, tenantId, most])
@@ -172,24 +185,23 @@ export async function countActiveKeys(tx: Tx, tenantId: string, most: number): P
 }
 
 const lockCap = sql('keys.lock_cap', 'select pg_advisory_xact_lock(hashtextextended($1, 0))')
-/** Lets one request at a time look at a tenant that is near its cap. */
+/** Lets one request at a time check a tenant that is near its cap. */
 export const lockTenantCap = (tx: Tx, tenantId: string) =>
   tx.query(lockCap, [`keyrail.tenant_cap ${tenantId}`])
 
-/** What a tenant has made in the embed plane. `room_in_ms`: until the first of the last `aMinute` is a minute old. */
+/** What a tenant created with embed tokens. `room_in_ms`: until the oldest of `aMinute` keys is a minute old. */
 const readEmbed = sql(
   'keys.read_embed',
   `select (select count(*)::int from (
         select from api_keys where workspace_id = $1 and tenant_id = $2 and project_id = $3 and env = $4
-          and embedded_at is not null and revoked_at is null
-          and (expires_at is null or expires_at > service_now()) limit $5) k) as active,
+          and embedded_at is not null and ${isActive} limit $5) k) as active,
      count(*)::int as made,
      (extract(epoch from min(embedded_at) + interval '60 seconds' - service_now()) * 1000)::float8 as room_in_ms
    from (select embedded_at from api_keys
      where workspace_id = $1 and tenant_id = $2 and embedded_at > service_now() - interval '60 seconds'
      order by embedded_at desc limit $6) minute`,
 )
-/** Lets one request of a tenant look at a time. */
+/** Lets one request of a tenant check at a time. */
 export async function lockEmbedRoom(
   tx: Tx,
   { tenant_id, project_id, env }: Pick<KeyRow, 'project_id' | 'tenant_id' | 'env'>,
@@ -209,31 +221,19 @@ export async function lockEmbedRoom(
   return row ?? { active: 0, made: 0, room_in_ms: null }
 }
 
-const findProjectStatement = sql(
-  'keys.find_project',
-  'select id, key_prefix, deleted_at is not null as is_deleted from projects where workspace_id = $1 and id = $2',
-)
-export async function findKeyProject(tx: Tx, id: string): Promise<{ id: string; key_prefix: string } | null> {
-  const [row] = await tx.query<{ id: string; key_prefix: string; is_deleted: boolean }>(
-    findProjectStatement,
-    [tx.workspaceId, id],
-  )
-  return row === undefined || row.is_deleted ? null : row
-}
-
 export interface KeyFilter extends Sight {
   projectId: string | null
   tenantId: string | null
   name: string | null
   includeRevoked: boolean
-  /** Only keys older than this id, which is where the page before ended. */
+  /** Only keys older than this id, the last of the previous page. */
   before: string | null
   limit: number
 }
 
 /**
- * One statement for each combination of filters, so that each is planned for the index that fits it; a
- * single one with `$n is null or …` would get one plan for all.
+ * One statement per combination of filters, so that each gets the index that fits it. A single statement with
+ * `$n is null or …` would get one plan for all.
  */
 const listStatements = new Map<string, Statement>()
 function listStatement({
@@ -257,7 +257,7 @@ function listStatement({
   if (statement === undefined) {
     statement = sql(
       name,
-      `select ${columns} from api_keys where workspace_id = $1 and env = any($2::text[])
+      `select ${keyColumns} from api_keys where workspace_id = $1 and env = any($2::text[])
          and ${projectId ? 'project_id = $3' : '$3::uuid is null'}
          and ${tenantId ? 'tenant_id = $4' : '$4::uuid is null'}
          and ${before ? 'id < $5' : '$5::uuid is null'}
@@ -270,8 +270,8 @@ function listStatement({
   }
   return statement
 }
-/** Newest first, one more than the limit. */
-export const listKeys = (tx: Tx, filter: KeyFilter) =>
+/** Newest first, one row more than the limit. */
+export const listKeys = (tx: ReadTx, filter: KeyFilter) =>
   tx.query<KeyRow>(listStatement(filter), [
     tx.workspaceId,
     filter.envs,

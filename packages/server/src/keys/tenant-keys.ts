@@ -1,18 +1,21 @@
 import type { Env } from '@keyrail/contract/shared'
 import type { Key } from '@keyrail/contract/vendor/keys'
 import type { Actor } from '../audit/append.ts'
-import type { Deps } from '../deps.ts'
-import type { Tx } from '../platform/db/transaction.ts'
+import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { revokeFound } from './actions.ts'
 import { issueKey, issueSuccessor, type ShownKey } from './issue.ts'
+import type { IssueNeeds } from './needs.ts'
 import { toKey } from './resource.ts'
 import type { JudgedKeyRow } from './rows.ts'
 import { findKey, listKeys } from './sql.ts'
 
+/** What the keys of one tenant need from outside. */
+export type TenantKeyNeeds = IssueNeeds
+
 /**
- * The keys of one tenant, in one project and environment: all that a tenant's own browser may touch. What lies beside
- * that is as if it were nowhere.
+ * The keys of one tenant in one project and environment, which are all that an embed token gives access to. Every other
+ * key is treated as missing.
  */
 export interface TenantKeys {
   readonly projectId: string
@@ -20,9 +23,9 @@ export interface TenantKeys {
   readonly env: Env
 }
 
-/** Newest first, one more than the limit. */
+/** Newest first, one row more than the limit. */
 export async function listTenantKeys(
-  tx: Tx,
+  tx: ReadTx,
   { projectId, tenantId, env }: TenantKeys,
   page: { includeRevoked: boolean; before: string | null; limit: number },
 ): Promise<Key[]> {
@@ -32,7 +35,7 @@ export async function listTenantKeys(
 }
 
 export function createTenantKey(
-  deps: Deps,
+  deps: TenantKeyNeeds,
   tx: Tx,
   actor: Actor,
   { projectId, tenantId, env }: TenantKeys,
@@ -42,9 +45,9 @@ export function createTenantKey(
   return issueKey(deps, tx, { actor, isEmbedded: true }, body)
 }
 
-/** @param assertMay throws when a key that carries these scopes may not be made. */
+/** @param assertMay throws when the caller may not issue a key with these scopes. */
 export async function rotateTenantKey(
-  deps: Deps,
+  deps: TenantKeyNeeds,
   tx: Tx,
   actor: Actor,
   keys: TenantKeys,
@@ -57,7 +60,7 @@ export async function rotateTenantKey(
 }
 
 export async function revokeTenantKey(
-  deps: Deps,
+  deps: TenantKeyNeeds,
   tx: Tx,
   actor: Actor,
   keys: TenantKeys,
@@ -67,9 +70,9 @@ export async function revokeTenantKey(
   return toKey(await revokeFound(deps, tx, actor, await findTenantKey(tx, keys, id), reason))
 }
 
-/** @throws {Refusal} `not_found`, for a key of elsewhere as for one that nobody has. */
+/** @throws {Refusal} `not_found`, for a key of another tenant, project or environment as for a missing one. */
 export async function findTenantKey(
-  tx: Tx,
+  tx: ReadTx,
   { projectId, tenantId, env }: TenantKeys,
   id: string,
 ): Promise<JudgedKeyRow> {

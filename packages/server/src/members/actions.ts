@@ -1,16 +1,18 @@
+import type { Paging } from '@keyrail/contract/shared'
 import type { Member, MemberUpdate } from '@keyrail/contract/vendor/members'
 import type { SecretKey } from '@keyrail/contract/vendor/secret-keys'
 import { actorOf, appendAudit, type Entry } from '../audit/append.ts'
-import type { Deps } from '../deps.ts'
 import { roles, type VendorPrincipal } from '../gate/principal.ts'
 import { page } from '../platform/cursor.ts'
+import type { Db } from '../platform/db/db.ts'
 import { endRights } from '../platform/db/right.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
 import { endMadeBy, listKeysMadeBy, withTimeForAll } from '../secret-keys/made-by.ts'
-import { tellOfOwner } from '../security-events/owners.ts'
+import { notifyOfOwner } from '../security-events/owners.ts'
+import type { MemberNeeds } from './needs.ts'
 import { toMember } from './resource.ts'
 import {
   findRole,
@@ -21,35 +23,32 @@ import {
   updateRole,
 } from './sql.ts'
 
-export interface ListQuery {
-  limit?: number
-  cursor?: string
-}
-
 export async function listMembers(
-  { db, cursors }: Deps,
+  { cursors }: MemberNeeds,
+  db: Db,
   { workspaceId }: VendorPrincipal,
-  { limit = 50, cursor }: ListQuery,
+  { limit, cursor }: Paging,
 ) {
   const before = cursor === undefined ? null : placeOf(cursors.open('members', workspaceId, cursor))
-  const rows = await db.inWorkspace(workspaceId, tx => listMemberRows(tx, before, limit))
+  const rows = await db.readAtOnce(workspaceId, tx => listMemberRows(tx, before, limit))
   return page(rows, limit, toMember, last =>
     cursors.seal('members', workspaceId, `${iso(last.joined_at)} ${last.user_id}`),
   )
 }
 
-/** Two may have joined in one millisecond. */
+/** Two members may have joined in the same millisecond. */
 function placeOf(sealed: string) {
   const [joinedAt = '', userId = ''] = sealed.split(' ')
   return { joinedAt, userId }
 }
 
 /**
- * Gives a member another role. Whoever is demoted takes with them the invitations that they, or keys that they made, have
- * made. The keys keep their roles, so the answer lists them; `revoke_keys` revokes them.
+ * Changes the role of a member. A demotion also revokes the pending invitations made by the member or by keys
+ * descending from the member. The keys keep their roles, so the response lists them; `revoke_keys` revokes them.
  */
 export function changeRole(
-  deps: Deps,
+  deps: MemberNeeds,
+  db: Db,
   principal: VendorPrincipal,
   userId: string,
   { role, revoke_keys: revokesKeys = false }: MemberUpdate,
@@ -61,7 +60,7 @@ export function changeRole(
     const at = deps.clock.now()
     const maker = { type: 'user', id: userId } as const
     const isDemoted = old !== null && roles.indexOf(role) < roles.indexOf(old)
-    // Before the member, in the order in which invitations are accepted.
+    // Before the member, which is the lock order of accepting invitations.
     const made =
       isDemoted || revokesKeys
         ? await endMadeBy(tx, maker, { revokesKeys, at })
@@ -79,22 +78,23 @@ export function changeRole(
           ]
     if (changed.length > 0) {
       updateRole(tx, userId, role)
-      if (role === 'owner') tellOfOwner(deps, tx, { caller: principal, client }, userId)
+      if (role === 'owner') notifyOfOwner(deps, tx, { caller: principal, client }, userId)
     }
     const entries = [...changed, ...made.entries]
     if (entries.length > 0) appendAudit(deps, tx, actorOf(principal), at, entries)
     return { ...toMember({ ...row, role }), secret_keys: made.keys }
   }
-  const db = revokesKeys ? withTimeForAll(deps.db) : deps.db
-  return db.inWorkspace(principal.workspaceId, work, { changesRights: true })
+  const own = revokesKeys ? withTimeForAll(db) : db
+  return own.inWorkspace(principal.workspaceId, work, { changesRights: true })
 }
 
 /**
- * Ends a membership, from the person's next request on, with the invitations that they, or keys that they made, have made.
- * The keys live on, so the answer lists them; `revokesKeys` revokes them.
+ * Ends a membership from the person's next request on, with the pending invitations made by the person or by keys
+ * descending from the person. The keys stay active, so the response lists them; `revokesKeys` revokes them.
  */
 export function removeMember(
-  deps: Deps,
+  deps: MemberNeeds,
+  db: Db,
   principal: VendorPrincipal,
   userId: string,
   { revokesKeys }: { revokesKeys: boolean },
@@ -115,13 +115,13 @@ export function removeMember(
     ])
     return { object: 'member', id: userId, deleted: true, secret_keys: made.keys }
   }
-  const db = revokesKeys ? withTimeForAll(deps.db) : deps.db
-  return db.inWorkspace(principal.workspaceId, work, { changesRights: true })
+  const own = revokesKeys ? withTimeForAll(db) : db
+  return own.inWorkspace(principal.workspaceId, work, { changesRights: true })
 }
 
 /**
  * @param stays whether the member is an owner afterwards.
- * @throws {Refusal} `not_found`; `last_owner` when nobody else would be one.
+ * @throws {Refusal} `not_found`; `last_owner` when the workspace would have no owner.
  */
 async function lockMember(tx: Tx, userId: string, { stays }: { stays: boolean }): Promise<MemberRow> {
   const rows = await lockMemberAndOwners(tx, userId)

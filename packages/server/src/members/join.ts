@@ -6,7 +6,7 @@ import { Refusal } from '../platform/refusal.ts'
 import { toMember } from './resource.ts'
 import { countOwnedRows, insertMember } from './sql.ts'
 
-/** Who joins, as what, and the address that was invited, where one was. */
+/** The person who joins, the role, and the invited address, if there was one. */
 export interface Joining {
   id: string
   email: string
@@ -15,7 +15,7 @@ export interface Joining {
   invitedEmail?: string
 }
 
-/** How many workspaces the person of a transaction owns. */
+/** The number of workspaces that the person of the transaction owns. */
 export const countOwned = (tx: PersonTx): Promise<number> => countOwnedRows(tx)
 
 /**

@@ -2,7 +2,7 @@ import type { Member } from '@keyrail/contract/vendor/members'
 import { iso } from '../platform/time.ts'
 import type { MemberRow } from './sql.ts'
 
-/** A member as the API shows it; its id is the person's. */
+/** A member as the API returns it; its id is the person's. */
 export const toMember = (row: MemberRow): Member => ({
   object: 'member',
   id: row.user_id,

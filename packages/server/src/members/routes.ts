@@ -1,3 +1,5 @@
+/** Members of a workspace and their roles. `accept.ts` makes a person a member, `join.ts` writes the row. */
+
 import { InviteAccept } from '@keyrail/contract/people'
 import {
   ChangedMember,
@@ -9,49 +11,62 @@ import {
   RemovedMember,
 } from '@keyrail/contract/vendor/members'
 import { owners, readers, unlimitedOnly } from '../gate/access.ts'
-import { personRoute, type Route, vendorRoute } from '../gate/route.ts'
+import { routesFor } from '../gate/make-route.ts'
+import type { Route } from '../gate/route.ts'
 import { acceptInvite } from './accept.ts'
 import { changeRole, listMembers, removeMember } from './actions.ts'
+import type { MemberNeeds } from './needs.ts'
 
-export const memberRoutes: Route[] = [
+const { personRoute, vendorRoute } = routesFor<MemberNeeds>()
+
+export const memberRoutes: Route<MemberNeeds>[] = [
   vendorRoute('GET', '/v1/members', {
     operation: 'listMembers',
-    summary: 'List the people of the workspace, newest first',
+    summary: 'List members',
+    description: 'Returns the members of the workspace, newest first.',
     access: readers('members:read'),
     query: MemberList,
     answer: Members,
-    handle: async (deps, { principal, query }) => ({ body: await listMembers(deps, principal, query) }),
+    handle: async (deps, { db, principal, query }) => ({
+      body: await listMembers(deps, db, principal, query),
+    }),
   }),
   vendorRoute('PATCH', '/v1/members/:userId', {
     operation: 'changeMemberRole',
-    summary: 'Give a member another role',
+    summary: "Change a member's role",
+    description:
+      'The new role applies from the next request of the member. A demotion also revokes the pending invitations made by the member.',
     access: unlimitedOnly(owners('members:write')),
     body: MemberUpdate,
     answer: ChangedMember,
     refusals: ['last_owner'],
-    handle: async (deps, { principal, id, body, client }) => ({
-      body: await changeRole(deps, principal, id, body, client),
+    handle: async (deps, { db, principal, id, body, client }) => ({
+      body: await changeRole(deps, db, principal, id, body, client),
     }),
   }),
   vendorRoute('DELETE', '/v1/members/:userId', {
     operation: 'removeMember',
-    summary: 'Remove a member; their access ends with their next request',
+    summary: 'Remove a member',
+    description:
+      "Ends the member's access with their next request, and revokes the pending invitations made by them. Their secret keys stay active unless you send `revoke_keys=true`.",
     access: owners('members:write'),
     query: MemberRemoval,
     answer: RemovedMember,
     refusals: ['last_owner'],
-    handle: async (deps, { principal, id, query }) => ({
-      body: await removeMember(deps, principal, id, { revokesKeys: query.revoke_keys === 'true' }),
+    handle: async (deps, { db, principal, id, query }) => ({
+      body: await removeMember(deps, db, principal, id, { revokesKeys: query.revoke_keys === 'true' }),
     }),
   }),
   personRoute('POST', '/v1/auth/invites/accept', {
     operation: 'acceptInvite',
-    summary: 'Join the workspace that an invitation is for',
+    summary: 'Accept an invitation',
+    description:
+      'Adds the signed-in person to the workspace of the invitation. The person needs a verified address.',
     body: InviteAccept,
     answer: JoinedMember,
     refusals: ['invalid_token', 'email_not_verified', 'already_member'],
-    handle: async (deps, { principal, body, client }) => ({
-      body: await acceptInvite(deps, principal, body.token, client),
+    handle: async (deps, { db, principal, body, client }) => ({
+      body: await acceptInvite(deps, db, principal, body.token, client),
     }),
   }),
 ]

@@ -1,6 +1,6 @@
 import type { Role } from '@keyrail/contract/shared'
 import { sql } from '../platform/db/connection.ts'
-import type { PersonTx, Tx } from '../platform/db/transaction.ts'
+import type { PersonTx, ReadTx, Tx } from '../platform/db/transaction.ts'
 
 export interface MemberRow {
   user_id: string
@@ -18,15 +18,18 @@ const list = sql(
      and ($2::timestamptz is null or (m.joined_at, m.user_id) < ($2, $3::uuid))
    order by m.joined_at desc, m.user_id desc limit $4`,
 )
-/** Newest first, one more than the limit. */
-export const listMemberRows = (tx: Tx, before: { joinedAt: string; userId: string } | null, limit: number) =>
-  tx.query<MemberRow>(list, [tx.workspaceId, before?.joinedAt ?? null, before?.userId ?? null, limit + 1])
+/** Newest first, one row more than the limit. */
+export const listMemberRows = (
+  tx: ReadTx,
+  before: { joinedAt: string; userId: string } | null,
+  limit: number,
+) => tx.query<MemberRow>(list, [tx.workspaceId, before?.joinedAt ?? null, before?.userId ?? null, limit + 1])
 
 const findRoleOf = sql(
   'members.find_role',
   'select role from workspace_members where workspace_id = $1 and user_id = $2 and removed_at is null',
 )
-/** @returns null for somebody who is no member. */
+/** @returns null when the person is not a member. */
 export async function findRole(tx: Tx, userId: string): Promise<Role | null> {
   const [row] = await tx.query<{ role: Role }>(findRoleOf, [tx.workspaceId, userId])
   return row?.role ?? null
@@ -39,7 +42,7 @@ const lock = sql(
    where m.workspace_id = $1 and m.removed_at is null and (m.user_id = $2 or m.role = 'owner')
    order by m.user_id for update of m`,
 )
-/** The member and every owner, in one order: of two owners who leave at once the second finds itself the last. */
+/** Locks the member and every owner in one order: of two owners who leave at once, the second finds itself the last. */
 export const lockMemberAndOwners = (tx: Tx, userId: string) =>
   tx.query<MemberRow>(lock, [tx.workspaceId, userId])
 
@@ -50,8 +53,8 @@ const countOwned = sql(
    where user_id = $1 and role = 'owner' and removed_at is null`,
 )
 /**
- * Workspaces that the person of the transaction owns, wherever. Of two who ask at once the second sees what the first has
- * made of it.
+ * The number of workspaces that the person of the transaction owns, in the whole service. A second concurrent
+ * transaction waits and sees the result of the first.
  */
 export async function countOwnedRows(tx: PersonTx): Promise<number> {
   tx.send(lockPerson, [tx.userId])
@@ -67,7 +70,7 @@ const insert = sql(
      where workspace_members.removed_at is not null
    returning user_id`,
 )
-/** @returns false when the person is a member already. */
+/** @returns false when the person is already a member. */
 export async function insertMember(tx: Tx, userId: string, role: Role, at: Date): Promise<boolean> {
   return (await tx.query(insert, [tx.workspaceId, userId, role, at])).length > 0
 }

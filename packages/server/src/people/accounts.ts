@@ -1,13 +1,14 @@
 import type { Me, MeUpdate, PasswordChange, SignUp, User } from '@keyrail/contract/people'
-import type { Deps } from '../deps.ts'
 import type { PersonPrincipal } from '../gate/principal.ts'
+import type { Db } from '../platform/db/db.ts'
 import type { PersonTx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
 import { queueMail } from '../platform/mail/queue.ts'
+import { networkOf } from '../platform/network/client-network.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { networkOf } from '../platform/throttle/client-network.ts'
 import { recordEvent } from '../security-events/record.ts'
 import { addressKey } from './address.ts'
+import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { refuseWeakPassword } from './password-rules.ts'
 import { toUser } from './resource.ts'
@@ -23,38 +24,43 @@ import {
 } from './sql.ts'
 
 /**
- * Makes an account, or tells the one that is there already, by one message to its own address either way. Where sign-up
- * is not for everybody, a message to nobody is queued for a stranger. All hash the password, so that nothing of the
- * answer or its cost tells one from the other.
+ * Creates an account, or mails a notice to the account that the address already has. Where sign-up is restricted, a
+ * stranger's request queues a mail without a recipient. Every case hashes the password, so that neither the response
+ * nor its cost reveals which one it was.
  */
-export async function signUp(deps: Deps, { email, password, name }: SignUp, ip: string): Promise<void> {
+export async function signUp(
+  deps: PeopleNeeds,
+  db: Db,
+  { email, password, name }: SignUp,
+  ip: string,
+): Promise<void> {
   await refuseWeakPassword(deps, password, email)
   const hash = await deps.passwords.hash(password, networkOf(ip))
   const address = addressKey(email)
   const [known, isAdmitted] = await Promise.all([deps.accounts.run(address), mayJoin(deps, address)])
   if (known === null && !isAdmitted) {
-    await deps.db.asPerson(deps.makeId(), async tx =>
+    await db.asPerson(deps.makeId(), async tx =>
       queueMail(tx, { kind: 'sign_up_notice', throttle: 'sign_up', address, ids: { user_id: null } }),
     )
     return
   }
   if (known === null) {
-    const isNew = await deps.db.asPerson(deps.makeId(), async tx => {
+    const isNew = await db.asPerson(deps.makeId(), async tx => {
       if (!(await addUser(tx, { email, addressKey: address, name: name ?? null, hash }))) return false
       queueMail(tx, { kind: 'verification', throttle: 'sign_up', address, ids: { user_id: tx.userId } })
       return true
     })
     if (isNew) return
   }
-  // Another sign-up may have been faster by a moment.
+  // A concurrent sign-up may have created the account just before.
   const { userId } = known ?? (await deps.accounts.run(address)) ?? missing()
-  await deps.db.asPerson(userId, async tx =>
+  await db.asPerson(userId, async tx =>
     queueMail(tx, { kind: 'sign_up_notice', throttle: 'sign_up', address, ids: { user_id: userId } }),
   )
 }
 
-/** Asked of everybody alike, whether or not the address has an account. */
-async function mayJoin({ config, invitedAddresses }: Deps, address: string): Promise<boolean> {
+/** Runs for every request, whether or not the address has an account. */
+async function mayJoin({ config, invitedAddresses }: PeopleNeeds, address: string): Promise<boolean> {
   if (config.signUp === 'invited') return await invitedAddresses.run(address)
   return config.signUp === 'open'
 }
@@ -63,7 +69,7 @@ const missing = (): never => {
   throw new Refusal('unavailable')
 }
 
-export async function getMe({ db }: Deps, { id, workspaceId, role }: PersonPrincipal): Promise<Me> {
+export async function getMe(db: Db, { id, workspaceId, role }: PersonPrincipal): Promise<Me> {
   const [user, workspaces] = await db.asPerson(id, tx => Promise.all([readUser(tx), listMemberships(tx)]))
   if (user === null) throw new Refusal('not_found')
   return {
@@ -74,20 +80,21 @@ export async function getMe({ db }: Deps, { id, workspaceId, role }: PersonPrinc
   }
 }
 
-export async function updateMe({ db }: Deps, { id }: PersonPrincipal, { name }: MeUpdate): Promise<User> {
+export async function updateMe(db: Db, { id }: PersonPrincipal, { name }: MeUpdate): Promise<User> {
   const user = await db.asPerson(id, tx => (name === undefined ? readUser(tx) : updateName(tx, name)))
   if (user === null) throw new Refusal('not_found')
   return toUser(user)
 }
 
-/** Ends every session of the person but the one that asks, and tells the address. */
+/** Ends every other session of the person and mails a notice. */
 export async function changePassword(
-  deps: Deps,
+  deps: PeopleNeeds,
+  db: Db,
   { id, sessionId }: PersonPrincipal,
   { current_password, password }: PasswordChange,
   client: Client,
 ): Promise<User> {
-  const [user, old] = await deps.db.asPerson(id, tx => Promise.all([readUser(tx), readPassword(tx)]))
+  const [user, old] = await db.asPerson(id, tx => Promise.all([readUser(tx), readPassword(tx)]))
   if (user === null || old === null) throw new Refusal('not_found')
   await refuseWeakPassword(deps, password, user.email)
   const address = addressKey(user.email)
@@ -103,9 +110,8 @@ export async function changePassword(
     queueMail(tx, { kind: 'password_changed', throttle: 'password_changed', address, ids: { user_id: id } })
     recordEvent(deps, tx, { ...eventOf(id, client), kind: 'password_changed' })
   }
-  await deps.db.asPerson(id, replace, { changesRights: true })
+  await db.asPerson(id, replace, { changesRights: true })
   return toUser(user)
 }
 
-const wrongPassword = () =>
-  new Refusal('invalid_credentials', 'The current password is another one.', { besideCredential: true })
+const wrongPassword = () => new Refusal('invalid_credentials', 'The current password is wrong.')

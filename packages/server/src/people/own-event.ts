@@ -1,6 +1,6 @@
 import type { Client } from '../platform/http/client.ts'
 
-/** What security events of a person about themselves have in common. @param userId null where nobody knows who it was. */
+/** The common part of a person's security events about their own account. @param userId null when the person is unknown. */
 export const eventOf = (userId: string | null, client: Client) => ({
   workspaceId: null,
   userId,

@@ -1,20 +1,21 @@
 import type { ResetConsume } from '@keyrail/contract/people'
-import type { Deps } from '../deps.ts'
 import type { PersonPrincipal } from '../gate/principal.ts'
 import { readMailedToken } from '../platform/crypto/mailed-token.ts'
+import type { Db } from '../platform/db/db.ts'
 import type { PersonTx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
 import { queueMail } from '../platform/mail/queue.ts'
+import { networkOf } from '../platform/network/client-network.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { networkOf } from '../platform/throttle/client-network.ts'
 import { recordEvent } from '../security-events/record.ts'
 import { addressKey } from './address.ts'
+import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { refuseWeakPassword } from './password-rules.ts'
 import { consumeToken, endSessionRows, hasToken, readUser, replacePassword, setVerified } from './sql.ts'
 
-/** Asks for another verification link. Nothing is sent to who is verified, and nobody is told. */
-export async function requestVerification({ db }: Deps, { id }: PersonPrincipal): Promise<void> {
+/** Requests another verification link. A verified person gets no mail, and the response is the same. */
+export async function requestVerification(db: Db, { id }: PersonPrincipal): Promise<void> {
   await db.asPerson(id, async tx => {
     const user = await readUser(tx)
     if (user === null || user.email_verified_at !== null) return
@@ -23,19 +24,19 @@ export async function requestVerification({ db }: Deps, { id }: PersonPrincipal)
   })
 }
 
-/** The token is the whole credential. */
-export async function verifyAddress(deps: Deps, token: string, client: Client): Promise<void> {
+/** The token is the only credential. */
+export async function verifyAddress(deps: PeopleNeeds, db: Db, token: string, client: Client): Promise<void> {
   const { scopeId, digest } = readMailedToken(token)
-  await deps.db.asPerson(scopeId, async tx => {
+  await db.asPerson(scopeId, async tx => {
     if (!(await consumeToken(tx, 'verification', digest))) throw new Refusal('invalid_token')
     setVerified(tx)
     recordEvent(deps, tx, { ...eventOf(scopeId, client), kind: 'address_verified' })
   })
 }
 
-/** The same is done and queued for an address that has no account; there the letter is never written. */
-export async function requestReset(deps: Deps, email: string, client: Client): Promise<void> {
-  const { db, accounts, makeId } = deps
+/** Does and queues the same for an address without an account; the job then sends nothing. */
+export async function requestReset(deps: PeopleNeeds, db: Db, email: string, client: Client): Promise<void> {
+  const { accounts, makeId } = deps
   const address = addressKey(email)
   const account = await accounts.run(address)
   const ids = { user_id: account?.userId ?? null }
@@ -45,14 +46,15 @@ export async function requestReset(deps: Deps, email: string, client: Client): P
   deps.securityEvents.note({ ...eventOf(ids.user_id, client), kind: 'reset_requested', actor: null })
 }
 
-/** Sets a new password, ends every session, and tells the address. */
+/** Sets a new password, ends every session and mails a notice. */
 export async function resetPassword(
-  deps: Deps,
+  deps: PeopleNeeds,
+  db: Db,
   { token, password }: ResetConsume,
   client: Client,
 ): Promise<void> {
   const { scopeId: userId, digest } = readMailedToken(token)
-  const user = await deps.db.asPerson(userId, async tx => {
+  const user = await db.asPerson(userId, async tx => {
     const [isLive, found] = await Promise.all([hasToken(tx, 'password_reset', digest), readUser(tx)])
     return isLive ? found : null
   })
@@ -72,5 +74,5 @@ export async function resetPassword(
     })
     recordEvent(deps, tx, { ...eventOf(userId, client), kind: 'password_reset' })
   }
-  await deps.db.asPerson(userId, reset, { changesRights: true })
+  await db.asPerson(userId, reset, { changesRights: true })
 }

@@ -11,7 +11,7 @@ export const toUser = (row: UserRow): User => ({
   created_at: iso(row.created_at),
 })
 
-/** @param currentId of the session that asks. */
+/** @param currentId the session of the request. */
 export const toSession = (row: SessionRow, currentId: string): Session => ({
   object: 'session',
   id: row.id,

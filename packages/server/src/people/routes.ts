@@ -1,3 +1,8 @@
+/**
+ * Accounts and sessions of people, outside any workspace. `accounts.ts` signs up, `sessions.ts` signs in, `proofs.ts`
+ * accepts mailed tokens, and `standing.ts` is what other rooms may ask about a person.
+ */
+
 import {
   Accepted,
   Me,
@@ -18,134 +23,155 @@ import {
   WorkspaceSwitch,
 } from '@keyrail/contract/people'
 import { deleted } from '@keyrail/contract/shared'
-import { openRoute, personRoute, type Route } from '../gate/route.ts'
+import { routesFor } from '../gate/make-route.ts'
+import type { Route } from '../gate/route.ts'
 import { changePassword, getMe, signUp, updateMe } from './accounts.ts'
+import type { PeopleNeeds } from './needs.ts'
 import { requestReset, requestVerification, resetPassword, verifyAddress } from './proofs.ts'
 import { endSession, listSessions, signIn, switchWorkspace } from './sessions.ts'
 
-/** Always these bytes. */
+const { openRoute, personRoute } = routesFor<PeopleNeeds>()
+
+/** The response never varies. */
 const accepted = { body: { status: 'accepted' } }
 const EndedSession = deleted('session')
 
-export const peopleRoutes: Route[] = [
+export const peopleRoutes: Route<PeopleNeeds>[] = [
   openRoute('POST', '/v1/auth/users', {
     operation: 'signUp',
-    summary: 'Sign up. The answer is the same whether or not the address has an account',
+    summary: 'Sign up',
+    description:
+      'Creates an account and mails a link that verifies the address. The response does not reveal whether the address already has an account.',
     body: SignUp,
     status: 202,
     answer: Accepted,
-    async handle(deps, { body, ip }) {
-      await signUp(deps, body, ip)
+    async handle(deps, { db, body, ip }) {
+      await signUp(deps, db, body, ip)
       return accepted
     },
   }),
   openRoute('POST', '/v1/auth/sessions', {
     operation: 'signIn',
     summary: 'Sign in',
+    description: 'Opens a session for an e-mail address and password. The token is shown once.',
     body: SignIn,
     status: 201,
     answer: SignedIn,
     refusals: ['invalid_credentials', 'forbidden'],
-    handle: async (deps, { body, client, hangUp }) => ({
-      body: await signIn(deps, body, client, hangUp()),
+    handle: async (deps, { db, body, client, hangUp }) => ({
+      body: await signIn(deps, db, body, client, hangUp()),
     }),
   }),
   personRoute('GET', '/v1/auth/me', {
     operation: 'getMe',
-    summary: 'Read the signed-in person',
+    summary: 'Get the signed-in person',
+    description: 'Returns the signed-in person and the workspaces that the person is a member of.',
     answer: Me,
-    handle: async (deps, { principal }) => ({ body: await getMe(deps, principal) }),
+    handle: async (_, { db, principal }) => ({ body: await getMe(db, principal) }),
   }),
   personRoute('PATCH', '/v1/auth/me', {
     operation: 'updateMe',
-    summary: 'Change the name of the signed-in person',
+    summary: 'Update the signed-in person',
+    description: 'Changes or removes the name.',
     body: MeUpdate,
     answer: User,
-    handle: async (deps, { principal, body }) => ({ body: await updateMe(deps, principal, body) }),
+    handle: async (_, { db, principal, body }) => ({ body: await updateMe(db, principal, body) }),
   }),
   personRoute('POST', '/v1/auth/me/password', {
     operation: 'changePassword',
-    summary: 'Change the password; every other session of the person ends',
+    summary: 'Change the password',
+    description: 'Sets a new password; the current one is required. Every other session of the person ends.',
     body: PasswordChange,
     answer: User,
     refusals: ['invalid_credentials'],
-    handle: async (deps, { principal, body, client }) => ({
-      body: await changePassword(deps, principal, body, client),
+    handle: async (deps, { db, principal, body, client }) => ({
+      body: await changePassword(deps, db, principal, body, client),
     }),
   }),
   personRoute('GET', '/v1/auth/sessions', {
     operation: 'listSessions',
-    summary: 'List the sessions of the signed-in person that are alive, newest first',
+    summary: 'List sessions',
+    description: 'Returns the active sessions of the signed-in person, newest first.',
     query: SessionList,
     answer: Sessions,
-    handle: async (deps, { principal, query }) => ({ body: await listSessions(deps, principal, query) }),
+    handle: async (deps, { db, principal, query }) => ({
+      body: await listSessions(deps, db, principal, query),
+    }),
   }),
   personRoute('DELETE', '/v1/auth/sessions/current', {
     operation: 'endCurrentSession',
     summary: 'Sign out',
+    description: 'Ends the session that sends the request.',
     answer: EndedSession,
-    handle: async (deps, { principal, client }) => ({
-      body: await endSession(deps, principal, principal.sessionId, client),
+    handle: async (deps, { db, principal, client }) => ({
+      body: await endSession(deps, db, principal, principal.sessionId, client),
     }),
   }),
   personRoute('DELETE', '/v1/auth/sessions/:id', {
     operation: 'endSession',
-    summary: 'End a session of the signed-in person',
+    summary: 'End a session',
+    description: 'Ends one session of the signed-in person.',
     answer: EndedSession,
-    handle: async (deps, { principal, id, client }) => ({
-      body: await endSession(deps, principal, id, client),
+    handle: async (deps, { db, principal, id, client }) => ({
+      body: await endSession(deps, db, principal, id, client),
     }),
   }),
   personRoute('POST', '/v1/auth/sessions/current/workspace', {
     operation: 'switchWorkspace',
-    summary: 'Act in another workspace with the same session',
+    summary: 'Switch workspace',
+    description: 'Moves the session to another workspace of the person. The token stays the same.',
     body: WorkspaceSwitch,
     answer: Session,
     refusals: ['forbidden'],
-    handle: async (deps, { principal, body, client }) => ({
-      body: await switchWorkspace(deps, principal, body.workspace_id.toLowerCase(), client),
+    handle: async (deps, { db, principal, body, client }) => ({
+      body: await switchWorkspace(deps, db, principal, body.workspace_id.toLowerCase(), client),
     }),
   }),
   personRoute('POST', '/v1/auth/email_verifications', {
     operation: 'requestVerification',
-    summary: 'Ask for another verification link. Nothing is sent to who is verified already',
+    summary: 'Request a verification link',
+    description: 'Mails a new link, which replaces the last one. A verified address gets no mail.',
     status: 202,
     answer: Accepted,
-    async handle(deps, { principal }) {
-      await requestVerification(deps, principal)
+    async handle(_, { db, principal }) {
+      await requestVerification(db, principal)
       return accepted
     },
   }),
   openRoute('POST', '/v1/auth/email_verifications/consume', {
     operation: 'verifyAddress',
-    summary: 'Verify the address that a mailed token proves',
+    summary: 'Verify an address',
+    description: 'Verifies an address with the token of a mailed link. The token works once.',
     body: VerificationConsume,
     answer: Verified,
     refusals: ['invalid_token'],
-    async handle(deps, { body, client }) {
-      await verifyAddress(deps, body.token, client)
+    async handle(deps, { db, body, client }) {
+      await verifyAddress(deps, db, body.token, client)
       return { body: { status: 'verified' } }
     },
   }),
   openRoute('POST', '/v1/auth/password_resets', {
     operation: 'requestReset',
-    summary: 'Ask for a reset link. The answer is the same whether or not the address has an account',
+    summary: 'Request a password reset',
+    description:
+      'Mails a link to reset the password. The response does not reveal whether the address has an account.',
     body: ResetRequest,
     status: 202,
     answer: Accepted,
-    async handle(deps, { body, client }) {
-      await requestReset(deps, body.email, client)
+    async handle(deps, { db, body, client }) {
+      await requestReset(deps, db, body.email, client)
       return accepted
     },
   }),
   openRoute('POST', '/v1/auth/password_resets/consume', {
     operation: 'resetPassword',
-    summary: 'Set a new password by a mailed token; every session of the person ends',
+    summary: 'Reset a password',
+    description: 'Sets a new password with the token of a mailed link. Every session of the person ends.',
     body: ResetConsume,
     answer: PasswordChanged,
     refusals: ['invalid_token'],
-    async handle(deps, { body, client }) {
-      await resetPassword(deps, body, client)
+    async handle(deps, { db, body, client }) {
+      await resetPassword(deps, db, body, client)
       return { body: { status: 'password_changed' } }
     },
   }),

@@ -1,16 +1,18 @@
 import type { Session, SignedIn, SignIn } from '@keyrail/contract/people'
-import type { Deps } from '../deps.ts'
+import type { Paging } from '@keyrail/contract/shared'
 import type { PersonPrincipal } from '../gate/principal.ts'
 import { drawToken, sessionPrefix, tokenDigest } from '../platform/crypto/token.ts'
 import { page } from '../platform/cursor.ts'
+import type { Db } from '../platform/db/db.ts'
 import type { PersonTx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
 import { type QueuedMail, queueMail } from '../platform/mail/queue.ts'
+import { networkOf } from '../platform/network/client-network.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { networkOf } from '../platform/throttle/client-network.ts'
 import { deviceOf, isKnownDevice } from '../security-events/devices.ts'
 import { recordEvent } from '../security-events/record.ts'
 import { addressKey } from './address.ts'
+import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { toSession, toUser } from './resource.ts'
 import {
@@ -27,11 +29,12 @@ import {
 } from './sql.ts'
 
 /**
- * Opens a session. An unknown address and a wrong password are told alike and cost the same: the hasher runs exactly
- * once. In which workspaces the person is, is looked at only when the password was right.
+ * Opens a session. An unknown address and a wrong password get the same response at the same cost: one run of the hasher.
+ * The workspaces of the person are read only after the password is verified.
  */
 export async function signIn(
-  deps: Deps,
+  deps: PeopleNeeds,
+  db: Db,
   body: SignIn,
   client: Client,
   hangUp?: AbortSignal,
@@ -42,7 +45,7 @@ export async function signIn(
   const verify = () => deps.passwords.verify(account?.hash ?? null, body.password, networkOf(ip))
   const isRight = await deps.signIns.check(address, ip, verify, hangUp)
   if (!isRight || account === null) {
-    // For nobody's address as for somebody's: the store hears of it a moment later, and tells a stranger nothing.
+    // Recorded for known and unknown addresses, and written later, so that the response reveals nothing.
     deps.securityEvents.note({
       ...eventOf(account?.userId ?? null, client),
       kind: 'sign_in_failed',
@@ -80,15 +83,15 @@ export async function signIn(
     recordEvent(deps, tx, { ...event, kind: 'sign_in' }, device)
     if (!hasUsed && !places.isKnown && !isFirstSignIn(user, places, deps.clock.now())) {
       recordEvent(deps, tx, { ...event, kind: 'new_device' })
-      // What a stranger has chosen to say is not said to an address that nobody has verified.
+      // A stranger can choose the user agent, so an unverified address gets no mail that quotes it.
       if (user.email_verified_at !== null) queueMail(tx, newDeviceLetter(address, user.id, row.id))
     }
     return { ...toSession(row, row.id), token, user: toUser(user), workspaces }
   }
-  return await deps.db.asPerson(account.userId, open, { isProven: true })
+  return await db.asPerson(account.userId, open, { isProven: true })
 }
 
-/** Sessions are kept for 30 days after their end: a younger account without one has never been signed in to. */
+/** Ended sessions are kept for 30 days, so an account younger than that without any has never been signed in to. */
 const isFirstSignIn = (user: UserRow, { hasAny }: SessionPlaces, now: number) =>
   !hasAny && now - user.created_at.getTime() < 30 * 24 * 3_600_000
 
@@ -101,17 +104,13 @@ const newDeviceLetter = (address: string, userId: string, sessionId: string): Qu
 
 const wrongCredentials = () =>
   new Refusal('invalid_credentials', '', { headers: { 'www-authenticate': 'Bearer' } })
-const notIn = () => new Refusal('forbidden', 'You are no member of this workspace.')
-
-export interface ListQuery {
-  limit?: number
-  cursor?: string
-}
+const notIn = () => new Refusal('forbidden', 'You are not a member of this workspace.')
 
 export async function listSessions(
-  { db, cursors, config }: Deps,
+  { cursors, config }: PeopleNeeds,
+  db: Db,
   { id, sessionId }: PersonPrincipal,
-  { limit = 50, cursor }: ListQuery,
+  { limit, cursor }: Paging,
 ) {
   const before = cursor === undefined ? null : cursors.open('sessions', id, cursor)
   const rows = await db.asPerson(id, tx => listSessionRows(tx, config.sessionIdleS, before, limit))
@@ -123,8 +122,14 @@ export async function listSessions(
   )
 }
 
-/** Ends one of the person's own sessions. */
-export async function endSession(deps: Deps, { id }: PersonPrincipal, sessionId: string, client: Client) {
+/** Ends one of the person's sessions. */
+export async function endSession(
+  deps: PeopleNeeds,
+  db: Db,
+  { id }: PersonPrincipal,
+  sessionId: string,
+  client: Client,
+) {
   const end = async (tx: PersonTx) => {
     const ended = await endSessionRow(tx, sessionId)
     if (ended === null) throw new Refusal('not_found')
@@ -135,14 +140,14 @@ export async function endSession(deps: Deps, { id }: PersonPrincipal, sessionId:
       details: { session_id: sessionId },
     })
   }
-  await deps.db.asPerson(id, end, { changesRights: true })
+  await db.asPerson(id, end, { changesRights: true })
   return { object: 'session', id: sessionId, deleted: true }
 }
 
 /**
- * Ends a session whose token others can read. The caller writes to its person, and tells the workspace in which it acts.
+ * Ends a leaked session. The caller mails its person and records the event in the workspace of the session.
  * @param url where the token was found.
- * @returns the `addressKey` of its person; null when it has ended already.
+ * @returns the `addressKey` of its person; null when it had already ended.
  */
 export const endLeakedSession = async (
   tx: PersonTx,
@@ -150,21 +155,22 @@ export const endLeakedSession = async (
   url: string | null,
 ): Promise<string | null> => (await endLeakedSessionRow(tx, sessionId, url))?.address_key ?? null
 
-/** The session acts in another workspace from now on. Its token stays the same. */
+/** The session acts in another workspace from the next request on. Its token stays the same. */
 export async function switchWorkspace(
-  deps: Deps,
+  deps: PeopleNeeds,
+  db: Db,
   { id, sessionId }: PersonPrincipal,
   workspaceId: string,
   client: Client,
 ): Promise<Session> {
-  const moved = await deps.db.asPerson(id, async tx => {
+  const moved = await db.asPerson(id, async tx => {
     const workspaces = await listMemberships(tx)
     if (!workspaces.some(workspace => workspace.id === workspaceId)) throw notIn()
     const row = await moveSessionRow(tx, sessionId, workspaceId)
     if (row === null) throw new Refusal('unauthenticated')
     return toSession(row, sessionId)
   })
-  // Any member may do this as often as they like, so it is folded: in rows of its own it would flood the owners' log.
+  // Folded: any member can do this any number of times, and separate rows would flood the log of the owners.
   deps.securityEvents.note({
     ...eventOf(id, client),
     kind: 'workspace_entered',

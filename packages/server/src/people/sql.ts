@@ -20,7 +20,9 @@ export interface SessionRow {
   expires_at: Date
 }
 
-/** Accounts by address, for those who are not signed in and may be anybody. */
+export const findAnyAccount = 'select exists (select 1 from users limit 1) as found'
+
+/** Accounts by address, for unauthenticated requests. */
 export const findAccounts: Statement = sql(
   'people.find_accounts',
   `select d.place, u.id, p.hash from unnest($1::text[]) with ordinality d(address_key, place)
@@ -38,7 +40,7 @@ const insertUser = sql(
    )
    insert into user_passwords (user_id, hash) select id, $5 from made returning user_id`,
 )
-/** @returns false when the address has an account already. */
+/** @returns false when the address already has an account. */
 export async function addUser(
   tx: PersonTx,
   user: { email: string; addressKey: string; name: string | null; hash: string },
@@ -55,7 +57,7 @@ const findUserToStay = sql(
   'people.find_user_to_stay',
   'select id, email, name, email_verified_at, created_at from users where id = $1 for key share',
 )
-/** Nobody erases the account before this transaction ends. */
+/** Locks the account against erasure until the transaction ends. */
 export async function readUserToStay(tx: PersonTx): Promise<UserRow | null> {
   const [row] = await tx.query<UserRow>(findUserToStay, [tx.userId])
   return row ?? null
@@ -92,7 +94,7 @@ const changePassword = sql(
   'people.change_password',
   'update user_passwords set hash = $2 where user_id = $1 and hash = coalesce($3, hash) returning user_id',
 )
-/** @param old the hash that is replaced; null for whichever it is. @returns false when it is another one by now. */
+/** @param old the hash to replace; null: any. @returns false when the stored hash is no longer `old`. */
 export async function replacePassword(tx: PersonTx, hash: string, old: string | null): Promise<boolean> {
   return (await tx.query(changePassword, [tx.userId, hash, old])).length > 0
 }
@@ -105,14 +107,14 @@ const memberships = sql(
 )
 export const listMemberships = (tx: PersonTx) => tx.query<Membership>(memberships, [tx.userId])
 
-/** It acts nowhere once its person has left, or the workspace is gone. */
+/** A session has no workspace once its person has left it or the workspace is gone. */
 const sessionColumns = `id, user_agent, ip, created_at, last_seen_at, expires_at,
   (select m.workspace_id from workspace_members m
    where m.workspace_id = sessions.acts_in and m.user_id = sessions.user_id and m.removed_at is null) as acts_in`
 
 /**
- * The lock makes a change of the password wait, which then ends this session too; a change before it is seen. The clock
- * is asked once: an inlined one would give each of the times a moment of its own.
+ * The lock makes a concurrent change of the password wait, which then ends this session too; an earlier change is
+ * visible. The clock is read once: an inlined call would give each column a different time.
  */
 const insertSession = sql(
   'people.insert_session',
@@ -136,7 +138,7 @@ export interface NewSession {
   ip: string
   maxAgeS: number
 }
-/** @param hash of the password that was found right. @returns null when it is another one by now. */
+/** @param hash of the password that was verified. @returns null when the stored hash is no longer this one. */
 export async function addSession(
   tx: PersonTx,
   hash: string,
@@ -145,7 +147,7 @@ export async function addSession(
   const { id, digest, actsIn, userAgent, ip, maxAgeS } = session
   const values = [tx.userId, hash, id, actsIn, userAgent, ip, maxAgeS]
   const [row] = await tx.query<SessionRow>(insertSession, values)
-  // Behind the session, whose it has to be.
+  // After the session row, which it references.
   if (row !== undefined) tx.send(insertCredential, [digest, id])
   return row ?? null
 }
@@ -157,7 +159,7 @@ const listSessions = sql(
      and last_seen_at > service_now() - make_interval(secs => $2) and ($3::uuid is null or id < $3)
    order by id desc limit $4`,
 )
-/** Those that are alive, newest first, one more than the limit. */
+/** Active sessions, newest first, one row more than the limit. */
 export const listSessionRows = (tx: PersonTx, idleS: number, before: string | null, limit: number) =>
   tx.query<SessionRow>(listSessions, [tx.userId, idleS, before, limit + 1])
 
@@ -167,7 +169,7 @@ const endSession = sql(
   `update sessions set ended_at = service_now()
    where user_id = $1 and id = $2 and ended_at is null and expires_at > service_now() returning ${sessionColumns}`,
 )
-/** @returns null when there is none of this id that is alive. */
+/** @returns null when there is no active session with this id. */
 export async function endSessionRow(tx: PersonTx, id: string): Promise<SessionRow | null> {
   tx.send(endSessionRight, [tx.userId, id])
   const [row] = await tx.query<SessionRow>(endSession, [tx.userId, id])
@@ -175,7 +177,7 @@ export async function endSessionRow(tx: PersonTx, id: string): Promise<SessionRo
 }
 
 export interface SessionPlaces {
-  /** Whether there is a session of theirs, ended or not. */
+  /** Whether the person has any session, ended or not. */
   hasAny: boolean
   /** Whether one was opened from the same address by the same program. */
   isKnown: boolean
@@ -201,7 +203,7 @@ const endLeakedSession = sql(
    where s.user_id = $1 and s.id = $2 and s.ended_at is null and s.expires_at > service_now() and u.id = s.user_id
    returning u.address_key`,
 )
-/** @returns null when it has ended already. */
+/** @returns null when it had already ended. */
 export async function endLeakedSessionRow(
   tx: PersonTx,
   id: string,
@@ -232,7 +234,7 @@ const endSessions = sql(
   `update sessions set ended_at = service_now()
    where user_id = $1 and ended_at is null and ($2::uuid is null or id <> $2)`,
 )
-/** @param but the one that stays; null for none. */
+/** @param but the session to keep; null: none. */
 export function endSessionRows(tx: PersonTx, but: string | null): void {
   tx.send(endSessionRights, [tx.userId, but])
   tx.send(endSessions, [tx.userId, but])
@@ -242,7 +244,7 @@ const moveSession = sql(
   'people.move_session',
   `update sessions set acts_in = $3 where user_id = $1 and id = $2 and ended_at is null returning ${sessionColumns}`,
 )
-/** @returns the session as it is now, or null when it has ended meanwhile. */
+/** @returns the session as it is now, or null when it has ended. */
 export async function moveSessionRow(tx: PersonTx, id: string, to: string): Promise<SessionRow | null> {
   const [row] = await tx.query<SessionRow>(moveSession, [tx.userId, id, to])
   return row ?? null
@@ -257,7 +259,7 @@ const putToken = sql(
    on conflict (user_id, kind) do update
      set digest = excluded.digest, created_at = excluded.created_at, expires_at = excluded.expires_at, used_at = null`,
 )
-/** Retires the one before. */
+/** Replaces the token before. */
 export const storeToken = (tx: PersonTx, kind: TokenKind, digest: Buffer, hours: number) =>
   tx.send(putToken, [tx.userId, kind, digest, hours])
 
@@ -271,7 +273,7 @@ const useToken = sql(
   'people.use_token',
   `update mail_tokens set used_at = service_now() where ${live} returning kind`,
 )
-/** @returns false when it is wrong, used, expired or retired. Of two at once one is told true. */
+/** @returns false when it is wrong, used, expired or replaced. Only one of two concurrent calls gets true. */
 export async function consumeToken(tx: PersonTx, kind: TokenKind, digest: Buffer): Promise<boolean> {
   return (await tx.query(useToken, [tx.userId, kind, digest])).length > 0
 }
@@ -282,7 +284,7 @@ const retire = sql(
 )
 export const retireToken = (tx: PersonTx, kind: TokenKind) => tx.send(retire, [tx.userId, kind])
 
-/** For thirty days after its end. The credential goes first: a session without one is found by nobody. */
+/** Thirty days after the end. The credential goes first: a session without one cannot be found. */
 export const pruneSessionRows = `with old as (
      select id from sessions where least(ended_at, expires_at) < service_now() - interval '30 days'
      limit 1000 for update skip locked

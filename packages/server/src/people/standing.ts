@@ -1,7 +1,7 @@
 import type { PersonTx } from '../platform/db/transaction.ts'
 import { moveSessionRow, readUserToStay, setVerified, type UserRow } from './sql.ts'
 
-/** What other rooms may ask and say of the person of a transaction. */
+/** What other rooms may read and change about the person of a transaction. */
 
 export interface Person {
   id: string
@@ -10,16 +10,16 @@ export interface Person {
   isVerified: boolean
 }
 
-/** The account stays there until the transaction has ended: what is written of it is of somebody. */
+/** Locks the account against erasure until the transaction ends, so that rows that refer to it stay valid. */
 export async function readPerson(tx: PersonTx): Promise<Person | null> {
   const row: UserRow | null = await readUserToStay(tx)
   if (row === null) return null
   return { id: row.id, email: row.email, name: row.name, isVerified: row.email_verified_at !== null }
 }
 
-/** The mailbox has been proved in another way. */
+/** Marks the address as verified, for a mailbox that was proved in another way. */
 export const verifyPerson = (tx: PersonTx): void => setVerified(tx)
 
-/** The session acts in this workspace from the next request on. */
+/** Moves the session to this workspace from the next request on. */
 export const actIn = (tx: PersonTx, sessionId: string, workspaceId: string) =>
   moveSessionRow(tx, sessionId, workspaceId)

@@ -1,7 +1,7 @@
 import { type Chore, untilNone } from '../platform/db/upkeep.ts'
 import { pruneSessionRows, pruneTokenRows } from './sql.ts'
 
-/** Sessions that have ended, and mailed tokens that are used or expired, go after thirty days. */
+/** Deletes ended sessions, and used or expired mail tokens, after thirty days. */
 export const pruneSessions: Chore = {
   name: 'ended sessions',
   run: client => untilNone(async () => (await client.query(pruneSessionRows)).rowCount ?? 0),

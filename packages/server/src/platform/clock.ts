@@ -1,4 +1,4 @@
-/** Where time and randomness come from, so that a test can hold both. */
+/** The source of time, so that a test can control it. */
 export interface Clock {
   /** Wall clock, milliseconds since 1970. It may step; measure spans with `monotonic`. */
   now(): number

@@ -1,9 +1,9 @@
-/** How long a party counts as being about after it has asked, in milliseconds. */
+/** How long a party counts as active after a request, in milliseconds. */
 const aboutMs = 1_000
 
-/** Knows whether somebody is alone: what one party may take depends on whether others are about. */
+/** Knows whether a party is alone, because its share depends on whether others are active. */
 export class Company {
-  /** Who asked last, when, and when somebody else did. */
+  /** The last party, when it asked, and when any other one asked last. */
   #last = { name: '', at: Number.NEGATIVE_INFINITY, otherAt: Number.NEGATIVE_INFINITY }
   readonly #now: () => number
 
@@ -12,14 +12,14 @@ export class Company {
     this.#now = now
   }
 
-  /** Notes that a party has asked for something. */
+  /** Records that a party has asked for something. */
   note(name: string): void {
     const last = this.#last
     if (name !== last.name) this.#last = { name, at: this.#now(), otherAt: last.at }
     else last.at = this.#now()
   }
 
-  /** Whether anybody else has asked in the last second. */
+  /** Whether any other party has asked in the last second. */
   has(name: string): boolean {
     const othersAt = name === this.#last.name ? this.#last.otherAt : this.#last.at
     return this.#now() - othersAt < aboutMs

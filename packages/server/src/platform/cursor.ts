@@ -1,9 +1,9 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { invalidField } from './refusal.ts'
 
 /**
- * Page cursors: opaque, and bound to the list and the workspace that gave them out by an HMAC-SHA-256,
- * so that a forged one, or one from elsewhere, is told from ours.
+ * Page cursors: opaque, and bound to their list and workspace by an HMAC-SHA-256, so that a forged or foreign
+ * cursor is refused.
  */
 export interface Cursors {
   seal(list: string, workspaceId: string, position: string): string
@@ -14,8 +14,10 @@ export interface Cursors {
 const tagLength = 16
 
 export function createCursors(secret: Buffer): Cursors {
+  // From bytes, Node makes a key object for each HMAC, 8 us of its 9.5.
+  const key = createSecretKey(secret)
   const tag = (list: string, workspaceId: string, position: string) =>
-    createHmac('sha256', secret)
+    createHmac('sha256', key)
       .update(JSON.stringify([list, workspaceId, position]))
       .digest()
       .subarray(0, tagLength)
@@ -37,8 +39,8 @@ export function createCursors(secret: Buffer): Cursors {
 }
 
 /**
- * Makes the list envelope out of one row more than was asked for, which tells whether there are more.
- * @param seal the cursor of the next page, made from the last row of this one.
+ * Makes the list envelope from up to one row more than the limit, which shows whether there are more.
+ * @param seal makes the cursor of the next page from the last row of this one.
  */
 export function page<Row, Item>(
   rows: readonly Row[],

@@ -1,12 +1,12 @@
 import { v7 } from 'uuid'
 import type { Clock } from './clock.ts'
 
-/** Makes UUIDv7 ids (RFC 9562): time-ordered, so that newest first is a walk down the primary key. */
+/** Makes UUIDv7 ids (RFC 9562), which are time-ordered, so that newest first is a walk down the primary key. */
 export type MakeId = () => string
 
 /**
- * Ids of one millisecond are told apart by a counter in the 32 bits that follow the time, so that this
- * process hands them out in order; the counter starts at a random place, below half its range.
+ * Ids of one millisecond differ by a counter in the 32 bits after the time, so that this process makes them in
+ * order. The counter starts at a random value in the lower half of its range.
  */
 export function idMaker(clock: Clock, randomBytes: (size: number) => Buffer): MakeId {
   let last = 0

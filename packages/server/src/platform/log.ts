@@ -1,8 +1,9 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { type LogOutput, openLogOutput } from './log-output.ts'
 
 export type { Logger }
 
-/** Fields that no log line may carry, wherever they stand. The service logs none of them on purpose. */
+/** Fields that no log line may contain at any depth. The service logs none of them on purpose. */
 const secretFields = [
   'authorization',
   'key',
@@ -13,11 +14,16 @@ const secretFields = [
   'connectionString',
 ]
 
-/** Structured logs, one JSON object a line. */
+/** The configured level of each log, and the loggers that were made of it: their level does not follow. */
+const families = new WeakMap<Logger, { level: string; loggers: Logger[] }>()
+
+/** Structured logs, one JSON object per line. */
 export function createLog(level: string, destination?: DestinationStream): Logger {
-  return pino(
+  const loggers: Logger[] = []
+  const log = pino(
     {
       level,
+      onChild: child => void loggers.push(child),
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: label => ({ level: label }) },
@@ -29,46 +35,52 @@ export function createLog(level: string, destination?: DestinationStream): Logge
     },
     destination ?? standardOutput(),
   )
+  loggers.push(log)
+  families.set(log, { level, loggers })
+  return log
 }
 
-let opened: DestinationStream | undefined
+/** Turns debug on, or the configured level on again. @param log as `createLog` returned it. */
+export function toggleDebug(log: Logger): void {
+  const { level, loggers } = families.get(log) ?? { level: log.level, loggers: [log] }
+  const next = log.level === level ? 'debug' : level
+  // In the louder of the two, so that the change itself is seen.
+  if (next === 'debug') for (const logger of loggers) logger.level = next
+  log.info({ log_level: next }, 'log level changed')
+  for (const logger of loggers) logger.level = next
+}
 
-/** One for the process, however many logs it has. */
-function standardOutput(): DestinationStream {
-  opened ??= writeByTurns()
+/** Not in the documentation of Node, which has no other way. Absent for a file. */
+interface Handled {
+  _handle?: { setBlocking?(isBlocking: boolean): unknown }
+}
+
+let opened: LogOutput | undefined
+
+/** One output for the process, however many loggers it has. */
+function standardOutput(): LogOutput {
+  if (opened === undefined) {
+    const { fd, isTTY, _handle } = process.stdout as typeof process.stdout & Handled
+    // Node makes a pipe or a socket non-blocking, but a child that inherits it makes it block again, at its start and its end.
+    const unblock = isTTY ? undefined : () => _handle?.setBlocking?.(false)
+    opened = openLogOutput({ fd, describeDropped, ...(unblock && { unblock }) })
+    process.once('exit', () => opened?.flush())
+  }
   return opened
 }
 
-/**
- * Lines of one turn of the event loop leave in one write: one each was an eighth of a cheap request. Nothing waits
- * longer than that turn, and what an ending process has said is written before it is gone.
- */
-function writeByTurns(): DestinationStream {
-  const output = pino.destination(1)
-  let lines = ''
-  const writeOut = () => {
-    if (lines !== '') output.write(lines)
-    lines = ''
-  }
-  process.once('exit', writeOut)
-  return {
-    write(line) {
-      if (lines === '') setImmediate(writeOut)
-      lines += line
-    },
-    // What `log.flush()` calls, where the process may be gone before this turn has ended.
-    flush(done?: (error?: Error) => void) {
-      writeOut()
-      done?.()
-    },
-  } as DestinationStream
-}
+/** How many lines standard output did not take in time. */
+export const linesDropped = (): number => opened?.dropped ?? 0
+
+/** At any level: it is about the log itself. */
+const describeDropped = (lines: number) =>
+  `{"level":"warn"${pino.stdTimeFunctions.isoTime()},"lines":${lines},"msg":"log lines were dropped: standard output took no more"}\n`
 
 /**
- * An error for the log: what and where. The driver's `detail` and `parameters` quote row values, so of a
- * database error only its code, constraint and message are kept.
+ * Describes an error for the log: what and where. The driver's `detail` and `parameters` quote row values, so
+ * only the code, constraint and message of a database error are kept.
  */
-export function describeError(error: unknown): Record<string, unknown> {
+function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: String(error) }
   const { code, constraint, table } = error as Error & Record<string, unknown>
   return {

@@ -2,12 +2,12 @@ import { mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /**
- * Makes a directory and what is missing above it. Node's own recursive `mkdir` never returns where a file system, as
- * `/proc` does, says of a directory that can be seen that it is not there.
+ * Makes a directory and its missing parents. Node's own recursive `mkdir` never returns if a file system, such
+ * as `/proc`, reports a visible directory as missing.
  *
- * @param mode of those that are made, but for what the process' umask takes away
- * @returns the uppermost that was made; undefined when it was there already
- * @throws the error of the system
+ * @param mode for the new ones, minus the process's umask
+ * @returns the uppermost new directory; undefined if there was none
+ * @throws the system's error
  */
 export function makeDirectories(path: string, mode: number): string | undefined {
   const target = resolve(path)
@@ -18,11 +18,11 @@ export function makeDirectories(path: string, mode: number): string | undefined 
     try {
       mkdirSync(directory, mode)
     } catch (error) {
-      // Another process has been faster.
+      // Another process was faster.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
   }
   if (!statSync(target).isDirectory())
-    throw Object.assign(new Error(`EEXIST: ${target} is there and no directory`), { code: 'EEXIST' })
+    throw Object.assign(new Error(`EEXIST: ${target} exists and is not a directory`), { code: 'EEXIST' })
   return missing[0]
 }

@@ -14,26 +14,27 @@ import {
   type Stats,
   writeFileSync,
 } from 'node:fs'
+import { explainFullDisk } from './disk-full.ts'
 
 /**
- * Files and directories that hold our secrets: nobody else may have put them there, or be able to. A symbolic link is
- * never followed, because who may set one decides what is read and written as us.
+ * Files and directories with secrets: no other account may have made them, or be able to. A symbolic link is
+ * never followed, because the account that makes it decides what this account reads and writes.
  */
 
 const othersMayWrite = 0o022
 
-/** A path that others control, or could; the message says what to do. */
+/** A path that others control or could control. The message says what to do. */
 export class UnsafePath extends Error {
   override name = 'UnsafePath'
 }
 
-/** Systems without users of this kind have no such bits. */
+/** Other systems have no such bits. */
 const ourUid = () => process.geteuid?.()
 
 /**
- * Refuses a directory in which others could plant files. One that is missing is not unsafe.
+ * Refuses a directory in which others could plant files. A missing one is safe.
  *
- * @param owners who else may own it, beside ourselves
+ * @param owners other accounts that may own it
  * @throws {UnsafePath} saying why, and what to do.
  */
 export function refuseUnsafeDirectory(path: string, setting: string, owners: readonly number[] = []): void {
@@ -41,36 +42,36 @@ export function refuseUnsafeDirectory(path: string, setting: string, owners: rea
   if (stats === undefined) return
   if (stats.isSymbolicLink()) {
     throw new UnsafePath(
-      `${path} is a symbolic link, and whoever can change it decides where our files go. ` +
+      `${path} is a symbolic link, and anyone who can change it decides where Keyrail’s files go. ` +
         `Set ${setting} to the directory itself${targetOf(path)}.`,
     )
   }
-  if (!stats.isDirectory()) throw new UnsafePath(`${path} is no directory. Set ${setting} to one.`)
+  if (!stats.isDirectory()) throw new UnsafePath(`${path} is not a directory. Set ${setting} to one.`)
   const uid = ourUid()
   if (uid === undefined) return
   if (stats.uid !== uid && !owners.includes(stats.uid)) {
     throw new UnsafePath(
-      `${path} belongs to user id ${stats.uid}, and we run as user id ${uid}: its owner could replace our files. ` +
-        `Start as that user, give the directory away with chown, or set ${setting} to another one.`,
+      `${path} belongs to user id ${stats.uid}, and Keyrail runs as user id ${uid}: its owner could replace Keyrail’s files. ` +
+        `Start as that user, change its owner with chown, or set ${setting} to another one.`,
     )
   }
   if ((stats.mode & othersMayWrite) !== 0) {
     throw new UnsafePath(
-      `Others may write to ${path} (mode ${octal(stats)}) and could replace our files. ` +
-        `Close it with chmod go-w, or set ${setting} to a directory below it, which is made closed.`,
+      `Others may write to ${path} (mode ${octal(stats)}) and could replace Keyrail’s files. ` +
+        `Close it with chmod go-w, or set ${setting} to a new directory below it, which Keyrail makes private.`,
     )
   }
 }
 
 /**
- * Reads a small file of ours whole; undefined when there is none.
+ * Reads a small file of this account completely; undefined if it is missing.
  *
- * @throws {UnsafePath} when it is a link, or others own it or may write to it
+ * @throws {UnsafePath} if it is a link, or if others own it or can write to it
  */
 export function readOwnFile(path: string): string | undefined {
   let file: number
   try {
-    // A FIFO in its place must not make us wait.
+    // A FIFO in its place must not block.
     file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
@@ -79,7 +80,7 @@ export function readOwnFile(path: string): string | undefined {
   }
   try {
     const stats = fstatSync(file)
-    if (!stats.isFile()) throw new UnsafePath(`${path} is no file. Remove it, and start again.`)
+    if (!stats.isFile()) throw new UnsafePath(`${path} is not a file. Remove it, and start again.`)
     refuseOwner(path, stats)
     return readFileSync(file, 'utf8')
   } finally {
@@ -87,15 +88,15 @@ export function readOwnFile(path: string): string | undefined {
   }
 }
 
-/** Puts a file in the place of the one there is: whole or not at all, and for nobody else from the first moment. */
+/** Replaces a file atomically, with the new one private from the start. */
 export function replaceOwnFile(path: string, text: string, mode = 0o600): void {
   const draft = `${path}.${randomBytes(6).toString('hex')}.new`
   try {
-    // Fails when anything is there, a link included.
+    // Fails if anything is there, even a link.
     const file = openSync(draft, 'wx', 0o600)
     try {
       writeFileSync(file, text)
-      // Whatever the umask.
+      // Whatever the umask is.
       fchmodSync(file, mode)
       fsyncSync(file)
     } finally {
@@ -104,14 +105,14 @@ export function replaceOwnFile(path: string, text: string, mode = 0o600): void {
     renameSync(draft, path)
   } catch (error) {
     rmSync(draft, { force: true })
-    throw error
+    throw explainFullDisk(error, path)
   }
 }
 
 /**
- * Opens a file of ours to add to it or to cut it, and makes it when it is missing.
+ * Opens a file of this account for appending or truncating, and makes it if it is missing.
  *
- * @throws {UnsafePath} when it is a link
+ * @throws {UnsafePath} if it is a link
  */
 export function openOwnLog(path: string): number {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
@@ -122,18 +123,18 @@ export function openOwnLog(path: string): number {
   }
 }
 
-/** Root may read what is another's: a command beside a service that runs as somebody else. */
+/** Root may read another account's file, as a command does beside a service that runs as another account. */
 function refuseOwner(path: string, { uid: owner, mode }: Stats): void {
   const uid = ourUid()
   if (uid === undefined) return
   if (uid !== 0 && owner !== uid && owner !== 0)
     throw new UnsafePath(`${path} belongs to another user (${owner}). Remove it, and start again.`)
   if ((mode & othersMayWrite) !== 0)
-    throw new UnsafePath(`Others may write to ${path}. Look at what it holds, then close it with chmod go-w.`)
+    throw new UnsafePath(`Others may write to ${path}. Check its contents, then close it with chmod go-w.`)
 }
 
 const linkAt = (path: string) =>
-  new UnsafePath(`${path} is a symbolic link, which is not followed. Put the file itself in its place.`)
+  new UnsafePath(`${path} is a symbolic link, which is not followed. Replace it with the file itself.`)
 
 function targetOf(path: string): string {
   try {

@@ -1,56 +1,64 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import { outcomes } from './mail/deliver.ts'
 import type { Metrics } from './metrics.ts'
+import { laneMetrics, refusalMetrics, upkeepMetrics } from './prometheus-parts.ts'
 
 /** Buckets of the OpenTelemetry HTTP conventions, in seconds. */
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+
+/** From a held poll that hears at once to a node that polls every minute, in seconds. */
+const propagationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 300]
 
 /** Metrics that are counted. */
 export function createMetrics(build: { version: string; node: string }): Metrics {
   const register = new Registry()
   collectDefaultMetrics({ register })
+  const refreshes: (() => Promise<void>)[] = []
+  const counter = (name: string, help: string, labelNames: string[] = []) =>
+    new Counter({ name, help, labelNames, registers: [register] })
   const duration = new Histogram({
     name: 'http_server_request_duration_seconds',
-    help: 'Time from the first byte of a request to the end of its answer, by route template.',
+    help: 'Time from the first byte of a request to the end of its response, by route template.',
     labelNames: ['method', 'route', 'status'],
     buckets: durationBuckets,
     registers: [register],
   })
-  const batch = new Histogram({
-    name: 'keyrail_lane_batch_items',
-    help: 'Items that one statement of a lane carried.',
-    labelNames: ['lane'],
-    buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500],
-    registers: [register],
-  })
-  const deadlocks = new Counter({
-    name: 'keyrail_deadlocks_retried_total',
-    help: 'Transactions that Postgres ended as a deadlock and that were run again.',
-    registers: [register],
-  })
-  const redisFailures = new Counter({
-    name: 'keyrail_redis_failures_total',
-    help: 'Calls of Redis that failed, each with all the rate-limit checks that rode it.',
-    registers: [register],
-  })
-  const passwordHashes = new Counter({
-    name: 'keyrail_password_hashes_total',
-    help: 'Calls of the password hasher, each some 10 ms of a core.',
-    registers: [register],
-  })
-  const securityEventsDropped = new Counter({
-    name: 'keyrail_security_events_dropped_total',
-    help: 'Security events that found no room while the store was away.',
+  const heldPolls = counter('keyrail_held_polls_ended_total', 'Held polls that were answered.')
+  const refusedConnections = counter(
+    'keyrail_connections_refused_total',
+    'Connections closed at once, because SERVICE_MAX_CONNECTIONS were open.',
+  )
+  const deadlocks = counter(
+    'keyrail_deadlocks_retried_total',
+    'Transactions that were retried after a deadlock.',
+  )
+  const redisFailures = counter(
+    'keyrail_redis_failures_total',
+    'Failed calls of Redis, each with all the rate-limit checks in it.',
+  )
+  const passwordHashes = counter(
+    'keyrail_password_hashes_total',
+    'Calls of the password hasher, each about 10 ms of a core.',
+  )
+  const securityEventsDropped = counter(
+    'keyrail_security_events_dropped_total',
+    'Security events dropped for lack of room while the database was away.',
+  )
+  const verdicts = counter('keyrail_verdicts_total', 'Verdicts that were returned.', ['kind', 'verdict'])
+  const propagation = new Histogram({
+    name: 'keyrail_policy_propagation_seconds',
+    help: 'Time from a change of a policy until a node acknowledged it.',
+    buckets: propagationBuckets,
     registers: [register],
   })
   new Gauge({
     name: 'keyrail_build_info',
-    help: 'Always 1; the labels say what runs.',
+    help: 'Always 1; the labels have the versions.',
     labelNames: ['version', 'node'],
     registers: [register],
   }).set({ version: build.version, node: build.node }, 1)
 
-  // Labels are put in order and hashed once for each of the few there are, not for each request.
+  // Labels are sorted and hashed once per combination, not once per request.
   const durations = new Map<string, { observe(seconds: number): void }>()
   const durationOf = (method: string, route: string, status: number) => {
     const name = `${method} ${route} ${status}`
@@ -61,32 +69,56 @@ export function createMetrics(build: { version: string; node: string }): Metrics
 
   return {
     requestEnded: (method, route, status, seconds) => durationOf(method, route, status).observe(seconds),
-    batchSent: (lane, items) => batch.observe({ lane }, items),
+    heldPollEnded: () => heldPolls.inc(),
+    connectionRefused: () => refusedConnections.inc(),
+    verdictCounter(kind, possible) {
+      const counts = new Map(possible.map(verdict => [verdict, verdicts.labels({ kind, verdict })]))
+      for (const count of counts.values()) count.inc(0)
+      return verdict => counts.get(verdict)?.inc()
+    },
+    changeAcknowledged: seconds => propagation.observe(seconds),
+    ...laneMetrics(register),
+    ...refusalMetrics(register),
+    ...upkeepMetrics(register),
     deadlockRetried: () => deadlocks.inc(),
     redisFailed: () => redisFailures.inc(),
     passwordHashed: () => passwordHashes.inc(),
     securityEventDropped: () => securityEventsDropped.inc(),
     mailCounter(kinds) {
-      const mail = new Counter({
-        name: 'keyrail_mail_total',
-        help: 'Attempts to send mail, by what became of them.',
-        labelNames: ['kind', 'outcome'],
-        registers: [register],
-      })
+      const mail = counter('keyrail_mail_total', 'Attempts to send mail, by outcome.', ['kind', 'outcome'])
       for (const kind of kinds) for (const outcome of outcomes) mail.inc({ kind, outcome }, 0)
       return (kind, outcome) => mail.inc({ kind, outcome })
     },
-    watch(name, help, read) {
+    watch(name, help, read, labels) {
+      const names = [...(labels ?? Object.keys(read()[0]?.labels ?? {}))]
       new Gauge({
         name,
         help,
-        labelNames: Object.keys(read()[0]?.labels ?? {}),
+        labelNames: names,
         registers: [register],
         collect() {
+          this.reset()
+          // A reset figure without labels would show 0.
+          if (names.length === 0) this.remove()
           for (const { labels, value } of read()) this.set(labels ?? {}, value)
         },
       })
     },
-    text: () => register.metrics(),
+    watchTotal(name, help, read) {
+      new Counter({
+        name,
+        help,
+        registers: [register],
+        collect() {
+          this.reset()
+          this.inc(read())
+        },
+      })
+    },
+    beforeScrape: run => void refreshes.push(run),
+    async text() {
+      await Promise.all(refreshes.map(refresh => refresh()))
+      return await register.metrics()
+    },
   }
 }

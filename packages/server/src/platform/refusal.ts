@@ -1,6 +1,6 @@
 import type { ErrorCode, FieldFault } from '@keyrail/contract/errors'
 
-/** As much of a principal as a security event needs. */
+/** The part of a principal that a security event needs. */
 export interface Caller {
   readonly kind: string
   readonly id: string | null
@@ -8,23 +8,21 @@ export interface Caller {
 }
 
 /**
- * A request that is refused, told in the catalogue's words. Domain code throws codes; what becomes of
- * them outside (status, problem body) is decided in one place, `http/problem.ts`.
+ * A refused request, as a code of the catalogue. Domain code throws codes; one place, `http/problem.ts`, turns
+ * them into a status and a problem body.
  */
 export class Refusal extends Error {
   readonly code: ErrorCode
-  /** What a person should read; empty where the catalogue's own sentence says it. */
+  /** The message for a person; empty if the catalogue's own sentence is enough. */
   readonly detail: string
   readonly faults: readonly FieldFault[]
   readonly headers: Readonly<Record<string, string>>
-  /** Whether the credential itself is valid, where the code tells of another one that is not. */
-  readonly besideCredential: boolean
-  /** Whose valid credential it was, where the refusal comes before there is a principal. */
+  /** The owner of the valid credential, if the refusal comes before there is a principal. */
   readonly caller: Caller | null
 
   /**
-   * @param detail what a person should read; the catalogue's own sentence when left out. Never a secret.
-   * @param more.cause the inner error, for the log alone.
+   * @param detail the message for a person; by default the catalogue's own sentence. Never a secret.
+   * @param more.cause the inner error, only for the log.
    */
   constructor(
     code: ErrorCode,
@@ -32,7 +30,6 @@ export class Refusal extends Error {
     more: {
       faults?: FieldFault[]
       headers?: Record<string, string>
-      besideCredential?: boolean
       caller?: Caller
       cause?: unknown
     } = {},
@@ -42,11 +39,10 @@ export class Refusal extends Error {
     this.detail = detail
     this.faults = more.faults ?? []
     this.headers = more.headers ?? {}
-    this.besideCredential = more.besideCredential ?? false
     this.caller = more.caller ?? null
   }
 }
 
-/** A field of body or query that cannot be taken, named by its dotted path. */
+/** A field of body or query that is invalid, named by its dotted path. */
 export const invalidField = (path: string, message: string) =>
   new Refusal('validation_failed', `${path}: ${message}`, { faults: [{ path, message }] })

@@ -1,8 +1,8 @@
-/** RFC 3339, UTC, milliseconds: how every time is answered. */
+/** RFC 3339, UTC, milliseconds: the form of every time in a response. */
 export const iso = (time: Date): string => time.toISOString()
 export const isoOrNull = (time: Date | null): string | null => (time === null ? null : iso(time))
 
-/** A `date-time` that the contract has let through; what is finer than a millisecond is cut. */
+/** A valid `date-time` of the contract; anything finer than a millisecond is cut. */
 export const dateOrNull = (text: string | null | undefined): Date | null =>
   text === null || text === undefined ? null : new Date(text)
 

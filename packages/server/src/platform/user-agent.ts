@@ -1,11 +1,11 @@
-/** What callers say of themselves is theirs to choose: it is cut, and never shown to people as it stands. */
+/** Callers choose their user agent: it is cut, and never shown to people as it is. */
 
-/** Characters that are kept of it, in logs and in the store. */
+/** The most characters that are kept in logs and in the database. */
 export const userAgentMax = 200
 
 /**
- * The text of a `User-Agent` header as it is kept: on one line, without what could steer a terminal, and without what
- * has the length of a credential.
+ * The text of a `User-Agent` header for storage: on one line, without anything that could control a terminal or
+ * that has the length of a credential.
  */
 export function keptAgent(header: string | undefined, max = userAgentMax): string | null {
   if (header === undefined) return null
@@ -15,7 +15,7 @@ export function keptAgent(header: string | undefined, max = userAgentMax): strin
     .slice(0, max)
 }
 
-/** The same program after an update: numbers are left out. */
+/** The same program after an update, without numbers. */
 export const agentFamily = (agent: string | null): string => (agent ?? '').replace(/[\d._]+/g, '')
 
 const browsers: readonly [RegExp, string][] = [
@@ -36,8 +36,8 @@ const systems: readonly [RegExp, string][] = [
 ]
 
 /**
- * A program in words for a letter. Only words of our own and one short token are in it: a stranger must not write to
- * anybody by a header, and a mail program makes links of what looks like a host.
+ * Describes a program for a letter. It only has fixed words and one short token: a stranger must not write to a
+ * person through a header, and a mail program turns anything like a host into a link.
  */
 export function agentInWords(agent: string | null): string {
   if (agent === null || agent === '') return 'an unknown program'

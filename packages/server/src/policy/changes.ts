@@ -2,8 +2,8 @@ import { sql } from '../platform/db/connection.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 
 /**
- * What a node must hear of. A project's version and its floor stand in its policy head, whose row lock makes
- * the order: it is taken after the tenant's and before a key's.
+ * Records the changes that nodes must receive. The policy head of a project has its version and its floor; the row lock
+ * on the head orders the changes. It is taken after the tenant's lock and before a key's.
  */
 const lockHeads = sql(
   'policy.lock_heads',
@@ -34,29 +34,29 @@ const versionOf = sql(
    from policy_heads h where h.workspace_id = $1 and h.project_id = $2`,
 )
 
-/** What is announced when a project's policy has changed. */
+/** The topic that announces a change of a project's policy. */
 export const policyTopic = (workspaceId: string, projectId: string) => `policy ${workspaceId} ${projectId}`
 
-/** Locks the heads of several projects in the order of their ids. */
+/** Locks the policy heads of several projects in the order of their ids. */
 export const lockPolicyHeads = (tx: Tx, projectIds: readonly string[]) =>
   tx.query<{ project_id: string }>(lockHeads, [tx.workspaceId, projectIds])
 
-/** Raises the version by one; the keys named are what changed with it. The commit fails for a deleted project. */
+/** Raises the version by one and records the keys that changed. The commit fails for a deleted project. */
 export function notePolicyChange(tx: Tx, projectId: string, keyIds: readonly string[]): void {
   tx.send(noteChange, [tx.workspaceId, projectId, keyIds])
   tx.announce(policyTopic(tx.workspaceId, projectId))
 }
 
 /**
- * Raises the version of every project in which a tenant has keys, so that nodes which show whose key it is hear of it: one
- * row a project, however many keys there are. Locks the heads; the tenant's row is locked by the caller.
+ * Raises the version of every project in which a tenant has keys, so that nodes which show the tenant receive the change:
+ * one row per project, however many keys there are. Locks the heads; the caller has locked the tenant.
  */
 export async function noteTenantChange(tx: Tx, tenantId: string): Promise<void> {
   const rows = await tx.query<{ project_id: string }>(noteTenant, [tx.workspaceId, tenantId])
   for (const { project_id } of rows) tx.announce(policyTopic(tx.workspaceId, project_id))
 }
 
-/** Raises the version and the floor to it: every node's next poll is answered with a whole snapshot. */
+/** Raises the version and sets the floor to it: the next poll of every node gets a full snapshot. */
 export async function raisePolicyFloor(tx: Tx, projectId: string): Promise<number | null> {
   const [row] = await tx.query<{ version: number }>(raiseFloor, [tx.workspaceId, projectId])
   tx.announce(policyTopic(tx.workspaceId, projectId))
@@ -65,7 +65,7 @@ export async function raisePolicyFloor(tx: Tx, projectId: string): Promise<numbe
 
 export const openPolicyHead = (tx: Tx, projectId: string) => tx.send(openHead, [tx.workspaceId, projectId])
 
-/** Ends a project's policy. False when it has ended before. */
+/** Ends the policy of a project. False when it had already ended. */
 export async function closePolicyHead(tx: Tx, projectId: string): Promise<boolean> {
   tx.announce(policyTopic(tx.workspaceId, projectId))
   return (await tx.query(closeHead, [tx.workspaceId, projectId])).length > 0
@@ -73,7 +73,7 @@ export async function closePolicyHead(tx: Tx, projectId: string): Promise<boolea
 
 export interface VersionOfChange {
   version: number
-  /** When all versions were last raised, in ms: the version says nothing after another raise. */
+  /** When a failover last raised all versions, in ms. After another raise the version has no meaning. */
   raisedAt: number | null
 }
 
@@ -82,7 +82,7 @@ interface ChangeRow {
   raised_at: Date | null
 }
 
-/** The version at which a key last changed; the project's own when that is forgotten, or when all its keys went with it. */
+/** The version at which a key last changed; the project's version if that is pruned or the whole project was deleted. */
 export async function policyVersionOf(tx: Tx, projectId: string, keyId: string): Promise<VersionOfChange> {
   const [row] = await tx.query<ChangeRow>(versionOf, [tx.workspaceId, projectId, keyId])
   return { version: row?.version ?? 1, raisedAt: row?.raised_at?.getTime() ?? null }

@@ -1,11 +1,12 @@
 import type { DeltaQuery } from '@keyrail/contract/feed'
-import type { Deps } from '../deps.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import type { Answer, Call } from '../gate/route.ts'
-import { deadlineMs } from '../platform/db/deadline.ts'
+import type { Db } from '../platform/db/db.ts'
 import { matches, SharedBody } from '../platform/http/shared-body.ts'
 import { Refusal } from '../platform/refusal.ts'
+import type { PolicyNeeds } from './needs.ts'
 import type { FeedPage } from './pages.ts'
+import { headReadWith } from './polls.ts'
 import { preferredWait } from './prefer.ts'
 import { etagOf, type FeedScope, scopeName, scopeOf } from './scope.ts'
 import { headOf, pageBytesMax, sendSnapshot, tenantsOf } from './snapshot.ts'
@@ -14,14 +15,15 @@ import { type PolicyHead, readChangesSince } from './sql.ts'
 type DeltaCall = Call<VendorPrincipal, DeltaQuery, unknown>
 
 /**
- * What changed since the version that a node holds, which it acknowledges by asking; a snapshot when that cannot
- * be told. With `Prefer: wait=N` an answer of nothing is held until there is something, while there is a place for it.
+ * Returns what changed since the version of a node, which the request acknowledges, or a snapshot when the changes are
+ * not known. With `Prefer: wait=N` an empty answer is held until there is a change, if there is room to hold it.
  */
-export async function answerDelta(deps: Deps, call: DeltaCall): Promise<Answer> {
+export async function answerDelta(deps: PolicyNeeds, call: DeltaCall): Promise<Answer> {
   const { since, node } = call.query
   const { policy } = deps
   const scope = scopeOf(policy.statements.features, call.principal, call.query)
-  let head = await policy.heads.run(scope)
+  let head = headReadWith(call.principal, scope.projectId)
+  if (head === undefined) head = await policy.heads.run(scope, call.deadline)
   if (head === null) throw new Refusal('not_found')
   const noted =
     node !== undefined && since <= head.version
@@ -30,37 +32,41 @@ export async function answerDelta(deps: Deps, call: DeltaCall): Promise<Answer> 
 
   const wait = preferredWait(call.header('prefer'))
   let applied: Record<string, string> = wait === null ? {} : { 'preference-applied': `wait=${wait}` }
-  let own = deps
   if (wait !== null && since === head.version) {
-    // Before it is held: whoever waits for a revocation waits for this.
+    // Before it is held: a revocation that waits for nodes waits for this acknowledgement.
     await noted
     const gone = AbortSignal.any([call.hangUp(), deps.closing])
     const change = policy.watch.change(scope, since, wait * 1_000, gone)
-    // There is no place to wait in: answered at once, and a node that is told so polls at its own pace.
+    // There is no room to hold it. The response omits Preference-Applied, so the node polls at its own pace.
     if (change === null) applied = {}
     else {
+      call.hold()
       head = (await change) ?? head
-      // It was held for up to 30 s, in which its credential may have ended.
+      // It was held for up to 30 s, and its credential may have ended in that time.
       await call.judgeAgain()
     }
-    // The time that a request may take of the store began to run before it was held.
-    own = { ...deps, db: deps.db.until(performance.now() + deadlineMs) }
   }
-  const [answer] = await Promise.all([tellChanges(own, call, scope, head), noted])
+  const [answer] = await Promise.all([sendChanges(deps, call, scope, head), noted])
   return { ...answer, headers: { ...answer.headers, ...applied } }
 }
 
-async function tellChanges(deps: Deps, call: DeltaCall, scope: FeedScope, head: PolicyHead): Promise<Answer> {
+async function sendChanges(
+  deps: PolicyNeeds,
+  call: DeltaCall,
+  scope: FeedScope,
+  head: PolicyHead,
+): Promise<Answer> {
   const { since } = call.query
   if (since > head.version) return await sendSnapshot(deps, call, scope, head)
-  if (since === head.version || head.deleted) return tellNoChange(deps, call, scope, head)
+  if (since === head.version || head.deleted) return sendNoChange(deps, call, scope, head)
   if (since < head.floor) return await sendSnapshot(deps, call, scope, head)
 
   const { body } = await deps.policy.pages.share(`delta ${scopeName(scope)} ${since} ${head.version}`, () =>
-    makeDelta(deps, scope, since),
+    makeDelta(deps, call.db, scope, since),
   )
   if (body === null) return await sendSnapshot(deps, call, scope, head)
   const { body: bytes, encoding } = await body.encoded(call.header('accept-encoding'))
+  await deps.policy.sendTurns(scope.workspaceId, bytes.length)
   return {
     body: bytes,
     headers: {
@@ -70,24 +76,24 @@ async function tellChanges(deps: Deps, call: DeltaCall, scope: FeedScope, head: 
   }
 }
 
-/** Nothing to tell: the node is current, or the project is gone and with it every key. */
-function tellNoChange(deps: Deps, call: DeltaCall, scope: FeedScope, head: PolicyHead): Answer {
+/** An empty answer: the node is current, or the project is deleted with all of its keys. */
+function sendNoChange(deps: PolicyNeeds, call: DeltaCall, scope: FeedScope, head: PolicyHead): Answer {
   const etag = etagOf(scope, head.version)
   const headers = headersOf(etag)
   const isCurrent = call.query.since === head.version
   if (isCurrent && matches(call.header('if-none-match'), etag)) return { body: null, status: 304, headers }
   const body = {
     ...headOfDelta(deps, scope, call.query.since, head.version, head.deleted),
-    ...(scope.tellsTenants && { tenants: [] }),
+    ...(scope.hasTenants && { tenants: [] }),
     changes: [],
   }
   return { body, headers }
 }
 
-/** At most as many changes, and as many bytes, as a page has; beyond them a snapshot is cheaper. */
-async function makeDelta(deps: Deps, scope: FeedScope, since: number): Promise<FeedPage> {
+/** At most as many changes and bytes as a page has; beyond that a snapshot is cheaper. */
+async function makeDelta(deps: PolicyNeeds, db: Db, scope: FeedScope, since: number): Promise<FeedPage> {
   const most = { keys: deps.config.policyMaxPageKeys, bytes: pageBytesMax }
-  const row = await deps.db.inWorkspace(scope.workspaceId, tx =>
+  const row = await db.inWorkspace(scope.workspaceId, tx =>
     readChangesSince(tx, deps.policy.statements, scope, since, most),
   )
   if (row === null) throw new Refusal('not_found')
@@ -98,7 +104,13 @@ async function makeDelta(deps: Deps, scope: FeedScope, since: number): Promise<F
   return { body, bytes: body.bytes, isLasting: true }
 }
 
-const headOfDelta = (deps: Deps, scope: FeedScope, since: number, version: number, deleted: boolean) => ({
+const headOfDelta = (
+  deps: PolicyNeeds,
+  scope: FeedScope,
+  since: number,
+  version: number,
+  deleted: boolean,
+) => ({
   object: 'policy_delta',
   ...headOf(deps, scope, version, deleted),
   since,

@@ -1,11 +1,11 @@
 import { feedMetaBytesMax } from '@keyrail/contract/feed'
 
 /**
- * What a node may say that it understands. Each is SQL over a key `k`, and a tenant `t`: a feature adds members to what
- * the feed tells, or it is a rule that a node without it cannot judge by. This table is the one place for both.
+ * A feature that a node can name as supported. Each is SQL over a key `k` and a tenant `t`: it adds members to the feed,
+ * or it is a rule that only nodes with the feature can apply. This table is the only place for both.
  */
 export interface Feature {
-  /** Whether a key can be judged only by nodes that name the feature: to others it is not there. */
+  /** A condition on keys that only nodes with this feature can verify; other nodes do not get these keys. */
   readonly needed?: string
   /** Arguments of `concat` that give a key further members, each beginning with its comma. */
   readonly key?: string
@@ -26,7 +26,7 @@ export const feedFeatures: Features = {
   meta: { key: metaOf('k'), tenant: metaOf('t') },
 }
 
-/** Those named that are known, sorted, each once: what the answer depends on. Null where none was named. */
+/** The known features among those named, sorted and unique, which the answer depends on. Null when none was named. */
 export function knownOf(features: Features, named: readonly string[] | undefined): readonly string[] | null {
   if (named === undefined) return null
   return [...new Set(named)].filter(name => Object.hasOwn(features, name)).toSorted()

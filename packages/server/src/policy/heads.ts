@@ -1,5 +1,6 @@
-import type { Connection } from '../platform/db/connection.ts'
-import { type Lane, type LaneObserver, openLane } from '../platform/db/lane.ts'
+import type { Lane } from '../platform/db/lane.ts'
+import type { Row } from '../platform/db/lane-spec.ts'
+import type { Lanes } from '../platform/db/lanes.ts'
 import { requireSame } from '../platform/db/timeline.ts'
 import { findHeads, type PolicyHead } from './sql.ts'
 
@@ -10,32 +11,25 @@ export interface ProjectRef {
 
 export const refKey = ({ workspaceId, projectId }: ProjectRef) => `${workspaceId}/${projectId}`
 
-/** Reads where policies stand. Nodes of one project that ask at once share a row. */
+/** Null when its row has none, because the workspace has no such project. */
+export const toHead = ({ version, floor, deleted }: Row): PolicyHead | null =>
+  version === null ? null : { version: Number(version), floor: Number(floor), deleted: deleted === true }
+
+/** Reads policy heads. Concurrent requests of one project share a row. */
 export type Heads = Lane<ProjectRef, PolicyHead | null>
 
-export function openHeads(connection: Connection, observer: LaneObserver): Heads {
-  return openLane<ProjectRef, PolicyHead | null>(
-    connection,
-    {
-      name: 'policy_head',
-      statement: findHeads,
-      repeatable: true,
-      nameOf: refKey,
-      values: refs => [refs.map(ref => ref.workspaceId), refs.map(ref => ref.projectId)],
-      answers(rows, refs) {
-        const heads: (PolicyHead | null)[] = refs.map(() => null)
-        requireSame(rows[0])
-        for (const { place, version, floor, deleted } of rows) {
-          if (version === null) continue
-          heads[Number(place) - 1] = {
-            version: Number(version),
-            floor: Number(floor),
-            deleted: deleted === true,
-          }
-        }
-        return heads
-      },
+export function openHeads(lanes: Lanes): Heads {
+  return lanes.open<ProjectRef, PolicyHead | null>({
+    name: 'policy_head',
+    statement: findHeads,
+    repeatable: true,
+    nameOf: refKey,
+    values: refs => [refs.map(ref => ref.workspaceId), refs.map(ref => ref.projectId)],
+    answers(rows, refs) {
+      const heads: (PolicyHead | null)[] = refs.map(() => null)
+      requireSame(rows[0])
+      for (const row of rows) heads[Number(row.place) - 1] = toHead(row)
+      return heads
     },
-    observer,
-  )
+  })
 }

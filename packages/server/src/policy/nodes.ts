@@ -1,20 +1,22 @@
 import type { Env } from '@keyrail/contract/shared'
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '../platform/clock.ts'
-import type { Connection } from '../platform/db/connection.ts'
-import { type LaneObserver, openLane } from '../platform/db/lane.ts'
+import type { Lanes } from '../platform/db/lanes.ts'
+import type { StoreClock } from '../platform/db/store-clock.ts'
 import { requireSame } from '../platform/db/timeline.ts'
-import { countNodes, noteNodes } from './sql.ts'
+import { Deadline } from '../platform/deadline.ts'
+import { recentlyUsed } from '../platform/recently-used.ts'
+import { liveMs } from './live.ts'
+import { countNodes, noteAndTimeNodes, noteNodes } from './sql.ts'
 
-/** What a node lets be known of itself by asking: it holds `version`, of the environments that it sees. */
-export interface Sighting {
+/** What a poll says about its node: it holds `version` of the environments that it sees. */
+interface Sighting {
   workspaceId: string
   projectId: string
   sees: Env | 'both'
   node: string
   /** 0: it holds nothing yet. */
   version: number
-  /** Of the project's head. A fail-over, which may have lost what was noted, raises it. */
+  /** The floor of the project. A failover raises it, and may have lost recorded nodes. */
   floor: number
 }
 
@@ -30,118 +32,124 @@ export interface Fleet {
   acknowledged: number
   /** At most 50 ids. */
   pending: string[]
-  /** When all versions were last raised, in ms, because the database may have lost some. */
+  /** When a failover last raised all versions, in ms, because the database may have lost some. */
   raisedAt: number | null
-  /** True for 90 s from then: a node of which the database has lost the note may live unheard. */
-  isNew: boolean
+  /**
+   * True for 90 s after that: the database may have lost a live node that has not polled since. And for 90 s after its clock was
+   * found set ahead: by that clock, no node was seen for long.
+   */
+  isUnsure: boolean
 }
 
 export interface Nodes {
   /**
-   * Notes a sighting, unless the same was noted in the last 30 s. A store that takes no writes, or has no room for the
-   * node, keeps it from no policy; it counts among those that hold nothing then.
+   * Records a sighting, unless the same one was recorded in the last 30 s. If the database rejects writes or has no room
+   * for the node, the node still gets its policy and counts as one that holds nothing.
    */
   note(sighting: Sighting): Promise<void>
   /** The nodes seen within 90 s that see the environment, and which of them hold the version. */
   count(question: FleetQuestion): Promise<Fleet>
-  depth(): number
-  close(): Promise<void>
 }
 
-/** Of a project. Beyond them a new node is not kept, until one has been silent for 90 s. */
+/** Per project. Further nodes are not recorded until one has been silent for 90 s. */
 const mostNodes = 10_000
-/** Of those, nodes that see test alone: so that a test key can fill no room that nodes of live keys need. */
+/** The part of these for nodes that see test only, so that a test key cannot take the room of nodes with live keys. */
 const mostTestNodes = 1_000
-/** How long a poll waits for its note, in ms. Longer, and it would be the poll that is lost. */
-const noteMs = 500
-/** How long a node counts as live, as in `countNodes`. */
-const liveMs = 90_000
-/** Nodes that could not be noted and are remembered here, over all projects. */
+/** Nodes that could not be recorded and are kept in memory, over all projects. */
 const mostUnwritten = 10_000
-/** A node that is current and was seen so recently causes no write. Well below the 90 s for which it counts as live. */
+/** A current node that was seen this recently causes no write. Well below the 90 s for which it counts as live. */
 const rewriteMs = 30_000
-/** Nodes that an answer names. */
+/** Nodes that a response names. */
 const mostPending = 50
-/** Nodes whose last write is remembered, about 200 bytes each; one that is forgotten is written anew. */
+/** Nodes whose last write is cached, about 200 bytes each; an evicted one is written again. */
 const mostRemembered = 100_000
 
-export function openNodes(connection: Connection, clock: Clock, observer: LaneObserver): Nodes {
-  const remembered = new LRUCache<string, { version: number; floor: number; at: number }>({
-    max: mostRemembered,
+/** Hears how many seconds after a change a node has acknowledged it. */
+type Acknowledged = (seconds: number) => void
+
+/**
+ * @param noteMs how long a poll waits for its node to be recorded. A longer wait would risk the poll itself.
+ * @param acknowledged null: nothing is measured.
+ */
+export function openNodes(
+  lanes: Lanes,
+  clock: Clock,
+  storeClock: StoreClock,
+  noteMs: number,
+  acknowledged: Acknowledged | null,
+): Nodes {
+  const remembered = recentlyUsed<{ version: number; floor: number; at: number }>(mostRemembered)
+  const unwritten = recentlyUsed<Sighting & { at: number }>(mostUnwritten)
+  const writes = lanes.open<Sighting, boolean>({
+    name: 'policy_nodes',
+    statement: acknowledged === null ? noteNodes : noteAndTimeNodes,
+    // Recording a node twice has the same result.
+    repeatable: true,
+    values: said => [
+      said.map(one => one.workspaceId),
+      said.map(one => one.projectId),
+      said.map(one => one.sees),
+      said.map(one => one.node),
+      said.map(one => one.version),
+      mostNodes - mostTestNodes,
+      mostTestNodes,
+    ],
+    answers(rows, said) {
+      const kept = new Set(rows.map(row => Number(row.place)))
+      if (acknowledged !== null)
+        for (const { age } of rows) if (typeof age === 'number') acknowledged(Math.max(age, 0))
+      return said.map((_, i) => kept.has(i + 1))
+    },
+    bytesOf: ({ node }) => 96 + node.length,
   })
-  const unwritten = new LRUCache<string, Sighting & { at: number }>({ max: mostUnwritten })
-  const writes = openLane<Sighting, boolean>(
-    connection,
-    {
-      name: 'policy_nodes',
-      statement: noteNodes,
-      // Noting it twice comes to the same.
-      repeatable: true,
-      values: said => [
-        said.map(one => one.workspaceId),
-        said.map(one => one.projectId),
-        said.map(one => one.sees),
-        said.map(one => one.node),
-        said.map(one => one.version),
-        mostNodes - mostTestNodes,
-        mostTestNodes,
-      ],
-      answers(rows, said) {
-        const kept = new Set(rows.map(row => Number(row.place)))
-        return said.map((_, i) => kept.has(i + 1))
-      },
-      bytesOf: ({ node }) => 96 + node.length,
+  const counts = lanes.open<FleetQuestion, Fleet & { storeMs: number | null }>({
+    name: 'policy_fleet',
+    statement: countNodes,
+    repeatable: true,
+    values: asked => [
+      asked.map(one => one.workspaceId),
+      asked.map(one => one.projectId),
+      asked.map(one => one.env),
+      asked.map(one => one.version),
+    ],
+    answers(rows, asked) {
+      requireSame(rows[0])
+      const byPlace = new Map(rows.map(row => [Number(row.place), row]))
+      return asked.map((_, i) => {
+        const row = byPlace.get(i + 1)
+        return {
+          nodes: Number(row?.nodes ?? 0),
+          acknowledged: Number(row?.acknowledged ?? 0),
+          pending: (row?.pending as string[] | null | undefined) ?? [],
+          raisedAt: (row?.raised_at as Date | null | undefined)?.getTime() ?? null,
+          isUnsure: row?.is_new === true,
+          storeMs: (row?.now as number | undefined) ?? null,
+        }
+      })
     },
-    observer,
-  )
-  const counts = openLane<FleetQuestion, Fleet>(
-    connection,
-    {
-      name: 'policy_fleet',
-      statement: countNodes,
-      repeatable: true,
-      values: asked => [
-        asked.map(one => one.workspaceId),
-        asked.map(one => one.projectId),
-        asked.map(one => one.env),
-        asked.map(one => one.version),
-      ],
-      answers(rows, asked) {
-        requireSame(rows[0])
-        const byPlace = new Map(rows.map(row => [Number(row.place), row]))
-        return asked.map((_, i) => {
-          const row = byPlace.get(i + 1)
-          return {
-            nodes: Number(row?.nodes ?? 0),
-            acknowledged: Number(row?.acknowledged ?? 0),
-            pending: (row?.pending as string[] | null | undefined) ?? [],
-            raisedAt: (row?.raised_at as Date | null | undefined)?.getTime() ?? null,
-            isNew: row?.is_new === true,
-          }
-        })
-      },
-    },
-    observer,
-  )
+  })
   return {
     async note(sighting) {
       const { workspaceId, projectId, sees, node, version, floor } = sighting
       const key = `${workspaceId}/${projectId}/${sees}/${node}`
       const last = remembered.get(key)
       const now = clock.monotonic()
-      if (last?.version === version && last.floor === floor && now - last.at < rewriteMs) return
-      const isKept = await writes.run(sighting, performance.now() + noteMs).catch(() => false)
+      const isSame = last?.version === version && last.floor === floor
+      if (isSame && last.at > storeClock.aheadAt() && now - last.at < rewriteMs) return
+      const isKept = await writes.run(sighting, new Deadline(noteMs)).catch(() => false)
       if (isKept) {
         remembered.set(key, { version, floor, at: now })
         unwritten.delete(key)
       } else {
-        // A full disk must not cost a fleet its confirmations, nor a revocation its truth.
+        // With a full disk, nodes are still confirmed, and revocations still report the truth.
         remembered.delete(key)
         unwritten.set(key, { ...sighting, at: now })
       }
     },
     async count(question) {
-      const fleet = await counts.run(question)
+      const hearTime = storeClock.ask()
+      const { storeMs, ...fleet } = await counts.run(question)
+      if (storeMs !== null) hearTime(storeMs)
       const missed = [...unwritten.values()].filter(
         ({ workspaceId, projectId, sees, version, at }) =>
           workspaceId === question.workspaceId &&
@@ -153,13 +161,10 @@ export function openNodes(connection: Connection, clock: Clock, observer: LaneOb
       const unknown = missed.map(({ node }) => node).filter(node => !fleet.pending.includes(node))
       return {
         ...fleet,
+        isUnsure: fleet.isUnsure || clock.monotonic() - storeClock.aheadAt() < liveMs,
         nodes: fleet.nodes + unknown.length,
         pending: [...fleet.pending, ...unknown].slice(0, mostPending),
       }
-    },
-    depth: () => writes.depth(),
-    async close() {
-      await Promise.all([writes.close(), counts.close()])
     },
   }
 }

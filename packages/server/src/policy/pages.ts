@@ -2,27 +2,27 @@ import { LRUCache } from 'lru-cache'
 import type { SharedBody } from '../platform/http/shared-body.ts'
 
 /**
- * Bodies of the feed, each made and compressed once and given to all who ask for the same. When a project's
- * defaults change, every node of a fleet takes the whole policy at once; the store then reads each key once.
- * What is kept never goes stale: its name holds the version, and what is newer than that comes with the next delta.
+ * Bodies of the feed, each built and compressed once for all requests for it. When the default limits of a project change,
+ * every node fetches the whole policy at once; the database then reads each key once. A cached body is never stale: its
+ * name contains the version, and the next delta has what is newer.
  */
 export interface Pages<T extends object> {
-  /** Those who ask for a name while it is being made wait for it. One that failed is made anew by the next. */
+  /** Requests for a name that is being built wait for it. If building fails, the next request tries again. */
   share(name: string, make: () => Promise<T>): Promise<T>
 }
 
-/** Bytes kept, compressed forms included. Ten pages of 5,000 keys. */
+/** Bytes cached, compressed forms included: about ten pages of 5,000 keys. */
 const mostBytes = 32 * 1024 * 1024
-/** About: a compressed form has a quarter of the bytes, and there are two. */
+/** An estimate: a compressed form has a quarter of the bytes, and there are two. */
 const formsFactor = 1.5
 
 export interface Page {
   readonly bytes: number
-  /** False for what may be otherwise at the next question, though the version is the same. */
+  /** False when the content can change at the same version. */
   readonly isLasting: boolean
 }
 
-/** A body of the feed; null stands for one that may not be sent, and why is known by whoever made it. */
+/** A body of the feed; null when it is too large to send, for a reason that the maker of the body knows. */
 export interface FeedPage extends Page {
   readonly body: SharedBody | null
 }

@@ -1,32 +1,46 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Propagation } from '@keyrail/contract/vendor/keys'
-import type { Deps } from '../deps.ts'
+import type { Clock } from '../platform/clock.ts'
 import { Refusal } from '../platform/refusal.ts'
 import type { VersionOfChange } from './changes.ts'
-import type { Fleet, FleetQuestion } from './nodes.ts'
+import type { Fleet, FleetQuestion, Nodes } from './nodes.ts'
+import type { Waits } from './waits.ts'
+
+/** What waiting for a fleet needs. */
+export interface FleetNeeds {
+  readonly config: { readonly revokeWaitMs: number }
+  readonly clock: Clock
+  readonly policy: { readonly nodes: Pick<Nodes, 'count'>; readonly waits: Pick<Waits, 'during'> }
+}
 
 /** How often the nodes are counted while a caller waits; callers of one process share the statement. */
 const lookMs = 50
 
 /**
- * Waits until every live node has asked for a version at or after the change, which is how it acknowledges it,
- * or until `SERVICE_REVOKE_WAIT_MS`. Without a live node there is nobody to wait for. No transaction is held.
- * @param gone the caller has hung up, or the service closes: told as things stand.
- * @throws {Refusal} `unavailable` when the database was replaced meanwhile by one that may have lost the change.
+ * Waits until every live node has acknowledged the change by polling from its version or a later one, at most
+ * `SERVICE_REVOKE_WAIT_MS`. Without a live node it returns at once. No transaction is held.
+ * @param gone the client has disconnected: returns the current state.
+ * @throws {Refusal} `unavailable` when the database failed over during the wait and may have lost the change.
  */
-export async function awaitFleet(
-  { policy, config, clock }: Deps,
+export const awaitFleet = (
+  needs: FleetNeeds,
+  question: FleetQuestion & VersionOfChange,
+  gone: AbortSignal,
+): Promise<Propagation> => needs.policy.waits.during(gone, gone => countUntilWhole(needs, question, gone))
+
+async function countUntilWhole(
+  { policy, config, clock }: FleetNeeds,
   question: FleetQuestion & VersionOfChange,
   gone: AbortSignal,
 ): Promise<Propagation> {
   let began: number | null = null
   let last: Fleet | null = null
   for (;;) {
-    // The change is committed; a store that is slow to tell of nodes makes the answer no error.
+    // The change is committed, so a failure to count the nodes must not become an error.
     last = await policy.nodes.count(question).catch(() => last)
     if (last !== null && last.raisedAt !== question.raisedAt) throw new Refusal('unavailable', replaced)
-    const { nodes, acknowledged, pending, isNew } = last ?? nothingKnown
-    const isWhole = acknowledged === nodes && !isNew
+    const { nodes, acknowledged, pending, isUnsure } = last ?? nothingKnown
+    const isWhole = acknowledged === nodes && !isUnsure
     began ??= clock.monotonic()
     const waited = clock.monotonic() - began
     if (isWhole || waited >= config.revokeWaitMs || gone.aborted) {
@@ -43,6 +57,6 @@ export async function awaitFleet(
   }
 }
 
-const nothingKnown: Fleet = { nodes: 0, acknowledged: -1, pending: [], raisedAt: null, isNew: false }
+const nothingKnown: Fleet = { nodes: 0, acknowledged: -1, pending: [], raisedAt: null, isUnsure: false }
 const replaced =
-  'The database failed over while nodes were waited for, and may have lost the change: ask again.'
+  'The database failed over during the wait for nodes and may have lost the change. Send the request again.'

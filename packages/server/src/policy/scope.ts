@@ -3,20 +3,20 @@ import type { Env } from '@keyrail/contract/shared'
 import { assertSeesProject, type VendorPrincipal } from '../gate/principal.ts'
 import { type Features, knownOf } from './features.ts'
 
-/** The part of a project's policy that one caller is shown: its credential and its query decide together. */
+/** The part of a project's policy that a caller can see, which its credential and its query determine. */
 export interface FeedScope {
   workspaceId: string
   projectId: string
-  /** As answers state it; null: both environments. */
+  /** As responses state it; null: both environments. */
   env: Env | null
   envs: readonly Env[]
-  /** Sorted, each once; null: the whole project. An empty match never widens to it. */
+  /** Sorted and unique; null: the whole project. An empty list matches no tenant. */
   tenantIds: readonly string[] | null
-  /** Those that the node names and the service knows, sorted; null where it names none. */
+  /** The named features that the service knows, sorted; null when the node names none. */
   features: readonly string[] | null
   /** Whether a feature adds the tenants. */
-  tellsTenants: boolean
-  /** Names what is seen of the project: the environment, the tenants by a digest, and the features. */
+  hasTenants: boolean
+  /** Identifies the visible part of the project: the environment, the tenants by a digest, and the features. */
   view: string
 }
 
@@ -28,8 +28,8 @@ interface ScopeQuery {
 }
 
 /**
- * A test key sees test; a live one what it asks for, and both when it does not say.
- * @throws {Refusal} `not_found`, where the key is bound to other projects.
+ * A test key sees test; a live key sees the requested environment, or both.
+ * @throws {Refusal} `not_found`, when the key is bound to other projects.
  */
 export function scopeOf(known: Features, principal: VendorPrincipal, query: ScopeQuery): FeedScope {
   assertSeesProject(principal, query.project_id)
@@ -42,7 +42,7 @@ export function scopeOf(known: Features, principal: VendorPrincipal, query: Scop
   const projectId = query.project_id.toLowerCase()
   const features = knownOf(known, query.features)
   const tenants = tenantIds === null ? '' : `-${hash('sha256', tenantIds.join(), 'base64url').slice(0, 22)}`
-  // None known is told apart from none named: the body says so.
+  // Naming only unknown features differs from naming none, because the body says so.
   const named = features === null ? '' : `-f.${features.join('.')}`
   return {
     workspaceId,
@@ -51,15 +51,15 @@ export function scopeOf(known: Features, principal: VendorPrincipal, query: Scop
     envs: env === null ? ['live', 'test'] : [env],
     tenantIds,
     features,
-    tellsTenants: (features ?? []).some(name => known[name]?.tenant !== undefined),
+    hasTenants: (features ?? []).some(name => known[name]?.tenant !== undefined),
     view: `${env ?? 'both'}${tenants}${named}`,
   }
 }
 
-/** Names the scope among all, so that what was made for one is never given to another. */
+/** Identifies the scope among all, so that a body cached for one is never sent to another. */
 export const scopeName = ({ workspaceId, projectId, view }: FeedScope): string =>
   `${workspaceId} ${projectId} ${view}`
 
-/** A version as this scope shows it. Weak: the bytes differ by compression and by `generated_at`. RFC 9110 §8.8.3. */
+/** The ETag of a version in this scope. Weak: the bytes differ by compression and by `generated_at`. RFC 9110 §8.8.3. */
 export const etagOf = (scope: FeedScope, version: number, page = ''): string =>
   `W/"${version}-${scope.view}${page}"`

@@ -1,41 +1,53 @@
+import type { Budgets } from '../platform/budgets.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { Connection } from '../platform/db/connection.ts'
 import type { Hints } from '../platform/db/hints.ts'
-import type { LaneObserver } from '../platform/db/lane.ts'
+import type { Lanes } from '../platform/db/lanes.ts'
+import { createStoreClock } from '../platform/db/store-clock.ts'
+import type { Logger } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
 import { feedFeatures } from './features.ts'
 import { type Heads, openHeads } from './heads.ts'
 import { type Nodes, openNodes } from './nodes.ts'
 import { createPages, type FeedPage, type Pages } from './pages.ts'
+import { openPollKeys, type PollKeys } from './polls.ts'
+import { createSendTurns, type SendTurns } from './send-turns.ts'
 import { type FeedStatements, feedStatements } from './statements.ts'
+import { createWaits, type Waits } from './waits.ts'
 import { createWatch, type HeldMax, type Watch } from './watch.ts'
 
-/** What the feed keeps between requests, none of which another process needs. */
+/** State of the feed between requests; no other process needs it. */
 export interface PolicyFeed {
   readonly heads: Heads
+  readonly pollKeys: PollKeys
   readonly nodes: Nodes
   readonly pages: Pages<FeedPage>
+  readonly sendTurns: SendTurns
   readonly watch: Watch
+  readonly waits: Waits
   readonly statements: FeedStatements
-  close(): Promise<void>
 }
 
 export function openPolicyFeed(
-  connection: Connection,
+  lanes: Lanes,
   clock: Clock,
   hints: Hints,
-  observer: LaneObserver,
+  { nodeNoteMs }: Pick<Budgets, 'nodeNoteMs'>,
   heldMax: HeldMax,
+  /** Null: nothing is measured. */
+  observer: Pick<Metrics, 'changeAcknowledged'> | null,
+  log: Logger,
 ): PolicyFeed {
-  const heads = openHeads(connection, observer)
-  const nodes = openNodes(connection, clock, observer)
+  const heads = openHeads(lanes)
+  const storeClock = createStoreClock(clock, log)
+  hints.tellTime(storeClock.ask)
   return {
     heads,
-    nodes,
+    pollKeys: openPollKeys(lanes),
+    nodes: openNodes(lanes, clock, storeClock, nodeNoteMs, observer?.changeAcknowledged ?? null),
     pages: createPages(),
+    sendTurns: createSendTurns(),
     watch: createWatch(heads, hints, heldMax),
+    waits: createWaits(),
     statements: feedStatements(feedFeatures),
-    async close() {
-      await Promise.all([heads.close(), nodes.close()])
-    },
   }
 }

@@ -1,41 +1,44 @@
 import type { SnapshotQuery } from '@keyrail/contract/feed'
-import type { Deps } from '../deps.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import type { Answer, Call } from '../gate/route.ts'
+import type { Db } from '../platform/db/db.ts'
 import { matches, SharedBody } from '../platform/http/shared-body.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
+import type { PolicyNeeds } from './needs.ts'
 import type { FeedPage } from './pages.ts'
+import { headReadWith } from './polls.ts'
 import { etagOf, type FeedScope, scopeName, scopeOf } from './scope.ts'
 import { type PolicyHead, readSnapshotPage } from './sql.ts'
 
-/** Where a walk is: the version at which it began, and the id that its last page ended with. */
+/** The position of a walk: the version at which it began, and the last id of its last page. */
 interface Position {
   version: number
   after: string
 }
 
 /**
- * Bytes of a page: twice what 5,000 keys of the usual 350 bytes have, but one with 64 scopes of 200 characters has 50 KiB.
- * A page ends before, and its cursor goes on.
+ * Bytes of a page: twice what 5,000 keys of the usual 350 bytes have. A key with 64 scopes of 200 characters has 50 KiB, so
+ * a page may end earlier; its cursor continues there.
  */
 export const pageBytesMax = 4 * 1_048_576
-/** Bytes of a snapshot that is sent whole: 2 KiB a key that it may have, within what there is room for. */
+/** Bytes of a snapshot that is sent whole: 2 KiB for each key of the limit, within fixed bounds. */
 const wholeBytesMax = (keys: number) => Math.max(pageBytesMax, Math.min(2_048 * keys, 48 * 1_048_576))
 
 const start = '00000000-0000-0000-0000-000000000000'
 
 export async function answerSnapshot(
-  deps: Deps,
+  deps: PolicyNeeds,
   call: Call<VendorPrincipal, SnapshotQuery, unknown>,
 ): Promise<Answer> {
   const { query } = call
   const scope = scopeOf(deps.policy.statements.features, call.principal, query)
   const at = query.cursor === undefined ? null : openCursor(deps, scope, query.cursor)
-  const head = await deps.policy.heads.run(scope)
+  let head = headReadWith(call.principal, scope.projectId)
+  if (head === undefined) head = await deps.policy.heads.run(scope, call.deadline)
   if (head === null) throw new Refusal('not_found')
   if (query.node !== undefined && at === null && !head.deleted) {
-    // In the middle of its first walk it may hold what is being revoked: it counts as live from here on.
+    // During its first walk a node may already hold a key that is being revoked, so it counts as live from here on.
     await deps.policy.nodes.note({
       ...scope,
       sees: scope.env ?? 'both',
@@ -47,10 +50,10 @@ export async function answerSnapshot(
   return await sendSnapshot(deps, call, scope, head, at)
 }
 
-/** A page of a walk, its first when `at` is null. Also what a delta is answered with that cannot be told. */
+/** A page of a walk, the first one when `at` is null. A delta whose changes are not known returns it too. */
 export async function sendSnapshot(
-  deps: Deps,
-  call: Pick<Call<VendorPrincipal, { max_keys?: number }, unknown>, 'header' | 'query'>,
+  deps: PolicyNeeds,
+  call: Pick<Call<VendorPrincipal, { max_keys?: number }, unknown>, 'db' | 'header' | 'query'>,
   scope: FeedScope,
   head: PolicyHead,
   at: Position | null = null,
@@ -71,34 +74,36 @@ export async function sendSnapshot(
       ? Promise.resolve(
           toPage(deps, scope, { version, deleted: true, keys: '', tenants: '', nextCursor: null }),
         )
-      : makePage(deps, scope, { version, after }, limit, isWhole),
+      : makePage(deps, call.db, scope, { version, after }, limit, isWhole),
   )
   if (body === null) {
     throw new Refusal(
       'snapshot_too_large',
-      `The project has more than ${limit} keys, or ${Math.floor(wholeBytesMax(limit) / 1_048_576)} MiB of them. Page through them with max_keys and cursor, or narrow to some tenants with tenant_id.`,
+      `The project has more than ${limit} keys, or more than ${Math.floor(wholeBytesMax(limit) / 1_048_576)} MiB of them. Fetch them in pages with max_keys and cursor, or select tenants with tenant_id.`,
     )
   }
   const { body: bytes, encoding } = await body.encoded(call.header('accept-encoding'))
+  await policy.sendTurns(scope.workspaceId, bytes.length)
   return {
     body: bytes,
     headers: { ...headers, ...(encoding !== 'identity' && { 'content-encoding': encoding }) },
   }
 }
 
-/** Every page states the version at which the walk began, whatever has changed since: the next delta brings that. */
+/** Every page states the version at which the walk began. The next delta has what changed since. */
 async function makePage(
-  deps: Deps,
+  deps: PolicyNeeds,
+  db: Db,
   scope: FeedScope,
   { version, after }: Position,
   limit: number,
   isWhole: boolean,
 ): Promise<FeedPage> {
   const most = { keys: limit, bytes: isWhole ? wholeBytesMax(limit) : pageBytesMax }
-  const { more, last, json, tenants } = await deps.db.inWorkspace(scope.workspaceId, tx =>
+  const { more, last, json, tenants } = await db.inWorkspace(scope.workspaceId, tx =>
     readSnapshotPage(tx, deps.policy.statements, scope, after, most),
   )
-  // Keys that expire make room without a change.
+  // Keys that expire make room without a change of the version.
   if (more && isWhole) return { body: null, bytes: 0, isLasting: false }
   const nextCursor =
     more && last !== null
@@ -116,14 +121,14 @@ async function makePage(
 interface Content {
   version: number
   deleted: boolean
-  /** JSON, without the brackets. */
+  /** JSON without the brackets. */
   keys: string
   tenants: string
   nextCursor: string | null
 }
 
 function toPage(
-  deps: Deps,
+  deps: PolicyNeeds,
   scope: FeedScope,
   { version, deleted, keys, tenants, nextCursor }: Content,
 ): FeedPage {
@@ -136,12 +141,12 @@ function toPage(
   return { body, bytes: body.bytes, isLasting: true }
 }
 
-/** The list of tenants as a member, for those who asked for what it tells. Before the keys, which refer to it. */
-export const tenantsOf = ({ tellsTenants }: FeedScope, tenants: string) =>
-  tellsTenants ? `,"tenants":[${tenants}]` : ''
+/** The list of tenants as a member, if a feature asks for it. It precedes the keys, which refer to it. */
+export const tenantsOf = ({ hasTenants }: FeedScope, tenants: string) =>
+  hasTenants ? `,"tenants":[${tenants}]` : ''
 
-/** What every body of the feed begins with. */
-export const headOf = ({ clock }: Deps, scope: FeedScope, version: number, deleted: boolean) => ({
+/** The first members of every body of the feed. */
+export const headOf = ({ clock }: PolicyNeeds, scope: FeedScope, version: number, deleted: boolean) => ({
   workspace_id: scope.workspaceId,
   project_id: scope.projectId,
   env: scope.env,
@@ -151,10 +156,10 @@ export const headOf = ({ clock }: Deps, scope: FeedScope, version: number, delet
   ...(scope.features !== null && { features: scope.features }),
 })
 
-/** A cursor is good for the scope that it was given out for, and no other. */
+/** A cursor is valid only for the scope that it was issued for. */
 const cursorList = (scope: FeedScope) => `policy ${scopeName(scope)}`
 
-function openCursor({ cursors }: Deps, scope: FeedScope, cursor: string): Position {
+function openCursor({ cursors }: PolicyNeeds, scope: FeedScope, cursor: string): Position {
   const [version, after] = cursors.open(cursorList(scope), scope.workspaceId, cursor).split(' ')
   if (after === undefined) throw invalidField('cursor', 'is not a cursor of this list')
   return { version: Number(version), after }

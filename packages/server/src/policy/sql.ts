@@ -1,9 +1,11 @@
 import type { Env } from '@keyrail/contract/shared'
+import { recordColumns } from '../gate/lookup.ts'
 import { sql } from '../platform/db/connection.ts'
-import type { Tx } from '../platform/db/transaction.ts'
+import type { ReadTx, Tx } from '../platform/db/transaction.ts'
+import { isLiveSql, liveInterval } from './live.ts'
 import type { FeedStatements } from './statements.ts'
 
-/** Where a project's policy stands. */
+/** The version and the floor of a project's policy. */
 export interface PolicyHead {
   version: number
   /** The lowest version that a delta can start from. */
@@ -11,7 +13,7 @@ export interface PolicyHead {
   deleted: boolean
 }
 
-/** Heads of many projects at once, by their place in the arrays; a version that is null where there is no project. */
+/** Policy heads of many projects, by their index in the arrays; the version is null for a missing project. */
 export const findHeads = sql(
   'policy.find_heads',
   `select u.place, h.version, h.floor, h.project_deleted as deleted, s.same
@@ -20,11 +22,27 @@ export const findHeads = sql(
    left join policy_heads h on h.workspace_id = u.w and h.project_id = u.p`,
 )
 
+/** Records of secret keys by their digests, each with the head of a project, if its workspace has that one. */
+export const findPolls = sql(
+  'policy.find_polls',
+  `with found as materialized (
+     select d.place, d.project, c.workspace_id, c.id
+     from unnest($1::bytea[], $2::uuid[]) with ordinality d(digest, project, place)
+     join credentials c on c.digest = d.digest and c.kind = 'secret_key'
+   )
+   select f.place, f.workspace_id, f.id, ${recordColumns},
+     h.version, h.floor, h.project_deleted as deleted, s.same
+   from (select store_is_same() as same) s
+   cross join found f
+   join secret_keys k on k.workspace_id = f.workspace_id and k.id = f.id
+   left join policy_heads h on h.workspace_id = f.workspace_id and h.project_id = f.project`,
+)
+
 export interface SnapshotPageRow {
   more: boolean
   last: string | null
   json: string | null
-  /** Null where there is none, or none was asked for. */
+  /** Null when there are none, or none were requested. */
   tenants: string | null
 }
 
@@ -33,17 +51,17 @@ export interface Narrowing {
   envs: readonly Env[]
   /** Null: the whole project. */
   tenantIds: readonly string[] | null
-  /** Those that the node names and the service knows; null where it names none. */
+  /** The named features that the service knows; null when the node names none. */
   features: readonly string[] | null
 }
 
-/** What a page may have. */
+/** The limits of a page. */
 export interface PageMost {
   keys: number
   bytes: number
 }
 
-/** @param after the id that the page before ended with. */
+/** @param after the last id of the previous page. */
 export async function readSnapshotPage(
   tx: Tx,
   statements: FeedStatements,
@@ -60,12 +78,12 @@ export async function readSnapshotPage(
 }
 
 export interface ChangesRow extends PolicyHead {
-  /** Changes of keys, and of tenants where these are told, noted after `since`; more than the limit when there are more. */
+  /** Changes after `since` of keys, and of tenants if requested; one more than the limit when there are more. */
   logged: number
-  /** Null where there is none, or more than the limit. */
+  /** Null when there are none, or more than the limit. */
   json: string | null
   tenants: string | null
-  /** Whether its bytes are beyond theirs. */
+  /** Whether the JSON is larger than its limit. */
   is_large: boolean
 }
 
@@ -81,31 +99,101 @@ export async function readChangesSince(
   return row ?? null
 }
 
-/** Takes what nodes say, many at once; the places of those that it keeps. */
+/** Records many nodes at once; returns the indexes of those that it keeps. */
 export const noteNodes = sql(
   'policy.note_nodes',
   `select place from policy_nodes_seen($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6, $7) place`,
 )
 
 /**
- * Of the nodes that were seen lately and see an environment: how many, how many hold a version, and who does not. And
- * since when the database is on its timeline; for 90 s after that it may never have heard of a node that lives.
+ * The same, with the age in seconds of the oldest change that each live node acknowledges with it; null if it acknowledges
+ * none. The outer statement reads its snapshot, and so the versions from before the function has written.
+ */
+export const noteAndTimeNodes = sql(
+  'policy.note_and_time_nodes',
+  `select s.place, extract(epoch from service_now() - c.changed_at)::float8 as age
+   from policy_nodes_seen($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6, $7) s(place)
+   join unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[])
+     with ordinality u(w, p, sees, node, v, place) on u.place = s.place
+   left join policy_nodes k on k.workspace_id = u.w and k.project_id = u.p and k.sees = u.sees and k.node = u.node
+     and k.version > 0 and k.version < u.v and ${isLiveSql('k')}
+   left join lateral (
+     select changed_at from policy_changes
+     where workspace_id = k.workspace_id and project_id = k.project_id and version > k.version and version <= u.v
+     order by version limit 1) c on true`,
+)
+
+/**
+ * Counts the live nodes of an environment and those that hold a version, and lists the others. Also returns since when the
+ * database is on its timeline; for 90 s after that it may lack a live node. One reading of the clock judges all, and is returned.
  */
 export const countNodes = sql(
   'policy.count_nodes',
-  `select u.place, s.same, t.raised_at, t.raised_at > service_now() - interval '90 seconds' as is_new,
+  `with clock as materialized (
+     select now, now - ${liveInterval} as live_since from (select service_now() as now) read)
+   select u.place, s.same, t.raised_at, t.raised_at > (select live_since from clock) as is_new,
+     (select extract(epoch from now) * 1000 from clock)::float8 as now,
      count(k.node)::int as nodes, count(k.node) filter (where k.version >= u.v)::int as acknowledged,
      (array_agg(k.node order by k.node) filter (where k.version < u.v))[1:50] as pending
    from (select store_is_same() as same) s left join store_timelines t on true
    cross join unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[]) with ordinality u(w, p, env, v, place)
    left join policy_nodes k on k.workspace_id = u.w and k.project_id = u.p and k.sees in (u.env, 'both')
-     and k.seen_at > service_now() - interval '90 seconds'
+     and k.seen_at > (select live_since from clock)
    group by u.place, s.same, t.raised_at`,
 )
 
+const openHead = sql(
+  'policy.open_head_version',
+  'select version from policy_heads where workspace_id = $1 and project_id = $2 and not project_deleted',
+)
+/** The version of a project; null for a missing or deleted one. */
+export async function readOpenHead(tx: ReadTx, projectId: string): Promise<number | null> {
+  const [row] = await tx.query<{ version: number }>(openHead, [tx.workspaceId, projectId])
+  return row?.version ?? null
+}
+
+export interface FleetRow {
+  node: string
+  sees: Env | 'both'
+  version: number
+  seen_at: Date
+  is_live: boolean
+}
+/** The last row of a page of nodes. */
+export type NodePlace = Pick<FleetRow, 'seen_at' | 'sees' | 'node'>
+
 /**
- * Of the next projects in the order of their keys, up to which version changes are kept no longer. Times rise with
- * versions, so the oldest change tells whether any is too old.
+ * Reads every node of the project, of which there are at most 10,000, and sorts them: with an index by time, each poll
+ * that notes its node would write to it.
+ */
+const listFleetStatement = sql(
+  'policy.list_fleet',
+  `select k.node, k.sees, k.version, k.seen_at, ${isLiveSql('k')} as is_live from policy_nodes k
+   where k.workspace_id = $1 and k.project_id = $2 and k.sees = any($3::text[])
+     and ($4::timestamptz is null or (k.seen_at, k.sees, k.node) < ($4, $5::text, $6::text))
+   order by k.seen_at desc, k.sees desc, k.node desc limit $7`,
+)
+/** The last seen first, one row more than the limit. */
+export const listFleet = (
+  tx: ReadTx,
+  projectId: string,
+  reach: 'test' | 'both',
+  after: NodePlace | null,
+  limit: number,
+) =>
+  tx.query<FleetRow>(listFleetStatement, [
+    tx.workspaceId,
+    projectId,
+    reach === 'test' ? ['test'] : ['live', 'test', 'both'],
+    after?.seen_at ?? null,
+    after?.sees ?? null,
+    after?.node ?? null,
+    limit + 1,
+  ])
+
+/**
+ * For the next projects in key order, the version up to which changes are pruned. Times rise with versions, so the
+ * oldest change shows whether any is too old.
  */
 export const findCuts = sql(
   'policy.find_cuts',
@@ -143,4 +231,31 @@ export const forgetNodes = sql(
      select k.workspace_id, k.project_id, k.sees, k.node from policy_nodes k
      where k.seen_at < service_now() - interval '1 day'
      limit $1 for update skip locked)`,
+)
+
+/** Counts the nodes of all projects, for the operator. */
+export const countFleets = sql(
+  'policy.count_fleets',
+  `select count(*) filter (where is_live)::int as live,
+     count(*) filter (where is_live and version < head)::int as behind,
+     count(*) filter (where not is_live)::int as silent,
+     coalesce(extract(epoch from max(age) filter (where is_live)), 0)::float8 as oldest
+   from (select k.version, h.version as head, ${isLiveSql('k')} as is_live,
+           (select service_now()) - k.seen_at as age
+         from policy_nodes k join policy_heads h on h.workspace_id = k.workspace_id and h.project_id = k.project_id
+         where not h.project_deleted) nodes`,
+)
+
+/** The age of the oldest change that a live node of any project has not acknowledged. A node that holds nothing yet misses none. */
+export const oldestMissed = sql(
+  'policy.oldest_missed',
+  `select coalesce(extract(epoch from service_now() - min(c.changed_at)), 0)::float8 as age
+   from (select k.workspace_id, k.project_id, min(k.version) as version
+         from policy_nodes k join policy_heads h on h.workspace_id = k.workspace_id and h.project_id = k.project_id
+         where not h.project_deleted and k.version > 0 and k.version < h.version and ${isLiveSql('k')}
+         group by 1, 2) behind
+   cross join lateral (
+     select changed_at from policy_changes c
+     where c.workspace_id = behind.workspace_id and c.project_id = behind.project_id and c.version > behind.version
+     order by c.version limit 1) c`,
 )

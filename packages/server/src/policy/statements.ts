@@ -1,16 +1,17 @@
+import { isActiveSql } from '../gate/active.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import type { Feature, Features } from './features.ts'
 
 /**
- * The statements of the feed, one for each set of features that nodes name. Who names none is given the statement of the
- * first version, without a join more.
+ * The statements of the feed, one for each set of features that nodes name. Without features it is the statement of the
+ * first version, with no additional join.
  *
- * A key and a tenant are JSON text made by the store: no row becomes an object here. Texts that need no escaping
- * by their constraints are put in as they are. `d.limits` is the project's default.
+ * Postgres builds the JSON text of keys and tenants: no row becomes an object here. Values whose constraints exclude
+ * characters to escape are concatenated unescaped. `d.limits` has the default limits of the project.
  */
 export interface FeedStatements {
   readonly features: Features
-  /** Parameters: workspace, project, the id to begin after, environments, keys, bytes, and tenants where it is narrowed. */
+  /** Parameters: workspace, project, the id to begin after, environments, keys, bytes, and the tenants if narrowed. */
   snapshotPage(named: readonly string[], isNarrowed: boolean): Statement
   /** Parameters: workspace, project, `since`, environments, tenants or null, changes, bytes. */
   changes(named: readonly string[]): Statement
@@ -34,11 +35,11 @@ export function feedStatements(features: Features): FeedStatements {
   }
 }
 
-/** What the named features make of a statement. */
+/** The parts of a statement that depend on the named features. */
 interface Choice {
-  /** The object of a key, but for its opening bracket. */
+  /** The object of a key, without its opening bracket. */
   key: string
-  /** The object of a tenant; null: none are told. */
+  /** The object of a tenant; null: tenants are not included. */
   tenant: string | null
   /** Conditions, each beginning with `and`. */
   judgeable: string
@@ -69,12 +70,12 @@ const keyMembers = `'"key_id":"', k.id, '","tenant_id":"', k.tenant_id, '","env"
 
 const defaultLimits = `(select default_rate_limits as limits from projects where workspace_id = $1 and id = $2) d`
 const narrowed = 'and k.tenant_id = any($7::uuid[])'
-const isActive = 'k.revoked_at is null and (k.expires_at is null or k.expires_at > service_now())'
+const isActive = isActiveSql('k')
 
 /**
- * One page of the keys that are neither revoked nor expired, by rising id: as many as `$5` allows, of those as many as
- * have `$6` bytes together, and at least one. `more` where that was not all. A tenant stands with its first key of
- * the page, so that both are cut off at the same place.
+ * One page of the keys that are neither revoked nor expired, in the order of their ids: at most `$5` keys and `$6` bytes,
+ * but at least one key. `more` when there are further ones. A tenant is next to its first key of the page, so that both
+ * are cut at the same place.
  */
 const pageText = ({ key, tenant, judgeable }: Choice, scope: string) => `
   with found as materialized (
@@ -102,14 +103,14 @@ const withTenants = (tenant: string) => `, named as (
     from found f join tenants t on t.workspace_id = $1 and t.id = f.tenant_id
   )`
 
-/** Why a key works no longer. One that this node cannot judge has no cause. */
+/** Why a key is no longer active. A key that this node cannot verify has no cause. */
 const cause = `case when k.revoked_at is not null
     then case when k.revoked_reason in ('tenant_deleted', 'project_deleted') then ',"cause":"deleted"' else ',"cause":"revoked"' end
     when k.expires_at <= service_now() then ',"cause":"expired"' end`
 
 /**
- * What changed after a version, each key once and as it is now, in one statement and so in one snapshot with the
- * version it leads to. Without `json` where there is more than the limit, `$6` of changes and `$7` of bytes.
+ * The changes after a version, each key once and as it is now, in one statement, so that the new version matches them.
+ * `json` is null beyond the limits: `$6` changes and `$7` bytes.
  */
 const changesText = ({ key, tenant, judgeable }: Choice) => `
    select h.version, h.floor, h.project_deleted as deleted, l.logged${tenant === null ? '' : ' + n.logged as logged'},
@@ -149,7 +150,7 @@ const changedTenants = `
            where workspace_id = $1 and project_id = $2 and version > $3 order by version limit $6 + 1) r
    ) n`
 
-/** The tenants of the keys that are told, and those that changed, as far as the scope has a key of theirs. */
+/** The tenants of the returned keys, and the changed tenants that have a key in the scope. */
 const totalWithTenants = (tenant: string, judgeable: string) => `, beside as materialized (
        select t.id, ${tenant} as json
        from (
@@ -158,7 +159,7 @@ const totalWithTenants = (tenant: string, judgeable: string) => `, beside as mat
          select r.id from unnest(n.ids) r(id) where ($5::uuid[] is null or r.id = any($5)) and exists (
            select from api_keys k where k.workspace_id = $1 and k.tenant_id = r.id and k.project_id = $2
              and k.env = any($4::text[]) and ${isActive}${judgeable})
-       ) told join tenants t on t.workspace_id = $1 and t.id = told.id
+       ) wanted join tenants t on t.workspace_id = $1 and t.id = wanted.id
      ), size as (
        select (select coalesce(sum(octet_length(json)), 0) from changed)
          + (select coalesce(sum(octet_length(json)), 0) from beside) as bytes

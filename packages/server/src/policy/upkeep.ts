@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { type Chore, untilNone } from '../platform/db/upkeep.ts'
 import { findCuts, forgetNodes, raiseFloorTo, removeChanges } from './sql.ts'
 
-/** Of a project. A node that asks from before them is given a snapshot. */
+/** Per project. A node that polls from an older version gets a snapshot. */
 const keptChanges = 100_000
 const projectsAtOnce = 100
 const rowsAtOnce = 5_000
@@ -11,11 +11,11 @@ const nowhere = '00000000-0000-0000-0000-000000000000'
 interface Cut {
   workspace_id: string
   project_id: string
-  /** Changes up to this version go; null: none do. */
+  /** Changes up to this version are deleted; null: none are. */
   cut: number | null
 }
 
-/** Changes older than 7 days, or beyond the 100,000 newest of their project. */
+/** Deletes changes that are older than 7 days, or beyond the newest 100,000 of their project. */
 export const pruneChanges: Chore = {
   name: 'policy changes',
   async run(client) {
@@ -31,7 +31,7 @@ export const pruneChanges: Chore = {
   },
 }
 
-/** The floor first: from then on nobody reads what goes. */
+/** Raises the floor first, so that no request reads the rows that are deleted. */
 async function prune(client: pg.ClientBase, { workspace_id, project_id, cut }: Cut): Promise<number> {
   const values = [workspace_id, project_id, cut]
   await client.query({ ...raiseFloorTo, values })
@@ -40,7 +40,7 @@ async function prune(client: pg.ClientBase, { workspace_id, project_id, cut }: C
   )
 }
 
-/** Nodes that were silent for a day. */
+/** Deletes nodes that were silent for a day. */
 export const pruneNodes: Chore = {
   name: 'policy nodes',
   run: client =>

@@ -3,24 +3,24 @@ import { policyTopic } from './changes.ts'
 import { type Heads, type ProjectRef, refKey } from './heads.ts'
 import type { PolicyHead } from './sql.ts'
 
-/** Holds requests until a project's policy is no longer at the version that they know. */
+/** Holds requests until the policy of a project has another version than they have. */
 export interface Watch {
   /**
-   * @returns null when it cannot wait, because as many are held already as may be; otherwise the head that ended the wait,
-   *   or null when nothing has changed until then.
+   * @returns null when the maximum of held requests is reached; otherwise a promise of the head that ended the wait, or of
+   *   null when there was no change.
    */
   change(ref: ProjectRef, version: number, ms: number, gone: AbortSignal): Promise<PolicyHead | null> | null
-  /** How many are held, and the most of one workspace. */
+  /** How many requests are held, and the most of one workspace. */
   held(): { all: number; mostOfOne: number }
 }
 
-/** How many requests may be held, and how many of one workspace. Each is a request, an answer and a timer. */
+/** How many requests may be held in total and per workspace. Each is a request, a response and a timer. */
 export interface HeldMax {
   readonly all: number
   readonly ofWorkspace: number
 }
 
-/** A hint may be lost. One look serves all who wait for a project. */
+/** A hint may be lost, so the heads are also read periodically. All waiters of a project share the read. */
 const lookMs = 1_000
 
 interface Watched {
@@ -29,7 +29,7 @@ interface Watched {
   stop(): void
 }
 
-export function createWatch(heads: Heads, hints: Hints, max: HeldMax): Watch {
+export function createWatch(heads: Heads, hints: Pick<Hints, 'listen'>, max: HeldMax): Watch {
   /** By workspace. */
   const held = new Map<string, number>()
   let all = 0
@@ -44,7 +44,7 @@ export function createWatch(heads: Heads, hints: Hints, max: HeldMax): Watch {
       if (looking) return
       looking = true
       const head = await heads.run(ref).catch(() => null)
-      for (const tell of waiting) tell(head)
+      for (const hear of waiting) hear(head)
       looking = false
       if (again) await look()
     }
@@ -60,7 +60,7 @@ export function createWatch(heads: Heads, hints: Hints, max: HeldMax): Watch {
     }
   }
 
-  /** @returns whether there was a place. */
+  /** @returns whether there was room. */
   const takePlace = (workspaceId: string): boolean => {
     const own = held.get(workspaceId) ?? 0
     if (all >= max.all || own >= max.ofWorkspace) return false
@@ -104,7 +104,7 @@ export function createWatch(heads: Heads, hints: Hints, max: HeldMax): Watch {
       gone.addEventListener('abort', giveUp)
       own.waiting.add(hear)
       if (gone.aborted) giveUp()
-      // What changed between the caller's own look and now was announced to nobody.
+      // A change between the caller's own look-up and now was announced before this wait, so look again.
       else void own.look()
       return promise
     },

@@ -1,41 +1,49 @@
+import type { Paging } from '@keyrail/contract/shared'
 import type { Project, ProjectCreate, ProjectList, ProjectUpdate } from '@keyrail/contract/vendor/projects'
 import { actorOf, appendAudit } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
-import type { Deps } from '../deps.ts'
 import { assertSeesProject, type Principal, type VendorPrincipal } from '../gate/principal.ts'
 import { countByEnv, revokeKeysOfParent } from '../keys/cascade.ts'
 import { toRateLimit } from '../keys/resource.ts'
 import { page } from '../platform/cursor.ts'
-import { cascadeMs } from '../platform/db/pool.ts'
+import { cascadeMs, type Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
+import { isFoundBy, readSearch, type Search } from '../platform/prefix.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
+import { type Part, partOfOne, readParts, writePosition } from '../platform/walks.ts'
 import { closePolicyHead, lockPolicyHeads, openPolicyHead, raisePolicyFloor } from '../policy/changes.ts'
+import type { ProjectNeeds } from './needs.ts'
 import {
+  type FoundProjectRow,
   findProject,
   insertProject,
   listProjectRows,
   lockProject,
   markProjectDeleted,
   type ProjectRow,
+  searchProjectRows,
   updateProjectRow,
   type VersionedProjectRow,
 } from './sql.ts'
 
-/** The version of a project whose policy nobody has changed. */
+/** Nodes know only one field of a project: its default limits. */
+const concernsNodes = (changed: object): boolean => 'default_rate_limits' in changed
+
+/** The policy version of a new project. */
 const firstVersion = 1
 
 export function createProject(
-  deps: Deps,
+  deps: ProjectNeeds,
+  db: Db,
   principal: VendorPrincipal,
   body: ProjectCreate,
   replay: ReplayKey | null,
 ): Promise<Replayable> {
   return mutate(
-    deps.db,
+    db,
     principal.workspaceId,
     replay,
-    201,
     async tx => {
       const at = deps.clock.now()
       const row: ProjectRow = {
@@ -44,6 +52,8 @@ export function createProject(
         slug: body.slug,
         key_prefix: body.key_prefix ?? 'kr',
         default_rate_limits: body.default_rate_limits ?? [],
+        known_scopes: listOrNull(body.known_scopes ?? []),
+        strict_scopes: body.strict_scopes ?? false,
         created_at: new Date(at),
         updated_at: new Date(at),
       }
@@ -59,40 +69,85 @@ export function createProject(
   )
 }
 
-export async function getProject({ db }: Deps, principal: VendorPrincipal, id: string): Promise<Project> {
+export async function getProject(db: Db, principal: VendorPrincipal, id: string): Promise<Project> {
   assertSeesProject(principal, id)
-  const row = await db.inWorkspace(principal.workspaceId, tx => findProject(tx, id))
+  const row = await db.readAtOnce(principal.workspaceId, tx => findProject(tx, id))
   if (row === null) throw new Refusal('not_found')
   return seenBy(principal, row)
 }
 
 export async function listProjects(
-  { db, cursors }: Deps,
+  deps: ProjectNeeds,
+  db: Db,
   principal: VendorPrincipal,
-  { slug, limit = 50, cursor }: ProjectList,
+  query: ProjectList,
 ) {
+  const { slug, ids, q, limit, cursor } = query
+  const search = q === undefined ? null : readSearch(q)
+  if (search !== null && slug === undefined) {
+    return await searchProjects(deps, db, principal, search, query)
+  }
   const { workspaceId, projectIds } = principal
-  const before = cursor === undefined ? null : cursors.open('projects', workspaceId, cursor)
-  const rows = await db.inWorkspace(workspaceId, tx =>
-    listProjectRows(tx, projectIds, slug ?? null, before, limit),
-  )
+  const before = cursor === undefined ? null : deps.cursors.open('projects', workspaceId, cursor)
+  const only = ids?.filter(id => projectIds?.includes(id.toLowerCase()) ?? true) ?? projectIds
+  const rows = await db.readAtOnce(workspaceId, tx => listProjectRows(tx, only, slug ?? null, before, limit))
   return page(
-    rows,
+    // At most one project has the slug.
+    search === null ? rows : rows.filter(({ id, name }) => isFoundBy(search, id, [name])),
     limit,
     row => seenBy(principal, row),
-    last => cursors.seal('projects', workspaceId, last.id),
+    last => deps.cursors.seal('projects', workspaceId, last.id),
+  )
+}
+
+/** The project with this id, then those with such a name, sorted by it. */
+async function searchProjects(
+  { cursors }: ProjectNeeds,
+  db: Db,
+  principal: VendorPrincipal,
+  { id, range }: Search,
+  { limit, cursor }: Paging,
+) {
+  const { workspaceId, projectIds } = principal
+  const list = `projects ${range.first}`
+  const after = cursor === undefined ? null : cursors.open(list, workspaceId, cursor)
+  const found = await db.inWorkspace(workspaceId, tx => {
+    const findSeen = async (id: string) =>
+      projectIds === null || projectIds.includes(id) ? await findProject(tx, id) : null
+    const byName: Part<FoundProjectRow> = {
+      order: 'rising',
+      placeOf: row => row.name_folded,
+      walks: [(after, most) => searchProjectRows(tx, range, id, projectIds, after, most)],
+    }
+    return readParts<VersionedProjectRow>(
+      [...(id === null ? [] : [partOfOne(() => findSeen(id))]), byName],
+      after,
+      limit,
+    )
+  })
+  return page(
+    found,
+    limit,
+    ({ row }) => seenBy(principal, row),
+    ({ position }) => cursors.seal(list, workspaceId, writePosition(position)),
   )
 }
 
 /**
- * Replaces the fields that the body names. New default limits change what every key without limits of its
- * own may do, so the floor rises with the version: every node fetches the whole policy anew.
+ * Replaces the fields that the body names. New default limits change what every key without its own limits may do,
+ * so the floor rises with the version and every node fetches the whole policy again.
  */
-export async function updateProject(deps: Deps, principal: VendorPrincipal, id: string, body: ProjectUpdate) {
+export async function updateProject(
+  deps: ProjectNeeds,
+  db: Db,
+  principal: VendorPrincipal,
+  id: string,
+  body: ProjectUpdate,
+) {
   assertSeesProject(principal, id)
-  return deps.db.inWorkspace(principal.workspaceId, async tx => {
-    // The head first, as the lock order has it, though only new limits will change it.
-    if (body.default_rate_limits !== undefined) await lockPolicyHeads(tx, [id])
+  return db.inWorkspace(principal.workspaceId, async tx => {
+    // Locked first, as the lock order requires, and only when new limits may change it.
+    if (concernsNodes(body)) await lockPolicyHeads(tx, [id])
     const locked = await lockProject(tx, id)
     const found = locked === null ? null : await findProject(tx, id)
     if (locked === null || found === null) throw new Refusal('not_found')
@@ -102,12 +157,14 @@ export async function updateProject(deps: Deps, principal: VendorPrincipal, id: 
       ...(body.name !== undefined && { name: body.name }),
       ...(body.slug !== undefined && { slug: body.slug }),
       ...(body.default_rate_limits !== undefined && { default_rate_limits: body.default_rate_limits }),
+      ...(body.known_scopes !== undefined && { known_scopes: listOrNull(body.known_scopes) }),
+      ...(body.strict_scopes !== undefined && { strict_scopes: body.strict_scopes }),
       updated_at: new Date(at),
     }
     const changes = changesOf(toProject(found), toProject(next))
     if (Object.keys(changes).length === 0) return toProject(found)
     updateProjectRow(tx, next)
-    if ('default_rate_limits' in changes) {
+    if (concernsNodes(changes)) {
       next.policy_version = (await raisePolicyFloor(tx, id)) ?? next.policy_version
     }
     appendAudit(deps, tx, actorOf(principal), at, [
@@ -118,9 +175,9 @@ export async function updateProject(deps: Deps, principal: VendorPrincipal, id: 
 }
 
 /** Deletes a project and revokes every key under it, in one transaction. */
-export async function deleteProject(deps: Deps, principal: VendorPrincipal, id: string) {
+export async function deleteProject(deps: ProjectNeeds, db: Db, principal: VendorPrincipal, id: string) {
   assertSeesProject(principal, id)
-  return deps.db.inWorkspace(
+  return db.inWorkspace(
     principal.workspaceId,
     async tx => {
       if (!(await closePolicyHead(tx, id))) throw new Refusal('not_found')
@@ -139,7 +196,9 @@ export async function deleteProject(deps: Deps, principal: VendorPrincipal, id: 
 
 const target = (id: string) => ({ targetType: 'project' as const, targetId: id, env: null })
 
-/** The version rises with live keys too, so that a test credential would count their changes by it. */
+const listOrNull = (scopes: string[]) => (scopes.length === 0 ? null : scopes)
+
+/** Live keys raise the version too, so a test credential does not see it: it could count their changes. */
 const seenBy = (principal: Principal, row: VersionedProjectRow): Project => ({
   ...toProject(row),
   ...(principal.reach === 'test' && { policy_version: null }),
@@ -152,6 +211,8 @@ const toProject = (row: VersionedProjectRow): Project => ({
   slug: row.slug,
   key_prefix: row.key_prefix,
   default_rate_limits: row.default_rate_limits.map(toRateLimit),
+  known_scopes: row.known_scopes ?? [],
+  strict_scopes: row.strict_scopes,
   policy_version: row.policy_version,
   updated_at: iso(row.updated_at),
   created_at: iso(row.created_at),

@@ -1,6 +1,8 @@
 import type { RateLimit } from '@keyrail/contract/shared'
 import { sql } from '../platform/db/connection.ts'
-import type { Tx } from '../platform/db/transaction.ts'
+import type { ReadTx, Tx } from '../platform/db/transaction.ts'
+import type { PrefixRange } from '../platform/prefix.ts'
+import type { Place } from '../platform/walks.ts'
 
 export interface ProjectRow {
   id: string
@@ -8,20 +10,28 @@ export interface ProjectRow {
   slug: string
   key_prefix: string
   default_rate_limits: RateLimit[]
+  /** Null: none. */
+  known_scopes: string[] | null
+  strict_scopes: boolean
   created_at: Date
   updated_at: Date
 }
-/** With the version of its policy head, which is a table of its own. */
+/** With the version of its policy head, which is a separate table. */
 export interface VersionedProjectRow extends ProjectRow {
   policy_version: number
 }
 
-const columns = 'p.id, p.name, p.slug, p.key_prefix, p.default_rate_limits, p.created_at, p.updated_at'
+const columns = `p.id, p.name, p.slug, p.key_prefix, p.default_rate_limits, p.known_scopes, p.strict_scopes, p.created_at,
+  p.updated_at`
+
+const slugTaken = { projects_slug_unique: 'slug_taken' } as const
 
 const insert = sql(
   'projects.insert',
-  `insert into projects (workspace_id, id, name, slug, key_prefix, default_rate_limits, created_at, updated_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $7)`,
+  `insert into projects (workspace_id, id, name, slug, key_prefix, default_rate_limits, known_scopes, strict_scopes,
+     created_at, updated_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
+  slugTaken,
 )
 export const insertProject = (tx: Tx, row: ProjectRow) =>
   tx.send(insert, [
@@ -31,6 +41,8 @@ export const insertProject = (tx: Tx, row: ProjectRow) =>
     row.slug,
     row.key_prefix,
     JSON.stringify(row.default_rate_limits),
+    row.known_scopes,
+    row.strict_scopes,
     row.created_at,
   ])
 
@@ -40,7 +52,7 @@ const find = sql(
    from projects p join policy_heads h on h.workspace_id = p.workspace_id and h.project_id = p.id
    where p.workspace_id = $1 and p.id = $2 and p.deleted_at is null`,
 )
-export async function findProject(tx: Tx, id: string): Promise<VersionedProjectRow | null> {
+export async function findProject(tx: ReadTx, id: string): Promise<VersionedProjectRow | null> {
   const [row] = await tx.query<VersionedProjectRow>(find, [tx.workspaceId, id])
   return row ?? null
 }
@@ -64,22 +76,60 @@ const list = sql(
    order by p.id desc limit $3`,
 )
 /**
- * Newest first, one more than the limit.
- * @param projectIds the only ones to list; null: all.
- * @param slug the only one to list; null: all.
+ * Newest first, one row more than the limit.
+ * @param projectIds the only projects to list; null: all.
+ * @param slug the only project to list; null: all.
  */
 export const listProjectRows = (
-  tx: Tx,
+  tx: ReadTx,
   projectIds: readonly string[] | null,
   slug: string | null,
   before: string | null,
   limit: number,
 ) => tx.query<VersionedProjectRow>(list, [tx.workspaceId, before, limit + 1, projectIds, slug])
 
+/** With the folded name, which orders a search. */
+export interface FoundProjectRow extends VersionedProjectRow {
+  name_folded: string
+}
+const found = `select ${columns}, p.name_folded, h.version as policy_version
+   from projects p join policy_heads h on h.workspace_id = p.workspace_id and h.project_id = p.id
+   where p.workspace_id = $1 and p.deleted_at is null and p.name_folded between $2 and $3
+     and ($4::uuid is null or p.id <> $4) and ($5::uuid[] is null or p.id = any($5))`
+const order = 'order by p.name_folded, p.id limit $6'
+export const projectSearches = {
+  first: sql('projects.search', `${found} ${order}`),
+  next: sql('projects.search.next', `${found} and (p.name_folded, p.id) > ($7, $8::uuid) ${order}`),
+}
+/**
+ * Projects whose name begins with a prefix, in the order of the name.
+ * @param exceptId is left out.
+ * @param projectIds the only projects to find; null: all.
+ */
+export const searchProjectRows = (
+  tx: Tx,
+  { first, last }: PrefixRange,
+  exceptId: string | null,
+  projectIds: readonly string[] | null,
+  after: Place | null,
+  most: number,
+) =>
+  tx.query<FoundProjectRow>(projectSearches[after === null ? 'first' : 'next'], [
+    tx.workspaceId,
+    first,
+    last,
+    exceptId,
+    projectIds,
+    most,
+    ...(after === null ? [] : [after.value, after.id]),
+  ])
+
 const update = sql(
   'projects.update',
-  `update projects set name = $3, slug = $4, default_rate_limits = $5, updated_at = $6
+  `update projects set name = $3, slug = $4, default_rate_limits = $5, known_scopes = $6, strict_scopes = $7,
+     updated_at = $8
    where workspace_id = $1 and id = $2`,
+  slugTaken,
 )
 export const updateProjectRow = (tx: Tx, row: ProjectRow) =>
   tx.send(update, [
@@ -88,6 +138,8 @@ export const updateProjectRow = (tx: Tx, row: ProjectRow) =>
     row.name,
     row.slug,
     JSON.stringify(row.default_rate_limits),
+    row.known_scopes,
+    row.strict_scopes,
     row.updated_at,
   ])
 
@@ -95,5 +147,5 @@ const remove = sql(
   'projects.delete',
   'update projects set deleted_at = $3, updated_at = $3 where workspace_id = $1 and id = $2 and deleted_at is null',
 )
-/** A deleted project's row is kept: its keys stay readable, and its slug is free again. */
+/** Keeps the row of a deleted project: its keys stay readable, and its slug is free again. */
 export const markProjectDeleted = (tx: Tx, id: string, at: Date) => tx.send(remove, [tx.workspaceId, id, at])

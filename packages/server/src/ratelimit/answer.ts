@@ -1,10 +1,10 @@
 import type { RateLimitVerdict } from '@keyrail/contract/ratelimit'
-import { LRUCache } from 'lru-cache'
 import { serializeItem } from 'structured-headers'
+import { recentlyUsed } from '../platform/recently-used.ts'
 import type { Check, Tally } from './fold.ts'
 import { type Cell, fits, type Rule, remaining, resetMs, retryMs } from './window.ts'
 
-/** What a vendor's server is told: the numbers, and the headers that it may send on as they are. */
+/** The answer for a vendor's server: the numbers, and headers that it may send on unchanged. */
 export function toVerdict({ rules, cost }: Check, { now, allowed, cells }: Tally): RateLimitVerdict {
   const limits = rules.map((rule, i) => {
     const cell = cells[i] as Cell
@@ -15,7 +15,7 @@ export function toVerdict({ rules, cost }: Check, { now, allowed, cells }: Tally
       reset_ms: resetMs(cell, rule, now),
     }
   })
-  const texts = rules.map(textOf)
+  const names = rules.map(textOf)
   const waits = allowed ? [] : rules.map((rule, i) => retryMs(cells[i] as Cell, rule, cost, now))
   const retryAfterMs = allowed || waits.includes(null) ? null : Math.max(...(waits as number[]))
   return {
@@ -26,34 +26,34 @@ export function toVerdict({ rules, cost }: Check, { now, allowed, cells }: Tally
     retry_after_ms: retryAfterMs,
     limits,
     headers: {
-      'RateLimit-Policy': texts.map(({ policy }) => policy).join(', '),
+      'RateLimit-Policy': names.map(({ policy }) => policy).join(', '),
       RateLimit: limits
-        .map((limit, i) => `${texts[i]?.name};r=${limit.remaining};t=${seconds(limit.reset_ms)}`)
+        .map((limit, i) => `${names[i]?.name};r=${limit.remaining};t=${seconds(limit.reset_ms)}`)
         .join(', '),
       ...(retryAfterMs !== null && { 'Retry-After': String(Math.max(1, seconds(retryAfterMs))) }),
     },
   }
 }
 
-/** What headers say of a limit, whatever is left of it. */
+/** The part of the headers that depends on the limit alone, not on what is left of it. */
 interface HeaderText {
   name: string
   policy: string
 }
 
-/** A vendor has few limits and asks about them all day: to write them anew was a tenth of a check. */
-const written = new LRUCache<string, HeaderText>({ max: 10_000 })
+/** A vendor has few limits and checks them all day. Serialising them each time took a tenth of a check. */
+const texts = recentlyUsed<HeaderText>(10_000)
 
 function textOf({ id, limit, window_ms }: Rule): HeaderText {
   const key = `${id} ${limit} ${window_ms}`
-  let text = written.get(key)
+  let text = texts.get(key)
   if (text === undefined) {
     const parameters = new Map([
       ['q', limit],
       ['w', seconds(window_ms)],
     ])
     text = { name: serializeItem([id, new Map()]), policy: serializeItem([id, parameters]) }
-    written.set(key, text)
+    texts.set(key, text)
   }
   return text
 }

@@ -5,7 +5,7 @@ import { connectPrimary } from '../platform/db/timeline.ts'
 import type { Logger } from '../platform/log.ts'
 import { countCounters } from './sql.ts'
 
-/** How many rows of counters a workspace has in Postgres, and may have. */
+/** How many rows of counters each workspace has in Postgres, and may have. */
 export function openCounterRows(
   connection: Connection,
   limit: number,

@@ -1,7 +1,7 @@
 import type { RateLimitCheck } from '@keyrail/contract/ratelimit'
 import { type Cell, cellAt, fits, type Rule } from './window.ts'
 
-/** One question: whose counters, which limits, and what it costs. */
+/** One check: whose counters, which limits, and the cost to charge. */
 export interface Check {
   workspaceId: string
   projectId: string
@@ -12,7 +12,7 @@ export interface Check {
   rules: readonly Rule[]
 }
 
-/** What became of it: the cells in the order of the rules, after it was charged or turned away. */
+/** The result of a check: the cells in the order of the rules, after the charge or the refusal. */
 export interface Tally {
   /** By the store's clock, milliseconds since 1970. */
   now: number
@@ -20,17 +20,17 @@ export interface Tally {
   cells: readonly Cell[]
 }
 
-/** One counter of a subject. A limit may change, and its counter goes on. */
+/** One counter of a subject. It does not depend on the limit, so that a changed limit keeps its counter. */
 export interface Counter extends Pick<Rule, 'id' | 'algorithm' | 'window_ms'> {
   cell: Cell
 }
 
-/** The counters of one subject. They are few: to look through them costs less than to put a name together. */
+/** The counters of one subject. They are few: scanning them costs less than building a name to look up. */
 export type Counters = Counter[]
 
 /**
- * Charges every rule, or none when any stands in the way.
- * @param countersOf the counters that a rule's scope counts in; those that are charged are changed.
+ * Charges every rule, or none if one of them does not fit.
+ * @param countersOf returns the counters of a scope. A charge changes them.
  */
 export function charge(
   { rules, cost }: Pick<Check, 'rules' | 'cost'>,

@@ -1,8 +1,8 @@
 import type { Allowance } from '../platform/db/allowance.ts'
-import type { Connection } from '../platform/db/connection.ts'
-import { type Ask, type LaneObserver, openLane } from '../platform/db/lane.ts'
+import type { Ask, Row } from '../platform/db/lane-spec.ts'
+import type { Lanes } from '../platform/db/lanes.ts'
 import { Refusal } from '../platform/refusal.ts'
-import { type Check, type Counter, type Counters, charge, type Tally } from './fold.ts'
+import { type Check, type Counters, charge, type Tally } from './fold.ts'
 import {
   beginCheck,
   commitCheck,
@@ -12,201 +12,161 @@ import {
   rollbackCheck,
   writeCounters,
 } from './sql.ts'
-import { type CounterStore, graceMs, mostCounters } from './store.ts'
+import type { CounterStore } from './store.ts'
+import { type LockedRow, readCells, rowColumns, subjectColumns } from './stored-counters.ts'
 import { type Subject, subjectName, subjectOf } from './subject.ts'
-import { cellEnds, type Rule } from './window.ts'
+import type { Rule } from './window.ts'
 
 /**
- * Counters in Postgres. What arrives together is one transaction: the rows of all subjects are locked, the clock is
- * read, the checks are folded here in the order of their arrival, and the rows that were charged are written. A caller
- * who is limited asks about the same row as ever, so a flood of one key costs one row a batch.
+ * Counters in Postgres. Checks that arrive together are decided in one transaction: it locks the rows of all subjects,
+ * reads the clock, charges the checks in the order of their arrival, and writes the rows that were charged. However many
+ * checks of a batch are about one key, its row is written once.
  *
- * It is not waited for the disk: after a crash of Postgres itself, the counts of less than a second are forgotten.
+ * The commit does not wait for the disk. A crash of Postgres itself loses the counts of less than a second.
  */
-export function openPostgresCounters(
-  connection: Connection,
-  observer: LaneObserver,
-  rows: Allowance,
-): CounterStore {
-  const lane = openLane<Check, Tally | null>(
-    connection,
-    {
-      name: 'ratelimit',
-      // What may have been charged is not charged again.
-      repeatable: false,
-      settings: 'set synchronous_commit = off; set idle_in_transaction_session_timeout = 2000',
-      converse: (ask, checks) => decide(ask, checks, rows),
-      bytesOf: ({ rules }) => 192 + 192 * rules.length,
-    },
-    observer,
-  )
+export function openPostgresCounters(lanes: Lanes, allowance: Allowance): CounterStore {
+  const lane = lanes.open<Check, Tally | null>({
+    name: 'ratelimit',
+    // A check whose answer was lost may have been charged, and is not charged again.
+    repeatable: false,
+    settings: 'set synchronous_commit = off; set idle_in_transaction_session_timeout = 2000',
+    converse: (ask, checks) => decide(ask, checks, allowance),
+    bytesOf: ({ rules }) => 192 + 192 * rules.length,
+  })
   return {
-    async check(check, until) {
-      const tally = await lane.run(check, until)
+    async check(check, deadline) {
+      const tally = await lane.run(check, deadline)
       if (tally === null) throw new Refusal('counter_limit_reached')
       return tally
     },
-    depth: lane.depth,
-    nearestToLimit: rows.nearest,
-    async close() {
-      await lane.close()
-      await rows.close()
-    },
+    nearestToLimit: allowance.nearest,
+    close: allowance.close,
   }
 }
 
-/** A subject of a batch. */
-interface Held {
+/** A subject of a batch. Its row is locked while the batch is decided. */
+interface BatchSubject {
   readonly name: string
   readonly subject: Subject
-  /** Whether any check would charge it, and whether one did. */
+  /** Whether a check of the batch has a cost. A check of cost 0 only looks, and needs no row. */
   mayBeCharged: boolean
+  /** Whether a check that passed has charged it. */
   isCharged: boolean
-  /** Where its row stands while it is locked, and the counters in it. */
+  /** The `ctid` of its row, which is valid while the row is locked; null while it has no row. */
   place: string | null
   counters: Counters
-  /** It was never charged: its workspace has no room for another row, or it has and the row is made. */
-  isRefused: boolean
-  isMade: boolean
+  /** Whether its workspace has room for a row that is missing; null until that is asked. */
+  newRow: 'allowed' | 'refused' | null
 }
 
-/** What is held for a check, by the scopes of its rules. */
-type Own = Partial<Record<Rule['scope'], Held>>
+/** The subjects of one check, by the scopes of its rules. */
+type SubjectsByScope = Partial<Record<Rule['scope'], BatchSubject>>
 
-/** @returns null for a check that would need a row for which its workspace has no room. */
-async function decide(ask: Ask, checks: readonly Check[], rows: Allowance): Promise<(Tally | null)[]> {
-  const held = new Map<string, Held>()
-  const owns = checks.map(check => hold(check, held))
-  const now = await lock(ask, [...held.values()].toSorted(byName), rows)
-  const tallies = checks.map((check, i) => {
-    const own = owns[i] as Own
-    if (check.cost > 0 && Object.values(own).some(({ isRefused }) => isRefused)) return null
-    const tally = charge(check, scope => (own[scope] as Held).counters, now)
-    if (tally.allowed && check.cost > 0) for (const one of Object.values(own)) one.isCharged = true
-    return tally
-  })
-  const charged = [...held.values()].filter(({ isCharged }) => isCharged)
-  if (charged.length === 0) {
-    await ask(commit)
-    return tallies
-  }
-  const [written = []] = await ask({ statement: writeCounters, values: rowsOf(charged, now) }, commit)
-  if (written.length !== charged.length) throw new Refusal('unavailable')
+/** @returns null for a check that needs a new row for which its workspace has no room. */
+async function decide(ask: Ask, checks: readonly Check[], allowance: Allowance): Promise<(Tally | null)[]> {
+  const batch = new Map<string, BatchSubject>()
+  const subjectsOf = checks.map(check => addSubjects(check, batch))
+  // Every process locks rows in this order, so that no two wait for each other in a circle.
+  const subjects = [...batch.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const now = await lockRows(ask, subjects, allowance)
+  const tallies = checks.map((check, i) => chargeSubjects(check, subjectsOf[i] ?? {}, now))
+  await writeAndCommit(ask, [...batch.values()], now)
   return tallies
 }
 
-function hold({ rules, cost, ...check }: Check, held: Map<string, Held>): Own {
-  const own: Own = {}
+function addSubjects({ rules, cost, ...check }: Check, batch: Map<string, BatchSubject>): SubjectsByScope {
+  const own: SubjectsByScope = {}
   for (const { scope } of rules) {
     if (own[scope] !== undefined) continue
     const subject = subjectOf(check, scope)
     const name = subjectName(subject)
-    let one = held.get(name)
-    if (one === undefined) {
-      one = {
-        name,
-        subject,
-        mayBeCharged: false,
-        isCharged: false,
-        place: null,
-        counters: [],
-        isRefused: false,
-        isMade: false,
-      }
-      held.set(name, one)
-    }
-    one.mayBeCharged ||= cost > 0
-    own[scope] = one
+    const known = batch.get(name) ?? newSubject(name, subject)
+    known.mayBeCharged ||= cost > 0
+    batch.set(name, known)
+    own[scope] = known
   }
   return own
 }
 
-/** The order in which every process locks rows. */
-const byName = (a: Held, b: Held) => (a.name < b.name ? -1 : 1)
+const newSubject = (name: string, subject: Subject): BatchSubject => ({
+  name,
+  subject,
+  mayBeCharged: false,
+  isCharged: false,
+  place: null,
+  counters: [],
+  newRow: null,
+})
+
+function chargeSubjects(check: Check, subjects: SubjectsByScope, now: number): Tally | null {
+  const own = Object.values(subjects)
+  const isCharge = check.cost > 0
+  if (isCharge && own.some(({ newRow }) => newRow === 'refused')) return null
+  const tally = charge(check, scope => (subjects[scope] as BatchSubject).counters, now)
+  if (tally.allowed && isCharge) for (const subject of own) subject.isCharged = true
+  return tally
+}
+
+/** How often rows are made again that another process has pruned before they were locked. */
+const roundsMax = 3
 
 /**
- * Locks the rows and reads what they hold. Those of subjects that were never charged are made first, and before any
- * lock is taken: two processes that make the same one wait for each other in one order only.
+ * Begins the transaction, locks the rows and reads their counters.
+ *
+ * If rows are missing, the transaction is rolled back and begun again, and the next one makes them before it locks any
+ * row. So two processes that make the same rows wait for each other in one order only.
+ * @returns the store's time, read after the locks: a transaction that waited must not judge by the time before.
  */
-async function lock(ask: Ask, held: readonly Held[], room: Allowance): Promise<number> {
-  const take = { statement: lockCounters, values: keysOf(held) }
-  let [, rows = [], at = []] = await ask(begin, take, time)
+async function lockRows(ask: Ask, subjects: readonly BatchSubject[], allowance: Allowance): Promise<number> {
+  const lock = { statement: lockCounters, values: columnsOf(subjects) }
+  let [, rows = [], times = []] = await ask(begin, lock, time)
   for (let round = 0; ; round++) {
-    for (const one of held) one.place = null
-    for (const { nth, place, cells } of rows) {
-      const one = held[Number(nth) - 1] as Held
-      one.place = String(place)
-      one.counters = (JSON.parse(String(cells)) as StoredCounter[]).map(toCounter)
-    }
-    const missing = held.filter(one => one.mayBeCharged && one.place === null && mayBeMade(one, room))
-    if (missing.length === 0) return Number(at[0]?.now)
-    // Somebody prunes as fast as this makes: no more of it.
-    if (round === 3) throw new Refusal('unavailable')
-    const open = { statement: openCounters, values: keysOf(missing) }
-    ;[, , , rows = [], at = []] = await ask(rollback, begin, open, take, time)
+    readRows(rows, subjects)
+    const missing = subjects.filter(
+      subject => subject.mayBeCharged && subject.place === null && mayMakeRow(subject, allowance),
+    )
+    if (missing.length === 0) return Number(times[0]?.now)
+    if (round === roundsMax) throw new Refusal('unavailable')
+    const make = { statement: openCounters, values: columnsOf(missing) }
+    ;[, , , rows = [], times = []] = await ask(rollback, begin, make, lock, time)
   }
 }
 
-/** Asked in the first round alone, and noted there: who may be made is. */
-function mayBeMade(one: Held, room: Allowance): boolean {
-  if (one.isMade) return true
-  const { workspaceId } = one.subject
-  one.isRefused ||= !room.hasRoom(workspaceId, 1)
-  if (one.isRefused) return false
-  one.isMade = true
-  room.add(workspaceId, 1)
-  return true
+/** Reads the answer of `lockCounters`. What a round before this one has read is no longer locked, and is forgotten. */
+function readRows(rows: readonly Row[], subjects: readonly BatchSubject[]): void {
+  for (const subject of subjects) subject.place = null
+  for (const { nth, place, cells } of rows) {
+    const subject = subjects[Number(nth) - 1] as BatchSubject
+    subject.place = String(place)
+    subject.counters = readCells(String(cells))
+  }
 }
+
+/** Asks the allowance once for each subject: a row that is made again in a later round is not counted twice. */
+function mayMakeRow(held: BatchSubject, allowance: Allowance): boolean {
+  if (held.newRow === null) {
+    const { workspaceId } = held.subject
+    held.newRow = allowance.hasRoom(workspaceId, 1) ? 'allowed' : 'refused'
+    if (held.newRow === 'allowed') allowance.add(workspaceId, 1)
+  }
+  return held.newRow === 'allowed'
+}
+
+async function writeAndCommit(ask: Ask, subjects: readonly BatchSubject[], now: number): Promise<void> {
+  const charged = subjects.filter((subject): subject is BatchSubject & LockedRow => subject.isCharged)
+  if (charged.length === 0) {
+    await ask(commit)
+    return
+  }
+  const write = { statement: writeCounters, values: rowColumns(charged, now) }
+  const [written = []] = await ask(write, commit)
+  if (written.length !== charged.length) throw new Refusal('unavailable')
+}
+
+const columnsOf = (subjects: readonly BatchSubject[]) =>
+  subjectColumns(subjects.map(({ subject }) => subject))
 
 const begin = { statement: beginCheck, values: [] }
 const commit = { statement: commitCheck, values: [] }
 const rollback = { statement: rollbackCheck, values: [] }
 const time = { statement: readTime, values: [] }
-
-/** As `rate_counters.cells` has them, in an array of JSON. */
-type StoredCounter = [
-  id: string,
-  algorithm: Rule['algorithm'],
-  window_ms: number,
-  start: number,
-  previous: number,
-  current: number,
-]
-
-const keysOf = (held: readonly Held[]) => [
-  held.map(({ subject }) => subject.workspaceId),
-  held.map(({ subject }) => subject.projectId),
-  held.map(({ subject }) => subject.env),
-  held.map(({ subject }) => subject.kind),
-  held.map(({ subject }) => subject.id),
-]
-
-function rowsOf(held: readonly Held[], now: number) {
-  const kept = held.map(({ counters }) => {
-    const live = counters.filter(counter => cellEnds(counter.cell, counter) > now - graceMs)
-    if (live.length <= mostCounters) return live
-    return live.toSorted((a, b) => cellEnds(b.cell, b) - cellEnds(a.cell, a)).slice(0, mostCounters)
-  })
-  return [
-    held.map(({ place }) => place),
-    held.map(({ subject }) => subject.workspaceId),
-    kept.map(counters => JSON.stringify(counters.map(toStored))),
-    kept.map(counters =>
-      new Date(Math.max(...counters.map(one => cellEnds(one.cell, one))) + graceMs).toISOString(),
-    ),
-  ]
-}
-
-const toCounter = ([id, algorithm, window_ms, start, previous, current]: StoredCounter): Counter => ({
-  id,
-  algorithm,
-  window_ms,
-  cell: { start, previous, current },
-})
-
-const toStored = ({
-  id,
-  algorithm,
-  window_ms,
-  cell: { start, previous, current },
-}: Counter): StoredCounter => [id, algorithm, window_ms, start, previous, current]

@@ -1,20 +1,25 @@
 import type { Check, Tally } from './fold.ts'
 import { type Subject, subjectOf } from './subject.ts'
-import { type Cell, counterName } from './window.ts'
+import { type Cell, counterName, type Rule } from './window.ts'
 
-/** Names what must stand together in a cluster: all subjects of a check are of one project and environment. */
+/** Names the keys that share a slot of a cluster. All subjects of a check have one project and environment, so one tag. */
 export const tagOf = ({ workspaceId, projectId, env }: Omit<Subject, 'kind' | 'id'>): string =>
   `${workspaceId}:${projectId}:${env}`
 
-/** The braces tell Redis Cluster which part of a key decides where it stands. */
+/** Redis Cluster hashes only the part in braces to find the slot of a key. */
 export const keyOf = (subject: Subject): string => `keyrail:{${tagOf(subject)}}:${subject.kind}:${subject.id}`
 
-/** What the script is given. */
+/** The input of the script. */
 export interface Batch {
   keys: string[]
-  /** Checks as JSON, as the script takes them. */
+  /** The policies and the checks, as JSON. */
   checks: string
 }
+
+/** A vendor sends the same limits with every check of a plan, so a batch has each list of them once. */
+type PackedRule = [counter: string, windowMs: number, limit: number, isFixed: boolean, scope: 1 | 2]
+/** Its policy, and the key and the tenant whose counters it needs: their places, which count from 1; 0 is none. */
+type PackedCheck = [cost: number, policy: number, key: number, tenant: number]
 
 export function toBatch(checks: readonly Check[]): Batch {
   const places = new Map<string, number>()
@@ -27,23 +32,45 @@ export function toBatch(checks: readonly Check[]): Batch {
     places.set(key, place)
     return place
   }
-  const asked = checks.map(check => [
-    check.cost,
-    check.rules.map(rule => [
-      placeOf(subjectOf(check, rule.scope)),
-      counterName(rule),
-      rule.window_ms,
-      rule.limit,
-      rule.algorithm === 'fixed',
-    ]),
-  ])
-  return { keys, checks: JSON.stringify(asked) }
+  const policies: PackedRule[][] = []
+  const policyPlaces = new Map<string, number>()
+  const policyOf = (rules: readonly Rule[]) => {
+    const name = nameOfPolicy(rules)
+    const known = policyPlaces.get(name)
+    if (known !== undefined) return known
+    const place = policies.push(rules.map(packed))
+    policyPlaces.set(name, place)
+    return place
+  }
+  const asked = checks.map((check): PackedCheck => {
+    const { cost, rules } = check
+    const placeIn = (scope: Rule['scope']) =>
+      rules.some(rule => rule.scope === scope) ? placeOf(subjectOf(check, scope)) : 0
+    return [cost, policyOf(rules), placeIn('key'), placeIn('tenant')]
+  })
+  return { keys, checks: JSON.stringify([policies, asked]) }
 }
 
-/** More than a check takes of a batch: two keys, and the longest id in each rule. */
+/** Everything that the script reads of the rules. No part contains a space. */
+function nameOfPolicy(rules: readonly Rule[]): string {
+  let name = ''
+  for (const { id, algorithm, window_ms, limit, scope } of rules)
+    name += `${id} ${algorithm} ${window_ms} ${limit} ${scope} `
+  return name
+}
+
+const packed = (rule: Rule): PackedRule => [
+  counterName(rule),
+  rule.window_ms,
+  rule.limit,
+  rule.algorithm === 'fixed',
+  rule.scope === 'key' ? 1 : 2,
+]
+
+/** An upper bound for the bytes of a check in a batch: two keys, and the longest id in each rule. */
 export const bytesOf = ({ rules }: Check): number => 320 + 144 * rules.length
 
-/** The script's numbers, told apart. */
+/** Reads the numbers that the script returns. */
 export function toTallies(numbers: readonly number[], checks: readonly Check[]): Tally[] {
   let at = 0
   const next = () => numbers[at++] as number

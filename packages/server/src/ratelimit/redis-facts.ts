@@ -2,19 +2,19 @@ import { Redis } from 'ioredis'
 import { connectionOptions } from './redis-node.ts'
 import { RedisRefused, type Seed } from './redis-seeds.ts'
 
-/** What a server says of itself. */
+/** What a server reports about itself. */
 export interface RedisFacts {
   seed: Seed
   version: string
   isCluster: boolean
-  /** What it throws away when its memory is full, such as `allkeys-lru`; null: nothing. */
+  /** Which keys it evicts when its memory is full, such as `allkeys-lru`; null: none. */
   eviction: string | null
 }
 
 /**
- * Asks the seeds in their order; the first that answers tells what all are.
- * @throws {RedisRefused} when it answers and will not do.
- * @throws when none can be reached, the error of the last.
+ * Asks the seeds in their order. The first that answers stands for all.
+ * @throws {RedisRefused} when the server answers and cannot be used.
+ * @throws the error of the last seed when no seed can be reached.
  */
 export async function readFacts(seeds: readonly Seed[]): Promise<RedisFacts> {
   let last: unknown
@@ -29,7 +29,7 @@ export async function readFacts(seeds: readonly Seed[]): Promise<RedisFacts> {
   throw last
 }
 
-/** Errors by which a server turns us away, whenever it is asked. */
+/** Errors that a retry does not change: the server rejects the credentials or the database number. */
 const turnedAway =
   /^(WRONGPASS|NOAUTH|NOPERM|ERR AUTH|ERR Client sent AUTH|ERR invalid (password|DB)|ERR DB index)/
 
@@ -41,18 +41,18 @@ async function readInfo({ place, options }: Seed): Promise<Map<string, string>> 
     enableReadyCheck: false,
     retryStrategy: null,
   })
-  let told: unknown
+  let reported: unknown
   redis.on('error', error => {
-    told ??= error
+    reported ??= error
   })
   try {
     await redis.connect()
     const text = await redis.info('server', 'cluster', 'memory')
-    // A database that there is not is told by the way, and the first one taken in its place.
-    if (told !== undefined) throw told
+    // If the database does not exist, the library only emits the error, and uses database 0.
+    if (reported !== undefined) throw reported
     return new Map(text.split('\r\n').map(line => line.split(/:(.*)/s) as [string, string]))
   } catch (error) {
-    throw explained(place, told ?? error)
+    throw explained(place, reported ?? error)
   } finally {
     redis.disconnect()
   }
@@ -61,26 +61,26 @@ async function readInfo({ place, options }: Seed): Promise<Map<string, string>> 
 function explained(place: string, error: unknown): unknown {
   if (!(error instanceof Error)) return error
   if (turnedAway.test(error.message))
-    return new RedisRefused(`The Redis at ${place} does not let us in: ${error.message}`)
+    return new RedisRefused(`The Redis at ${place} rejects the login: ${error.message}`)
   if (/^Protocol error|^Unknown RESP type/.test(error.message))
-    return new RedisRefused(`What answers at ${place} is no Redis: REDIS_URL leads to the wrong port.`)
+    return new RedisRefused(`The server at ${place} is not a Redis: check the port in REDIS_URL.`)
   if (/CERT|VERIFY/.test(String((error as { code?: unknown }).code)))
     return new RedisRefused(`The certificate of the Redis at ${place} is not trusted: ${error.message}`)
   return error
 }
 
 function judge(seed: Seed, info: ReadonlyMap<string, string>): RedisFacts {
-  const version = info.get('redis_version') ?? 'of no version'
+  const version = info.get('redis_version') ?? 'an unknown version'
   const mode = info.get('redis_mode')
   if (!(Number.parseInt(version, 10) >= 7))
     throw new RedisRefused(
       `The Redis at ${seed.place} is ${version}; rate-limit counters need Redis or Valkey 7 or later.`,
     )
   if (mode === 'sentinel')
-    throw new RedisRefused(`At ${seed.place} is a Sentinel; REDIS_URL must lead to the Redis itself.`)
+    throw new RedisRefused(`The server at ${seed.place} is a Sentinel; REDIS_URL must name the Redis itself.`)
   const isCluster = info.get('cluster_enabled') === '1'
   if (isCluster && seed.options.db !== 0)
-    throw new RedisRefused('A Redis Cluster has no database but 0; take the path off REDIS_URL.')
+    throw new RedisRefused('A Redis Cluster has only database 0; remove the path from REDIS_URL.')
   const policy = info.get('maxmemory_policy') ?? 'noeviction'
   const isBounded = (info.get('maxmemory') ?? '0') !== '0'
   return { seed, version, isCluster, eviction: isBounded && policy !== 'noeviction' ? policy : null }

@@ -5,23 +5,23 @@ import type { Outages } from './redis-outage.ts'
 import { RedisRefused, type Seed } from './redis-seeds.ts'
 import { openShards } from './redis-shards.ts'
 
-/** The way to a Redis, whether it is one server or a cluster. */
+/** The connection to Redis, either one server or a cluster. */
 export interface Link {
-  /** What may be sent together. */
+  /** Checks of one group may be sent together. */
   groupOf(tag: string): string
-  /** Which server answers for a group. */
+  /** The server that answers for a group. */
   placeOf(group: string): string
   run(group: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
   close(): void
 }
 
-/** Between two attempts to find out what is there. */
+/** The pause between two attempts to reach a seed. */
 const lookMs = 250
 
 /**
- * Finds out what REDIS_URL leads to. What cannot be reached is looked for until it is: a service that starts while its
- * Redis is away has the rest of its work to do.
- * @throws {RedisRefused} when it answers and will not do.
+ * Finds out what REDIS_URL names. If no seed can be reached, it keeps trying in the background, because the rest of the
+ * service works without Redis.
+ * @throws {RedisRefused} when a server answers and cannot be used.
  */
 export async function openLink(seeds: readonly Seed[], outages: Outages): Promise<Link> {
   const { place = '' } = seeds[0] ?? {}

@@ -2,13 +2,13 @@ import { Redis, type RedisOptions } from 'ioredis'
 import { script, scriptDigest } from './redis-script.ts'
 import type { Seed } from './redis-seeds.ts'
 
-/** What every connection has in common. Nothing is kept for later: a check that is sent late was answered 503 before. */
+/** Options of every connection. No command is queued: a check that is sent late has been answered 503 already. */
 export const connectionOptions = {
   connectionName: 'keyrail',
   disableClientInfo: true,
   protocol: 2,
   connectTimeout: 1_000,
-  // A server that says nothing for so long while it is asked is given up, and asked anew over another connection.
+  // A server that owes an answer for so long is given up, and a new connection is made.
   socketTimeout: 1_500,
   disconnectTimeout: 100,
   keepAlive: 5_000,
@@ -19,31 +19,31 @@ export const connectionOptions = {
   autoResubscribe: false,
 } as const satisfies RedisOptions
 
-/** Between one attempt to connect and the next. */
+/** The pause between two attempts to connect. */
 export const retryMs = 100
 
-/** What has certainly not been sent, so that it may be sent elsewhere. */
+/** The command was certainly not sent, so that it may be sent to another server. */
 export class NotSent extends Error {
   override name = 'NotSent'
 }
 
-/** One Redis, over one connection that comes back by itself. */
+/** One Redis server, over one connection that reconnects by itself. */
 export interface RedisNode {
   readonly place: string
   /**
    * Runs the script once.
-   * @param asking in a slot that is being moved here.
+   * @param asking true for a slot that is being moved to this server.
    * @throws {NotSent} when there is no connection.
    */
   run(keys: readonly string[], args: readonly string[], asking?: boolean): Promise<unknown>
-  /** `CLUSTER SLOTS`, within a time. */
+  /** Asks `CLUSTER SLOTS`. */
   slots(): Promise<unknown>
   isReady(): boolean
   close(): void
 }
 
 export interface NodeObserver {
-  /** It cannot be reached, or does not let us in. */
+  /** The server cannot be reached, or rejects the login. */
   lost(place: string, error: unknown): void
 }
 
@@ -52,7 +52,7 @@ export function openNode({ place, options }: Seed, observer: NodeObserver): Redi
     ...connectionOptions,
     ...options,
     retryStrategy: () => retryMs,
-    // Its name leads to another server by now, where a replica was promoted.
+    // After a replica is promoted, the name may resolve to another server.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   })
   let attempt = newAttempt()
@@ -73,7 +73,7 @@ export function openNode({ place, options }: Seed, observer: NodeObserver): Redi
 
   const connected = async () => {
     if (redis.status === 'ready') return
-    // Between two attempts nobody waits for the next.
+    // Between two attempts callers are refused at once.
     if (redis.status !== 'connecting' && redis.status !== 'connect') throw notSent()
     await attempt.promise
   }
@@ -84,7 +84,7 @@ export function openNode({ place, options }: Seed, observer: NodeObserver): Redi
     asking: boolean,
   ) => {
     if (redis.status !== 'ready') throw new NotSent(`no connection to Redis at ${place}`, { cause: last })
-    // Both leave together: it is for the very next command alone.
+    // ASKING applies only to the next command, so both are sent together.
     const asked = asking ? redis.asking() : null
     const [answer] = await Promise.all([redis.call(command, text, ...rest), asked])
     return answer
@@ -98,7 +98,7 @@ export function openNode({ place, options }: Seed, observer: NodeObserver): Redi
       try {
         return await send('evalsha', scriptDigest, rest, asking)
       } catch (error) {
-        // It was not run: the server has been restarted, or was told to forget.
+        // The script was not run: the server was restarted, or its scripts were flushed.
         if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
         return await send('eval', script, rest, asking)
       }
@@ -117,7 +117,7 @@ export function openNode({ place, options }: Seed, observer: NodeObserver): Redi
 
 function newAttempt(): PromiseWithResolvers<void> {
   const attempt = Promise.withResolvers<void>()
-  // Most of the time nobody waits for it.
+  // Mostly no caller waits for it, and the rejection must not end the process.
   attempt.promise.catch(() => {})
   return attempt
 }

@@ -2,17 +2,18 @@ import { createHash } from 'node:crypto'
 import { graceMs, mostCounters } from './store.ts'
 
 /**
- * A batch of checks as Redis decides it, in one step and in the order of their arrival. `KEYS` are subjects;
- * `ARGV[1]` is JSON, a check `[cost, [[place of its subject in KEYS, counter, window, limit, is fixed], …]]`; `ARGV[2]`
- * is a time to go by in place of the server's own, or empty. Numbers are doubles here as they are in `window.ts`, whose
- * arithmetic this repeats. A key holds a version, then four values for each counter: name, start, previous, current.
- * The answer is numbers alone: the time, then for each check 1 or 0 and the three of each cell.
+ * Decides a batch of checks in one step, in the order of their arrival. `KEYS` are the subjects. `ARGV[1]` is JSON,
+ * `[policies, checks]`: a policy is `[[counter, window, limit, is fixed, scope], …]` with scope 1 for the key and 2 for the
+ * tenant, and a check is `[cost, its policy, its key, its tenant]`, the last two as indexes in KEYS. `ARGV[2]` is empty, or a time
+ * that replaces the server's clock. Numbers are doubles as in `window.ts`, whose arithmetic this script repeats. A key holds
+ * a version, then four values for each counter: name, start, previous, current. The script returns numbers only: the time,
+ * then for each check 1 or 0 and the three values of each cell.
  *
- * With a first line of this kind Redis 7 looks before it starts whether it may write: a server that is full, or a
- * replica, refuses the whole of it. What somebody else put under a key counts as nothing, and is written over.
+ * The first line makes Redis 7 check before the script starts whether it may write: a server that is full, or a replica,
+ * refuses the whole batch. A foreign value under a key counts as empty, and is overwritten.
  */
 export const script = `#!lua
-local batch = cjson.decode(ARGV[1])
+local policies, checks = unpack(cjson.decode(ARGV[1]))
 local given = tonumber(ARGV[2])
 local now = given
 if not now then
@@ -51,24 +52,38 @@ local function read(value)
   return counters
 end
 
-local function write(key, counters)
+-- What a counter's name ends with. Most counters that are written belong to a rule of the batch.
+local windows = {}
+for _, rules in ipairs(policies) do
+  for _, rule in ipairs(rules) do windows[rule[1]] = rule[2] end
+end
+
+local function endOf(name, cell)
+  local window = windows[name] or tonumber(string.match(name, '%d+$'))
+  return cell[1] + 2 * window + ${graceMs}
+end
+
+local function dropFirstEnding(counters)
   local kept = {}
+  for name, cell in pairs(counters) do kept[#kept + 1] = { endOf(name, cell), name } end
+  table.sort(kept, function(a, b) return a[1] > b[1] end)
+  for i = ${mostCounters} + 1, #kept do counters[kept[i][2]] = nil end
+end
+
+local function write(key, counters)
+  local count = 0
   for name, cell in pairs(counters) do
-    local ends = cell[1] + 2 * tonumber(string.match(name, '%d+$')) + ${graceMs}
-    if ends > now then kept[#kept + 1] = { ends, name, cell } end
+    if endOf(name, cell) > now then count = count + 1 else counters[name] = nil end
   end
-  if #kept > ${mostCounters} then
-    table.sort(kept, function(a, b) return a[1] > b[1] end)
-  end
-  local flat, last = { 1 }, now
-  for i = 1, math.min(#kept, ${mostCounters}) do
-    local ends, name, cell = unpack(kept[i])
-    local n = #flat
+  if count > ${mostCounters} then dropFirstEnding(counters) end
+  local flat, n, last = { 1 }, 1, now
+  for name, cell in pairs(counters) do
     flat[n + 1], flat[n + 2], flat[n + 3], flat[n + 4] = name, cell[1], cell[2], cell[3]
-    last = math.max(last, ends)
+    n = n + 4
+    last = math.max(last, endOf(name, cell))
   end
   local mode, ends = 'PXAT', last
-  -- The server keeps to its own clock, and a time that was given is another one.
+  -- The server expires keys by its own clock, which a given time does not follow.
   if given then mode, ends = 'PX', last - now end
   redis.call('SET', key, cmsgpack.pack(flat), mode, string.format('%.0f', ends))
 end
@@ -76,23 +91,26 @@ end
 local subjects = redis.call('MGET', unpack(KEYS))
 for i = 1, #KEYS do subjects[i] = read(subjects[i]) end
 local charged, answer = {}, { now }
-for _, check in ipairs(batch) do
-  local cost, rules, cells, allowed = check[1], check[2], {}, 1
+local n = 1
+for _, check in ipairs(checks) do
+  local cost, rules, cells, allowed = check[1], policies[check[2]], {}, 1
   for i, rule in ipairs(rules) do
-    local cell = cellAt(subjects[rule[1]][rule[2]], rule[3])
-    if used(cell, rule[3], rule[5]) + cost > rule[4] then allowed = 0 end
+    local cell = cellAt(subjects[check[2 + rule[5]]][rule[1]], rule[2])
+    if used(cell, rule[2], rule[4]) + cost > rule[3] then allowed = 0 end
     cells[i] = cell
   end
-  answer[#answer + 1] = allowed
+  answer[n + 1] = allowed
+  n = n + 1
   for i, rule in ipairs(rules) do
-    local start, previous, current = unpack(cells[i])
+    local cell = cells[i]
     if allowed == 1 and cost > 0 then
-      current = current + cost
-      subjects[rule[1]][rule[2]] = { start, previous, current }
-      charged[rule[1]] = true
+      local place = check[2 + rule[5]]
+      cell = { cell[1], cell[2], cell[3] + cost }
+      subjects[place][rule[1]] = cell
+      charged[place] = true
     end
-    local n = #answer
-    answer[n + 1], answer[n + 2], answer[n + 3] = start, previous, current
+    answer[n + 1], answer[n + 2], answer[n + 3] = cell[1], cell[2], cell[3]
+    n = n + 3
   end
 end
 for i in pairs(charged) do write(KEYS[i], subjects[i]) end

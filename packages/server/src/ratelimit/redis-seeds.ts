@@ -1,10 +1,10 @@
-/** Where a Redis is: how to get there, and its place as it may be told to people. */
+/** The address of a Redis. `place` has no password, and may be logged. */
 export interface Seed {
   place: string
   options: SeedOptions
 }
 
-export interface SeedOptions {
+interface SeedOptions {
   host: string
   port: number
   db: number
@@ -13,14 +13,14 @@ export interface SeedOptions {
   tls?: object
 }
 
-/** A Redis that answers and will not do; the message tells a person why, and never has the password. */
+/** A Redis answers and cannot be used. The message gives the reason, and never contains the password. */
 export class RedisRefused extends Error {
   override name = 'RedisRefused'
 }
 
 /**
- * `REDIS_URL`: `redis://` or `rediss://` (TLS), of one server or of any node of a cluster; several nodes of a cluster
- * stand behind commas, so that one may be down when the service starts.
+ * Reads `REDIS_URL`: `redis://` or `rediss://` (TLS), for one server or any node of a cluster. Several nodes of a cluster
+ * are separated by commas, so that one may be down when the service starts.
  */
 export const seedsOf = (setting: string): Seed[] => setting.split(/,(?=rediss?:\/\/)/).map(toSeed)
 
@@ -45,6 +45,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw new RedisRefused('User and password in REDIS_URL must be percent-encoded: a % itself is %25.')
+    throw new RedisRefused('User and password in REDIS_URL must be percent-encoded: write % as %25.')
   }
 }

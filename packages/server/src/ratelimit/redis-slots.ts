@@ -1,7 +1,7 @@
-/** Slots of a Redis Cluster, as its specification has them: which one a tag has, and who owns it. */
+/** Slots of a Redis Cluster, by its specification: the slot of a tag, and the master that owns it. */
 const slotCount = 16_384
 
-/** CRC-16 (XMODEM) of a tag, which is ASCII, by the number of slots. */
+/** CRC-16 (XMODEM) of an ASCII tag, modulo the number of slots. */
 export function slotOf(tag: string): number {
   let crc = 0
   for (let i = 0; i < tag.length; i++) {
@@ -15,8 +15,8 @@ export function slotOf(tag: string): number {
 export type Owners = (string | undefined)[]
 
 /**
- * The master of each slot, from the answer to `CLUSTER SLOTS`.
- * @param asked the place of the node that gave it; a master without a name is found where that one is.
+ * Reads the master of each slot from the answer to `CLUSTER SLOTS`.
+ * @param asked the place of the node that answered. A master without a name has the same host.
  */
 export function ownersOf(table: unknown, asked: string): Owners {
   const owners: Owners = new Array(slotCount).fill(undefined)
@@ -29,7 +29,7 @@ type SlotRange = [from: number, to: number, master: [host: string | null, port: 
 
 export type Redirection = { kind: 'MOVED' | 'ASK'; place: string } | { kind: 'TRYAGAIN'; place: string }
 
-/** Where an error sends what was not run there. */
+/** Reads the error by which a server redirects a command that it did not run. */
 export function redirectionOf(error: unknown, asked: string): Redirection | null {
   const [kind, , target = ''] = (error instanceof Error ? error.message : '').split(' ')
   if (kind === 'TRYAGAIN') return { kind, place: asked }

@@ -1,19 +1,30 @@
+/**
+ * Rate-limit checks. `window.ts` is the arithmetic, `fold.ts` charges all rules or none, `postgres.ts` and `redis.ts`
+ * store counters, and `answer.ts` makes the verdict.
+ */
+
 import { RateLimitCheck, RateLimitVerdict } from '@keyrail/contract/ratelimit'
 import { nodes, withinProjects } from '../gate/access.ts'
+import { routesFor } from '../gate/make-route.ts'
 import { assertSeesProject } from '../gate/principal.ts'
-import { hotRoute, type Route } from '../gate/route.ts'
+import type { Route } from '../gate/route.ts'
 import { toVerdict } from './answer.ts'
 import type { Check } from './fold.ts'
+import type { RatelimitNeeds } from './needs.ts'
 
-export const ratelimitRoutes: Route[] = [
+const { hotRoute } = routesFor<RatelimitNeeds>()
+
+export const ratelimitRoutes: Route<RatelimitNeeds>[] = [
   hotRoute('/v1/ratelimit/check', {
     operation: 'checkRateLimits',
-    summary: 'Charge a request to its limits, all of them or none',
+    summary: 'Check rate limits',
+    description:
+      'Charges a request to all of its limits, or to none. The response also has headers that you can send on.',
     access: withinProjects(nodes('ratelimit:check')),
     body: RateLimitCheck,
     answer: RateLimitVerdict,
     refusals: ['not_found', 'counter_limit_reached'],
-    async handle({ counters }, { principal, body, until }) {
+    async handle({ counters, countRateLimit }, { principal, body, deadline }) {
       assertSeesProject(principal, body.project_id)
       const check: Check = {
         workspaceId: principal.workspaceId,
@@ -24,7 +35,9 @@ export const ratelimitRoutes: Route[] = [
         cost: body.cost ?? 1,
         rules: body.limits,
       }
-      return { body: toVerdict(check, await counters.check(check, until)) }
+      const verdict = toVerdict(check, await counters.check(check, deadline))
+      countRateLimit(verdict.allowed ? 'allowed' : 'denied')
+      return { body: verdict }
     },
   }),
 ]

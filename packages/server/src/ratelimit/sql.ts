@@ -1,19 +1,19 @@
 import { sql } from '../platform/db/connection.ts'
 
-/** A subject in five parameters, each an array: `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[])`. */
-const asked = `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[])`
+/** Subjects, one parameter for each of their parts. */
+const subjects = `unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[])`
 
-/** Row by row in the order given, which every process keeps, so that no two wait for each other. */
+/** Locks row by row in the given order. Every process uses the same order, so that no two wait for each other in a circle. */
 export const lockCounters = sql(
   'ratelimit.lock',
   `select u.nth, c.ctid::text as place, c.cells
-   from ${asked} with ordinality u(w, p, e, k, s, nth)
+   from ${subjects} with ordinality u(w, p, e, k, s, nth)
    join rate_counters c on c.workspace_id = u.w and c.project_id = u.p and c.env = u.e and c.kind = u.k and c.subject_id = u.s
    order by u.nth
    for update of c`,
 )
 
-/** Read behind the locks: who waited for one must not judge by the time before. */
+/** A statement after the locks: a transaction that waited for one must not use the time from before. */
 export const readTime = sql(
   'ratelimit.time',
   `select (extract(epoch from service_now()) * 1000)::bigint as now`,
@@ -23,13 +23,13 @@ export const openCounters = sql(
   'ratelimit.open',
   `insert into rate_counters (workspace_id, project_id, env, kind, subject_id, cells, expires_at)
    select u.w, u.p, u.e, u.k, u.s, '[]', service_now() + interval '1 hour'
-   from ${asked} u(w, p, e, k, s)
+   from ${subjects} u(w, p, e, k, s)
    on conflict (workspace_id, project_id, env, kind, subject_id) do nothing`,
 )
 
 /**
- * By where the rows stand: while they are locked, nothing moves them. `is true` keeps Postgres from walking all rows of
- * the workspace to find them, which it would while it knows nothing of how many there are.
+ * Finds the rows by their physical positions, which cannot change while they are locked. Without `is true` Postgres would
+ * search for them among all rows of the workspace, as long as it has no statistics of the table.
  */
 export const writeCounters = sql(
   'ratelimit.write',
@@ -50,7 +50,7 @@ export const beginCheck = sql('ratelimit.begin', 'begin')
 export const commitCheck = sql('ratelimit.commit', 'commit')
 export const rollbackCheck = sql('ratelimit.rollback', 'rollback')
 
-/** From the index alone; no more than matter. */
+/** Counts by the index alone, and stops at `$2`. */
 export const countCounters = sql(
   'ratelimit.count',
   `select count(*)::int as rows from (select from rate_counters where workspace_id = $1 limit $2) c`,

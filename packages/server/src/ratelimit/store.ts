@@ -1,28 +1,26 @@
+import type { Deadline } from '../platform/deadline.ts'
 import type { Check, Tally } from './fold.ts'
 
 /**
- * Counters that are kept of a subject. A caller who asks about more of them for one subject, which takes as many rules in
- * the span of their windows, is forgiven those that end first.
+ * How many counters of one subject are kept. A caller that checks more rules than that within their windows loses the
+ * counts of those that end first.
  */
 export const mostCounters = 256
 
 /**
- * A counter is kept for so much longer than it counts: clocks of a master and of the replica that takes over differ,
- * and one may be set back.
+ * A counter is kept for so much longer than it counts, because the clock of a promoted replica may differ from that of its
+ * master, and a clock may be set back.
  */
 export const graceMs = 10_000
 
-/** Where counters stand. Whichever it is, a check is decided and charged as one step, by the store's own clock. */
+/** Keeps counters. Every implementation decides and charges a check in one step, by the store's own clock. */
 export interface CounterStore {
   /**
-   * @param until when the caller must be answered, on the clock of `performance.now()`.
    * @throws {Refusal} `unavailable` when the store does not answer in time. The check may have been charged.
-   *   `counter_limit_reached` when it needs a new counter, for which the workspace has no room.
+   *   `counter_limit_reached` when the check needs a new counter for which the workspace has no room.
    */
-  check(check: Check, until?: number): Promise<Tally>
-  /** How near the workspace with most rows of counters is to the limit, where they are counted. */
+  check(check: Check, deadline?: Pick<Deadline, 'at'>): Promise<Tally>
+  /** The part of the limit that the workspace with most rows of counters has used, if the store counts them. */
   nearestToLimit?(): number
-  /** Checks that wait for the store. */
-  depth(): number
   close(): Promise<void>
 }

@@ -3,7 +3,7 @@ import { removeCounters } from './sql.ts'
 
 const rowsAtOnce = 1_000
 
-/** Subjects of whom nothing counts any more. A batch passes by what a check holds. */
+/** Deletes the rows of subjects whose counters no longer count. Rows that a check has locked are skipped. */
 export const pruneCounters: Chore = {
   name: 'rate-limit counters',
   run: client =>

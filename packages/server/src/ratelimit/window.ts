@@ -2,7 +2,7 @@ import type { RateLimit } from '@keyrail/contract/shared'
 
 /**
  * The arithmetic of a counter, in whole numbers that a double holds exactly: two stores and a reference model agree to
- * the last unit. Windows are aligned to the epoch. Of the window before, `sliding` counts the part that the last
+ * the last unit. Windows are aligned to the epoch. `sliding` also counts the part of the previous window that the last
  * `window_ms` still cover, as if it had been spent evenly.
  */
 export type Rule = RateLimit
@@ -15,10 +15,10 @@ export interface Cell {
   current: number
 }
 
-/** Names a counter among those of its subject. A limit may change and its counter goes on. An id has no blank. */
+/** Names a counter of a subject, without its limit: a changed limit keeps its counter. An id contains no space. */
 export const counterName = ({ id, algorithm, window_ms }: Rule): string => `${id} ${algorithm} ${window_ms}`
 
-/** The cell as it stands at a moment. A clock that was set back finds the window that had begun before. */
+/** The cell at a moment. A clock that was set back stays in the window that had begun. */
 export function cellAt(cell: Cell | undefined, { window_ms }: Rule, now: number): Cell {
   const start = Math.floor(now / window_ms) * window_ms
   if (cell !== undefined && start <= cell.start) return cell
@@ -41,30 +41,30 @@ export const remaining = (cell: Cell, rule: Rule, now: number): number =>
 /** Milliseconds until the current window ends. */
 export const resetMs = (cell: Cell, rule: Rule, now: number): number => cell.start + rule.window_ms - now
 
-/** Milliseconds until the cost would fit if nothing else were spent; 0: it fits; null: it never will. */
+/** Milliseconds until the cost fits if nothing else is spent; 0: it fits now; null: it never will. */
 export function retryMs(cell: Cell, rule: Rule, cost: number, now: number): number | null {
   if (fits(cell, rule, cost, now)) return 0
   const { limit, window_ms: window } = rule
   if (cost > limit) return null
   const end = cell.start + window
   if (rule.algorithm === 'fixed') return end - now
-  // Enough of the window before must have slid away: in this window, or in the next, when this one is that before.
+  // Enough of the previous window must slide away: in this window, or in the next, whose previous window is this one.
   const room = limit - cell.current - cost
   if (room >= 0) return cell.start + untilCovered(cell.previous, room, window) - now
   return end + untilCovered(cell.current, limit - cost, window) - now
 }
 
-/** How far into a window no more than `room` of the one before still counts. */
+/** How far into a window at most `room` of the previous one still counts. */
 const untilCovered = (before: number, room: number, window: number): number =>
   before <= room ? 0 : window - mulDivDown(room, window, before)
 
 const elapsed = (cell: Cell, now: number) => Math.max(0, now - cell.start)
 
-/** When nothing of the cell counts any more. */
+/** When the cell no longer counts. */
 export const cellEnds = (cell: Cell, { window_ms }: Pick<Rule, 'window_ms'>): number =>
   cell.start + 2 * window_ms
 
-/** `floor(a × b / c)` for whole numbers up to 2^32, whose product may lie beyond 2^53: a is taken in halves of 16 bits. */
+/** `floor(a × b / c)` for whole numbers up to 2^32, whose product may exceed 2^53: a is split into halves of 16 bits. */
 export function mulDivDown(a: number, b: number, c: number): number {
   const high = Math.floor(a / 65_536)
   const product = high * b

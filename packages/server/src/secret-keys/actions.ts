@@ -1,26 +1,28 @@
+import type { LeakPlace } from '@keyrail/contract/leaks'
 import type {
   RevokedSecretKey,
   SecretKey,
   SecretKeyCreate,
+  SecretKeyList,
   SecretKeyRevoke,
 } from '@keyrail/contract/vendor/secret-keys'
-import type { LeakPlace } from '@keyrail/contract/webhook'
 import { type Actor, actorOf, appendAudit, type Entry } from '../audit/append.ts'
-import type { Deps } from '../deps.ts'
 import { credentialsTopic } from '../gate/hot-credentials.ts'
 import { type Role, roles, sightOf, type VendorPrincipal } from '../gate/principal.ts'
-import { isActive, overlapEnd } from '../keys/lifecycle.ts'
+import { overlapEnd } from '../keys/lifecycle.ts'
 import { page } from '../platform/cursor.ts'
+import type { Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import { endRights } from '../platform/db/right.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { dateOrNull, iso, millisOrNull } from '../platform/time.ts'
-import { tellOfOwnerKey } from '../security-events/owners.ts'
+import { notifyOfOwnerKey } from '../security-events/owners.ts'
 import { issueSecretKey, secretKeyCreated, withoutSecret } from './issue.ts'
 import { areProjectsThere, assertNoMoreThan, readLimits } from './limits.ts'
 import { endMadeBy, type MadeBy, type RevokedWith, withTimeForAll } from './made-by.ts'
+import type { EndNeeds, SecretKeyNeeds } from './needs.ts'
 import { toSecretKey } from './resource.ts'
 import { assertRoomForSecretKey } from './room.ts'
 import {
@@ -32,9 +34,10 @@ import {
   type SecretKeyRow,
 } from './sql.ts'
 
-/** Creates a secret key with the role of its maker. The answer is the only place where it is ever shown. */
+/** Creates a secret key with the role of its creator. Only this response contains the key itself. */
 export function createSecretKey(
-  deps: Deps,
+  deps: SecretKeyNeeds,
+  db: Db,
   principal: VendorPrincipal,
   body: SecretKeyCreate,
   replay: ReplayKey | null,
@@ -60,35 +63,33 @@ export function createSecretKey(
       rotated_from: null,
       created_in_session: principal.sessionId,
     })
-    tellOfOwnerKey(deps, tx, { caller: principal, client }, created)
+    notifyOfOwnerKey(deps, tx, { caller: principal, client }, created)
     appendAudit(deps, tx, actor, at, [secretKeyCreated(created)])
     return shown
   }
-  return mutate(deps.db, principal.workspaceId, replay, 201, work, withoutSecret)
+  return mutate(db, principal.workspaceId, replay, work, withoutSecret)
 }
 
-/** The gate lets no member here, so that a key is an owner's or an admin's. */
+/** The gate does not admit members here, so the creator is an owner or an admin. */
 const makerRole = (role: Role) => (role === 'owner' ? 'owner' : 'admin')
 
-export async function getSecretKey({ db }: Deps, principal: VendorPrincipal, id: string): Promise<SecretKey> {
-  const row = await db.inWorkspace(principal.workspaceId, tx => findSecretKey(tx, id, sightOf(principal)))
+export async function getSecretKey(db: Db, principal: VendorPrincipal, id: string): Promise<SecretKey> {
+  const row = await db.readAtOnce(principal.workspaceId, tx => findSecretKey(tx, id, sightOf(principal)))
   if (row === null) throw new Refusal('not_found')
   return toSecretKey(row)
 }
 
-export interface ListQuery {
-  env?: 'live' | 'test'
-  include_revoked?: 'true' | 'false'
-  limit?: number
-  cursor?: string
-}
-
-export async function listSecretKeys({ db, cursors }: Deps, principal: VendorPrincipal, query: ListQuery) {
+export async function listSecretKeys(
+  { cursors }: SecretKeyNeeds,
+  db: Db,
+  principal: VendorPrincipal,
+  query: SecretKeyList,
+) {
   const { workspaceId } = principal
-  const { limit = 50 } = query
+  const { limit } = query
   const before = query.cursor === undefined ? null : cursors.open('secret_keys', workspaceId, query.cursor)
   const { envs, projectIds } = sightOf(principal)
-  const rows = await db.inWorkspace(workspaceId, tx =>
+  const rows = await db.readAtOnce(workspaceId, tx =>
     listSecretKeyRows(tx, {
       envs: query.env === undefined ? envs : [query.env],
       projectIds,
@@ -101,11 +102,12 @@ export async function listSecretKeys({ db, cursors }: Deps, principal: VendorPri
 }
 
 /**
- * Puts a successor beside a secret key, with its role and settings; the key lives on for the overlap.
- * Rotating takes at least the role of the key and what it may do, or an admin could make itself an owner.
+ * Issues a successor with the same role and settings; the old key keeps working for the overlap. The caller needs at
+ * least the role and the limits of the key: otherwise an admin could rotate an owner's key and take over its role.
  */
 export function rotateSecretKey(
-  deps: Deps,
+  deps: SecretKeyNeeds,
+  db: Db,
   principal: VendorPrincipal,
   id: string,
   overlapHours: number,
@@ -118,14 +120,13 @@ export function rotateSecretKey(
     if (row === null) throw new Refusal('not_found')
     if (roles.indexOf(principal.role) < roles.indexOf(row.role)) throw new Refusal('owner_required')
     assertNoMoreThan(principal, row)
-    const life = { expiresAt: millisOrNull(row.expires_at), revokedAt: millisOrNull(row.revoked_at) }
-    if (!isActive(life, row.now.getTime())) {
+    if (!row.is_active) {
       throw new Refusal('key_not_active', 'A revoked or expired secret key cannot be rotated.')
     }
     await assertRoomForSecretKey(deps, tx)
     const at = deps.clock.now()
     const actor = actorOf(principal)
-    const endsAt = new Date(overlapEnd(life, row.now.getTime(), overlapHours))
+    const endsAt = new Date(overlapEnd(millisOrNull(row.expires_at), row.now.getTime(), overlapHours))
     const { env, role, name, meta, permissions, project_ids, allowed_cidrs } = row
     const limits = { permissions, project_ids, allowed_cidrs }
     const expires_at = row.rotated_to === null ? row.expires_at : row.original_expires_at
@@ -142,22 +143,23 @@ export function rotateSecretKey(
     endSecretKeyOverlap(tx, row.id, endsAt, created.id, expires_at)
     tx.announce(credentialsTopic)
     const predecessor = { id: row.id, expires_at: iso(endsAt) }
-    tellOfOwnerKey(deps, tx, { caller: principal, client }, created)
+    notifyOfOwnerKey(deps, tx, { caller: principal, client }, created)
     appendAudit(deps, tx, actor, at, [
       { ...target(row), action: 'secret_key.rotated', payload: { successor: created, predecessor } },
     ])
     return { ...shown, predecessor }
   }
-  return mutate(deps.db, principal.workspaceId, replay, 200, work, withoutSecret, { changesRights: true })
+  return mutate(db, principal.workspaceId, replay, work, withoutSecret, { changesRights: true })
 }
 
 /**
- * Ends a secret key for good, with the invitations that it or a key made by it has made, all the way down, and with
- * `cascade` these keys too. Where it was revoked before, it is what it has made that ends. It takes no role beyond an
- * editor's: stopping a leak must not wait.
+ * Revokes a secret key for good, with all pending invitations made by it or by keys descending from it; with `cascade`
+ * those keys too. For a key that was already revoked, only its descendants end. An editor's role is enough for any key:
+ * stopping a leak must not wait.
  */
 export function revokeSecretKey(
-  deps: Deps,
+  deps: SecretKeyNeeds,
+  db: Db,
   principal: VendorPrincipal,
   id: string,
   { reason, cascade = false }: SecretKeyRevoke,
@@ -176,22 +178,22 @@ export function revokeSecretKey(
     )
     return { ...toSecretKey(row ?? found), descendants: made.keys }
   }
-  const db = cascade ? withTimeForAll(deps.db) : deps.db
-  return db.inWorkspace(principal.workspaceId, work, { changesRights: true })
+  const own = cascade ? withTimeForAll(db) : db
+  return own.inWorkspace(principal.workspaceId, work, { changesRights: true })
 }
 
-/** What ended with a secret key that others can read; `isRevoked` is false when the key itself had been revoked before. */
+/** What ended with a leaked secret key; `isRevoked` is false when the key itself was already revoked. */
 export interface LeakedEnd {
   isRevoked: boolean
   revoked: RevokedWith
 }
 
 /**
- * Ends a secret key that others can read, and all that was made with it: nobody knows by whom. In a transaction that
- * `changesRights`.
+ * Revokes a leaked secret key and everything made with it, since any of it may be an attacker's. Runs in a transaction
+ * with `changesRights`.
  */
 export async function revokeLeakedSecretKey(
-  deps: Deps,
+  deps: EndNeeds,
   tx: Tx,
   actor: Actor,
   id: string,
@@ -202,9 +204,9 @@ export async function revokeLeakedSecretKey(
   return { revoked: made.revoked, isRevoked: row !== null }
 }
 
-/** @returns `row`: null when the key had been revoked before, which its own row of the log tells. */
+/** @returns `row`: null when the key was already revoked, which has an audit row. */
 async function endWithMade(
-  deps: Deps,
+  deps: EndNeeds,
   tx: Tx,
   actor: Actor,
   id: string,

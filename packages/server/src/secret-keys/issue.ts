@@ -1,16 +1,16 @@
 import type { Env } from '@keyrail/contract/shared'
 import type { CreatedSecretKey, SecretKeyRole } from '@keyrail/contract/vendor/secret-keys'
 import type { Actor, Entry } from '../audit/append.ts'
-import type { Deps } from '../deps.ts'
 import { displayPrefix, drawToken, tokenDigest } from '../platform/crypto/token.ts'
 import type { Tx } from '../platform/db/transaction.ts'
+import type { SecretKeyNeeds } from './needs.ts'
 import { toNewSecretKey } from './resource.ts'
 import { type CreatorType, insertSecretKey, type NewSecretKey, type SecretKeyRow } from './sql.ts'
 
-/** What a secret key is limited to, as its row has it. */
+/** The limits of a secret key as stored. */
 export type StoredLimits = Pick<SecretKeyRow, 'permissions' | 'project_ids' | 'allowed_cidrs'>
 
-/** Of the first key of a workspace: whatever it were limited to, nobody could make another without that limit. */
+/** For the first key of a workspace: no key could lift a limit of it. */
 export const noLimits: StoredLimits = { permissions: null, project_ids: null, allowed_cidrs: null }
 
 export interface SecretKeySettings extends StoredLimits {
@@ -20,13 +20,13 @@ export interface SecretKeySettings extends StoredLimits {
   meta: Record<string, unknown>
   expires_at: Date | null
   rotated_from: string | null
-  /** The maker's, where it is a person. */
+  /** The session of the creator, if that is a person. */
   created_in_session: string | null
 }
 
-/** Draws a secret key and writes what is kept of it. The caller appends the audit entry. */
+/** Generates a secret key and writes its row. The caller appends the audit entry. */
 export function issueSecretKey(
-  deps: Pick<Deps, 'makeId' | 'randomBytes'>,
+  deps: Pick<SecretKeyNeeds, 'makeId' | 'randomBytes'>,
   tx: Tx,
   actor: Actor,
   at: number,

@@ -16,13 +16,13 @@ import { countLivingProjects } from './sql.ts'
 export type AskedLimits = Pick<SecretKeyCreate, 'permissions' | 'preset' | 'project_ids' | 'allowed_cidrs'>
 
 /**
- * What is stored of the limits that a body asks for: a preset as what it stands for, ids in lower case, ranges in their
- * canonical form. Whether the projects exist is for the caller to ask.
- * @throws {Refusal} `validation_failed`, naming the range that is none.
+ * Normalises the limits that a body names: a preset becomes its permissions, ids become lower case, ranges get their
+ * canonical form. The caller checks that the projects exist.
+ * @throws {Refusal} `validation_failed`, naming the invalid range.
  */
 export function readLimits(body: AskedLimits): StoredLimits {
   if (body.permissions !== undefined && body.preset !== undefined) {
-    throw invalidField('preset', 'stands in place of permissions, and cannot be given beside them')
+    throw invalidField('preset', 'cannot be combined with permissions')
   }
   const given: readonly Permission[] | undefined =
     body.preset === undefined ? body.permissions : presets[body.preset]
@@ -43,14 +43,15 @@ function readCidrs(texts: readonly string[]): string[] {
   return [...new Set(found)]
 }
 
-/** Whether all are projects of the workspace. One that is deleted or of elsewhere is as one that nobody has. */
+/** Whether all ids are projects of the workspace. Deleted and foreign projects count as missing. */
 export const areProjectsThere = async (tx: Tx, ids: readonly string[] | null): Promise<boolean> =>
   ids === null || (await countLivingProjects(tx, ids)) === ids.length
 
 /**
- * Refuses to give away more than the maker has: each limit of the maker is one of the key, at least as narrow.
- * @throws {Refusal} `insufficient_permission`, naming the permission; `not_found`, of a project beyond the maker's, as
- * of one that nobody has.
+ * Refuses a key with more access than its creator: every limit of the creator must be on the new key, at least as
+ * narrow.
+ * @throws {Refusal} `insufficient_permission`, naming the permission; `not_found` for a project that the creator is not
+ * bound to, as for a missing one.
  */
 export function assertNoMoreThan(maker: KeyLimits, key: StoredLimits): void {
   assertPermissions(maker.permissions, key.permissions)
@@ -61,11 +62,13 @@ export function assertNoMoreThan(maker: KeyLimits, key: StoredLimits): void {
 function assertPermissions(own: KeyLimits['permissions'], wanted: readonly Permission[] | null): void {
   if (own === null) return
   if (wanted === null) {
-    throw tooMuch('A secret key with permissions gives a key some of its own: name them in permissions.')
+    throw tooMuch(
+      'A secret key with permissions can only create keys with permissions that it has. List them in permissions.',
+    )
   }
   const missing = wanted.find(one => !own.has(one))
   if (missing !== undefined) {
-    throw tooMuch(`The secret key lacks the permission ${missing}, so it cannot give it.`)
+    throw tooMuch(`The secret key cannot grant the permission ${missing}, because it does not have it.`)
   }
 }
 
@@ -74,7 +77,7 @@ function assertProjects(own: KeyLimits['projectIds'], wanted: readonly string[] 
   if (wanted === null) {
     throw new Refusal(
       'whole_workspace_required',
-      'A secret key that is bound to projects makes keys for some of these: name them in project_ids.',
+      'A secret key with project_ids can only create keys for some of its projects. List them in project_ids.',
     )
   }
   if (!wanted.every(id => own.includes(id))) throw new Refusal('not_found')
@@ -87,7 +90,7 @@ function assertNetworks(own: readonly Network[] | null, wanted: readonly string[
     readStoredNetworks(wanted).every(network => own.some(outer => isWithin(network, outer)))
   if (isNarrower) return
   throw tooMuch(
-    'A secret key with allowed_cidrs makes keys with ranges that are each within one of its own: name them in allowed_cidrs.',
+    'A secret key with allowed_cidrs can only create keys with ranges inside its own. List them in allowed_cidrs.',
   )
 }
 

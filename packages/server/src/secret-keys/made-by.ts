@@ -2,37 +2,38 @@ import type { SecretKey } from '@keyrail/contract/vendor/secret-keys'
 import type { Entry } from '../audit/append.ts'
 import { credentialsTopic } from '../gate/hot-credentials.ts'
 import { revokeInvitesMadeBy } from '../invites/revocation.ts'
-import { cascadeMs, type Db } from '../platform/db/pool.ts'
+import { cascadeMs, type Db } from '../platform/db/db.ts'
 import { endRights } from '../platform/db/right.ts'
 import type { Tx } from '../platform/db/transaction.ts'
+import { Deadline } from '../platform/deadline.ts'
 import { toSecretKey } from './resource.ts'
 import { listRowsMadeBy, type MadeRow, type Maker, revokeSecretKeyRows, type SecretKeyRow } from './sql.ts'
 
 export type { Maker }
 
-/** What came of all that a maker has made. */
+/** What happened to everything made by a maker. */
 export interface MadeBy {
-  /** With `revokesKeys` those that ended so, now or before, and else those that work still. Newest first. */
+  /** With `revokesKeys`, the keys that the cascade revoked, now or earlier; otherwise those still active. Newest first. */
   keys: SecretKey[]
-  /** What the log tells of it, for the caller to append behind the row of the maker. */
+  /** Audit entries, for the caller to append after the maker's own. */
   entries: Entry[]
   revoked: RevokedWith
 }
 
-/** How many were revoked with their maker, as the maker's row of the log says; null where none was. */
+/** How many ended with their maker, as the maker's audit row has it; null if none. */
 export type RevokedWith = { secret_keys_revoked: number; invitations_revoked: number } | null
 
-/** For a transaction that revokes all keys that somebody has made: with thousands of them, too, it must come to its end. */
-export const withTimeForAll = (db: Db): Db => db.until(performance.now() + cascadeMs)
+/** For a transaction that revokes every key of a maker: even with thousands of keys it must be able to finish. */
+export const withTimeForAll = (db: Db): Db => db.by(new Deadline(cascadeMs))
 
-/** Secret keys made by the maker, or by a key that they made, all the way down, that work still. Newest first. */
+/** Active secret keys made by the maker, or by a key descending from it. Newest first. */
 export const listKeysMadeBy = async (tx: Tx, maker: Maker): Promise<SecretKey[]> =>
   toKeys((await listRowsMadeBy(tx, maker)).filter(row => row.is_active))
 
 /**
- * Ends what somebody has made who is trusted no more: the invitations that are pending, made by them or by a key that they
- * made, all the way down, and with `revokesKeys` these keys too. In a transaction that `changesRights`, after the
- * maker's own right was ended with `endRights`: whatever they had under way is there to be found.
+ * Ends what was made by a maker that has lost its rights: the pending invitations made by it or by keys descending from
+ * it, and with `revokesKeys` those keys too. Runs in a transaction with `changesRights`, after `endRights` for the
+ * maker, so that everything its requests were still writing is committed and visible.
  */
 export async function endMadeBy(
   tx: Tx,
@@ -61,7 +62,7 @@ export async function endMadeBy(
   }
 }
 
-/** Why a key was revoked that was made by somebody, or by a key, that ended. */
+/** The reason of a revocation that follows from the end of a maker. */
 const cascaded = 'cascade'
 
 const keyRevoked = ({ id, env }: SecretKeyRow, ancestor: Maker): Entry => ({
@@ -73,8 +74,8 @@ const keyRevoked = ({ id, env }: SecretKeyRow, ancestor: Maker): Entry => ({
 })
 
 /**
- * Ends the rights of all keys that a maker has made, until there is none more. One that was made before its maker's right
- * ended is found by the next look; afterwards none can be made.
+ * Ends the rights of all keys made by a maker, and repeats until it finds no more. A key made before its maker lost its
+ * rights is found by the next round; after that no further key can be made.
  */
 async function endRightsMadeBy(tx: Tx, maker: Maker): Promise<MadeRow[]> {
   for (let known = 0; ; ) {
@@ -86,7 +87,7 @@ async function endRightsMadeBy(tx: Tx, maker: Maker): Promise<MadeRow[]> {
   }
 }
 
-/** Postgres has some thousand locks for everybody. Of more keys the whole workspace waits: each holds its right too. */
+/** Postgres has a few thousand locks in total. Beyond this many keys, one lock on the workspace replaces theirs. */
 const endedEachMax = 500
 
 const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id)

@@ -2,7 +2,7 @@ import type { SecretKey } from '@keyrail/contract/vendor/secret-keys'
 import { iso, isoOrNull } from '../platform/time.ts'
 import type { NewSecretKey, SecretKeyRow } from './sql.ts'
 
-/** A secret key as the API shows it. The key itself is no part of it. */
+/** A secret key as the API returns it, without the key itself. */
 export const toSecretKey = (row: SecretKeyRow): SecretKey => ({
   object: 'secret_key',
   id: row.id,
@@ -24,7 +24,7 @@ export const toSecretKey = (row: SecretKeyRow): SecretKey => ({
   created_at: iso(row.created_at),
 })
 
-/** A secret key that was just written, without reading it back. */
+/** A newly written secret key, without reading it back. */
 export const toNewSecretKey = (key: NewSecretKey): SecretKey =>
   toSecretKey({
     ...key,

@@ -1,4 +1,4 @@
-import { RotateBody } from '@keyrail/contract/shared'
+import { overlapHoursDefault, RotateBody } from '@keyrail/contract/shared'
 import {
   CreatedSecretKey,
   RevokedSecretKey,
@@ -10,57 +10,69 @@ import {
   SecretKeys,
 } from '@keyrail/contract/vendor/secret-keys'
 import { editors, readers, withinProjects } from '../gate/access.ts'
-import { type Route, vendorRoute } from '../gate/route.ts'
+import { routesFor } from '../gate/make-route.ts'
+import type { Route } from '../gate/route.ts'
 import { createSecretKey, getSecretKey, listSecretKeys, revokeSecretKey, rotateSecretKey } from './actions.ts'
+import type { SecretKeyNeeds } from './needs.ts'
 
-export const secretKeyRoutes: Route[] = [
+const { vendorRoute } = routesFor<SecretKeyNeeds>()
+
+export const secretKeyRoutes: Route<SecretKeyNeeds>[] = [
   vendorRoute('POST', '/v1/secret_keys', {
     operation: 'createSecretKey',
-    summary: 'Create a secret key for your own backend',
+    summary: 'Create a secret key',
+    description: 'Issues a credential for your own backend. The key is shown once.',
     access: withinProjects(editors('secret_keys:write')),
     body: SecretKeyCreate,
     status: 201,
     answer: CreatedSecretKey,
     refusals: ['not_found', 'key_limit_reached', 'whole_workspace_required'],
     replayable: true,
-    handle: (deps, { principal, body, replay, client }) =>
-      createSecretKey(deps, principal, body, replay, client),
+    handle: (deps, { db, principal, body, replay, client }) =>
+      createSecretKey(deps, db, principal, body, replay, client),
   }),
   vendorRoute('GET', '/v1/secret_keys', {
     operation: 'listSecretKeys',
-    summary: 'List secret keys, newest first',
+    summary: 'List secret keys',
+    description: 'Returns secret keys, newest first.',
     access: withinProjects(readers('secret_keys:read')),
     query: SecretKeyList,
     answer: SecretKeys,
-    handle: async (deps, { principal, query }) => ({ body: await listSecretKeys(deps, principal, query) }),
+    handle: async (deps, { db, principal, query }) => ({
+      body: await listSecretKeys(deps, db, principal, query),
+    }),
   }),
   vendorRoute('GET', '/v1/secret_keys/:id', {
     operation: 'getSecretKey',
-    summary: 'Read a secret key',
+    summary: 'Get a secret key',
+    description: 'Returns the settings and the status of a secret key, without the key itself.',
     access: withinProjects(readers('secret_keys:read')),
     answer: SecretKey,
-    handle: async (deps, { principal, id }) => ({ body: await getSecretKey(deps, principal, id) }),
+    handle: async (_, { db, principal, id }) => ({ body: await getSecretKey(db, principal, id) }),
   }),
   vendorRoute('POST', '/v1/secret_keys/:id/rotate', {
     operation: 'rotateSecretKey',
-    summary: 'Put a successor beside a secret key, which lives on for the overlap',
+    summary: 'Rotate a secret key',
+    description:
+      'Issues a successor with the same settings. The old key keeps working until the overlap ends.',
     access: withinProjects(editors('secret_keys:write')),
     body: RotateBody,
     answer: RotatedSecretKey,
     refusals: ['key_not_active', 'key_limit_reached', 'owner_required'],
     replayable: true,
-    handle: (deps, { principal, id, body, replay, client }) =>
-      rotateSecretKey(deps, principal, id, body.overlap_hours ?? 24, replay, client),
+    handle: (deps, { db, principal, id, body, replay, client }) =>
+      rotateSecretKey(deps, db, principal, id, body.overlap_hours ?? overlapHoursDefault, replay, client),
   }),
   vendorRoute('POST', '/v1/secret_keys/:id/revoke', {
     operation: 'revokeSecretKey',
-    summary:
-      'End a secret key for good, and with `cascade` all keys made by it; repeating it changes nothing',
+    summary: 'Revoke a secret key',
+    description:
+      'Revokes the key for good, with the pending invitations made by it. With `cascade` it also revokes the secret keys made by it. Repeating the call changes nothing.',
     access: withinProjects(editors('secret_keys:write')),
     body: SecretKeyRevoke,
     answer: RevokedSecretKey,
-    handle: async (deps, { principal, id, body }) => ({
-      body: await revokeSecretKey(deps, principal, id, body),
+    handle: async (deps, { db, principal, id, body }) => ({
+      body: await revokeSecretKey(deps, db, principal, id, body),
     }),
   }),
 ]

@@ -1,9 +1,10 @@
 import type { Env } from '@keyrail/contract/shared'
 import type { Permission } from '@keyrail/contract/vendor/permissions'
 import type { SecretKeyRole } from '@keyrail/contract/vendor/secret-keys'
+import { isActiveSql } from '../gate/active.ts'
 import type { Sight } from '../gate/principal.ts'
 import { sql } from '../platform/db/connection.ts'
-import type { Tx } from '../platform/db/transaction.ts'
+import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 
 export type CreatorType = 'user' | 'secret_key' | 'bootstrap' | 'operator'
 
@@ -29,20 +30,23 @@ export interface SecretKeyRow {
   created_at: Date
 }
 export interface JudgedSecretKeyRow extends SecretKeyRow {
-  /** The store's clock, which alone judges expiry. */
+  /** The database clock, which decides about expiry. */
   now: Date
+  /** Neither revoked nor expired. */
+  is_active: boolean
 }
 export type NewSecretKey = Omit<
   SecretKeyRow,
   'revoked_at' | 'revoked_reason' | 'rotated_to' | 'original_expires_at' | 'last_used_at'
 > & {
   digest: Buffer
-  /** In which a person made it; null for every other maker. */
+  /** The session in which a person created it; null for every other creator. */
   created_in_session: string | null
 }
 
 const columns = `id, env, role, created_by_type, created_by_id, name, meta, display_prefix, expires_at, permissions,
   project_ids, allowed_cidrs, revoked_at, revoked_reason, rotated_from, rotated_to, original_expires_at, last_used_at, created_at`
+const isActive = isActiveSql('secret_keys')
 
 const insert = sql(
   'secret_keys.insert',
@@ -77,18 +81,22 @@ export function insertSecretKey(tx: Tx, key: NewSecretKey): void {
 
 const find = sql(
   'secret_keys.find',
-  `select ${columns}, service_now() as now from secret_keys
+  `select ${columns}, service_now() as now, ${isActive} as is_active from secret_keys
    where workspace_id = $1 and id = $2 and env = any($3::text[])
      and ($4::uuid[] is null or project_ids <@ $4)`,
 )
-export async function findSecretKey(tx: Tx, id: string, sight: Sight): Promise<JudgedSecretKeyRow | null> {
+export async function findSecretKey(
+  tx: ReadTx,
+  id: string,
+  sight: Sight,
+): Promise<JudgedSecretKeyRow | null> {
   const [row] = await tx.query<JudgedSecretKeyRow>(find, [tx.workspaceId, id, sight.envs, sight.projectIds])
   return row ?? null
 }
 
 const lock = sql(
   'secret_keys.lock',
-  `select ${columns}, service_now() as now from secret_keys
+  `select ${columns}, service_now() as now, ${isActive} as is_active from secret_keys
    where workspace_id = $1 and id = $2 and env = any($3::text[])
      and ($4::uuid[] is null or project_ids <@ $4) for update`,
 )
@@ -115,7 +123,7 @@ const revoke = sql(
   `update secret_keys set revoked_at = $3, revoked_reason = $4
    where workspace_id = $1 and id = $2 and revoked_at is null returning ${columns}`,
 )
-/** @returns the key as it is now, or null when somebody else has revoked it before. */
+/** @returns the key as it is now, or null when it was already revoked. */
 export async function revokeSecretKeyRow(
   tx: Tx,
   id: string,
@@ -138,8 +146,8 @@ const list = sql(
      and ($4::uuid is null or id < $4) and ($6::uuid[] is null or project_ids <@ $6)
    order by id desc limit $5`,
 )
-/** Newest first, one more than the limit. */
-export const listSecretKeyRows = (tx: Tx, filter: SecretKeyFilter) =>
+/** Newest first, one row more than the limit. */
+export const listSecretKeyRows = (tx: ReadTx, filter: SecretKeyFilter) =>
   tx.query<SecretKeyRow>(list, [
     tx.workspaceId,
     filter.envs,
@@ -149,16 +157,16 @@ export const listSecretKeyRows = (tx: Tx, filter: SecretKeyFilter) =>
     filter.projectIds,
   ])
 
-/** Who or what has made something. A person's session counts as the person; what only it has made is asked for by its id. */
+/** A person, key or session that makes things. `user` covers all sessions of the person; `session` only that one. */
 export interface Maker {
   type: 'user' | 'secret_key' | 'session'
   id: string
 }
 export interface MadeRow extends SecretKeyRow {
-  /** Neither revoked nor expired, by the store's clock. */
+  /** Neither revoked nor expired, by the database clock. */
   is_active: boolean
 }
-/** Every key that the maker, or a key that they made, and so on, has made; revoked ones too, since these may have made others. */
+/** All keys that descend from the maker. Revoked ones too, since they may have made others. */
 const madeBy = `with recursive made(id) as (
      select id from secret_keys where workspace_id = $1 and created_by_type = $2 and created_by_id = $3
      union
@@ -167,7 +175,7 @@ const madeBy = `with recursive made(id) as (
      select k.id from made m join secret_keys k
        on k.workspace_id = $1 and k.created_by_type = 'secret_key' and k.created_by_id = m.id::text
    )
-   select ${columns}, revoked_at is null and (expires_at is null or expires_at > service_now()) as is_active
+   select ${columns}, ${isActive} as is_active
    from secret_keys where workspace_id = $1 and id in (select id from made) order by id`
 export const listMadeBy = sql('secret_keys.list_made_by', madeBy)
 /** Oldest first. */
@@ -179,7 +187,7 @@ const revokeMany = sql(
   `update secret_keys set revoked_at = $3, revoked_reason = $4
    where workspace_id = $1 and id = any($2::uuid[]) and revoked_at is null returning ${columns}`,
 )
-/** @returns the keys as they are now, those that were revoked before left out; in no order. */
+/** @returns the keys as they are now, without those already revoked; unordered. */
 export const revokeSecretKeyRows = (tx: Tx, ids: readonly string[], at: Date, reason: string) =>
   tx.query<SecretKeyRow>(revokeMany, [tx.workspaceId, ids, at, reason])
 
@@ -187,9 +195,9 @@ const countActive = sql(
   'secret_keys.count_active',
   `select count(*)::int as active from (
      select from secret_keys
-     where workspace_id = $1 and revoked_at is null and (expires_at is null or expires_at > service_now()) limit $2) k`,
+     where workspace_id = $1 and ${isActive} limit $2) k`,
 )
-/** @returns how many secret keys of the workspace are neither revoked nor expired; `most` where there are more. */
+/** @returns the number of active secret keys in the workspace, at most `most`. */
 export async function countActiveSecretKeys(tx: Tx, most: number): Promise<number> {
   const [row] = await tx.query<{ active: number }>(countActive, [tx.workspaceId, most])
   return row?.active ?? 0

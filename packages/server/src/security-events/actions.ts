@@ -1,29 +1,32 @@
 import type { OwnSecurityEventList, SecurityEventList } from '@keyrail/contract/security-events'
-import type { Deps } from '../deps.ts'
 import type { PersonPrincipal, VendorPrincipal } from '../gate/principal.ts'
 import { page } from '../platform/cursor.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { SecurityEventNeeds } from './needs.ts'
 import { toSecurityEvent } from './resource.ts'
 import { listEventRows, listOwnEventRows } from './sql.ts'
 
-/** What happened in the workspace, and to the accounts of its members. */
+/** Security events of the workspace and of the accounts of its members. */
 export async function listSecurityEvents(
-  { db, cursors }: Deps,
+  { cursors }: SecurityEventNeeds,
+  db: Db,
   { workspaceId }: VendorPrincipal,
-  { kind, user_id, limit = 50, cursor }: SecurityEventList,
+  { kind, user_id, limit, cursor }: SecurityEventList,
 ) {
   const before = cursor === undefined ? null : cursors.open('security_events', workspaceId, cursor)
   const userId = user_id?.toLowerCase() ?? null
-  const rows = await db.inWorkspace(workspaceId, tx =>
+  const rows = await db.readAtOnce(workspaceId, tx =>
     listEventRows(tx, { kind: kind ?? null, before, limit }, userId),
   )
   return page(rows, limit, toSecurityEvent, last => cursors.seal('security_events', workspaceId, last.id))
 }
 
-/** What happened to one's own account, wherever. */
+/** Security events of the person's own account, in any workspace. */
 export async function listOwnSecurityEvents(
-  { db, cursors }: Deps,
+  { cursors }: SecurityEventNeeds,
+  db: Db,
   { id }: PersonPrincipal,
-  { kind, limit = 50, cursor }: OwnSecurityEventList,
+  { kind, limit, cursor }: OwnSecurityEventList,
 ) {
   const before = cursor === undefined ? null : cursors.open('own_security_events', id, cursor)
   const rows = await db.asPerson(id, tx => listOwnEventRows(tx, { kind: kind ?? null, before, limit }))

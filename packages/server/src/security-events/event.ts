@@ -2,15 +2,15 @@ import type { SecurityEventKind } from '@keyrail/contract/security-events'
 import type { Client } from '../platform/http/client.ts'
 import type { Caller } from '../platform/refusal.ts'
 
-/** What happened, to be written down. `details` has ids and codes: no secret, and no address that somebody typed. */
+/** A security event to record. `details` has ids and codes: no secret, and no address that a client typed. */
 export interface NewEvent {
   readonly kind: SecurityEventKind
-  /** Null for what is of no workspace. */
+  /** Null for an event without a workspace. */
   readonly workspaceId: string | null
-  /** The person whom it is about; null where there is none, or nobody knows. */
+  /** The person that the event is about; null when there is none or it is unknown. */
   readonly userId: string | null
   readonly actor: EventActor | null
-  /** Null where no request is behind it. */
+  /** Null when no request caused the event. */
   readonly client: Client | null
   readonly details?: Readonly<Record<string, unknown>>
 }
@@ -25,8 +25,8 @@ export const eventActor = ({ kind, id }: Caller): EventActor => ({
   id,
 })
 
-/** Whom an event of this caller is about. */
+/** The person that an event of this caller is about. */
 export const personOf = ({ kind, id }: Caller): string | null => (kind === 'session' ? id : null)
 
-/** The workspace of events that are of none, as a row has it. */
+/** The workspace id in rows of events without a workspace. */
 export const nowhere = '00000000-0000-0000-0000-000000000000'

@@ -5,32 +5,32 @@ import { iso } from '../platform/time.ts'
 import { agentInWords } from '../platform/user-agent.ts'
 import { type OwnerLetterRow, readOwnerLetter } from './sql.ts'
 
-/** The letters to the owners of a workspace about who else can do what they can. */
+/** Mails to the owners of a workspace about others who get the rights of an owner. */
 export function ownerLetters({ db }: Pick<WriterParts, 'db'>): Record<string, WriteLetter> {
   const about =
     (compose: (row: OwnerLetterRow) => Omit<Letter, 'to'>): WriteLetter =>
     ({ workspace_id = '', event_id = '', user_id }) =>
       db.inWorkspace(workspace_id, async tx => {
         const row = await readOwnerLetter(tx, event_id, user_id ?? null)
-        // No owner any more, or no billing address.
+        // The recipient is no longer an owner, or the billing address was removed.
         return row === null || row.email === null ? null : { ...compose(row), to: row.email }
       })
   return {
     owner_added: about(row => ({
       subject: `${row.workspace_name} has a new owner`,
       paragraphs: [
-        `${row.subject_name ?? 'Somebody'} became an owner of the workspace “${row.workspace_name}” at ${iso(row.created_at)}. ${byWhom(row)}`,
-        'An owner can do everything in the workspace: read and revoke keys, make secret keys, invite and remove people.',
-        'If you expected this, there is nothing to do. If not, remove this member at once, revoke the secret keys that they made, and look through the security events of the workspace (GET /v1/security_events) and its audit log.',
+        `${row.subject_name ?? 'Someone'} became an owner of the workspace “${row.workspace_name}” at ${iso(row.created_at)}. ${byWhom(row)}`,
+        'An owner can do everything in the workspace: read and revoke keys, create secret keys, and invite and remove people.',
+        'If you expected this, you do not need to do anything. If not, remove this member at once, revoke the secret keys that they made, and review the security events (GET /v1/security_events) and the audit log of the workspace.',
       ],
       afterword,
     })),
     owner_key_created: about(row => ({
       subject: `${row.workspace_name} has a new secret key with an owner’s rights`,
       paragraphs: [
-        `A secret key with an owner’s rights was made in the workspace “${row.workspace_name}” at ${iso(row.created_at)}. It begins with ${row.subject_name ?? 'an unknown prefix'}. ${byWhom(row)}`,
-        'Whoever has it can change who may act in the workspace: remove people, or make secret keys.',
-        'If you expected this, there is nothing to do. If not, revoke the key at once, and look through the security events of the workspace (GET /v1/security_events) and its audit log.',
+        `A secret key with an owner’s rights was created in the workspace “${row.workspace_name}” at ${iso(row.created_at)}. It begins with ${row.subject_name ?? 'an unknown prefix'}. ${byWhom(row)}`,
+        'Anyone with the key can change access to the workspace: remove people, or create secret keys.',
+        'If you expected this, you do not need to do anything. If not, revoke the key at once, and review the security events (GET /v1/security_events) and the audit log of the workspace.',
       ],
       afterword,
     })),
@@ -38,12 +38,13 @@ export function ownerLetters({ db }: Pick<WriterParts, 'db'>): Record<string, Wr
 }
 
 const afterword =
-  'Every owner gets this letter. An address is sent five of a kind an hour at most; the security events have them all.'
+  'Every owner gets this e-mail. Keyrail sends at most five of a kind an hour to an address; the security events list them all.'
 
 function byWhom({ actor_type, actor_name, ip, user_agent }: OwnerLetterRow): string {
-  const from = ip === null ? '' : `, from the address ${ip}, with ${agentInWords(user_agent)}`
-  if (actor_type === 'operator') return 'The operator of the service did this on its machine.'
-  if (actor_type === 'user') return `${actor_name ?? 'A person who is gone'} did this${from}.`
+  const from = ip === null ? '' : `, from the IP address ${ip}, with ${agentInWords(user_agent)}`
+  if (actor_type === 'operator') return 'The operator of the service did this on the server.'
+  if (actor_type === 'user')
+    return `${actor_name ?? 'A person whose account no longer exists'} did this${from}.`
   const key = actor_name === null ? 'A secret key' : `The secret key that begins with ${actor_name}`
   return `${key} was used for this${from}.`
 }

@@ -1,35 +1,32 @@
-import type { Deps } from '../deps.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Transaction } from '../platform/db/transaction.ts'
-import { type NewEvent, nowhere } from './event.ts'
-import { insertEvent } from './sql.ts'
+import type { MakeId } from '../platform/ids.ts'
+import type { NewEvent } from './event.ts'
+import { insertEvent, rowOf } from './sql.ts'
+
+/** What recording an event needs. */
+export interface RecordNeeds {
+  readonly clock: Clock
+  readonly makeId: MakeId
+}
+
+/** Notes events outside of a transaction; they are stored a moment later. */
+export interface NoteEvents {
+  note(event: NewEvent): void
+}
 
 /**
- * Writes an event down in the transaction of the change that it tells of, so that there is one exactly when there is
- * the other. @param device of a sign-in.
- * @returns its id.
+ * Records an event in the transaction of the change, so that both commit or neither does.
+ * @param device of a sign-in.
+ * @returns the id of the event.
  */
 export function recordEvent(
-  { clock, makeId }: Pick<Deps, 'clock' | 'makeId'>,
+  { clock, makeId }: RecordNeeds,
   tx: Transaction,
   event: NewEvent,
   device: Buffer | null = null,
 ): string {
-  const at = new Date(clock.now())
   const id = makeId()
-  insertEvent(tx, {
-    workspace_id: event.workspaceId ?? nowhere,
-    id,
-    kind: event.kind,
-    user_id: event.userId,
-    actor_type: event.actor?.type ?? null,
-    actor_id: event.actor?.id ?? null,
-    ip: event.client?.ip ?? null,
-    user_agent: event.client?.userAgent ?? null,
-    count: 1,
-    details: { ...event.details },
-    device,
-    created_at: at,
-    last_at: at,
-  })
+  insertEvent(tx, { ...rowOf(event, id, new Date(clock.now()), 1), device })
   return id
 }

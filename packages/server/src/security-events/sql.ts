@@ -1,7 +1,7 @@
 import type { SecurityEventKind } from '@keyrail/contract/security-events'
 import { type Statement, sql } from '../platform/db/connection.ts'
-import type { PersonTx, Transaction, Tx } from '../platform/db/transaction.ts'
-import { nowhere } from './event.ts'
+import type { PersonTx, ReadTx, Transaction, Tx } from '../platform/db/transaction.ts'
+import { type NewEvent, nowhere } from './event.ts'
 
 export interface EventRow {
   workspace_id: string
@@ -18,11 +18,27 @@ export interface EventRow {
   last_at: Date
 }
 
+/** A new event as a row. */
+export const rowOf = (event: NewEvent, id: string, at: Date, count: number): EventRow => ({
+  workspace_id: event.workspaceId ?? nowhere,
+  id,
+  kind: event.kind,
+  user_id: event.userId,
+  actor_type: event.actor?.type ?? null,
+  actor_id: event.actor?.id ?? null,
+  ip: event.client?.ip ?? null,
+  user_agent: event.client?.userAgent ?? null,
+  count,
+  details: { ...event.details },
+  created_at: at,
+  last_at: at,
+})
+
 export type NewRow = EventRow & { device: Buffer | null }
 
 const columns = `workspace_id, id, kind, user_id, actor_type, actor_id, ip, user_agent, count, details, created_at, last_at`
 
-/** A person may have left the workspace by now: then it is of none. */
+/** If the person has left the workspace by now, the event has no workspace. */
 const insert = sql(
   'security_events.insert',
   `insert into security_events (${columns}, device)
@@ -48,8 +64,8 @@ export const insertEvent = (tx: Transaction, row: NewRow) =>
   ])
 
 /**
- * Rows of many scopes at once, as the role that owns the tables. Each says how often it has happened so far, so that
- * writing it again does no harm. Nothing is written of a person who is being erased, or of a workspace that is gone.
+ * Writes rows of many scopes at once, as the role that owns the tables. Each row has the total count so far, so writing
+ * it again is harmless. Rows of a person being erased or of a deleted workspace are dropped.
  */
 export const writeEvents: Statement = sql(
   'security_events.write',
@@ -74,8 +90,8 @@ export interface Wanted {
 }
 
 /**
- * Two walks down an index, each as long as the page at most. Of a member's account a workspace is told what and when,
- * since they are in it, and not from where: that is theirs.
+ * Two index scans, each at most one page long. A workspace sees what happened to the account of a member since the
+ * member joined, but not from which address: that is private to the person.
  */
 const list = sql(
   'security_events.list',
@@ -96,8 +112,8 @@ const list = sql(
     order by e.id desc limit $5)
    order by id desc limit $5`,
 )
-/** Newest first, one more than the limit. */
-export const listEventRows = (tx: Tx, { kind, before, limit }: Wanted, userId: string | null) =>
+/** Newest first, one row more than the limit. */
+export const listEventRows = (tx: ReadTx, { kind, before, limit }: Wanted, userId: string | null) =>
   tx.query<EventRow>(list, [tx.workspaceId, kind, before, userId, limit + 1])
 
 const listOwn = sql(
@@ -106,7 +122,7 @@ const listOwn = sql(
    where user_id = $1 and ($2::text is null or kind = $2) and ($3::uuid is null or id < $3)
    order by id desc limit $4`,
 )
-/** Newest first, one more than the limit. */
+/** Newest first, one row more than the limit. */
 export const listOwnEventRows = (tx: PersonTx, { kind, before, limit }: Wanted) =>
   tx.query<EventRow>(listOwn, [tx.userId, kind, before, limit + 1])
 
@@ -115,12 +131,12 @@ const findDevice = sql(
   `select workspace_id from security_events
    where user_id = $1 and device = $2 and created_at > service_now() - interval '90 days' limit 1`,
 )
-/** Whether the person has signed in from it in the last 90 days. */
+/** Whether the person has signed in from this device in the last 90 days. */
 export async function hasDevice(tx: PersonTx, device: Buffer): Promise<boolean> {
   return (await tx.query(findDevice, [tx.userId, device])).length > 0
 }
 
-/** The owners; where there are none, the billing address. By the order in which throttles are locked. */
+/** The owners, or the billing address if there are none, in the order in which throttles are locked. */
 const queueToOwners = sql(
   'security_events.queue_to_owners',
   `select queue_mail($2, $2, sha256(convert_to(r.address, 'UTF8')), r.ids) from (
@@ -137,7 +153,7 @@ const queueToOwners = sql(
      offset 0
    ) r`,
 )
-/** @param but who is not written to; null for nobody. */
+/** @param but the owner who gets no mail; null: none. */
 export const queueLettersToOwners = (tx: Tx, letter: string, eventId: string, but: string | null) =>
   tx.send(queueToOwners, [tx.workspaceId, letter, eventId, but])
 
@@ -147,11 +163,11 @@ export interface OwnerLetterRow {
   user_agent: string | null
   actor_type: string | null
   workspace_name: string
-  /** Of the person or the secret key that did it, if it is known. */
+  /** The name of the person or the prefix of the secret key that acted, if known. */
   actor_name: string | null
-  /** Of the new owner, or of the new key. */
+  /** The name of the new owner, or the prefix of the new key. */
   subject_name: string | null
-  /** To whom it goes; null when they are no owner any more. */
+  /** The recipient; null when that person is no longer an owner. */
   email: string | null
 }
 const readForLetter = sql(
@@ -181,7 +197,7 @@ export async function readOwnerLetter(
   return row ?? null
 }
 
-/** Days that an event is kept. */
+/** How many days an event is kept. */
 export const keptDays = 90
 export const pruneEventRows = `delete from security_events where (workspace_id, id) in (
      select workspace_id, id from security_events where created_at < service_now() - interval '${keptDays} days'

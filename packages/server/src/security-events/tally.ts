@@ -1,28 +1,28 @@
 import type { Clock } from '../platform/clock.ts'
 import type { MakeId } from '../platform/ids.ts'
-import { networkOf } from '../platform/throttle/client-network.ts'
+import { networkOf } from '../platform/network/client-network.ts'
 import { type NewEvent, nowhere } from './event.ts'
-import type { EventRow } from './sql.ts'
+import { type EventRow, rowOf } from './sql.ts'
 
-/** What is alike within it is one row with a count. */
+/** Events that are alike within this time are one row with a count. */
 const foldMs = 60_000
-/** Rows that one workspace may fill a minute; further events are counted in one row of their kind, without an address. */
+/** Rows that one workspace may fill in a minute; further events are counted in one row of their kind, without details. */
 export const rowsPerWorkspace = 60
-/** The same for what is of no workspace, which anybody can cause. */
+/** The same for events without a workspace, which any client can cause. */
 export const rowsOfNobody = 200
-/** Rows that are held, some 500 bytes each, while the store is away. */
+/** Rows buffered while the database is unavailable, about 500 bytes each. */
 export const heldMax = 10_000
 
 export interface Tally {
-  /** Notes what happened. Neither waits nor throws. */
+  /** Counts an event. Neither waits nor throws. */
   note(event: NewEvent): void
-  /** Rows that are not written as they stand. */
+  /** Rows whose current count is not written yet. */
   unwritten(): Unwritten[]
 }
 
-export interface Unwritten {
+interface Unwritten {
   readonly row: EventRow
-  /** Says that the store has it as it is here. */
+  /** Marks this state of the row as written. */
   confirm(): void
 }
 
@@ -32,14 +32,14 @@ interface Entry {
 }
 
 /**
- * Events by what they have in common: kind, workspace, person, credential, network and details. A flood of one kind is
- * one row a minute.
+ * Groups events by kind, workspace, person, credential, network and details, so that a flood of one kind is one row a
+ * minute.
  */
 export function createTally(clock: Clock, makeId: MakeId, dropped: () => void): Tally {
   let minute = 0
   let current = new Map<string, Entry>()
   let rowsBy = new Map<string, number>()
-  /** Of minutes that have passed. */
+  /** From earlier minutes. */
   let late: Entry[] = []
 
   const turn = (now: number) => {
@@ -60,7 +60,7 @@ export function createTally(clock: Clock, makeId: MakeId, dropped: () => void): 
     const isFull = rows >= (scope === nowhere ? rowsOfNobody : rowsPerWorkspace)
     if (isFull && !isBare(event)) return entryOf(bareOf(event), now)
     if (current.size + late.length >= heldMax) return null
-    const entry = { row: rowOf(event, scope, makeId(), now), writtenCount: 0 }
+    const entry = { row: rowOf(event, makeId(), new Date(now), 0), writtenCount: 0 }
     current.set(name, entry)
     rowsBy.set(scope, rows + 1)
     return entry
@@ -95,7 +95,7 @@ const isUnwritten = ({ row, writtenCount }: Entry) => row.count > writtenCount
 const nameOf = ({ kind, workspaceId, userId, actor, client, details }: NewEvent): string =>
   JSON.stringify([kind, workspaceId, userId, actor, client && networkOf(client.ip), details])
 
-/** What is left of an event that finds no room of its own. */
+/** What is recorded of an event when the workspace has no row left for it. */
 const bareOf = ({ kind, workspaceId }: NewEvent): NewEvent => ({
   kind,
   workspaceId,
@@ -105,18 +105,3 @@ const bareOf = ({ kind, workspaceId }: NewEvent): NewEvent => ({
   details: { more: true },
 })
 const isBare = ({ details }: NewEvent) => details?.more === true
-
-const rowOf = (event: NewEvent, workspaceId: string, id: string, now: number): EventRow => ({
-  workspace_id: workspaceId,
-  id,
-  kind: event.kind,
-  user_id: event.userId,
-  actor_type: event.actor?.type ?? null,
-  actor_id: event.actor?.id ?? null,
-  ip: event.client?.ip ?? null,
-  user_agent: event.client?.userAgent ?? null,
-  count: 0,
-  details: { ...event.details },
-  created_at: new Date(now),
-  last_at: new Date(now),
-})

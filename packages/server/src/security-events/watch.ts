@@ -1,15 +1,18 @@
 import type { FastifyInstance } from 'fastify'
-import type { Deps } from '../deps.ts'
 import { whenAnswered } from '../platform/http/answered.ts'
 import { clientOf } from '../platform/http/client.ts'
 import type { Caller, Refusal } from '../platform/refusal.ts'
 import { eventActor, type NewEvent, personOf } from './event.ts'
+import type { NoteEvents } from './record.ts'
 
 /**
- * Notes what a valid credential was refused for, and who was told to slow down. Asked when the answer has ended, where
- * principal and refusal are known, so that no rule of the gate has to think of it.
+ * Records refusals of valid credentials and of throttled requests. It runs when the response has ended, where principal
+ * and refusal are known, so that no rule of the gate has to do it.
  */
-export function noteRefusals(app: FastifyInstance, { securityEvents }: Pick<Deps, 'securityEvents'>): void {
+export function noteRefusals(
+  app: FastifyInstance,
+  { securityEvents }: { readonly securityEvents: NoteEvents },
+): void {
   whenAnswered(app, (request, reply) => {
     const { refusal } = request
     if (!refusal) return

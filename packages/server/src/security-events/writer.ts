@@ -1,68 +1,65 @@
 import type { Clock } from '../platform/clock.ts'
-import type { Connection } from '../platform/db/connection.ts'
-import { type LaneObserver, openLane } from '../platform/db/lane.ts'
+import type { Lanes } from '../platform/db/lanes.ts'
 import type { MakeId } from '../platform/ids.ts'
 import type { NewEvent } from './event.ts'
 import { type EventRow, writeEvents } from './sql.ts'
 import { createTally } from './tally.ts'
 
-/** Events outside of a transaction: what was refused, and what strangers asked for. */
+/** Events outside of a transaction: refusals, and requests without authentication. */
 export interface SecurityEvents {
-  /** Notes what happened, for the store to hear a moment later. No request waits for it, and none fails by it. */
+  /** Buffers an event, which is written a moment later. It delays and fails no request. */
   note(event: NewEvent): void
-  /** Writes what was noted so far; what the store does not take is tried again later. */
+  /** Writes the buffered events; those that the database does not accept are retried later. */
   flush(): Promise<void>
-  /** Rows that wait for the store. */
+  /** Rows that wait for the database. */
   depth(): number
   close(): Promise<void>
 }
 
-export interface SecurityEventObserver extends LaneObserver {
+export interface SecurityEventObserver {
   securityEventDropped(): void
 }
 
-/** From an event to its row, in ms; what comes meanwhile rides along. */
+/** From an event to its row, in ms; further events in that time share the write. */
 const flushMs = 1_000
 
 export function openSecurityEvents(
-  connection: Connection,
+  lanes: Lanes,
   clock: Clock,
   makeId: MakeId,
   observer: SecurityEventObserver,
 ): SecurityEvents {
   const tally = createTally(clock, makeId, () => observer.securityEventDropped())
-  const lane = openLane<EventRow, null>(
-    connection,
-    {
-      name: 'security_event',
-      statement: writeEvents,
-      repeatable: true,
-      bytesOf: ({ details }) => 600 + JSON.stringify(details).length,
-      values: rows => [
-        rows.map(row => row.workspace_id),
-        rows.map(row => row.id),
-        rows.map(row => row.kind),
-        rows.map(row => row.user_id),
-        rows.map(row => row.actor_type),
-        rows.map(row => row.actor_id),
-        rows.map(row => row.ip),
-        rows.map(row => row.user_agent),
-        rows.map(row => row.count),
-        rows.map(row => JSON.stringify(row.details)),
-        rows.map(row => row.created_at),
-        rows.map(row => row.last_at),
-      ],
-      answers: (_, rows) => rows.map(() => null),
-    },
-    observer,
-  )
+  const lane = lanes.open<EventRow, null>({
+    name: 'security_event',
+    statement: writeEvents,
+    repeatable: true,
+    // Those that the store did not take wait there too.
+    depth: () => tally.unwritten().length,
+    bytesOf: ({ details }) => 600 + JSON.stringify(details).length,
+    values: rows => [
+      rows.map(row => row.workspace_id),
+      rows.map(row => row.id),
+      rows.map(row => row.kind),
+      rows.map(row => row.user_id),
+      rows.map(row => row.actor_type),
+      rows.map(row => row.actor_id),
+      rows.map(row => row.ip),
+      rows.map(row => row.user_agent),
+      rows.map(row => row.count),
+      rows.map(row => JSON.stringify(row.details)),
+      rows.map(row => row.created_at),
+      rows.map(row => row.last_at),
+    ],
+    answers: (_, rows) => rows.map(() => null),
+  })
   let timer: NodeJS.Timeout | null = null
   let flushing: Promise<void> = Promise.resolve()
 
   const flushNow = async () => {
     await Promise.all(
       tally.unwritten().map(({ row, confirm }) =>
-        // What the store does not take now is there at the next flush.
+        // A row that the database rejects now is retried at the next flush.
         lane.run(row).then(confirm, () => {}),
       ),
     )
@@ -75,7 +72,7 @@ export function openSecurityEvents(
     timer ??= setTimeout(async () => {
       await flush()
       timer = null
-      // The store was away, or more has come.
+      // The database was unavailable, or more events came.
       if (tally.unwritten().length > 0) arm()
     }, flushMs).unref()
   }
@@ -90,7 +87,6 @@ export function openSecurityEvents(
     async close() {
       await flush()
       if (timer !== null) clearTimeout(timer)
-      await lane.close()
     },
   }
 }

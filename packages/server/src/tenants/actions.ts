@@ -1,83 +1,133 @@
+import type { Paging } from '@keyrail/contract/shared'
 import type { Tenant, TenantCreate, TenantList, TenantUpdate } from '@keyrail/contract/vendor/tenants'
 import { actorOf, appendAudit } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
-import type { Deps } from '../deps.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import { countByEnv, revokeKeysOfParent } from '../keys/cascade.ts'
 import { page } from '../platform/cursor.ts'
-import { cascadeMs } from '../platform/db/pool.ts'
+import { cascadeMs, type Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import { endRights } from '../platform/db/right.ts'
+import { isFoundBy, readSearch, type Search } from '../platform/prefix.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
+import { type Part, partOfOne, readParts, writePosition } from '../platform/walks.ts'
 import { noteTenantChange } from '../policy/changes.ts'
+import { tenantCreated, toNewTenant } from './meet.ts'
+import type { TenantNeeds } from './needs.ts'
+import { toTarget, toTenant } from './resource.ts'
 import {
+  type FoundTenantRow,
   findTenant,
   findTenantsByExternalId,
   insertTenant,
   listTenantRows,
+  listTenantRowsByIds,
   lockTenant,
   markTenantDeleted,
+  searchTenantRows,
   type TenantRow,
   updateTenantRow,
 } from './sql.ts'
 
 export function createTenant(
-  deps: Deps,
+  deps: TenantNeeds,
+  db: Db,
   principal: VendorPrincipal,
   body: TenantCreate,
   replay: ReplayKey | null,
 ): Promise<Replayable> {
   return mutate(
-    deps.db,
+    db,
     principal.workspaceId,
     replay,
-    201,
     async tx => {
       const at = deps.clock.now()
-      const row: TenantRow = {
-        id: deps.makeId(),
-        external_id: body.external_id,
-        name: body.name ?? null,
-        meta: body.meta ?? {},
-        embed_epoch: 1,
-        created_at: new Date(at),
-        updated_at: new Date(at),
-      }
+      const row = toNewTenant(deps.makeId(), at, body)
       insertTenant(tx, row)
-      const tenant = toTenant(row)
-      appendAudit(deps, tx, actorOf(principal), at, [
-        { ...target(row.id), action: 'tenant.created', payload: { ...tenant } },
-      ])
-      return tenant
+      appendAudit(deps, tx, actorOf(principal), at, [tenantCreated(row)])
+      return toTenant(row)
     },
     tenant => tenant,
   )
 }
 
-export async function getTenant({ db }: Deps, principal: VendorPrincipal, id: string): Promise<Tenant> {
-  const row = await db.inWorkspace(principal.workspaceId, tx => findTenant(tx, id))
+export async function getTenant(db: Db, principal: VendorPrincipal, id: string): Promise<Tenant> {
+  const row = await db.readAtOnce(principal.workspaceId, tx => findTenant(tx, id))
   if (row === null) throw new Refusal('not_found')
   return toTenant(row)
 }
 
-export async function listTenants(
-  { db, cursors }: Deps,
-  { workspaceId }: VendorPrincipal,
-  { external_id, limit = 50, cursor }: TenantList,
-) {
-  const before = cursor === undefined ? null : cursors.open('tenants', workspaceId, cursor)
-  const rows = await db.inWorkspace(workspaceId, async tx =>
-    external_id === undefined
-      ? await listTenantRows(tx, before, limit)
-      : (await findTenantsByExternalId(tx, external_id)).filter(({ id }) => before === null || id < before),
-  )
-  return page(rows, limit, toTenant, last => cursors.seal('tenants', workspaceId, last.id))
+export async function listTenants(deps: TenantNeeds, db: Db, principal: VendorPrincipal, query: TenantList) {
+  const { external_id, ids, q, limit, cursor } = query
+  const search = q === undefined ? null : readSearch(q)
+  if (search !== null && external_id === undefined) {
+    return await searchTenants(deps, db, principal, search, query)
+  }
+  const { workspaceId } = principal
+  const before = cursor === undefined ? null : deps.cursors.open('tenants', workspaceId, cursor)
+  const rows = await db.readAtOnce(workspaceId, async tx => {
+    if (external_id !== undefined) {
+      return (await findTenantsByExternalId(tx, external_id)).filter(
+        row =>
+          (before === null || row.id < before) &&
+          (ids === undefined || ids.some(id => id.toLowerCase() === row.id)) &&
+          (search === null || isFoundBy(search, row.id, [row.name, row.external_id])),
+      )
+    }
+    return await (ids === undefined
+      ? listTenantRows(tx, before, limit)
+      : listTenantRowsByIds(tx, ids, before, limit))
+  })
+  return page(rows, limit, toTenant, last => deps.cursors.seal('tenants', workspaceId, last.id))
 }
 
-/** Replaces the fields that the body names. Nodes that show whose key it is hear of it. */
-export function updateTenant(deps: Deps, principal: VendorPrincipal, id: string, body: TenantUpdate) {
-  return deps.db.inWorkspace(principal.workspaceId, async tx => {
+/** The tenant with this id, then those with such a name, then those with such an external id, each sorted by it. */
+async function searchTenants(
+  { cursors }: TenantNeeds,
+  db: Db,
+  { workspaceId }: VendorPrincipal,
+  { id, range }: Search,
+  { limit, cursor }: Paging,
+) {
+  const list = `tenants ${range.first}`
+  const after = cursor === undefined ? null : cursors.open(list, workspaceId, cursor)
+  const found = await db.inWorkspace(workspaceId, tx => {
+    const by = (
+      field: 'name' | 'external_id',
+      placeOf: (row: FoundTenantRow) => string,
+    ): Part<FoundTenantRow> => ({
+      order: 'rising',
+      placeOf,
+      walks: [(after, most) => searchTenantRows(tx, field, range, id, after, most)],
+    })
+    return readParts<TenantRow>(
+      [
+        ...(id === null ? [] : [partOfOne(() => findTenant(tx, id))]),
+        by('name', row => row.name_folded ?? ''),
+        by('external_id', row => row.external_id_folded),
+      ],
+      after,
+      limit,
+    )
+  })
+  return page(
+    found,
+    limit,
+    ({ row }) => toTenant(row),
+    ({ position }) => cursors.seal(list, workspaceId, writePosition(position)),
+  )
+}
+
+/** Replaces the fields that the body names. Nodes receive the change, since they show the tenant of a key. */
+export function updateTenant(
+  deps: TenantNeeds,
+  db: Db,
+  principal: VendorPrincipal,
+  id: string,
+  body: TenantUpdate,
+) {
+  return db.inWorkspace(principal.workspaceId, async tx => {
     const row = await lockTenant(tx, id)
     if (row === null) throw new Refusal('not_found')
     const at = deps.clock.now()
@@ -92,30 +142,30 @@ export function updateTenant(deps: Deps, principal: VendorPrincipal, id: string,
     updateTenantRow(tx, next)
     await noteTenantChange(tx, id)
     appendAudit(deps, tx, actorOf(principal), at, [
-      { ...target(id), action: 'tenant.updated', payload: changes },
+      { ...toTarget(id), action: 'tenant.updated', payload: changes },
     ])
     return toTenant(next)
   })
 }
 
-/** Raises the tenant's epoch: every embed token that is out for it fails on its next request. */
-export function revokeEmbedTokens(deps: Deps, principal: VendorPrincipal, id: string) {
-  return deps.db.inWorkspace(principal.workspaceId, async tx => {
+/** Raises the tenant's epoch: every embed token issued so far fails on its next request. */
+export function revokeEmbedTokens(deps: TenantNeeds, db: Db, principal: VendorPrincipal, id: string) {
+  return db.inWorkspace(principal.workspaceId, async tx => {
     endRights(tx, [id])
     const row = await lockTenant(tx, id)
     if (row === null) throw new Refusal('not_found')
     const at = deps.clock.now()
     updateTenantRow(tx, { ...row, embed_epoch: row.embed_epoch + 1, updated_at: new Date(at) })
     appendAudit(deps, tx, actorOf(principal), at, [
-      { ...target(id), action: 'tenant.embed_tokens_revoked', payload: { epoch: row.embed_epoch + 1 } },
+      { ...toTarget(id), action: 'tenant.embed_tokens_revoked', payload: { epoch: row.embed_epoch + 1 } },
     ])
     return { object: 'embed_tokens_revocation', tenant_id: id, revoked_at: iso(new Date(at)) }
   })
 }
 
-/** Deletes a tenant and revokes every key it holds, in one transaction. */
-export function deleteTenant(deps: Deps, principal: VendorPrincipal, id: string) {
-  return deps.db.inWorkspace(
+/** Deletes a tenant and revokes all of its keys, in one transaction. */
+export function deleteTenant(deps: TenantNeeds, db: Db, principal: VendorPrincipal, id: string) {
+  return db.inWorkspace(
     principal.workspaceId,
     async tx => {
       endRights(tx, [id])
@@ -124,7 +174,7 @@ export function deleteTenant(deps: Deps, principal: VendorPrincipal, id: string)
       const revoked = await revokeKeysOfParent(tx, 'tenant', id, at)
       markTenantDeleted(tx, id, new Date(at))
       appendAudit(deps, tx, actorOf(principal), at, [
-        { ...target(id), action: 'tenant.deleted', payload: { keys_revoked: countByEnv(revoked) } },
+        { ...toTarget(id), action: 'tenant.deleted', payload: { keys_revoked: countByEnv(revoked) } },
         ...revoked,
       ])
       return { object: 'tenant', id, deleted: true }
@@ -132,15 +182,3 @@ export function deleteTenant(deps: Deps, principal: VendorPrincipal, id: string)
     { longWorkMs: cascadeMs },
   )
 }
-
-const target = (id: string) => ({ targetType: 'tenant' as const, targetId: id, env: null })
-
-const toTenant = (row: TenantRow): Tenant => ({
-  object: 'tenant',
-  id: row.id,
-  external_id: row.external_id,
-  name: row.name,
-  meta: row.meta,
-  updated_at: iso(row.updated_at),
-  created_at: iso(row.created_at),
-})

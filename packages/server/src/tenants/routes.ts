@@ -9,7 +9,8 @@ import {
   TenantUpdate,
 } from '@keyrail/contract/vendor/tenants'
 import { liveEditors, readers, withinProjects } from '../gate/access.ts'
-import { type Route, vendorRoute } from '../gate/route.ts'
+import { routesFor } from '../gate/make-route.ts'
+import type { Route } from '../gate/route.ts'
 import {
   createTenant,
   deleteTenant,
@@ -18,57 +19,71 @@ import {
   revokeEmbedTokens,
   updateTenant,
 } from './actions.ts'
+import type { TenantNeeds } from './needs.ts'
 
-export const tenantRoutes: Route[] = [
+const { vendorRoute } = routesFor<TenantNeeds>()
+
+export const tenantRoutes: Route<TenantNeeds>[] = [
   vendorRoute('POST', '/v1/tenants', {
     operation: 'createTenant',
-    summary: 'Create a tenant: one customer organisation of yours',
+    summary: 'Create a tenant',
+    description: 'Creates a tenant, which is one of your customers. Keys are issued to tenants.',
     access: withinProjects(liveEditors('tenants:write')),
     body: TenantCreate,
     status: 201,
     answer: Tenant,
     refusals: ['external_id_taken'],
     replayable: true,
-    handle: (deps, { principal, body, replay }) => createTenant(deps, principal, body, replay),
+    handle: (deps, { db, principal, body, replay }) => createTenant(deps, db, principal, body, replay),
   }),
   vendorRoute('GET', '/v1/tenants', {
     operation: 'listTenants',
-    summary: 'List tenants, newest first',
+    summary: 'List tenants',
+    description: 'Returns tenants, newest first.',
     access: withinProjects(readers('tenants:read')),
     query: TenantList,
     answer: Tenants,
-    handle: async (deps, { principal, query }) => ({ body: await listTenants(deps, principal, query) }),
+    handle: async (deps, { db, principal, query }) => ({
+      body: await listTenants(deps, db, principal, query),
+    }),
   }),
   vendorRoute('GET', '/v1/tenants/:id', {
     operation: 'getTenant',
-    summary: 'Read a tenant',
+    summary: 'Get a tenant',
+    description: 'Returns a tenant by its id.',
     access: withinProjects(readers('tenants:read')),
     answer: Tenant,
-    handle: async (deps, { principal, id }) => ({ body: await getTenant(deps, principal, id) }),
+    handle: async (_, { db, principal, id }) => ({ body: await getTenant(db, principal, id) }),
   }),
   vendorRoute('PATCH', '/v1/tenants/:id', {
     operation: 'updateTenant',
-    summary: 'Change a tenant',
+    summary: 'Update a tenant',
+    description: 'Replaces the fields that the body names.',
     access: liveEditors('tenants:write'),
     body: TenantUpdate,
     answer: Tenant,
-    handle: async (deps, { principal, id, body }) => ({
-      body: await updateTenant(deps, principal, id, body),
+    handle: async (deps, { db, principal, id, body }) => ({
+      body: await updateTenant(deps, db, principal, id, body),
     }),
   }),
   vendorRoute('POST', '/v1/tenants/:id/embed_tokens/revoke', {
     operation: 'revokeEmbedTokens',
-    summary: 'End every embed token that is out for a tenant',
+    summary: "Revoke a tenant's embed tokens",
+    description: 'Ends every embed token that was issued for the tenant. New ones can be issued at once.',
     access: liveEditors('tenants:write'),
     body: NoBody,
     answer: EmbedTokensRevoked,
-    handle: async (deps, { principal, id }) => ({ body: await revokeEmbedTokens(deps, principal, id) }),
+    handle: async (deps, { db, principal, id }) => ({
+      body: await revokeEmbedTokens(deps, db, principal, id),
+    }),
   }),
   vendorRoute('DELETE', '/v1/tenants/:id', {
     operation: 'deleteTenant',
-    summary: 'Delete a tenant and revoke every key it holds',
+    summary: 'Delete a tenant',
+    description:
+      'Deletes the tenant, revokes all of its keys and ends its embed tokens. Its `external_id` is free again.',
     access: liveEditors('tenants:write'),
     answer: DeletedTenant,
-    handle: async (deps, { principal, id }) => ({ body: await deleteTenant(deps, principal, id) }),
+    handle: async (deps, { db, principal, id }) => ({ body: await deleteTenant(deps, db, principal, id) }),
   }),
 ]

@@ -1,5 +1,7 @@
 import { sql } from '../platform/db/connection.ts'
-import type { Tx } from '../platform/db/transaction.ts'
+import type { ReadTx, Tx } from '../platform/db/transaction.ts'
+import type { PrefixRange } from '../platform/prefix.ts'
+import type { Place } from '../platform/walks.ts'
 
 export interface TenantRow {
   id: string
@@ -17,22 +19,58 @@ const insert = sql(
   'tenants.insert',
   `insert into tenants (workspace_id, id, external_id, name, meta, created_at, updated_at)
    values ($1, $2, $3, $4, $5, $6, $6)`,
+  { tenants_external_id_unique: 'external_id_taken' },
 )
-export const insertTenant = (tx: Tx, row: TenantRow) =>
-  tx.send(insert, [
-    tx.workspaceId,
-    row.id,
-    row.external_id,
-    row.name,
-    JSON.stringify(row.meta),
-    row.created_at,
+export const insertTenant = (tx: Tx, row: TenantRow) => tx.send(insert, insertValues(tx, row))
+const insertValues = ({ workspaceId }: Tx, row: TenantRow) => [
+  workspaceId,
+  row.id,
+  row.external_id,
+  row.name,
+  JSON.stringify(row.meta),
+  row.created_at,
+]
+
+const lockMeeting = sql(
+  'tenants.lock_meeting',
+  `select pg_advisory_xact_lock(hashtextextended('keyrail.meeting ' || $1::text, 0))`,
+)
+/** `room_in_ms`: until the oldest of so many tenants was met a minute ago. */
+const readMet = sql(
+  'tenants.read_met',
+  `select count(*)::int as met,
+     (extract(epoch from min(met_at) + interval '60 seconds' - service_now()) * 1000)::float8 as room_in_ms
+   from (select met_at from tenants
+     where workspace_id = $1 and met_at > service_now() - interval '60 seconds'
+     order by met_at desc limit $2) minute`,
+)
+/** Lets one request of the workspace meet a tenant at a time. `most`: more than so many need not be counted. */
+export async function lockMeetings(tx: Tx, externalId: string, most: number) {
+  const [, [found], [met]] = await Promise.all([
+    tx.query(lockMeeting, [tx.workspaceId]),
+    findTenantsByExternalId(tx, externalId),
+    tx.query<{ met: number; room_in_ms: number | null }>(readMet, [tx.workspaceId, most]),
   ])
+  return [found ?? null, met ?? { met: 0, room_in_ms: null }] as const
+}
+
+/** The clock is read when the row is written, because the transaction may have waited for its turn. */
+const insertMet = sql(
+  'tenants.insert_met',
+  `insert into tenants (workspace_id, id, external_id, name, meta, created_at, updated_at, met_at)
+   values ($1, $2, $3, $4, $5, $6, $6, service_now())
+   on conflict (workspace_id, external_id) where deleted_at is null do nothing
+   returning id`,
+)
+/** @returns whether it was inserted: not if a tenant with its external id exists. */
+export const insertMetTenant = async (tx: Tx, row: TenantRow): Promise<boolean> =>
+  (await tx.query(insertMet, insertValues(tx, row))).length > 0
 
 const find = sql(
   'tenants.find',
   `select ${columns} from tenants where workspace_id = $1 and id = $2 and deleted_at is null`,
 )
-export async function findTenant(tx: Tx, id: string): Promise<TenantRow | null> {
+export async function findTenant(tx: ReadTx, id: string): Promise<TenantRow | null> {
   const [row] = await tx.query<TenantRow>(find, [tx.workspaceId, id])
   return row ?? null
 }
@@ -51,8 +89,8 @@ const findByExternalId = sql(
   'tenants.find_by_external_id',
   `select ${columns} from tenants where workspace_id = $1 and external_id = $2 and deleted_at is null`,
 )
-/** At most one: of those that are not deleted no two have the same. */
-export const findTenantsByExternalId = (tx: Tx, externalId: string) =>
+/** At most one row: the external id is unique among tenants that are not deleted. */
+export const findTenantsByExternalId = (tx: ReadTx, externalId: string) =>
   tx.query<TenantRow>(findByExternalId, [tx.workspaceId, externalId])
 
 const list = sql(
@@ -61,9 +99,67 @@ const list = sql(
    where workspace_id = $1 and deleted_at is null and ($2::uuid is null or id < $2)
    order by id desc limit $3`,
 )
-/** Newest first, one more than the limit. */
-export const listTenantRows = (tx: Tx, before: string | null, limit: number) =>
+/** Newest first, one row more than the limit. */
+export const listTenantRows = (tx: ReadTx, before: string | null, limit: number) =>
   tx.query<TenantRow>(list, [tx.workspaceId, before, limit + 1])
+
+const listByIds = sql(
+  'tenants.list_by_ids',
+  `select ${columns} from tenants
+   where workspace_id = $1 and deleted_at is null and id = any($2) and ($3::uuid is null or id < $3)
+   order by id desc limit $4`,
+)
+/** As `listTenantRows`, of these ids alone. */
+export const listTenantRowsByIds = (
+  tx: ReadTx,
+  ids: readonly string[],
+  before: string | null,
+  limit: number,
+) => tx.query<TenantRow>(listByIds, [tx.workspaceId, ids, before, limit + 1])
+
+/** With the folded texts, which order a search. */
+export interface FoundTenantRow extends TenantRow {
+  name_folded: string | null
+  external_id_folded: string
+}
+
+/** A first page and a next one have separate statements, so that each gets a plan for its own conditions. */
+const search = (column: 'name_folded' | 'external_id_folded', more = '') => {
+  const found = `select ${columns}, name_folded, external_id_folded from tenants
+     where workspace_id = $1 and deleted_at is null and ${column} between $2 and $3
+       and ($4::uuid is null or id <> $4)${more}`
+  const name = `tenants.search_${column}`
+  const order = `order by ${column}, id limit $5`
+  return {
+    first: sql(name, `${found} ${order}`),
+    next: sql(`${name}.next`, `${found} and (${column}, id) > ($6, $7::uuid) ${order}`),
+  }
+}
+/** A tenant that is found by its name is not found again by its external id. */
+export const tenantSearches = {
+  name: search('name_folded'),
+  external_id: search('external_id_folded', ' and coalesce(name_folded not between $2 and $3, true)'),
+}
+/**
+ * Tenants whose text begins with a prefix, in the order of the text.
+ * @param exceptId is left out.
+ */
+export const searchTenantRows = (
+  tx: Tx,
+  by: keyof typeof tenantSearches,
+  { first, last }: PrefixRange,
+  exceptId: string | null,
+  after: Place | null,
+  most: number,
+) =>
+  tx.query<FoundTenantRow>(tenantSearches[by][after === null ? 'first' : 'next'], [
+    tx.workspaceId,
+    first,
+    last,
+    exceptId,
+    most,
+    ...(after === null ? [] : [after.value, after.id]),
+  ])
 
 const update = sql(
   'tenants.update',
@@ -83,5 +179,5 @@ const remove = sql(
   'tenants.delete',
   'update tenants set deleted_at = $3, updated_at = $3, embed_epoch = embed_epoch + 1 where workspace_id = $1 and id = $2',
 )
-/** A deleted tenant's row is kept: its keys stay readable, and its external_id is free again. */
+/** Keeps the row of a deleted tenant: its keys stay readable, and its external_id is free again. */
 export const markTenantDeleted = (tx: Tx, id: string, at: Date) => tx.send(remove, [tx.workspaceId, id, at])

@@ -1,13 +1,24 @@
 import type { TakenUsageReport, UsageReport } from '@keyrail/contract/usage'
-import type { BillingUsage, KeyUsage, TenantUsage, TenantUsageQuery } from '@keyrail/contract/vendor/usage'
-import type { Deps } from '../deps.ts'
+import type {
+  BillingUsage,
+  DailyUsage,
+  DailyUsageQuery,
+  KeyUsage,
+  TenantUsage,
+  TenantUsageQuery,
+} from '@keyrail/contract/vendor/usage'
 import { sightOf, type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
 import { page } from '../platform/cursor.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { ReadTx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { readDailyUsage } from './figures.ts'
 import { readKeyUsage } from './key-usage.ts'
+import type { UsageNeeds } from './needs.ts'
 import type { Report } from './reports.ts'
 import {
+  findTenantId,
   keyIsThere,
   listBilling,
   listTenantMonths,
@@ -19,8 +30,8 @@ const hourMs = 3_600_000
 
 /** Adds what a server has counted, once for each `report_id`. */
 export async function reportUsage(
-  { usageReports }: Deps,
-  { principal, body, until }: Call<VendorPrincipal, unknown, UsageReport>,
+  { usageReports }: UsageNeeds,
+  { principal, body, deadline }: Call<VendorPrincipal, unknown, UsageReport>,
 ): Promise<TakenUsageReport> {
   const report: Report = {
     workspaceId: principal.workspaceId,
@@ -34,44 +45,63 @@ export async function reportUsage(
       count,
     })),
   }
-  // Each round waits for the row that somebody holds; the lane ends it when the caller must be answered.
+  // Each round waits for the locked row. At the caller's deadline the lane refuses, which ends the loop.
   for (;;) {
-    const tally = await usageReports.run(report, until)
+    const tally = await usageReports.run(report, deadline)
     if (tally !== null) return { object: 'usage_report', report_id: report.reportId, ...tally }
   }
 }
 
-export function getKeyUsage(
-  { db }: Deps,
-  principal: VendorPrincipal,
-  id: string,
-  days = 30,
-): Promise<KeyUsage> {
-  return db.inWorkspace(principal.workspaceId, async tx => {
-    if (!(await keyIsThere(tx, id, sightOf(principal)))) throw new Refusal('not_found')
-    return await readKeyUsage(tx, id, days)
+export function getKeyUsage(db: Db, principal: VendorPrincipal, id: string, days: number): Promise<KeyUsage> {
+  return db.readAtOnce(principal.workspaceId, async tx => {
+    const [isThere, usage] = await Promise.all([
+      keyIsThere(tx, id, sightOf(principal)),
+      readKeyUsage(tx, id, days),
+    ])
+    if (!isThere) throw new Refusal('not_found')
+    return usage
   })
 }
 
+/** Ids that the workspace does not have match nothing: every day is 0. */
+export function getDailyUsage(
+  db: Db,
+  principal: VendorPrincipal,
+  { project_id, tenant_id, external_id, env, days }: DailyUsageQuery,
+): Promise<DailyUsage> {
+  const envs = env === undefined ? visibleEnvs(principal) : [env]
+  const { workspaceId } = principal
+  const read = (tx: ReadTx, tenantId = tenant_id) =>
+    readDailyUsage(tx, { envs, projectId: project_id ?? null, tenantId: tenantId ?? null, days })
+  if (external_id === undefined) return db.readAtOnce(workspaceId, tx => read(tx))
+  return db.inWorkspace(workspaceId, async tx => read(tx, (await findTenantId(tx, external_id)) ?? noTenant))
+}
+
+/** The id of no tenant. */
+const noTenant = '00000000-0000-0000-0000-000000000000'
+
 export async function getBillingUsage(
-  { db }: Deps,
+  db: Db,
   { workspaceId }: VendorPrincipal,
-  months = 6,
+  months: number,
 ): Promise<BillingUsage> {
-  const data = await db.inWorkspace(workspaceId, tx => listBilling(tx, months))
+  const data = await db.readAtOnce(workspaceId, tx => listBilling(tx, months))
   return { object: 'billing_usage', data }
 }
 
 export async function listTenantUsage(
-  { db, cursors }: Deps,
+  { cursors }: UsageNeeds,
+  db: Db,
   principal: VendorPrincipal,
-  { months = 1, env, limit = 50, cursor }: TenantUsageQuery,
+  { month, months, env, limit, cursor }: TenantUsageQuery,
 ) {
   const { workspaceId } = principal
   const before =
     cursor === undefined ? undefined : toPlace(cursors.open('usage_tenants', workspaceId, cursor))
   const envs = env === undefined ? visibleEnvs(principal) : [env]
-  const rows = await db.inWorkspace(workspaceId, tx => listTenantMonths(tx, { months, envs, limit }, before))
+  const rows = await db.readAtOnce(workspaceId, tx =>
+    listTenantMonths(tx, { month: month ?? null, months, envs, limit }, before),
+  )
   return page(rows, limit, toTenantUsage, last =>
     cursors.seal('usage_tenants', workspaceId, positionOf(last)),
   )
@@ -85,7 +115,7 @@ const toTenantUsage = (row: TenantMonthRow): TenantUsage => ({
 const positionOf = ({ month, tenant_id, project_id, env }: TenantMonthRow): string =>
   JSON.stringify([month, tenant_id, project_id, env])
 
-/** Of a cursor that was found to be one of ours. */
+/** Reads the position of a cursor, whose seal was verified. */
 function toPlace(position: string): TenantMonthPlace {
   const [month, tenant_id, project_id, env] = JSON.parse(position)
   return { month, tenant_id, project_id, env }

@@ -1,59 +1,57 @@
 import type { Env } from '@keyrail/contract/shared'
-import type { Connection } from '../platform/db/connection.ts'
+import { confirmAnswer } from '../platform/db/confirm.ts'
 import { isLockTimeout } from '../platform/db/errors.ts'
-import { type Ask, type Lane, type LaneObserver, openLane } from '../platform/db/lane.ts'
-import { beginReports, commitReports, readReports, rollbackReports, takeReports } from './sql.ts'
+import type { Lane } from '../platform/db/lane.ts'
+import type { Ask } from '../platform/db/lane-spec.ts'
+import type { Lanes } from '../platform/db/lanes.ts'
+import { beginReports, commitReports, readReports, rollbackReports, takeReports } from './statements.ts'
 
-/** What a server has counted. The id is its own, among those of one workspace and environment. */
+/** What a server has counted. Its id is unique within one workspace and environment. */
 export interface Report {
   readonly workspaceId: string
-  /** Of the credential that sent it. */
+  /** The environment of the credential that sent the report. */
   readonly env: Env
-  /** The only projects of which keys are counted; null: of all. */
+  /** Counts only the keys of these projects; null: all keys. */
   readonly projectIds: readonly string[] | null
   readonly reportId: string
   readonly sampleRate: number
   readonly records: readonly UsageRecord[]
 }
 
-export interface UsageRecord {
+interface UsageRecord {
   readonly keyId: string
   /** Hours since 1970, in UTC. */
   readonly hour: number
   readonly count: number
 }
 
-/** How many records of a report were counted, and how many passed over. */
+/** How many records of a report were counted, and how many ignored. */
 export interface Tally {
   readonly accepted: number
   readonly ignored: number
 }
 
-/** Null: somebody holds a row of the report's workspace. Ask again. */
+/** Null: another transaction has locked a row of the report's workspace. Ask again. */
 export type Reports = Lane<Report, Tally | null>
 
-/** Whoever waits longer for a row in ms is let go of, so that reports of other workspaces go on. */
+/** How long reports wait for a locked row, in ms. Then those of other workspaces go on without them. */
 const lockMs = 300
 
-export function openReports(connection: Connection, observer: LaneObserver): Reports {
-  return openLane<Report, Tally | null>(
-    connection,
-    {
-      name: 'usage_report',
-      settings: `set lock_timeout = ${lockMs}`,
-      // A report that was taken is known again by its id.
-      repeatable: true,
-      async converse(ask, reports) {
-        const tallies = await takeAll(ask, [...firstOfEach(reports).values()])
-        return reports.map(report => tallies.get(nameOf(report)) ?? null)
-      },
-      bytesOf: ({ records, projectIds }) => 160 + 64 * records.length + 40 * (projectIds?.length ?? 0),
+export function openReports(lanes: Lanes): Reports {
+  return lanes.open<Report, Tally | null>({
+    name: 'usage_report',
+    settings: `set lock_timeout = ${lockMs}`,
+    // A report that is sent again is recognised by its id.
+    repeatable: true,
+    async converse(ask, reports) {
+      const tallies = await takeAll(ask, [...firstOfEach(reports).values()])
+      return reports.map(report => tallies.get(nameOf(report)) ?? null)
     },
-    observer,
-  )
+    bytesOf: ({ records, projectIds }) => 160 + 64 * records.length + 40 * (projectIds?.length ?? 0),
+  })
 }
 
-/** Of several with one id the first counts. */
+/** The first report of each id, by name. The others of the batch are answered like it. */
 function firstOfEach(reports: readonly Report[]): Map<string, Report> {
   const first = new Map<string, Report>()
   for (const report of reports) {
@@ -67,7 +65,7 @@ const nameOf = ({ workspaceId, env, reportId }: Report): string => `${workspaceI
 
 type Tallies = Map<string, Tally>
 
-/** All in one transaction; where somebody holds a row of one workspace, each workspace in its own. */
+/** Takes all reports in one transaction. If a row is locked for too long, takes each workspace in a transaction by itself. */
 async function takeAll(ask: Ask, reports: readonly Report[]): Promise<Tallies> {
   const together = await takeUnlessHeld(ask, reports)
   if (together !== null) return together
@@ -99,6 +97,8 @@ async function takeUnlessHeld(ask: Ask, reports: readonly Report[]): Promise<Tal
       { statement: beginReports, values: [] },
       { statement: takeReports, values },
       { statement: readReports, values: keys },
+      // A report that was taken before writes nothing, and its sender forgets it now.
+      { statement: confirmAnswer, values: [] },
       { statement: commitReports, values: [] },
     )
     return new Map(
@@ -114,5 +114,5 @@ async function takeUnlessHeld(ask: Ask, reports: readonly Report[]): Promise<Tal
   }
 }
 
-/** As text that the statement reads as an array, for arrays of arrays must be of one length. */
+/** An array as text, which the statement casts: the inner arrays of a two-dimensional array would need one length. */
 const arrayOf = (items: readonly (string | number)[]): string => `{${items.join(',')}}`

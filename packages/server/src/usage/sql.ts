@@ -1,125 +1,117 @@
 import type { Sight } from '../gate/principal.ts'
 import { sql } from '../platform/db/connection.ts'
-import type { Tx } from '../platform/db/transaction.ts'
-
-export const beginReports = sql('usage.begin', 'begin')
-export const commitReports = sql('usage.commit', 'commit')
-export const rollbackReports = sql('usage.rollback', 'rollback')
-
-/**
- * Takes reports, each given once: notes those that are new, and adds their counts to the hour of the key and to the month
- * of its tenant. Rows are written report by report, hours by key, months by tenant, and so locked by every process in one
- * order; keys, which a mutation may hold, are waited for by nobody. A count is divided as a decimal number, to 16 digits:
- * no number of reports adds up to one request more or less.
- */
-export const takeReports = sql(
-  'usage.take',
-  `with clock as materialized (select service_now() as now),
-   said as materialized (
-     select u.w, u.e, u.r, c.id, c.count / u.rate as requests, k.env, k.tenant_id, k.project_id, t.hour, clock.now,
-       k.id is not null and (u.e = 'live' or k.env = 'test')
-         and (u.projects is null or k.project_id = any(u.projects::uuid[]))
-         and t.hour between clock.now - interval '7 days' and clock.now + interval '5 minutes' as counts
-     from clock cross join unnest($1::uuid[], $2::text[], $3::uuid[], $4::numeric[], $5::text[], $6::text[], $7::text[], $8::text[])
-         u(w, e, r, rate, ids, hours, counted, projects)
-       cross join lateral unnest(u.ids::uuid[], u.hours::bigint[], u.counted::int[]) c(id, hour, count)
-       cross join lateral (select to_timestamp(c.hour * 3600) as hour) t
-       left join api_keys k on k.workspace_id = u.w and k.id = c.id
-   ),
-   noted as (
-     insert into usage_reports (workspace_id, env, report_id, accepted, ignored, expires_at)
-     select w, e, r, count(*) filter (where counts), count(*) filter (where not counts), max(now) + interval '14 days'
-     from said group by w, e, r order by w, e, r
-     on conflict (workspace_id, env, report_id) do nothing
-     returning workspace_id, env, report_id
-   ),
-   taken as materialized (
-     select w, id, env, tenant_id, project_id, hour, sum(requests) as requests, max(now) as now from said
-     where counts and ((w, e, r) in (select workspace_id, env, report_id from noted)) is true
-     group by w, id, env, tenant_id, project_id, hour
-   ),
-   hours as (
-     insert into usage_hours as h (workspace_id, key_id, hour, requests)
-     select w, id, hour, requests from taken order by w, id, hour
-     on conflict (workspace_id, key_id, hour) do update set requests = h.requests + excluded.requests
-     returning 1
-   ),
-   months as (
-     insert into usage_months as m (workspace_id, month, tenant_id, project_id, env, requests)
-     select w, date_trunc('month', hour at time zone 'UTC')::date as month, tenant_id, project_id, env, sum(requests)
-     from taken where (select count(*) from hours) > 0
-     group by w, month, tenant_id, project_id, env order by w, month, tenant_id, project_id, env
-     on conflict (workspace_id, month, tenant_id, project_id, env) do update set requests = m.requests + excluded.requests
-     returning 1
-   ),
-   used as materialized (
-     select w, id, least(max(hour) + interval '1 hour', max(now)) as at from taken group by w, id
-   ),
-   stale as materialized (
-     select u.w, u.id, u.at from used u join api_keys k on k.workspace_id = u.w and k.id = u.id
-       and (k.last_used_at is null or k.last_used_at < u.at - interval '60 seconds')
-     for no key update of k skip locked
-   ),
-   touched as (
-     update api_keys k set last_used_at = s.at from stale s where k.workspace_id = s.w and k.id = s.id
-   )
-   select count(*) from months`,
-)
-
-/** What came of reports, whoever has taken them. A statement of its own, for it must see what another process has just written. */
-export const readReports = sql(
-  'usage.read_reports',
-  `select u.place, r.accepted, r.ignored
-   from unnest($1::uuid[], $2::text[], $3::uuid[]) with ordinality u(w, e, r, place)
-   join usage_reports r on r.workspace_id = u.w and r.env = u.e and r.report_id = u.r`,
-)
+import { keepPlans } from '../platform/db/read-in-order.ts'
+import type { ReadTx } from '../platform/db/transaction.ts'
+import { all } from './statements.ts'
 
 const find = sql(
   'usage.find_key',
   `select id from api_keys where workspace_id = $1 and id = $2 and env = any($3::text[])
      and ($4::uuid[] is null or project_id = any($4))`,
 )
-export const keyIsThere = async (tx: Tx, keyId: string, { envs, projectIds }: Sight): Promise<boolean> =>
+export const keyIsThere = async (tx: ReadTx, keyId: string, { envs, projectIds }: Sight): Promise<boolean> =>
   (await tx.query(find, [tx.workspaceId, keyId, envs, projectIds])).length === 1
 
-/** Counts travel as text: a sum may have more digits than a bigint. */
+/** Counts come as text, because a sum may have more digits than a bigint. */
 export interface DayRow {
   date: string
   request_count: string
+  /** Whether a part of them is an estimate. */
+  estimated: boolean
 }
 const days = sql(
   'usage.days',
   `with today as materialized (select date_trunc('day', service_now() at time zone 'UTC') as day),
    used as (
-     select date_trunc('day', h.hour at time zone 'UTC') as day, sum(h.requests) as requests
+     select date_trunc('day', h.hour at time zone 'UTC') as day, sum(h.requests) as requests,
+       bool_or(h.estimated) as estimated
      from usage_hours h
      where h.workspace_id = $1 and h.key_id = $2
        and h.hour >= (select (day - ($3::int - 1) * interval '1 day') at time zone 'UTC' from today)
        and h.hour < (select (day + interval '1 day') at time zone 'UTC' from today)
      group by 1
    )
-   select to_char(d.day, 'YYYY-MM-DD') as date, round(coalesce(u.requests, 0))::text as request_count
+   select to_char(d.day, 'YYYY-MM-DD') as date, round(coalesce(u.requests, 0))::text as request_count,
+     coalesce(u.estimated, false) as estimated
    from today
      cross join generate_series(today.day - ($3::int - 1) * interval '1 day', today.day, interval '1 day') d(day)
      left join used u on u.day = d.day
    order by d.day`,
 )
 /** Every UTC day of the span, today last. */
-export const listDays = (tx: Tx, keyId: string, count: number) =>
-  tx.query<DayRow>(days, [tx.workspaceId, keyId, count])
+export function listDays(tx: ReadTx, keyId: string, count: number) {
+  tx.send(keepPlans)
+  return tx.query<DayRow>(days, [tx.workspaceId, keyId, count])
+}
 
-/** The first day of this month, and of the one with which a span of `months` begins. */
-const span = (months: string) =>
+const findTenantStatement = sql(
+  'usage.find_tenant',
+  'select id from tenants where workspace_id = $1 and external_id = $2 and deleted_at is null',
+)
+export async function findTenantId(tx: ReadTx, externalId: string): Promise<string | null> {
+  const [row] = await tx.query<{ id: string }>(findTenantStatement, [tx.workspaceId, externalId])
+  return row?.id ?? null
+}
+
+export interface DailyFilter {
+  envs: readonly string[]
+  projectId: string | null
+  tenantId: string | null
+  days: number
+}
+/** `which`: the rows of the table that the figure is the sum of; an id that stands for all is none of a tenant. */
+const daily = (name: string, which: string) =>
+  sql(
+    name,
+    `with today as materialized (select (service_now() at time zone 'UTC')::date as day),
+   used as (
+     select u.day, sum(u.requests) as requests, bool_or(u.estimated) as estimated from usage_days u
+     where u.workspace_id = $1 and u.env = any($2::text[]) and ${which}
+       and u.day between (select day - ($3::int - 1) from today) and (select day from today)
+     group by u.day
+   )
+   select to_char(d.day, 'YYYY-MM-DD') as date, round(coalesce(u.requests, 0))::text as request_count,
+     coalesce(u.estimated, false) as estimated
+   from today cross join generate_series(0, $3::int - 1) back
+     cross join lateral (select today.day - back as day) d left join used u on u.day = d.day
+   order by d.day`,
+  )
+const ofTenant = `u.tenant_id = $4 and u.tenant_id <> ${all}`
+const dailyOf = {
+  workspace: daily('usage.daily', `u.tenant_id = ${all} and u.project_id = ${all}`),
+  project: daily(
+    'usage.daily.project',
+    `u.tenant_id = ${all} and u.project_id = $4 and u.project_id <> ${all}`,
+  ),
+  tenant: daily('usage.daily.tenant', ofTenant),
+  both: daily('usage.daily.both', `${ofTenant} and u.project_id = $5`),
+}
+/** Every UTC day of the span, today last. */
+export function listDaily(tx: ReadTx, { envs, projectId, tenantId, days }: DailyFilter): Promise<DayRow[]> {
+  const span = [tx.workspaceId, envs, days]
+  tx.send(keepPlans)
+  if (tenantId !== null && projectId !== null) return tx.query(dailyOf.both, [...span, tenantId, projectId])
+  if (tenantId !== null) return tx.query(dailyOf.tenant, [...span, tenantId])
+  if (projectId !== null) return tx.query(dailyOf.project, [...span, projectId])
+  return tx.query(dailyOf.workspace, span)
+}
+
+const thisMonth = `date_trunc('month', service_now() at time zone 'UTC')`
+/** The first days of the first and of the last month of a span. */
+const span = (months: string, last = thisMonth) =>
   `span as materialized (
      select (this - (${months} - 1) * interval '1 month')::date as first, this::date as last
-     from (select date_trunc('month', service_now() at time zone 'UTC') as this) now
+     from (select ${last} as this) now
    )`
 
 export interface BillingRow {
   month: string
   billable_tenants: number
 }
-/** Counted before the empty months are put beside: joined first, Postgres would read the months of all workspaces. */
+/**
+ * Counts tenants first and adds the empty months after that: with the join first, Postgres would read the months of all
+ * workspaces.
+ */
 const billing = sql(
   'usage.billing',
   `with ${span('$2::int')},
@@ -135,7 +127,8 @@ const billing = sql(
    order by m.month`,
 )
 /** Every month of the span, this month last. */
-export const listBilling = (tx: Tx, months: number) => tx.query<BillingRow>(billing, [tx.workspaceId, months])
+export const listBilling = (tx: ReadTx, months: number) =>
+  tx.query<BillingRow>(billing, [tx.workspaceId, months])
 
 export interface TenantMonthRow {
   month: string
@@ -143,14 +136,16 @@ export interface TenantMonthRow {
   project_id: string
   env: 'live' | 'test'
   request_count: string
+  estimated: boolean
 }
-/** Where a page of tenants' months ended. */
+/** The last row of a page of tenants' months. */
 export type TenantMonthPlace = Pick<TenantMonthRow, 'month' | 'tenant_id' | 'project_id' | 'env'>
 
 const tenantMonths = sql(
   'usage.tenants',
-  `with ${span('$2::int')}
-   select to_char(u.month, 'YYYY-MM-DD') as month, u.tenant_id, u.project_id, u.env, round(u.requests)::text as request_count
+  `with ${span('$2::int', `coalesce($9::date::timestamp, ${thisMonth})`)}
+   select to_char(u.month, 'YYYY-MM-DD') as month, u.tenant_id, u.project_id, u.env, round(u.requests)::text as request_count,
+     u.estimated
    from usage_months u
    where u.workspace_id = $1 and u.month between (select first from span) and (select last from span)
      and u.env = any($3::text[]) and (u.month, u.tenant_id, u.project_id, u.env) < ($4::date, $5::uuid, $6::uuid, $7::text)
@@ -162,37 +157,55 @@ const beyondAll: TenantMonthPlace = {
   project_id: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
   env: 'test',
 }
-/** This month first, one more than the limit. */
+export interface TenantMonthFilter {
+  /** The last month of the span, by its first day; null: this month. */
+  month: string | null
+  months: number
+  envs: readonly string[]
+  limit: number
+}
+/** The latest month first. Returns one row more than the limit, if there is one. */
 export function listTenantMonths(
-  tx: Tx,
-  { months, envs, limit }: { months: number; envs: readonly string[]; limit: number },
+  tx: ReadTx,
+  { month, months, envs, limit }: TenantMonthFilter,
   before: TenantMonthPlace = beyondAll,
 ) {
   const place = [before.month, before.tenant_id, before.project_id, before.env]
-  return tx.query<TenantMonthRow>(tenantMonths, [tx.workspaceId, months, envs, ...place, limit + 1])
+  return tx.query<TenantMonthRow>(tenantMonths, [tx.workspaceId, months, envs, ...place, limit + 1, month])
 }
 
-const pruned = (table: string, key: string, isOver: string, by: string) =>
+/** Deletes `$1` rows that are over, the oldest first. Rows that another transaction has locked are skipped. */
+const removing = (table: string, key: string, isOver: string, by: string) =>
   `delete from ${table} where (workspace_id, ${key}) in (
      select workspace_id, ${key} from ${table} where ${isOver} order by ${by} limit $1 for update skip locked)`
 
 export const removeReports = sql(
   'usage.prune_reports',
-  pruned('usage_reports', 'env, report_id', 'expires_at <= service_now()', 'expires_at'),
+  removing('usage_reports', 'env, report_id', 'expires_at <= service_now()', 'expires_at'),
 )
 
-/** The calendar is that of UTC, whatever the session's is. */
+/** In UTC, whatever the session's time zone is. */
 const monthsAgo25 = `(service_now() at time zone 'UTC' - interval '25 months')`
 export const removeHours = sql(
   'usage.prune_hours',
-  pruned('usage_hours', 'key_id, hour', `hour < ${monthsAgo25} at time zone 'UTC'`, 'hour'),
+  removing('usage_hours', 'key_id, hour', `hour < ${monthsAgo25} at time zone 'UTC'`, 'hour'),
 )
 export const removeMonths = sql(
   'usage.prune_months',
-  pruned(
+  removing(
     'usage_months',
     'month, tenant_id, project_id, env',
     `month + 0 < date_trunc('month', ${monthsAgo25})`,
     'month + 0',
+  ),
+)
+/** After 91 days, in UTC: the figures show 90. The hours still have them. */
+export const removeDays = sql(
+  'usage.prune_days',
+  removing(
+    'usage_days',
+    'env, tenant_id, project_id, day',
+    `day + 0 < (service_now() at time zone 'UTC')::date - 91`,
+    'day + 0',
   ),
 )

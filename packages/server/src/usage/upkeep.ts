@@ -1,6 +1,6 @@
 import type { Statement } from '../platform/db/connection.ts'
 import { type Chore, untilNone } from '../platform/db/upkeep.ts'
-import { removeHours, removeMonths, removeReports } from './sql.ts'
+import { removeDays, removeHours, removeMonths, removeReports } from './sql.ts'
 
 const rowsAtOnce = 1_000
 
@@ -10,8 +10,10 @@ const chore = (name: string, removal: Statement): Chore => ({
     untilNone(async () => (await client.query({ ...removal, values: [rowsAtOnce] })).rowCount ?? 0),
 })
 
-/** Ids of reports, 14 days after they were taken: none of their hours would be taken then. */
+/** Deletes ids of reports 14 days after they were taken. None of their hours would be accepted by then. */
 export const pruneUsageReports = chore('usage reports', removeReports)
-/** 25 months after: the figures show 24. */
+/** Deletes hours after 25 months: the figures show 24. */
 export const pruneUsageHours = chore('usage hours', removeHours)
 export const pruneUsageMonths = chore('usage months', removeMonths)
+/** Deletes days after 91 days: the figures show 90. */
+export const pruneUsageDays = chore('usage days', removeDays)

@@ -1,15 +1,17 @@
+import type { EmbedTheme } from '@keyrail/contract/shared'
 import type { Workspace, WorkspaceCreate, WorkspaceUpdate } from '@keyrail/contract/vendor/workspace'
 import { actorOf, appendAudit, type Entry, openChain } from '../audit/append.ts'
 import { changesOf } from '../audit/changes.ts'
-import type { Deps } from '../deps.ts'
 import type { Principal, VendorPrincipal } from '../gate/principal.ts'
 import { countOwned, joinWorkspace } from '../members/join.ts'
 import { actIn, readPerson } from '../people/standing.ts'
+import type { Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
-import type { Tx } from '../platform/db/transaction.ts'
+import { asPersonTx, type Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
 import { issueSecretKey, noLimits, secretKeyCreated, withoutSecret } from '../secret-keys/issue.ts'
+import type { WorkspaceNeeds } from './needs.ts'
 import {
   findWorkspace,
   insertWorkspace,
@@ -19,22 +21,22 @@ import {
 } from './sql.ts'
 
 /**
- * Creates a workspace and the first secret key to use it with, an owner's; its key is shown here alone. A person becomes
- * its owner; with the bootstrap token it has no members.
+ * Creates a workspace and its first secret key, with the role of an owner; only this response contains the key. A
+ * person becomes its owner; with the bootstrap token it has no members.
  */
 export function createWorkspace(
-  deps: Deps,
+  deps: WorkspaceNeeds,
+  db: Db,
   principal: Principal,
   body: WorkspaceCreate,
   replay: ReplayKey | null,
 ): Promise<Replayable> {
   const workspaceId = deps.makeId()
   return mutate(
-    deps.db,
+    db,
     workspaceId,
-    // A session that acts nowhere acts in the new workspace afterwards, and must find its answer again.
+    // A session without a workspace moves into the new one, and a repeat must still find the first response.
     replay && { ...replay, workspaceId: null },
-    201,
     async tx => {
       const at = deps.clock.now()
       const actor = actorOf(principal)
@@ -44,6 +46,7 @@ export function createWorkspace(
         slug: body.slug,
         billing_email: body.billing_email ?? null,
         embed_origins: [],
+        ...toThemeColumns({ accent: null, radius: null, logo_text: null }),
         created_at: new Date(at),
         updated_at: new Date(at),
       }
@@ -70,18 +73,23 @@ export function createWorkspace(
     },
     created => ({ ...created, secret_key: withoutSecret(created.secret_key) }),
     {
-      // Who makes many waits in one name.
+      // A maker of many workspaces waits in one queue.
       inNameOf: principal.id ?? 'bootstrap',
       ...(principal.kind === 'session' && principal.id !== null && { userId: principal.id }),
     },
   )
 }
 
-/** A session that acts in no workspace moves into the new one; one that acts in another stays there. */
-async function joinAsOwner({ config }: Deps, tx: Tx, principal: Principal, at: number): Promise<Entry[]> {
+/** A session without a workspace moves into the new one; any other session stays where it is. */
+async function joinAsOwner(
+  { config }: WorkspaceNeeds,
+  tx: Tx,
+  principal: Principal,
+  at: number,
+): Promise<Entry[]> {
   const { kind, id: userId, sessionId } = principal
   if (kind !== 'session' || userId === null || sessionId === null) return []
-  const asPerson = { ...tx, userId }
+  const asPerson = asPersonTx(tx, userId)
   const [owned, person] = await Promise.all([countOwned(asPerson), readPerson(asPerson)])
   if (person === null) throw new Refusal('unauthenticated')
   if (owned >= config.maxWorkspacesPerPerson) throw tooMany(config.maxWorkspacesPerPerson)
@@ -91,21 +99,22 @@ async function joinAsOwner({ config }: Deps, tx: Tx, principal: Principal, at: n
 }
 
 const tooMany = (most: number) =>
-  new Refusal('workspace_limit_reached', `A person who owns ${most} workspaces creates no more.`)
+  new Refusal('workspace_limit_reached', `You own ${most} workspaces, which is the limit for a person.`)
 
-export async function getWorkspace({ db }: Deps, { workspaceId }: VendorPrincipal): Promise<Workspace> {
-  const row = await db.inWorkspace(workspaceId, findWorkspace)
+export async function getWorkspace(db: Db, { workspaceId }: VendorPrincipal): Promise<Workspace> {
+  const row = await db.readAtOnce(workspaceId, findWorkspace)
   if (row === null) throw new Refusal('not_found')
   return toWorkspace(row)
 }
 
 /** Replaces the fields that the body names. */
 export function updateWorkspace(
-  deps: Deps,
+  deps: WorkspaceNeeds,
+  db: Db,
   principal: VendorPrincipal,
   body: WorkspaceUpdate,
 ): Promise<Workspace> {
-  return deps.db.inWorkspace(principal.workspaceId, async tx => {
+  return db.inWorkspace(principal.workspaceId, async tx => {
     const row = await lockWorkspace(tx)
     if (row === null) throw new Refusal('not_found')
     const at = deps.clock.now()
@@ -114,6 +123,7 @@ export function updateWorkspace(
       ...(body.name !== undefined && { name: body.name }),
       ...(body.billing_email !== undefined && { billing_email: body.billing_email }),
       ...(body.embed_origins !== undefined && { embed_origins: body.embed_origins }),
+      ...toThemeColumns({ ...toTheme(row), ...body.embed_theme }),
       updated_at: new Date(at),
     }
     const changes = changesOf(toWorkspace(row), toWorkspace(next))
@@ -128,6 +138,17 @@ export function updateWorkspace(
 
 const target = (id: string) => ({ targetType: 'workspace' as const, targetId: id, env: null })
 
+const toTheme = (row: WorkspaceRow): EmbedTheme => ({
+  accent: row.embed_accent,
+  radius: row.embed_radius,
+  logo_text: row.embed_logo_text,
+})
+const toThemeColumns = ({ accent, radius, logo_text }: EmbedTheme) => ({
+  embed_accent: accent,
+  embed_radius: radius,
+  embed_logo_text: logo_text,
+})
+
 const toWorkspace = (row: WorkspaceRow): Workspace => ({
   object: 'workspace',
   id: row.id,
@@ -135,6 +156,7 @@ const toWorkspace = (row: WorkspaceRow): Workspace => ({
   slug: row.slug,
   billing_email: row.billing_email,
   embed_origins: row.embed_origins,
+  embed_theme: toTheme(row),
   updated_at: iso(row.updated_at),
   created_at: iso(row.created_at),
 })

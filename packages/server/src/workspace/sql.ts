@@ -1,5 +1,5 @@
 import { sql } from '../platform/db/connection.ts'
-import type { Tx } from '../platform/db/transaction.ts'
+import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 
 export interface WorkspaceRow {
   id: string
@@ -7,11 +7,15 @@ export interface WorkspaceRow {
   slug: string
   billing_email: string | null
   embed_origins: string[]
+  embed_accent: string | null
+  embed_radius: number | null
+  embed_logo_text: string | null
   created_at: Date
   updated_at: Date
 }
 
-const columns = 'id, name, slug, billing_email, embed_origins, created_at, updated_at'
+const columns =
+  'id, name, slug, billing_email, embed_origins, embed_accent, embed_radius, embed_logo_text, created_at, updated_at'
 
 const insert = sql(
   'workspace.insert',
@@ -21,6 +25,7 @@ const insert = sql(
 const insertSlug = sql(
   'workspace.insert_slug',
   'insert into workspace_slugs (slug, workspace_id) values ($1, $2)',
+  { workspace_slugs_pkey: 'slug_taken' },
 )
 export function insertWorkspace(tx: Tx, row: WorkspaceRow): void {
   tx.send(insert, [row.id, row.name, row.slug, row.billing_email, row.embed_origins, row.created_at])
@@ -28,7 +33,7 @@ export function insertWorkspace(tx: Tx, row: WorkspaceRow): void {
 }
 
 const find = sql('workspace.find', `select ${columns} from workspaces where id = $1`)
-export async function findWorkspace(tx: Tx): Promise<WorkspaceRow | null> {
+export async function findWorkspace(tx: ReadTx): Promise<WorkspaceRow | null> {
   const [row] = await tx.query<WorkspaceRow>(find, [tx.workspaceId])
   return row ?? null
 }
@@ -41,7 +46,17 @@ export async function lockWorkspace(tx: Tx): Promise<WorkspaceRow | null> {
 
 const update = sql(
   'workspace.update',
-  'update workspaces set name = $2, billing_email = $3, embed_origins = $4, updated_at = $5 where id = $1',
+  `update workspaces set name = $2, billing_email = $3, embed_origins = $4, embed_accent = $5, embed_radius = $6,
+     embed_logo_text = $7, updated_at = $8 where id = $1`,
 )
 export const updateWorkspaceRow = (tx: Tx, row: WorkspaceRow) =>
-  tx.send(update, [tx.workspaceId, row.name, row.billing_email, row.embed_origins, row.updated_at])
+  tx.send(update, [
+    tx.workspaceId,
+    row.name,
+    row.billing_email,
+    row.embed_origins,
+    row.embed_accent,
+    row.embed_radius,
+    row.embed_logo_text,
+    row.updated_at,
+  ])

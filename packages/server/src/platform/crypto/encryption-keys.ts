@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto'
 
-/** A master key: it seals the keys of the data, and never the data itself. */
+/** A master key. It seals the data keys, and never the data itself. */
 export interface EncryptionKey {
-  /** Tells the key and nothing of its bytes; it stands in all that the key has sealed. */
+  /** Identifies the key without revealing its bytes; every value that the key has sealed contains it. */
   readonly id: string
-  /** Bytes, so that the process that listens can be sent them. */
+  /** Bytes, so that they can be sent to the process that listens. */
   readonly key: Buffer
 }
 
 export const encryptionKeyBytes = 32
-/** Of a key's id, so that a value can be told to be sealed by a key that is not given. */
+/** The length of a key's id, which shows that a value is sealed with a key that is not given. */
 export const keyIdBytes = 8
 
-/** Of 32 random bytes fewer are different once in 10^17 keys. */
+/** A key with fewer distinct bytes is not random: it would occur once in 10^17 keys of 32 random bytes. */
 const distinctBytesMin = 16
 /** In the order in which they are tried. Only 64 hexadecimal digits have that length. */
 const spellings = [
@@ -22,9 +22,9 @@ const spellings = [
 ] as const
 
 /**
- * Reads master keys, the first of which seals and all of which open.
+ * Reads master keys. The first one seals, and all of them open.
  * @param text keys with commas or white space between them.
- * @returns the keys, and what is wrong with those that are none; it quotes none of them.
+ * @returns the keys, and the faults of the invalid ones, which it does not quote.
  */
 export function readEncryptionKeys(text: string): { keys: EncryptionKey[]; faults: string[] } {
   const words = text.split(/[\s,]+/).filter(word => word !== '')
@@ -39,14 +39,14 @@ export function readEncryptionKeys(text: string): { keys: EncryptionKey[]; fault
       faults.push(`${which} is not random`)
     } else {
       const one = toEncryptionKey(bytes)
-      if (keys.some(({ id }) => id === one.id)) faults.push(`${which} stands there twice`)
+      if (keys.some(({ id }) => id === one.id)) faults.push(`${which} is given twice`)
       keys.push(one)
     }
   })
   return { keys, faults }
 }
 
-/** As it is written into a file or a setting. */
+/** A new key as text for a file or a setting. */
 export const drawEncryptionKey = (randomBytes: (size: number) => Buffer): string =>
   randomBytes(encryptionKeyBytes).toString('base64')
 

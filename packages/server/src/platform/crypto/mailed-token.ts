@@ -5,9 +5,9 @@ import { tokenDigest } from './token.ts'
 const secretBytes = 32
 
 /**
- * The token of a mailed link: `<scope>.<secret>`. The first half says where to look and proves nothing; what is
- * compared is the SHA-256 of the whole.
- * @param scopeId of the person, or of the workspace that invites.
+ * The token of a mailed link: `<scope>.<secret>`. The first half says where to look it up and proves nothing;
+ * the SHA-256 of the whole is compared.
+ * @param scopeId the id of the person, or of the workspace that invites.
  */
 export function drawMailedToken(
   scopeId: string,
@@ -18,8 +18,8 @@ export function drawMailedToken(
 }
 
 /**
- * Where a token says to look, and what to compare there.
- * @throws {Refusal} `invalid_token` when it names no place.
+ * Returns where to look a token up, and the digest to compare.
+ * @throws {Refusal} `invalid_token` if it names no scope.
  */
 export function readMailedToken(token: string): { scopeId: string; digest: Buffer } {
   const [scopeId = ''] = token.split('.')

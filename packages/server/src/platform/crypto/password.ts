@@ -6,12 +6,15 @@ import type { Metrics } from '../metrics.ts'
 import { Refusal } from '../refusal.ts'
 
 /**
- * Callers that may wait for a thread: at 10 ms a hash and a core, half a second of two cores. Beyond them only one more of
- * each name that has none there.
+ * Callers that may wait for a thread: at 10 ms per hash and core, half a second of two cores. Beyond that, each
+ * name that has no waiting caller may add one.
  */
 export const waitingMax = 100
 
-/** A thread takes 60 ms to start and about 30 MiB with a hash; it is kept for those who come back soon, in ms. */
+/**
+ * Starting a thread takes 60 ms, and it uses about 30 MiB with a hash. It is kept this long for the next caller,
+ * in ms.
+ */
 const idleMs = 30_000
 
 const retryAfter = { 'retry-after': '1' }
@@ -19,37 +22,39 @@ const retryAfter = { 'retry-after': '1' }
 const saltBytes = 16
 
 /**
- * What a password of nobody is compared with: the parameters of a real hash, of which no password is known. Its last
- * half are drawn bytes and not the hash of anything.
+ * Stands in for the hash of an account that does not exist: the parameters of a real hash that no known password
+ * matches. Its second half is random bytes and not the hash of anything.
  */
-const nobody =
+const standInHash =
   '$argon2id$v=19$m=19456,t=2,p=1$a2V5cmFpbCBub2JvZHkuLg$3j3z1aEPLiyDOP8zsvIIvPkA4vqZo803Peas69uaRlA'
 
 /**
- * Hashes passwords, one a core at a time, in threads that stand back for those who answer requests. The names in which
- * callers come, a network or a person, take turns.
+ * Hashes passwords, one per core at a time, in threads with a lower priority than those that serve requests.
+ * Callers take turns by name: their network or person.
  */
 export interface Passwords {
   /**
-   * A PHC string: argon2id, with its parameters and its salt. The password is taken as given, byte by byte of UTF-8.
-   * @throws {Refusal} `unavailable` when too many wait already.
+   * Returns a PHC string: argon2id, with its parameters and salt. The password is used as given, as its UTF-8
+   * bytes.
+   * @throws {Refusal} `unavailable` if too many wait already.
    */
   hash(password: string, inNameOf: string): Promise<string>
   /**
-   * @param phc null where there is no account. It costs exactly one call of the hasher as well, and is never true.
-   * @throws {Refusal} `unavailable` when too many wait already.
+   * @param phc null if the account does not exist. That also costs exactly one call of the hasher, and is never
+   * true.
+   * @throws {Refusal} `unavailable` if too many wait already.
    */
   verify(phc: string | null, password: string, inNameOf: string): Promise<boolean>
-  /** Callers that wait for a thread. */
+  /** The number of callers that wait for a thread. */
   waiting(): number
   close(): Promise<void>
 }
 
 export interface PasswordOptions {
   readonly randomBytes: (size: number) => Buffer
-  readonly log: Pick<Logger, 'error'>
+  readonly log: Pick<Logger, 'error' | 'warn'>
   readonly metrics: Pick<Metrics, 'passwordHashed'>
-  /** Threads at most; as many as there are cores when left out. */
+  /** The most threads; by default one per core. */
   readonly threads?: number
 }
 
@@ -63,15 +68,23 @@ export function openPasswords(options: PasswordOptions): Passwords {
     waitingOfAll: waitingMax,
   })
   let hasToldOfMalformed = false
+  let hasToldOfPriority = false
 
+  /** Once, for a system that refuses one thread refuses all. */
+  const warnOfRefusal = (refusal: string | null) => {
+    if (refusal === null || hasToldOfPriority) return
+    hasToldOfPriority = true
+    log.warn({ refusal }, 'passwords are hashed at normal priority, because the system refuses a lower one')
+  }
   const open = () => {
     const opening = openThreads(threads).then(pool => {
-      // A thread that ends before its first call leaves those who wait for it waiting, unless the pool ends with it.
+      // If a thread ends before its first call, its callers would wait for ever unless the pool ends too.
       pool.on('error', err => {
-        log.error({ err }, 'a thread that hashes passwords has failed')
+        log.error({ err }, 'a password hashing thread failed')
         if (opened === opening) opened = null
         void pool.destroy()
       })
+      void pool.run(null, { name: 'priorityRefusal' }).then(warnOfRefusal, () => {})
       return pool
     })
     return opening
@@ -95,10 +108,10 @@ export function openPasswords(options: PasswordOptions): Passwords {
   return {
     hash: (password, inNameOf) => call<string>('hash', { password, salt: randomBytes(saltBytes) }, inNameOf),
     async verify(phc, password, inNameOf) {
-      const isRight = await call<boolean | null>('verify', { phc: phc ?? nobody, password }, inNameOf)
+      const isRight = await call<boolean | null>('verify', { phc: phc ?? standInHash, password }, inNameOf)
       if (isRight === null && !hasToldOfMalformed) {
         hasToldOfMalformed = true
-        log.error('a stored password hash is malformed; who it belongs to cannot sign in and may reset it')
+        log.error('a stored password hash is malformed; its owner cannot sign in before a reset')
       }
       return phc !== null && isRight === true
     },
@@ -109,7 +122,7 @@ export function openPasswords(options: PasswordOptions): Passwords {
   }
 }
 
-/** The library is read, and a thread started, when the first password comes. */
+/** Loads the library and starts a thread when the first password arrives. */
 async function openThreads(threads: number): Promise<Piscina> {
   const { Piscina } = await import('piscina')
   return new Piscina({
@@ -118,8 +131,8 @@ async function openThreads(threads: number): Promise<Piscina> {
     maxThreads: threads,
     idleTimeout: idleMs,
     recordTiming: false,
-    // To be woken by shared memory pays for tasks of microseconds; without it a sign-in costs the caller's thread a
-    // quarter less, 0.57 ms for 0.76.
+    // Waking a thread through shared memory only pays for tasks of microseconds; without it a sign-in takes a
+    // quarter less of the caller's thread, 0.57 ms instead of 0.76.
     atomics: 'disabled',
   })
 }

@@ -1,22 +1,22 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { type EncryptionKey, encryptionKeyBytes, keyIdBytes } from './encryption-keys.ts'
 
-/** Where a sealed value stands. It opens there and nowhere else. */
-export interface SealedPlace {
+/** The place of a sealed value. The value opens only there. */
+interface SealedPlace {
   readonly table: string
   readonly column: string
   /** The row's primary key, as text. */
   readonly row: string
 }
 
-/** Seals secrets that must be read again: AES-256-GCM, with a key of its own for each value. */
+/** Seals secrets that must be read again: AES-256-GCM, with a separate data key for each value. */
 export interface Sealing {
-  /** Of the keys that open; the first of them seals. */
+  /** The ids of the keys that open; the first one seals. */
   readonly keyIds: readonly string[]
   seal(place: SealedPlace, plain: Buffer): Buffer
   /**
-   * @throws {UnknownKey} when none of the keys has sealed it.
-   * @throws {SealBroken} when it was changed, or stands at another place.
+   * @throws {UnknownKey} if none of the keys has sealed it.
+   * @throws {SealBroken} if it was changed, or is in another place.
    */
   open(place: SealedPlace, sealed: Buffer): Buffer
 }
@@ -35,19 +35,19 @@ const tagBytes = 16
 const formatVersion = 1
 
 /**
- * A sealed value, by offset: the version of the format; the id of the master key; the data key, sealed by the master
- * key; the value, sealed by the data key. What is sealed is a nonce, the ciphertext and its tag.
+ * A sealed value, by offset: the version of the format; the id of the master key; the data key, sealed by the
+ * master key; the value, sealed by the data key. Each sealed part is a nonce, the ciphertext and its tag.
  */
 const keyIdAt = 1
 const dataKeyAt = keyIdAt + keyIdBytes
 const valueAt = dataKeyAt + nonceBytes + encryptionKeyBytes + tagBytes
-/** SQL for the id of the master key of a sealed value. */
+/** SQL for the id of a sealed value's master key. */
 export const keyIdSql = (column: string) => `encode(substr(${column}, ${keyIdAt + 1}, ${keyIdBytes}), 'hex')`
 
 /** @param keys at least one. */
 export function openSealing(keys: readonly EncryptionKey[], randomBytes: (size: number) => Buffer): Sealing {
   const [first] = keys
-  if (first === undefined) throw new Error('there is no encryption key')
+  if (first === undefined) throw new Error('no encryption key is given')
   const encrypt = (key: Buffer, plain: Buffer, bound: Buffer): Buffer => {
     const nonce = randomBytes(nonceBytes)
     const running = createCipheriv(cipher, key, nonce, { authTagLength: tagBytes }).setAAD(bound)
@@ -70,11 +70,11 @@ export function openSealing(keys: readonly EncryptionKey[], randomBytes: (size: 
     open(place, sealed) {
       const id = sealed.toString('hex', keyIdAt, dataKeyAt)
       if (sealed[0] !== formatVersion || sealed.length < valueAt + nonceBytes + tagBytes) {
-        throw new SealBroken(`${nameOf(place)} is sealed in no form that this Keyrail knows`)
+        throw new SealBroken(`${nameOf(place)} is sealed in an unknown format`)
       }
       const master = keys.find(key => key.id === id)
       if (master === undefined) {
-        throw new UnknownKey(`${nameOf(place)} is sealed by the encryption key ${id}, which is not given`)
+        throw new UnknownKey(`${nameOf(place)} is sealed with the encryption key ${id}, which is not given`)
       }
       try {
         const dataKey = decrypt(master.key, sealed.subarray(dataKeyAt, valueAt), boundTo(place, 'key'))
@@ -96,7 +96,7 @@ function decrypt(key: Buffer, sealed: Buffer, bound: Buffer): Buffer {
   return Buffer.concat([running.update(sealed.subarray(nonceBytes, end)), running.final()])
 }
 
-/** JSON, so that no two places are written alike. */
+/** JSON, so that no two places have the same text. */
 const boundTo = ({ table, column, row }: SealedPlace, what: 'key' | 'value') =>
   Buffer.from(JSON.stringify(['keyrail sealed', formatVersion, what, table, column, row]))
 

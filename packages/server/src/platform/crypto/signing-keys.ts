@@ -4,25 +4,25 @@ import type { Clock } from '../clock.ts'
 import type { SealedStore } from '../db/sealed-store.ts'
 import { type NewSigningKey, readAgainS, readSigningKeys } from '../db/signing-keys.ts'
 
-/** The one algorithm. A token says which it uses, and is not asked. */
+/** The only algorithm. The one that a token names is ignored. */
 const algorithm = 'ES256'
 const tokenType = 'embed+jwt'
 
 type Jwk = Jwks['keys'][number]
 
-export interface SigningKey {
+interface SigningKey {
   readonly kid: string
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
-  /** The protected header of its tokens, as it stands in them. */
+  /** The protected header of its tokens, as encoded in them. */
   readonly header: string
 }
 
 /** The keys that sign embed tokens, the same in every process. */
 export interface SigningKeys {
-  /** The one that signs now. */
+  /** The key that signs now. */
   signer(): Promise<SigningKey>
-  /** The one whose tokens begin with this header; null when it is none of ours. */
+  /** The key whose tokens begin with this header; null if it is not one of ours. */
   withHeader(header: string): Promise<SigningKey | null>
   published(): Promise<Jwks>
 }
@@ -39,12 +39,15 @@ interface HeldSet {
   readonly keys: readonly HeldKey[]
 }
 
-/** A set so old is read anew beside the request that has found it so; the bound by which it must be is `readAgainS`. */
+/**
+ * A set of this age is read again beside the request that finds it; `readAgainS` is the age at which a request
+ * must wait.
+ */
 const freshMs = (readAgainS * 1_000) / 3
-/** How often a header that is not known may ask for the set, in ms. */
+/** How often an unknown header may cause a read, in ms. */
 const askAgainMs = 1_000
 
-/** @param pem keys of the operator's own, the first of which signs; null: those in the database. */
+/** @param pem the operator's keys, of which the first signs; null: the keys in the database. */
 export function openSigningKeys(store: SealedStore, pem: string | null, clock: Clock): SigningKeys {
   let held: HeldSet | null = null
   let reading: Promise<HeldSet> | null = null
@@ -66,7 +69,7 @@ export function openSigningKeys(store: SealedStore, pem: string | null, clock: C
     if (pem !== null || age < freshMs) return held
     const next = read()
     if (age >= readAgainS * 1_000) return await next
-    // The store is away: the next request tries again.
+    // The database is away: the next request tries again.
     next.catch(() => {})
     return held
   }
@@ -95,7 +98,7 @@ export function openSigningKeys(store: SealedStore, pem: string | null, clock: C
 
 async function readStored(store: SealedStore, clock: Clock): Promise<HeldSet> {
   const stored = await readSigningKeys(store, makeSigningKey)
-  // Taken behind the answer, so that nobody signs too early by as long as it took.
+  // Measured after the answer arrived, so that a key never signs too early by the time that the read took.
   const readAt = clock.monotonic()
   const keys = stored.map(async ({ privateKey, signsInMs, endsInMs }) => ({
     ...(await toSigningKey(createPrivateKey({ key: privateKey, format: 'der', type: 'pkcs8' }))),
@@ -125,7 +128,7 @@ export function isSigningPem(pem: string): boolean {
   }
 }
 
-/** @throws when there is none, or one of another kind. */
+/** @throws if there is no key, or one of another kind. */
 function privateKeysOf(pem: string): KeyObject[] {
   const keys = [...pem.matchAll(block)].map(([text]) => createPrivateKey(text))
   const isOurs = (key: KeyObject) => key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
@@ -133,7 +136,7 @@ function privateKeysOf(pem: string): KeyObject[] {
   return keys
 }
 
-/** Drawn by the library itself, which takes no source of chance from outside. */
+/** The library draws the key itself and accepts no other source of randomness. */
 export async function makeSigningKey(): Promise<NewSigningKey> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { kid } = await toSigningKey(privateKey)

@@ -2,18 +2,18 @@ import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 /**
- * The form of every credential: `<prefix>_<32 base62><6 base62>`. The 32 characters are 190 random bits;
- * the last 6 are the CRC-32 of everything before them, so that a mistyped or invented credential, or
- * one whose `live` was edited to `test`, is refused without a look-up.
+ * The form of every credential: `<prefix>_<32 base62><6 base62>`. The 32 characters are 190 random bits. The
+ * last 6 are the CRC-32 of everything before them, so that a mistyped or invented credential, or one whose
+ * `live` was edited to `test`, is refused without a look-up.
  */
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const randomLength = 32
 const shape = /^[a-z][a-z0-9]{1,15}(?:_(?:live|test))?_[0-9A-Za-z]{38}$/
 
-/** Whatever in a text may be a credential, to be taken out of it. */
+/** Matches anything in a text that may be a credential, to redact it. */
 export const tokensIn = /[a-z][a-z0-9]{1,15}(?:_(?:live|test))?_[0-9A-Za-z]{38}/g
 
-/** What every session's token begins with. */
+/** The beginning of every session's token. */
 export const sessionPrefix = 'krses_'
 
 /** Draws a new credential. `prefix` is everything before the last underscore, such as `krsk_live`. */
@@ -22,7 +22,7 @@ export function drawToken(prefix: string, randomBytes: (size: number) => Buffer)
   return body + checksum(body)
 }
 
-/** Whether a string has the form and the checksum of a credential. It says nothing of being valid. */
+/** Whether a string has the form and the checksum of a credential. It may still be unknown or revoked. */
 export function isWellFormedToken(token: string): boolean {
   return shape.test(token) && checksum(token.slice(0, -6)) === token.slice(-6)
 }
@@ -30,7 +30,7 @@ export function isWellFormedToken(token: string): boolean {
 /** SHA-256 of the whole credential: how it is stored, found and compared. */
 export const tokenDigest = (token: string): Buffer => hash('sha256', token, 'buffer')
 
-/** What may be shown of a credential: its prefix and the first 4 of its random characters. */
+/** The visible part of a credential: its prefix and the first 4 of its random characters. */
 export const displayPrefix = (token: string): string => token.slice(0, token.lastIndexOf('_') + 5)
 
 function checksum(body: string): string {
@@ -43,7 +43,7 @@ function checksum(body: string): string {
   return text
 }
 
-/** Bytes of 248 and more are thrown away: 248 is the last multiple of 62, and a remainder would favour some. */
+/** Discards bytes of 248 and above: 248 is the last multiple of 62, and a remainder would favour some characters. */
 function randomBase62(length: number, randomBytes: (size: number) => Buffer): string {
   let text = ''
   while (text.length < length) {

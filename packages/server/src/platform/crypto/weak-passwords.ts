@@ -1,7 +1,7 @@
 /** Why a password is refused, whatever its length. */
 export type Weakness = 'common' | 'same_as_address'
 
-/** The least that SERVICE_PASSWORD_MIN_LENGTH may be: what is shorter is refused before it gets here. */
+/** The least value of SERVICE_PASSWORD_MIN_LENGTH: shorter passwords are refused before this check. */
 const shortest = 8
 
 /** Rows of keys, in the order in which fingers run over them. */
@@ -13,7 +13,7 @@ const rows = [
   'azertyuiopqsdfghjklmwxcvbn',
   '1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik9ol0p',
 ]
-/** The longest password that is asked about; a run may go round its row several times. */
+/** The longest password that is checked; a run may repeat its row several times. */
 const longest = 256
 const runs = rows.flatMap(row => {
   const round = row.repeat(Math.ceil(longest / row.length) + 1)
@@ -21,14 +21,14 @@ const runs = rows.flatMap(row => {
 })
 
 /**
- * What is wrong with a password that is long enough. Upper and lower case count as the same. Refused are
+ * Returns the weakness of a password that is long enough. Upper and lower case are equal. It refuses
  *
  * - the address of the account;
- * - what stands in the list of leaked passwords of `@zxcvbn-ts/language-common`, exactly;
- * - up to four characters over and over (`aaaaaaaaaaaa`, `abcabcabcabc`);
- * - a run over the digits, the alphabet or the keyboard, onwards or backwards (`123456789012`, `qwertyuiopas`).
+ * - passwords in the list of leaked ones of `@zxcvbn-ts/language-common`, exactly;
+ * - up to four characters repeated (`aaaaaaaaaaaa`, `abcabcabcabc`);
+ * - a run over the digits, the alphabet or the keyboard, forward or backward (`123456789012`, `qwertyuiopas`).
  *
- * Nothing else: what people are made to add to a word makes it harder to remember and hardly harder to guess.
+ * Nothing else: rules that add characters to a word make it harder to remember and hardly harder to guess.
  */
 export async function weaknessOf(password: string, address: string): Promise<Weakness | null> {
   const folded = fold(password)
@@ -46,7 +46,7 @@ function repeats(text: string): boolean {
 
 let list: Promise<ReadonlySet<string>> | null = null
 
-/** Read at the first need: 20 ms that a start has no reason to wait for. About 1.5 MiB. */
+/** Loaded on first use: 20 ms that a start should not wait for. About 1.5 MiB. */
 function leaked(): Promise<ReadonlySet<string>> {
   list ??= import('@zxcvbn-ts/language-common').then(
     ({ dictionary }) => new Set(dictionary['passwords-common'].filter(({ length }) => length >= shortest)),

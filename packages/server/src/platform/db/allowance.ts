@@ -1,21 +1,24 @@
-import { LRUCache } from 'lru-cache'
 import type { Logger } from '../log.ts'
+import { recentlyUsed } from '../recently-used.ts'
 
-/** What a workspace may keep in the store of one kind of thing that comes by hot calls: bytes, or rows. */
+/** How much of one kind of thing, written by hot calls, a workspace may keep in the database: bytes, or rows. */
 export interface Allowance {
-  /** @returns whether the workspace has room for so much more, as far as this process knows. It asks nobody. */
+  /**
+   * @returns whether the workspace has room for this much more, as far as this process knows. It does not ask
+   * the database.
+   */
   hasRoom(workspaceId: string, more: number): boolean
-  /** Notes what was written. */
+  /** Records what was written. */
   add(workspaceId: string, more: number): void
-  /** How near the workspace that is nearest to the limit is to it, as far as this process knows; 1 is at the limit. */
+  /** The share of the limit that the fullest workspace uses, as far as this process knows; 1 is at the limit. */
   nearest(): number
-  /** Waits for the count under way. */
+  /** Waits for the running count. */
   close(): Promise<void>
 }
 
 export interface AllowanceOptions {
   readonly limit: number
-  /** Counts what a workspace has in the store. */
+  /** Counts what a workspace has in the database. */
   readonly count: (workspaceId: string) => Promise<number>
   /** Milliseconds. */
   readonly monotonic: () => number
@@ -23,29 +26,29 @@ export interface AllowanceOptions {
 }
 
 interface Known {
-  /** What there was when it was counted, and what this process has written since. */
+  /** The result of the last count, and what this process has written since. */
   counted: number
   added: number
   countedAt: number
   isDue: boolean
 }
 
-/** Workspaces that wrote lately, about 100 bytes each. One that is forgotten is counted anew. */
+/** Workspaces that wrote lately, about 100 bytes each. A forgotten one is counted again. */
 const workspacesMax = 50_000
-/** A workspace is counted when this process has written such a part of its limit since the last time. */
+/** A workspace is counted when this process has written this share of its limit since the last count. */
 const part = 1 / 32
-/** Between two counts of one workspace at least, in ms; and so many times as long as the last count took. */
+/** The least time between two counts of one workspace, in ms, and as a multiple of the last count's duration. */
 const restMs = 5_000
 const restTimes = 20
 
 /**
- * Keeps each workspace within a limit, and nothing in the way of those who write: a row that says how much there is would
- * be locked by every write. Each process adds up what it has written itself, and counts what there is in the store only for
- * a workspace that has written a 32nd of its limit since the last time, or is near the limit; one count at a time, behind
- * the requests. So a workspace may exceed its limit by a 32nd for each process, and by what is written during a count.
+ * Keeps each workspace within a limit without slowing its writers down: every write would lock a row with the
+ * total. Each process adds up its own writes, and counts in the database only for a workspace that has written a
+ * 32nd of its limit since the last count, or is near the limit; one count at a time, beside the requests. So a
+ * workspace may exceed its limit by a 32nd per process, and by what is written during a count.
  */
 export function createAllowance({ limit, count, monotonic, log }: AllowanceOptions): Allowance {
-  const known = new LRUCache<string, Known>({ max: workspacesMax })
+  const known = recentlyUsed<Known>(workspacesMax)
   const due: string[] = []
   let counting: Promise<void> | null = null
   let isClosed = false
@@ -68,8 +71,8 @@ export function createAllowance({ limit, count, monotonic, log }: AllowanceOptio
         own.counted = await count(next)
         own.added -= before
       } catch (error) {
-        // What is known stays known, and is asked again.
-        log.warn({ err: error }, 'what a workspace keeps could not be counted')
+        // The last known value stays, and the count is repeated.
+        log.warn({ err: error }, 'counting a workspace’s allowance failed')
       }
       own.countedAt = monotonic()
       restUntil = own.countedAt + restTimes * (own.countedAt - began)
@@ -77,7 +80,7 @@ export function createAllowance({ limit, count, monotonic, log }: AllowanceOptio
     }
     counting = null
   }
-  /** What is known too little of, or what may have been pruned meanwhile. */
+  /** Whether too little is known, or rows may have been pruned since. */
   const look = (workspaceId: string, own: Known) => {
     if (own.isDue || isClosed) return
     const isNear = own.counted + own.added >= limit * (1 - part)

@@ -1,15 +1,47 @@
+import type { ErrorCode } from '@keyrail/contract/errors'
 import pg from 'pg'
 import { parseIntoClientConfig } from 'pg-connection-string'
+import { serviceBudgets } from '../budgets.ts'
+import { type Host, nameOf, splitHosts } from './host-list.ts'
+import { ClientOfHosts } from './hosts.ts'
+import { failUnconfirmed } from './unconfirmed.ts'
 
-/** Where a Postgres is: an outside one by URL, the embedded one by its socket. */
-export type Connection = pg.ClientConfig
+/**
+ * How to reach a Postgres: an outside one by URL, the embedded one by its socket. `connectionTimeoutMillis` limits how long a
+ * connection may take to open.
+ */
+export interface Connection extends pg.ClientConfig {
+  /** Several servers, of which each connection takes the primary. They replace `host` and `port`. */
+  hosts?: readonly Host[]
+}
 
-export const connectionFromUrl = (url: string): Connection => parseIntoClientConfig(url)
+/** The operator does not set the connect timeout, so one in the URL is ignored. */
+export function connectionFromUrl(url: string): Connection {
+  const split = splitHosts(url)
+  return {
+    ...parseIntoClientConfig(split?.first ?? url),
+    ...(split !== null && { hosts: split.hosts }),
+    connectionTimeoutMillis: undefined,
+  }
+}
 
-/** A connection as a thread can be sent it, which takes no function. */
+/** Where it leads, for messages. */
+export const placeOf = ({ hosts, host = 'localhost', port = 5432 }: Connection): string =>
+  hosts === undefined ? `${host}:${port}` : hosts.map(nameOf).join(', ')
+
+/** The same server, with a limit for opening a connection, in ms. */
+export const withConnectMs = (connection: Connection, connectMs: number): Connection => ({
+  ...connection,
+  connectionTimeoutMillis: connectMs,
+})
+
+export const connectMsOf = ({ connectionTimeoutMillis }: Connection): number =>
+  connectionTimeoutMillis ?? serviceBudgets.connectMs
+
+/** A connection in a form that can be sent to a thread: without functions. */
 export interface PortableConnection {
   connection: Connection
-  /** `sslmode=verify-ca` asks for the authority alone: the function that its URL leaves here looks at no name. */
+  /** `sslmode=verify-ca` only checks the authority: the function that a URL sets for that checks no name. */
   anyServerName: boolean
 }
 
@@ -28,51 +60,74 @@ export function fromPortable({ connection, anyServerName }: PortableConnection):
 
 const int8 = 20
 
-/** bigint as a number: versions and sequences stay far below 2^53. Times stay Dates, to the millisecond. */
+/** Reads bigint as a number: versions and sequences stay far below 2^53. Times are Dates, to the millisecond. */
 export const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === int8 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format)) as never,
 }
 
-/** How long a request's work may wait for a connection, and how long work that no request waits for. */
-const connectMs = { ofRequests: 1_500, ofStarts: 15_000 }
+/** How long a connection may take to open when no request waits for it. */
+const connectAtStartMs = 15_000
 
-/** Options that every connection of the service shares. `pipeline`: statements are sent without waiting for each other. */
+/** For a process that starts: a Postgres started beside it is slow at first on a busy machine. */
+export const patientAtStart = (connection: Connection): Connection =>
+  withConnectMs(connection, connectAtStartMs)
+
+/**
+ * An idle connection is probed after this time, then each second; after ten probes without an answer it is closed. A server that
+ * vanished is so noticed before a request uses the connection, and no firewall forgets it (many do after 350 s).
+ */
+const keepAliveMs = 10_000
+
+/**
+ * Options that all connections of the service share. `pipeline`: statements are sent without waiting for each
+ * other.
+ */
 export function clientConfig(connection: Connection, name: string): pg.ClientConfig & { pipeline: true } {
   return {
     ...connection,
     application_name: `keyrail ${name}`,
-    connectionTimeoutMillis: connectMs.ofRequests,
+    connectionTimeoutMillis: connectMsOf(connection),
     keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
     pipeline: true,
     types,
+    // Read by a pool.
+    ...(connection.hosts !== undefined && { Client: ClientOfHosts }),
   }
 }
 
-/** A statement with the name it is prepared under, at most 63 bytes, `room.verb`. */
+/** The error code for each constraint that a well-formed request can violate. */
+export type ConstraintRefusals = Readonly<Record<string, ErrorCode>>
+
+/** A statement and the name under which it is prepared, `room.verb`, of at most 63 bytes. */
 export interface Statement {
   readonly name: string
   readonly text: string
+  /** Only a transaction reads these; a lane does not. */
+  readonly refusals: ConstraintRefusals
 }
 
-export const sql = (name: string, text: string): Statement => ({ name, text })
+const noRefusals: ConstraintRefusals = {}
 
-/** A connection of one's own, for a lane or a long read. The caller ends it. */
-export const connect = (connection: Connection, name: string, pipeline = true): Promise<pg.Client> =>
-  open({ ...clientConfig(connection, name), pipeline } as pg.ClientConfig)
+export const sql = (name: string, text: string, refusals = noRefusals): Statement => ({
+  name,
+  text,
+  refusals,
+})
 
-/** As `connect`, for a process that starts: a Postgres that was started beside it is slow at first on a busy machine. */
-export const connectAtStart = (connection: Connection, name: string): Promise<pg.Client> =>
-  open({
-    ...clientConfig(connection, name),
-    pipeline: false,
-    connectionTimeoutMillis: connectMs.ofStarts,
-  } as pg.ClientConfig)
-
-async function open(config: pg.ClientConfig): Promise<pg.Client> {
-  const client = new pg.Client(config)
-  // Without a listener a lost connection would end the process; its pending statements are told anyway.
+/** What every connection of the service does with what Postgres sends besides answers. */
+export function prepareClient(client: pg.ClientBase): void {
+  // Without a listener a lost connection would end the process. Pending statements fail anyway.
   client.on('error', () => {})
+  failUnconfirmed(client)
+}
+
+/** Opens a separate connection, for a lane or a long read. The caller ends it. */
+export async function connect(connection: Connection, name: string, pipeline = true): Promise<pg.Client> {
+  const Client = connection.hosts === undefined ? pg.Client : ClientOfHosts
+  const client = new Client({ ...clientConfig(connection, name), pipeline } as pg.ClientConfig)
+  prepareClient(client)
   await client.connect()
   return client
 }

@@ -1,20 +1,16 @@
-import type { ErrorCode } from '@keyrail/contract/errors'
 import { Refusal } from '../refusal.ts'
+import type { ConstraintRefusals } from './connection.ts'
 import { RightGone } from './right.ts'
 
-/** Constraints that a well-formed request can run into, and what it is told. */
-const refusals: Record<string, ErrorCode> = {
-  workspace_slugs_pkey: 'slug_taken',
-  projects_slug_unique: 'slug_taken',
-  tenants_external_id_unique: 'external_id_taken',
-}
-
-/** read_only_sql_transaction: the connection leads to a standby, as through a pooler after a fail-over. */
-const readOnly = '25006'
+/** The connection leads to a standby, as through a pooler after a fail-over. */
+const wrongServer = new Set([
+  '25006', // read_only_sql_transaction
+  '55000', // object_not_in_prerequisite_state: a lock that a standby cannot give
+])
 
 /** SQLSTATEs and socket errors after which the store may well answer again in a moment. */
 const unavailable = new Set([
-  readOnly,
+  ...wrongServer,
   '53000',
   '53100', // disk_full
   '53200',
@@ -33,6 +29,7 @@ const unavailable = new Set([
   'EAI_AGAIN',
   'ENOTFOUND',
   'EHOSTUNREACH',
+  'ENETUNREACH',
 ])
 
 /** Messages of the driver that carry no code. */
@@ -46,6 +43,13 @@ export const isDeadlock = (error: unknown) => codeOf(error) === '40P01'
 /** Whether a statement has waited for a lock for as long as it may. */
 export const isLockTimeout = (error: unknown) => codeOf(error) === '55P03'
 
+/** The refusal that a statement declares for the constraint which it ran into; any other error as it is. */
+export function declaredRefusal(refusals: ConstraintRefusals, error: unknown): unknown {
+  const constraint = String((error as { constraint?: unknown } | null)?.constraint ?? '')
+  const code = Object.hasOwn(refusals, constraint) ? refusals[constraint] : undefined
+  return code === undefined ? error : new Refusal(code, '', { cause: error })
+}
+
 /** Whether the store itself is at fault: gone, full, overloaded or too slow. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error)
@@ -58,13 +62,32 @@ export function isUnavailable(error: unknown): boolean {
 export function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error)
   return (
-    code === readOnly ||
+    wrongServer.has(code) ||
     code.startsWith('08') ||
     code.startsWith('57P') ||
     /^E[A-Z]+$/.test(code) ||
     (error instanceof Error && lost.test(error.message))
   )
 }
+
+/** Codes that end one connection alone. */
+const endedAlone = new Set([
+  '57P05', // idle_session_timeout
+  '08007', // transaction_resolution_unknown: a commit that waited in vain for a standby
+])
+
+/** Whether a connection broke in a way that has probably broken its neighbours too. */
+export const isBroken = (error: unknown) => isConnectionLost(error) && !endedAlone.has(codeOf(error))
+
+/** A transaction lost its connection before it sent COMMIT, so nothing of it is stored, and it may run again. */
+export class LostUncommitted extends Error {
+  /** SQLSTATE connection_failure */
+  readonly code = '08006'
+}
+
+/** What a transaction that has not sent its COMMIT makes of an error. */
+export const beforeCommit = (error: unknown): unknown =>
+  isConnectionLost(error) ? new LostUncommitted('connection lost', { cause: error }) : error
 
 /**
  * Turns what Postgres says into what a caller may hear. What is not known here stays as it is and
@@ -75,9 +98,6 @@ export function refusalOf(error: unknown): unknown {
   if (isUnavailable(error) || isDeadlock(error)) return new Refusal('unavailable', '', { cause: error })
   const code = codeOf(error)
   if (code === 'KR401') return new RightGone('', { cause: error })
-  const constraint = String((error as { constraint?: unknown }).constraint ?? '')
-  const known = refusals[constraint]
-  if (known !== undefined) return new Refusal(known, '', { cause: error })
   if (code === 'KR404' || code === '23503') return new Refusal('not_found', '', { cause: error })
   if (code === '23514' || code === '23502' || code.startsWith('22')) {
     return new Refusal('validation_failed', 'A value is outside of the bounds of the store.', {

@@ -1,27 +1,31 @@
-import type pg from 'pg'
-import { type Connection, sql } from './connection.ts'
-import { type LaneObserver, openLane } from './lane.ts'
-import { connectPrimary } from './timeline.ts'
+import type { Clock } from '../clock.ts'
+import { type EarParts, notify, openEar } from './ear.ts'
+import type { Lanes } from './lanes.ts'
 
 /**
- * Tells whoever waits, in this process and in others, that it is worth looking. A hint carries no data and may
- * be lost: those who wait also look by themselves. It is sent after the commit and never inside of it, since
+ * Wakes waiting requests, in this process and in others, so that they look again. A hint carries no data and may be lost:
+ * waiting requests also look by themselves. It is sent after the commit and never inside of it, since
  * NOTIFY takes a lock on the whole database at commit (11,200 commits/s became 3,500 to 5,100).
  */
 export interface Hints {
   announce(topic: string): void
   /** @returns a function that ends it. */
   listen(topic: string, hear: () => void): () => void
-  close(): Promise<void>
+  /** Asks the store for its time every 2 s, from now on. */
+  tellTime(ask: EarParts['askTime']): void
+  close(): void
 }
 
-const notify = sql('hints.notify', `select pg_notify('keyrail', topic) from unnest($1::text[]) topic`)
-const reconnectMs = 1_000
+interface HintsParts extends Pick<EarParts, 'connection' | 'every'> {
+  readonly lanes: Lanes
+  readonly clock: Pick<Clock, 'now'>
+  readonly metrics: { watch(name: string, help: string, read: () => readonly { value: number }[]): void }
+}
 
-export function openHints(connection: Connection, observer: LaneObserver): Hints {
+export function openHints({ connection, lanes, clock, metrics, ...more }: HintsParts): Hints {
   const listeners = new Map<string, Set<() => void>>()
-  const lane = openLane<string, void>(
-    connection,
+  let askTime: EarParts['askTime'] = () => () => {}
+  const lane = lanes.open<string, void>(
     {
       name: 'hints',
       statement: notify,
@@ -30,42 +34,25 @@ export function openHints(connection: Connection, observer: LaneObserver): Hints
       values: topics => [[...new Set(topics)]],
       answers: (_rows, topics) => topics.map(() => undefined),
     },
-    observer,
+    connection,
   )
-  let ear: pg.Client | null = null
-  let opening = false
-  let closed = false
-  let retry: NodeJS.Timeout | undefined
-
   const tell = (topic: string) => {
     for (const hear of listeners.get(topic) ?? []) hear()
   }
-  /** Kept from the first listener on; what was announced while it was away is found by looking. */
-  const openEar = async () => {
-    if (ear !== null || opening || closed) return
-    opening = true
-    try {
-      const client = await connectPrimary(connection, 'hints', false)
-      client.on('notification', ({ payload = '' }) => tell(payload))
-      client.on('end', () => {
-        ear = null
-        reopen()
-      })
-      ear = client
-      await client.query('listen keyrail')
-      if (closed) await client.end()
-    } catch {
-      ear = null
-      reopen()
-    } finally {
-      opening = false
-    }
-  }
-  const reopen = () => {
-    if (closed) return
-    clearTimeout(retry)
-    retry = setTimeout(openEar, reconnectMs).unref()
-  }
+  const ear = openEar({
+    ...more,
+    connection,
+    now: clock.now,
+    hear: tell,
+    askTime: () => askTime(),
+    returned() {
+      for (const topic of listeners.keys()) tell(topic)
+    },
+  })
+  metrics.watch('keyrail_hints_heard_timestamp_seconds', heardHelp, () => {
+    const at = ear.heardAt()
+    return at === null ? [] : [{ value: at / 1_000 }]
+  })
 
   return {
     announce(topic) {
@@ -76,16 +63,19 @@ export function openHints(connection: Connection, observer: LaneObserver): Hints
     listen(topic, hear) {
       const hearers = listeners.get(topic) ?? new Set()
       listeners.set(topic, hearers.add(hear))
-      void openEar()
+      // Kept from the first listener on.
+      ear.open()
       return () => {
         hearers.delete(hear)
         if (hearers.size === 0) listeners.delete(topic)
       }
     },
-    async close() {
-      closed = true
-      clearTimeout(retry)
-      await Promise.all([lane.close(), ear?.end().catch(() => {})])
+    tellTime(ask) {
+      askTime = ask
+      ear.open()
     },
+    close: () => ear.close(),
   }
 }
+
+const heardHelp = 'When this process last heard a hint, or its own of every 2 s; 0: not yet.'

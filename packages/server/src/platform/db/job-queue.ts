@@ -1,23 +1,23 @@
 import pg from 'pg'
 
 /**
- * The tables of the job queue, in a schema of their own that the library graphile-worker makes and keeps. They hold what
- * is under way and nothing that lasts: a backup leaves them out, and a restore begins with an empty queue.
+ * The tables of the job queue, in a separate schema that the library graphile-worker makes and updates. They
+ * only hold temporary jobs: a backup leaves them out, and a restore begins with an empty queue.
  */
 export const jobSchema = 'graphile_worker'
 
-/** The newest revision of that schema which the installed library knows. A test compares the two. */
+/** The newest revision of that schema in the installed library. A test compares the two. */
 export const jobSchemaRevision = 20
 
 const insufficientPrivilege = '42501'
 
-/** Only a schema that lacks something needs it. */
+/** Only loaded for a schema that lacks something. */
 const loadLibrary = () => import('graphile-worker')
 
-/** What runs one statement, by text or as a prepared query. */
+/** Runs one statement, as text or as a prepared query. */
 type RunStatement = (text: unknown, values?: unknown[]) => Promise<unknown>
 
-/** Which revision a database has; 0 when it has none. */
+/** The revision of a database's queue; 0 if it has none. */
 export async function jobQueueRevision(client: pg.ClientBase): Promise<number> {
   const { rows: found } = await client.query(
     `select to_regclass('${jobSchema}.migrations') is not null as there`,
@@ -28,8 +28,9 @@ export async function jobQueueRevision(client: pg.ClientBase): Promise<number> {
 }
 
 /**
- * Brings the queue to the newest revision, each step in a transaction of its own. Somebody else may do so at the same time.
- * @throws with the SQL for an operator to run, where the user may not make a schema.
+ * Updates the queue to the newest revision, each step in a separate transaction. Another process may do so at
+ * the same time.
+ * @throws with the SQL for an operator to run if the user may not make a schema.
  */
 export async function installJobQueue(client: pg.ClientBase): Promise<void> {
   await install(client, (text, values) => client.query(text as string, values))
@@ -40,7 +41,7 @@ export async function installJobQueueWithin(client: pg.ClientBase): Promise<void
   await install(client, nested(client))
 }
 
-/** Ends all mail that waits, since what it was to tell of is replaced. What is being sent is left to who sends it. */
+/** Removes all waiting mail, because the data that it is about is replaced. Mail being sent is left to its sender. */
 export async function emptyJobQueue(client: pg.ClientBase): Promise<void> {
   if ((await jobQueueRevision(client)) === 0) return
   await client.query(
@@ -53,7 +54,7 @@ async function install(client: pg.ClientBase, query: RunStatement): Promise<void
   if ((await jobQueueRevision(client)) >= jobSchemaRevision) return
   const { Logger, runMigrations } = await loadLibrary()
   const lent = { query, release() {}, escapeIdentifier: pg.escapeIdentifier }
-  // As much of a pool as the library asks for: it would open one of its own otherwise.
+  // The part of a pool that the library needs; otherwise it would open one.
   const pool = { connect: async () => lent, listeners: () => [() => {}] }
   try {
     await runMigrations({
@@ -72,15 +73,15 @@ async function explainRights(client: pg.ClientBase, cause: unknown): Promise<Err
   const { rows } = await client.query('select current_user as name, current_database() as database')
   const [{ name, database }] = rows
   return new Error(
-    'The database user may not make the schema in which mail waits. Let an operator run once:\n\n' +
+    'The database user may not create the schema of the mail queue. Have an operator run this once:\n\n' +
       `grant create on database ${pg.escapeIdentifier(database)} to ${pg.escapeIdentifier(name)};\n`,
     { cause },
   )
 }
 
 /**
- * Statements of a transaction of one's own, inside of another one: BEGIN, COMMIT and ROLLBACK become a savepoint, and a
- * statement outside of these stands or falls alone, as it would without a transaction around it.
+ * Runs the statements of a transaction inside another one: BEGIN, COMMIT and ROLLBACK become a savepoint, and a
+ * statement outside them succeeds or fails alone, as it would without a transaction around it.
  */
 function nested(client: pg.ClientBase): RunStatement {
   let isOpen = false

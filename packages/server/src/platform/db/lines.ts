@@ -1,57 +1,75 @@
-import { FairQueue, type Turn } from '../fair-queue.ts'
+import { availableParallelism } from 'node:os'
+import { FairQueue, type Manners, type Turn } from '../fair-queue.ts'
 import { Refusal } from '../refusal.ts'
 
-/** Who waits for a connection, and in whose name. Each name takes turns with the others. */
+/** The name in which a caller waits for a connection. Names take turns. */
 export type Line =
-  /** A workspace, a person who has proved who they are, or a work of the service itself. */
+  /** A workspace, or an authenticated person. */
   | { readonly kind: 'party'; readonly name: string; readonly isLong?: boolean }
-  /** Whoever has proved nothing; known by the network alone. */
+  /** The service's own work, such as a report of leaked keys: it keeps half of the connections even beside other names. */
+  | { readonly kind: 'service'; readonly name: string }
+  /** A caller without a credential, known only by its network. */
   | { readonly kind: 'stranger'; readonly network: string }
 
 export interface Lines {
   /**
-   * @returns a connection's place, or the wait for one. It must be ended, come or not.
-   * @throws {Refusal} `unavailable` when too many wait in this name already.
+   * @returns a place, or the wait for one. The caller must end it in either case.
+   * @throws {Refusal} `unavailable` when too many callers wait in this name already.
    */
   enter(line: Line): Turn
-  /** How many wait, and of how many names: workspaces and people each by themselves, all strangers as one. */
+  /** How many callers wait, and in how many names. All strangers count as one name. */
   depth(): { waiting: number; parties: number }
 }
 
-/** In one name. At 6 ms a mutation, five connections serve so many within half a second. */
+/** Waiting callers of one name. At 6 ms a mutation, five connections serve 500 within half a second. */
 const waitingMax = 500
-/** Of one network. */
+/** Waiting callers of one network. */
 const strangersWaitingMax = 100
 
+/** A mutation takes about 6 ms; one that takes 50 ms waits for a lock. */
+const slowMs = 50
+
 /**
- * Shares the connections of a pool. One name holds at most half of them, and a tenth, or two, while other names are about:
- * the mutations of a project wait for each other anyway, two of them keep a core busy, and others would wait for that core.
- * All strangers together are one more name with a tenth, in which networks take turns, so that a flood of anonymous
- * requests is a small part of the load, and leaves room for an anonymous request of somebody else; nobody has fewer
- * connections because of them. Works that may take a minute are one a name, and half of the pool in all.
+ * Shares the connections of a pool fairly among names.
+ *
+ * - One name holds at most half of the connections. While other names are active it holds a tenth, and at most half as many
+ *   as there are cores: the mutations of one project wait for each other anyway, and two of them keep a core busy that other
+ *   names need. A transaction that waits for a lock does not count. The service's own work keeps its half.
+ * - All strangers share one more name with a tenth, in which networks take turns. A flood of anonymous requests thus takes a
+ *   small part, leaves room for other anonymous requests, and takes no connection from anyone with a credential.
+ * - Long works, of up to a minute, run one at a time in each name, and take half of the pool in total.
  */
-export function createLines(connections: number): Lines {
+export function createLines(connections: number, cores: number = availableParallelism()): Lines {
   const half = Math.max(1, Math.floor(connections / 2))
   const tenth = Math.max(1, Math.floor(connections / 10))
+  const besideOthers = { places: Math.max(1, Math.min(tenth, Math.floor(cores / 2))), slowMs }
   const all = new FairQueue({
     places: connections,
     placesOfOne: half,
-    placesBesideOthers: Math.min(half, Math.max(2, tenth)),
+    besideOthers,
     waitingOfOne: waitingMax,
   })
-  const strangers = new FairQueue({ places: tenth, placesOfOne: tenth, waitingOfOne: strangersWaitingMax })
+  const strangers = new FairQueue({
+    places: tenth,
+    placesOfOne: tenth,
+    besideOthers,
+    waitingOfOne: strangersWaitingMax,
+  })
   const long = new FairQueue({ places: half, placesOfOne: 1, waitingOfOne: waitingMax })
 
-  const take = (queue: FairQueue, name: string, isUnnoticed = false): Turn => {
-    const turn = queue.take(name, isUnnoticed)
+  const take = (queue: FairQueue, name: string, manners?: Manners): Turn => {
+    const turn = queue.take(name, manners)
     if (turn === null) throw tooManyWait()
     return turn
   }
   return {
     enter(line) {
       if (line.kind === 'stranger')
-        return inTurn(take(strangers, line.network), () => take(all, 'strangers', true))
-      return line.isLong ? inTurn(take(long, line.name), () => take(all, line.name)) : take(all, line.name)
+        return inTurn(take(strangers, line.network), () => take(all, 'strangers', { isUnnoticed: true }))
+      if (line.kind === 'service') return take(all, line.name, { isUnsparing: true })
+      return line.isLong
+        ? inTurn(take(long, line.name), () => take(all, `${line.name} long`, { isUnnoticed: true }))
+        : take(all, line.name)
     },
     depth() {
       const [most, small, slow] = [all, strangers, long].map(queue => queue.depth())

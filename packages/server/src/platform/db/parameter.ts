@@ -1,9 +1,9 @@
-/** A value in the form in which it is sent: text, or bytes for bytea. */
+/** A value as it is sent: text, or bytes for bytea. */
 export type Parameter = string | Buffer | null
 
 /**
- * Values of a statement as text that Postgres reads. Times are UTC; an array may hold text and null.
- * @throws {TypeError} for anything else: JSON is made where its column is known.
+ * Turns a statement's value into text that Postgres reads. Times are UTC; an array may contain text and null.
+ * @throws {TypeError} for anything else: the caller makes JSON, because it knows the column.
  */
 export function toParameter(value: unknown): Parameter {
   if (value === null || value === undefined) return null
@@ -15,13 +15,13 @@ export function toParameter(value: unknown): Parameter {
   throw new TypeError(`a statement cannot take a ${typeof value}`)
 }
 
-/** Quoted, so that no comma, brace, blank or the word null inside means anything. */
+/** Quoted, so that commas, braces, blanks and the word null have no meaning inside. */
 function toElement(item: unknown): string {
   if (item === null || item === undefined) return 'NULL'
   if (typeof item !== 'string' && typeof item !== 'number')
     throw new TypeError(`an array of a statement cannot hold a ${typeof item}`)
   const text = String(item)
-  // Ids, which are most of what is sent, need no escape: to look costs a third of replacing.
+  // Most values are ids, which need no escape: checking costs a third of replacing.
   if (!text.includes('"') && !text.includes('\\')) return `"${text}"`
   return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 }

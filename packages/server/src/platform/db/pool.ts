@@ -1,215 +1,187 @@
 import pg from 'pg'
-import { Refusal } from '../refusal.ts'
-import { type Connection, clientConfig } from './connection.ts'
-import { deadlineMs } from './deadline.ts'
-import { isConnectionLost, isDeadlock, refusalOf } from './errors.ts'
+import type { Budgets } from '../budgets.ts'
+import { Deadline } from '../deadline.ts'
+import { postgres, span } from '../tracing.ts'
+import { attempt, type Conduct, type Source, type Terms } from './attempt.ts'
+import { type Connection, clientConfig, prepareClient } from './connection.ts'
+import type { Bound, Db, PersonWorkOptions, WorkOptions } from './db.ts'
+import { destroySocket } from './destroy-socket.ts'
+import { beforeCommit, isBroken, isDeadlock, LostUncommitted, refusalOf } from './errors.ts'
 import type { Hints } from './hints.ts'
-import { createLines, type Line, tooManyWait } from './lines.ts'
+import type { Lanes } from './lanes.ts'
+import { createLines } from './lines.ts'
 import type { Scope, Standing } from './opening.ts'
-import type { Right } from './right.ts'
-import { watchForSilence } from './silence.ts'
-import { admit } from './timeline.ts'
-import { type PersonTx, type Transaction, type Tx, transact, type Work } from './transaction.ts'
+import { readAtOnce } from './read-at-once.ts'
+import { countRefusal, type RefusalObserver } from './refusals.ts'
+import { admitTo } from './timeline.ts'
+import { type PersonTx, type ReadTx, type Transaction, type Tx, transact, type Work } from './transaction.ts'
 
-/** Deleting a project or tenant revokes every key of it, a row each, in one transaction. */
-export const cascadeMs = 60_000
-
-/**
- * How much of its time a request may wait for its turn. Whoever began in the last moment would be cut off in the midst of
- * its work, and a connection with it; to open another costs as much as several requests.
- */
-const waitShare = 0.75
-
-interface RightsOptions {
-  /** Whether it ends rights, with `endRights`: those who do so go one after the other. */
-  changesRights?: boolean
-}
-
-export interface WorkOptions extends RightsOptions {
-  /**
-   * A work that may rightly take longer than a request usually does, such as revoking every key of a
-   * project. Waiting for a connection, for each lock, and for a store that has fallen silent stays bounded as ever.
-   */
-  longWorkMs?: number
-  /** Whose rows are seen beside those of the workspace. */
-  userId?: string
-  /** In whose name it waits for a connection, where that is not the workspace. */
-  inNameOf?: string
-}
-
-export interface PersonWorkOptions extends RightsOptions {
-  /** The person has just proved who they are, on a route that is open to strangers. */
-  isProven?: boolean
-}
-
-export interface Db {
-  /**
-   * Runs one transaction that sees one workspace: row-level security is set to it and the role is one
-   * that owns nothing. A deadlock is retried once, so `work` may run twice.
-   * @throws {Refusal} `unavailable` when the store does not answer in time; otherwise what `work` threw.
-   */
-  inWorkspace<T>(workspaceId: string, work: Work<T>, options?: WorkOptions): Promise<T>
-  /** The same, seeing what is one person's own and of no workspace. */
-  asPerson<T>(userId: string, work: Work<T, PersonTx>, options?: PersonWorkOptions): Promise<T>
-  /** The same store for one request that must be answered by then, on the clock of `performance.now()`. */
-  until(deadline: number): Db
-  /**
-   * The same store for one mutation: each of its transactions holds the caller's right.
-   * @throws {RightGone} from a transaction whose right has ended.
-   */
-  holding(right: Right): Db
-  /** The same store for who has proved nothing: it waits in the small line of strangers, in its network's turn. */
-  forStranger(network: string): Db
-  /** The same store for a work of the service itself, which waits in a name of its own. */
-  forService(name: string): Db
+/** The connections on which transactions run. Each call gets a `Db` that is bound to the call. */
+export interface Pool {
+  bind(bound: Bound): Db
   /** How many connections are open, idle, how many callers wait, and in how many names. */
   depth(): { total: number; idle: number; waiting: number; parties: number }
   close(): Promise<void>
 }
 
-export interface DbObserver {
+export interface PoolParts {
+  readonly connection: Connection
+  /** How many connections it may open. */
+  readonly size: number
+  readonly budgets: Budgets
+  readonly hints: Pick<Hints, 'announce'>
+  /** Beside which it runs: when a connection breaks, all drop those that are idle. */
+  readonly lanes: Pick<Lanes, 'idle'>
+  readonly observer: DbObserver
+}
+
+export interface DbObserver extends RefusalObserver {
   deadlockRetried(): void
 }
 
-export function openDb(
-  connection: Connection,
-  poolSize: number,
-  hints: Pick<Hints, 'announce'>,
-  observer: DbObserver,
-): Db {
+/**
+ * How long an idle connection is kept, in ms. Opening one costs Postgres as much as ten mutations: it starts a process,
+ * which plans each statement again, and the burst after a pause would wait for it.
+ */
+const idleMs = 300_000
+
+export function openPool({ connection, size, budgets, hints, lanes: { idle }, observer }: PoolParts): Pool {
   // Not pipelined by the driver: a flight carries what can go together, and the next waits for it.
   const pool = new pg.Pool({
     ...clientConfig(connection, 'pool'),
     pipeline: false,
-    onConnect: admit,
-    max: poolSize,
+    onConnect: admitTo(connection),
+    max: size,
+    idleTimeoutMillis: idleMs,
   } as pg.PoolConfig)
-  const lines = createLines(poolSize)
-  pool.on('error', () => {})
-  pool.on('connect', client => client.on('error', () => {}))
+  // Without a listener, an error on an idle connection would end the process.
+  pool.on('error', error => isBroken(error) && idle.dropAll())
+  pool.on('connect', prepareClient)
+  idle.add(dropperOf(pool))
+  const lines = createLines(size)
+  const source: Source = { pool, lines, connection, budgets, idle }
 
-  async function once<T>(
-    { scope, standing, until, line }: Terms,
-    work: Work<T, Transaction & Scope>,
-  ): Promise<T> {
-    const leftMs = until - performance.now()
-    // A timer of the past would go off behind what a connection was taken for.
-    if (leftMs <= 0) throw new Refusal('unavailable')
-    const turn = lines.enter(line)
-    const expired = Promise.withResolvers<never>()
-    expired.promise.catch(() => {})
-    const expire = () => expired.reject(new Refusal('unavailable'))
-    let timer: NodeJS.Timeout | undefined
-    let watch: ReturnType<typeof watchForSilence> | null = null
-    let connecting: Promise<pg.PoolClient> | undefined
-    let client: pg.PoolClient | undefined
-    let broken = true
+  /** Runs a transaction again, once, if it loses a deadlock, or its connection before it sent COMMIT. */
+  const runTraced: Run = (terms, conduct) => span('transaction', postgres, () => run(terms, conduct))
+  const attemptOnce: Run = async (terms, conduct) => {
     try {
-      if (turn.come !== null) {
-        // However long the work may take, it waits for its turn no longer than any other.
-        const giveUp = () => expired.reject(tooManyWait())
-        timer = setTimeout(giveUp, Math.min(leftMs, deadlineMs) * waitShare)
-        await Promise.race([turn.come, expired.promise])
-        clearTimeout(timer)
-      }
-      timer = setTimeout(expire, until - performance.now())
-      if (isLong(line)) watch = watchForSilence(connection)
-      connecting = pool.connect()
-      client = await Promise.race([connecting, expired.promise])
-      // Told to Postgres a little below ours, so that it drops a statement that we are about to give up.
-      const statementMs = Math.max(Math.floor(until - performance.now()) - 100, 50)
-      const lockMs = Math.min(statementMs, deadlineMs - 100)
-      const running = transact(client, scope, standing, { statementMs, lockMs }, work, hints)
-      running.catch(() => {})
-      const result = await Promise.race([running, expired.promise, ...(watch ? [watch.silent] : [])])
-      broken = false
-      return result
+      return await attempt(source, terms, conduct)
     } catch (error) {
-      // A connection whose last statement is not known to have ended is not handed to anyone else.
-      broken = error instanceof Refusal ? error.code === 'unavailable' : !isPlainSqlError(error)
+      countRefusal(observer, error)
       throw error
-    } finally {
-      clearTimeout(timer)
-      watch?.stop()
-      // Its place is free when its connection is.
-      if (client !== undefined) {
-        client.release(broken)
-        turn.end()
-      } else if (connecting === undefined) turn.end()
-      else
-        connecting
-          .then(
-            late => late.release(),
-            () => {},
-          )
-          .finally(turn.end)
     }
   }
-
-  async function twice<T>(terms: Terms, work: Work<T, Transaction & Scope>): Promise<T> {
+  const run: Run = async (terms, conduct) => {
     try {
-      return await once(terms, work)
+      return await attemptOnce(terms, conduct)
     } catch (error) {
-      if (!isDeadlock(error)) throw refusalOf(error)
-      observer.deadlockRetried()
-      return await once(terms, work).catch(second => Promise.reject(refusalOf(second)))
+      if (isDeadlock(error)) observer.deadlockRetried()
+      else if (!(error instanceof LostUncommitted)) throw refusalOf(error)
+      return await attemptOnce(terms, conduct).catch(second => Promise.reject(refusalOf(second)))
     }
   }
-
-  const dbFor = (own: Own): Db => ({
-    inWorkspace(workspaceId, work, options = {}) {
-      const { longWorkMs, userId = null, inNameOf = workspaceId, changesRights = false } = options
-      const now = performance.now()
-      const isLong = longWorkMs !== undefined
-      const until = isLong ? now + longWorkMs : (own.deadline ?? now + deadlineMs)
-      const line = own.line ?? { kind: 'party', name: inNameOf, isLong }
-      const terms = {
-        scope: { workspaceId, userId },
-        standing: { right: own.right, changesRights, isLong },
-        until,
-        line,
-      }
-      return twice(terms, tx => work(tx as Tx))
-    },
-    asPerson(userId, work, { isProven = false, changesRights = false } = {}) {
-      const until = own.deadline ?? performance.now() + deadlineMs
-      const line = (isProven ? null : own.line) ?? { kind: 'party', name: userId }
-      const scope = { workspaceId: null, userId }
-      return twice({ scope, standing: { right: own.right, changesRights, isLong: false }, until, line }, tx =>
-        work(tx as PersonTx),
-      )
-    },
-    until: deadline => dbFor({ ...own, deadline }),
-    holding: right => dbFor({ ...own, right }),
-    forStranger: network => dbFor({ ...own, line: { kind: 'stranger', network } }),
-    forService: name => dbFor({ ...own, line: { kind: 'party', name } }),
+  return {
+    bind: bound => new BoundDb(runTraced, hints, budgets.requestMs, bound),
     depth() {
       const { waiting, parties } = lines.depth()
       return { total: pool.totalCount, idle: pool.idleCount, waiting: waiting + pool.waitingCount, parties }
     },
     close: () => pool.end(),
-  })
-  return dbFor({ deadline: null, line: null, right: null })
+  }
 }
 
-/** What a store is bound to. */
-interface Own {
-  readonly deadline: number | null
-  /** In whose line all of its works wait; null: each in its own workspace's or person's. */
-  readonly line: Line | null
-  readonly right: Right | null
+/** Drops what is idle in the pool. The driver does not list these connections. */
+function dropperOf(pool: pg.Pool): () => void {
+  const idle = new Set<pg.PoolClient>()
+  pool.on('release', (error, client) => void (error || idle.add(client)))
+  pool.on('acquire', client => void idle.delete(client))
+  pool.on('remove', client => void idle.delete(client))
+  return () => {
+    for (const client of idle) {
+      // The pool forgets an idle connection at its error; a cut alone it would notice too late.
+      client.emit('error', new Error('Connection terminated, because another one broke'))
+      destroySocket(client)
+    }
+    idle.clear()
+  }
 }
 
-/** All that a transaction is opened with. */
-interface Terms {
-  readonly scope: Scope
-  readonly standing: Standing
-  /** On the clock of `performance.now()`. */
-  readonly until: number
-  readonly line: Line
+type Run = <T>(terms: Terms, conduct: Conduct<T>) => Promise<T>
+
+/** The only place that turns what a call is bound to into the terms of a transaction. */
+class BoundDb implements Db {
+  readonly #run: Run
+  readonly #hints: Pick<Hints, 'announce'>
+  readonly #requestMs: number
+  readonly #bound: Bound
+
+  constructor(run: Run, hints: Pick<Hints, 'announce'>, requestMs: number, bound: Bound) {
+    this.#run = run
+    this.#hints = hints
+    this.#requestMs = requestMs
+    this.#bound = bound
+  }
+
+  inWorkspace<T>(workspaceId: string, work: Work<T>, options: WorkOptions = {}): Promise<T> {
+    const { longWorkMs, userId = null, inNameOf = workspaceId, changesRights = false } = options
+    const isLong = longWorkMs !== undefined
+    const terms: Terms = {
+      deadline: isLong ? new Deadline(longWorkMs) : this.#deadline(),
+      line: this.#bound.line ?? { kind: 'party', name: inNameOf, isLong },
+      isLong,
+    }
+    const standing = this.#standing(changesRights, isLong)
+    return this.#transact(terms, { workspaceId, userId }, standing, tx => work(tx as Tx))
+  }
+
+  readAtOnce<T>(workspaceId: string, work: Work<T, ReadTx>): Promise<T> {
+    const terms: Terms = {
+      deadline: this.#deadline(),
+      line: this.#bound.line ?? { kind: 'party', name: workspaceId },
+      isLong: false,
+    }
+    const read: Conduct<T> = async (client, limits) => {
+      try {
+        return await readAtOnce(client, workspaceId, limits, work)
+      } catch (error) {
+        throw beforeCommit(error)
+      }
+    }
+    return this.#run(terms, read)
+  }
+
+  asPerson<T>(userId: string, work: Work<T, PersonTx>, options: PersonWorkOptions = {}): Promise<T> {
+    const { isProven = false, changesRights = false } = options
+    const terms: Terms = {
+      deadline: this.#deadline(),
+      line: (isProven ? null : this.#bound.line) ?? { kind: 'party', name: userId },
+      isLong: false,
+    }
+    const standing = this.#standing(changesRights, false)
+    return this.#transact(terms, { workspaceId: null, userId }, standing, tx => work(tx as PersonTx))
+  }
+
+  by(deadline: Deadline): Db {
+    return new BoundDb(this.#run, this.#hints, this.#requestMs, { ...this.#bound, deadline })
+  }
+
+  #standing(changesRights: boolean, isLong: boolean): Standing {
+    const { right, isConfirmed } = this.#bound
+    return { right, changesRights, isLong, isConfirmed }
+  }
+
+  #deadline(): Deadline {
+    return this.#bound.deadline ?? new Deadline(this.#requestMs)
+  }
+
+  #transact<T>(
+    terms: Terms,
+    scope: Scope,
+    standing: Standing,
+    work: Work<T, Transaction & Scope>,
+  ): Promise<T> {
+    return this.#run(terms, (client, limits, lease) =>
+      transact(client, scope, standing, limits, lease, work, this.#hints),
+    )
+  }
 }
-
-const isLong = (line: Line) => line.kind === 'party' && line.isLong === true
-
-/** An error that Postgres itself reported over a connection that lives on. */
-const isPlainSqlError = (error: unknown) => error instanceof pg.DatabaseError && !isConnectionLost(error)

@@ -1,38 +1,30 @@
-import { type Connection, sql } from './connection.ts'
-import { type LaneObserver, openLane } from './lane.ts'
+import { sql } from './connection.ts'
+import type { Lanes } from './lanes.ts'
 import { migrations } from './migrate.ts'
 import { requireSame } from './timeline.ts'
 
-/** Whether the store is a primary that answers, and its schema at least the one that this code was written for. */
+/** Whether the database is a primary that answers, and its schema is at least the one that this code needs. */
 export interface Readiness {
-  /** @throws {Refusal} `unavailable` when the store cannot be reached within the deadline. */
+  /** @throws {Refusal} `unavailable` if the database cannot be reached within the deadline. */
   check(): Promise<'ready' | 'schema_behind'>
-  close(): Promise<void>
 }
 
-/** Probes come from several watchers at once, so they share a lane like any hot read. */
+/** Several monitors send probes at once, so these share a lane like any hot read. */
 const newest = sql(
   'db.newest_migration',
   'select max(name) as name, not pg_is_in_recovery() as same from keyrail_migrations',
 )
 
-export function openReadiness(connection: Connection, observer: LaneObserver): Readiness {
-  const lane = openLane<null, boolean>(
-    connection,
-    {
-      name: 'readiness',
-      statement: newest,
-      repeatable: true,
-      values: () => [],
-      answers(rows, items) {
-        requireSame(rows[0])
-        return items.map(() => String(rows[0]?.name ?? '') >= (migrations.at(-1) ?? ''))
-      },
+export function openReadiness(lanes: Lanes): Readiness {
+  const lane = lanes.open<null, boolean>({
+    name: 'readiness',
+    statement: newest,
+    repeatable: true,
+    values: () => [],
+    answers(rows, items) {
+      requireSame(rows[0])
+      return items.map(() => String(rows[0]?.name ?? '') >= (migrations.at(-1) ?? ''))
     },
-    observer,
-  )
-  return {
-    check: async () => ((await lane.run(null)) ? 'ready' : 'schema_behind'),
-    close: () => lane.close(),
-  }
+  })
+  return { check: async () => ((await lane.run(null)) ? 'ready' : 'schema_behind') }
 }

@@ -2,30 +2,35 @@ import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import { Refusal } from '../refusal.ts'
 import { sql } from './connection.ts'
-import type { Db, WorkOptions } from './pool.ts'
+import type { Db, WorkOptions } from './db.ts'
 import type { Tx, Work } from './transaction.ts'
 import { type Chore, untilNone } from './upkeep.ts'
 
-/** One use of an `Idempotency-Key`: whose it is, and what was asked under it. */
+/** One use of an `Idempotency-Key`: its caller, and the request. */
 export interface ReplayKey {
-  /** Kind and id of the credential: keys of two callers never meet. */
+  /** The kind and id of the credential, so that keys of two callers never collide. */
   caller: string
   /** Null for a caller that acts in no workspace. */
   workspaceId: string | null
   key: string
   fingerprint: Buffer
+  /** The status of the route's success. */
+  status: number
 }
 
-/** The answer of a mutation, or the stored one of the first request under the same key. */
+/** The response of a mutation, or the stored one of the first request under the same key. */
 export type Replayable = { body: unknown; replayed?: { status: number } }
 
 const keptHours = 24
 const nowhere = '00000000-0000-0000-0000-000000000000'
 
-/** Row-level security shows the rows of one workspace; those of no workspace are seen only from here, for as long as it takes. */
+/**
+ * Row-level security shows the rows of one workspace. Rows without a workspace are only visible while this is
+ * set.
+ */
 const enter = sql('replay.enter', `select set_config('app.workspace_id', $1, true)`)
 
-/** A row that another transaction has inserted and not yet committed makes this wait for it. */
+/** If another transaction has inserted the row and not committed yet, this waits for it. */
 const claim = sql(
   'replay.claim',
   `insert into replays (workspace_id, caller, key, fingerprint) values ($1, $2, $3, $4)
@@ -42,7 +47,7 @@ const record = sql(
   'replay.record',
   `update replays set status = $4, body = $5 where workspace_id = $1 and caller = $2 and key = $3`,
 )
-/** Those of the workspace at hand: a walk over all of them would pass by the leftovers of every workspace that sleeps. */
+/** Only this workspace's rows: removing them all would scan the leftovers of every inactive workspace. */
 const prune = sql(
   'replay.prune',
   `delete from replays where workspace_id = $1 and (caller, key) in (
@@ -51,7 +56,7 @@ const prune = sql(
      order by created_at limit 100 for update skip locked)`,
 )
 
-/** Those of workspaces in which nobody asks any more. */
+/** The rows of workspaces that send no requests any more. */
 const pruneAll = sql(
   'replay.prune_all',
   `delete from replays where (workspace_id, caller, key) in (
@@ -64,22 +69,21 @@ export const pruneReplays: Chore = {
   run: client => untilNone(async () => (await client.query(pruneAll.text)).rowCount ?? 0),
 }
 
-/** SHA-256 of what was asked: method, path and body, the body in its canonical form. */
+/** SHA-256 of the request: method, path and body, the body in its canonical form. */
 export const fingerprintOf = (method: string, path: string, body: unknown): Buffer =>
   hash('sha256', canonicalize([method, path, body]) ?? '', 'buffer')
 
 /**
- * Runs a mutation whose answer may be asked for again. With a replay key, the answer is recorded in the
- * mutation's own transaction: either both are there or neither. Of simultaneous requests with one key one
- * executes, the others wait for it and get its answer.
- * @param redact the answer without its secret, as it is stored.
- * @throws {Refusal} `idempotency_key_reused` when the key stands for another request.
+ * Runs a mutation whose response may be requested again. With a replay key, the response is recorded in the
+ * mutation's own transaction, so both exist or neither. If several requests with one key arrive at once, one
+ * executes, and the others wait for it and get its response.
+ * @param redact removes the secret from the response before it is stored.
+ * @throws {Refusal} `idempotency_key_reused` if the key was used for another request.
  */
 export async function mutate<T>(
   db: Db,
   workspaceId: string,
   replay: ReplayKey | null,
-  status: number,
   work: Work<T>,
   redact: (body: T) => unknown,
   options: WorkOptions = {},
@@ -95,7 +99,7 @@ export async function mutate<T>(
     move(workspaceId)
     const body = await work(tx)
     move(home)
-    tx.send(record, [...id, status, JSON.stringify(redact(body))])
+    tx.send(record, [...id, replay.status, JSON.stringify(redact(body))])
     tx.send(prune, [home])
     move(workspaceId)
     return { body }
@@ -105,7 +109,7 @@ export async function mutate<T>(
 
 async function stored(tx: Tx, id: string[], replay: ReplayKey): Promise<Replayable> {
   const [row] = await tx.query<{ fingerprint: Buffer; status: number; body: unknown }>(find, id)
-  // Gone between the two statements only when it was pruned; the caller may simply ask again.
+  // It only disappears between the two statements if it was pruned; the caller can simply repeat the request.
   if (row === undefined) throw new Refusal('unavailable')
   if (!row.fingerprint.equals(replay.fingerprint)) throw new Refusal('idempotency_key_reused')
   return { body: row.body, replayed: { status: row.status } }

@@ -3,13 +3,13 @@ import { keyIdSql, type Sealing } from '../crypto/sealing.ts'
 import { placeOf, queryOf, type SealedColumn, sealedColumns } from './sealed-columns.ts'
 import { inTransaction } from './sealed-store.ts'
 
-/** Values that are sealed anew in one transaction. */
+/** The number of values that one transaction reseals. */
 const batchSize = 100
 
 /**
- * Seals every value anew that another key than the first has sealed. What is done stays done if it is broken off.
+ * Reseals every value that is sealed with another key than the first. If interrupted, finished batches stay.
  * @param onTable called when a table is done.
- * @returns how many values were sealed anew.
+ * @returns the number of resealed values.
  */
 export async function resealAll(
   client: pg.ClientBase,

@@ -1,21 +1,24 @@
 import pg from 'pg'
 
 /**
- * The role that every request's transaction drops to. It owns nothing and cannot log in; the role that
- * the service logs in with owns the tables and may become it. For an operator to run, where the service's own
- * user may not create roles.
- * @param user the one that the service logs in with.
+ * SQL for an operator to run if the service's own user may not create roles. It makes the role that every
+ * request's transaction drops to, which owns nothing and cannot log in; the role that the service logs in with
+ * owns the tables and may become it.
+ * @param user the role that the service logs in with.
  */
 export const rolesSql = (user: string) => `create role keyrail_app nologin noinherit;
 grant keyrail_app to ${pg.escapeIdentifier(user)};`
 
-/** Codes of two processes doing the same at once: duplicate object, unique violation, tuple updated meanwhile. */
+/**
+ * Errors of two processes that do the same at once: duplicate object, unique violation, tuple updated
+ * concurrently.
+ */
 const races = new Set(['42710', '23505', 'XX000'])
 
 /**
- * Makes sure that the role exists and that we may become it. Roles belong to the whole cluster, so several
- * databases may do this at once.
- * @throws with the SQL for an operator to run, where the login role may not create roles.
+ * Makes sure that the role exists and that this user may become it. Roles belong to the whole cluster, so
+ * several databases may do this at once.
+ * @throws with the SQL for an operator to run if the login role may not create roles.
  */
 export async function ensureRoles(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query('select current_user as name')
@@ -25,18 +28,21 @@ export async function ensureRoles(client: pg.ClientBase): Promise<void> {
     await client.query(step).catch(error => {
       if (races.has(error.code)) return
       if (error.code !== '42501') throw error
-      throw new Error(`The database user may not create roles. Let an operator run once:\n\n${steps}\n`, {
-        cause: error,
-      })
+      throw new Error(
+        `The database user may not create roles. Have an operator run this once:\n\n${steps}\n`,
+        {
+          cause: error,
+        },
+      )
     })
   }
   if (!(await rolesReady(client)))
-    throw new Error(`The role keyrail_app is missing. Let an operator run once:\n\n${steps}\n`)
+    throw new Error(`The role keyrail_app is missing. Have an operator run this once:\n\n${steps}\n`)
 }
 
 /**
- * Whether `keyrail_app` exists and the current user may become it. Being a member is not enough since Postgres
- * 16: who creates a role is one, but with the right to administer it alone.
+ * Whether `keyrail_app` exists and the current user may become it. Since Postgres 16 membership is not enough:
+ * the creator of a role is a member, but may only administer it.
  */
 export async function rolesReady(client: pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query(

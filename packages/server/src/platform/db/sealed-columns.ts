@@ -1,13 +1,13 @@
 import type pg from 'pg'
 import { keyIdSql, type Sealing } from '../crypto/sealing.ts'
 
-/** A column whose values are sealed. The role that owns the tables reads and writes it. */
+/** A column with sealed values. The role that owns the tables reads and writes it. */
 export interface SealedColumn {
   readonly table: string
   readonly column: string
   /** SQL for the primary key as text, to which a value is bound. */
   readonly row: string
-  /** The column in which the release before kept the same secret as it is, with `plain_until` beside it. */
+  /** The column in which the previous release kept the same secret unsealed, with `plain_until` beside it. */
   readonly plain?: string
 }
 
@@ -24,9 +24,9 @@ export const signingKeys = {
   plain: 'private_key',
 } as const satisfies SealedColumn
 
-/** Every sealed column there is: what is sealed anew when the master key changes. */
+/** Every sealed column, for resealing when the master key changes. */
 export const sealedColumns: readonly SealedColumn[] = [serviceSecrets, signingKeys]
-/** Those that the release before kept as they were. */
+/** The columns that the previous release kept unsealed. */
 const oncePlain = [serviceSecrets, signingKeys]
 
 export const placeOf = ({ table, column }: SealedColumn, row: string) => ({ table, column, row })
@@ -39,9 +39,10 @@ export const queryOf =
     (await client.query(text, values)).rows
 
 /**
- * Seals what the release before has written. What it wrote stays beside for a while, for such a process may still read it.
- * @param plainForS for how many seconds; 0: nobody else runs.
- * @returns how many values were sealed.
+ * Seals what the previous release has written. The unsealed value stays beside it for a while, because a process
+ * of that release may still read it.
+ * @param plainForS for how many seconds; 0: no other process runs.
+ * @returns the number of sealed values.
  */
 export async function sealPlain(query: Query, sealing: Sealing, plainForS: number): Promise<number> {
   let sealed = 0
@@ -64,9 +65,9 @@ export async function sealPlain(query: Query, sealing: Sealing, plainForS: numbe
 }
 
 /**
- * Removes plain values that no process of the release before reads any more. `plain_until` stays, and tells that there
- * was one.
- * @returns of each table how many went.
+ * Removes unsealed values that no process of the previous release reads any more. `plain_until` stays, and shows
+ * that there was one.
+ * @returns the number of removed values, by table.
  */
 export async function erasePlain(query: Query): Promise<Map<string, number>> {
   const erased = new Map<string, number>()
@@ -96,7 +97,7 @@ export async function keysInUse(query: Query): Promise<KeyInUse[]> {
   return rows.map(row => ({ keyId: String(row.key_id), values: Number(row.values) }))
 }
 
-/** How many values stand there as they are. */
+/** The number of unsealed values. */
 export async function countPlain(query: Query): Promise<number> {
   const counts = oncePlain.map(
     ({ table, plain }) => `(select count(*) from ${table} where ${plain} is not null)`,
@@ -106,8 +107,8 @@ export async function countPlain(query: Query): Promise<number> {
 }
 
 /**
- * Removes the values that no key opens which is given.
- * @returns what was removed, such as `service_secrets cursor`.
+ * Removes the values that no given key opens.
+ * @returns the removed values, such as `service_secrets cursor`.
  */
 export async function discardUnopened(query: Query, keyIds: readonly string[]): Promise<string[]> {
   const lost: string[] = []

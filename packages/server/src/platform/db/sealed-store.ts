@@ -1,18 +1,21 @@
 import type pg from 'pg'
+import { serviceBudgets } from '../budgets.ts'
 import type { EncryptionKey } from '../crypto/encryption-keys.ts'
 import { openSealing, type Sealing, UnknownKey } from '../crypto/sealing.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, patientAtStart } from './connection.ts'
 import { isLockTimeout } from './errors.ts'
 import { erasePlain, keysInUse, type Query, queryOf, sealPlain } from './sealed-columns.ts'
 import { connectPrimary } from './timeline.ts'
 import type { Chore } from './upkeep.ts'
 
-/** A database with what opens the secrets in it. */
+/** A database with the keys that open its secrets. */
 export interface SealedStore {
   readonly connection: Connection
   readonly sealing: Sealing
-  /** For how many seconds a process of the release before may still run beside us, and read what it wrote. */
+  /** For how many seconds a process of the previous release may still run beside us, and read unsealed values. */
   readonly plainForS: number
+  /** How long a request may take that waits for a secret. */
+  readonly requestMs: number
 }
 
 /** How long an upgrade of several processes, one by one, may take, in seconds. */
@@ -25,17 +28,18 @@ export interface SealedStoreSettings {
 }
 
 /**
- * Makes sure that all sealed values can be opened, and seals what the release before has written.
- * @throws {UnknownKey} naming the keys that are missing.
+ * Makes sure that all sealed values can be opened, and seals what the previous release has written.
+ * @throws {UnknownKey} naming the missing keys.
  */
 export async function openSealedStore(
   connection: Connection,
   { encryptionKeys, databaseUrl }: SealedStoreSettings,
   randomBytes: (size: number) => Buffer,
+  requestMs: number = serviceBudgets.requestMs,
 ): Promise<SealedStore> {
   const sealing = openSealing(encryptionKeys, randomBytes)
   const plainForS = databaseUrl === null ? 0 : upgradeS
-  const client = await connectPrimary(connection, 'secrets', false)
+  const client = await connectPrimary(patientAtStart(connection), 'secrets', false)
   const query = queryOf(client)
   try {
     await refuseUnknownKeys(query, sealing.keyIds)
@@ -44,21 +48,21 @@ export async function openSealedStore(
   } finally {
     await client.end()
   }
-  return { connection, sealing, plainForS }
+  return { connection, sealing, plainForS, requestMs }
 }
 
-/** @throws {UnknownKey} naming the keys that are missing. */
+/** @throws {UnknownKey} naming the missing keys. */
 export async function refuseUnknownKeys(query: Query, keyIds: readonly string[]): Promise<void> {
   const unknown = (await keysInUse(query)).filter(({ keyId }) => !keyIds.includes(keyId))
   if (unknown.length === 0) return
   const which = unknown.map(({ keyId, values }) => `${keyId} (${values} of them)`).join(' and ')
   throw new UnknownKey(
-    `Secrets in the database are sealed by the encryption key ${which}. Given is ${keyIds.join(', ')}.`,
+    `Secrets in the database are sealed with the encryption key ${which}. Given: ${keyIds.join(', ')}.`,
   )
 }
 
-/** Removes plain values whose time is over. */
-export async function eraseDue(client: pg.ClientBase): Promise<number> {
+/** Removes unsealed values whose time is over. */
+async function eraseDue(client: pg.ClientBase): Promise<number> {
   const erased = await erasePlain(queryOf(client))
   for (const table of erased.keys()) await rewrite(client, table)
   return [...erased.values()].reduce((sum, rows) => sum + rows, 0)
@@ -66,9 +70,9 @@ export async function eraseDue(client: pg.ClientBase): Promise<number> {
 
 export const erasePlainSecrets: Chore = { name: 'plain secrets', run: eraseDue }
 
-/** So that the file of the table keeps nothing of the old rows: one so small is never vacuumed by itself. */
+/** Rewrites the file of the table, so that it keeps no old rows: Postgres never vacuums one this small by itself. */
 async function rewrite(client: pg.ClientBase, table: string): Promise<void> {
-  // Readers wait behind it, and a backup that is under way is not waited for.
+  // Readers wait behind it, and it does not wait for a running backup.
   await client.query(`set lock_timeout = '500ms'`)
   try {
     await client.query(`vacuum full ${table}`)

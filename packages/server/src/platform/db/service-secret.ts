@@ -1,11 +1,12 @@
+import { patientAtStart } from './connection.ts'
 import { placeOf, queryOf, sealPlain, serviceSecrets } from './sealed-columns.ts'
 import { inTransaction, type SealedStore } from './sealed-store.ts'
 import { connectPrimary } from './timeline.ts'
 
 /**
- * A secret of the service itself, the same in every process: made by the first that asks for it, sealed, and
- * readable by the role that owns the tables alone.
- * @throws {UnknownKey | SealBroken} when it is there and does not open. No other is made then.
+ * A secret of the service itself, the same in every process: the first one that asks makes it. It is sealed, and
+ * only the role that owns the tables can read it.
+ * @throws {UnknownKey | SealBroken} if it exists and does not open. No other one is made then.
  */
 export async function serviceSecret(
   { connection, sealing, plainForS }: SealedStore,
@@ -13,7 +14,7 @@ export async function serviceSecret(
   randomBytes: (size: number) => Buffer,
 ): Promise<Buffer> {
   const place = placeOf(serviceSecrets, name)
-  const client = await connectPrimary(connection, 'secrets', false)
+  const client = await connectPrimary(patientAtStart(connection), 'secrets', false)
   const query = queryOf(client)
   const read = async () => (await query('select sealed from service_secrets where name = $1', [name]))[0]
   try {
@@ -26,7 +27,7 @@ export async function serviceSecret(
       found = await read()
     }
     if (found?.sealed === null) {
-      // Made a moment ago by a process of the release before.
+      // A process of the previous release has just made it.
       await inTransaction(client, () => sealPlain(query, sealing, plainForS))
       found = await read()
     }

@@ -1,5 +1,4 @@
 import { Refusal } from '../refusal.ts'
-import { deadlineMs } from './deadline.ts'
 import { destroySocket } from './destroy-socket.ts'
 import { refusalOf } from './errors.ts'
 import { placeOf, type Query, queryOf, sealPlain, signingKeys } from './sealed-columns.ts'
@@ -7,14 +6,14 @@ import type { SealedStore } from './sealed-store.ts'
 import { connectPrimary } from './timeline.ts'
 import type { Chore } from './upkeep.ts'
 
-/** A key that signs embed tokens. The database has it sealed. */
+/** A key that signs embed tokens. The database stores it sealed. */
 export interface StoredSigningKey {
   kid: string
   /** PKCS #8, DER. */
   privateKey: Buffer
-  /** Milliseconds from now until it signs; not positive once it may. */
+  /** Milliseconds from now until it signs; zero or less once it may. */
   signsInMs: number
-  /** Milliseconds from now until nothing that it has signed is taken; null while it has no successor. */
+  /** Milliseconds from now until nothing that it has signed is accepted; null while it has no successor. */
   endsInMs: number | null
 }
 
@@ -22,13 +21,16 @@ export type NewSigningKey = Pick<StoredSigningKey, 'kid' | 'privateKey'>
 
 /** How long other services may keep the published set, in seconds. */
 export const jwksMaxAgeS = 300
-/** How long a process may go by what it has read, in seconds. */
+/** How long a process may use the set that it has read, in seconds. */
 export const readAgainS = 60
-/** From publication to first use: the set has reached every process and has then left every cache. */
+/**
+ * The time from publication to first use: the set has reached every process, and older ones have left every
+ * cache.
+ */
 export const publishedBeforeS = jwksMaxAgeS + readAgainS
-/** From the successor's first use: tokens live five minutes, and caches of the set as long. */
+/** The time from the successor's first use: tokens live five minutes, and caches of the set as long. */
 export const keptAfterS = 600
-/** From a key's first use, in seconds: then its successor takes over. 30 days. */
+/** The time from a key's first use until its successor takes over, in seconds: 30 days. */
 export const signsForS = 30 * 86_400
 
 const read = `
@@ -46,13 +48,13 @@ const removeEnded = `
     select kid from (select kid, lead(signs_from) over (order by signs_from, kid) as succeeded_at from signing_keys) k
     where succeeded_at < service_now() - make_interval(secs => ${keptAfterS}))`
 
-/** Keys of which nothing that they have signed is taken any more. */
+/** Removes keys of which no token is accepted any more. */
 export const pruneSigningKeys: Chore = {
   name: 'signing keys',
   run: async client => (await client.query(removeEnded)).rowCount ?? 0,
 }
 
-/** Every key, in the order in which they sign. The first who asks makes the first one, which signs at once. */
+/** Reads every key, in the order in which they sign. The first caller makes the first key, which signs at once. */
 export async function readSigningKeys(
   store: SealedStore,
   make: () => Promise<NewSigningKey>,
@@ -62,7 +64,7 @@ export async function readSigningKeys(
     if (there.length > 0 && there.every(({ sealed }) => sealed !== null)) return openAll(store, there)
     const key = await make()
     await query(lock)
-    // A process of the release before may have made some.
+    // A process of the previous release may have made some.
     await sealPlain(query, store.sealing, store.plainForS)
     if ((await query(read)).length === 0) await addKey(store, query, key, 0)
     return openAll(store, await query(read))
@@ -71,16 +73,16 @@ export async function readSigningKeys(
 
 export type Rotation =
   | { kind: 'rotated'; kid: string; signsFrom: Date }
-  /** One that was made before does not sign yet. */
+  /** An earlier key does not sign yet. */
   | { kind: 'waiting'; kid: string; signsInMs: number }
-  /** A process of the release before may run, and could not read it. */
+  /** A process of the previous release may still run, and could not read the key. */
   | { kind: 'upgrading' }
 
 /** Adds a key that takes over once it has been published long enough. */
 export const addSigningKey = (store: SealedStore, key: NewSigningKey): Promise<Rotation> =>
   inTurn(store, async query => await rotate(store, query, key, await lockNewest(query)))
 
-/** A key that has signed for long enough gets a successor. Of the processes, one makes it. */
+/** Makes a successor for a key that has signed long enough. One of the processes makes it. */
 export const rotateSigningKeys = (store: SealedStore, make: () => Promise<NewSigningKey>): Chore => ({
   name: 'signing key rotation',
   run: () =>
@@ -96,11 +98,11 @@ interface Newest {
   kid: string
   signsInMs: number
   wasPlain: boolean
-  /** Of it or of another. */
+  /** This key or another one. */
   hasPlain: boolean
 }
 
-/** A backup made in the time of the release before may hold a key as it is. */
+/** A backup from the time of the previous release may have the key unsealed. */
 const isDue = ({ signsInMs, wasPlain }: Newest) => wasPlain || -signsInMs >= signsForS * 1_000
 
 async function lockNewest(query: Query): Promise<Newest | undefined> {
@@ -135,7 +137,7 @@ const newest = `
     plain_until is not null as was_plain, (select bool_or(private_key is not null) from signing_keys) as has_plain
   from signing_keys order by signs_from desc, kid desc limit 1`
 
-/** @returns from when on it signs. */
+/** @returns the time from which it signs. */
 async function addKey(
   { sealing }: SealedStore,
   query: Query,
@@ -147,13 +149,14 @@ async function addKey(
   return row?.signs_from as Date
 }
 
-/** A request may wait for it, so it ends before a request must. */
-const answerMs = deadlineMs - 200
+/** A request may wait for this, so it ends this much earlier than the request must. */
+const marginMs = 200
 
 async function inTurn<T>(store: SealedStore, work: (query: Query) => Promise<T>): Promise<T> {
+  const answerMs = store.requestMs - marginMs
   const silent = Promise.withResolvers<never>()
   const timer = setTimeout(() => silent.reject(new Refusal('unavailable')), answerMs)
-  const running = workAlone(store, work, silent.promise)
+  const running = workAlone(store, work, answerMs, silent.promise)
   try {
     return await Promise.race([running, silent.promise])
   } catch (error) {
@@ -167,6 +170,7 @@ async function inTurn<T>(store: SealedStore, work: (query: Query) => Promise<T>)
 async function workAlone<T>(
   { connection }: SealedStore,
   work: (query: Query) => Promise<T>,
+  answerMs: number,
   silent: Promise<never>,
 ) {
   const client = await connectPrimary(connection, 'signing keys', false)
@@ -178,7 +182,7 @@ async function workAlone<T>(
     await client.query('commit')
     return result
   } finally {
-    // What is not committed is rolled back with it.
+    // Uncommitted work is rolled back with it.
     await client.end()
   }
 }

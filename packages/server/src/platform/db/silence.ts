@@ -4,19 +4,22 @@ import { Refusal } from '../refusal.ts'
 import { type Connection, connect } from './connection.ts'
 import { destroySocket } from './destroy-socket.ts'
 
-/** Together below a request's deadline: a store that falls silent is noticed within it. */
+/** With `silenceMs` less than a request's budget, so that a silent database is noticed within it. */
 const everyMs = 1_000
-const answerMs = 800
 
-/** SQLSTATE too_many_connections: no room for the question, but somebody has said so. */
+/** SQLSTATE too_many_connections: there is no room for the query, but the server has answered. */
 const noRoom = '53300'
 
 /**
- * A work that may take long is waited for only while the store answers anybody. Asks it on a connection of its
- * own, once a second; a work that is over before costs no question.
- * @returns `silent` rejects with `unavailable` when no answer came in time; `stop` ends the asking.
+ * Waits for long work only while the database answers at all. It queries the database on a separate connection
+ * once a second; work that ends sooner costs no query.
+ * @param silenceMs how long an answer may take.
+ * @returns `silent` rejects with `unavailable` if no answer came in time; `stop` ends the queries.
  */
-export function watchForSilence(connection: Connection): { silent: Promise<never>; stop(): void } {
+export function watchForSilence(
+  connection: Connection,
+  silenceMs: number,
+): { silent: Promise<never>; stop(): void } {
   const { promise: silent, reject } = Promise.withResolvers<never>()
   silent.catch(() => {})
   const stopped = new AbortController()
@@ -32,7 +35,7 @@ export function watchForSilence(connection: Connection): { silent: Promise<never
         () => true,
         error => error?.code === noRoom,
       ),
-      sleep(answerMs, false, { signal: stopped.signal }),
+      sleep(silenceMs, false, { signal: stopped.signal }),
     ])
   const watch = async () => {
     for (;;) {
@@ -40,7 +43,7 @@ export function watchForSilence(connection: Connection): { silent: Promise<never
       if (!(await answers())) return reject(new Refusal('unavailable'))
     }
   }
-  // It ends by being stopped, or by having told of silence.
+  // It ends when it is stopped, or after it has reported silence.
   watch()
     .catch(() => {})
     .finally(() => client && destroySocket(client))

@@ -1,29 +1,27 @@
 import type pg from 'pg'
-import { type Connection, connect } from './connection.ts'
+import { type Connection, connect, connectMsOf } from './connection.ts'
 import { destroySocket } from './destroy-socket.ts'
 
 /**
- * How far all policy versions and floors are raised where the database may have lost some that it gave out: after a
- * fail-over and by a restore. A node that saw fewer than this many lost changes of a project asks from below the floor,
- * and so is given a whole snapshot.
+ * How far all policy versions and floors are raised if the database may have lost some that were given out:
+ * after a fail-over and by a restore. A node that saw fewer lost changes of a project than this polls from below
+ * the floor, and so gets a whole snapshot.
  */
 export const versionsRaisedBy = 2 ** 20
 
-/** How long the server may take to say where we are, as long as a connection may take to open. */
-const answerMs = 1_500
 /** How long a raise may take, of a million projects with slow disks; others wait for its lock meanwhile. */
 const raiseMs = 60_000
 
-/** SQLSTATE undefined_function: the schema is older than this code, which readiness tells. */
+/** SQLSTATE undefined_function: the schema is older than this code, which readiness reports. */
 const undefinedFunction = '42883'
 
-/** The connection leads to a server that is not the primary, or no longer the one that it was opened to. */
-export class NotThePrimary extends Error {
-  /** SQLSTATE cannot_connect_now: the connection is dropped, and the caller may ask again. */
+/** The connection leads to a server that is not the primary, or no longer the one to which it was opened. */
+class NotThePrimary extends Error {
+  /** SQLSTATE cannot_connect_now: the connection is dropped, and the caller may try again. */
   readonly code = '57P03'
 }
 
-/** A connection of one's own to the primary. The caller ends it. @throws {NotThePrimary} */
+/** Opens a separate connection to the primary. The caller ends it. @throws {NotThePrimary} */
 export async function connectPrimary(
   connection: Connection,
   name: string,
@@ -31,7 +29,7 @@ export async function connectPrimary(
 ): Promise<pg.Client> {
   const client = await connect(connection, name, pipeline)
   try {
-    await admit(client)
+    await admitTo(connection)(client)
     return client
   } catch (error) {
     destroySocket(client)
@@ -40,27 +38,41 @@ export async function connectPrimary(
 }
 
 /**
- * Comes before the first statement of every connection of the service. A promoted standby may lack commits of the
- * primary that it replaces, and would give their versions out a second time: so nobody is served from a timeline for which
- * all versions were not raised. One connection raises them; all others wait for its commit.
- * @throws {NotThePrimary} where the server is a standby.
+ * Runs before the first statement of every connection of the service. A promoted standby may lack commits of the
+ * old primary, and would give their versions out a second time. So no request is served from a timeline for
+ * which the versions were not raised. One connection raises them; all others wait for its commit.
+ * @param answerMs how long the server may take to answer.
+ * @throws {NotThePrimary} if the server is a standby.
  */
-export async function admit(client: pg.ClientBase): Promise<void> {
-  let state = await askState(client)
+async function admit(client: pg.ClientBase, answerMs: number): Promise<void> {
+  let state = await askState(client, answerMs)
   if (state === 'new') {
     await within(client, raiseMs, raise)
-    state = await askState(client)
+    state = await askState(client, answerMs)
   }
-  if (state !== 'same') throw new NotThePrimary('the database is a standby, or is becoming another')
+  if (state !== 'same') throw new NotThePrimary('the database is a standby, or is failing over')
 }
 
-/**
- * With the question travels what every connection is set to. Without statistics of a table, as after a restore, Postgres
- * can think a small page so dear that it compiles the statement, which takes it seconds.
- */
-const stateAndSettings = `select store_state() as state, set_config('jit', 'off', false)`
+/** `admit` for a pool of this connection. The server may take as long to answer as the connection to open. */
+export const admitTo =
+  (connection: Connection) =>
+  (client: pg.ClientBase): Promise<void> =>
+    admit(client, connectMsOf(connection))
 
-async function askState(client: pg.ClientBase): Promise<string> {
+/**
+ * The same query applies settings to every connection. A commit that no standby confirmed is known by its warning, which a
+ * setting of the role could suppress. Without statistics for a table, as after a restore,
+ * Postgres may estimate a small page as so expensive that it compiles the statement, which takes seconds.
+ *
+ * A machine that vanishes closes nothing: for two hours Postgres would keep its connections, which the process that replaces it
+ * needs, and the turn of upkeep. With these it asks after 30 s, and ends them after a minute. On a socket file they do nothing.
+ */
+const stateAndSettings = `select store_state() as state, set_config('jit', 'off', false),
+  set_config('client_min_messages', 'warning', false), set_config('tcp_keepalives_idle', '30', false),
+  set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false),
+  set_config('tcp_user_timeout', '60s', false)`
+
+async function askState(client: pg.ClientBase, answerMs: number): Promise<string> {
   try {
     const { rows } = await within(client, answerMs, stateAndSettings)
     return rows[0].state
@@ -74,9 +86,9 @@ async function askState(client: pg.ClientBase): Promise<string> {
 const raise = `begin; set local statement_timeout = ${raiseMs}; set local lock_timeout = ${raiseMs};
   select adopt_store(${versionsRaisedBy}, false); commit`
 
-/** @throws {NotThePrimary} unless the row, of a statement that has asked `store_is_same()`, says that it is. */
+/** @throws {NotThePrimary} unless the row of a statement with `store_is_same()` says that the server is the same. */
 export function requireSame(row: Record<string, unknown> | undefined): void {
-  if (row?.same === false) throw new NotThePrimary('the database was replaced beneath an open connection')
+  if (row?.same === false) throw new NotThePrimary('the database was replaced under an open connection')
 }
 
 /** A server that has fallen silent would never answer: its connection is cut. */

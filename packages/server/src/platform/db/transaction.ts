@@ -1,49 +1,75 @@
 import type pg from 'pg'
 import { Refusal } from '../refusal.ts'
+import type { Lease } from './attempt.ts'
+import { confirmAnswer } from './confirm.ts'
 import { type Statement, sql } from './connection.ts'
+import { beforeCommit } from './errors.ts'
 import { Flight, type Leg, toLeg } from './flight.ts'
 import type { Hints } from './hints.ts'
 import { firstLegs, lastLegs, type Scope, type Standing, type TimeLimits } from './opening.ts'
 
-/**
- * One transaction. Statements run in the order in which they are given, and travel
- * together as far as they can, so a mutation costs as many round trips as it has answers that it must read.
- */
-export interface Transaction {
+/** What every transaction can do: statements run in the order in which they are given. */
+interface Reading {
   /** Sends a statement and reads its rows. Those of one turn of the event loop travel together. */
   query<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>
-  /** A statement whose answer nobody reads: it travels with the next. Should it fail, the commit fails with its error. */
+  /**
+   * Sends a statement whose answer is not read: it travels with the next. If it fails, the commit fails with its
+   * error.
+   */
   send(statement: Statement, values?: readonly unknown[]): void
-  /** Keeps a statement back until everything else is sent; it travels with the commit. The audit head is locked so. */
+}
+
+/**
+ * One transaction. Its statements travel together as far as they can, so a mutation costs as many round trips as it has
+ * answers that it must read.
+ */
+export interface Transaction extends Reading {
+  /**
+   * Holds a statement back until everything else is sent; it travels with the commit. The audit head is locked
+   * this way.
+   */
   sendLast(statement: Statement, values?: readonly unknown[]): void
-  /** Tells, once this is committed, whoever waits for the topic. */
+  /** Notifies the listeners of the topic once this is committed. */
   announce(topic: string): void
 }
 
-/** A transaction in one workspace. */
-export interface Tx extends Transaction {
+/** A transaction in one workspace, as statements that only read need it. It may be a single flight. */
+export interface ReadTx extends Reading {
   readonly workspaceId: string
 }
+
+/** A transaction in one workspace. */
+export interface Tx extends Transaction, ReadTx {}
 
 /** A transaction of one person, who need not be in any workspace. */
 export interface PersonTx extends Transaction {
   readonly userId: string
 }
 
-export type Work<T, In extends Transaction = Tx> = (tx: In) => Promise<T>
+/**
+ * The same transaction as one of a person, whose rows it was opened to see beside those of its workspace.
+ * @throws where it was not: it would find nothing of theirs.
+ */
+export function asPersonTx(tx: Tx & Partial<PersonTx>, userId: string): Tx & PersonTx {
+  if (tx.userId !== userId) throw new Error('the transaction does not see the rows of this person')
+  return tx as Tx & PersonTx
+}
+
+export type Work<T, In extends Reading = Tx> = (tx: In) => Promise<T>
 
 const commit = sql('db.commit', 'commit')
 const rollback = sql('db.rollback', 'rollback')
 
 /**
- * Opens a transaction as the role that owns nothing, does the work, and commits. With the first statement
- * of the work travel BEGIN, the scope and what holds the caller's right; with the last travels COMMIT.
+ * Opens a transaction as the role that owns nothing, does the work, and commits. BEGIN, the scope and the lock
+ * on the caller's right travel with the first statement; COMMIT travels with the last.
  */
 export async function transact<T>(
   client: pg.ClientBase,
   scope: Scope,
   standing: Standing,
   limits: TimeLimits,
+  lease: Lease,
   work: Work<T, Transaction & Scope>,
   hints: Pick<Hints, 'announce'>,
 ): Promise<T> {
@@ -51,16 +77,20 @@ export async function transact<T>(
   const last = lastLegs(standing)
   const failures: unknown[] = []
   const topics = new Set<string>()
+  // What is sent last is an audit row: then it has written.
+  let hasWritten = false
   let begun = false
+  let isCommitting = false
   let departing: Promise<string> | null = null
 
   const fly = (legs: readonly Leg[]): Promise<string> => {
+    if (lease.isOver) return Promise.reject(new Refusal('unavailable'))
     begun = true
     const { landed } = client.query(new Flight(legs))
     landed.catch(error => failures.push(error))
     return landed
   }
-  /** At the end of this turn of the event loop, with all that was given until then. */
+  /** At the end of this turn of the event loop, with everything that was given until then. */
   const depart = () => {
     departing ??= Promise.resolve().then(() => {
       departing = null
@@ -72,23 +102,29 @@ export async function transact<T>(
     ...scope,
     query: (statement, values) =>
       new Promise((resolve, reject) => {
-        waiting.push(toLeg(statement, values, resolve as Leg['landed']))
+        waiting.push(toLeg(statement, values, resolve as Leg['onRows']))
         depart().catch(reject)
       }),
     send: (statement, values) => void waiting.push(toLeg(statement, values)),
-    sendLast: (statement, values) => void last.push(toLeg(statement, values)),
+    sendLast(statement, values) {
+      hasWritten = true
+      last.push(toLeg(statement, values))
+    },
     announce: topic => void topics.add(topic),
   }
   try {
     const result = await work(tx)
+    isCommitting = true
+    if (standing.isConfirmed && !hasWritten) waiting.push(toLeg(confirmAnswer))
     const tag = await fly([...waiting.splice(0), ...last, toLeg(commit)])
     // Postgres answers COMMIT of a failed transaction with the tag ROLLBACK, not with an error.
     if (tag !== 'COMMIT') throw new Error('the transaction was rolled back at commit')
     for (const topic of topics) hints.announce(topic)
     return result
   } catch (error) {
-    const [first = error] = failures
+    const [failure] = failures
     if (begun) await fly([toLeg(rollback)]).catch(() => {})
-    throw error instanceof Refusal ? error : first
+    if (error instanceof Refusal || failure === undefined) throw error
+    throw isCommitting ? failure : beforeCommit(failure)
   }
 }

@@ -1,60 +1,105 @@
 import type pg from 'pg'
+import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import type { Connection } from './connection.ts'
+import { destroySocket } from './destroy-socket.ts'
+import { countRefusal, type RefusalObserver } from './refusals.ts'
 import { connectPrimary } from './timeline.ts'
 
-/** Removes what is kept no longer, in small batches, or renews what is due. Sees every workspace, as the role that owns the tables. */
+/**
+ * Removes expired rows in small batches, or renews what is due. Sees every workspace, as the role that owns the
+ * tables.
+ */
 export interface Chore {
   name: string
-  /** @returns how many rows went, or were made. */
-  run(client: pg.ClientBase): Promise<number>
+  /** @param signal aborted when the service closes. @returns the number of rows that were removed or made. */
+  run(client: pg.ClientBase, signal?: AbortSignal): Promise<number>
 }
 
-/** Between two rounds; the first comes after a part of it, so that processes started together take turns. */
+export interface UpkeepObserver extends RefusalObserver {
+  /** A round of this process ended. @param at when, in ms since 1970; null: it failed. */
+  upkeepEnded(at: number | null): void
+}
+
+/** What a process needs to run upkeep. */
+export interface UpkeepParts {
+  readonly connection: Connection
+  readonly chores: readonly Chore[]
+  readonly log: Logger
+  readonly randomBytes: (size: number) => Buffer
+  readonly clock: Pick<Clock, 'now'>
+  readonly observer: UpkeepObserver
+}
+
+/**
+ * The time between two rounds; the first one comes after a part of it, so that processes started together take
+ * turns.
+ */
 const everyMs = 5 * 60_000
 const turn = `select pg_try_advisory_lock(hashtextextended('keyrail.upkeep', 0)) as mine`
 
-/** One round of all chores, unless another process is at it. */
+/**
+ * Longer than Postgres lets a statement take, in ms: a socket that hangs would otherwise hold the round, and all later ones of
+ * this process, until the system gives up on it.
+ */
+const answerMs = 35_000
+
+/** One round of all chores, unless another process runs one. @returns whether it was done. */
 export async function doChores(
   connection: Connection,
   chores: readonly Chore[],
   log: Logger,
   signal?: AbortSignal,
-): Promise<void> {
-  const client = await connectPrimary(connection, 'upkeep', false)
+  silenceMs = answerMs,
+): Promise<boolean> {
+  const client = await connectPrimary({ ...connection, query_timeout: silenceMs }, 'upkeep', false)
   try {
     await client.query(`set statement_timeout = '30s'; set lock_timeout = '1s'`)
     const { rows } = await client.query(turn)
-    if (rows[0].mine !== true) return
+    if (rows[0].mine !== true) return false
     for (const { name, run } of chores) {
-      if (signal?.aborted) return
-      const rows = await run(client)
+      if (signal?.aborted) return false
+      const rows = await run(client, signal)
       if (rows > 0) log.info({ chore: name, rows }, 'upkeep')
     }
+    return true
+  } catch (error) {
+    // A regular end would wait for a socket that hangs.
+    destroySocket(client)
+    throw error
   } finally {
     await client.end()
   }
 }
 
-/** @returns a function that ends it, and waits for the chore under way. */
-export function startUpkeep(
-  connection: Connection,
-  chores: readonly Chore[],
-  log: Logger,
-  randomBytes: (size: number) => Buffer,
-): () => Promise<void> {
+/** A round whose outcome is counted. The next one does what a failed one has not. */
+export async function runRound(
+  { connection, chores, log, clock, observer }: Omit<UpkeepParts, 'randomBytes'>,
+  signal?: AbortSignal,
+  silenceMs?: number,
+): Promise<void> {
+  try {
+    if (await doChores(connection, chores, log, signal, silenceMs)) observer.upkeepEnded(clock.now())
+  } catch (error) {
+    observer.upkeepEnded(null)
+    countRefusal(observer, error)
+    log.warn({ err: error }, 'upkeep failed')
+  }
+}
+
+/** @returns a function that stops it, and waits for the running chore. */
+export function startUpkeep(parts: UpkeepParts): () => Promise<void> {
   const stopped = new AbortController()
   let timer: NodeJS.Timeout
   let round = Promise.resolve()
   const plan = (ms: number) => {
     timer = setTimeout(() => {
-      round = doChores(connection, chores, log, stopped.signal)
-        // The store is away: the next round does what this one has not.
-        .catch(error => log.warn({ err: error }, 'upkeep failed'))
-        .then(() => (stopped.signal.aborted ? undefined : plan(everyMs)))
+      round = runRound(parts, stopped.signal).then(() => {
+        if (!stopped.signal.aborted) plan(everyMs)
+      })
     }, ms).unref()
   }
-  plan(everyMs * (0.1 + (0.4 * (randomBytes(1)[0] ?? 0)) / 256))
+  plan(everyMs * (0.1 + (0.4 * (parts.randomBytes(1)[0] ?? 0)) / 256))
   return async () => {
     stopped.abort()
     clearTimeout(timer)
@@ -62,7 +107,7 @@ export function startUpkeep(
   }
 }
 
-/** Repeats a statement that removes a batch and tells how many rows went, until there are none. */
+/** Repeats a statement that removes a batch and returns its size, until none are left. */
 export async function untilNone(batch: () => Promise<number>): Promise<number> {
   let removed = 0
   for (let some = await batch(); some > 0; some = await batch()) removed += some

@@ -3,33 +3,33 @@ import { existsSync } from 'node:fs'
 import type { Account } from '../db/embedded/account.ts'
 import { type Capability, maskOf, type ProcessStatus } from './process-status.ts'
 
-/** What is wanted of a process that root starts. */
+/** The rights that a process started by root should have. */
 export interface Wish {
-  /** Whom it should run as; undefined when it has to stay user id 0. */
+  /** The account that it should run as; undefined if it must stay user id 0. */
   account: Account | undefined
-  /** Groups beside its own. */
+  /** Further groups. */
   groups: readonly number[]
   /** The only capabilities that it keeps. */
   keeps: readonly Capability[]
 }
 
-/** A way to start a program with less than we have, one that was tried on this machine. */
+/** A way to start a program with fewer rights, which has been tried on this machine. */
 export interface Confinement {
-  /** The program to spawn, and what comes before the confined program's own words. */
+  /** The program to spawn, and the arguments before those of the confined program. */
   command: string
   before: readonly string[]
-  /** For spawn, where no program does it. */
+  /** For spawn, if no program changes the identity. */
   identity: { uid?: number; gid?: number }
   uid: number
-  /** Whether the kernel was told never to give it more. */
+  /** Whether the kernel will never give it more rights. */
   isSealed: boolean
 }
 
 const SETPRIV = ['/usr/bin/setpriv', '/bin/setpriv', '/usr/local/bin/setpriv']
 
 /**
- * Finds how to start a process with no more than it needs, the strictest way first; null when nothing can be taken from
- * it. A container may refuse some of it to root, so each way is tried on a program that does nothing.
+ * Finds how to start a process with only the rights that it needs, the strictest way first; null if no right can
+ * be dropped. A container may deny root some ways, so each is tried on a program that does nothing.
  */
 export function findConfinement(wish: Wish): Confinement | null {
   const setpriv = SETPRIV.find(path => existsSync(path))
@@ -42,7 +42,7 @@ function bySetpriv(setpriv: string, { account, groups, keeps }: Wish): Confineme
   const whom = account === undefined ? [] : [`--reuid=${account.uid}`, `--regid=${account.gid}`]
   const withGroups = groups.length > 0 ? [`--groups=${groups.join(',')}`] : ['--clear-groups']
   const capabilities = [`--inh-caps=${only}`, `--ambient-caps=${account === undefined ? '-all' : only}`]
-  // Without the bounding set, user id 0 gets everything back at the next program: then it is worth nothing.
+  // Without a bounding set, user id 0 regains everything with the next program, which makes the rest useless.
   const bounds = account === undefined ? [[`--bounding-set=${only}`]] : [[`--bounding-set=${only}`], []]
   return bounds.map(bound => ({
     command: setpriv,
@@ -53,7 +53,7 @@ function bySetpriv(setpriv: string, { account, groups, keeps }: Wish): Confineme
   }))
 }
 
-/** Giving the user id up takes all capabilities along, but leaves the bounds, and none can be kept. */
+/** Giving up the user id drops all capabilities, but not the bounding set, and none can be kept. */
 function bySpawn({ account, keeps }: Wish): Confinement[] {
   if (account === undefined || keeps.length > 0) return []
   const { uid, gid } = account
@@ -65,6 +65,6 @@ function works({ command, before, identity }: Confinement): boolean {
   return spawnSync(program, args, { cwd: '/', stdio: 'ignore', ...identity }).status === 0
 }
 
-/** Whether a process has got nothing but what it was to keep. */
+/** Whether a process has only the capabilities that it should keep. */
 export const isConfined = ({ effective, permitted, ambient }: ProcessStatus, keeps: readonly Capability[]) =>
   ((effective | permitted | ambient) & ~maskOf(keeps)) === 0n

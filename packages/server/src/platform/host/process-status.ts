@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs'
 
-/** What the kernel says a process may do; capabilities as the bits of capabilities(7). */
+/** The rights of a process as the kernel reports them; capabilities as the bits of capabilities(7). */
 export interface ProcessStatus {
   uid: number
   effective: bigint
   permitted: bigint
   bounding: bigint
   ambient: bigint
-  /** Whether it can ever get more, as by running a setuid program. */
+  /** Whether it can never gain rights, for example by running a setuid program. */
   noNewPrivileges: boolean
 }
 
-/** Undefined where there is no /proc, or no such process. */
+/** Undefined without /proc, or if the process does not exist. */
 export function readProcessStatus(pid: number): ProcessStatus | undefined {
   let text: string
   try {
@@ -31,7 +31,7 @@ export function readProcessStatus(pid: number): ProcessStatus | undefined {
   }
 }
 
-/** Those that a service may need, by their bit. */
+/** The capabilities that a service may need, by their bit. */
 export const capabilityBits = { dac_override: 1n, dac_read_search: 2n, net_bind_service: 10n } as const
 export type Capability = keyof typeof capabilityBits
 

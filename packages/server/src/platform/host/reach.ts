@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Account } from '../db/embedded/account.ts'
 import { canReach } from '../db/embedded/directory.ts'
 
-/** The checkout that we run from. */
+/** The checkout that this process runs from. */
 export const checkout = fileURLToPath(new URL('../../../../..', import.meta.url)).replace(/\/$/, '')
 
 const hasBits = ({ uid, gid, mode }: Stats, account: Account, bits: number) => {
@@ -12,7 +12,7 @@ const hasBits = ({ uid, gid, mode }: Stats, account: Account, bits: number) => {
   return ((mode >> shift) & bits) === bits
 }
 
-/** Whether an account can read a file or list a directory, by the bits alone: an access list is not looked at. */
+/** Whether an account can read a file or list a directory. Considers only the mode bits, not access control lists. */
 export function mayRead(path: string, account: Account): boolean {
   try {
     const real = realpathSync(path)
@@ -23,7 +23,7 @@ export function mayRead(path: string, account: Account): boolean {
   }
 }
 
-/** Whether an account can make files in a directory that is there. */
+/** Whether an account can create files in an existing directory. */
 export function mayWriteIn(path: string, account: Account): boolean {
   try {
     const real = realpathSync(path)
@@ -33,7 +33,10 @@ export function mayWriteIn(path: string, account: Account): boolean {
   }
 }
 
-/** Whether an account may connect to a socket. One that is not there is no obstacle: that is told of otherwise. */
+/**
+ * Whether an account may connect to a socket. A missing one is no obstacle here, because it is reported
+ * elsewhere.
+ */
 export function mayConnect(path: string, account: Account): boolean {
   try {
     const real = realpathSync(path)
@@ -44,8 +47,9 @@ export function mayConnect(path: string, account: Account): boolean {
 }
 
 /**
- * What of the code an account cannot read; undefined when it can read all. Modules are loaded late as well, so one look
- * at the first of them is not enough: every file of ours counts, and of every package its folder and its manifest.
+ * Returns a file of the code that an account cannot read; undefined if it can read everything. Modules are also
+ * loaded late, so one check at the start is not enough: it checks every file of the checkout, and the folder and
+ * manifest of every package.
  */
 export function findUnreadable(account: Account, root = checkout): string | undefined {
   const packages = join(root, 'node_modules')
@@ -61,6 +65,8 @@ export function findUnreadable(account: Account, root = checkout): string | unde
     const found = unreadableBelow(join(root, 'packages', name), account)
     if (found !== undefined) return found
   }
+  for (const name of ['dashboard', 'dashboard/dist'])
+    if (closed(join(root, 'packages', name), account)) return join(root, 'packages', name)
   for (const path of foldersOf(packages)) {
     if (!closed(path, account) && !closed(join(path, 'package.json'), account)) continue
     return path
@@ -68,7 +74,7 @@ export function findUnreadable(account: Account, root = checkout): string | unde
   return undefined
 }
 
-/** Folders of packages, those of a scope too. */
+/** The folders of packages, including scoped ones. */
 function foldersOf(packages: string): string[] {
   return readdirSync(packages)
     .filter(name => !name.startsWith('.'))
@@ -88,7 +94,7 @@ function unreadableBelow(path: string, account: Account): string | undefined {
   return undefined
 }
 
-/** Of a path whose parents are known to be open. */
+/** Whether a path is closed to the account. Its parents are known to be open. */
 function closed(path: string, account: Account): boolean {
   if (!existsSync(path)) return false
   const stats = statSync(path)

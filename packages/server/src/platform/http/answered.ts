@@ -1,39 +1,39 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-type Told = (request: FastifyRequest, reply: FastifyReply) => void
+type Listener = (request: FastifyRequest, reply: FastifyReply) => void
 
-/** Who wants to know, by app: however many they are, a request has one listener. */
-const listeners = new WeakMap<FastifyInstance, Told[]>()
+/** Listeners by app. A request has one `close` handler, however many listeners there are. */
+const listeners = new WeakMap<FastifyInstance, Listener[]>()
 
 /**
- * Tells of each request once, when its answer has gone or can go no more. The library's own hook is not called for a
- * caller who hangs up first: nobody shall leave no trace by that.
+ * Calls the listener once per request, when the response is sent or can no longer be. The library's own hook is
+ * not called for a caller that hangs up first, and such requests must leave a trace too.
  */
-export function whenAnswered(app: FastifyInstance, told: Told): void {
+export function whenAnswered(app: FastifyInstance, listener: Listener): void {
   const all = listeners.get(app)
   if (all === undefined) {
-    const first = [told]
+    const first = [listener]
     listeners.set(app, first)
     listen(app, first)
-  } else all.push(told)
+  } else all.push(listener)
 }
 
-function listen(app: FastifyInstance, all: readonly Told[]): void {
-  const tell: Told = (request, reply) => {
-    for (const told of all) told(request, reply)
+function listen(app: FastifyInstance, all: readonly Listener[]): void {
+  const notify: Listener = (request, reply) => {
+    for (const listener of all) listener(request, reply)
   }
   app.addHook('onSend', (request, reply, _payload, done) => {
-    if (reply.raw.closed) tell(request, reply)
+    if (reply.raw.closed) notify(request, reply)
     else {
       reply.raw.once('close', () => {
-        if (!reply.raw.writableFinished) tell(request, reply)
+        if (!reply.raw.writableFinished) notify(request, reply)
       })
     }
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
-    // Otherwise it was told of when the connection closed, or will be.
-    if (reply.raw.writableFinished) tell(request, reply)
+    // Otherwise the `close` handler reports the request.
+    if (reply.raw.writableFinished) notify(request, reply)
     done()
   })
 }

@@ -5,21 +5,26 @@ import { Refusal } from '../refusal.ts'
 import { bodyLimit } from './body.ts'
 
 /**
- * Large bodies that are read, parsed and stored at once, in all and of one sender: each takes some milliseconds of
- * everybody's time wherever it passes, so that those of one sender come one after the other.
+ * How many large bodies are read, parsed and stored at once, in total and per sender. Each one takes some
+ * milliseconds of the process wherever it passes, so one sender's bodies are handled one at a time.
  */
 const limits = { places: 8, placesOfOne: 1, waitingOfOne: 64 }
-/** How long a turn lasts at most, in milliseconds: a server that hangs in the midst of a body must not keep its fellows out. */
+/**
+ * Bytes of large bodies that one sender may send per second while others send too. Each body leaves garbage, and
+ * a collection stops the whole process for tens of milliseconds.
+ */
+const bytesPerSecond = 4 * 1_048_576
+/** The longest turn, in milliseconds, so that a sender that stalls within a body does not block its later ones. */
 const turnMs = 1_000
-/** How long one waits until it may be sent, in milliseconds. Meanwhile it stays with its sender. */
+/** The longest wait for a turn, in milliseconds. Meanwhile the body stays with its sender. */
 const waitMs = 3_000
 
-/** Has senders take turns with large bodies, before the first byte of one is read. */
+/** Makes senders take turns with large bodies, before the first byte of one is read. */
 export interface BodyTurns {
   /**
-   * Called for each request of a sender, of which most have a small body or none.
-   * @returns null where the body may be read at once.
-   * @throws {Refusal} `unavailable` when it would have to wait too long.
+   * Called for every request of a sender, most of which have a small body or none.
+   * @returns null if the body may be read at once.
+   * @throws {Refusal} `unavailable` if the wait would be too long.
    */
   take(request: IncomingMessage, response: ServerResponse, sender: string): Promise<void> | null
 }
@@ -28,8 +33,8 @@ export function createBodyTurns(): BodyTurns {
   const queue = new FairQueue(limits)
   const company = new Company()
 
-  /** While others are about, a sender rests for as long as its last body took: half of the time is theirs. */
-  const work = (response: ServerResponse, sender: string, turn: Turn) => {
+  /** While others send, a sender rests at least as long as its last body took, which leaves them half of the time. */
+  const work = (response: ServerResponse, sender: string, turn: Turn, bytes: number) => {
     if (response.closed) {
       turn.end()
       return
@@ -38,22 +43,25 @@ export function createBodyTurns(): BodyTurns {
     const tooLong = setTimeout(turn.end, turnMs).unref()
     response.once('close', () => {
       clearTimeout(tooLong)
-      if (company.has(sender)) setTimeout(turn.end, performance.now() - began).unref()
+      const tookMs = performance.now() - began
+      const restMs = Math.max(tookMs, (1_000 * bytes) / bytesPerSecond - tookMs)
+      if (company.has(sender)) setTimeout(turn.end, restMs).unref()
       else turn.end()
     })
   }
   return {
     take(request, response, sender) {
       company.note(sender)
-      // One that does not say its length waits when it is there, for the thread that parses it.
-      if (!(Number(request.headers['content-length']) > bodyLimit)) return null
+      // A body of unknown length waits after it has arrived, for the thread that parses it.
+      const bytes = Number(request.headers['content-length'])
+      if (!(bytes > bodyLimit)) return null
       const turn = queue.take(sender)
       if (turn === null) throw tooMany()
       if (turn.come === null) {
-        work(response, sender, turn)
+        work(response, sender, turn, bytes)
         return null
       }
-      return waitFor(turn).then(() => work(response, sender, turn))
+      return waitFor(turn).then(() => work(response, sender, turn, bytes))
     },
   }
 }
@@ -69,6 +77,6 @@ async function waitFor(turn: Turn): Promise<void> {
 }
 
 const tooMany = () =>
-  new Refusal('unavailable', 'Too many large bodies of yours are on their way already.', {
+  new Refusal('unavailable', 'You are sending too many large bodies at once.', {
     headers: { 'retry-after': '1' },
   })

@@ -4,8 +4,9 @@ import { parseJson } from './json.ts'
 import type { JsonThread } from './json-thread.ts'
 
 /**
- * Bytes of a body, unless a route says otherwise: 256 KiB, which `meta` of 64 KiB fits into however it is written, and
- * 16 KiB where no credential is asked for. Size is what a body costs: 1 MiB of members takes half a second to read.
+ * The largest body in bytes, unless a route sets its own. 256 KiB fits a `meta` of 64 KiB however it is escaped;
+ * routes without credentials get 16 KiB. The cost of a body grows with its size: reading 1 MiB of members takes
+ * half a second.
  */
 export const bodyLimit = 262_144
 export const openBodyLimit = 16_384
@@ -14,21 +15,21 @@ const json = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the handler is given the bytes of the body, of whatever content type; false where it is not said. */
+    /** Whether the handler receives the raw bytes, whatever the content type; false by default. */
     isBodyRaw?: boolean
     /** The module of a `BodyReader`, for the thread in which a large body is read. */
     bodyReader?: string | null
   }
   interface FastifyRequest {
-    /** Whether the body is valid, and what its reader has made of it. */
+    /** Whether the body has been validated and turned into what its reader returns. */
     isBodyRead: boolean
   }
 }
 
 /**
- * Takes every content type, so that the decision is made here, exactly, and not by a framework's loose
- * match. An empty body is `{}` whatever its type; the schema says whether that is enough. What is larger than most routes
- * take is read in a thread, so that nobody waits for it; there senders take turns.
+ * Accepts every content type, so that this code decides, exactly, and not the framework's loose match. An empty
+ * body is `{}` whatever its type; the schema decides whether that is enough. A body larger than most routes
+ * accept is read in a thread, where senders take turns, so that it delays no other request.
  */
 export function acceptJsonBodies(
   app: FastifyInstance,
@@ -43,7 +44,7 @@ export function acceptJsonBodies(
       const { isBodyRaw, bodyReader = null } = request.routeOptions.config
       if (bytes.length === 0 && !isBodyRaw) return done(null, {})
       if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-        throw new Refusal('unsupported_media_type', 'Compressed requests are not taken.')
+        throw new Refusal('unsupported_media_type', 'Compressed requests are not supported.')
       }
       if (isBodyRaw) return done(null, bytes)
       if (type === undefined || !json.test(type)) throw new Refusal('unsupported_media_type')

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { keptAgent } from '../user-agent.ts'
 
-/** From where a request came, as logs, sessions and security events keep it. */
+/** The source of a request, as logs, sessions and security events keep it. */
 export interface Client {
-  /** Past as many proxies as are trusted. */
+  /** The address before the trusted proxies. */
   readonly ip: string
   readonly userAgent: string | null
 }
@@ -17,10 +17,10 @@ declare module 'fastify' {
 
 const ipMax = 64
 
-/** A proxy that passes on what it was told may say anything. */
+/** The address may be any text if a proxy passes on the caller's header. */
 const keptIp = (ip: string): string => ip.replace(/[^\w.:%-]/g, '').slice(0, ipMax)
 
-/** Looked at when the request begins: a socket that is gone has no address any more. */
+/** Read when the request begins, because a closed socket has no address. */
 export function readClients(app: FastifyInstance): void {
   app.decorateRequest('client', null)
   app.addHook('onRequest', (request, _reply, done) => {
@@ -29,7 +29,7 @@ export function readClients(app: FastifyInstance): void {
   })
 }
 
-/** By connection. Its requests mostly say the same of their client, and to look at that anew took 4 % of a check. */
+/** By connection. Its requests mostly have the same client, and reading it again took 4 % of a rate-limit check. */
 const seen = new WeakMap<object, { forwarded: unknown; agent: unknown; client: Client }>()
 
 export function clientOf(request: FastifyRequest): Client {

@@ -2,12 +2,15 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { headerValues } from './headers.ts'
 
-/** Scheme, host and port, as an `Origin` header or a registered origin names them. */
+/** Scheme, host and port, as in an `Origin` header or a registered origin. */
 const shape = /^(https?):\/\/([A-Za-z0-9.-]{1,253})(?::([0-9]{1,5}))?$/
 const lengthMax = 255
 const defaultPorts: Record<string, number> = { http: 80, https: 443 }
 
-/** The form in which origins are compared: lower case, without the default port. Null for what is none, as `null` is. */
+/**
+ * Normalises an origin for comparison: lower case, without the default port. Null if invalid; the header `null`
+ * is invalid too.
+ */
 export function readOrigin(text: string): string | null {
   if (text.length > lengthMax) return null
   const [, scheme = '', host = '', port] = shape.exec(text.toLowerCase()) ?? []
@@ -16,19 +19,20 @@ export function readOrigin(text: string): string | null {
   return `${scheme}://${host}${isDefault ? '' : `:${Number(port)}`}`
 }
 
-/** Where a request comes from, as its browser says. */
+/** The source of a request, as its browser reports it. */
 export interface CallerOrigin {
-  /** Whether a browser sends it: nothing else has an origin. */
+  /** Whether a browser sends the request: other clients have no origin. */
   readonly isBrowser: boolean
-  /** Of the page; null where it cannot be told, which is never allowed. */
+  /** The page's origin; null if it cannot be determined, which is never allowed. */
   readonly origin: string | null
-  /** The `Origin` header as it was sent, for an answer that lets the page read it. */
+  /** The `Origin` header as sent, for a response that the page may read. */
   readonly header: string | null
 }
 
 /**
- * Browsers send `Origin` with what crosses origins, and with every unsafe method. Without it `Sec-Fetch-Site` tells a
- * page of this very origin, and that there is a browser at all: Node's own fetch sends other headers of that family.
+ * Browsers send `Origin` with cross-origin requests and with every unsafe method. Without it, `Sec-Fetch-Site`
+ * shows a page of this same origin, and that the client is a browser: Node's fetch sends other headers of that
+ * family.
  */
 export function callerOriginOf(request: IncomingMessage, ownOrigin: string | null): CallerOrigin {
   const [header, ...more] = headerValues(request, 'origin')
@@ -41,18 +45,24 @@ export function callerOriginOf(request: IncomingMessage, ownOrigin: string | nul
   return { isBrowser: sites.length > 0, origin: isOwn ? ownOrigin : null, header: null }
 }
 
-/** On every answer of a route that pages of other origins call. */
+/** Sent with every response of a route that pages of other origins call. */
 export const everyAnswer = { vary: 'Origin', 'cache-control': 'no-store' }
 
-/** Lets the page read the answer, with the two headers that it may need. Credentials of the browser are never asked for. */
+/** How long a browser may keep the answer to a preflight: the same for every workspace. No browser keeps one for longer. */
+export const preflightMaxAgeS = 7_200
+
+/**
+ * Lets the page read the response, with headers that it may need: its clock may be wrong, so it learns from `date` how long
+ * a token lives. The browser's own credentials are never allowed.
+ */
 export const letRead = (origin: string) => ({
   'access-control-allow-origin': origin,
-  'access-control-expose-headers': 'x-request-id, retry-after',
+  'access-control-expose-headers': 'date, etag, x-request-id, retry-after',
 })
 
 /**
- * Whose page may call is known only with the token, which a preflight does not carry: so it is told to every origin
- * that could be registered, and decided when the request itself comes.
+ * Only the token says which page may call, and a preflight does not carry it. So every origin that could be
+ * registered passes the preflight, and the request itself is checked.
  */
 export function answerPreflights(app: FastifyInstance, paths: readonly string[]): void {
   for (const path of new Set(paths)) {
@@ -63,8 +73,8 @@ export function answerPreflights(app: FastifyInstance, paths: readonly string[])
         reply.headers({
           'access-control-allow-origin': origin,
           'access-control-allow-methods': 'GET, POST',
-          'access-control-allow-headers': 'authorization, content-type',
-          'access-control-max-age': '600',
+          'access-control-allow-headers': 'authorization, content-type, if-none-match, keyrail-workspace',
+          'access-control-max-age': String(preflightMaxAgeS),
         })
       }
       return reply.code(204).send()

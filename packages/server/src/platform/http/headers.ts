@@ -12,7 +12,7 @@ export function headerValues(request: IncomingMessage, name: string): string[] {
 }
 
 /**
- * On every answer, whoever makes it, unless a route names another `cache-control`: no cache keeps what a credential has
- * opened, and no browser takes an answer for something other than it says.
+ * Sent with every response unless a route sets another `cache-control`: caches must not store what a credential
+ * has opened, and browsers must not guess the type.
  */
 export const safeHeaders = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }

@@ -1,43 +1,46 @@
 import { invalidField, Refusal } from '../refusal.ts'
 
-/** What a text may hold, counted before anything is made of it. */
+/** Limits on a text, counted before any of it is parsed. */
 export interface JsonBounds {
   readonly depthMax: number
   /** Members of one object. */
   readonly membersMax: number
-  /** Values in all; names are none. */
+  /** Values in total, without member names. */
   readonly valuesMax: number
 }
 
-/** A level of the text that is open. It is used again for the next one that opens at its depth. */
+/** An open level of the text. It is reused for the next level at its depth. */
 interface Level {
   isObject: boolean
   /** In an object: whether the next string is a name. */
   awaitsName: boolean
-  /** Names in an object so far; in a list commas, which is the index of the value that comes. */
+  /**
+   * In an object the number of names so far; in a list the number of commas, which is the index of the next
+   * value.
+   */
   count: number
   name: string
-  /** The names so far; where they are many, all of them in a set as well. */
+  /** The names so far. If they are many, all of them are in a set as well. */
   readonly few: string[]
   many: Set<string> | null
 }
 
-/** Up to so many names are compared one by one: most objects have no more, and a set costs more than that. */
+/** Up to this number, names are compared one by one: most objects have fewer, and a set costs more than that. */
 const fewMax = 8
 
 /**
- * Goes through a text once and looks for what `JSON.parse` keeps quiet about: a member given twice, NUL and unpaired
- * surrogates behind an escape, numbers that a double cannot hold. What it says of a text that is no JSON means nothing.
+ * Walks through a text once and finds what `JSON.parse` accepts silently: duplicate members, escaped NUL and
+ * unpaired surrogates, numbers that a double cannot hold. The result is meaningless if the text is not JSON.
  *
- * @returns the first fault, to be thrown once the text is known to be JSON; null where there is none.
- * @throws {Refusal} at once for what is beyond the bounds, so that nothing is made of such a text.
+ * @returns the first fault, to be thrown once the text is known to be JSON; null if there is none.
+ * @throws {Refusal} at once if a bound is exceeded, so that such a text is never parsed.
  */
 export function scanJson(text: string, { depthMax, membersMax, valuesMax }: JsonBounds): Refusal | null {
   const levels: Level[] = []
   let depth = 0
   let values = 0
   let fault: Refusal | null = null
-  /** Where the next backslash is. It only moves on, so that all the looking for it is linear. */
+  /** The position of the next backslash. It only moves forward, so that all searches for it are linear. */
   let slashAt = text.indexOf('\\')
 
   const pathOf = (deep: number): string =>
@@ -91,7 +94,7 @@ export function scanJson(text: string, { depthMax, membersMax, valuesMax }: Json
       case 0x5d:
         if (depth > 0) depth -= 1
         break
-      // The first letters of true, false and null, which have them once.
+      // The first letters of true, false and null, which occur in them once.
       case 0x74:
       case 0x66:
       case 0x6e:
@@ -123,7 +126,7 @@ function openLevel(levels: Level[], depth: number, isObject: boolean): void {
   level.many = null
 }
 
-/** Whether the object has the name already; from now on it has. */
+/** Whether the object has the name already. Adds the name. */
 function isTaken(level: Level): boolean {
   const { name, few, many } = level
   if (many !== null) {
@@ -137,7 +140,7 @@ function isTaken(level: Level): boolean {
   return false
 }
 
-/** Where the string that begins here ends; the end of the text when it never does. Long ones are leapt over. */
+/** The end of the string that begins here, or of the text if it never ends. Skips over long strings. */
 function endOfString(text: string, start: number, slashAt: number): number {
   for (let end = start; ; ) {
     end = text.indexOf('"', end + 1)
@@ -149,7 +152,10 @@ function endOfString(text: string, start: number, slashAt: number): number {
   }
 }
 
-/** What is wrong with a string, from its first backslash on. Without one it holds neither: its bytes were UTF-8. */
+/**
+ * The fault of a string, searched from its first backslash on. Without one there is none, because the bytes were
+ * valid UTF-8.
+ */
 function oddityOfText(text: string, slashAt: number, end: number): string | null {
   let hasHalf = false
   /** Where the other half of a pair must be. */
@@ -185,9 +191,9 @@ function endOfNumber(text: string, start: number): number {
   }
 }
 
-/** RFC 7493: a number outside of a double's range or exactness would silently become another one. */
+/** RFC 7493: a number outside a double's range or precision would silently become another one. */
 function oddityOfNumber(text: string, start: number, end: number): string | null {
-  // So few digits are held exactly, unless an exponent makes more of them.
+  // This few digits are exact, unless an exponent adds more.
   if (end - start < 16 && !hasExponent(text, start, end)) return null
   const digits = text.slice(start, end)
   const number = Number(digits)
@@ -210,5 +216,5 @@ function decode(literal: string): string {
   }
 }
 
-/** A step of a path to show: what is odd in a name is made harmless, and none is echoed at length. */
+/** Makes one step of a path safe to show: valid Unicode and not too long. */
 const shown = (step: string): string => step.slice(0, 200).toWellFormed().replaceAll('\0', '\uFFFD')

@@ -5,39 +5,39 @@ import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 
 /**
- * Texts that may wait for the thread, of one sender. `large-bodies.ts` bounds their bytes; this bounds how long the last
- * one waits. The thread always has the next text at hand, and no sender has more than one there.
+ * How many texts of one sender may wait for the thread. `large-bodies.ts` bounds their bytes; this bounds the
+ * wait of the last one. The thread always has the next text ready, and at most one per sender.
  */
 const limits = { places: 2, placesOfOne: 1, waitingOfOne: 64 }
-/** A thread takes 60 ms to start; it is kept for those who come back soon, in ms. */
+/** Starting a thread takes 60 ms, so it is kept this long for the next body, in ms. */
 const idleMs = 30_000
-/** MiB of its heap: a few times what the largest body can become. */
+/** The thread's heap in MiB: several times what the largest body can become. */
 const resourceLimits = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 256 }
 
-/** What is asked of the thread. */
+/** A request to the thread. */
 export interface Question {
   readonly bytes: Uint8Array
   readonly isOdd: boolean
-  /** The module of a `BodyReader`, which judges the value and makes what is answered of it; null: the value itself. */
+  /** The module of a `BodyReader`, which validates the value and turns it into the reply; null: the value itself. */
   readonly reader: string | null
 }
-/** A refusal as values: an error loses what it is on its way between threads. */
+/** A refusal as plain values: an error loses its class on its way between threads. */
 export type Reply =
   | { readonly value: unknown }
   | { readonly code: ErrorCode; readonly detail: string; readonly faults: readonly FieldFault[] }
 
 /**
- * Reads large JSON beside the thread that answers requests. The bytes are handed over: the caller has them no longer.
- * Senders take turns.
+ * Reads large JSON in another thread than the one that serves requests. The bytes are transferred: the caller
+ * cannot use them any more. Senders take turns.
  */
 export interface JsonThread {
   /**
-   * As `parseJson`, and then as the reader does, whose buffers come as `Uint8Array`.
+   * Like `parseJson`, followed by the reader, whose buffers arrive as `Uint8Array`.
    * @param reader the module of a `BodyReader`.
-   * @throws {Refusal} what those throw, and `unavailable` when too many of this sender wait already.
+   * @throws {Refusal} as those do, and `unavailable` if too many texts of this sender wait already.
    */
   parse(bytes: Uint8Array, sender: string, reader?: string | null): Promise<unknown>
-  /** As `parseOddJson`. @throws {Refusal} likewise. */
+  /** Like `parseOddJson`. @throws {Refusal} likewise. */
   parseOdd(bytes: Uint8Array, sender: string): Promise<unknown>
   close(): Promise<void>
 }
@@ -48,9 +48,9 @@ export function openJsonThread(log: Pick<Logger, 'error'>): JsonThread {
 
   const open = () => {
     const opening = openThread().then(pool => {
-      // A thread that ends before its first call leaves those who wait for it waiting, unless the pool ends with it.
+      // If a thread ends before its first call, its callers would wait for ever unless the pool ends too.
       pool.on('error', err => {
-        log.error({ err }, 'the thread that reads large bodies has failed')
+        log.error({ err }, 'the thread that reads large bodies failed')
         if (opened === opening) opened = null
         void pool.destroy()
       })
@@ -92,14 +92,14 @@ export function openJsonThread(log: Pick<Logger, 'error'>): JsonThread {
 const unavailable = (cause?: unknown) =>
   new Refusal('unavailable', '', { cause, headers: { 'retry-after': '1' } })
 
-/** Memory that nobody else has a part of, so that it can be handed over. Large buffers are so already. */
+/** Returns memory that is not shared, so that it can be transferred. Large buffers already are. */
 function ownBuffer(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteLength } = bytes
   const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === byteLength
   return isOwn ? (bytes as Uint8Array<ArrayBuffer>) : Uint8Array.from(bytes)
 }
 
-/** The library is read, and the thread started, when the first large body comes. */
+/** Loads the library and starts the thread when the first large body arrives. */
 async function openThread(): Promise<Piscina> {
   const { Piscina } = await import('piscina')
   return new Piscina({

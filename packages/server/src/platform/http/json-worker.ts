@@ -1,18 +1,14 @@
-import { getPriority, setPriority } from 'node:os'
 import { move, transferableSymbol, valueSymbol } from 'piscina'
+import { lowerPriority } from '../lower-priority.ts'
 import { Refusal } from '../refusal.ts'
 import type { BodyReader } from './body-reader.ts'
 import { parseJson, parseOddJson } from './json.ts'
 import type { Question, Reply } from './json-thread.ts'
 import { compile, type Validate } from './validate.ts'
 
-/** Behind the thread that answers requests, where they have to share a core. In nice levels. */
-const niceness = 10
+lowerPriority()
 
-// On Linux this is the calling thread's priority; elsewhere it would be that of the whole process.
-if (process.platform === 'linux') setPriority(0, Math.min(19, getPriority() + niceness))
-
-/** The thread in which large bodies are read. Bytes of its own that a reader makes are handed over, not copied. */
+/** Reads large bodies in its own thread. Buffers that a reader makes are transferred, not copied. */
 export async function read({ bytes, isOdd, reader }: Question): Promise<unknown> {
   try {
     const parsed = isOdd ? parseOddJson(bytes) : parseJson(bytes)
@@ -31,7 +27,7 @@ const buffersOf = (value: unknown): ArrayBuffer[] =>
     const isLarge = member instanceof Uint8Array && member.byteLength > sharedBytes
     return isLarge && member.buffer instanceof ArrayBuffer ? [member.buffer] : []
   })
-/** A smaller buffer has a part of memory that it shares with others. */
+/** A smaller buffer shares its memory with others. */
 const sharedBytes = Buffer.poolSize
 
 const readers = new Map<string, (value: unknown) => unknown>()

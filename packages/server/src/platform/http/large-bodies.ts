@@ -1,44 +1,45 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Refusal } from '../refusal.ts'
+import { discard } from './discard.ts'
 
-/** Of bodies and answers at once, over all requests of the process. A few times as much memory is used. */
+/** Bytes of bodies and responses at once, over all requests of the process. The memory used is several times this. */
 export const largeBytesMax = 64 * 1_048_576
-/** Of those that come with a signature in place of a credential. */
+/** Bytes of bodies that have a signature instead of a credential. */
 export const signedBytesMax = 16 * 1_048_576
-/** Beside it for what is no larger than 1 MiB, so that a few large ones do not turn it away. */
+/** Extra room for bodies and responses of at most 1 MiB, so that a few large ones do not block them. */
 export const mediumBytesMax = 16 * 1_048_576
 const mediumMax = 1_048_576
-/** What is smaller takes nothing: as many of them as wait for a lane, 20,000, are not much more than the others. */
+/** Anything smaller takes nothing: the 20,000 that may wait for a lane are not much more than the others. */
 export const smallBytesMax = 4_096
 
-/** What is large takes its share of the memory before it is there, and gives it back when its request is over. */
+/** Large bodies and responses reserve memory before they are there, and release it when their request ends. */
 export interface LargeBodies {
-  /** Says whose the body and the answer of a request are: one owner has at most half of what there is, or one thing. */
+  /** Names the owner of a request's body and response: one owner gets at most half of the room, or one thing. */
   ownedBy(response: ServerResponse, owner: string): void
   /**
-   * Takes the bytes of an answer, unless it is a small one. For another answer to the same request it takes what that
-   * one is larger.
-   * @throws {Refusal} `unavailable` when others have taken what there is.
+   * Reserves the bytes of a response, unless it is small. Another response to the same request reserves only
+   * what it exceeds the first by.
+   * @throws {Refusal} `unavailable` if others have reserved the room.
    */
   holdAnswer(response: ServerResponse, bytes: number): void
   /**
-   * Takes the bytes of an answer that is about to be sent, unless it is a small one. Bytes that many are sent at once are
-   * there once, and are taken once.
-   * @param mayRefuse false where what was asked for is done already, and only its answer would be lost.
-   * @throws {Refusal} `unavailable` when others have taken what there is.
+   * Reserves the bytes of a response that is about to be sent, unless it is small. Bytes that are sent to many
+   * callers at once exist once and count once.
+   * @param mayRefuse false if the operation is done already and only its response would be lost.
+   * @throws {Refusal} `unavailable` if others have reserved the room.
    */
   holdSent(response: ServerResponse, payload: string | Buffer, mayRefuse: boolean): void
   /**
-   * Takes the bytes of a request's body as they arrive, whatever length it says that it has: who sends nothing keeps
-   * nobody out. One that is small takes nothing.
-   * @throws {Refusal} `unavailable` at once for one that would have no room now.
+   * Reserves the bytes of a request's body as they arrive, whatever its announced length, so that a sender that
+   * sends nothing blocks no other. A small body reserves nothing.
+   * @throws {Refusal} `unavailable` at once if the body has no room now.
    */
   holdBody(request: IncomingMessage, response: ServerResponse, bytesMax: number): void
-  /** Bytes that are taken now. */
+  /** The bytes that are reserved now. */
   held(): number
 }
 
-/** Takes as many bytes as it is told, in all. Where it may not refuse it takes them beyond what there is. */
+/** Sets the total bytes of one request. If it may not refuse, it exceeds the room. */
 type Share = (bytes: number, mayRefuse?: boolean) => void
 
 export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies {
@@ -54,10 +55,10 @@ export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies
     else heldBy.set(owner, own)
   }
   const answers = new WeakMap<ServerResponse, Share>()
-  /** Bytes that are being sent, and to how many. */
+  /** Payloads that are being sent, and the number of their receivers. */
   const sent = new Map<Buffer, number>()
   const roomFor = (bytes: number) => (bytes > mediumMax ? bytesMax : bytesMax + mediumBytesMax)
-  /** @param had what it takes already, and would give back. */
+  /** @param had the bytes that the request has reserved already and would release. */
   const hasRoom = (owner: string | undefined, bytes: number, had = 0) => {
     const others = ownOf(owner) - had
     return held - had + bytes <= roomFor(bytes) && (others <= 0 || others + bytes <= bytesMax / 2)
@@ -67,7 +68,7 @@ export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies
     const owner = owners.get(response)
     return (bytes, mayRefuse = true) => {
       if (bytes <= Math.max(own, smallBytesMax)) return
-      // Who has hung up already closes no more, and would keep what it takes.
+      // A response that is already gone never closes, and would keep its share.
       if (isGone(response)) throw new Refusal('unavailable')
       if (mayRefuse && !hasRoom(owner, bytes, own)) throw noRoom()
       // It closes after its last byte, and when the caller hangs up.
@@ -82,7 +83,7 @@ export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies
     return share
   }
   const holdBuffer = (response: ServerResponse, bytes: Buffer, mayRefuse: boolean) => {
-    // They are all of one workspace, so whoever is first is as good an owner as any.
+    // All receivers belong to one workspace, so the first one can be the owner.
     const owner = owners.get(response)
     const holders = sent.get(bytes) ?? 0
     if (holders === 0) {
@@ -110,40 +111,50 @@ export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies
     holdBody(request, response, most) {
       const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
       if (length === undefined && encoding === undefined) return
-      const told = Number(length ?? 0)
-      // One that says that it is too large is refused, and not read.
-      if (told > most || (length !== undefined && told <= smallBytesMax)) return
-      // What is told takes nothing, for it may never come; but what cannot have room need not begin.
-      if (!hasRoom(owners.get(response), told)) throw noRoom()
+      const announced = Number(length ?? 0)
+      // A body that announces too much is refused and not read.
+      if (announced > most || (length !== undefined && announced <= smallBytesMax)) return
+      // The announced length reserves nothing, since the body may never come. But a body without room need not
+      // begin.
+      if (!hasRoom(owners.get(response), announced)) throw noRoom()
       holdArriving(request, response, openShare(response), most)
     },
     held: () => held,
   }
 }
 
-/** Counts along with whoever reads the body, and breaks off their reading where there is no room for more. */
+/**
+ * Counts the bytes beside the body's reader, and stops the reader if there is no more room. The reader copies the chunks
+ * of a whole body, and leaves out the one that is too much.
+ */
 function holdArriving(request: IncomingMessage, response: ServerResponse, share: Share, most: number): void {
   let arrived = 0
-  const count = ({ length }: Buffer) => {
-    arrived += length
+  const chunks: Buffer[] = []
+  const count = (chunk: Buffer) => {
+    arrived += chunk.length
+    chunks.push(chunk)
     try {
-      // What is too large is refused by its reader.
-      if (arrived <= most) share(arrived)
-      else request.off('data', count)
+      // The reader refuses a body that is too large.
+      if (arrived <= most) return share(arrived)
+      request.off('data', count)
+      process.nextTick(discard, chunk)
     } catch {
       request.off('data', count)
-      // Its reader has gone where the caller has hung up.
+      // The reader is gone if the caller has hung up.
       if (request.listenerCount('error') > 0) request.emit('error', noRoom(stayingOpen(response)))
     }
   }
-  // Nothing flows before its reader asks for it.
+  // No data flows until the reader asks for it.
   request.pause()
   request.on('data', count)
+  request.once('end', () => {
+    if (arrived <= most) process.nextTick(() => chunks.forEach(discard))
+  })
 }
 
 /**
- * A reader that was broken off closes the connection, and the reset overtakes the answer while the caller still sends.
- * The rest of the body is taken off it and thrown away.
+ * When a reader stops, the connection closes, and the reset overtakes the response while the caller still sends.
+ * So the rest of the body is read and discarded.
  */
 const stayingOpen = (response: ServerResponse): Record<string, string> =>
   response.shouldKeepAlive && !response.hasHeader('connection') ? { connection: 'keep-alive' } : {}

@@ -2,10 +2,10 @@ import type { TSchema } from 'typebox'
 import { invalidField } from '../refusal.ts'
 
 /**
- * Splits a query string. Names come out of a Map, so `__proto__` is a name like any other. A value that is
- * not well-formed stays marked by null, since only known names are worth a refusal.
+ * Splits a query string into a Map, so `__proto__` is an ordinary name. A malformed value becomes null and is
+ * not refused here, because only known parameters are refused.
  */
-export function splitQuery(text: string): Map<string, (string | null)[]> {
+function splitQuery(text: string): Map<string, (string | null)[]> {
   const query = new Map<string, (string | null)[]>()
   for (const pair of text.split('&')) {
     if (pair === '') continue
@@ -30,8 +30,8 @@ function decode(text: string): string | null {
 }
 
 /**
- * The known parameters of a query, integers read as such; unknown ones are left out. A plain decimal integer
- * is digits and nothing else, and a repeated parameter is refused: two readers might take two values.
+ * Reads the known parameters of a query, integers as numbers, and ignores unknown ones. An integer is decimal
+ * digits and nothing else. A repeated parameter is refused, because two readers might take different values.
  * @throws {Refusal} `validation_failed` naming the parameter.
  */
 export function readQuery(text: string, schema: TSchema): Record<string, unknown> {

@@ -1,23 +1,58 @@
-import type { FastifyInstance } from 'fastify'
-import type { Deps } from '../../deps.ts'
+import { errors } from '@keyrail/contract/errors'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { type RequestSpan, requestSpan } from '../tracing.ts'
 import { whenAnswered } from './answered.ts'
 import { clientOf, readClients } from './client.ts'
+import { readTraceParent, type TraceParent } from './traceparent.ts'
+
+interface RequestLogNeeds {
+  /** One in so many lines about answers of hot routes is logged at info. */
+  readonly config: { readonly logSample: number }
+  readonly log: Logger
+  readonly metrics: Pick<Metrics, 'requestEnded' | 'heldPollEnded'>
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether the response waited because the client asked for that. */
+    isHeld: boolean
+    /** What the caller says of its trace. */
+    traceParent: TraceParent | null
+    /** Null: nothing is traced. */
+    span: RequestSpan | null
+  }
+  interface FastifyContextConfig {
+    /** Asked so often by each server of a vendor that a sample of the log lines may do. */
+    isHot?: boolean
+  }
+}
 
 /**
- * One line a request, and its duration in the metrics, both by route template: a raw path or query may
- * carry what does not belong into a log. Address and user agent are what an attack is traced by.
+ * Logs one line per request, and records its duration in the metrics unless it was held, both by route template: a raw path or
+ * query may have content that does not belong in a log. Address and user agent help to trace an attack.
  */
-export function logRequests(app: FastifyInstance, { log, metrics }: Deps): void {
-  // Its fields are all named here and none is secret; looking for secrets in them was a fifth of a cheap request.
+export function logRequests(app: FastifyInstance, { config, log, metrics }: RequestLogNeeds): void {
+  // All fields are named here and none is secret; searching them for secrets took a fifth of a cheap request.
   const lines = log.child({}, { redact: [] })
+  let hotAnswers = 0
   readClients(app)
+  traceRequests(app)
+  app.decorateRequest('isHeld', false)
   whenAnswered(app, (request, reply) => {
-    const route = request.routeOptions.url ?? 'unknown'
-    metrics.requestEnded(request.method, route, reply.statusCode, reply.elapsedTime / 1000)
+    const route = routeOf(request)
+    if (request.isHeld) metrics.heldPollEnded()
+    else metrics.requestEnded(request.method, route, reply.statusCode, reply.elapsedTime / 1000)
     const { principal, refusal } = request
     const { ip, userAgent } = clientOf(request)
+    const { traceParent, span } = request
+    const traceId = span?.traceId ?? traceParent?.traceId
+    span?.end(reply.statusCode)
     const line = {
       request_id: request.id,
+      ...(traceId !== undefined && { trace_id: traceId }),
+      ...(traceParent !== null && { parent_span_id: traceParent.spanId }),
       method: request.method,
       route,
       status: reply.statusCode,
@@ -32,10 +67,36 @@ export function logRequests(app: FastifyInstance, { log, metrics }: Deps): void 
       ...(refusal && { code: refusal.code }),
     }
     const { cause = null } = refusal ?? {}
-    // Told to come back, and nothing else is wrong: an error with a stack, each, would take time when there is least.
+    // Refused for lack of room and otherwise healthy: logging an error with a stack each time would cost most
+    // under load.
     const isTurnedAway = cause === null && refusal?.headers['retry-after'] !== undefined
-    if (reply.statusCode === 503 && isTurnedAway) lines.warn(line, 'request turned away')
-    else if (reply.statusCode >= 500) log.error({ ...line, err: cause ?? refusal }, 'request failed')
-    else lines.info(line, 'request')
+    // An answer in lines may fail after its status was sent.
+    const status = refusal === null ? reply.statusCode : Math.max(reply.statusCode, errors[refusal.code][0])
+    if (status === 503 && isTurnedAway) lines.warn(line, 'request turned away')
+    else if (status >= 500) log.error({ ...line, err: cause ?? refusal }, 'request failed')
+    else if (status >= 400 || config.logSample === 1 || request.routeOptions.config.isHot !== true)
+      lines.info(line, 'request')
+    else if (hotAnswers++ % config.logSample === 0)
+      lines.info({ ...line, sample: config.logSample }, 'request')
+    else lines.debug(line, 'request')
   })
 }
+
+/** Reads the trace of each request, and handles it below a span if there is an SDK of OpenTelemetry. */
+function traceRequests(app: FastifyInstance): void {
+  app.decorateRequest('traceParent', null)
+  app.decorateRequest('span', null)
+  app.addHook('onRequest', (request, _reply, done) => {
+    request.traceParent = readTraceParent(request.headers.traceparent)
+    request.span = requestSpan(request.method, routeOf(request), request.traceParent)
+    if (request.span === null) done()
+    else request.span.run(done)
+  })
+  // The body arrives in the events of its socket, which know no span.
+  app.addHook('preHandler', (request, _reply, done) => {
+    if (request.span === null) done()
+    else request.span.run(done)
+  })
+}
+
+const routeOf = ({ routeOptions }: FastifyRequest): string => routeOptions.url ?? 'unknown'

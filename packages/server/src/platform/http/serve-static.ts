@@ -1,57 +1,98 @@
 import { hash } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { matches, SharedBody } from './shared-body.ts'
 
-/** A file that everybody is sent alike. */
+/** A file that is the same for every caller. */
 export interface StaticFile {
   readonly type: string
   readonly body: string | Buffer
-  /** Such as its Content-Security-Policy. */
+  /** For example its Content-Security-Policy. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-interface Kept {
+/** Where a page may load what from: the directives of its Content-Security-Policy that name sources. */
+type Sources = Readonly<
+  Partial<Record<'script-src' | 'style-src' | 'connect-src' | 'img-src' | 'font-src', string>>
+>
+
+/** Headers of a page that loads only from these sources, in no frame, with no form that a browser submits by itself. */
+export const pageHeaders = (sources: Sources) => ({
+  'content-security-policy': [
+    "default-src 'none'",
+    ...Object.entries(sources).map(([directive, from]) => `${directive} ${from}`),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'referrer-policy': 'no-referrer',
+})
+
+/** How browsers may keep a file. */
+const cacheControl = {
+  'no-store': 'no-store',
+  /** Any cache may store it and must revalidate, which is a 304 until it changes. */
+  'no-cache': 'no-cache',
+  /** Its name contains a hash of its content, so another content has another name. A year. */
+  immutable: 'public, max-age=31536000, immutable',
+} as const
+
+type Caching = keyof typeof cacheControl
+
+/** A file in memory, which all responses share. */
+export interface KeptFile {
   readonly body: SharedBody
   readonly headers: Readonly<Record<string, string>>
 }
 
+export function keepFile({ type, body, headers }: StaticFile, caching: Caching): KeptFile {
+  const shared = new SharedBody(body, 'thorough')
+  // Weak, because the bytes differ by compression.
+  const etag = `W/"${hash('sha256', shared.identity, 'base64url')}"`
+  const tagged = caching === 'no-store' ? headers : { ...headers, etag }
+  return {
+    body: shared,
+    headers: {
+      ...tagged,
+      'content-type': type,
+      'cache-control': cacheControl[caching],
+      vary: 'Accept-Encoding',
+    },
+  }
+}
+
+/** Sends a file, or a 304 to a client that has it. It is compressed once, and no response costs a copy. */
+export async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { body, headers }: KeptFile,
+): Promise<FastifyReply> {
+  const { etag } = headers
+  reply.headers(headers)
+  if (etag !== undefined && matches(request.headers['if-none-match'], etag)) {
+    return reply.removeHeader('content-type').code(304).send()
+  }
+  const { body: bytes, encoding } = await body.encoded(request.headers['accept-encoding']?.toString())
+  if (encoding !== 'identity') reply.header('content-encoding', encoding)
+  return reply.send(bytes)
+}
+
 /**
- * Serves a file from memory. It is read when it is first asked for, since a start has no reason to wait for it, and
- * compressed once; all answers are the same bytes, and none costs a copy.
+ * Serves a file from memory. It is read on the first request, to keep the start fast.
  *
- * @param caching `no-cache`: kept by whoever likes, and asked for anew, which is a 304 until it has changed.
+ * Not by `@fastify/static`: it serves folders of a disk, while some files are made from settings or routes; it compresses
+ * nothing by itself; and its tag is the time of a file, which differs between two processes of one release.
  */
 export function serveStatic(
   app: FastifyInstance,
   url: string,
-  caching: 'no-store' | 'no-cache',
+  caching: Caching,
   read: () => Promise<StaticFile>,
 ): void {
-  const keep = onceItSucceeds(async (): Promise<Kept> => {
-    const { type, body, headers } = await read()
-    const shared = new SharedBody(body)
-    // Weak: the bytes differ by compression.
-    const etag = `W/"${hash('sha256', shared.identity, 'base64url')}"`
-    const tagged = caching === 'no-cache' ? { ...headers, etag } : headers
-    return {
-      body: shared,
-      headers: { ...tagged, 'content-type': type, 'cache-control': caching, vary: 'Accept-Encoding' },
-    }
-  })
-  app.get(url, async (request, reply) => {
-    const { body, headers } = await keep()
-    const { etag } = headers
-    reply.headers(headers)
-    if (etag !== undefined && matches(request.headers['if-none-match'], etag)) {
-      return reply.removeHeader('content-type').code(304).send()
-    }
-    const { body: bytes, encoding } = await body.encoded(request.headers['accept-encoding']?.toString())
-    if (encoding !== 'identity') reply.header('content-encoding', encoding)
-    return reply.send(bytes)
-  })
+  const keep = onceItSucceeds(async () => keepFile(await read(), caching))
+  app.get(url, async (request, reply) => sendFile(request, reply, await keep()))
 }
 
-/** What is made once and shared; where making it fails, the next caller tries again. */
+/** Makes a value once and shares it; if making it fails, the next caller tries again. */
 export function onceItSucceeds<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => {

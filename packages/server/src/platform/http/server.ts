@@ -1,58 +1,85 @@
-import { createServer, METHODS, type RequestListener, type Server } from 'node:http'
+import type { RequestListener, Server, ServerOptions } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { FastifyHttpOptions, FastifyInstance, FastifyReply } from 'fastify'
-import type { Deps } from '../../deps.ts'
+import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
 import { Refusal } from '../refusal.ts'
+import { followCertificate, readCertificate, tlsOptions } from './certificate.ts'
 import { headerValues, safeHeaders } from './headers.ts'
 import { toProblem, toRefusal } from './problem.ts'
-import { boundConnections, boundSockets } from './sockets.ts'
+import { boundConnections, boundSockets, socketLimits } from './sockets.ts'
 
-/** All that Node's parser lets through as a request. CONNECT never becomes one. */
+/** Not imported: an `import` of it reads every export, also those that load Node's `fetch`, in 30 ms of processor time. */
+const { createServer, METHODS } = process.getBuiltinModule('node:http')
+
+/** All methods that Node's parser accepts as a request. CONNECT never becomes one. */
 const methods = METHODS.filter(method => method !== 'CONNECT')
 
-/** Times in ms. Of bodies `sockets.ts` judges, by how much has arrived; Node's own bound of them is above all of those. */
+/** Times in ms. `sockets.ts` bounds bodies by how much has arrived; Node's own bound is above all of those. */
 const headMs = 5_000
 const requestMs = 60_000
 const lookMs = 1_000
 const keptAliveMs = 72_000
-/** How long somebody who sent what is no request has to hear so. */
+/** Longer than nginx and HAProxy keep a connection without requests; a service without a drain delay has no proxy. */
+const keptMsMax = 5_000
+/** How long a client that sent an invalid request has to read the response. */
 const hearMs = 5_000
+/** For a TLS handshake. */
+const handshakeMs = 5_000
 
-/** Fastify's defaults, set for this service: bounded times and sizes, ids of our own, no trust in headers. */
-export function serverOptions({ config, log, randomBytes }: Deps): FastifyHttpOptions<Server> {
+interface ServerNeeds {
+  readonly config: {
+    readonly trustProxy: number
+    readonly maxConnections: number
+    readonly drainDelayS: number
+    readonly databasePool: number
+    readonly publicUrl: string
+    readonly tlsCertFile: string | null
+    readonly tlsKeyFile: string | null
+  }
+  readonly log: Logger
+  readonly metrics: Pick<Metrics, 'connectionRefused' | 'watch'>
+  readonly randomBytes: (size: number) => Buffer
+}
+
+/** `validate.ts` judges requests, so Fastify need not load its two compilers of schemas, in 14 ms. */
+const refuseSchema = (): never => {
+  throw new Error('Fastify compiles no schema here: validate.ts does.')
+}
+
+/** Fastify's defaults, changed for this service: bounded times and sizes, our own ids, no trust in headers. */
+export function serverOptions({
+  config,
+  log,
+  metrics,
+  randomBytes,
+}: ServerNeeds): FastifyHttpOptions<Server> {
   return {
     logger: false,
-    // An inbound x-request-id is ignored: it is not ours to believe.
+    schemaController: { compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema } },
+    // An inbound x-request-id is ignored, because it is not trustworthy.
     requestIdHeader: false,
     genReqId: requestIds(randomBytes),
-    trustProxy: (_address: string, hop: number) => hop < config.trustProxyHops,
+    trustProxy: (_address: string, hop: number) => hop < config.trustProxy,
     serverFactory: handler => {
-      const sockets = boundSockets(handler as RequestListener)
-      const server = createServer(
-        {
-          headersTimeout: headMs,
-          requestTimeout: requestMs,
-          connectionsCheckingInterval: lookMs,
-          keepAliveTimeout: keptAliveMs,
-          maxHeaderSize: 16_384,
-          // Node's own answer to a missing Host has no body; `answerProblems` gives one.
-          requireHostHeader: false,
-        },
-        sockets.listener,
-      )
+      const keptMs = Math.min(config.drainDelayS * 1_000, keptMsMax)
+      const sockets = boundSockets(handler, { ...socketLimits, keptMs })
+      const server = openServer(config, log, metrics, sockets.listener)
       sockets.watch(server)
-      boundConnections(server, config.maxConnections, log)
+      boundConnections(server, config, log, metrics)
       return server
     },
-    forceCloseConnections: 'idle',
-    // Fastify's own 503 is no problem body. A request that is already here while we close is still served.
+    // `sockets.ts` ends kept connections.
+    forceCloseConnections: false,
+    // Fastify's own 503 is not a problem body. A request that is already here during the close is still served.
     return503OnClosing: false,
-    // As long as a request line may be: an overlong id is refused like any other that names nothing.
+    // As long as a request line may be: an overlong id is refused like any other unknown id.
     routerOptions: {
       maxParamLength: 16_384,
       caseSensitive: true,
       ignoreTrailingSlash: false,
-      // `query.ts` reads what a route asks for, and refuses what is doubled.
+      // `query.ts` reads a route's parameters and refuses repeated ones.
       querystringParser: () => ({}),
     },
     frameworkErrors: (error, request, reply) => {
@@ -60,14 +87,72 @@ export function serverOptions({ config, log, randomBytes }: Deps): FastifyHttpOp
       reply.headers({ ...safeHeaders, 'x-request-id': request.id }).type('application/problem+json')
       return (reply as FastifyReply).code(problem.status).send(problem)
     },
-    clientErrorHandler: (error, socket) => {
-      answerRawSocket(error.code ?? '', socket, `req_${randomBytes(12).toString('hex')}`)
-    },
+    clientErrorHandler: answerClientError(randomBytes),
   }
 }
 
+export const nodeOptions: ServerOptions = {
+  headersTimeout: headMs,
+  requestTimeout: requestMs,
+  connectionsCheckingInterval: lookMs,
+  keepAliveTimeout: keptAliveMs,
+  maxHeaderSize: 16_384,
+  // Node's own response to a missing Host has no body; `answerProblems` sends one.
+  requireHostHeader: false,
+}
+
+/** A server for plain HTTP, or for TLS where the settings name a certificate. It follows the files of the certificate. */
+function openServer(
+  { tlsCertFile, tlsKeyFile, publicUrl }: ServerNeeds['config'],
+  log: Logger,
+  metrics: Pick<Metrics, 'watch'>,
+  listener: RequestListener,
+): Server {
+  let expiresAt = 0
+  metrics.watch(
+    'keyrail_tls_certificate_expiry_timestamp_seconds',
+    'When the certificate that the service shows expires; 0: it speaks no TLS.',
+    () => [{ value: expiresAt }],
+  )
+  if (tlsCertFile === null || tlsKeyFile === null) return createServer(nodeOptions, listener)
+  const files = { certFile: tlsCertFile, keyFile: tlsKeyFile }
+  const first = readCertificate(files)
+  log.info({ names: first.names, not_after: first.notAfter }, 'certificate read')
+  expiresAt = first.notAfter.getTime() / 1_000
+  const { cert, key } = first
+  const server = createTlsServer(
+    { ...nodeOptions, ...tlsOptions, cert, key, handshakeTimeout: handshakeMs },
+    isOnlyHttps(publicUrl) ? withStrictTransport(listener) : listener,
+  )
+  // Open connections keep the certificate that they began with.
+  const stop = followCertificate(
+    files,
+    first,
+    next => {
+      server.setSecureContext({ ...tlsOptions, cert: next.cert, key: next.key })
+      expiresAt = next.notAfter.getTime() / 1_000
+    },
+    log,
+  )
+  return server.once('close', stop)
+}
+
+/** Other programs on this machine share the name localhost. */
+const isOnlyHttps = (publicUrl: string) =>
+  publicUrl.startsWith('https:') && new URL(publicUrl).hostname !== 'localhost'
+
+/** A year, as ASVS requires. */
+const strictTransport = 'max-age=31536000; includeSubDomains'
+
+const withStrictTransport =
+  (listener: RequestListener): RequestListener =>
+  (request, response) => {
+    response.setHeader('strict-transport-security', strictTransport)
+    listener(request, response)
+  }
+
 const idBytes = 12
-/** Random bytes are drawn for so many requests at once: a draw costs more than the id. */
+/** Draws random bytes for this many requests at once: a draw costs more than the id. */
 const idsADraw = 256
 
 function requestIds(randomBytes: (size: number) => Buffer): () => string {
@@ -87,7 +172,12 @@ const safeLines = Object.entries(safeHeaders)
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('')
 
-/** What Node's HTTP parser refuses never becomes a request; it still gets a problem body. */
+/** A request that Node's HTTP parser refuses never reaches Fastify, but still gets a problem body. */
+export const answerClientError =
+  (randomBytes: ServerNeeds['randomBytes']) =>
+  (error: NodeJS.ErrnoException, socket: Socket): void =>
+    answerRawSocket(error.code ?? '', socket, `req_${randomBytes(idBytes).toString('hex')}`)
+
 function answerRawSocket(code: string, socket: Socket, requestId: string): void {
   if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const refusal = new Refusal(
@@ -103,13 +193,13 @@ function answerRawSocket(code: string, socket: Socket, requestId: string): void 
     `HTTP/1.1 ${problem.status} ${refusal.code}\r\ncontent-type: application/problem+json\r\n` +
       `x-request-id: ${requestId}\r\n${safeLines}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
-  // Who has stopped to listen would keep the connection half open for good.
+  // A client that no longer reads would keep the connection half open for ever.
   setTimeout(() => socket.destroy(), hearMs).unref()
 }
 
-/** Every answer has an id; every error is a problem. */
+/** Gives every response an id and makes every error a problem. */
 export function answerProblems(app: FastifyInstance): void {
-  // Without a listener Node answers an unknown `Expect` with a 417 of its own; RFC 9110 lets it be ignored.
+  // Without a listener Node answers an unknown `Expect` with its own 417; RFC 9110 allows ignoring it.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorate('routesServed', [])
   app.decorate('pathsServed', [])
@@ -118,7 +208,7 @@ export function answerProblems(app: FastifyInstance): void {
   })
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers({ ...safeHeaders, 'x-request-id': request.id })
-    // Here and not in the handler, so that the body of a request that goes nowhere is never read.
+    // Here and not in the handler, so that the body of an unmatched request is never read.
     const { raw } = request
     if (raw.httpVersion === '1.1' && headerValues(raw, 'host').length !== 1)
       done(new Refusal('malformed_request'))
@@ -128,16 +218,15 @@ export function answerProblems(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => {
     const refusal = toRefusal(error)
     request.refusal = refusal
-    const problem = toProblem(refusal, request.id)
+    const problem = toProblem(refusal, request.id, request.principal !== null)
     return reply.headers(refusal.headers).code(problem.status).type('application/problem+json').send(problem)
   })
   app.decorateRequest('refusal', null)
 }
 
 /**
- * Learns which methods each path has, for the 405 with `Allow` that a request of another method is answered with. It
- * is looked for only when a request leads nowhere: as routes of their own, thirty methods of every path took a tenth of
- * the time in which the service starts.
+ * Collects the methods of each path, for the 405 with `Allow`. A request is only matched against them if no
+ * route matches: as separate routes, thirty methods for every path took a tenth of the start.
  */
 export function refuseOtherMethods(app: FastifyInstance): void {
   const paths = new Map<string, Set<string>>()
@@ -154,24 +243,24 @@ export function refuseOtherMethods(app: FastifyInstance): void {
   }
 }
 
-/** Why a request leads nowhere. The body of one is never read. */
+/** The refusal of a request that no route matches. Its body is never read. */
 function refusalOfNowhere(app: FastifyInstance, url: string): Refusal {
   const path = url.split('?', 1)[0] ?? ''
   const served = app.pathsServed.find(({ pattern }) => pattern.test(path))
   if (served === undefined) return new Refusal('route_not_found')
   const { allow } = served
-  return new Refusal('method_not_allowed', `This route takes ${allow}.`, { headers: { allow } })
+  return new Refusal('method_not_allowed', `This route allows ${allow}.`, { headers: { allow } })
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Why the request was refused, for its log line. */
+    /** The refusal of the request, for its log line. */
     refusal: Refusal | null
   }
   interface FastifyInstance {
     /** Every route registered so far. */
     routesServed: { url: string; method: string | string[] }[]
-    /** Every path, and the methods that it takes. */
+    /** Every path and its methods. */
     pathsServed: { pattern: RegExp; allow: string }[]
   }
 }

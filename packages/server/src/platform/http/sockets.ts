@@ -1,21 +1,32 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { Server as TlsServer } from 'node:tls'
+import { openFilesMax } from '../host/open-files.ts'
 import type { Logger } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
 import { Refusal } from '../refusal.ts'
+import { createQuietSockets } from './quiet-sockets.ts'
 
-/** What a connection may take of the process: how much, how long, how slowly. Times in ms, rates in bytes a second. */
+/**
+ * What a connection may use of the process: how much, how long, how slowly. Times in ms, rates in bytes per
+ * second.
+ */
 export interface SocketLimits {
-  /** Requests of one connection that wait for their answer. Clients that pipeline use a few; most use one. */
+  /** Requests of one connection that wait for their response. Clients that pipeline use a few; most use one. */
   readonly inFlightMax: number
   /** For a whole body of up to `bodyFloor` bytes, from the end of its head. */
   readonly bodyMs: number
   readonly bodyFloor: number
-  /** What a larger body must bring after that time. */
+  /** The rate that a larger body must keep after that time. */
   readonly bodyRate: number
-  /** How often a reader must have taken `readFloor` bytes of what waits for it. */
+  /** The interval in which a reader must take `readFloor` bytes of the waiting output. */
   readonly readMs: number
   readonly readFloor: number
-  /** How often both are looked at. */
+  /** For the first request of a connection, from its opening, once the server closes. */
+  readonly firstMs: number
+  /** How long a server that closes keeps a connection after its last response. */
+  readonly keptMs: number
+  /** How often all of them are checked. */
   readonly lookMs: number
 }
 
@@ -26,46 +37,55 @@ export const socketLimits: SocketLimits = {
   bodyRate: 262_144,
   readMs: 30_000,
   readFloor: 16_384,
+  firstMs: 1_000,
+  keptMs: 0,
   lookMs: 1_000,
 }
 
-/** Requests that are let go by behind those in flight, until the connection is cut off: each costs some kilobytes. */
+/** Requests that are dropped behind those in flight before the connection is cut off: each costs some kilobytes. */
 const droppedMax = 64
-/** What one read from a socket may bring: with a head comes so much of its body. */
+/** The most that one read from a socket returns: this much of a body can arrive with its head. */
 const readBytesMax = 65_536
-/** How long a caller who was told 408 has to hear it. */
+/** How long a client has to read its 408. */
 const hearMs = 5_000
-/** How often the log tells of connections that were turned away. */
-const tellMs = 10_000
+/** How often refused connections are logged. */
+const logEveryMs = 10_000
 
-/** A connection with a request that is not answered yet, or has not wholly arrived. */
+/** A connection with a request that has not been answered, or has not completely arrived. */
 interface Busy {
   inFlight: number
   dropped: number
-  /** The last request: of those before it everything has arrived. */
+  /** The last request. Everything before it has arrived. */
   request: IncomingMessage
   response: ServerResponse
   since: number
-  /** Bytes that the socket had brought when its head was read. */
+  /** Bytes that the socket had received when the head was read. */
   broughtBefore: number
-  toldAt: number | null
-  /** Bytes that the reader has taken, as the last look that counted found them, and when that was. */
+  refusedAt: number | null
+  /** Bytes that the reader had taken at the last check that counted, and the time of that check. */
   taken: number
   takenAt: number
 }
 
-/** Bounds what the connections of a server may take. @returns what the server is to call in place of `handle`. */
+/**
+ * Bounds what the connections of a server may use.
+ * @returns the listener to use instead of `handle`. Once the server closes, every response ends its connection.
+ */
 export function boundSockets(
   handle: RequestListener,
   limits: SocketLimits = socketLimits,
 ): { listener: RequestListener; watch(server: Server): void } {
+  let { inFlightMax } = limits
   const busy = new Map<Socket, Busy>()
+  const quiet = createQuietSockets(limits)
+  let isClosing = false
 
   const listener: RequestListener = (request, response) => {
     const { socket } = request
+    quiet.forget(socket)
     const own = busy.get(socket)
-    // What comes behind a request that was let go by is let go by as well, or it would be answered out of turn.
-    if (own !== undefined && (own.dropped > 0 || own.inFlight >= limits.inFlightMax)) return drop(socket, own)
+    // Requests behind a dropped one are dropped too, or they would be answered out of order.
+    if (own !== undefined && (own.dropped > 0 || own.inFlight >= inFlightMax)) return drop(socket, own)
     const now = performance.now()
     const state = own ?? ({ inFlight: 0, dropped: 0, taken: 0, takenAt: now } as Busy)
     if (own === undefined) busy.set(socket, state)
@@ -74,12 +94,18 @@ export function boundSockets(
     state.response = response
     state.since = now
     state.broughtBefore = socket.bytesRead
-    state.toldAt = null
+    state.refusedAt = null
     response.once('close', () => {
       state.inFlight -= 1
-      if (state.inFlight === 0 && (socket.destroyed || state.request.complete)) busy.delete(socket)
+      if (state.inFlight === 0 && (socket.destroyed || state.request.complete)) rest(socket)
     })
+    // The client learns that the connection is over before it sends another request.
+    if (isClosing) response.shouldKeepAlive = false
     handle(request, response)
+  }
+  const rest = (socket: Socket) => {
+    busy.delete(socket)
+    quiet.keep(socket)
   }
 
   const look = () => {
@@ -88,34 +114,45 @@ export function boundSockets(
       if (socket.destroyed) busy.delete(socket)
       else if (isStuck(socket, state, now, limits)) socket.destroy()
       else if (!state.request.complete) hurry(socket, state, now, limits)
-      else if (state.inFlight === 0) busy.delete(socket)
+      else if (state.inFlight === 0) rest(socket)
     }
   }
   return {
     listener,
     watch(server) {
+      // Requests of a TLS server come from the socket behind the handshake, which has its own bound.
+      server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', quiet.open)
       const timer = setInterval(look, limits.lookMs).unref()
+      // `close` calls this first. Node would cut kept connections off, also those whose next request is under way.
+      server.closeIdleConnections = () => {
+        if (isClosing) return
+        isClosing = true
+        inFlightMax = 1
+        for (const { inFlight, response } of busy.values())
+          if (inFlight > 0 && !response.headersSent) response.shouldKeepAlive = false
+        server.once('close', quiet.cutOff())
+      }
       server.once('close', () => clearInterval(timer))
     },
   }
 }
 
 /**
- * Lets a request go by unread: its sender has more in flight than it may. Those before it are answered, then the
- * connection is closed, and RFC 9112 §9.3.2 has the sender ask again for what was not answered.
+ * Drops a request unread, because its sender has too many in flight. Those before it are answered, then the
+ * connection closes; under RFC 9112 §9.3.2 the sender repeats unanswered requests.
  */
 function drop(socket: Socket, state: Busy): void {
   state.dropped += 1
   if (state.dropped > droppedMax) return void socket.destroy()
   if (state.dropped > 1) return
-  // Nothing more is read: Node would keep each request that it parses for as long as the socket is open.
+  // Nothing more is read: Node would keep every request that it parses while the socket is open.
   socket.pause()
   const { response } = state
   if (response.headersSent) response.once('finish', () => socket.destroySoon())
   else response.shouldKeepAlive = false
 }
 
-/** Whether something waits for a reader who takes next to nothing. */
+/** Whether output waits for a reader that takes next to nothing. */
 function isStuck(socket: Socket, state: Busy, now: number, { readMs, readFloor }: SocketLimits): boolean {
   const taken = takenOf(socket)
   if (taken === null || taken - state.taken >= readFloor) {
@@ -127,45 +164,74 @@ function isStuck(socket: Socket, state: Busy, now: number, { readMs, readFloor }
 }
 
 /**
- * Bytes that the kernel has taken for the reader; null where none waits. `bytesWritten` counts what is handed to the
- * event loop, though an answer of megabytes is handed over at once; only the handle knows how much of it has gone.
+ * Bytes that the kernel has taken for the reader; null if none wait. `bytesWritten` counts what is given to the
+ * event loop, and a response of megabytes is given at once; only the handle knows how much has been sent.
  */
 function takenOf(socket: Socket): number | null {
   if (socket.writableLength === 0) return null
-  const handle = (socket as { _handle?: { bytesWritten: number; writeQueueSize: number } | null })._handle
+  const { _handle: own } = socket as { _handle?: Handle | null }
+  // Behind TLS, only the connection below it knows.
+  const handle = own?._parent ?? own
   return handle === undefined || handle === null ? 0 : handle.bytesWritten - handle.writeQueueSize
 }
 
-/** Refuses a body that comes too slowly, by its reader where it has one. */
+interface Handle {
+  bytesWritten: number
+  writeQueueSize: number
+  _parent?: Handle
+}
+
+/** Refuses a body that arrives too slowly, through its reader if it has one. */
 function hurry(socket: Socket, state: Busy, now: number, limits: SocketLimits): void {
-  const { request, response, since, broughtBefore, toldAt } = state
-  if (toldAt !== null) {
-    if (now - toldAt >= hearMs) socket.destroy()
+  const { request, response, since, broughtBefore, refusedAt } = state
+  if (refusedAt !== null) {
+    if (now - refusedAt >= hearMs) socket.destroy()
     return
   }
   const overMs = now - since - limits.bodyMs
   if (overMs < 0) return
   const arrived = socket.bytesRead - broughtBefore + readBytesMax
   if (limits.bodyFloor + (overMs / 1_000) * limits.bodyRate <= arrived) return
-  state.toldAt = now
-  // Of a body that nobody reads, as when its request is refused already, nobody needs to be told.
+  state.refusedAt = now
+  // A body without a reader, for example of a refused request, needs no response.
   if (response.writableEnded || request.listenerCount('error') === 0) socket.destroy()
   else request.emit('error', new Refusal('request_timeout'))
 }
 
-/** A bound on connections, and a line in the log when it turns some away. */
-export function boundConnections(server: Server, connectionsMax: number, log: Pick<Logger, 'warn'>): void {
-  server.maxConnections = connectionsMax
+/** Files that the process needs besides clients and the pool: lanes, threads, pipes, mail, and some to spare. */
+const filesKept = 100
+/** What SERVICE_MAX_CONNECTIONS allows at least. */
+const connectionsMin = 10
+
+/**
+ * Bounds the number of connections, and logs when it refuses some. It stays below the limit of open files: there the
+ * event loop would drop clients without a word, and no connection to the database could be opened.
+ */
+export function boundConnections(
+  server: Server,
+  { maxConnections, databasePool }: { maxConnections: number; databasePool: number },
+  log: Pick<Logger, 'warn'>,
+  observer: Pick<Metrics, 'connectionRefused'>,
+  filesMax = openFilesMax() ?? Number.POSITIVE_INFINITY,
+): void {
+  const room = Math.max(connectionsMin, filesMax - databasePool - filesKept)
+  const connections = Math.min(maxConnections, room)
+  const cause =
+    connections < maxConnections ? `the limit of ${filesMax} open files` : 'SERVICE_MAX_CONNECTIONS'
+  if (connections < maxConnections)
+    log.warn({ connections, open_files: filesMax }, `${cause} bounds connections`)
+  server.maxConnections = connections
   let turnedAway = 0
-  let toldAt = Number.NEGATIVE_INFINITY
+  let refusedAt = Number.NEGATIVE_INFINITY
   server.on('drop', () => {
     turnedAway += 1
+    observer.connectionRefused()
     const now = performance.now()
-    if (now - toldAt < tellMs) return
-    toldAt = now
+    if (now - refusedAt < logEveryMs) return
+    refusedAt = now
     log.warn(
-      { connections: connectionsMax, turned_away: turnedAway },
-      'connections were turned away: as many as SERVICE_MAX_CONNECTIONS allows are open',
+      { connections, turned_away: turnedAway },
+      `connections were refused: as many as ${cause} allows are open`,
     )
     turnedAway = 0
   })

@@ -1,15 +1,15 @@
-/** A mailbox, and the name that stands before it. */
+/** A mailbox, and its display name. */
 export interface Mailbox {
   readonly name: string
   readonly address: string
 }
 
-/** Control characters, and what Unicode breaks a line at. */
+/** Control characters, and line breaks of Unicode. */
 const breaking = /[\p{Cc}\u2028\u2029]/u
 
 /**
- * Whether mail may go there: one mailbox, without quotes, comments, lists or white space, none of which a program
- * between here and there could then read in another way. Unpaired surrogates have no bytes to be sent as.
+ * Whether mail can be sent to it: one mailbox, without quotes, comments, lists or white space, which programs on
+ * the way could read differently. Unpaired surrogates cannot be encoded.
  */
 export const isSendable = (address: string): boolean =>
   address.length <= 320 && address.isWellFormed() && mailbox.test(address)
@@ -27,10 +27,10 @@ export function readMailbox(text: string): Mailbox | null {
   return { name: name.replace(/^"(.*)"$/, '$1').replace(/\\(.)/g, '$1'), address }
 }
 
-/** Who mail comes from when nothing else was set: of the host under which people know the service. */
+/** The default sender of mail, at the host of the service's public URL. */
 export function defaultSender(publicUrl: string): Mailbox {
   const { hostname } = new URL(publicUrl)
-  // An address of a machine stands in brackets. RFC 5321, section 4.1.3.
+  // An IP address is in brackets. RFC 5321, section 4.1.3.
   const literal = hostname.startsWith('[') ? `[IPv6:${hostname.slice(1)}` : `[${hostname}]`
   const isNumber = hostname.startsWith('[') || /^\d+(?:\.\d+){3}$/.test(hostname)
   return { name: 'Keyrail', address: `no-reply@${isNumber ? literal : hostname}` }

@@ -1,18 +1,19 @@
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
+import { rootSpan } from '../tracing.ts'
 import { isSendable, type Mailbox } from './address.ts'
 import type { Letter } from './letter.ts'
 import { NotSent, type Transport } from './transport.ts'
 
 /**
- * Writes a letter of one kind: reads what it is about, draws the token if it has one, stores its hash, and gives back
- * the letter, or null when there is nobody to write to any more. It runs anew at every attempt, in a transaction of its own.
+ * Writes a letter of one kind: reads its data, draws its token if it has one, stores the hash, and returns the
+ * letter, or null if its recipient no longer exists. It runs again for each attempt, in a separate transaction.
  */
 export type WriteLetter = (ids: Readonly<Record<string, string>>) => Promise<Letter | null>
 
-/** What became of an attempt: `failed` is tried again, `given_up` is not. */
+/** The outcome of an attempt: `failed` is tried again, `given_up` is not. */
 export const outcomes = ['sent', 'failed', 'given_up'] as const
-export type Outcome = (typeof outcomes)[number]
+type Outcome = (typeof outcomes)[number]
 export type CountMail = (kind: string, outcome: Outcome) => void
 
 export interface Job {
@@ -32,14 +33,19 @@ export interface Delivery {
   readonly count: CountMail
 }
 
-/** Beyond it an attempt has failed, however it hangs. Milliseconds. */
+/** An attempt fails after this time, whatever it waits for. Milliseconds. */
 export const attemptMs = 60_000
 
 /**
  * Writes and sends one letter.
- * @throws {NotSent} when it is to be tried again; what is kept of the error has neither an address nor a token.
+ * @throws {NotSent} if it is to be tried again; the stored error has neither an address nor a token.
  */
-export async function deliver(delivery: Delivery, job: Job, closing: AbortSignal): Promise<void> {
+export const deliver = (delivery: Delivery, job: Job, closing: AbortSignal): Promise<void> =>
+  rootSpan(`mail ${job.kind}`, { 'keyrail.mail.attempt': job.attempt }, () =>
+    attemptMail(delivery, job, closing),
+  )
+
+async function attemptMail(delivery: Delivery, job: Job, closing: AbortSignal): Promise<void> {
   const { log, count } = delivery
   const { kind, attempt } = job
   const ids = readIds(job)
@@ -57,7 +63,7 @@ export async function deliver(delivery: Delivery, job: Job, closing: AbortSignal
   } catch (error) {
     const isOver = attempt >= job.attemptsMax || (error instanceof NotSent && error.isFinal)
     count(kind, isOver ? 'given_up' : 'failed')
-    // Of what a transport says its codes; what else fails is a fault of ours, or the store's.
+    // Logs only the codes of a transport's error; any other error is a fault of the service or its database.
     const reason = error instanceof NotSent ? { code: error.code } : { err: error }
     log.warn({ kind, attempt, ...reason }, isOver ? 'mail given up' : 'mail not sent')
     if (error instanceof NotSent && error.isFinal) return
@@ -65,20 +71,20 @@ export async function deliver(delivery: Delivery, job: Job, closing: AbortSignal
   }
 }
 
-/** Null: somebody who is not there was to be written to. */
+/** Null: the recipient does not exist. */
 function readIds({ ids }: Job): Record<string, string> | null {
   const known = Object.entries(ids).filter((pair): pair is [string, string] => pair[1] !== null)
   return known.length === Object.keys(ids).length ? Object.fromEntries(known) : null
 }
 
-/** @returns false when there was nothing to be written. */
+/** @returns false if there was nothing to send. */
 async function writeAndSend(
   { letters, transport, from, clock, randomBytes }: Delivery,
   kind: string,
   ids: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  // A newer release, which runs beside this one, may have queued what only it can write.
+  // A newer release beside this one may have queued a kind that only it can write.
   const write = Object.hasOwn(letters, kind) ? letters[kind] : undefined
   if (write === undefined) throw new NotSent('unknown kind', false)
   const letter = await write(ids)

@@ -9,14 +9,14 @@ import { composeMessage } from './message.ts'
 import { pruneFolder } from './prune-folder.ts'
 import { NotSent, type Transport } from './transport.ts'
 
-/** Between two looks for what is too old or too much. */
+/** How often old messages are removed. */
 const pruneEveryMs = 3_600_000
 const pruneEveryLetters = 500
 
 /**
- * Receives one `.eml` a message, readable by its owner alone. A file is there only when it is whole, and names are in the
- * order of time: `20260131T093000.125Z-verify_email-1f3a….eml`. Old ones are removed as new ones come. A folder that
- * others control is refused.
+ * Receives one `.eml` file per message, readable by its owner only. A file appears once it is complete, and
+ * names sort by time: `20260131T093000.125Z-verify_email-1f3a….eml`. Old ones are removed as new ones arrive. A
+ * folder that others control is refused.
  */
 export function openMailFolder(path: string): Transport {
   const prune = createPrune(path)
@@ -34,26 +34,26 @@ export function openMailFolder(path: string): Transport {
         const code = error instanceof UnsafePath ? 'unsafe folder' : (error as NodeJS.ErrnoException).code
         throw new NotSent(String(code), false)
       }
-      // The letter is there: that old ones could not be removed is no reason to write it again.
+      // The letter is written: failing to remove old ones is no reason to write it again.
       await prune(postmark.at.getTime()).catch(() => {})
     },
     async verify() {
       refuse(path)
       await access(path, constants.W_OK | constants.X_OK).catch(error => {
-        // Made with the first message.
+        // The first message makes the folder.
         if (error.code !== 'ENOENT') throw error
       })
     },
   }
 }
 
-/** Root looks at the folder of the account that it lets send. */
+/** Root checks the folder for the account that it starts the service as. */
 function refuse(path: string): void {
   const sender = findServiceAccount({ create: false })
   refuseUnsafeDirectory(path, 'SERVICE_MAIL_URL', sender === undefined ? [] : [sender.uid])
 }
 
-/** Looks with the first letter, and then after an hour or many letters. */
+/** Checks with the first letter, and then after an hour or many letters. */
 function createPrune(path: string): (now: number) => Promise<void> {
   let [looked, letters] = [Number.NEGATIVE_INFINITY, 0]
   return async now => {

@@ -1,27 +1,30 @@
-/** What a room has to say to one person. Plain text throughout; a line break in it is a blank. */
+/** A letter to one person. All parts are plain text; a line break becomes a blank. */
 export interface Letter {
-  /** The one mailbox that it goes to, as it is stored. */
+  /** The mailbox that it goes to, as stored. */
   readonly to: string
   readonly subject: string
   readonly greeting?: string
   readonly paragraphs: readonly string[]
-  /** What it is for: a button, or in text a link on a line of its own. */
+  /** Its action: a button, or in text a link on a separate line. */
   readonly action?: { readonly label: string; readonly url: string }
   /** In small print. */
   readonly afterword?: string
 }
 
-/** Columns that a line of text takes at most; a word is never broken. */
+/** The most columns of a line of text; a word is never broken. */
 const columns = 72
 
-/** Others have written some of it, such as the name of a workspace: no line and no direction of theirs leads on. */
+/**
+ * Others have written some of the text, such as the name of a workspace: it cannot break the line or change the
+ * direction.
+ */
 export const onOneLine = (text: string): string =>
   text
     .replace(/[\p{Cc}\s\u2028\u2029]+/gu, ' ')
     .replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
     .trim()
 
-/** The letter as text/plain, lines ended by a line feed. */
+/** The letter as text/plain, with LF line ends. */
 export function renderText({ greeting, paragraphs, action, afterword }: Letter): string {
   const blocks = [
     ...(greeting === undefined ? [] : [wrap(greeting)]),
@@ -52,7 +55,7 @@ const button =
 const small = 'font-size:13px;opacity:.75'
 const whole = 'font-size:13px;overflow-wrap:anywhere'
 
-/** The same as HTML. It asks for nothing from elsewhere: no picture, no font, no script. */
+/** The letter as HTML. It loads nothing: no picture, no font, no script. */
 export function renderHtml({ subject, greeting, paragraphs, action, afterword }: Letter): string {
   const paragraph = (text: string, style?: string) =>
     `<p${style === undefined ? '' : ` style="${style}"`}>${escapeHtml(onOneLine(text))}</p>`

@@ -11,7 +11,7 @@ import { type RunJob, startWorker } from './worker.ts'
 export interface MailParts extends MailSettings {
   /** Past any pooler. */
   readonly connection: Connection
-  /** Who writes the letters, by their kind. */
+  /** The writers of letters, by kind. */
   readonly letters: Readonly<Record<string, WriteLetter>>
   readonly clock: Clock
   readonly randomBytes: (size: number) => Buffer
@@ -20,9 +20,9 @@ export interface MailParts extends MailSettings {
 }
 
 export interface Mail {
-  /** Begins to send what is queued. Not before the service listens: what it takes to send need not be loaded for that. */
+  /** Begins to send queued mail. Call it after the service listens, because it loads what sending needs. */
   start(): void
-  /** Lets what is being sent end, within some seconds. */
+  /** Lets the mail being sent end, within some seconds. */
   close(): Promise<void>
 }
 
@@ -47,7 +47,7 @@ export function openMail(parts: MailParts): Mail {
   }
 }
 
-/** The library takes as long to load as Postgres to start: it is read when there is something to send. */
+/** The library takes as long to load as Postgres takes to start, so it is loaded when there is mail to send. */
 export async function openTransport(route: MailRoute): Promise<Transport> {
   if (route.kind === 'smtp') {
     const { openSmtp } = await import('./smtp.ts')

@@ -2,18 +2,18 @@ import type { SendMailOptions } from 'nodemailer'
 import type { Mailbox } from './address.ts'
 import { type Letter, onOneLine, renderHtml, renderText } from './letter.ts'
 
-/** What stands in a message beside the letter. */
+/** The parts of a message besides the letter. */
 export interface Postmark {
   readonly from: Mailbox
   readonly at: Date
-  /** Unlike any other, in a sender's lifetime. */
+  /** Unique among the messages of a sender. */
   readonly id: string
 }
 
 /**
- * A letter as the mail library takes it. Addresses are objects and the envelope is explicit, so that nothing in them is
- * read as a list; the library reads no file and no URL.
- * @param eightBit whether text may go as it is, without an encoding: into a file it may.
+ * Makes the mail library's message from a letter. Addresses are objects and the envelope is explicit, so that
+ * nothing in them is read as a list; the library reads no file and no URL.
+ * @param eightBit whether text may be sent unencoded, as into a file.
  */
 export function composeMessage(
   letter: Letter,
@@ -28,7 +28,7 @@ export function composeMessage(
     subject: onOneLine(letter.subject),
     date: at,
     messageId: `<${id}@${from.address.slice(from.address.lastIndexOf('@') + 1)}>`,
-    // No out-of-office answer, please. RFC 3834, section 5.
+    // Asks for no out-of-office replies. RFC 3834, section 5.
     headers: { 'Auto-Submitted': 'auto-generated' },
     alternatives: [
       textPart(renderText(letter), eightBit),
@@ -44,8 +44,8 @@ export function composeMessage(
 const longestLine = 998
 
 /**
- * The library would encode every line beyond 76 columns, and whoever reads the source, as in the folder of development,
- * would find the link broken in two. What may go as it is goes as it is.
+ * The library would encode every line longer than 76 columns, which breaks the link in two for a reader of the
+ * source, for example in the development folder. Text that needs no encoding is sent as it is.
  */
 function textPart(text: string, eightBit: boolean) {
   const isAscii = /^[\n\x20-\x7e]*$/.test(text)

@@ -2,20 +2,20 @@ import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** How long a message in a folder is kept. */
-export const folderDays = 30
-/** Of more than so many the oldest go. */
-export const folderFiles = 10_000
-/** Of more than so many bytes too: 256 MiB. */
-export const folderBytes = 268_435_456
-/** What was being written so long ago was broken off. */
+const folderDays = 30
+/** Beyond this number, the oldest are removed. */
+const folderFiles = 10_000
+/** Beyond this size too: 256 MiB. */
+const folderBytes = 268_435_456
+/** A partial file of this age was abandoned. */
 const partialHours = 24
 
 const dayMs = 86_400_000
 const written = /^(\.?)(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d\.\d{3})Z-[a-z_]+-[0-9a-f]{12}\.eml(\.partial)?$/
 
 /**
- * Removes messages that are too old, or too many. Only files under names that we give are looked at, and their names
- * tell their age; what else lies there stays.
+ * Removes messages that are too old or too many. It only considers files with names in its own format, which
+ * contain their age; others stay.
  *
  * @param now in milliseconds
  * @returns how many were removed
@@ -25,7 +25,7 @@ export async function pruneFolder(
   now: number,
   { files = folderFiles, bytes = folderBytes }: { files?: number; bytes?: number } = {},
 ): Promise<number> {
-  // Newest first: names are in the order of time.
+  // Newest first: names sort by time.
   const names = (await readdir(path))
     .filter(name => written.test(name))
     .sort()

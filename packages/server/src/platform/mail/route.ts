@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 
-/** Where mail goes: to a mail server, or into a folder that receives one `.eml` a message. */
+/** Where mail goes: to a mail server, or into a folder that receives one `.eml` file per message. */
 export type MailRoute = FolderRoute | SmtpRoute
 
-export interface FolderRoute {
+interface FolderRoute {
   readonly kind: 'folder'
   readonly path: string
 }
@@ -17,15 +17,15 @@ export interface SmtpRoute {
   readonly port: number
   /** TLS from the first byte on: smtps. */
   readonly secure: boolean
-  /** Whether a conversation that begins without TLS goes on with it. The certificate is checked in any case. */
+  /** Whether a connection that begins without TLS upgrades to it. The certificate is verified in any case. */
   readonly upgrade: Upgrade
   readonly login: { readonly user: string; readonly password: string } | null
 }
 
-/** A URL that cannot be used, and why; it never quotes the URL, which may hold a password. */
+/** A URL that cannot be used, and why; it never quotes the URL, which may contain a password. */
 export class MailRouteRefused extends Error {}
 
-/** @throws {MailRouteRefused} saying what would be taken. */
+/** @throws {MailRouteRefused} saying what would be accepted. */
 export function readMailRoute(text: string): MailRoute {
   if (text.startsWith('file:')) return readFolder(text.slice('file:'.length))
   if (!/^smtps?:\/\//.test(text) || !URL.canParse(text)) {
@@ -48,7 +48,7 @@ function readSmtp(url: URL): SmtpRoute {
   const secure = url.protocol === 'smtps:'
   if (url.hostname === '') throw new MailRouteRefused('must name a host')
   if ((url.pathname !== '' && url.pathname !== '/') || url.hash !== '') {
-    throw new MailRouteRefused('must have nothing behind the host and its port but ?tls=')
+    throw new MailRouteRefused('must have nothing after the host and port but ?tls=')
   }
   if (url.password !== '' && url.username === '')
     throw new MailRouteRefused('has a password without a user name')
@@ -63,12 +63,15 @@ function readSmtp(url: URL): SmtpRoute {
   }
 }
 
-/** @param hasLogin whoever listens in must not read the password, and may have cut the offer of TLS out of the answer. */
+/**
+ * @param hasLogin requires TLS, because an attacker in between could read the password after removing the offer
+ * of TLS.
+ */
 function readUpgrade(query: URLSearchParams, hasLogin: boolean): Upgrade {
   const [[name, value], ...others] = [...query, ['tls', hasLogin ? 'required' : 'offered']] as const
   const found = upgrades.find(one => one === value)
   if (name !== 'tls' || found === undefined || others.length > 1)
-    throw new MailRouteRefused(`takes tls=${upgrades.join(', tls=')} behind the ? and nothing else`)
+    throw new MailRouteRefused(`accepts only tls=${upgrades.join(', tls=')} after the ?`)
   return found
 }
 
@@ -76,6 +79,6 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw new MailRouteRefused('has a % that is not part of a percent-encoding; write %25 for it')
+    throw new MailRouteRefused('has a % that is not part of a percent-encoding; write it as %25')
   }
 }

@@ -3,13 +3,13 @@ import { pathToFileURL } from 'node:url'
 import { defaultSender, type Mailbox, readMailbox } from './address.ts'
 import { type MailRoute, MailRouteRefused, readMailRoute } from './route.ts'
 
-/** How mail goes, and whom it comes from. */
+/** Where mail goes, and its sender. */
 export interface MailSettings {
   readonly route: MailRoute
   readonly from: Mailbox
 }
 
-/** As they were written; null where nothing was. */
+/** As written; null if unset. */
 export interface WrittenMailSettings {
   readonly url: string | null
   readonly from: string | null
@@ -19,7 +19,7 @@ export interface WrittenMailSettings {
 
 /**
  * Reads the settings of mail.
- * @param fault is told, after the name of the setting, what would be taken in place of a bad value.
+ * @param fault receives the name of a bad setting, and what would be accepted.
  */
 export function readMailSettings(
   { url, from, publicUrl, dataDir }: WrittenMailSettings,

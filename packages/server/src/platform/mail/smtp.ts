@@ -3,10 +3,10 @@ import { composeMessage } from './message.ts'
 import type { SmtpRoute } from './route.ts'
 import { NotSent, type Transport } from './transport.ts'
 
-/** A step of the conversation that hangs is given up after so long. Milliseconds. */
+/** Each step of a connection is given up after this time. Milliseconds. */
 export const timeouts = { dns: 10_000, connection: 10_000, greeting: 10_000, socket: 20_000 }
 
-/** A mail server. One connection a message: mail is rare. */
+/** A mail server. One connection per message: mail is rare. */
 export function openSmtp({ host, port, secure, upgrade, login }: SmtpRoute): Transport {
   const mailer = createTransport({
     host,
@@ -15,7 +15,7 @@ export function openSmtp({ host, port, secure, upgrade, login }: SmtpRoute): Tra
     requireTLS: upgrade === 'required' && !secure,
     ignoreTLS: upgrade === 'never',
     ...(login !== null && { auth: { user: login.user, pass: login.password } }),
-    // A login that the server does not ask for is a fault of the settings, not a reason to go without.
+    // A login that the server does not ask for is an error in the settings, so mail is not sent without it.
     forceAuth: login !== null,
     dnsTimeout: timeouts.dns,
     connectionTimeout: timeouts.connection,
@@ -35,14 +35,17 @@ export function openSmtp({ host, port, secure, upgrade, login }: SmtpRoute): Tra
   }
 }
 
-/** What the library tells of a failure. */
+/** The library's error. */
 interface Failure {
   readonly code?: string
   readonly command?: string
   readonly responseCode?: number
 }
 
-/** That there is no such mailbox is all that a later try cannot mend: accounts, limits and certificates are mended. */
+/**
+ * Only "no such mailbox" is permanent. Everything else is retried, because accounts, limits and certificates get
+ * fixed.
+ */
 function notSent({ code, command, responseCode }: Failure): NotSent {
   const parts = [code ?? 'unknown', command, responseCode].filter(part => part !== undefined)
   const isFinal = command === 'RCPT TO' && responseCode !== undefined && responseCode >= 500

@@ -1,21 +1,21 @@
 import type { Letter } from './letter.ts'
 import type { Postmark } from './message.ts'
 
-/** What carries a letter out of the house. */
+/** Sends letters out of the service. */
 export interface Transport {
   /**
-   * @param kind what the letter is, for the name of its file.
-   * @throws {NotSent} telling whether there is a point in another try.
+   * @param kind the kind of letter, for the name of its file.
+   * @throws {NotSent} saying whether another attempt can succeed.
    */
   send(letter: Letter, kind: string, postmark: Postmark, signal: AbortSignal): Promise<void>
   /**
-   * Looks whether it could send, and sends nothing.
-   * @throws what stands in the way.
+   * Checks whether it could send, and sends nothing.
+   * @throws the obstacle.
    */
   verify(): Promise<void>
 }
 
-/** Why a letter did not go. It carries codes alone: what a server says may quote the address. */
+/** Why a letter was not sent. It only contains codes: a server's words may quote the address. */
 export class NotSent extends Error {
   override name = 'NotSent'
   readonly code: string

@@ -2,11 +2,11 @@ import type pg from 'pg'
 import { type Chore, untilNone } from '../db/upkeep.ts'
 
 const rowsAtOnce = 1_000
-/** Far longer than an attempt takes: who has locked a job so long ago has been killed. */
+/** Far longer than an attempt takes: the process that locked a job this long ago was killed. */
 const stuckMinutes = 5
 export const keptDays = 7
 
-/** What an address was sent more than an hour ago. */
+/** Counts of mail from more than an hour ago. */
 export const pruneMailThrottles: Chore = {
   name: 'mail throttles',
   run: client =>
@@ -21,9 +21,9 @@ export const pruneMailThrottles: Chore = {
     }),
 }
 
-/** Mail that was tried to the last, kept a while for who looks for it. */
+/** Mail after its last attempt, kept for a while for the operator. */
 export const pruneFailedMail: Chore = {
-  name: 'mail that was given up',
+  name: 'given-up mail',
   run: client =>
     untilNone(async () => {
       const { rowCount } = await client.query(
@@ -37,9 +37,9 @@ export const pruneFailedMail: Chore = {
     }),
 }
 
-/** Gives mail back to the queue whose sender was killed. It may have been sent already: mail goes at least once. */
+/** Puts mail of a killed process back into the queue. It may have been sent already: mail is sent at least once. */
 export const freeStuckMail: Chore = {
-  name: 'mail of a process that was killed',
+  name: 'mail of a killed process',
   async run(client) {
     const { rows } = await client.query(
       `select array_agg(distinct locked_by) as workers, count(*)::int as jobs from graphile_worker.jobs
@@ -51,7 +51,7 @@ export const freeStuckMail: Chore = {
   },
 }
 
-/** How much mail was tried to the last, of what is still kept. */
+/** The number of kept messages that had their last attempt. */
 export async function countGivenUpMail(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query(
     `select count(*)::int as count from graphile_worker.jobs

@@ -1,30 +1,34 @@
+import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LogFunctionFactory, Runner } from 'graphile-worker'
+import type { LogFunctionFactory, Runner, WorkerEvents } from 'graphile-worker'
 import pg from 'pg'
-import { type Connection, clientConfig } from '../db/connection.ts'
+import { type Connection, clientConfig, prepareClient } from '../db/connection.ts'
 import { jobSchema } from '../db/job-queue.ts'
-import { admit } from '../db/timeline.ts'
+import { admitTo } from '../db/timeline.ts'
 import type { Logger } from '../log.ts'
 import type { Job } from './deliver.ts'
 
 /** The name under which `queue_mail` queues. */
 const taskName = 'keyrail_mail'
 const concurrency = 2
-/** A new job is told of by NOTIFY; one that waits for its next attempt is found by looking. */
+/** NOTIFY announces a new job; polling finds one whose next attempt is due. */
 const lookMs = 5_000
-/** After the worker itself has failed, as while the store is away. */
+/** The pause after the worker itself has failed, for example while the database is away. */
 const reopenMs = 2_000
-/** What is being sent when the service closes has so long to end, and is then broken off and tried again by the next. */
+/**
+ * How long mail being sent has to end when the service closes. Then it is interrupted, and the next worker tries
+ * it again.
+ */
 export const graceMs = 5_000
-/** Beyond it nobody waits for the store any more; what was under way is found by `freeStuckMail`. */
+/** After this time the close no longer waits for the database; `freeStuckMail` finds what was being sent. */
 const closeMs = 8_000
 
 export type RunJob = (job: Job, closing: AbortSignal) => Promise<void>
 
 /**
- * Takes mail from the queue as long as the service runs, and comes back when the store was away.
+ * Sends mail from the queue while the service runs, and reconnects after the database was away.
  * @param connection past any pooler: it listens.
- * @returns a function that ends it, and waits for what is being sent, within a bound.
+ * @returns a function that stops it, and waits for mail being sent, within a bound.
  */
 export function startWorker(connection: Connection, runJob: RunJob, log: Logger): () => Promise<void> {
   const closing = new AbortController()
@@ -37,26 +41,29 @@ export function startWorker(connection: Connection, runJob: RunJob, log: Logger)
   }
 }
 
-/** Without listeners for errors a lost connection would end the process. */
+/**
+ * Without error listeners a lost connection would end the process. A letter goes out once the standby has its job as taken, and
+ * so the change that queued it: `prepareClient` refuses a commit whose wait for the standby was cancelled.
+ */
 function openPool(connection: Connection): pg.Pool {
   const pool = new pg.Pool({
     ...clientConfig(connection, 'mail'),
-    // The library reads its numbers as the driver gives them.
+    // The library expects numbers as the driver returns them.
     types: pg.types,
     pipeline: false,
-    onConnect: admit,
+    onConnect: admitTo(connection),
     // One of them listens.
     max: concurrency + 2,
   } as pg.PoolConfig)
   pool.on('error', () => {})
-  pool.on('connect', client => client.on('error', () => {}))
+  pool.on('connect', prepareClient)
   return pool
 }
 
 async function keepRunning(pool: pg.Pool, runJob: RunJob, log: Logger, closing: AbortSignal): Promise<void> {
   while (!closing.aborted) {
     const problem = await openRunner(pool, runJob, log)
-      .then(runner => untilEnded(runner, closing))
+      .then(opened => untilEnded(opened, closing))
       .then(() => null)
       .catch(error => error)
     if (closing.aborted) return
@@ -65,8 +72,17 @@ async function keepRunning(pool: pg.Pool, runJob: RunJob, log: Logger, closing: 
   }
 }
 
-async function openRunner(pool: pg.Pool, runJob: RunJob, log: Logger): Promise<Runner> {
+interface Opened {
+  readonly runner: Runner
+  /** The error of the first look for mail that failed. */
+  readonly failed: Promise<unknown>
+}
+
+async function openRunner(pool: pg.Pool, runJob: RunJob, log: Logger): Promise<Opened> {
   const { Logger: LibraryLogger, run } = await import('graphile-worker')
+  const events: WorkerEvents = new EventEmitter()
+  const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>()
+  events.once('worker:getJob:error', ({ error }) => fail(error))
   const tasks = {
     [taskName]: async (payload: unknown, { job, abortSignal }: TaskHelpers) => {
       const { kind, ids } = payload as Pick<Job, 'kind' | 'ids'>
@@ -74,42 +90,54 @@ async function openRunner(pool: pg.Pool, runJob: RunJob, log: Logger): Promise<R
       await runJob({ kind, ids, attempt, attemptsMax }, abortSignal ?? new AbortController().signal)
     },
   }
-  return await run(
+  const runner = await run(
     {
       pgPool: pool,
+      events,
       schema: jobSchema,
       concurrency,
       pollInterval: lookMs,
       gracefulShutdownAbortTimeout: graceMs,
-      // The service hears signals by itself.
+      // The service handles signals itself.
       noHandleSignals: true,
-      // Otherwise nobody hears of a job that could not be noted as done, and the rejection would end the process.
+      // Otherwise a job whose result cannot be recorded would end the process with an unhandled rejection.
       preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
       logger: new LibraryLogger(toLog(log)),
     },
     tasks,
     [],
   )
+  return { runner, failed }
 }
 
-/** What a task is told, as far as it is used here. */
+/** The part of a task's helpers that is used here. */
 interface TaskHelpers {
   readonly job: { readonly attempts: number; readonly max_attempts: number }
   readonly abortSignal?: AbortSignal
 }
 
-async function untilEnded(runner: Runner, closing: AbortSignal): Promise<void> {
+/**
+ * The library remembers the outcome of its very first look, and if that failed, for example because the database was away, each
+ * later one fails in the same way: only another runner looks again.
+ * @throws what failed
+ */
+async function untilEnded({ runner, failed }: Opened, closing: AbortSignal): Promise<void> {
   const stop = () => void runner.stop('closing').catch(() => {})
   if (closing.aborted) stop()
   else closing.addEventListener('abort', stop, { once: true })
   try {
-    await runner.promise
+    const problem = await Promise.race([runner.promise, failed])
+    if (problem === undefined) return
+    stop()
+    // Without a database it might not end.
+    await Promise.race([runner.promise, sleep(closeMs, undefined, { ref: false })])
+    throw problem
   } finally {
     closing.removeEventListener('abort', stop)
   }
 }
 
-/** The library's own troubles. What a job came to is told by who ran it, and what a job holds is told nowhere. */
+/** Logs the library's own errors. The code that runs a job logs its outcome, and its contents are never logged. */
 const toLog =
   (log: Logger): LogFunctionFactory =>
   () =>

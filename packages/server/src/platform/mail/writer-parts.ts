@@ -1,9 +1,9 @@
-import type { Db } from '../db/pool.ts'
+import type { Db } from '../db/db.ts'
 
-/** What those who write letters are given. */
+/** What the writers of letters need. */
 export interface WriterParts {
   readonly db: Db
   readonly randomBytes: (size: number) => Buffer
-  /** Where the pages of mailed links are, without a slash at the end. */
+  /** The URL below which the pages of mailed links are, without a slash at the end. */
   readonly publicUrl: string
 }

@@ -2,17 +2,22 @@ import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import type { Connection } from '../connection.ts'
+import { encrypt, refuseRecipients } from './age.ts'
 import type { DumpHeader } from './format.ts'
 import { writeWhole } from './partial-file.ts'
 import type { OnProgress } from './progress.ts'
-import { type Sealed, seal } from './seal.ts'
+import { measure, type Sealed, seal } from './seal.ts'
 import { commit, withSession } from './session.ts'
 import { openSnapshot, readSnapshot } from './snapshot.ts'
 
 export interface BackupOptions {
   onProgress?: OnProgress
-  /** Writes over a file that is there. */
+  /** Overwrites an existing file. */
   force?: boolean
+  /** Encrypts for these recipients of age. */
+  recipients?: readonly string[]
+  /** Looks at a file that is complete, before it gets its name. If it throws, the file is removed, unless it was renamed. */
+  check?: (partial: string, made: Backup) => Promise<void>
 }
 
 export interface Backup extends Sealed {
@@ -20,30 +25,46 @@ export interface Backup extends Sealed {
 }
 
 /**
- * Writes one consistent snapshot of a database, in memory that does not grow with it. Others read and write
- * meanwhile; migrations wait.
- * @param to a file, which is there only when it is whole; or a stream, which is left open.
- * @throws {DumpRefused} when the file is there or cannot be written, or the database has no schema.
+ * Writes one consistent snapshot of a database, in memory that does not grow with it. Reads and writes continue;
+ * migrations wait.
+ * @param to a file, which appears once it is complete; or a stream, which stays open.
+ * @throws {DumpRefused} if the file exists or cannot be written, the database has no schema, or a recipient is none.
  */
 export async function backup(
   connection: Connection,
   to: string | Writable,
-  { onProgress = () => {}, force = false }: BackupOptions = {},
+  { onProgress = () => {}, force = false, recipients = [], check = async () => {} }: BackupOptions = {},
 ): Promise<Backup> {
-  if (typeof to === 'string') {
-    return await writeWhole(to, force, file => writeBackup(connection, file, true, onProgress))
-  }
-  return await writeBackup(connection, to, false, onProgress)
+  await refuseRecipients(recipients)
+  const write = (out: Writable, end: boolean) => writeBackup(connection, out, end, recipients, onProgress)
+  return typeof to === 'string'
+    ? await writeWhole(to, force, file => write(file, true), check)
+    : await write(to, false)
 }
 
-const writeBackup = (connection: Connection, out: Writable, end: boolean, onProgress: OnProgress) =>
+const writeBackup = (
+  connection: Connection,
+  out: Writable,
+  end: boolean,
+  recipients: readonly string[],
+  onProgress: OnProgress,
+) =>
   withSession(connection, 'backup', async (client): Promise<Backup> => {
     const header = await openSnapshot(client, onProgress)
     const sealed = Promise.withResolvers<Sealed>()
     await pipeline(
       readSnapshot(client, header, onProgress),
       createGzip(),
-      (packed: AsyncIterable<Buffer>) => seal(packed, sealed.resolve),
+      (packed: AsyncIterable<Buffer>) =>
+        recipients.length === 0
+          ? seal(packed, sealed.resolve)
+          : measure(
+              encrypt(
+                seal(packed, () => {}),
+                recipients,
+              ),
+              sealed.resolve,
+            ),
       out,
       { end },
     )

@@ -1,11 +1,11 @@
 import type pg from 'pg'
-import { migrationsTable } from '../migrate.ts'
+import { migrationsTable } from '../migrations-table.ts'
 import { type DumpSequence, type DumpTable, tableName } from './format.ts'
 
-/** What the schema `public` holds, from the catalogue: a table that a later migration makes is found by itself. */
+/** The contents of the schema `public`, from the catalogue: tables of later migrations are included automatically. */
 export type CatalogueTable = Omit<DumpTable, 'rows'>
 
-/** What an extension brought comes back with the extension. */
+/** Tables of an extension come back with the extension. */
 const notOfExtension = `not exists (
   select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`
 
@@ -19,7 +19,7 @@ const tables = `
     and c.relname <> $1 and ${notOfExtension}
   order by c.relname`
 
-/** Deferrable ones are checked at the end, and a row may refer to its own table: neither asks for an order. */
+/** Foreign keys that need an order. Deferrable ones are checked at the end, and a row may refer to its own table. */
 const references = `
   select child.relname::text as child, parent.relname::text as parent
   from pg_constraint k
@@ -36,14 +36,14 @@ const sequences = `
         and d.refclassid = 'pg_class'::regclass and d.refobjid = to_regclass($1))
   order by c.relname`
 
-/** Tables that hold data, the migrations' own apart, each after those that its foreign keys name. */
+/** Tables with data, except the migrations table, each after those that its foreign keys refer to. */
 export async function listTables(client: pg.ClientBase): Promise<CatalogueTable[]> {
   const { rows } = await client.query<CatalogueTable>(tables, [migrationsTable])
   const { rows: pairs } = await client.query<{ child: string; parent: string }>(references)
   return parentsFirst(rows, pairs)
 }
 
-/** @throws when tables refer to each other in a circle: one of its foreign keys has to be deferrable. */
+/** @throws if tables refer to each other in a circle: one of the foreign keys must be deferrable. */
 export function parentsFirst<T extends { name: string }>(
   all: readonly T[],
   pairs: readonly { child: string; parent: string }[],
@@ -62,7 +62,7 @@ export function parentsFirst<T extends { name: string }>(
   return ordered
 }
 
-/** Sequences and where they stand, the migrations table's own apart. */
+/** Sequences and their positions, except the migrations table's. */
 export async function readSequences(client: pg.ClientBase): Promise<DumpSequence[]> {
   const { rows } = await client.query<{ name: string }>(sequences, [migrationsTable])
   const found: DumpSequence[] = []

@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { appliedMigrations, type MigrationSet, migrationsTable } from '../migrate.ts'
+import { appliedMigrations, type MigrationSet } from '../migrate.ts'
+import { migrationsTable } from '../migrations-table.ts'
 import { DumpRefused } from './refused.ts'
 
-/** What a `create` statement of the migrations names, of whatever kind. */
+/** The names in `create` statements of the migrations, of any kind. */
 const created =
   /\bcreate\s+(?:or\s+replace\s+)?(?:unlogged\s+)?(?:table|view|materialized\s+view|function|procedure|type|domain|sequence)\s+(?:if\s+not\s+exists\s+)?(?:public\.)?"?(\w+)/gi
 
-/** Names of all that migrations make in the schema `public`. */
+/** The names of everything that migrations make in the schema `public`. */
 export const namesMade = ({ directory, names }: MigrationSet): string[] => [
   migrationsTable,
   ...names.flatMap(name =>
@@ -36,8 +37,8 @@ const droppable = `
 const dependedOn = '2BP01'
 
 /**
- * Drops all that our migrations have made, and nothing else that may be in the schema `public`.
- * @throws {DumpRefused} when something that is not ours depends on it, or the database is newer than we are.
+ * Drops everything that our migrations have made, and nothing else in the schema `public`.
+ * @throws {DumpRefused} if something else depends on it, or the database is newer than this release.
  */
 export async function dropSchema(client: pg.ClientBase, set: MigrationSet): Promise<void> {
   const unknown = (await appliedMigrations(client)).find(name => !set.names.includes(name))
@@ -46,7 +47,7 @@ export async function dropSchema(client: pg.ClientBase, set: MigrationSet): Prom
   }
   const { rows } = await client.query<{ kind: string; name: string }>(droppable, [namesMade(set)])
   const tables = rows.filter(({ kind }) => kind === 'table').map(({ name }) => name)
-  // Tables refer to each other, so they go in one statement.
+  // Tables refer to each other, so one statement drops them all.
   let left = rows
     .filter(({ kind }) => kind !== 'table')
     .map(({ kind, name }) => `drop ${kind} if exists ${name}`)
@@ -62,7 +63,7 @@ export async function dropSchema(client: pg.ClientBase, set: MigrationSet): Prom
     }
     if (kept.length === left.length) {
       throw new DumpRefused(
-        `The old schema cannot be dropped, since something else depends on it:\n${reasons[0]}`,
+        `The old schema cannot be dropped, because something else depends on it:\n${reasons[0]}`,
       )
     }
     left = kept
@@ -70,8 +71,8 @@ export async function dropSchema(client: pg.ClientBase, set: MigrationSet): Prom
 }
 
 /**
- * One thing at a time and never with CASCADE.
- * @returns what still depends on it, or null when it is gone.
+ * Drops one thing at a time, never with CASCADE.
+ * @returns what still depends on it, or null if it was dropped.
  */
 async function tryDrop(client: pg.ClientBase, drop: string): Promise<string | null> {
   await client.query('savepoint try')

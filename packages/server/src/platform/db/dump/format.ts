@@ -3,36 +3,35 @@ import { leftOutOf } from './left-out.ts'
 import { DumpRefused } from './refused.ts'
 
 /**
- * The text inside a backup: a header line, then a section for each table, parents before children. A section
- * is a COPY statement, the rows as Postgres writes them in COPY's text format, and a line `\.`, which no row
- * can be, since that format escapes every backslash.
- * Text, because COPY's binary form may change from one Postgres to the next.
+ * The text inside a backup: a header line, then a section for each table, parents before children. A section is
+ * a COPY statement, the rows in COPY's text format, and a line `\.`, which cannot be a row, because that format
+ * escapes every backslash. It is text because COPY's binary form may change from one Postgres to the next.
  */
 export const formatNumber = 1
 
 export interface DumpTable {
   readonly name: string
-  /** All but the generated ones, which are computed again. */
+  /** All columns except generated ones, which are computed again. */
   readonly columns: readonly string[]
   readonly rows: number
 }
 
 export interface DumpSequence {
   readonly name: string
-  /** A decimal number; it may be beyond 2^53. */
+  /** A decimal number, which may exceed 2^53. */
   readonly lastValue: string
   readonly isCalled: boolean
 }
 
 export interface DumpHeader {
   readonly format: typeof formatNumber
-  /** Version of the Keyrail that wrote it. */
+  /** The version of the Keyrail that wrote it. */
   readonly keyrail: string
-  /** Version of the Postgres it comes from. */
+  /** The version of the Postgres it comes from. */
   readonly postgres: string
   /** When the snapshot was taken, by that Postgres's clock; RFC 3339. */
   readonly takenAt: string
-  /** Names of the migrations that the database had, in order: the schema of the rows. */
+  /** The names of the database's migrations, in order: they define the schema of the rows. */
   readonly migrations: readonly string[]
   readonly tables: readonly DumpTable[]
   readonly sequences: readonly DumpSequence[]
@@ -40,14 +39,14 @@ export interface DumpHeader {
 
 const headerMark = '-- keyrail backup '
 
-/** Names of tables and columns take a few KiB; a header beyond this is none. */
+/** Names of tables and columns take a few KiB; anything longer than this is not a header. */
 export const headerBytesMax = 16 * 1024 * 1024
 
 export const endOfRows = '\\.\n'
 
 export const renderHeader = (header: DumpHeader): string => `${headerMark}${JSON.stringify(header)}\n`
 
-/** @throws {DumpRefused} for what is no header, and for one of a format that this code does not know. */
+/** @throws {DumpRefused} if the line is not a header, or its format is unknown. */
 export function parseHeader(line: string): DumpHeader {
   if (!line.startsWith(headerMark)) throw new DumpRefused('This is not a Keyrail backup.')
   const header = JSON.parse(line.slice(headerMark.length))
@@ -64,11 +63,11 @@ export const tableName = (name: string): string => `public.${escapeIdentifier(na
 
 const columnList = ({ columns }: Pick<DumpTable, 'columns'>) => columns.map(escapeIdentifier).join(', ')
 
-/** The line before the rows of a table, which is also how they are loaded. */
+/** The line before the rows of a table, which is also the statement that loads them. */
 export const copyIn = (table: Pick<DumpTable, 'name' | 'columns'>): string =>
   `copy ${tableName(table.name)} (${columnList(table)}) from stdin;`
 
-/** A query, since COPY of a table alone takes no partitioned one. */
+/** A query, because COPY of a table alone does not support partitioned ones. */
 export function copyOut(table: Pick<DumpTable, 'name' | 'columns'>): string {
   const { columns, rows } = leftOutOf(table)
   const list = table.columns.map(name => {
@@ -78,7 +77,7 @@ export function copyOut(table: Pick<DumpTable, 'name' | 'columns'>): string {
   return `copy (select ${list.join(', ')} from ${tableName(table.name)} where ${rows}) to stdout`
 }
 
-/** Rows in a piece of COPY's text format: each ends in the only line feeds that are not escaped. */
+/** Counts rows in a piece of COPY's text format: each row ends with an unescaped line feed. */
 export function countRows(piece: Buffer): number {
   let rows = 0
   for (let at = piece.indexOf(10); at !== -1; at = piece.indexOf(10, at + 1)) rows += 1

@@ -11,9 +11,10 @@ import { DumpRefused } from './refused.ts'
 const statementBytesMax = 1024 * 1024
 
 /**
- * Loads every table of the backup into a schema that was just made.
- * @param ours the tables of that schema. Others, which somebody else had in the same database, are passed over.
- * @returns the names of those others.
+ * Loads every table of the backup into a new schema.
+ * @param ours the tables of that schema. Other tables, which another owner has in the same database, are
+ * skipped.
+ * @returns the names of the skipped tables.
  */
 export async function loadTables(
   client: pg.ClientBase,
@@ -37,13 +38,13 @@ export async function loadTables(
     done += rows
   }
 
-  // Rows may come before what they refer to where a constraint says so.
+  // A row may be loaded before the row that it refers to, if its constraint is deferrable.
   await client.query('set constraints all deferred')
   for (const table of header.tables) {
     const line = await reader.line(statementBytesMax)
-    if (line !== copyIn(table)) throw new Error(`the backup does not go on with ${table.name}`)
+    if (line !== copyIn(table)) throw new Error(`the backup does not continue with ${table.name}`)
     if (names.has(table.name)) {
-      // What a trigger writes is in the backup already. Foreign keys are not among these.
+      // The backup already has what triggers write. Foreign keys are not affected.
       await client.query(`alter table ${tableName(table.name)} disable trigger user`)
       await load(client, table, counted(table))
     } else {
@@ -65,11 +66,11 @@ async function load(client: pg.ClientBase, table: DumpTable, rows: AsyncIterable
 
 async function drain(rows: AsyncIterable<Buffer>): Promise<void> {
   for await (const _ of rows) {
-    // Only passed over.
+    // Only skipped.
   }
 }
 
-/** Sets where the next number of each sequence comes from, but of those that are not ours. */
+/** Sets the position of each of our sequences. */
 export async function setSequences(
   client: pg.ClientBase,
   { sequences }: DumpHeader,
@@ -85,7 +86,7 @@ export async function setSequences(
   }
 }
 
-/** A table that was changed by hand would lose what was added, without a word. */
+/** A column that was added by hand would be lost silently. */
 function refuseOtherColumns({ tables, migrations }: DumpHeader, ours: readonly CatalogueTable[]): void {
   for (const { name, columns } of ours) {
     const theirs = tables.find(table => table.name === name)?.columns ?? []

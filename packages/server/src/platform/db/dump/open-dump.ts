@@ -1,70 +1,77 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { type DumpHeader, headerBytesMax, parseHeader } from './format.ts'
 import type { OnProgress } from './progress.ts'
 import { DumpReader } from './reader.ts'
 import { DumpRefused } from './refused.ts'
-import { gzipMagic, isSeal, makeSeal, sealLength } from './seal.ts'
+import { gzipMagic, isSeal, makeSeal, withoutSeal } from './seal.ts'
+import { type DumpSource, openSource } from './source.ts'
 
-const pieceBytes = 64 * 1024
+const unpackedBytes = 64 * 1024
 
-/** A backup file that was read to its end and found whole, and is now read again. */
+/** A backup file that has been verified to its end, and is now read again. */
 export interface OpenDump {
   readonly header: DumpHeader
-  /** Behind the header. */
+  /** Positioned after the header. */
   readonly reader: DumpReader
-  /** @throws when there is more than was read, or the second reading was not of the same bytes. */
+  /** @throws if there is more data, or the second reading differs from the first. */
   end(): Promise<void>
   close(): Promise<void>
 }
 
-/** @throws {DumpRefused} for what is no backup, and for one that was cut short or changed anywhere. */
-export async function openDump(path: string, onProgress: OnProgress): Promise<OpenDump> {
-  const file = await open(path, 'r').catch(error => {
-    throw new DumpRefused(`${path} cannot be read: ${error.message}`, { cause: error })
-  })
+/**
+ * @param identities open it if it is encrypted.
+ * @throws {DumpRefused} if the file is not a backup, or was cut or changed anywhere.
+ */
+export async function openDump(
+  path: string,
+  onProgress: OnProgress,
+  identities: readonly string[] = [],
+): Promise<OpenDump> {
+  const source = await openSource(path, identities)
   try {
-    const packedBytes = await verify(file, path, onProgress)
-    return await readAgain(file, packedBytes)
+    return await readAgain(source, await verify(source, path, onProgress))
   } catch (error) {
-    await file.close()
+    await source.close()
     throw error
   }
 }
 
-/** @returns how many bytes come before the seal. */
-async function verify(file: FileHandle, path: string, onProgress: OnProgress): Promise<number> {
-  const stat = await file.stat()
-  if (!stat.isFile()) throw new DumpRefused(`${path} is not a file; a restore has to read it twice.`)
-  const packedBytes = stat.size - sealLength
-  if (packedBytes <= 0) throw new DumpRefused(`${path} is not a Keyrail backup, or it was cut short.`)
-  const { buffer: magic } = await file.read(Buffer.alloc(gzipMagic.length), 0, gzipMagic.length, 0)
-  if (!magic.equals(gzipMagic)) throw new DumpRefused(`${path} is not a Keyrail backup.`)
-  const { buffer: seal } = await file.read(Buffer.alloc(sealLength), 0, sealLength, packedBytes)
-  if (!isSeal(seal)) throw new DumpRefused(`${path} is not a Keyrail backup, or it was cut short.`)
-
+/** @returns the seal. */
+async function verify(source: DumpSource, path: string, onProgress: OnProgress): Promise<Buffer> {
   const sha256 = createHash('sha256')
+  let seal: Buffer = Buffer.alloc(0)
+  let head: Buffer = Buffer.alloc(0)
   let done = 0
-  for await (const piece of packed(file, packedBytes)) {
+  const pieces = withoutSeal(source.read(), last => {
+    seal = last
+  })
+  for await (const piece of pieces) {
+    if (head.length < gzipMagic.length) {
+      head = Buffer.concat([head, piece.subarray(0, gzipMagic.length - head.length)])
+      if (!gzipMagic.subarray(0, head.length).equals(head)) {
+        throw new DumpRefused(`${path} is not a Keyrail backup.`)
+      }
+    }
     sha256.update(piece)
     done += piece.length
-    onProgress({ step: 'verify', table: null, done, total: packedBytes })
+    onProgress({ step: 'verify', table: null, done, total: source.bytes })
+  }
+  if (done === 0 || !isSeal(seal)) {
+    throw new DumpRefused(`${path} is not a Keyrail backup, or it is incomplete.`)
   }
   if (!makeSeal(sha256.digest()).equals(seal)) {
-    throw new DumpRefused(`${path} is damaged: its checksum is not that of its bytes. Take another backup.`)
+    throw new DumpRefused(`${path} is damaged: its checksum does not match its bytes. Use another backup.`)
   }
-  return packedBytes
+  return seal
 }
 
-async function readAgain(file: FileHandle, packedBytes: number): Promise<OpenDump> {
-  const seal = Buffer.alloc(sealLength)
-  await file.read(seal, 0, sealLength, packedBytes)
+async function readAgain(source: DumpSource, seal: Buffer): Promise<OpenDump> {
   const sha256 = createHash('sha256')
-  const unpack = createGunzip({ chunkSize: pieceBytes })
+  const unpack = createGunzip({ chunkSize: unpackedBytes })
   const unpacked = pipeline(
-    packed(file, packedBytes),
+    withoutSeal(source.read(), () => {}),
     async function* (pieces: AsyncIterable<Buffer>) {
       for await (const piece of pieces) {
         sha256.update(piece)
@@ -73,12 +80,12 @@ async function readAgain(file: FileHandle, packedBytes: number): Promise<OpenDum
     },
     unpack,
   )
-  // Reading `unpack` tells of it first; without a handler it would end the process.
+  // Reading `unpack` fails first; without this handler the rejection would end the process.
   unpacked.catch(() => {})
   const close = async () => {
     unpack.destroy()
     await unpacked.catch(() => {})
-    await file.close()
+    await source.close()
   }
   const reader = new DumpReader(unpack)
   const header = parseHeader(await reader.line(headerBytesMax))
@@ -88,13 +95,10 @@ async function readAgain(file: FileHandle, packedBytes: number): Promise<OpenDum
     async end() {
       await reader.end()
       await unpacked
-      // The file was verified before; this is for one that somebody has written to since.
+      // The file was verified before. This finds a file that was written to since.
       if (!makeSeal(sha256.digest()).equals(seal))
         throw new DumpRefused('The file changed while it was read.')
     },
     close,
   }
 }
-
-const packed = (file: FileHandle, bytes: number) =>
-  file.createReadStream({ start: 0, end: bytes - 1, autoClose: false, highWaterMark: pieceBytes })

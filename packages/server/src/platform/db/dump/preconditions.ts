@@ -3,7 +3,7 @@ import type { MigrationSet } from '../migrate.ts'
 import { type DumpHeader, tableName } from './format.ts'
 import { DumpRefused } from './refused.ts'
 
-/** @throws {DumpRefused} unless these migrations are the first of ours. */
+/** @throws {DumpRefused} unless our migrations begin with these. */
 export function refuseUnknownSchema(header: DumpHeader, { names }: MigrationSet): void {
   const unknown = header.migrations.find((name, i) => name !== names[i])
   if (unknown === undefined) return
@@ -13,21 +13,22 @@ export function refuseUnknownSchema(header: DumpHeader, { names }: MigrationSet)
   )
 }
 
-/** @throws {DumpRefused} when anybody made a workspace here. */
-export async function refuseUsed(client: pg.ClientBase): Promise<void> {
-  const { rows: found } = await client.query(`select to_regclass('public.workspaces') is not null as there`)
+/** @throws {DumpRefused} if this table has rows: the database has a workspace. */
+export async function refuseUsed(client: pg.ClientBase, table: string): Promise<void> {
+  const name = tableName(table)
+  const { rows: found } = await client.query(`select to_regclass($1) is not null as there`, [name])
   if (!found[0].there) return
-  // Nobody makes one after we have looked.
-  await client.query(`lock table ${tableName('workspaces')} in access exclusive mode`)
-  const { rows } = await client.query(`select exists (select from ${tableName('workspaces')}) as used`)
+  // With this lock, no new one appears after the check.
+  await client.query(`lock table ${name} in access exclusive mode`)
+  const { rows } = await client.query(`select exists (select from ${name}) as used`)
   if (!rows[0].used) return
   throw new DumpRefused(
-    'The database is not empty: it has workspaces. Restore into an empty one, or give --force to delete all ' +
+    'The database is not empty: it has workspaces. Restore into an empty one, or use --force to delete everything ' +
       'that Keyrail has in this one first.',
   )
 }
 
-/** @throws {DumpRefused} when a service, or another command, is connected. */
+/** @throws {DumpRefused} if a service or another command is connected. */
 export async function refuseInUse(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query(
     `select count(*)::int as others from pg_stat_activity
@@ -35,7 +36,7 @@ export async function refuseInUse(client: pg.ClientBase): Promise<void> {
   )
   if (rows[0].others === 0) return
   throw new DumpRefused(
-    `Keyrail is running on this database (${rows[0].others} connections). Stop every process of it first. ` +
-      '--force restores beneath a running service, which has to be started again afterwards.',
+    `Keyrail is running on this database (${rows[0].others} connections). Stop all its processes first. ` +
+      '--force restores under a running service, which must be restarted afterwards.',
   )
 }

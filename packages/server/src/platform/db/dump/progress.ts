@@ -1,8 +1,8 @@
-/** How far a backup or restore is. `done` never falls within a step. */
+/** The progress of a backup or restore. `done` never decreases within a step. */
 export interface Progress {
   /**
-   * `count` tables are counted, `verify` the file is read and held against its checksum, `copy` rows go over.
-   * `done` and `total` are tables, bytes and rows.
+   * `count`: tables are counted; `verify`: the file's checksum is verified; `copy`: rows are copied. `done` and
+   * `total` are tables, bytes or rows.
    */
   step: 'count' | 'verify' | 'copy'
   /** The table that is being copied. */

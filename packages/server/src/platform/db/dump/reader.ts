@@ -4,10 +4,10 @@ const lineFeed = Buffer.from('\n')
 /** The line `\.`, with the line feed before it. */
 const endOfSection = Buffer.from('\n\\.\n')
 
-/** Reads the text of a backup, line by line where it has lines and in pieces where it has rows. */
+/** Reads the text of a backup: header and statements by line, rows in pieces. */
 export class DumpReader {
   #pieces: AsyncIterator<Buffer>
-  /** Read, and not yet given to anyone. */
+  /** Bytes that have been read and not returned yet. */
   #rest: Buffer = Buffer.alloc(0)
 
   constructor(pieces: AsyncIterable<Buffer>) {
@@ -40,7 +40,7 @@ export class DumpReader {
         if (at + 1 > given) yield held.subarray(given, at + 1)
         return
       }
-      // The end may lie across two pieces, so its length less one is kept back.
+      // The end may span two pieces, so its length minus one is held back.
       const safe = held.length - (endOfSection.length - 1)
       if (safe > given) {
         yield held.subarray(given, safe)
@@ -51,15 +51,15 @@ export class DumpReader {
     }
   }
 
-  /** @throws when there is more. */
+  /** @throws if there is more. */
   async end(): Promise<void> {
     const { done } = this.#rest.length > 0 ? { done: false } : await this.#pieces.next()
-    if (!done) throw new Error('the backup goes on after its last table')
+    if (!done) throw new Error('the backup continues after its last table')
   }
 
   async #next(): Promise<Buffer> {
     const { done, value } = await this.#pieces.next()
-    if (done) throw new Error('the backup ends before its last table does')
+    if (done) throw new Error('the backup ends before the end of its last table')
     return value
   }
 }

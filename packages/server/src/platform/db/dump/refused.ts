@@ -1,4 +1,4 @@
-/** A backup or restore that cannot be, and that a person can do something about: the message says what. */
+/** A backup or restore is impossible, and a person can fix it: the message says what to do. */
 export class DumpRefused extends Error {
   override name = 'DumpRefused'
 }

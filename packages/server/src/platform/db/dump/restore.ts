@@ -3,6 +3,7 @@ import type { Connection } from '../connection.ts'
 import { emptyJobQueue } from '../job-queue.ts'
 import { lockMigrations, type MigrationSet, migrateWithin, ownMigrations, prepareServer } from '../migrate.ts'
 import { discardUnopened, queryOf } from '../sealed-columns.ts'
+import { grantServiceRights } from '../service-rights.ts'
 import { versionsRaisedBy } from '../timeline.ts'
 import { listTables, readSequences } from './catalogue.ts'
 import { dropSchema } from './drop-schema.ts'
@@ -15,57 +16,76 @@ import { commit, withSession } from './session.ts'
 
 export interface RestoreOptions {
   onProgress?: OnProgress
-  /** Deletes what is there, in the same transaction, and does not ask whether the service runs. */
+  /** Deletes the old contents in the same transaction, and does not check whether the service runs. */
   force?: boolean
-  /** Ids of the encryption keys that the restored service will have; left out: all that it needs. */
+  /** The ids of the encryption keys that the restored service will have; by default all that it needs. */
   keyIds?: readonly string[]
-  /** The schemas that are known; Keyrail's own unless a test brings others. */
+  /** Identities of age, one of which opens an encrypted backup. */
+  identities?: readonly string[]
+  /** Does everything, and undoes it at the end in place of committing: the database is unchanged. */
+  rehearse?: boolean
+  /** The known schemas; Keyrail's own unless a test sets others. */
   migrations?: MigrationSet
+}
+
+/** Tables of rooms that a restore asks about. */
+export interface AskedTables {
+  /** A database that has rows of it is in use. */
+  readonly inUse: string
+  /** Has one row for each project whose version is raised. */
+  readonly raised: string
 }
 
 export interface Restore {
   header: DumpHeader
-  /** Applied after the rows were loaded, where the backup is of an older schema. */
+  /** The migrations applied after the rows were loaded, if the backup has an older schema. */
   migrated: readonly string[]
-  /** Tables of the backup that are not Keyrail's and were passed over. */
+  /** Tables of the backup that are not Keyrail's and were skipped. */
   passedOver: readonly string[]
-  /** Secrets that were sealed by a key which is not given, and so were removed. */
+  /** Secrets that were sealed with a missing key and are removed. */
   secretsLost: readonly string[]
   /** Projects whose version and floor were raised. */
   projectsRaised: number
   /**
-   * By how much. Nodes saw versions that were given out after the backup and are now lost; the restored database would
-   * give out the same numbers for other changes.
+   * How far they were raised. Nodes may have seen versions from after the backup, which are now lost; without
+   * this, the restored database would use the same numbers for other changes.
    */
   versionsRaised: number
 }
 
 /**
- * Replaces what Keyrail has in a database by what a backup holds, all of it or nothing: schema, rows, newer
- * migrations and raised policy versions are one transaction. The file is verified to its last byte before.
- * @throws {DumpRefused} saying why and what to do; the database is then as it was, as after any other error.
+ * Replaces Keyrail's contents of a database with those of a backup, all or nothing: schema, rows, newer
+ * migrations and raised policy versions are one transaction. The whole file is verified first.
+ * @throws {DumpRefused} saying why and what to do. The database is then unchanged, as after any other error.
  */
-export async function restore(
+export async function restoreDump(
   connection: Connection,
   path: string,
-  options: RestoreOptions = {},
+  tables: AskedTables,
+  options: RestoreOptions,
 ): Promise<Restore> {
-  const { onProgress = () => {}, force = false, migrations = ownMigrations, keyIds } = options
-  const dump = await openDump(path, onProgress)
+  const {
+    onProgress = () => {},
+    force = false,
+    migrations = ownMigrations,
+    keyIds,
+    identities,
+    rehearse,
+  } = options
+  const dump = await openDump(path, onProgress, identities)
   try {
     refuseUnknownSchema(dump.header, migrations)
     return await withSession(connection, 'restore', async client => {
-      await prepareServer(client)
-      await client.query('begin')
-      await lockMigrations(client)
-      if (!force) {
-        await refuseInUse(client)
-        await refuseUsed(client)
-      }
+      await beginReplacing(client, tables, force)
       const loaded = await replace(client, dump, migrations, onProgress)
-      const result = { ...loaded, secretsLost: await renewSecrets(client, keyIds) }
+      const { rows: raised } = await client.query(
+        `select count(*) as projects from ${tableName(tables.raised)}`,
+      )
+      const secretsLost = await renewSecrets(client, keyIds)
+      const result = { ...loaded, projectsRaised: raised[0].projects, secretsLost }
       await dump.end()
-      await commit(client)
+      if (rehearse) await client.query('rollback')
+      else await commit(client)
       return result
     })
   } finally {
@@ -73,32 +93,54 @@ export async function restore(
   }
 }
 
+/**
+ * Tries what a restore needs of a database, without a backup, and undoes it.
+ * @throws saying why a backup cannot be restored there.
+ */
+export async function tryRestoring(connection: Connection, tables: AskedTables): Promise<void> {
+  await withSession(connection, 'restore', async client => {
+    await beginReplacing(client, tables, false)
+    await dropSchema(client, ownMigrations)
+    await migrateWithin(client, undefined, ownMigrations)
+    await client.query('rollback')
+  })
+}
+
+async function beginReplacing(client: pg.ClientBase, tables: AskedTables, force: boolean): Promise<void> {
+  await prepareServer(client)
+  await client.query('begin')
+  await lockMigrations(client)
+  if (force) return
+  await refuseInUse(client)
+  await refuseUsed(client, tables.inUse)
+}
+
 async function replace(
   client: pg.ClientBase,
   dump: OpenDump,
   set: MigrationSet,
   onProgress: OnProgress,
-): Promise<Omit<Restore, 'secretsLost'>> {
+): Promise<Omit<Restore, 'projectsRaised' | 'secretsLost'>> {
   const { header } = dump
   await dropSchema(client, set)
   await emptyJobQueue(client)
-  // Whatever else lies in the schema is somebody else's, even if the backup has something of that name.
+  // Anything else in the schema belongs to another owner, even if the backup has the same name.
   const foreign = await namesIn(client)
   await migrateWithin(client, header.migrations.at(-1), set)
   const ours = async () => (await listTables(client)).filter(({ name }) => !foreign.has(name))
   const passedOver = await loadTables(client, dump, await ours(), onProgress)
   await setSequences(client, header, foreign)
   const migrated = await migrateWithin(client, undefined, set)
+  await grantServiceRights(client)
   const { rows } = await client.query('select adopt_store($1, true) as raised', [versionsRaisedBy])
-  const { rows: heads } = await client.query('select count(*) as number from policy_heads')
-  // Without statistics the first queries would read whole tables.
+  // Without statistics the first queries would scan whole tables.
   await client.query(`analyze ${(await ours()).map(({ name }) => tableName(name)).join(', ')}`)
-  return { header, migrated, passedOver, projectsRaised: heads[0].number, versionsRaised: rows[0].raised }
+  return { header, migrated, passedOver, versionsRaised: rows[0].raised }
 }
 
 /**
- * The restored service makes a signing key of its own: one that was stolen with the backup is of no use.
- * @returns the other secrets that it has to make anew.
+ * The restored service makes a new signing key, so that one stolen with the backup is useless.
+ * @returns the other secrets that it must make again.
  */
 async function renewSecrets(
   client: pg.ClientBase,
@@ -108,7 +150,7 @@ async function renewSecrets(
   return keyIds === undefined ? [] : await discardUnopened(queryOf(client), keyIds)
 }
 
-/** Names of the tables and sequences that are there. */
+/** The names of the existing tables and sequences. */
 async function namesIn(client: pg.ClientBase): Promise<Set<string>> {
   return new Set([...(await listTables(client)), ...(await readSequences(client))].map(({ name }) => name))
 }

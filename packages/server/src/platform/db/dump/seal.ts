@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The end of a backup file: an empty gzip member whose extra field holds the SHA-256 of every byte before
- * it, so that damage anywhere shows, the packed bytes' own headers included, and the file is still an
- * ordinary gzip file. RFC 1952, sections 2.2 and 2.3.
+ * The end of a backup file: an empty gzip member whose extra field holds the SHA-256 of every byte before it.
+ * Damage anywhere is detected, including the compressed bytes' own headers, and the file is still an ordinary
+ * gzip file. RFC 1952, sections 2.2 and 2.3.
  */
 const beforeDigest = Buffer.from([
   ...[0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 0xff], // deflate, FEXTRA, no time, no hint, system unknown
@@ -21,19 +21,19 @@ export const gzipMagic = Buffer.from([0x1f, 0x8b])
 
 export const makeSeal = (digest: Buffer): Buffer => Buffer.concat([beforeDigest, digest, afterDigest])
 
-/** Whether these bytes are a seal, of whatever digest. */
+/** Whether these bytes are a seal, with any digest. */
 export const isSeal = (bytes: Buffer): boolean =>
   bytes.length === sealLength &&
   bytes.equals(makeSeal(bytes.subarray(beforeDigest.length, beforeDigest.length + digestLength)))
 
-/** What was written, known when all is. */
+/** Facts about the file, known once all of it is written. */
 export interface Sealed {
   bytes: number
-  /** Hex, of the whole file, as `sha256sum` prints it. */
+  /** Hex, over the whole file, as `sha256sum` prints it. */
   sha256: string
 }
 
-/** Passes bytes on and adds the seal. */
+/** Passes bytes through and adds the seal. */
 export async function* seal(source: AsyncIterable<Buffer>, onSealed: (sealed: Sealed) => void) {
   const sha256 = createHash('sha256')
   let bytes = sealLength
@@ -45,4 +45,28 @@ export async function* seal(source: AsyncIterable<Buffer>, onSealed: (sealed: Se
   const end = makeSeal(sha256.copy().digest())
   yield end
   onSealed({ bytes, sha256: sha256.update(end).digest('hex') })
+}
+
+/** Passes everything but the seal through. @param onEnd gets the seal, or what a file has that is shorter than one. */
+export async function* withoutSeal(source: AsyncIterable<Buffer>, onEnd: (seal: Buffer) => void) {
+  let held: Buffer = Buffer.alloc(0)
+  for await (const piece of source) {
+    const all = held.length === 0 ? piece : Buffer.concat([held, piece])
+    const end = Math.max(all.length - sealLength, 0)
+    if (end > 0) yield all.subarray(0, end)
+    held = all.subarray(end)
+  }
+  onEnd(held)
+}
+
+/** Passes bytes through, and says at their end what they are. */
+export async function* measure(source: AsyncIterable<Buffer>, onMeasured: (measured: Sealed) => void) {
+  const sha256 = createHash('sha256')
+  let bytes = 0
+  for await (const piece of source) {
+    sha256.update(piece)
+    bytes += piece.length
+    yield piece
+  }
+  onMeasured({ bytes, sha256: sha256.digest('hex') })
 }

@@ -2,13 +2,13 @@ import pg from 'pg'
 import { type Connection, connect } from '../connection.ts'
 import { DumpRefused } from './refused.ts'
 
-/** Waiting for a lock that a migration or a long transaction holds. */
+/** How long to wait for a lock that a migration or a long transaction holds. */
 const lockMs = 30_000
 const lockNotAvailable = '55P03'
 
 /**
- * Whatever the server, the database or the role sets: values read as they were written, every row is seen or
- * the statement fails, and nothing but a lock ends a long copy.
+ * Overrides what the server, database or role sets: values are read exactly, a statement fails instead of
+ * skipping hidden rows, and only a lock ends a long copy.
  */
 const settings = `
   set datestyle = 'ISO'; set intervalstyle = 'postgres'; set timezone = 'UTC';
@@ -21,8 +21,9 @@ const settings = `
 const noTransactionTimeout = `select set_config(name, '0', false) from pg_settings where name = 'transaction_timeout'`
 
 /**
- * Lends a connection that is set up for copying. Unless the work commits, nothing of it remains.
- * @throws {DumpRefused} when a lock was not to be had for that long.
+ * Opens a connection with the settings for copying, runs work on it, and closes it. Uncommitted work leaves
+ * nothing.
+ * @throws {DumpRefused} if a lock was not available in time.
  */
 export async function withSession<T>(
   connection: Connection,
@@ -39,12 +40,12 @@ export async function withSession<T>(
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== lockNotAvailable) throw error
     throw new DumpRefused(
-      `Something else holds the tables for more than ${lockTimeoutMs / 1000} s: a migration, a long query or ` +
+      `The tables have been locked for more than ${lockTimeoutMs / 1000} s: a migration, a long query or ` +
         'another backup or restore. Try again when it is done.',
       { cause: error },
     )
   } finally {
-    // An open transaction ends with its connection, a COPY that was broken off included.
+    // An open transaction ends with its connection, and so does an interrupted COPY.
     await client.end()
   }
 }

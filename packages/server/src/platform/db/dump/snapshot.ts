@@ -19,23 +19,24 @@ import { leftOutOf } from './left-out.ts'
 import type { OnProgress } from './progress.ts'
 import { DumpRefused } from './refused.ts'
 
-/** Opens a transaction in which everything is seen as it is now, and describes what there is. */
+/** Opens a transaction with a snapshot of the current state, and describes the contents. */
 export async function openSnapshot(client: pg.ClientBase, onProgress: OnProgress): Promise<DumpHeader> {
   const expected = await listTables(client)
   const migrations = await appliedMigrations(client)
   if (migrations.length === 0) {
-    throw new DumpRefused('There is nothing to back up: the database has no schema of Keyrail.')
+    throw new DumpRefused('There is nothing to back up: the database does not have Keyrail’s schema.')
   }
   await refuseUnsealed(client, expected)
   await client.query('begin transaction isolation level repeatable read, read only')
-  // Locked before the first query, which takes the snapshot: a migration that rewrites a table between the
+  // Locks before the first query, which takes the snapshot: a migration that rewrote a table in between would
+  // leave it empty in the snapshot.
   // two would leave it empty in the snapshot.
   await client.query(
     `lock table ${expected.map(({ name }) => tableName(name)).join(', ')} in access share mode`,
   )
   const tables = await listTables(client)
   if (!isDeepStrictEqual(tables, expected)) {
-    throw new DumpRefused('A migration ran at this moment. Run the backup again.')
+    throw new DumpRefused('A migration has just run. Run the backup again.')
   }
   const { rows } = await client.query(
     `select now() as taken_at, split_part(current_setting('server_version'), ' ', 1) as version`,
@@ -51,14 +52,14 @@ export async function openSnapshot(client: pg.ClientBase, onProgress: OnProgress
   }
 }
 
-/** A backup has the sealed form alone, and must have all. */
+/** A backup only has the sealed form of secrets, so all of them must be sealed. */
 async function refuseUnsealed(client: pg.ClientBase, tables: readonly CatalogueTable[]): Promise<void> {
   const secrets = tables.find(({ name }) => name === 'service_secrets')
   if (!secrets?.columns.includes('sealed')) return
   const { rows } = await client.query('select from service_secrets where sealed is null')
   if (rows.length === 0) return
   throw new DumpRefused(
-    'Secrets in the database are not sealed yet. Start this release once, which seals them, and run the backup again.',
+    'Secrets in the database are not sealed yet. Start this release once to seal them, and run the backup again.',
   )
 }
 
@@ -78,7 +79,7 @@ async function countTables(
   return counted
 }
 
-/** The whole text of a backup, in the pieces in which Postgres sends it. */
+/** The whole text of a backup, in the pieces that Postgres sends. */
 export async function* readSnapshot(
   client: pg.ClientBase,
   header: DumpHeader,

@@ -4,23 +4,23 @@ import { userInfo } from 'node:os'
 import { EmbeddedRefused } from './refusal.ts'
 
 /**
- * The account Postgres runs under. `switched` is true when we are root and every Postgres process has to be
- * started as somebody else, because Postgres refuses to run as root.
+ * The account that Postgres runs under. `switched` is true if this process is root and must start every Postgres
+ * process as another account, because Postgres refuses to run as root.
  */
 export type Account = { name: string; uid: number; gid: number; switched: boolean }
 
 const DEDICATED = 'keyrail'
-/** Not the account of Postgres, whose files hold every row and say who is a superuser. */
+/** Not Postgres's account, whose files contain every row and the superusers. */
 const SERVICE = 'keyrail-service'
-/** Debian's and Red Hat's packages create it; the second choice, since its owner could then read our rows. */
+/** Debian's and Red Hat's packages create it. It is the second choice, because its owner could read our rows. */
 const CUSTOMARY = 'postgres'
 const USERADD = ['/usr/sbin/useradd', '/sbin/useradd', '/usr/bin/useradd']
 
 /**
- * Finds, or as root creates, the account for Postgres.
+ * Finds the account for Postgres, or as root creates it.
  *
- * @param ownerUid who owns the cluster that is already there, if any: it must stay with that account
- * @throws EmbeddedRefused that says what to do, when there is no account with an entry in the user database
+ * @param ownerUid the owner of an existing cluster, which must stay with that account
+ * @throws EmbeddedRefused saying what to do if no account has an entry in the user database
  */
 export function findAccount(ownerUid?: number): Account {
   const uid = process.geteuid?.()
@@ -39,22 +39,25 @@ export function findAccount(ownerUid?: number): Account {
     if (owner) return owner
     throw new EmbeddedRefused(
       `The database belongs to user id ${ownerUid}, which has no entry in /etc/passwd. ` +
-        'Create that account, or give the database to another one with chown -R.',
+        'Create that account, or change the owner of the database with chown -R.',
     )
   }
   return lookUp(DEDICATED) ?? create(DEDICATED) ?? lookUp(CUSTOMARY) ?? noAccount()
 }
 
 /**
- * Finds, or creates, the account under which a service that root has started answers requests. Undefined when we are
- * not root, or there is no such account and it cannot be created.
+ * Finds or creates the account that serves requests if root has started the service. Undefined if this process
+ * is not root, or if the account is missing and cannot be created.
  */
 export function findServiceAccount({ create: mayCreate }: { create: boolean }): Account | undefined {
   if (process.geteuid?.() !== 0) return undefined
   return lookUp(SERVICE) ?? (mayCreate ? create(SERVICE) : undefined)
 }
 
-/** What `child_process.spawn` needs to start a process as this account; libuv drops the extra groups as well. */
+/**
+ * The options with which `child_process.spawn` starts a process as this account; libuv also drops the extra
+ * groups.
+ */
 export function spawnIdentity(account: Account): { uid?: number; gid?: number } {
   return account.switched ? { uid: account.uid, gid: account.gid } : {}
 }
@@ -64,7 +67,7 @@ function currentAccount(ownerUid: number | undefined): Account {
   if (ownerUid === undefined || ownerUid === uid) return { name: username, uid, gid, switched: false }
   throw new EmbeddedRefused(
     `The database belongs to user id ${ownerUid}; this is ${username} (${uid}). Start as that account or as root, ` +
-      'or take another SERVICE_DATA_DIR.',
+      'or set another SERVICE_DATA_DIR.',
   )
 }
 
@@ -72,7 +75,7 @@ function currentUser(): { username: string; uid: number; gid: number } {
   try {
     return userInfo()
   } catch (error) {
-    // initdb looks its own user up by id and stops when there is no entry, whatever name it is given.
+    // initdb looks its own user up by id and fails without an entry, whatever name it is given.
     throw new EmbeddedRefused(
       `User id ${process.geteuid?.()} has no entry in /etc/passwd, and Postgres needs one. ` +
         'Run as an account that has one, or set DATABASE_URL.',
@@ -81,7 +84,7 @@ function currentUser(): { username: string; uid: number; gid: number } {
   }
 }
 
-/** By name or by number. An account with the id of root would be no help. */
+/** Looks an account up by name or number. An account with root's id would be no help. */
 function lookUp(nameOrUid: string): Account | undefined {
   const [name, , uid, gid] = output('getent', ['passwd', nameOrUid])?.split(':') ?? idsBySystem(nameOrUid)
   if (!name || !Number(uid) || !gid) return undefined
@@ -103,7 +106,7 @@ function create(name: string): Account | undefined {
   const useradd = USERADD.find(path => existsSync(path))
   if (!useradd) return undefined
   const options = ['--system', '--user-group', '--no-create-home', '--home-dir', '/nonexistent']
-  // It fails when another start has created it at the same moment: whether it is there is what counts.
+  // It fails if another start created the account at the same moment; what counts is that it exists.
   spawnSync(useradd, [...options, '--shell', '/usr/sbin/nologin', name])
   return lookUp(name)
 }

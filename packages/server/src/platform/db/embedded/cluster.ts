@@ -7,7 +7,7 @@ import { readOwnFile, replaceOwnFile } from '../../own-files.ts'
 import { type Account, spawnIdentity } from './account.ts'
 import { type Binaries, POSTGRES_ENV } from './binaries.ts'
 
-/** Superuser of every embedded cluster. Only what starts Postgres uses it. */
+/** The superuser of every embedded cluster. Only the code that starts Postgres uses it. */
 export const SUPERUSER = 'keyrail'
 export const DATABASE = 'keyrail'
 
@@ -20,17 +20,17 @@ export function makePassword(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** Whole or not at all, and readable by us alone. */
+/** Writes the file atomically, readable only by this account. */
 export function writePassword(path: string, password: string): void {
   replaceOwnFile(path, `${password}\n`)
 }
 
 /**
- * Creates the cluster: UTF8, locale C, checksums, scram for everyone, and the database. It is made under another
- * name and renamed at the end, so that a start killed in the middle leaves nothing that looks like a cluster.
+ * Creates the cluster: UTF8, locale C, checksums, scram for every login, and the database. It is made under
+ * another name and renamed at the end, so that a killed start leaves nothing that looks like a cluster.
  *
  * @param sync false for a cluster that may be lost with the machine
- * @param login statements that make the service's own login; none where everybody is the superuser
+ * @param login statements that make the service's login; empty if every client is the superuser
  */
 export async function createCluster(
   dataDirectory: string,
@@ -53,7 +53,7 @@ export async function createCluster(
   const staging = join(parent, `creating-${process.pid}`)
   const passwordFile = join(parent, `creating-${process.pid}.password`)
   mkdirSync(staging, { mode: 0o700 })
-  // initdb reads the password from a file it can open itself; ours belongs to root.
+  // initdb reads the password from a file that it must open itself; ours belongs to root.
   writeFileSync(passwordFile, password, { mode: 0o600, flag: 'wx' })
   if (account.switched) {
     chownSync(staging, account.uid, account.gid)
@@ -79,8 +79,8 @@ export async function createCluster(
 }
 
 /**
- * What starts that were killed left behind. Their initdb may still run and make files while we remove them; it
- * fails soon, and then they go. (rmSync itself reports no error when a folder filled again under it.)
+ * Removes what killed starts have left. Their initdb may still be running and make files meanwhile; it fails
+ * soon, and then the rest is removed. (rmSync reports no error if a folder was refilled during the removal.)
  */
 async function removeHalfMade(parent: string): Promise<void> {
   for (const name of readdirSync(parent).filter(name => name.startsWith('creating-'))) {
@@ -92,7 +92,7 @@ async function removeHalfMade(parent: string): Promise<void> {
   }
 }
 
-/** Gives the superuser a new password on a stopped cluster: its password file was lost. */
+/** Gives the superuser of a stopped cluster a new password, because its password file was lost. */
 export function resetPassword(
   dataDirectory: string,
   options: { binaries: Binaries; account: Account; password: string },
@@ -103,7 +103,10 @@ export function resetPassword(
   })
 }
 
-/** Postgres's single-user mode: statements of a line each, as the superuser, on a stopped cluster; no password asked. */
+/**
+ * Runs statements of one line each as the superuser on a stopped cluster, in Postgres's single-user mode, which
+ * asks for no password.
+ */
 export function runSingleUser(
   dataDirectory: string,
   statements: readonly string[],
@@ -116,11 +119,11 @@ export function runSingleUser(
 ): void {
   const args = ['--single', '-D', dataDirectory, '-c', `fsync=${sync ? 'on' : 'off'}`, database]
   const output = run(binaries, account, 'postgres', args, statements.map(one => `${one}\n`).join(''))
-  // It exits with 0 even when the statement failed.
+  // It exits with 0 even if the statement failed.
   if (/\b(ERROR|FATAL|PANIC):/.test(output)) throw new Error(`Postgres refused a statement: ${output.trim()}`)
 }
 
-/** Runs one of the two programs to its end and returns everything it printed. */
+/** Runs one of the two programs to its end and returns everything that it printed. */
 function run(binaries: Binaries, account: Account, program: string, args: string[], input = ''): string {
   const { status, signal, error, stdout, stderr } = spawnSync(join(binaries.bin, program), args, {
     input,

@@ -7,18 +7,18 @@ import type { Account } from './account.ts'
 import { listClusters } from './layout.ts'
 import { EmbeddedRefused } from './refusal.ts'
 
-/** Where root's databases and copied binaries lie when the account cannot reach the checkout. */
+/** Holds root's databases and copied binaries if the account cannot reach the checkout. */
 export const STATE_DIRECTORY = '/var/lib/keyrail'
 
-/** In the wanted directory when its database lies elsewhere: says where, and goes along when it is moved. */
+/** A file in the wanted directory that names the place of its database elsewhere. It moves with the directory. */
 const POINTER = 'postgres-directory'
-/** In that other place: the wanted directory it serves. So a copy of the pointer is told from a moved one. */
+/** A file in that place that names the wanted directory, which distinguishes a copied pointer from a moved one. */
 const BELONGS_TO = 'belongs-to'
 
-/** The directory that holds a database and all that belongs to it; `moved` when it is not the wanted one. */
+/** The directory of a database and its files; `moved` if it is not the wanted one. */
 export type Place = { base: string; moved: boolean }
 
-/** The place of the database that is already there, if any. */
+/** The place of an existing database, if any. */
 export function findPlace(wanted: string, stateDirectory = STATE_DIRECTORY): Place | undefined {
   const real = realPath(wanted)
   if (!real) return undefined
@@ -33,11 +33,11 @@ export function findPlace(wanted: string, stateDirectory = STATE_DIRECTORY): Pla
 }
 
 /**
- * Decides where the database lies and makes that directory: where it is already; else the wanted directory when
- * the account can get there; else, as root, `/var/lib/keyrail/<hash of the wanted path>`.
+ * Decides where the database is and makes that directory: its existing place; else the wanted directory if the
+ * account can reach it; else, as root, `/var/lib/keyrail/<hash of the wanted path>`.
  *
- * @throws EmbeddedRefused when it exists where the account cannot reach it any more
- * @throws UnsafePath when others could put files into it
+ * @throws EmbeddedRefused if the account cannot reach an existing database any more
+ * @throws UnsafePath if others could put files into it
  */
 export function choosePlace(wanted: string, account: Account, stateDirectory = STATE_DIRECTORY): Place {
   makeDirectory(wanted, account)
@@ -46,7 +46,7 @@ export function choosePlace(wanted: string, account: Account, stateDirectory = S
   const found = findPlace(real, stateDirectory)
   if (found && !canReach(found.base, account)) {
     throw new EmbeddedRefused(
-      `The database lies in ${found.base}, and the account ${account.name}, which Postgres runs under, cannot get ` +
+      `The database is in ${found.base}, and the account ${account.name}, which Postgres runs under, cannot get ` +
         'there any more: a folder on the way was closed. Open it again with chmod o+x.',
     )
   }
@@ -61,7 +61,7 @@ export function choosePlace(wanted: string, account: Account, stateDirectory = S
   return place
 }
 
-/** Whether the account may pass through every folder on the way and into the last one. */
+/** Whether the account may enter every folder of the path. */
 export function canReach(path: string, account: Account): boolean {
   if (!account.switched) return true
   const { uid, gid, mode } = statSync(path)
@@ -71,10 +71,10 @@ export function canReach(path: string, account: Account): boolean {
 }
 
 /**
- * Makes a directory and what is missing above it: open to pass through as root, else our own alone. What exists
- * keeps its mode.
+ * Makes a directory and its missing parents: as root open to pass through, else private. Existing ones keep
+ * their mode.
  *
- * @throws EmbeddedRefused when it is not ours to make or to write to
+ * @throws EmbeddedRefused if this account cannot make or write to it
  */
 export function makeDirectory(path: string, account: Account): void {
   const mode = account.switched ? 0o755 : 0o700
@@ -82,22 +82,22 @@ export function makeDirectory(path: string, account: Account): void {
     const first = makeDirectories(path, mode)
     accessSync(path, constants.W_OK | constants.X_OK)
     if (first === undefined) return
-    // The process may have a umask that took bits away.
+    // The process's umask may have removed bits.
     for (let made = resolve(path); made.length >= first.length; made = dirname(made)) chmodSync(made, mode)
   } catch (error) {
     throw new EmbeddedRefused(
-      `The directory ${path} cannot be used: ${(error as Error).message}. Take another one with SERVICE_DATA_DIR.`,
+      `The directory ${path} cannot be used: ${(error as Error).message}. Set another one with SERVICE_DATA_DIR.`,
       { cause: error },
     )
   }
 }
 
-/** Two clones side by side have different paths, hence different places. */
+/** Two clones side by side have different paths, and so different places. */
 function usualPlace(real: string, stateDirectory: string): string {
   return join(stateDirectory, createHash('sha256').update(real).digest('hex').slice(0, 16))
 }
 
-/** The usual place may be taken by a checkout that stood here once and was moved with its pointer. */
+/** A free place. The usual one may belong to a checkout that was here once and moved with its pointer. */
 function freePlace(real: string, stateDirectory: string): string {
   const usual = usualPlace(real, stateDirectory)
   let place = usual
@@ -105,7 +105,7 @@ function freePlace(real: string, stateDirectory: string): string {
   return place
 }
 
-/** True for a copied checkout: the one it was copied from is still there and points to the same place. */
+/** True for a copied checkout: the original still exists and points to the same place. */
 function servesAnother(base: string, real: string): boolean {
   const owner = readLine(join(base, BELONGS_TO))
   return owner !== undefined && owner !== real && readLine(join(owner, POINTER)) === base
@@ -123,7 +123,7 @@ function readLine(path: string): string | undefined {
   try {
     return readOwnFile(path)?.trim() || undefined
   } catch (error) {
-    // Another database must not be begun because the way to the one there is was tampered with.
+    // A pointer that others control must not start a second database.
     if (error instanceof UnsafePath) throw error
     return undefined
   }

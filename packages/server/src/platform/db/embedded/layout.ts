@@ -1,19 +1,19 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Where the things of one embedded Postgres lie, all absolute. Everything but the cluster is the service's own. */
+/** The absolute paths of one embedded Postgres. Everything but the cluster belongs to the service. */
 export type Layout = {
   /** Holds one cluster for each major version that ever ran here. */
   clusters: string
   /** The cluster itself, which the account owns. Its name is the major version. */
   dataDirectory: string
-  /** Password of the superuser. */
+  /** The superuser's password. */
   passwordFile: string
-  /** Password of the service's login. */
+  /** The password of the service's login. */
   servicePasswordFile: string
   configFile: string
   logFile: string
-  /** Where the socket goes when that path is short enough. */
+  /** The directory of the socket if that path is short enough. */
   socketDirectory: string
 }
 
@@ -30,7 +30,7 @@ export function layoutOf(base: string, major: number): Layout {
   }
 }
 
-/** Major versions of the clusters below a directory, ascending. One that is being created does not count yet. */
+/** The major versions of the clusters below a directory, ascending, without one that is being created. */
 export function listClusters(base: string): number[] {
   const clusters = join(base, 'postgres')
   if (!existsSync(clusters)) return []

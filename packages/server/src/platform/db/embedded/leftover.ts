@@ -5,14 +5,14 @@ import { clearOrphans, type Launch, launchArguments, stopPostmaster } from './po
 import { type PostmasterFile, readPostmasterFile } from './postmaster-file.ts'
 import { executableOf, processesIn, type Running } from './processes.ts'
 
-/** A server of this data directory that runs although we did not start it. */
+/** A server of this data directory that this process did not start. */
 export type Leftover = { postmaster: Running; file: PostmasterFile }
 
 const LOOK_EVERY_MS = 10
 
 /**
- * The server that a killed service left running in this data directory. `postmaster.pid` alone is no proof: the
- * machine may have been restarted since, and the pid be another program's.
+ * Finds the server that a killed service left running in this data directory. `postmaster.pid` alone is no
+ * proof: the machine may have restarted since, and another program may have the pid.
  */
 export function findLeftover(dataDirectory: string): Leftover | undefined {
   const file = readPostmasterFile(dataDirectory)
@@ -21,9 +21,9 @@ export function findLeftover(dataDirectory: string): Leftover | undefined {
 }
 
 /**
- * Gives back the leftover server when it was started the way we would start it; otherwise makes room for one.
+ * Returns the leftover server if it was started as we would start it; otherwise ends it.
  *
- * @param signal breaks off the wait for one that is still starting
+ * @param signal ends the wait for one that is still starting
  */
 export async function adoptLeftover(launch: Launch, signal?: AbortSignal): Promise<Running | undefined> {
   const leftover = await untilStarted(launch.dataDirectory, signal)
@@ -33,8 +33,8 @@ export async function adoptLeftover(launch: Launch, signal?: AbortSignal): Promi
 }
 
 /**
- * Ends what runs in the data directory, and removes its lock file: Postgres refuses to start while the pid in it
- * lives, whoever that is by now, and a zombie that nobody has collected counts as living.
+ * Ends the server in the data directory, and removes its lock file: Postgres refuses to start while any process
+ * has the pid in it, even an uncollected zombie.
  */
 export async function endLeftover(dataDirectory: string): Promise<void> {
   const leftover = await untilStarted(dataDirectory)
@@ -43,7 +43,7 @@ export async function endLeftover(dataDirectory: string): Promise<void> {
   rmSync(join(dataDirectory, 'postmaster.pid'), { force: true })
 }
 
-/** The same for its socket too, which has a lock file of its own. */
+/** As `endLeftover`, and also for the socket, which has a separate lock file. */
 export async function clearDirectories({ dataDirectory, socketDirectory }: Launch): Promise<void> {
   await endLeftover(dataDirectory)
   for (const name of readdirSync(socketDirectory)) {
@@ -51,7 +51,7 @@ export async function clearDirectories({ dataDirectory, socketDirectory }: Launc
   }
 }
 
-/** One that is starting is given the time to finish: a recovery broken off begins again. */
+/** Waits for a starting server, because an interrupted recovery begins again. */
 async function untilStarted(dataDirectory: string, signal?: AbortSignal): Promise<Leftover | undefined> {
   for (;;) {
     const leftover = findLeftover(dataDirectory)
@@ -63,13 +63,13 @@ async function untilStarted(dataDirectory: string, signal?: AbortSignal): Promis
 function wasStartedLike(launch: Launch, { postmaster }: Leftover): boolean {
   const program = join(launch.binaries.bin, 'postgres')
   const executable = executableOf(postmaster.pid)
-  // An upgrade puts other binaries under the same path; then this one reads "… (deleted)".
+  // An upgrade replaces the binaries under the same path; then this reads "… (deleted)".
   if (executable !== undefined && executable !== realpathSync(program)) return false
   const wanted = [program, ...launchArguments(launch).map(argument => `"${argument}"`)].join(' ')
   return readOptions(launch.dataDirectory) === wanted
 }
 
-/** `postmaster.opts` is the command line of the last start. */
+/** `postmaster.opts` has the command line of the last start. */
 function readOptions(dataDirectory: string): string {
   try {
     return readFileSync(join(dataDirectory, 'postmaster.opts'), 'utf8').trim()

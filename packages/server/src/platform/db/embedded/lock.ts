@@ -10,30 +10,32 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { explainFullDisk } from '../../disk-full.ts'
 import { readOwnFile, replaceOwnFile } from '../../own-files.ts'
 import { startOf } from './processes.ts'
 import { DirectoryHeld } from './refusal.ts'
 
 /**
- * One service a data directory. The lock is a file `service.lock.N` that says who holds it; the highest N counts.
- * It is taken by creating N+1, which succeeds for one only, once the holder of N is known to be gone. Nobody ever
- * removes the highest one, so no judgement about N can be overtaken: whoever finds a higher number after creating
- * his own steps back. A holder that was killed leaves a file whose process is gone, and that is all.
+ * One service per data directory. The lock is a file `service.lock.N` that names its holder; the highest N
+ * counts. A process takes it by creating N+1, which only one can, once the holder of N is known to be gone. The
+ * highest file is never removed, so a decision about N cannot be overtaken: a process that finds a higher number
+ * after creating its own withdraws. A killed holder leaves only a file that names a dead process.
  */
 export type Lock = { release(): void }
 
 type Holder = { pid: number; start: string; machine: string; released?: true }
 
 const NAME = /^service\.lock\.(\d+)$/
-/** A holder says so often that it lives; only needed where its pid means nothing to us. */
+/** How often a holder shows that it lives, which is only needed where its pid is meaningless to others. */
 const BEAT_EVERY_MS = 2_000
-/** A holder elsewhere whose file is older than this is gone; a younger one is watched for as long. */
+/** A holder elsewhere is watched for this long; one that is silent has gone. */
 const SILENCE_MS = 3 * BEAT_EVERY_MS
 
 /**
  * Takes the lock of a directory.
  *
- * @param machine where pids are comparable; another container that shares the directory is another machine
+ * @param machine the scope in which pids are comparable; another container that shares the directory is another
+ * machine
  * @throws DirectoryHeld naming the process that holds it
  */
 export async function lockDirectory(directory: string, machine = thisMachine()): Promise<Lock> {
@@ -44,7 +46,7 @@ export async function lockDirectory(directory: string, machine = thisMachine()):
     if (last !== undefined && holder && (await isHeld(join(directory, nameOf(last)), holder, machine))) {
       throw new DirectoryHeld(
         `Process ${holder.pid}${holder.machine === machine ? '' : ', in another container or on another machine,'} ` +
-          `already runs Keyrail on ${directory}. Stop it first, or give this one a place of its own with SERVICE_DATA_DIR.`,
+          `already runs Keyrail on ${directory}. Stop it first, or set another SERVICE_DATA_DIR for this one.`,
       )
     }
     const mine = (last ?? 0) + 1
@@ -64,7 +66,7 @@ function heldLock(directory: string, number: number, me: Holder): Lock {
     try {
       utimesSync(path, new Date(), new Date())
     } catch {
-      // The directory was removed under us: Postgres will say so much louder.
+      // The directory was removed; Postgres will report that.
     }
   }, BEAT_EVERY_MS).unref()
   return {
@@ -78,15 +80,15 @@ function heldLock(directory: string, number: number, me: Holder): Lock {
 async function isHeld(path: string, holder: Holder, machine: string): Promise<boolean> {
   if (holder.released) return false
   if (holder.machine === machine) return startOf(holder.pid) === holder.start
+  // The age of the file would be judged by two clocks, which may differ by an hour.
   const seen = modified(path)
-  if (Date.now() - seen > SILENCE_MS) return false
   for (const end = performance.now() + SILENCE_MS; performance.now() < end; await sleep(100)) {
     if (modified(path) !== seen) return true
   }
   return false
 }
 
-/** Both the pid namespace and the boot: container engines give the same pids again and again. */
+/** The pid namespace and the boot: container engines reuse the same pids. */
 function thisMachine(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
@@ -118,14 +120,14 @@ function removeBelow(directory: string, number: number): void {
 /** A link appears with its content or not at all. */
 function claim(directory: string, number: number, me: Holder): boolean {
   const draft = join(directory, `.lock-draft-${process.pid}`)
-  // One that a killed process with our pid has left is removed, not written through.
+  // A draft of a killed process with the same pid is removed, not written through.
   rmSync(draft, { force: true })
-  writeFileSync(draft, JSON.stringify(me), { mode: 0o644, flag: 'wx' })
   try {
+    writeFileSync(draft, JSON.stringify(me), { mode: 0o644, flag: 'wx' })
     linkSync(draft, join(directory, nameOf(number)))
     return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw explainFullDisk(error, draft)
     return false
   } finally {
     rmSync(draft, { force: true })
@@ -136,18 +138,18 @@ function replace(path: string, holder: Holder): void {
   try {
     replaceOwnFile(path, JSON.stringify(holder), 0o644)
   } catch {
-    // Removed with its directory; then there is nothing left to release.
+    // It was removed with its directory, so there is nothing to release.
   }
 }
 
 function readHolder(path: string): Holder | undefined {
-  // Removed a moment ago by a newer holder, whose number tells.
+  // A newer holder has just removed it, and has a higher number.
   const text = readOwnFile(path)
   if (text === undefined) return undefined
   try {
     return JSON.parse(text) as Holder
   } catch {
-    // Cut short by a full disk.
+    // Cut off by a full disk.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-/** What the embedded Postgres has to say goes through this much of a pino logger. */
+/** The part of a pino logger that the embedded Postgres uses. */
 export type Log = {
   info(fields: Record<string, unknown>, message: string): void
   warn(fields: Record<string, unknown>, message: string): void

@@ -9,32 +9,32 @@ import { readPostmasterFile } from './postmaster-file.ts'
 import { findProcess, isAlive, processesIn, type Running, sendSignal } from './processes.ts'
 import { readLogFrom, sizeOfLog } from './server-log.ts'
 
-/** All that is needed to start one particular postmaster, again and again. */
+/** Everything needed to start one particular postmaster, repeatedly. */
 export type Launch = {
   binaries: Binaries
   account: Account
   dataDirectory: string
-  /** Where the socket really lies; it is this server's alone. */
+  /** The actual directory of the socket, which only this server uses. */
   socketDirectory: string
   configFile: string
   logFile: string
-  /** Added to the bare environment that Postgres gets. */
+  /** Added to Postgres's minimal environment. */
   env: Record<string, string>
 }
 
-/** A postmaster we started, and how long the log was before, so that its own words can be found. */
+/** A postmaster that this process started, and the length of the log before that, to find its messages. */
 type Started = Running & { logStart: number }
 
-/** A standby takes them for reading. */
+/** A standby accepts connections for reading. */
 const takesConnections = ['ready', 'standby']
-/** How often a state that Postgres announces only in a file or by dying is looked at, in milliseconds. */
+/** How often to check a state that only shows in a file or by the end of a process, in milliseconds. */
 const LOOK_EVERY_MS = 10
-/** A fast shutdown ends with a checkpoint, which takes long on a slow disk; past this it is broken off. */
+/** A fast shutdown ends with a checkpoint, which is slow on a slow disk; after this it is interrupted. */
 const FAST_STOP_MS = 30_000
-/** Postgres itself kills children that an immediate shutdown has not ended after 5 s. */
+/** After 5 s, Postgres itself kills the children that an immediate shutdown has not ended. */
 const IMMEDIATE_STOP_MS = 8_000
 const SHARED_MEMORY_MS = 5_000
-/** Idle children of a killed postmaster leave within milliseconds; a busy one not before its statement ends. */
+/** Idle children of a killed postmaster end within milliseconds; a busy one ends with its statement. */
 const ORPHAN_PATIENCE_MS = 500
 
 export function launchArguments({ dataDirectory, configFile }: Launch): string[] {
@@ -42,10 +42,10 @@ export function launchArguments({ dataDirectory, configFile }: Launch): string[]
 }
 
 /**
- * Starts a postmaster in a data directory in which none runs, and waits until it takes connections.
+ * Starts a postmaster in a data directory that has none running, and waits until it accepts connections.
  *
- * @param signal breaks off; then the postmaster is ended again
- * @throws Error with what Postgres logged, when it ends instead
+ * @param signal interrupts the start and ends the postmaster
+ * @throws Error with Postgres's log if it ends instead
  */
 export async function launchPostmaster(launch: Launch, signal?: AbortSignal): Promise<Running> {
   const giveUp = performance.now() + SHARED_MEMORY_MS
@@ -62,14 +62,17 @@ export async function launchPostmaster(launch: Launch, signal?: AbortSignal): Pr
   }
 }
 
-/** Of a server that was killed: the kernel gives it back a moment later, and no process is to be seen any more. */
+/**
+ * Whether a killed server's shared memory is still held: the kernel releases it a moment after the last process
+ * is gone.
+ */
 function isSharedMemoryBusy(error: unknown): boolean {
   return error instanceof Error && error.message.includes('pre-existing shared memory block')
 }
 
 /**
- * Starts a postmaster. It leads a session of its own: a terminal's Ctrl-C reaches us alone, so that we can drain
- * before we stop it; and should we be killed, it stays.
+ * Starts a postmaster in its own session: a terminal's Ctrl-C only reaches this process, which can drain before
+ * it stops Postgres; and if this process is killed, Postgres stays.
  */
 async function spawnPostmaster(launch: Launch): Promise<Started> {
   const logStart = sizeOfLog(launch.logFile)
@@ -85,14 +88,14 @@ async function spawnPostmaster(launch: Launch): Promise<Started> {
     await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject))
     child.unref()
     const pid = child.pid ?? 0
-    // One that ended already is found out by untilReady, which can quote the log.
+    // If it has ended already, untilReady finds out, and can quote the log.
     return { pid, start: findProcess(pid)?.start ?? 'ended', logStart }
   } finally {
     closeSync(log)
   }
 }
 
-/** Crash recovery is waited for, however long it takes. */
+/** Waits for crash recovery, however long it takes. */
 async function untilReady(launch: Launch, started: Started, signal?: AbortSignal): Promise<void> {
   for (;;) {
     const file = readPostmasterFile(launch.dataDirectory)
@@ -106,9 +109,9 @@ async function untilReady(launch: Launch, started: Started, signal?: AbortSignal
 }
 
 /**
- * Fast shutdown (clients are cut off, a checkpoint is written), then immediate, then kill.
+ * Fast shutdown (disconnects clients and writes a checkpoint), then immediate, then kill.
  *
- * @param fastMs how long the fast one may take; 0 leaves it out
+ * @param fastMs how long the fast one may take; 0 skips it
  * @param immediateMs how long the immediate one may take
  */
 export async function stopPostmaster(
@@ -126,8 +129,8 @@ export async function stopPostmaster(
 }
 
 /**
- * Waits for the children of a dead postmaster to notice and go, and ends those that do not: while one of them
- * holds the shared memory, no new postmaster may touch the files.
+ * Waits for the children of a dead postmaster to end, and ends those that do not: while one of them holds the
+ * shared memory, no new postmaster may use the files.
  */
 export async function clearOrphans(dataDirectory: string): Promise<void> {
   const there = () => processesIn(dataDirectory).length > 0
@@ -136,7 +139,7 @@ export async function clearOrphans(dataDirectory: string): Promise<void> {
   await untilGone(there, IMMEDIATE_STOP_MS)
 }
 
-/** True as soon as `there` is false, false when it still is not after the time. */
+/** True once `there` is false; false if it is still true after the time. */
 async function untilGone(there: () => boolean, waitMs: number): Promise<boolean> {
   const end = performance.now() + waitMs
   while (there()) {

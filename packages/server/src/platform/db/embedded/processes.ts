@@ -1,18 +1,18 @@
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
-/** A process, told from a later one with the same pid by when it began. */
+/** A process, identified by its pid and start time. */
 export type Running = { pid: number; start: string }
 
 /**
- * Says when a process began, as text that differs for another process under the same pid; undefined when there is
- * no such process or it is a zombie. Linux: clock ticks since boot (`/proc`); elsewhere what `ps` prints.
+ * The start time of a process as text, which differs for a later process with the same pid; undefined if it does
+ * not exist or is a zombie. Linux: clock ticks since boot (`/proc`); elsewhere the text of `ps`.
  */
 export function startOf(pid: number): string | undefined {
   if (process.platform !== 'linux') return startByPs(pid)
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The command name, field 2, may hold blanks and parentheses; what follows the last one is plain.
+    // The command name, field 2, may contain blanks and parentheses; the fields after the last one do not.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     const [state] = fields
     return state === 'Z' || state === 'X' ? undefined : fields[19]
@@ -21,13 +21,13 @@ export function startOf(pid: number): string | undefined {
   }
 }
 
-/** The process with this pid as it is now. */
+/** The process that has this pid now. */
 export function findProcess(pid: number): Running | undefined {
   const start = startOf(pid)
   return start === undefined ? undefined : { pid, start }
 }
 
-/** Whether it still runs. A zombie that nobody collects does not, though a signal to it would succeed. */
+/** Whether it still runs. An uncollected zombie does not, although a signal to it would succeed. */
 export function isAlive({ pid, start }: Running): boolean {
   return startOf(pid) === start
 }
@@ -42,8 +42,8 @@ export function sendSignal(running: Running, signal: NodeJS.Signals): void {
 }
 
 /**
- * The Postgres processes that work in a data directory: the postmaster and its children have it as their working
- * directory. A pid alone proves nothing, it may belong to somebody else by now.
+ * The Postgres processes of a data directory: the postmaster and its children have it as their working
+ * directory. A pid alone is no proof, because another process may have it by now.
  *
  * @param dataDirectory its real path, without symbolic links
  */
@@ -52,7 +52,7 @@ export function processesIn(dataDirectory: string): Running[] {
   return pids.flatMap(pid => findProcess(pid) ?? [])
 }
 
-/** The program a process runs, where that can be told; with ` (deleted)` when the file is gone or replaced. */
+/** The program that a process runs, if known; with ` (deleted)` if the file was removed or replaced. */
 export function executableOf(pid: number): string | undefined {
   return linkOf(pid, 'exe')
 }
@@ -65,8 +65,9 @@ function pidsByProc(dataDirectory: string): number[] {
 }
 
 /**
- * A person's shell may stand in the data directory too, so the name counts as well. Not the link to the program:
- * that goes before a killed process has let go of the shared memory, the working directory goes after.
+ * The name of a process. A person's shell may be in the data directory too, so the name counts as well. Not the
+ * link to the program: a killed process loses that before it releases the shared memory, and its working
+ * directory afterwards.
  */
 function commandOf(pid: number): string | undefined {
   try {
@@ -80,7 +81,7 @@ function linkOf(pid: number, name: 'cwd' | 'exe'): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/${name}`)
   } catch {
-    // Gone, or not ours to look at, and then it is not our Postgres either.
+    // It is gone, or belongs to another account and so is not our Postgres.
     return undefined
   }
 }
@@ -92,7 +93,10 @@ function startByPs(pid: number): string | undefined {
   return !state || state.startsWith('Z') ? undefined : start.join(' ')
 }
 
-/** Without /proc only the postmaster tells its data directory, on its command line; its children name it. */
+/**
+ * Without /proc only the postmaster shows its data directory, on its command line; its children are found by
+ * their parent.
+ */
 function pidsByPs(dataDirectory: string): number[] {
   const rows = ps(['-axo', 'pid=,ppid=,command='])
     .split('\n')

@@ -1,7 +1,7 @@
-/** The embedded Postgres cannot be used, and the person can do something about it: the message says what. */
+/** The embedded Postgres cannot be used, and a person can fix it: the message says what to do. */
 export class EmbeddedRefused extends Error {
   override name = 'EmbeddedRefused'
 }
 
-/** Another process runs a service on the data directory, or a command that has started Postgres for itself. */
+/** Another process uses the data directory: a service, or a command that has started Postgres. */
 export class DirectoryHeld extends EmbeddedRefused {}

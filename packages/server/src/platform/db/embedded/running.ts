@@ -7,8 +7,8 @@ import { SERVICE_USER } from './service-login.ts'
 import type { EmbeddedConnection } from './start.ts'
 
 /**
- * How to reach the embedded Postgres of a data directory when it runs already, as under a service that is up;
- * undefined when it does not. For commands beside the service: it belongs to the one that started it.
+ * How to reach the running embedded Postgres of a data directory; undefined if it is not running. For commands
+ * beside the service: Postgres belongs to the service that started it.
  */
 export function findRunningEmbedded(
   dataDir: string,
@@ -25,7 +25,7 @@ export function findRunningEmbedded(
   return { host, port, ...login, database: DATABASE }
 }
 
-/** Under a service of an earlier release, which still runs, there is only the superuser's. */
+/** A running service of an earlier release only has the superuser's login. */
 function readLogin({ servicePasswordFile, passwordFile }: Layout) {
   const own = readPassword(servicePasswordFile)
   if (own) return { user: SERVICE_USER, password: own }

@@ -10,9 +10,9 @@ import {
 } from 'node:fs'
 import { openOwnLog } from '../../own-files.ts'
 
-/** With the one kept before it, the log takes twice this at most, but for what comes between two looks. */
+/** With its predecessor, the log takes at most twice this, apart from what is written between two checks. */
 const LOG_BYTES_MAX = 10 * 1024 * 1024
-/** The end of a log that goes into an error message. */
+/** The part at the end of a log that is quoted in an error message. */
 const QUOTE_BYTES_MAX = 4096
 
 export function sizeOfLog(path: string): number {
@@ -20,8 +20,8 @@ export function sizeOfLog(path: string): number {
 }
 
 /**
- * Moves a log that has grown large to `<path>.1`. It is copied and cut, not renamed: Postgres, and whoever adopts
- * it later, keeps writing to the same open file, always at its end.
+ * Moves a large log to `<path>.1`. It is copied and truncated, not renamed: Postgres keeps the file open and
+ * appends to it, even after another process has adopted it.
  */
 export function rotateLog(path: string, bytesMax = LOG_BYTES_MAX): void {
   if (sizeOfLog(path) <= bytesMax) return
@@ -39,7 +39,7 @@ export function rotateLog(path: string, bytesMax = LOG_BYTES_MAX): void {
   }
 }
 
-/** What was added to a log since, at most the last 4 KiB; empty when there is nothing. */
+/** The lines that were added to a log since, at most the last 4 KiB; empty if there are none. */
 export function readLogFrom(path: string, start: number): string {
   const size = sizeOfLog(path)
   const position = Math.max(Math.min(start, size), size - QUOTE_BYTES_MAX)

@@ -3,20 +3,20 @@ import type { Binaries } from './binaries.ts'
 import { DATABASE, runSingleUser } from './cluster.ts'
 
 /**
- * The login of the service and of every command. It owns the database and what is in it, and is no superuser: whoever
- * takes the service over by its connection cannot run programs, read files or change other roles by it.
+ * The login of the service and of every command. It owns the database and its contents, and is no superuser: an
+ * attacker with its connection cannot run programs, read files or change other roles.
  */
 export const SERVICE_USER = 'keyrail_service'
 
-/** The role that each request drops to. A login that is no superuser cannot make it, so it is made beside. */
+/** The role that each request drops to. It is made here, because only a superuser can make it. */
 const APP_ROLE = 'keyrail_app'
 
 const makeRole = (name: string) =>
   `DO $$ BEGIN CREATE ROLE ${name}; EXCEPTION WHEN duplicate_object THEN NULL; END $$`
 
 /**
- * Makes the login, or takes from one that is there what it must not have. Each statement is one line, as single-user
- * mode wants it, and may run again.
+ * Makes the login, or removes excess rights from an existing one. Each statement is one line, as single-user
+ * mode needs, and may run again.
  *
  * @param password in letters that need no quoting
  */
@@ -30,8 +30,9 @@ export const loginStatements = (password: string): string[] => [
 ]
 
 /**
- * Gives everything in the database that is the superuser's to the service. `REASSIGN OWNED` refuses to: the catalogues
- * are the same superuser's. What belongs to a table, a column or an extension follows that one.
+ * Gives everything in the database that the superuser owns to the service. `REASSIGN OWNED` refuses that,
+ * because the catalogues belong to the same superuser. What belongs to a table, a column or an extension follows
+ * it.
  */
 const giveOver = `DO $$ DECLARE command text; BEGIN FOR command IN ${[
   `SELECT format('SCHEMA %I', nspname) FROM pg_namespace WHERE nspowner = 10 AND nspname = 'graphile_worker'`,
@@ -53,8 +54,8 @@ const giveOver = `DO $$ DECLARE command text; BEGIN FOR command IN ${[
   )} LOOP EXECUTE format('ALTER %s OWNER TO ${SERVICE_USER}', command); END LOOP; END $$`
 
 /**
- * Makes the login on a stopped cluster, one of a release that had only the superuser, or one whose password was lost.
- * Broken off anywhere, it may run again.
+ * Makes the login on a stopped cluster from a release that only had the superuser, or whose password was lost.
+ * If interrupted, it may run again.
  */
 export function makeServiceLogin(
   dataDirectory: string,

@@ -2,8 +2,8 @@
 export type Settings = { [name: string]: string | number | boolean; port?: number }
 
 /**
- * What the embedded server runs with. Everything about durability (fsync, full_page_writes,
- * synchronous_commit) keeps Postgres's own safe default. Reached through a socket only, never by network.
+ * The settings of the embedded server. Everything about durability (fsync, full_page_writes, synchronous_commit)
+ * keeps Postgres's safe default. It is reachable only through a socket, never over the network.
  */
 const DEFAULTS = {
   listen_addresses: '',
@@ -12,30 +12,29 @@ const DEFAULTS = {
   max_connections: 100,
   shared_buffers: '128MB',
   wal_compression: true,
-  // A young database grows tenfold in a minute, which is as long as it would plan by what it was before.
+  // A new database grows tenfold in a minute, and until a vacuum it would plan queries by its old size.
   autovacuum_naptime: '10s',
   cluster_name: 'keyrail',
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_line_prefix: '%m [%p] ',
-  // Statements and the values in them (addresses, hashes) stay out of the log; what failed in a request stands in
+  // Statements and their values (addresses, hashes) stay out of this log. The service's own log has the failures
+  // of requests, with the request's id.
   // the service's own, with the request's id.
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
 } satisfies Settings
 
-/** The text of `postgresql.conf`: the defaults, the given settings over them, and where the socket lies. */
+/** The text of `postgresql.conf`: the defaults, overridden by the given settings, and the place of the socket. */
 export function renderSettings(socketDirectory: string, extra: Settings = {}): string {
   const all: Settings = { ...DEFAULTS, ...extra, unix_socket_directories: quoteListElement(socketDirectory) }
   const lines = Object.entries(all).map(([name, value]) => `${name} = ${renderValue(value)}`)
-  return [
-    '# Written anew at each start. For settings of your own use ALTER SYSTEM, which survives.',
-    ...lines,
-    '',
-  ].join('\n')
+  return ['# Rewritten at each start. Use ALTER SYSTEM for your settings, which is kept.', ...lines, ''].join(
+    '\n',
+  )
 }
 
-/** The port the settings give: it is part of the socket's file name. */
+/** The port in the settings, which is part of the name of the socket's file. */
 export function portOf(extra: Settings = {}): number {
   return Number(extra.port ?? DEFAULTS.port)
 }

@@ -3,24 +3,24 @@ import { join } from 'node:path'
 import { makeDirectories } from '../../make-directory.ts'
 import type { Account } from './account.ts'
 
-/** A socket's path has room for 107 bytes on Linux and 103 on macOS, the file name `.s.PGSQL.<port>` included. */
+/** A socket's path may have 107 bytes on Linux and 103 on macOS, including the file name `.s.PGSQL.<port>`. */
 const PATH_BYTES_MAX = 103
 const NAME_BYTES_MAX = Buffer.byteLength('/.s.PGSQL.65535')
-/** Short on every system, unlike what TMPDIR may say. */
+/** Short on every system, unlike TMPDIR. */
 const SHORT_PLACE = '/tmp'
 const PREFIX = 'keyrail-socket-'
 
-/** Whether the socket of a server may lie in this directory. */
+/** Whether a server's socket fits in this directory. */
 export function fitsSocket(directory: string): boolean {
   return Buffer.byteLength(directory) + NAME_BYTES_MAX <= PATH_BYTES_MAX
 }
 
 /**
- * Gives the directory for the socket, closed to everybody but the account and its guests: the wanted one, or when that
- * path is too long the one used last time, or else a new one with a random name in a short place.
+ * Returns the directory for the socket, closed to everyone but the account and its guests: the wanted one, or if
+ * that path is too long, the one used last time, or else a new one with a random name in a short place.
  *
- * @param last where the server that ran before had its socket
- * @param guests group id of those who may pass through to the socket
+ * @param last the socket directory of the previous server
+ * @param guests the group id that may pass through to the socket
  */
 export function makeSocketDirectory(
   wanted: string,
@@ -35,12 +35,12 @@ export function makeSocketDirectory(
   return close(mkdtempSync(join(SHORT_PLACE, PREFIX)), account, guests)
 }
 
-/** Tidies up after the server has stopped: a random name in the short place is of no more use. */
+/** Cleans up after the server has stopped: a random name in the short place is not needed any more. */
 export function removeSocketDirectory(directory: string): void {
   if (directory.startsWith(join(SHORT_PLACE, PREFIX))) rmSync(directory, { recursive: true, force: true })
 }
 
-/** Whether nobody but the account could have put things there: a name in /tmp may be anybody's. */
+/** Whether only the account could have put things there: anyone can make a name in /tmp. */
 function isOurs(directory: string, account: Account): boolean {
   if (!directory.startsWith(join(SHORT_PLACE, PREFIX))) return false
   const found = lstatSync(directory, { throwIfNoEntry: false })

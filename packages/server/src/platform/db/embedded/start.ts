@@ -35,22 +35,23 @@ export type EmbeddedConnection = {
 export type EmbeddedPostgres = {
   connection: EmbeddedConnection
   dataDirectory: string
-  /** For instance `18.4`. */
+  /** For example `18.4`. */
   serverVersion: string
-  /** Of the postmaster. Another one after it died and was brought back. */
+  /** The postmaster's pid, which changes when Postgres is restarted. */
   readonly pid: number
-  /** Fast shutdown; then the data directory is free. A second call waits for the first. */
+  /** Fast shutdown, which frees the data directory. A second call waits for the first. */
   stop(): Promise<void>
 }
 
 /**
- * Starts the embedded Postgres of a data directory, creating the database on the first start, and brings it back
- * whenever it dies, until `stop`. Should we be killed, it goes on running, and the next start keeps it.
+ * Starts the embedded Postgres of a data directory, creating the database on the first start, and restarts it
+ * whenever it dies, until `stop`. If this process is killed, Postgres keeps running, and the next start keeps
+ * it.
  *
  * @param dataDir the service's data directory (SERVICE_DATA_DIR)
  * @param stateDirectory where root puts what the account cannot reach otherwise
- * @throws EmbeddedRefused when the person has to do something: another service runs here, there is no account to
- *   run it under, the database is of another major version
+ * @throws EmbeddedRefused if a person must act: another service runs here, no account can run Postgres, or the
+ * database has another major version
  */
 export async function startEmbedded({
   dataDir,
@@ -67,7 +68,7 @@ export async function startEmbedded({
   if (moved) {
     log.info(
       { directory: base, account: account.name },
-      `Postgres runs as ${account.name}, which cannot reach ${wanted}: the database lies in ${base}`,
+      `Postgres runs as ${account.name}, which cannot reach ${wanted}: the database is in ${base}`,
     )
   }
   const lock = await lockDirectory(base)
@@ -100,7 +101,7 @@ export async function startEmbedded({
   }
 }
 
-/** Creates the cluster on the first start. Gives the password of the service's login. */
+/** Creates the cluster on the first start. Returns the password of the service's login. */
 async function prepareCluster(
   layout: Layout,
   binaries: Binaries,
@@ -122,7 +123,7 @@ async function prepareCluster(
   }
   refuseMisnamed(dataDirectory, binaries.major)
   if (!known) {
-    log.warn({ file: passwordFile }, 'The password file is gone; the database gets a new password')
+    log.warn({ file: passwordFile }, 'The password file is missing; the database gets a new password')
     await endLeftover(dataDirectory)
     resetPassword(dataDirectory, { binaries, account, password })
     writePassword(passwordFile, password)
@@ -130,14 +131,14 @@ async function prepareCluster(
   return readPassword(servicePasswordFile) ?? (await addServiceLogin(layout, binaries, account, log))
 }
 
-/** The file is written last: while it is missing, a start that was killed in between is done again. */
+/** The file is written last: while it is missing, a killed start is repeated. */
 async function addServiceLogin(
   { dataDirectory, servicePasswordFile }: Layout,
   binaries: Binaries,
   account: Account,
   log: Log,
 ): Promise<string> {
-  log.info({ role: SERVICE_USER }, 'The database is given to a login that is no superuser')
+  log.info({ role: SERVICE_USER }, 'The database is handed over to a login without superuser rights')
   await endLeftover(dataDirectory)
   const password = makePassword()
   makeServiceLogin(dataDirectory, { binaries, account, password })
@@ -146,30 +147,30 @@ async function addServiceLogin(
 }
 
 /**
- * Writes the settings when they differ from those of the last start, and ends a server that still runs with
- * those, before the file says otherwise. Gives the directory of the socket.
+ * Writes the settings if they have changed, after ending a server that still runs with the old ones. Returns the
+ * directory of the socket.
  */
 async function prepareSettings(
   { dataDirectory, configFile, socketDirectory }: Layout,
   account: Account,
 ): Promise<string> {
-  // Whoever answers requests for root comes through the socket, without root's right to pass everywhere.
+  // The account that serves requests for root uses the socket, without root's right to enter every folder.
   const guests = account.switched
     ? (findServiceAccount({ create: true })?.gid ?? process.getegid?.())
     : undefined
   const last = readPostmasterFile(dataDirectory)?.socketDirectory
   const host = makeSocketDirectory(socketDirectory, account, { last, guests })
-  // Its directory lets nobody pass but the account and the guests.
+  // Its directory only admits the account and the guests.
   const text = renderSettings(host, guests === undefined ? {} : { unix_socket_permissions: '0777' })
   if (readOwnFile(configFile) !== text) {
     await endLeftover(dataDirectory)
-    // The account has to read it, and it holds no secret.
+    // The account must read it, and it contains no secret.
     replaceOwnFile(configFile, text, 0o644)
   }
   return host
 }
 
-/** Who owns the newest cluster in a place; undefined when there is none. */
+/** The owner of the newest cluster in a place; undefined if there is none. */
 function ownerOf(base: string | undefined): number | undefined {
   const last = base === undefined ? undefined : listClusters(base).at(-1)
   return base === undefined || last === undefined

@@ -6,22 +6,22 @@ import { readPostmasterFile } from './postmaster-file.ts'
 import { isAlive, type Running } from './processes.ts'
 import { rotateLog } from './server-log.ts'
 
-/** How soon a dead postmaster is noticed. An adopted one is not our child, so nothing tells us. */
+/** How often to check that the postmaster lives. An adopted one is not a child, so no event reports its end. */
 const LOOK_EVERY_MS = 100
-/** Long enough for us to be told to stop as well, and to answer what is under way. */
+/** Long enough for this process to receive the stop too, and to answer running requests. */
 const STOPPING_PATIENCE_MS = 1_500
 const RETRY_FIRST_MS = 100
 const RETRY_MAX_MS = 5_000
 const ROTATE_EVERY_MS = 60_000
 
-/** A postmaster that is brought back whenever it ends without having been told to. */
+/** A postmaster that is restarted whenever it ends unexpectedly. */
 export type Supervised = { readonly pid: number; stop(): Promise<void> }
 
 /**
- * Starts the postmaster, or keeps the one that runs, and brings it back when it dies, at once and then after
- * growing waits, until it is stopped.
+ * Starts the postmaster, or keeps the running one, and restarts it when it dies, at once and then after growing
+ * waits, until it is stopped.
  *
- * @throws Error with what Postgres logged, when the first start fails
+ * @throws Error with Postgres's log if the first start fails
  */
 export async function supervise(launch: Launch, log: Log): Promise<Supervised> {
   const stopping = new AbortController()
@@ -33,14 +33,14 @@ export async function supervise(launch: Launch, log: Log): Promise<Supervised> {
     rotateLog(launch.logFile)
     const kept = await adoptLeftover(launch, signal)
     if (kept) {
-      log.info({ pid: kept.pid }, 'Postgres was still running and is kept')
+      log.info({ pid: kept.pid }, 'Postgres is still running; using it')
       return kept
     }
     return launchPostmaster(launch, signal)
   }
 
   async function bringBack(): Promise<void> {
-    log.warn({ pid: current.pid }, 'Postgres ended by itself; it is started again')
+    log.warn({ pid: current.pid }, 'Postgres ended unexpectedly; restarting it')
     for (let wait = RETRY_FIRST_MS; !signal.aborted; wait = Math.min(wait * 2, RETRY_MAX_MS)) {
       try {
         current = await bringUp()
@@ -48,15 +48,15 @@ export async function supervise(launch: Launch, log: Log): Promise<Supervised> {
         return
       } catch (error) {
         if (signal.aborted) return
-        log.warn({ err: error, retry_in_ms: wait }, 'Postgres could not be started again')
+        log.warn({ err: error, retry_in_ms: wait }, 'Postgres could not be restarted')
         await pause(wait)
       }
     }
   }
 
   /**
-   * Somebody told it to stop, as a service manager does that signals every process of a service. It then waits
-   * for its clients, our pools, to leave, and lets none in: left alone it would never get out of that.
+   * Another process stopped it, as a service manager does that signals every process. It then waits for its
+   * clients, which are our pools, and accepts no new ones: by itself it would never end.
    */
   function hangsWhileStopping(): boolean {
     const isStopping = readPostmasterFile(launch.dataDirectory)?.status === 'stopping'

@@ -4,11 +4,11 @@ import { listClusters } from './layout.ts'
 import { EmbeddedRefused } from './refusal.ts'
 
 /**
- * Postgres does not read the files of another major version, so those are left alone and the start is refused
- * with what to do.
+ * Postgres cannot read the files of another major version, so they are left alone and the start is refused with
+ * what to do.
  *
  * @param base the directory that holds the clusters
- * @param major of the Postgres that is about to start
+ * @param major the version of the Postgres that is about to start
  */
 export function refuseOtherMajor(base: string, major: number): void {
   const clusters = listClusters(base)
@@ -17,7 +17,7 @@ export function refuseOtherMajor(base: string, major: number): void {
   if (last === undefined) return
   const directory = join(base, 'postgres', String(last))
   throw new EmbeddedRefused(
-    `The database in ${directory} was made by Postgres ${last}; this release of Keyrail brings Postgres ${major} and ` +
+    `The database in ${directory} was made by Postgres ${last}; this release of Keyrail has Postgres ${major} and ` +
       'leaves it as it is. To move it:\n' +
       '  with the release that made it:  keyrail backup keyrail.backup\n' +
       `  put the old database aside:     mv '${directory}' '${join(base, `postgres-${last}-old`)}'\n` +
@@ -25,7 +25,7 @@ export function refuseOtherMajor(base: string, major: number): void {
   )
 }
 
-/** The version a cluster says it has, against the one its folder is named for (somebody may have renamed it). */
+/** Compares the version of a cluster with that of its folder's name, which may have been renamed. */
 export function refuseMisnamed(dataDirectory: string, major: number): void {
   const found = readFileSync(join(dataDirectory, 'PG_VERSION'), 'utf8').trim()
   if (found === String(major)) return

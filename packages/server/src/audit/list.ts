@@ -1,0 +1,54 @@
+import type { AuditLogList } from '@keyrail/contract/vendor/audit'
+import type { VendorPrincipal } from '../gate/principal.ts'
+import { page } from '../platform/cursor.ts'
+import type { Db } from '../platform/db/db.ts'
+import { isUuid } from '../platform/http/validate.ts'
+import { invalidField } from '../platform/refusal.ts'
+import type { AuditNeeds } from './needs.ts'
+import { toAuditLog } from './resource.ts'
+import { listAuditRows } from './sql.ts'
+
+/** A page of the log. A cursor fits only lists of its order. */
+export async function listAuditLogs(
+  { cursors }: Pick<AuditNeeds, 'cursors'>,
+  db: Db,
+  principal: VendorPrincipal,
+  query: AuditLogList,
+) {
+  const { workspaceId, reach } = principal
+  const { order = 'asc', limit, cursor, action, actor_id, target_id, env } = query
+  const list = order === 'asc' ? 'audit_logs' : 'audit_logs.desc'
+  const start = startOf(query)
+  const rows = await db.readAtOnce(workspaceId, tx =>
+    listAuditRows(tx, {
+      reach,
+      order,
+      beyond: cursor === undefined ? start : Number(cursors.open(list, workspaceId, cursor)),
+      limit,
+      action: action ?? null,
+      // Ids of rows are stored in lower case.
+      actorId: actor_id === undefined ? null : isUuid(actor_id) ? actor_id.toLowerCase() : actor_id,
+      targetId: target_id ?? null,
+      env: env ?? null,
+    }),
+  )
+  return page(
+    rows,
+    limit,
+    row => toAuditLog(workspaceId, principal, row),
+    last => cursors.seal(list, workspaceId, String(last.seq)),
+  )
+}
+
+/**
+ * The seq beyond which the list begins.
+ * @throws {Refusal} when the query names the bound of the other order.
+ */
+function startOf({ order, after_seq, before_seq }: AuditLogList): number {
+  if (order === 'desc') {
+    if (after_seq !== undefined) throw invalidField('after_seq', 'must not be given with order=desc')
+    return before_seq ?? Number.MAX_SAFE_INTEGER
+  }
+  if (before_seq !== undefined) throw invalidField('before_seq', 'needs order=desc')
+  return after_seq ?? 0
+}

@@ -1,0 +1,8 @@
+/**
+ * SQL for whether a key or a secret key is active: neither revoked nor expired, by the store's clock. At the moment of its
+ * expiry a key has expired.
+ * @param row what the statement calls the row.
+ * @param now the clock. Postgres calls the function for each row that it filters; a query in its place runs once.
+ */
+export const isActiveSql = (row: 'k' | 'api_keys' | 'secret_keys', now = 'service_now()'): string =>
+  `${row}.revoked_at is null and (${row}.expires_at is null or ${row}.expires_at > ${now})`

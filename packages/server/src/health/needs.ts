@@ -1,0 +1,8 @@
+import type { Readiness } from '../platform/db/readiness.ts'
+
+/** What the routes of this room need from outside; `deps.ts` gives it. */
+export interface HealthNeeds {
+  readonly readiness: Readiness
+  /** Aborted when the process is about to stop. */
+  readonly leaving: AbortSignal
+}

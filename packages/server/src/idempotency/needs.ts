@@ -1,0 +1,9 @@
+import type { ClaimVerdict } from '@keyrail/contract/idempotency'
+import type { Idempotency } from './service.ts'
+
+/** What the routes of this room need from outside; `deps.ts` gives it. */
+export interface IdempotencyNeeds {
+  readonly idempotency: Idempotency
+  readonly countClaim: (verdict: ClaimVerdict['verdict']) => void
+  readonly randomBytes: (size: number) => Buffer
+}

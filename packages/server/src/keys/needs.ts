@@ -1,0 +1,23 @@
+import type { Clock } from '../platform/clock.ts'
+import type { Cursors } from '../platform/cursor.ts'
+import type { MakeId } from '../platform/ids.ts'
+import type { FleetNeeds } from '../policy/propagation.ts'
+import type { IdentifyTurns } from './identify.ts'
+
+/** What revoking a key needs. */
+export type RevokeNeeds = Pick<IssueNeeds, 'clock' | 'randomBytes'>
+
+/** What issuing a key needs. */
+export interface IssueNeeds {
+  readonly clock: Clock
+  readonly makeId: MakeId
+  readonly randomBytes: (size: number) => Buffer
+  readonly config: { readonly maxActiveKeysPerTenant: number; readonly embedMaxActiveKeys: number }
+}
+
+/** What the routes of this room need from outside; `deps.ts` gives it. */
+export interface KeyNeeds extends IssueNeeds, FleetNeeds {
+  readonly config: IssueNeeds['config'] & FleetNeeds['config']
+  readonly cursors: Cursors
+  readonly identifyTurns: IdentifyTurns
+}

@@ -1,0 +1,34 @@
+import { sql } from '../platform/db/connection.ts'
+import type { ReadTx, Tx } from '../platform/db/transaction.ts'
+import type { ScopeRules } from './rows.ts'
+
+/** A project as its keys need it: the list of known scopes is read only where it refuses others. */
+export interface KeyProject extends ScopeRules {
+  id: string
+  key_prefix: string
+}
+const findProjectStatement = sql(
+  'keys.find_project',
+  `select id, key_prefix, case when strict_scopes then known_scopes end as known_scopes, strict_scopes,
+     deleted_at is not null as is_deleted
+   from projects where workspace_id = $1 and id = $2`,
+)
+export async function findKeyProject(tx: Tx, id: string): Promise<KeyProject | null> {
+  const [row] = await tx.query<KeyProject & { is_deleted: boolean }>(findProjectStatement, [
+    tx.workspaceId,
+    id,
+  ])
+  return row === undefined || row.is_deleted ? null : row
+}
+
+const findKnownScopesStatement = sql(
+  'keys.find_known_scopes',
+  'select known_scopes from projects where workspace_id = $1 and id = $2',
+)
+export async function findKnownScopes(tx: ReadTx, projectId: string): Promise<string[]> {
+  const [row] = await tx.query<{ known_scopes: string[] | null }>(findKnownScopesStatement, [
+    tx.workspaceId,
+    projectId,
+  ])
+  return row?.known_scopes ?? []
+}

@@ -1,0 +1,119 @@
+import type { Env } from '@keyrail/contract/shared'
+import type { KeyStatus } from '@keyrail/contract/vendor/keys'
+import { isActiveSql } from '../gate/active.ts'
+import { type Statement, sql } from '../platform/db/connection.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+import type { PrefixRange } from '../platform/prefix.ts'
+import type { Place } from '../platform/walks.ts'
+import type { KeyRow } from './rows.ts'
+import { keyColumns } from './sql.ts'
+
+/** What orders a walk: each has an index that starts with workspace and environment. */
+export type KeyOrder = 'id' | 'name' | 'display_prefix' | 'expiring' | 'expired'
+
+export interface KeyWalk {
+  readonly order: KeyOrder
+  readonly env: Env
+  readonly isRevoked: boolean
+  /** Narrows the keys that are not revoked further. */
+  readonly status: KeyStatus | null
+  /** For the orders `name` and `display_prefix`. */
+  readonly range: PrefixRange | null
+  /** The only key, or with another order than `id` the only one left out. */
+  readonly id: string | null
+  readonly projectIds: readonly string[] | null
+  readonly projectId: string | null
+  readonly tenantId: string | null
+  /** The only name. */
+  readonly name: string | null
+}
+
+/** With the folded texts, which order the walks of a search. */
+export interface FoundKeyRow extends KeyRow {
+  name_folded: string | null
+  display_prefix_folded: string
+}
+
+const expiring = `expires_at > service_now() and expires_at <= service_now() + interval '14 days'`
+const statusSql: Record<Exclude<KeyStatus, 'revoked'>, string> = {
+  active: isActiveSql('api_keys'),
+  expiring,
+  expired: 'expires_at <= service_now()',
+}
+
+/** The column of each order, its SQL type, and its direction. */
+const orders: Record<KeyOrder, { column: string; type: string; isFalling: boolean }> = {
+  id: { column: 'id', type: 'uuid', isFalling: true },
+  name: { column: 'name_folded', type: 'text', isFalling: false },
+  display_prefix: { column: 'display_prefix_folded', type: 'text', isFalling: false },
+  expiring: { column: 'expires_at', type: 'timestamptz', isFalling: false },
+  expired: { column: 'expires_at', type: 'timestamptz', isFalling: true },
+}
+
+const statements = new Map<string, Statement>()
+
+/** One statement per combination of filters: each has only the conditions that apply, so that it gets the best index. */
+export function keyWalkStatement(
+  workspaceId: string,
+  walk: KeyWalk,
+  after: Place | null,
+  most: number,
+): { statement: Statement; values: unknown[] } {
+  const { order, status, range, id, projectIds, projectId, tenantId, name } = walk
+  const { column, type, isFalling } = orders[order]
+  const values: unknown[] = [workspaceId, walk.env]
+  const mark = (value: unknown) => `$${values.push(value)}`
+  // The index by expiry has only keys that are not revoked; the others have them first.
+  const isByExpiry = order === 'expiring' || order === 'expired'
+  const conditions = [isByExpiry ? 'revoked_at is null' : `is_revoked = ${mark(walk.isRevoked)}`]
+  const letters: string[] = []
+  const add = (letter: string, condition: string) => {
+    letters.push(letter)
+    conditions.push(condition)
+  }
+  if (status !== null && status !== 'revoked') add(status, statusSql[status])
+  if (range !== null) {
+    const [first, last] = [mark(range.first), mark(range.last)]
+    add('q', `${column} between ${first} and ${last}`)
+    // A key that is found by its name is not found again.
+    if (order === 'display_prefix')
+      conditions.push(`coalesce(name_folded not between ${first} and ${last}, true)`)
+  }
+  if (id !== null) add('i', order === 'id' ? `id = ${mark(id)}` : `id <> ${mark(id)}`)
+  if (projectIds !== null) add('b', `project_id = any(${mark(projectIds)}::uuid[])`)
+  if (projectId !== null) add('p', `project_id = ${mark(projectId)}`)
+  if (tenantId !== null) add('t', `tenant_id = ${mark(tenantId)}`)
+  if (name !== null) add('n', `name = ${mark(name)}`)
+  if (after !== null) {
+    const sign = isFalling ? '<' : '>'
+    if (order === 'id') add('a', `id < ${mark(after.id)}`)
+    else add('a', `(${column}, id) ${sign} (${mark(after.value)}::${type}, ${mark(after.id)}::uuid)`)
+  }
+  const direction = isFalling ? 'desc' : 'asc'
+  const by = order === 'id' ? `id ${direction}` : `${column} ${direction}, id ${direction}`
+  const called = ['keys.walk', order, ...letters].join('.')
+  const limit = mark(most)
+  let statement = statements.get(called)
+  if (statement === undefined) {
+    statement = sql(
+      called,
+      `select ${keyColumns}, name_folded, display_prefix_folded from api_keys
+       where workspace_id = $1 and env = $2 and ${conditions.join(' and ')} order by ${by} limit ${limit}`,
+    )
+    statements.set(called, statement)
+  }
+  return { statement, values }
+}
+
+/**
+ * A plan for any value would read all keys in the order of the walk to find those of a project that has few. Planning takes
+ * less than a millisecond.
+ */
+const planForValues = sql('keys.plan_for_values', 'set local plan_cache_mode = force_custom_plan')
+/** Runs before the walks of a transaction. */
+export const prepareWalks = (tx: Tx) => tx.send(planForValues)
+
+export function walkKeys(tx: Tx, walk: KeyWalk, after: Place | null, most: number): Promise<FoundKeyRow[]> {
+  const { statement, values } = keyWalkStatement(tx.workspaceId, walk, after, most)
+  return tx.query<FoundKeyRow>(statement, values)
+}

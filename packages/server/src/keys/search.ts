@@ -1,0 +1,85 @@
+import type { KeyList } from '@keyrail/contract/vendor/keys'
+import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
+import { page } from '../platform/cursor.ts'
+import type { Db } from '../platform/db/db.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+import { readSearch, type Search } from '../platform/prefix.ts'
+import { isoOrNull } from '../platform/time.ts'
+import { type Part, readParts, writePosition } from '../platform/walks.ts'
+import type { KeyNeeds } from './needs.ts'
+import { toKey } from './resource.ts'
+import { type FoundKeyRow, type KeyOrder, type KeyWalk, prepareWalks, walkKeys } from './search-sql.ts'
+import { findTenantId } from './sql.ts'
+
+/**
+ * A page of the keys that have a status, or that a text finds. Each order is that of an index, because sorting would read
+ * every match: names rise, expiries rise for keys that are about to expire and fall for those that have expired.
+ */
+export async function searchKeysPage(
+  { cursors }: KeyNeeds,
+  db: Db,
+  principal: VendorPrincipal,
+  query: KeyList,
+) {
+  const { workspaceId } = principal
+  const { limit, cursor, q, external_id } = query
+  const search = q === undefined ? null : readSearch(q)
+  const { envs, projectIds } = sightOf(principal)
+  const within = { envs: query.env === undefined ? envs : [query.env], projectIds }
+  // A position is one of these walks: with another filter it would skip rows, or repeat them.
+  const { limit: _limit, cursor: _cursor, ...filter } = query
+  const list = `keys ${JSON.stringify([filter, within])}`
+  const after = cursor === undefined ? null : cursors.open(list, workspaceId, cursor)
+  const found = await db.inWorkspace(workspaceId, async tx => {
+    const tenantId = external_id === undefined ? query.tenant_id : await findTenantId(tx, external_id)
+    if (tenantId === null) return []
+    prepareWalks(tx)
+    return await readParts(partsOf(tx, search, query, within, tenantId ?? null), after, limit)
+  })
+  return page(
+    found,
+    limit,
+    ({ row }) => toKey(row),
+    ({ position }) => cursors.seal(list, workspaceId, writePosition(position)),
+  )
+}
+
+function partsOf(
+  tx: Tx,
+  search: Search | null,
+  { include_revoked, project_id, name, ...query }: KeyList,
+  { envs, projectIds }: { envs: readonly KeyWalk['env'][]; projectIds: KeyWalk['projectIds'] },
+  tenantId: string | null,
+): Part<FoundKeyRow>[] {
+  const status = query.status ?? null
+  const isRevoked =
+    status !== null ? [status === 'revoked'] : include_revoked === 'true' ? [false, true] : [false]
+  const part = (order: KeyOrder, more: Pick<KeyWalk, 'range' | 'id'>): Part<FoundKeyRow> => ({
+    order: order === 'id' || order === 'expired' ? 'falling' : 'rising',
+    placeOf: row => valuesOf[order](row),
+    walks: envs.flatMap(env =>
+      isRevoked.map(isRevoked => (after, most) => {
+        const filter = { projectIds, projectId: project_id ?? null, tenantId, name: name ?? null }
+        return walkKeys(tx, { ...filter, ...more, order, env, isRevoked, status }, after, most)
+      }),
+    ),
+  })
+  if (search === null) {
+    const order = status === 'expiring' || status === 'expired' ? status : 'id'
+    return [part(order, { range: null, id: null })]
+  }
+  const { id, range } = search
+  return [
+    ...(id === null ? [] : [part('id', { range: null, id })]),
+    part('name', { range, id }),
+    part('display_prefix', { range, id }),
+  ]
+}
+
+const valuesOf: Record<KeyOrder, (row: FoundKeyRow) => string> = {
+  id: () => '',
+  name: row => row.name_folded ?? '',
+  display_prefix: row => row.display_prefix_folded,
+  expiring: row => isoOrNull(row.expires_at) ?? '',
+  expired: row => isoOrNull(row.expires_at) ?? '',
+}

@@ -1,0 +1,127 @@
+import type { WriteLetter } from '../platform/mail/deliver.ts'
+import type { Letter } from '../platform/mail/letter.ts'
+import type { WriterParts } from '../platform/mail/writer-parts.ts'
+import { type LeakedKind, type LeakRow, type LetterRow, readLeak, readLetter } from './sql.ts'
+
+const nouns = {
+  api_key: 'An API key',
+  secret_key: 'A secret key',
+  session: 'A session',
+} as const satisfies Record<LeakedKind, string>
+
+const done = {
+  api_key: 'Keyrail revoked it at once. Your servers reject it from their next poll of the policy feed on.',
+  secret_key: 'Keyrail revoked it at once. Every request with it is now rejected.',
+  session: 'Keyrail ended it at once and informed the person it belonged to.',
+} as const satisfies Record<LeakedKind, string>
+
+const next = {
+  api_key: 'Issue a new key to the tenant, and review the requests that were made with the leaked one.',
+  secret_key:
+    'Create a new secret key for your servers, and review what was done with the leaked one in the audit log.',
+  session: 'Review what was done with it in the audit log.',
+} as const satisfies Record<LeakedKind, string>
+
+/** What a letter about several says. A session is never among them. */
+const several = {
+  api_key: {
+    many: 'API keys',
+    done: 'Your servers reject API keys from their next poll of the policy feed on.',
+    next: 'Issue new keys to the tenants, and review the requests that were made with the leaked ones.',
+  },
+  secret_key: {
+    many: 'secret keys',
+    done: 'Every request with a revoked secret key is now rejected.',
+    next: 'Create new secret keys for your servers, and review what was done with the leaked ones in the audit log.',
+  },
+} as const
+
+/** How many keys a letter names. A place has 2,000 characters at most, so this is 100 kB. */
+export const namedMax = 50
+
+const afterword =
+  'Keyrail sends at most five of these e-mails an hour to an address. The audit log lists every leak and where it was found.'
+
+/**
+ * The mail to the owners and the billing address of a workspace: `leak` about one session, `leaks` about the keys of a
+ * report. It does not contain a token, which is not stored.
+ */
+export function leakLetters({ db }: Pick<WriterParts, 'db'>): Record<string, WriteLetter> {
+  return {
+    leak: ({ workspace_id = '', credential_id = '', user_id }) =>
+      db.inWorkspace(workspace_id, async tx => write(await readLeak(tx, credential_id, user_id ?? null))),
+    leaks: ({ workspace_id = '', letter_id = '', user_id }) =>
+      db.inWorkspace(workspace_id, async tx =>
+        write(await readLetter(tx, letter_id, user_id ?? null, namedMax)),
+      ),
+  }
+}
+
+/** Null: the recipient is no longer an owner, or the billing address was removed. */
+function write(rows: readonly LetterRow[]): Letter | null {
+  const [first] = rows
+  if (first === undefined || first.email === null) return null
+  const text = rows.length === 1 ? aboutOne(first) : aboutSeveral(rows, first)
+  return { to: first.email, ...text, afterword }
+}
+
+type Text = Pick<Letter, 'subject' | 'paragraphs'>
+
+function aboutOne(leak: LetterRow): Text {
+  const noun = nouns[leak.kind]
+  return {
+    subject: `${noun} of ${leak.workspace_name} was found in public`,
+    paragraphs: [
+      `${noun} of the workspace “${leak.workspace_name}” that begins with ${leak.display_prefix} was reported as public. ${placeOf(leak)}`,
+      done[leak.kind],
+      ...endedWith(leak),
+      next[leak.kind],
+    ],
+  }
+}
+
+/** Secret keys come first, since more depends on them. */
+function aboutSeveral(rows: readonly LetterRow[], first: LetterRow): Text {
+  const { workspace_name, named, named_secret_keys } = first
+  const kinds = [
+    ...(named_secret_keys > 0 ? [several.secret_key] : []),
+    ...(named_secret_keys < named ? [several.api_key] : []),
+  ]
+  const what = `${named} ${kinds.length > 1 ? 'keys' : kinds[0]?.many}`
+  return {
+    subject: `${what} of ${workspace_name} were found in public`,
+    paragraphs: [
+      `${what} of the workspace “${workspace_name}” were reported as public.`,
+      ...rows.map(nameOf),
+      ...(named > rows.length ? [`The audit log lists the other ${named - rows.length}.`] : []),
+      ['Keyrail revoked all of them at once.', ...kinds.map(({ done }) => done)].join(' '),
+      ...kinds.map(({ next }) => next),
+    ],
+  }
+}
+
+const nameOf = (leak: LetterRow): string =>
+  [
+    `${leak.kind === 'secret_key' ? 'Secret key' : 'API key'} ${leak.credential_id}, which begins with ${leak.display_prefix}: ${placeOf(leak)}`,
+    ...endedWith(leak),
+  ].join(' ')
+
+/** What was revoked with the credential because it was made with it; empty if nothing was. */
+function endedWith({ secret_keys_revoked: keys, invitations_revoked: invitations }: LeakRow): string[] {
+  const counted = [
+    ...(keys > 0 ? [`${keys} secret ${keys === 1 ? 'key' : 'keys'}`] : []),
+    ...(invitations > 0
+      ? [`${invitations} pending ${invitations === 1 ? 'invitation' : 'invitations'}`]
+      : []),
+  ]
+  if (counted.length === 0) return []
+  const were = keys + invitations === 1 ? 'was' : 'were'
+  return [
+    `${counted.join(' and ')} made with it, directly or through keys made with it, ${were} revoked as well.`,
+  ]
+}
+
+function placeOf({ url, source }: LeakRow): string {
+  const kind = source === null ? '' : ` (${source})`
+  return url === null ? `The report does not say where${kind}.` : `It was found at ${url}${kind}`
+}

@@ -1,0 +1,141 @@
+import { sql } from '../platform/db/connection.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+
+export type LeakedKind = 'api_key' | 'secret_key' | 'session'
+
+/**
+ * Finds a credential in any workspace by its digest, then its record. A session belongs to the workspace in which it
+ * acts, as for the gate; what was made in it may be in any workspace that its person was ever a member of. An API key
+ * comes with its project, which cannot change.
+ */
+export const findLeaked = sql(
+  'leaks.find_leaked',
+  `with found as materialized (
+     select d.place, c.kind, c.workspace_id, c.id
+     from unnest($1::bytea[]) with ordinality d(digest, place) join credentials c on c.digest = d.digest
+   )
+   select f.place, f.kind, f.id, s.user_id, coalesce(f.workspace_id, m.workspace_id) as workspace_id,
+     k.project_id,
+     array(select o.workspace_id from workspace_members o where o.user_id = s.user_id order by o.workspace_id) as all_of_person
+   from found f
+   left join api_keys k on f.kind = 'api_key' and k.workspace_id = f.workspace_id and k.id = f.id
+   left join sessions s on f.kind = 'session' and s.id = f.id
+   left join workspace_members m on m.workspace_id = s.acts_in and m.user_id = s.user_id and m.removed_at is null`,
+)
+
+export interface RecipientRow {
+  /** Null for the billing address. */
+  user_id: string | null
+  email: string
+}
+const owners = `select m.user_id, u.email from workspace_members m join users u on u.id = m.user_id
+   where m.workspace_id = $1 and m.role = 'owner' and m.removed_at is null`
+const billing = 'select null::uuid as user_id, billing_email as email from workspaces where id = $1'
+const listRecipients = sql(
+  'leaks.recipients',
+  `${owners} union all ${billing} and billing_email is not null order by user_id`,
+)
+/** The recipients of the mail: the owners, and last the billing address. */
+export const listRecipientRows = (tx: Tx) => tx.query<RecipientRow>(listRecipients, [tx.workspaceId])
+
+export interface LeakRow {
+  credential_id: string
+  kind: LeakedKind
+  display_prefix: string
+  url: string | null
+  source: string | null
+  /** What ended with it. */
+  secret_keys_revoked: number
+  invitations_revoked: number
+}
+const insert = sql(
+  'leaks.insert_leak',
+  `insert into leak_reports (workspace_id, credential_id, kind, display_prefix, url, source, secret_keys_revoked,
+     invitations_revoked, letter_id, reported_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, service_now())
+   on conflict (workspace_id, credential_id) do update set url = excluded.url, source = excluded.source,
+     letter_id = excluded.letter_id,
+     secret_keys_revoked = leak_reports.secret_keys_revoked + excluded.secret_keys_revoked,
+     invitations_revoked = leak_reports.invitations_revoked + excluded.invitations_revoked,
+     reported_at = excluded.reported_at`,
+)
+/**
+ * A repeated report of a credential adds what ended since.
+ * @param letterId the letter that names it beside others; null: its letter names nothing else.
+ */
+export const insertLeak = (tx: Tx, leak: LeakRow, letterId: string | null) =>
+  tx.send(insert, [
+    tx.workspaceId,
+    leak.credential_id,
+    leak.kind,
+    leak.display_prefix,
+    leak.url,
+    leak.source,
+    leak.secret_keys_revoked,
+    leak.invitations_revoked,
+    letterId,
+  ])
+
+const note = sql(
+  'leaks.note_letter',
+  'insert into leak_letters (workspace_id, letter_id, noted_at) values ($1, $2, service_now()) on conflict do nothing',
+)
+/** Notes that a letter is to be queued, so that it is not lost with this process. */
+export const noteLetter = (tx: Tx, letterId: string) => tx.send(note, [tx.workspaceId, letterId])
+
+const take = sql(
+  'leaks.take_letter',
+  'delete from leak_letters where workspace_id = $1 and letter_id = $2 returning letter_id',
+)
+/** @returns whether it was still to be queued. */
+export const takeLetter = async (tx: Tx, letterId: string): Promise<boolean> =>
+  (await tx.query(take, [tx.workspaceId, letterId])).length > 0
+
+/**
+ * Takes a letter that its process has left behind, of any workspace. A report takes 25 s at most.
+ * @returns one row for each recipient, and one of nulls if there is none.
+ */
+export const takeLeftLetter = `with taken as (
+     delete from leak_letters where (workspace_id, letter_id) in (
+       select workspace_id, letter_id from leak_letters where noted_at < service_now() - interval '1 minute'
+       order by noted_at limit 1 for update skip locked)
+     returning workspace_id, letter_id)
+   select t.workspace_id, t.letter_id, r.user_id, r.email from taken t left join lateral (
+     ${owners.replace('$1', 't.workspace_id')} union all ${billing.replace('$1', 't.workspace_id')}
+       and billing_email is not null) r on true
+   order by r.user_id`
+
+const readBy = (name: string, column: 'credential_id' | 'letter_id') =>
+  sql(
+    name,
+    `select l.credential_id, l.kind, l.display_prefix, l.url, l.source, l.secret_keys_revoked, l.invitations_revoked,
+       w.name as workspace_name, (count(*) over ())::int as named,
+       (count(*) filter (where l.kind = 'secret_key') over ())::int as named_secret_keys,
+       case when $3::uuid is null then w.billing_email else (select email from (${owners}) o where o.user_id = $3) end
+         as email
+     from leak_reports l join workspaces w on w.id = l.workspace_id
+     where l.workspace_id = $1 and l.${column} = $2 order by l.kind desc, l.reported_at, l.credential_id limit $4`,
+  )
+const readOne = readBy('leaks.read_leak', 'credential_id')
+/** Without an index: it goes through what leaked in the workspace in thirty days, once a letter. */
+const readGathered = readBy('leaks.read_letter', 'letter_id')
+
+export interface LetterRow extends LeakRow {
+  workspace_name: string
+  /** Null when the recipient is no longer an owner, or the billing address was removed. */
+  email: string | null
+  /** How many credentials the letter is about; not all are read. */
+  named: number
+  named_secret_keys: number
+}
+/** @param userId the owner who receives the mail; null for the billing address. */
+export const readLeak = (tx: Tx, credentialId: string, userId: string | null) =>
+  tx.query<LetterRow>(readOne, [tx.workspaceId, credentialId, userId, 1])
+/** @param most how many credentials are read. */
+export const readLetter = (tx: Tx, letterId: string, userId: string | null, most: number) =>
+  tx.query<LetterRow>(readGathered, [tx.workspaceId, letterId, userId, most])
+
+/** After thirty days. The mail is sent within a day or never. */
+export const pruneLeakRows = `delete from leak_reports where (workspace_id, credential_id) in (
+     select workspace_id, credential_id from leak_reports where reported_at < service_now() - interval '30 days'
+     limit 1000 for update skip locked)`

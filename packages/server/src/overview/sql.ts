@@ -1,0 +1,129 @@
+import type { Env } from '@keyrail/contract/shared'
+import { activeKeysMax, attentionMax, examplesMax } from '@keyrail/contract/vendor/overview'
+import { isActiveSql } from '../gate/active.ts'
+import { sql } from '../platform/db/connection.ts'
+import { readInOrder } from '../platform/db/read-in-order.ts'
+import type { ReadTx } from '../platform/db/transaction.ts'
+import { isLiveSql } from '../policy/live.ts'
+
+/** Rows that a figure reads at most where no index holds only the rows that count. */
+const looksMax = 10_000
+
+/** Each of these has an index with its rows in its order, which `readInOrder` makes Postgres use. */
+const ofEnv = 'k.workspace_id = $1 and k.env = $2 and k.revoked_at is null'
+const endless = { rows: `api_keys k where ${ofEnv} and k.expires_at is null`, order: 'k.id' }
+const ending = {
+  rows: `api_keys k where ${ofEnv} and k.expires_at > service_now()`,
+  order: 'k.expires_at, k.id',
+}
+const expiring = { ...ending, rows: `${ending.rows} and k.expires_at <= service_now() + interval '14 days'` }
+
+/** Keys that may be unused, the longest first: `idle_since` may be up to 7 days before the last use. */
+const idle = `(select * from api_keys k where ${ofEnv} and k.idle_since < service_now() - interval '90 days'
+     order by k.idle_since, k.id limit ${looksMax})`
+const unused = {
+  rows: `${idle} k where ${isActiveSql('k', '(select service_now())')}
+     and coalesce(k.last_used_at, k.idle_since) < (select service_now() - interval '90 days')`,
+  order: 'k.idle_since, k.id',
+}
+
+const upTo = (most: number, { rows, order }: typeof endless) =>
+  `(select count(*)::int from (select from ${rows} order by ${order} limit ${most + 1}) counted)`
+
+/** CASE leaves out a count that the one before it decides. */
+const countKeysStatement = sql(
+  'overview.count_keys',
+  `select c.endless, case when c.endless > ${activeKeysMax} then 0 else ${upTo(activeKeysMax, ending)} end as ending,
+     ${upTo(attentionMax, expiring)} as expiring, c.unused,
+     c.unused <= ${attentionMax} and (select count(*)::int from ${idle} looked) = ${looksMax} as is_cut
+   from (select ${upTo(activeKeysMax, endless)} as endless, ${upTo(attentionMax, unused)} as unused offset 0) c`,
+)
+interface KeyCounts {
+  endless: number
+  /** 0 where `endless` alone is more than the largest count. */
+  ending: number
+  expiring: number
+  unused: number
+  /** Whether more keys may be unused than were read. */
+  is_cut: boolean
+}
+export interface KeyExampleRow {
+  id: string
+  name: string | null
+  display_prefix: string
+  project_id: string
+  tenant_id: string
+  expires_at: Date | null
+  last_used_at: Date | null
+  created_at: Date
+}
+const columns =
+  'k.id, k.name, k.display_prefix, k.project_id, k.tenant_id, k.expires_at, k.last_used_at, k.created_at'
+const examples = (name: string, { rows, order }: typeof endless) =>
+  sql(`overview.${name}`, `select ${columns} from ${rows} order by ${order} limit ${examplesMax}`)
+const keyExamples = {
+  expiring: examples('expiring', expiring),
+  unused: examples('unused', unused),
+  endless: examples('endless', endless),
+}
+/** Counts, each one more than its largest when there are more, and examples. */
+export async function readKeys(tx: ReadTx, env: Env) {
+  tx.send(readInOrder)
+  const values = [tx.workspaceId, env]
+  const [[counts], expiring, unused, endless] = await Promise.all([
+    tx.query<KeyCounts>(countKeysStatement, values),
+    tx.query<KeyExampleRow>(keyExamples.expiring, values),
+    tx.query<KeyExampleRow>(keyExamples.unused, values),
+    tx.query<KeyExampleRow>(keyExamples.endless, values),
+  ])
+  return { counts: counts as KeyCounts, expiring, unused, endless }
+}
+
+/**
+ * Live nodes that hold keys of the environment, each with how far its project is ahead of it. One reading of the nodes makes
+ * all figures: two more would double the time.
+ */
+const fleetStatement = sql(
+  'overview.fleet',
+  `with looked as materialized (
+     select n.project_id, n.node, n.sees, n.version, n.seen_at from policy_nodes n
+     where n.workspace_id = $1 and n.sees in ($2, 'both') limit ${looksMax}
+   ),
+   fleet as materialized (
+     select n.*, greatest(h.version - n.version, 0) as behind
+     from looked n join policy_heads h on h.workspace_id = $1 and h.project_id = n.project_id and not h.project_deleted
+     where ${isLiveSql('n')}
+   )
+   select count(*)::int as live, count(*) filter (where f.behind = 0)::int as current,
+     (select count(*) from looked) = ${looksMax} as is_cut,
+     coalesce((select json_agg(e) from (
+       select * from fleet where behind > 0 order by behind desc, node, sees limit ${examplesMax}) e), '[]') as behind
+   from fleet f`,
+)
+export interface Fleet {
+  live: number
+  current: number
+  /** Whether more nodes may be live than were read. */
+  is_cut: boolean
+  behind: NodeExampleRow[]
+}
+export interface NodeExampleRow {
+  project_id: string
+  node: string
+  sees: Env | 'both'
+  version: number
+  /** As JSON has it. */
+  seen_at: string
+  behind: number
+}
+export async function readFleet(tx: ReadTx, env: Env): Promise<Fleet> {
+  const [row] = await tx.query<Fleet>(fleetStatement, [tx.workspaceId, env])
+  return row as Fleet
+}
+
+const findUnverified = sql(
+  'overview.find_unverified',
+  'select id from users where id = $1 and email_verified_at is null',
+)
+export const isUnverified = async (tx: ReadTx, userId: string): Promise<boolean> =>
+  (await tx.query(findUnverified, [userId])).length > 0

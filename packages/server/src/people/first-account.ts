@@ -1,0 +1,41 @@
+import { type Connection, withConnectMs } from '../platform/db/connection.ts'
+import { connectPrimary } from '../platform/db/timeline.ts'
+import { findAnyAccount } from './sql.ts'
+
+/** Whether this installation waits for its first account. */
+export interface FirstAccount {
+  /** False also when the database does not say so in time: then a page shows what it shows to everyone. */
+  isMissing(): Promise<boolean>
+}
+
+/**
+ * Asks until there is an account, and never again: once people are about, no page waits for the database. Callers that come
+ * together share one question, so strangers open one connection at most.
+ * @param silenceMs a page waits as long for the connection, and again for its answer.
+ */
+export function openFirstAccount(connection: Connection, silenceMs: number): FirstAccount {
+  let exists = false
+  let asking: Promise<boolean> | undefined
+  const ask = async (): Promise<boolean> => {
+    const client = await connectPrimary(withConnectMs(connection, silenceMs), 'first account', false)
+    try {
+      await client.query(`set statement_timeout = ${silenceMs}`)
+      const { rows } = await client.query(findAnyAccount)
+      exists = rows[0]?.found === true
+      return !exists
+    } finally {
+      await client.end()
+    }
+  }
+  return {
+    async isMissing() {
+      if (exists) return false
+      asking ??= ask()
+        .catch(() => false)
+        .finally(() => {
+          asking = undefined
+        })
+      return await asking
+    },
+  }
+}

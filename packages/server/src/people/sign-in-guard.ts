@@ -1,0 +1,88 @@
+import { hash } from 'node:crypto'
+import type { Clock } from '../platform/clock.ts'
+import { networkOf } from '../platform/network/client-network.ts'
+import { recentlyUsed } from '../platform/recently-used.ts'
+import { checksAtOnce, holdMsOf, quietMs } from './account-failures.ts'
+import { createNetworkFailures } from './network-failures.ts'
+import { Turns } from './sign-in-turns.ts'
+
+/** Maximum idle accounts whose failures are remembered, about 200 bytes each. */
+const accountsMax = 50_000
+
+/** Slows down password guessing without locking accounts. Each process counts separately. */
+export interface SignInGuard {
+  /**
+   * Runs an attempt in its turn. After ten failures in a row, the answers to further wrong passwords are delayed by up to
+   * 4 s, with four attempts at once. A right password is answered at once and resets the count. An attempt that throws
+   * does not count.
+   *
+   * @param account any string. Existing and unknown accounts count alike.
+   * @param attempt whether the password was right.
+   * @throws {Refusal} `too_many_requests` when too many attempts wait already, or when the network has used up its
+   *   failures for this minute.
+   */
+  check(account: string, ip: string, attempt: () => Promise<boolean>, hangUp?: AbortSignal): Promise<boolean>
+}
+
+export interface SignInGuardOptions {
+  readonly clock: Clock
+  readonly sleep: (milliseconds: number) => Promise<void>
+  /** Maximum failures of one network in a minute; null: unlimited. */
+  readonly perNetworkMinute: number | null
+}
+
+interface Account {
+  readonly turns: Turns
+  failures: number
+  failedAt: number
+}
+
+export function createSignInGuard({ clock, sleep, perNetworkMinute }: SignInGuardOptions): SignInGuard {
+  const networks = createNetworkFailures(perNetworkMinute, clock)
+  /** Accounts with an attempt under way; never dropped. */
+  const busy = new Map<string, Account>()
+  const quiet = recentlyUsed<Account>(accountsMax)
+
+  const enter = (name: string): Account => {
+    const account = busy.get(name) ?? quiet.get(name) ?? { turns: new Turns(), failures: 0, failedAt: 0 }
+    if (clock.monotonic() - account.failedAt >= quietMs) account.failures = 0
+    quiet.delete(name)
+    busy.set(name, account)
+    return account
+  }
+  const leave = (name: string, account: Account) => {
+    if (!account.turns.isIdle) return
+    busy.delete(name)
+    if (account.failures > 0) quiet.set(name, account)
+  }
+
+  return {
+    async check(accountName, ip, attempt, hangUp) {
+      const network = networkOf(ip)
+      const takeBack = networks.charge(network)
+      // A hash has a fixed length and contains no address.
+      const name = hash('sha256', accountName, 'base64url')
+      const account = enter(name)
+      let hasFailed = false
+      try {
+        await account.turns.begin(network, checksAtOnce(account.failures), hangUp)
+        try {
+          const isRight = await attempt()
+          hasFailed = !isRight
+          account.failures = isRight ? 0 : account.failures + 1
+          if (hasFailed) {
+            account.failedAt = clock.monotonic()
+            const holdMs = holdMsOf(account.failures)
+            if (holdMs > 0) await sleep(holdMs)
+          }
+          return isRight
+        } finally {
+          account.turns.end(checksAtOnce(account.failures))
+        }
+      } finally {
+        if (!hasFailed) takeBack()
+        leave(name, account)
+      }
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import type { Deadline } from '../deadline.ts'
+import type { Line } from './lines.ts'
+import type { Right } from './right.ts'
+import type { PersonTx, ReadTx, Work } from './transaction.ts'
+
+/** For deleting a project or tenant, which revokes each of its keys, a row each, in one transaction. */
+export const cascadeMs = 60_000
+
+/** The database for one call, or for one task of the service. `Bound` says what each transaction is bound to. */
+export interface Db {
+  /**
+   * Runs one transaction that sees one workspace: row-level security is set to it and the role is one
+   * that owns nothing. It runs again, once, after a deadlock, or if its connection breaks before it sends COMMIT: `work`
+   * may run twice.
+   * @throws {Refusal} `unavailable` when the store does not answer in time; otherwise what `work` threw.
+   * @throws {RightGone} when the caller's right has ended.
+   */
+  inWorkspace<T>(workspaceId: string, work: Work<T>, options?: WorkOptions): Promise<T>
+  /**
+   * Runs one transaction in which Postgres refuses every write, in one round trip: `work` gives all its statements before
+   * it waits for the first answer. It holds no right.
+   * @throws {Refusal} as `inWorkspace`.
+   */
+  readAtOnce<T>(workspaceId: string, work: Work<T, ReadTx>): Promise<T>
+  /** The same as `inWorkspace` for one person: it sees the person's rows, and those of no workspace. */
+  asPerson<T>(userId: string, work: Work<T, PersonTx>, options?: PersonWorkOptions): Promise<T>
+  /** The same database with another deadline, for one part of the call. */
+  by(deadline: Deadline): Db
+}
+
+/** What the transactions of one call are bound to. */
+export interface Bound {
+  /** Null: each transaction has as long as a request. */
+  readonly deadline: Deadline | null
+  /** The caller's right, which each transaction holds until it ends; null: it acts on no right. */
+  readonly right: Right | null
+  /** The line in which they wait for a connection; null: the line of the transaction's workspace or person. */
+  readonly line: Line | null
+  /** Whether its answer says that something is stored, so that the synchronous standby must have it. */
+  readonly isConfirmed: boolean
+}
+
+/** For tasks of the service itself, which no call waits for. */
+export const unbound: Bound = { deadline: null, right: null, line: null, isConfirmed: false }
+
+interface RightsOptions {
+  /** Whether it ends rights, with `endRights`. Such transactions run one at a time. */
+  changesRights?: boolean
+}
+
+export interface WorkOptions extends RightsOptions {
+  /**
+   * For work that takes longer than a request, such as revoking every key of a project. The limits for a connection, for
+   * each lock and for a silent store stay the same.
+   */
+  longWorkMs?: number
+  /** A person whose rows are visible too. */
+  userId?: string
+  /** The name under which it waits for a connection, if not the workspace. */
+  inNameOf?: string
+}
+
+export interface PersonWorkOptions extends RightsOptions {
+  /** The person has just proved who they are, on a route that is open to strangers. */
+  isProven?: boolean
+}

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A migration as its file says how to run it. */
+export interface MigrationFile {
+  /**
+   * `expand`: the previous release runs on the new schema. `contract`: removes what no running release uses. Null for
+   * the migrations before the head was required; all of these expand.
+   */
+  readonly kind: 'expand' | 'contract' | null
+  /** Each statement commits by itself, so that none waits while another holds a lock. */
+  readonly isOutside: boolean
+  readonly text: string
+  /** Empty unless `isOutside`. */
+  readonly statements: readonly string[]
+}
+
+const head = /^-- (expand|contract)(, outside a transaction)?\n/
+
+export function readMigration(directory: string, name: string): MigrationFile {
+  const text = readFileSync(join(directory, `${name}.sql`), 'utf8')
+  const [, kind = null, outside] = head.exec(text) ?? []
+  const isOutside = outside !== undefined
+  return { kind: kind as MigrationFile['kind'], isOutside, text, statements: isOutside ? split(text) : [] }
+}
+
+/** A test allows only statements here that have no semicolon inside. */
+const split = (text: string): string[] =>
+  text
+    .replaceAll(/--.*$/gm, '')
+    .split(';')
+    .map(statement => statement.trim())
+    .filter(statement => statement !== '')
+
+/** For a transaction around everything, on tables that no other session sees. */
+export const withinTransaction = (text: string): string => text.replaceAll(/\bindex concurrently\b/g, 'index')
+
+const made = /^create (?:unique )?index concurrently if not exists (\w+)/
+
+/** The indexes that a migration outside a transaction builds. */
+export const indexesOf = ({ statements }: MigrationFile): string[] =>
+  statements.flatMap(statement => made.exec(statement)?.[1] ?? [])

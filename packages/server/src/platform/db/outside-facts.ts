@@ -1,0 +1,46 @@
+import type pg from 'pg'
+
+/** What only matters of a server that others run: the embedded one has it right. */
+export interface OutsideFacts {
+  user: string
+  isStandby: boolean
+  isSuperuser: boolean
+  synchronousCommit: string
+  fsync: string
+  fullPageWrites: string
+  /** Connections that other programs leave for Keyrail. */
+  free: number
+}
+
+/** A limit of -1 is none. The service's own connections count as free: each process is counted whole. */
+const facts = `
+  select r.rolname as user, pg_is_in_recovery() as "isStandby", r.rolsuper or r.rolbypassrls as "isSuperuser",
+    current_setting('synchronous_commit') as "synchronousCommit", current_setting('fsync') as fsync,
+    current_setting('full_page_writes') as "fullPageWrites",
+    least(
+      current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+        - coalesce(current_setting('reserved_connections', true)::int, 0)
+        - (select count(*) from pg_stat_activity a where a.backend_type = 'client backend'
+            and a.application_name not like 'keyrail %')::int,
+      nullif(r.rolconnlimit, -1), (select nullif(datconnlimit, -1) from pg_database where datname = current_database())
+    ) as free
+  from pg_roles r where r.rolname = current_user`
+
+export async function readOutsideFacts(client: pg.ClientBase): Promise<OutsideFacts> {
+  const { rows } = await client.query(facts)
+  return rows[0]
+}
+
+/** The SQL that gives the user what migrations need and it lacks; none if it lacks nothing. */
+export async function missingGrants(client: pg.ClientBase): Promise<string[]> {
+  const { rows } = await client.query(
+    `select quote_ident(current_user) as "user", quote_ident(current_database()) as database,
+       has_schema_privilege('public', 'create') and has_schema_privilege('public', 'usage') as tables,
+       has_database_privilege(current_database(), 'create') as schemas`,
+  )
+  const [{ user, database, tables, schemas }] = rows
+  return [
+    ...(schemas ? [] : [`grant create on database ${database} to ${user};`]),
+    ...(tables ? [] : [`grant usage, create on schema public to ${user};`]),
+  ]
+}

@@ -1,0 +1,66 @@
+import type { Socket } from 'node:net'
+
+/** A connection without a request: opened ahead of need, as browsers do, or kept after a response. */
+interface Quiet {
+  since: number
+  isKept: boolean
+  /** Bytes that it had received by then. */
+  bytes: number
+}
+
+interface QuietSockets {
+  /** A connection was opened. */
+  open(socket: Socket): void
+  /** Its last request was answered. */
+  keep(socket: Socket): void
+  /** It has a request. */
+  forget(socket: Socket): void
+  /** From now on ends those that stay quiet for their time. @returns what stops that. */
+  cutOff(): () => void
+}
+
+const lookMs = 50
+
+/**
+ * The quiet connections of a server, which end soon once it closes: Node would cut off kept ones at once, and wait for
+ * those without a request.
+ */
+export function createQuietSockets({
+  firstMs,
+  keptMs,
+}: {
+  readonly firstMs: number
+  readonly keptMs: number
+}): QuietSockets {
+  const quiet = new Map<Socket, Quiet>()
+  const note = (socket: Socket, isKept: boolean) =>
+    quiet.set(socket, { since: performance.now(), isKept, bytes: socket.bytesRead })
+
+  const look = () => {
+    const now = performance.now()
+    for (const [socket, { since, isKept, bytes }] of quiet) {
+      if (now - since < (isKept ? keptMs : firstMs)) continue
+      // The beginning of a request has the time of a first one for the rest.
+      if (isKept && socket.bytesRead > bytes) note(socket, false)
+      else socket.destroy()
+    }
+  }
+  return {
+    open(socket) {
+      note(socket, false)
+      socket.once('close', () => quiet.delete(socket))
+    },
+    keep(socket) {
+      if (!socket.destroyed) note(socket, true)
+    },
+    forget: socket => quiet.delete(socket),
+    cutOff() {
+      // A look comes after a whole turn of the event loop: if the process stood still, requests have arrived meanwhile, and
+      // a proxy repeats no POST that is reset.
+      const lookLater = () => void setImmediate(() => setImmediate(look))
+      const timer = setInterval(lookLater, lookMs)
+      lookLater()
+      return () => clearInterval(timer)
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import { type FindKey, keyPrincipal } from '../gate/authenticate.ts'
+import { type FindCredential, type SecretKeyRecord, toRecord } from '../gate/lookup.ts'
+import type { Principal } from '../gate/principal.ts'
+import type { Lanes } from '../platform/db/lanes.ts'
+import { requireSame } from '../platform/db/timeline.ts'
+import { isUuid } from '../platform/http/validate.ts'
+import { toHead } from './heads.ts'
+import { findPolls, type PolicyHead } from './sql.ts'
+
+interface Poll {
+  /** The SHA-256 of a secret key. */
+  digest: Buffer
+  /** In lower case. */
+  projectId: string
+}
+
+/**
+ * Finds the secret key of a request of the feed and the head of its project in one statement, for every request.
+ * @param find for a request whose URL names no project in the usual form.
+ */
+export type PollKeys = (find: FindCredential) => FindKey
+
+/** The head that was read with the credential of a principal. Each look-up makes a new record, so a new principal. */
+const heads = new WeakMap<Principal, { projectId: string; head: PolicyHead | null }>()
+
+/** Most nodes name their project like this. Whatever else a query says is read with the rest of it, after the gate. */
+const projectIn = /[?&]project_id=([\da-f-]{36})(?:&|$)/i
+
+export function openPollKeys(lanes: Lanes): PollKeys {
+  const polls = lanes.open<Poll, SecretKeyRecord | null>({
+    name: 'policy_poll',
+    statement: findPolls,
+    repeatable: true,
+    // All nodes of a vendor may poll with one key.
+    nameOf: ({ digest, projectId }) => digest.toString('latin1') + projectId,
+    values: polls => [polls.map(({ digest }) => digest), polls.map(({ projectId }) => projectId)],
+    answers(rows, polls) {
+      const found: (SecretKeyRecord | null)[] = polls.map(() => null)
+      requireSame(rows[0])
+      for (const row of rows) {
+        const at = Number(row.place) - 1
+        const { projectId } = polls[at] as Poll
+        const key = toRecord(row)
+        heads.set(keyPrincipal(key), { projectId, head: toHead(row) })
+        found[at] = key
+      }
+      return found
+    },
+    bytesOf: () => 128,
+  })
+  return find => ({
+    run(digest, deadline, { url = '' }) {
+      const projectId = projectIn.exec(url)?.[1]?.toLowerCase()
+      return projectId !== undefined && isUuid(projectId)
+        ? polls.run({ digest, projectId }, deadline)
+        : find.run(digest, deadline)
+    },
+  })
+}
+
+/** @returns null for a project that the workspace does not have; undefined when the head must be read by itself. */
+export function headReadWith(principal: Principal, projectId: string): PolicyHead | null | undefined {
+  const read = heads.get(principal)
+  return read?.projectId === projectId ? read.head : undefined
+}

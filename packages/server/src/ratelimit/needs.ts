@@ -1,0 +1,7 @@
+import type { CounterStore } from './store.ts'
+
+/** What the routes of this room need from outside; `deps.ts` gives it. */
+export interface RatelimitNeeds {
+  readonly counters: Pick<CounterStore, 'check'>
+  readonly countRateLimit: (verdict: 'allowed' | 'denied') => void
+}

@@ -1,0 +1,31 @@
+import { systemClock } from '../platform/clock.ts'
+import type { Connection } from '../platform/db/connection.ts'
+import type { Lanes } from '../platform/db/lanes.ts'
+import type { Logger } from '../platform/log.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import { openCounterRows } from './counter-rows.ts'
+import { openPostgresCounters } from './postgres.ts'
+import type { CounterStore } from './store.ts'
+
+interface CounterSettings {
+  readonly redisUrl: string | null
+  readonly maxCountersPerWorkspace: number
+}
+
+/** The store of the counters that the settings name. Loads the Redis library only if there is a Redis. */
+export async function openCounters(
+  settings: CounterSettings,
+  store: { connection: Connection; lanes: Lanes; requestMs: number },
+  log: Logger,
+  metrics: Metrics,
+): Promise<CounterStore> {
+  const { redisUrl, maxCountersPerWorkspace } = settings
+  if (redisUrl === null) {
+    const rows = openCounterRows(store.connection, maxCountersPerWorkspace, systemClock, log)
+    return openPostgresCounters(store.lanes, rows)
+  }
+  const { openRedisCounters, laneName } = await import('./redis.ts')
+  const counters = await openRedisCounters(redisUrl, { log, observer: metrics, requestMs: store.requestMs })
+  store.lanes.measure(laneName, counters.depth)
+  return counters
+}

@@ -1,0 +1,23 @@
+import type { Connection } from './platform/db/connection.ts'
+import {
+  type AskedTables,
+  type Restore,
+  type RestoreOptions,
+  restoreDump,
+  tryRestoring,
+} from './platform/db/dump/restore.ts'
+
+const tables: AskedTables = { inUse: 'workspaces', raised: 'policy_heads' }
+
+/**
+ * Replaces what Keyrail has in a database by what a backup holds, all of it or nothing.
+ * @throws {DumpRefused} saying why and what to do; the database is then as it was, as after any other error.
+ */
+export const restore = (
+  connection: Connection,
+  path: string,
+  options: RestoreOptions = {},
+): Promise<Restore> => restoreDump(connection, path, tables, options)
+
+/** @throws saying why no backup can be restored into this database, which stays as it was. */
+export const tryRestore = (connection: Connection): Promise<void> => tryRestoring(connection, tables)

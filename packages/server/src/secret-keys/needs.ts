@@ -1,0 +1,15 @@
+import type { Clock } from '../platform/clock.ts'
+import type { Cursors } from '../platform/cursor.ts'
+import type { MakeId } from '../platform/ids.ts'
+
+/** What ending a secret key needs. */
+export type EndNeeds = Pick<SecretKeyNeeds, 'clock' | 'randomBytes'>
+
+/** What the routes of this room need from outside; `deps.ts` gives it. */
+export interface SecretKeyNeeds {
+  readonly config: { readonly maxActiveSecretKeys: number }
+  readonly clock: Clock
+  readonly cursors: Cursors
+  readonly makeId: MakeId
+  readonly randomBytes: (size: number) => Buffer
+}

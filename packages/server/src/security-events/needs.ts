@@ -1,0 +1,6 @@
+import type { Cursors } from '../platform/cursor.ts'
+
+/** What the routes of this room need from outside; `deps.ts` gives it. */
+export interface SecurityEventNeeds {
+  readonly cursors: Cursors
+}

@@ -1,0 +1,16 @@
+import type { Tenant } from '@keyrail/contract/vendor/tenants'
+import { iso } from '../platform/time.ts'
+import type { TenantRow } from './sql.ts'
+
+/** The tenant as the target of an audit row. */
+export const toTarget = (id: string) => ({ targetType: 'tenant' as const, targetId: id, env: null })
+
+export const toTenant = (row: TenantRow): Tenant => ({
+  object: 'tenant',
+  id: row.id,
+  external_id: row.external_id,
+  name: row.name,
+  meta: row.meta,
+  updated_at: iso(row.updated_at),
+  created_at: iso(row.created_at),
+})
