@@ -8,7 +8,7 @@ import { declarationsOf } from './write-types.ts'
 
 const run = promisify(execFile)
 const folder = import.meta.dirname
-/** Sources whose types are the contract's. */
+/** Sources with types of the contract. */
 const ofContract = ['admin/types', 'http/call-types']
 
 type Entries = Readonly<Record<string, string>>
@@ -23,9 +23,9 @@ interface Bundler {
 }
 
 /**
- * Writes the code and its types into `cjs` below a folder, as CommonJS. In `esm` stands a door of one line for each
- * entry: an ES module may take code and types of CommonJS, and not the other way round on every Node, under Jest and
- * for every compiler. So there is one copy of the code in a process, and room for code that can be read.
+ * Writes the code and its types into `cjs` below a folder, as CommonJS. `esm` has one re-exporting line for each
+ * entry: ES modules can import code and types of CommonJS, while the reverse does not work on every Node, under Jest and
+ * with every compiler. So a process has one copy of the code, and the package has room for readable code.
  */
 export async function build(into: string): Promise<void> {
   const { bundleCode, bundleTypes } = await bundler()
@@ -53,13 +53,13 @@ export async function build(into: string): Promise<void> {
   for (const name of typed) writeFileSync(join(esm, `${name}.d.ts`), `export * from '../cjs/${name}.js'\n`)
 }
 
-/** A module that exports nothing is loaded for what it does. */
+/** A module without exports is imported for its side effects. */
 const doorTo = (name: string, exports: readonly string[]): string =>
   exports.length === 0
     ? `import '../cjs/${name}.js'\n`
     : `export { ${exports.toSorted().join(', ')} } from '../cjs/${name}.js'\n`
 
-/** The files below a folder, and how many bytes each has. */
+/** The files below a folder and their bytes. */
 const filesIn = (below: string): { file: string; bytes: number }[] =>
   readdirSync(below, { recursive: true, encoding: 'utf8' })
     .toSorted()
@@ -67,8 +67,8 @@ const filesIn = (below: string): { file: string; bytes: number }[] =>
     .filter(({ stats }) => stats.isFile())
     .map(({ file, stats }) => ({ file, bytes: stats.size }))
 
-/** What was written: a line for each file, and the sums with and without source maps. */
-function tell(into: string): void {
+/** Prints each file, and the sums with and without source maps. */
+function report(into: string): void {
   const files = filesIn(into)
   const sum = (some: typeof files) => some.reduce((total, { bytes }) => total + bytes, 0)
   const line = (bytes: number, text: string) => `${String(bytes).padStart(8)}  ${text}\n`
@@ -78,7 +78,7 @@ function tell(into: string): void {
   process.stdout.write(line(sum(maps), 'bytes of source maps'))
 }
 
-/** What bundles is installed when it is first needed: a start of the service waits for none of it. */
+/** Installs the bundler when it is first needed, so that starting the service does not. */
 async function bundler(): Promise<Bundler> {
   const installer: Installer = await import(new URL('../../bin/runtime.mjs', import.meta.url).href)
   await installer.ensureInstalled({ root: join(folder, 'bundling'), dev: true })
@@ -94,12 +94,8 @@ async function declare(into: string): Promise<void> {
     writeFileSync(join(into, `${name}.d.ts`), await declarationsOf(join(folder, 'src', `${name}.ts`)))
   for (const file of readdirSync(into, { recursive: true, encoding: 'utf8' })) {
     if (!file.endsWith('.d.ts')) continue
-    // Of a class that only we make, nobody needs the types with which it is made.
-    const text = readFileSync(join(into, file), 'utf8').replace(
-      /^( +)\/\*\* @internal \*\/\s+constructor\(.*\);$/gm,
-      '$1private constructor();',
-    )
-    // The compiler leaves `./store/store.ts` in declarations, which is no declaration.
+    const text = readFileSync(join(into, file), 'utf8')
+    // The compiler leaves `./store/store.ts` in declarations, where it does not resolve.
     writeFileSync(
       join(into, file),
       text.replaceAll(/(from |import\()(['"]\.{1,2}\/[\w/-]+)\.ts(['"])/g, '$1$2.js$3'),
@@ -108,22 +104,50 @@ async function declare(into: string): Promise<void> {
 }
 
 /**
- * A comment behind a member, on its line, would be that of no member. A framework that is nothing but ES modules has its
- * types there as well, and a compiler lets CommonJS have them only by the word that is added.
+ * A comment after a member on the same line would belong to no member. The types of a framework with only ES modules are
+ * ES modules too, which CommonJS can import only with the added attribute.
  */
 const finished = (text: string): string =>
-  text
+  passedOn(text)
     .replaceAll(/^\/\/(?:#(?:end)?region| \.).*\n/gm, '')
     .replaceAll('; /**', ';\n/**')
+    // As in the code, and a thousand bytes less.
+    .replaceAll(/^(?: {2})+/gm, spaces => '\t'.repeat(spaces.length / 2))
     .replaceAll(
       /^import (\{[^}]*\}) from "(hono|@nestjs\/\w+)";$/gm,
       'import type $1 from "$2" with { "resolution-mode": "import" };',
     )
 
+/**
+ * Exports a name of `core` from there, if the module does nothing else with it: the bundler lists such names twice. A list of
+ * exports need not say which are types.
+ */
+function passedOn(text: string): string {
+  const lists = /^import \{(.*)\} from "\.\/core\.js";\n([\s\S]*)^export \{(.*)\};$/m.exec(text)
+  if (lists === null) return text
+  const [whole, imported = '', body = '', exported = ''] = lists
+  const namesIn = (list: string) => list.split(',').map(name => name.trim().replace(/^type /, ''))
+  const given = namesIn(imported)
+  const isPassed = (name: string) => given.includes(name) && !new RegExp(`\\b${name}\\b`).test(body)
+  const line = (word: string, names: string[], end: string) =>
+    names.length === 0 ? '' : `${word} { ${names.join(', ')} }${end}\n`
+  const from = ' from "./core.js";'
+  const [passed, own] = [
+    namesIn(exported).filter(isPassed),
+    namesIn(exported).filter(name => !isPassed(name)),
+  ]
+  const needed = given.filter(name => !passed.includes(name))
+  return text.replace(
+    whole,
+    () =>
+      line('import', needed, from) + body + line('export', own, ';') + line('export', passed, from).trimEnd(),
+  )
+}
+
 const entriesOf = (names: readonly string[], below: string, ending: string): Entries =>
   Object.fromEntries(names.map(name => [name, join(below, name + ending)]))
 
-/** What `package.json` exports. */
+/** The entries that `package.json` exports. */
 function entryNames(): string[] {
   const { exports } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const named = JSON.stringify(exports).matchAll(/"\.\/dist\/esm\/([\w-]+)\.js"/g)
@@ -133,5 +157,5 @@ function entryNames(): string[] {
 if (import.meta.main) {
   const into = resolve(process.argv[2] ?? join(folder, 'dist'))
   await build(into)
-  tell(into)
+  report(into)
 }

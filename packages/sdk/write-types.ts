@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Writes the types of the contract out, from its schemas, so that what is shipped needs neither the contract nor the
- * library that it is written with.
+ * Writes out the types of the contract from its schemas, so that the package needs neither the contract nor its
+ * schema library.
  */
 
-/** What is read of a schema: plain JSON Schema, of which the contract uses no more than this. */
+/** The part of JSON Schema that the contract uses. */
 interface Schema {
   type?: string | readonly string[]
   const?: unknown
@@ -18,10 +18,12 @@ interface Schema {
   description?: string
 }
 
-/** Shorter than this a type stands where it is used, even if it has a name of its own. */
-const worthNaming = 60
-/** With fewer members an object is written out, even if it has all those of another. */
+/** A shorter type is written where it is used, even if it has its own name. */
+const worthNaming = 14
+/** An object with fewer members is written out, even if it contains all members of another. */
 const membersWorthNaming = 5
+/** The members of every list, which are worth naming although they are few. */
+const paging = 'Paging'
 
 /** Declarations for a source of lines such as `export type Key = Static<typeof keys.Key>`. */
 export async function declarationsOf(source: string): Promise<string> {
@@ -40,18 +42,20 @@ export async function declarationsOf(source: string): Promise<string> {
       if (name === undefined || found === undefined) throw new Error(`cannot write out: ${line}`)
       return { name, schema: found }
     })
-  /** The first name of each type, by what it is written out. */
+  /** The first name of each type, by its text. */
   const names = new Map<string, string>()
   for (const { name, schema } of schemas) {
-    const whole = bodyOf(schema, () => null)
+    const whole = wholeOf(schema)
     if (whole.length > worthNaming && !names.has(whole)) names.set(whole, name)
   }
-  const nameOf = (schema: Schema) => names.get(bodyOf(schema, () => null)) ?? null
+  const nameOf = (schema: Schema) => names.get(wholeOf(schema)) ?? null
   const declarations = schemas.map(({ name, schema }) => {
-    const base = widest(schemas.filter(other => extendsOther(schema, other.schema)))
+    const same = nameOf(schema)
+    if (same !== null && same !== name) return `export type ${name} = ${same};`
+    const base = widest(schemas.filter(other => extendsOther(schema, other)))
     const text =
       base === null ? bodyOf(schema, nameOf) : `${base.name} & ${without(schema, base.schema, nameOf)}`
-    return `export type ${name} = ${text};`
+    return `${isNamedWithComment(schema) ? commentOf(schema) : ''}export type ${name} = ${text};`
   })
   return `${declarations.join('\n')}\n`
 }
@@ -61,11 +65,11 @@ interface Named {
   readonly schema: Schema
 }
 
-/** Whether an object has all members of another, each the same, and more. */
-function extendsOther(schema: Schema, other: Schema): boolean {
-  const [own, inherited] = [membersOf(schema), membersOf(other)]
+/** Whether an object has all members of another, unchanged, and more. */
+function extendsOther(schema: Schema, other: Named): boolean {
+  const [own, inherited] = [membersOf(schema), membersOf(other.schema)]
   return (
-    inherited.size >= membersWorthNaming &&
+    (inherited.size >= membersWorthNaming || other.name === paging) &&
     own.size > inherited.size &&
     [...inherited].every(([name, text]) => own.get(name) === text)
   )
@@ -83,7 +87,7 @@ const without = ({ properties = {}, required }: Schema, base: Schema, nameOf: Na
     nameOf,
   )
 
-/** Each member of an object as it is written out, by its name. */
+/** The text of each member of an object, by its name. */
 const membersOf = ({ type, properties = {}, required = [] }: Schema) =>
   new Map(
     Object.entries(type === 'object' ? properties : {}).map(([name, schema]) => [
@@ -92,7 +96,17 @@ const membersOf = ({ type, properties = {}, required = [] }: Schema) =>
     ]),
   )
 
-/** The name under which a type is declared; null for one that is written out. */
+/** A type without members has its comment where it is declared. Where it is used, its name says as much. */
+const isNamedWithComment = ({ type, properties, description }: Schema): boolean =>
+  type === 'object' && properties === undefined && description !== undefined
+
+const wholeOf = (schema: Schema): string =>
+  `${isNamedWithComment(schema) ? schema.description : ''}${bodyOf(schema, () => null)}`
+
+const commentOf = ({ description }: Schema): string =>
+  description === undefined ? '' : `/** ${description.replaceAll('*/', '* /')} */ `
+
+/** The name under which a type is declared; null if it is written out. */
 type NameOf = (schema: Schema) => string | null
 
 const typeOf = (schema: Schema, nameOf: NameOf): string => nameOf(schema) ?? bodyOf(schema, nameOf)
@@ -127,8 +141,7 @@ function objectType({ properties, required = [], additionalProperties }: Schema,
     return `{ [name: string]: ${value} }`
   }
   const members = Object.entries(properties).map(([name, schema]) => {
-    const comment =
-      schema.description === undefined ? '' : `/** ${schema.description.replaceAll('*/', '* /')} */ `
+    const comment = isNamedWithComment(schema) && nameOf(schema) !== null ? '' : commentOf(schema)
     const key = /^\w+$/.test(name) ? name : JSON.stringify(name)
     return `${comment}${key}${required.includes(name) ? '' : '?'}: ${typeOf(schema, nameOf)}`
   })

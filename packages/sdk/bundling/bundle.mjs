@@ -5,12 +5,12 @@ import { dts } from 'rolldown-plugin-dts'
 /** Tests bundle programs with it. */
 export { rolldown }
 
-/** What is not ours stays an import. */
-const external = id => !/^[./]/.test(id)
+/** Imports of other packages stay imports. */
+const external = id => !/^(?:[./]|@keyrail\/contract\/)/.test(id)
 
 /**
- * Writes modules into a folder as CommonJS: one for each entry, and what several share in others. Names and lines stay
- * as they were written, so that whoever runs the code can read it; comments are in the source maps.
+ * Writes CommonJS modules into a folder: one for each entry, and others for shared code. Names and lines stay as in the
+ * source, so that the code is readable; comments are in the source maps.
  *
  * @param {{ entries: Readonly<Record<string, string>>, into: string }} options
  * @returns {Promise<{ name: string, exports: string[] }[]>} the modules of the entries, and what each exports
@@ -21,7 +21,7 @@ export async function bundleCode({ entries, into }) {
     external,
     platform: 'neutral',
     transform: { target: 'es2022' },
-    // The maps say which file a line is of.
+    // The source maps name the file of each line.
     experimental: { attachDebugInfo: 'none' },
     plugins: [nodeByName, plainExports],
     onLog: refuse,
@@ -31,7 +31,7 @@ export async function bundleCode({ entries, into }) {
     format: 'cjs',
     esModule: true,
     sourcemap: true,
-    // A path of the machine that builds is nobody's business: the source stands in the map itself.
+    // Without paths of the machine that builds: the map contains the source itself.
     sourcemapPathTransform: path => `keyrail-sdk:///${path.replace(/^.*?\/(?=src\/)/, '')}`,
     comments: { legal: true, annotation: false, jsdoc: false },
     generatedCode: { symbols: false },
@@ -43,7 +43,7 @@ export async function bundleCode({ entries, into }) {
 }
 
 /**
- * The same for declarations, of which only those remain that an entry leads to.
+ * The same for declarations. Keeps only those reachable from an entry.
  *
  * @param {{ entries: Readonly<Record<string, string>> }} options
  * @returns {Promise<{ name: string, text: string }[]>}
@@ -58,7 +58,7 @@ export async function bundleTypes({ entries }) {
   const { output } = await bundle.generate({
     format: 'es',
     codeSplitting: { groups: [{ name: 'core', test: /./, minShareCount: 2 }] },
-    // Whoever reads a declaration reads names.
+    // Readable names in declarations.
     minifyInternalExports: false,
     entryFileNames: '[name].d.ts',
     chunkFileNames: chunk => `${sharedName(chunk)}.d.ts`,
@@ -67,28 +67,28 @@ export async function bundleTypes({ entries }) {
 }
 
 /**
- * What needs nothing of Node is one module, which everything else loads: modules that share much with each other hand on
- * every name that they share, and that was 12 KB.
+ * Code that needs nothing of Node is one module, which everything else loads. Separate modules would re-export every name
+ * that they share, which took 12 KB.
  */
 const core = {
   name: 'core',
-  test: /\/src\/(?:feed|http|idempotency|limits|protect|runtime|store|verify)\/(?!awake-clock|answer-begins|hold-response|node-request|response-head)[\w-]+\.ts$/,
+  test: /\/src\/(?:admin|embed|feed|http|idempotency|limits|protect|runtime|store|verify)\/(?!awake-clock|answer-begins|hold-response|node-request|response-head)[\w-]+\.ts$/,
 }
 
-/** Two rooms may have a file of one name: what several entries share is named by its room too. */
+/** Names a shared module by its room too, because two rooms may have a file with the same name. */
 function sharedName({ name, moduleIds }) {
   const ours = moduleIds.find(id => basename(id).replace(/(\.d)?\.ts$/, '') === name.replace(/\.d$/, ''))
   return ours === undefined ? name : `${basename(dirname(ours))}-${name.replace(/\.d$/, '')}`
 }
 
 /**
- * A bundler that makes an ES module of a server has no `require` for what is Node's own, and the server would fail at
- * its start. Node hands its modules out by name since 20.16; before that there is `require`.
+ * In a server bundled as an ES module `require` does not exist, so requiring a module of Node would fail at
+ * startup. Node returns its modules by name since 20.16; older versions use `require`.
  */
 const nodeByName = {
   name: 'node-by-name',
   renderChunk: code => ({
-    // No line is added or moved, so the map stays right.
+    // Adds and moves no line, so the map stays right.
     code: code.replaceAll(
       /^((?:let|const) \w+ = )(require\(("node:[\w/]+")\));$/gm,
       '$1globalThis.process?.getBuiltinModule?.($3) ?? $2;',
@@ -98,26 +98,38 @@ const nodeByName = {
 }
 
 /**
- * What modules share they hand out by getters, which took 8 KB of the package, so that a name may get another value later.
- * None of ours does.
+ * The bundler exports shared names by getters, in case a value changes later, which took 8 KB of the package.
+ * None of ours changes. A shared module exports all of them at once; Node would not find the names of an entry.
  */
 const plainExports = {
   name: 'plain-exports',
-  renderChunk: code => ({
-    // They stand at the end, behind every line of the map.
-    code: code.replaceAll(
-      /^Object\.defineProperty\(exports, "(\w+)", \{\s+enumerable: true,\s+get: function ?\(\) \{\s+return ([\w$]+);\s+\}\s+\}\);$/gm,
-      (_, name, value) => {
-        if (new RegExp(`^let ${RegExp.escape(value)} `, 'm').test(code))
-          throw new Error(`${value} may change: make it a const`)
-        return `exports.${name} = ${value};`
-      },
+  renderChunk: (code, { isEntry }) => ({
+    // They are at the end, after every line of the map.
+    code: joined(
+      isEntry,
+      code.replaceAll(
+        /^Object\.defineProperty\(exports, "(\w+)", \{\s+enumerable: true,\s+get: function ?\(\) \{\s+return ([\w$]+);\s+\}\s+\}\);$/gm,
+        (_, name, value) => {
+          if (new RegExp(`^let ${RegExp.escape(value)} `, 'm').test(code))
+            throw new Error(`${value} may change: make it a const`)
+          return `exports.${name} = ${value};`
+        },
+      ),
     ),
     map: null,
   }),
 }
 
-/** What a bundler warns of is a mistake in what we ship. */
+function joined(isEntry, code) {
+  const lines = [...code.matchAll(/^exports\.(\w+) = ([\w$]+);\n?/gm)]
+  if (isEntry || lines.length === 0) return code
+  const names = lines.map(([, name, value]) => (name === value ? name : `${name}: ${value}`))
+  const rest = code.replaceAll(/^exports\.\w+ = [\w$]+;\n?/gm, '').trimEnd()
+  if (/^exports\.\w/m.test(rest)) throw new Error('an export would be lost')
+  return `${rest}\nmodule.exports = { ${names.join(', ')} };\n`
+}
+
+/** A warning of the bundler is a mistake in the package. */
 function refuse(level, { message }) {
   if (level === 'warn') throw new Error(message)
 }

@@ -4,47 +4,20 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
+import type { Deps } from '../../server/src/deps.ts'
 import type { Route } from '../../server/src/gate/route.ts'
 import { routes } from '../../server/src/routes.ts'
 import { drawKey, id } from '../test/keys.ts'
-import { ManualTimer } from '../test/manual-timer.ts'
+import { recordedAdmin } from '../test/recorded-admin.ts'
 import { startKeyrail } from '../test/service.ts'
 import { until } from '../test/until.ts'
-import { openAdmin } from './admin/open.ts'
 import { type AdminOptions, createAdmin } from './admin.ts'
 import { KeyrailError } from './runtime/errors.ts'
 
 const { connection, vendor, issue } = await startKeyrail()
 const admin = createAdmin(connection)
+const open = recordedAdmin(connection)
 const slug = () => `p-${randomUUID().slice(0, 8)}`
-
-interface Sent {
-  method: string
-  path: string
-  headers: Headers
-  body: unknown
-}
-
-/** A client whose requests are kept, and answered by the service unless a test does. */
-function open(options: Partial<AdminOptions> = {}) {
-  const timer = new ManualTimer()
-  const sent: Sent[] = []
-  const instead: ((pass: () => Promise<Response>) => Promise<Response>)[] = []
-  const recorded: typeof fetch = (url, init) => {
-    const { pathname, search } = new URL(String(url))
-    const body = init?.body === undefined ? undefined : JSON.parse(String(init.body))
-    sent.push({
-      method: String(init?.method),
-      path: pathname + search,
-      headers: new Headers(init?.headers),
-      body,
-    })
-    const pass = () => fetch(url, init)
-    return instead.shift()?.(pass) ?? pass()
-  }
-  const client = openAdmin({ ...connection, fetch: recorded, ...options }, { timer, random: () => 0.5 })
-  return { admin: client, timer, sent, instead }
-}
 
 async function failure(running: Promise<unknown>): Promise<KeyrailError> {
   const error = await running.then(
@@ -58,7 +31,7 @@ async function failure(running: Promise<unknown>): Promise<KeyrailError> {
 
 const away = () => Promise.reject(new Error(`away ${connection.secretKey}`))
 
-test('a project, a tenant and a key are made, changed, rotated and revoked as a vendor would', async () => {
+test('a vendor creates, changes, rotates and revokes a project, a tenant and a key', async () => {
   const project = await admin.projects.create({ name: 'Payments', slug: slug() })
   assert.equal((await admin.projects.update(project.id, { name: 'Pay' })).name, 'Pay')
   const tenant = await admin.tenants.create({ external_id: slug(), meta: { plan: 'gold' } })
@@ -80,6 +53,26 @@ test('a project, a tenant and a key are made, changed, rotated and revoked as a 
   assert.equal((await failure(admin.tenants.get(tenant.id))).code, 'not_found')
 })
 
+test('a key is found by itself, by its name and by its status', async () => {
+  const { id, key = '' } = await issue({
+    name: 'Sent to support',
+    expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+  })
+  assert.equal((await admin.keys.identify(key)).id, id)
+  const unknown = await failure(admin.keys.identify(`${key}x`))
+  assert.equal(unknown.code, 'not_found')
+  assert.ok(!inspect(unknown, { depth: 9, showHidden: true }).includes(key.slice(10)))
+  for (const query of [{ q: 'sent to' }, { status: 'expiring', q: id }] as const) {
+    assert.deepEqual(
+      (await admin.keys.list(query).page()).data.map(found => found.id),
+      [id],
+    )
+  }
+  const [project] = (await admin.projects.list({ q: vendor.projectId }).page()).data
+  const [tenant] = (await admin.tenants.list({ q: vendor.tenantId }).page()).data
+  assert.deepEqual([project?.id, tenant?.id], [vendor.projectId, vendor.tenantId])
+})
+
 test('an embed token is minted for one tenant', async () => {
   const { token, scopes } = await admin.embedTokens.create({
     project_id: vendor.projectId,
@@ -90,7 +83,7 @@ test('an embed token is minted for one tenant', async () => {
   assert.equal(token.split('.').length, 3)
 })
 
-test('a list is read to its end, page after page, and no further than it is asked for', async () => {
+test('a list is read page by page to its end, and only as far as the caller iterates', async () => {
   const tenant = await admin.tenants.create({ external_id: slug() })
   const ids: string[] = []
   for (let key = 0; key < 5; key++) ids.unshift((await issue({ tenant_id: tenant.id })).id)
@@ -107,18 +100,18 @@ test('a list is read to its end, page after page, and no further than it is aske
   assert.equal(next.data[0]?.id, ids[2])
 })
 
-/** Routes of the vendor plane that it has no method for. */
+/** Routes of the vendor plane without a method. */
 const leftOut: Readonly<Record<string, string>> = {
-  createWorkspace: 'takes the bootstrap token or a person, since no secret key is there yet',
+  createWorkspace: 'takes the bootstrap token or a session, since no secret key exists yet',
 }
-/** Planes whose routes take a secret key and are called by other parts of the SDK. */
+/** Planes whose routes other parts of the SDK call with a secret key. */
 const elsewhere: Readonly<Record<string, string>> = {
-  feed: 'createKeyring follows it',
-  hot: 'createLimiter and createIdempotency ask there',
-  report: 'createUsageReporter reports there',
+  feed: 'createKeyring calls it',
+  hot: 'createLimiter and createIdempotency call it',
+  report: 'createUsageReporter calls it',
 }
 
-test('every route of the vendor plane has its method, and none is made up', async () => {
+test('every route of the vendor plane has exactly one method', async () => {
   const { admin: client, sent } = open({
     fetch: (url, init) => {
       sent.push({
@@ -133,7 +126,7 @@ test('every route of the vendor plane has its method, and none is made up', asyn
   })
   for (const room of Object.values(client)) {
     for (const [name, method] of Object.entries(room) as [string, (...given: unknown[]) => unknown][]) {
-      const takesNoId = ['create', 'list', 'billing', 'tenants', 'export'].includes(name)
+      const takesNoId = ['create', 'list', 'billing', 'daily', 'overview', 'tenants', 'export'].includes(name)
       const asked = method(...(takesNoId ? [{}] : [id(1), {}]))
       const rows = (asked as Partial<AsyncIterable<unknown>>)[Symbol.asyncIterator]?.()
       await failure(rows ? rows.next() : (asked as Promise<unknown>))
@@ -142,7 +135,7 @@ test('every route of the vendor plane has its method, and none is made up', asyn
   const takesSecretKey = ({ access }: Route) => !access.open && access.credentials.includes('secret_key')
   const [covered, others] = [true, false].map(isVendor =>
     routes.filter(route => takesSecretKey(route) && (route.plane === 'vendor') === isVendor),
-  ) as [Route[], Route[]]
+  ) as [Route<Deps>[], Route<Deps>[]]
   const uncovered = routes.filter(({ plane }) => plane === 'vendor').filter(route => !covered.includes(route))
   assert.deepEqual(
     uncovered.map(({ operation }) => operation),
@@ -155,7 +148,7 @@ test('every route of the vendor plane has its method, and none is made up', asyn
   )
   const source = readFileSync(join(import.meta.dirname, 'admin', 'open.ts'), 'utf8')
   for (const { method, path } of covered)
-    assert.equal(source.split(`\`${method} ${path}\``).length, 2, `${method} ${path} is told at one method`)
+    assert.equal(source.split(`\`${method} ${path}\``).length, 2, `one method names ${method} ${path}`)
   const keyed = sent.filter(({ headers }) => headers.has('idempotency-key'))
   assert.deepEqual(
     keyed.map(({ method, path }) => `${method} ${path}`).toSorted(),
@@ -166,7 +159,7 @@ test('every route of the vendor plane has its method, and none is made up', asyn
   )
 })
 
-test('a create whose answer was lost is asked for again under the same key, and makes one resource', async () => {
+test('a create whose answer is lost is repeated under the same key, and makes one resource', async () => {
   const { admin: client, timer, sent, instead } = open()
   const external_id = slug()
   instead.push(
@@ -177,10 +170,10 @@ test('a create whose answer was lost is asked for again under the same key, and 
     async () => new Response('', { status: 502, headers: { 'retry-after': '3' } }),
   )
   const creating = client.tenants.create({ external_id })
-  await until(() => timer.delays.length === 1, 'it waits to ask again')
+  await until(() => timer.delays.length === 1, 'it waits to retry')
   assert.deepEqual(timer.delays, [250])
   timer.pass(250)
-  await until(() => timer.delays.length === 1, 'it waits once more')
+  await until(() => timer.delays.length === 1, 'it waits again')
   assert.deepEqual(timer.delays, [3_000])
   timer.pass(3_000)
   const tenant = await creating
@@ -197,7 +190,7 @@ test('a create whose answer was lost is asked for again under the same key, and 
   assert.equal(sent.length, before)
 })
 
-test('what is not safe to repeat is not repeated, and what is refused for what it is neither', async () => {
+test('neither unsafe calls nor permanent errors are retried', async () => {
   const { admin: client, sent, instead } = open()
   const tenant = await admin.tenants.create({ external_id: slug() })
   instead.push(away)
@@ -216,11 +209,11 @@ test('what is not safe to repeat is not repeated, and what is refused for what i
   assert.equal(sent.length, 2)
 })
 
-test('retries end, and their number is the caller’s to say', async () => {
+test('retries end after as many as the caller sets', async () => {
   const { admin: client, timer, sent, instead } = open({ maxRetries: 1 })
   instead.push(away, away, away)
   const running = failure(client.projects.list().page())
-  await until(() => timer.delays.length === 1, 'it waits to ask again')
+  await until(() => timer.delays.length === 1, 'it waits to retry')
   timer.pass(10_000)
   assert.equal((await running).code, 'network_error')
   assert.equal(sent.length, 2)
@@ -228,7 +221,7 @@ test('retries end, and their number is the caller’s to say', async () => {
   assert.equal(sent.length, 3)
 })
 
-test('a signal gives a call up, under way, between two attempts and before the first', async () => {
+test('a signal aborts a call before, during and between attempts', async () => {
   const { admin: client, timer, sent, instead } = open()
   const giveUp = async (before: () => Promise<unknown>) => {
     const controller = new AbortController()
@@ -238,7 +231,7 @@ test('a signal gives a call up, under way, between two attempts and before the f
     assert.equal((await running).code, 'aborted')
   }
   instead.push(away)
-  await giveUp(() => until(() => timer.delays.length === 1, 'it waits to ask again'))
+  await giveUp(() => until(() => timer.delays.length === 1, 'it waits to retry'))
   assert.deepEqual(timer.delays, [])
   const aborted = failure(client.workspace.get({ signal: AbortSignal.abort() }))
   assert.equal((await aborted).code, 'aborted')
@@ -255,7 +248,7 @@ test('a signal gives a call up, under way, between two attempts and before the f
   assert.equal((await failure(hanging.admin.workspace.get({ timeoutMs: 20 }))).code, 'timeout')
 })
 
-test('an answer that is not what was asked for is an error, and an id leads to no other path', async () => {
+test('an answer of another type is an error, and an id cannot change the path', async () => {
   const { admin: client, sent, instead } = open({ maxRetries: 0 })
   for (const answer of ['<html>', '[]', 'null', '{"object":"list"}']) {
     instead.push(async () => new Response(answer))
@@ -269,9 +262,9 @@ test('an answer that is not what was asked for is an error, and an id leads to n
   assert.equal(sent.length, 0)
 })
 
-test('a mistake in the options is an error at start, and a page around it too', () => {
+test('a wrong option is an error at startup, and so is a browser', () => {
   for (const [name, wrong] of [
-    ['baseUrl', ''],
+    ['url', ''],
     ['secretKey', drawKey()],
     ['timeoutMs', -1],
     ['maxRetries', 11],

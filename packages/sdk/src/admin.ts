@@ -1,4 +1,4 @@
-/** Manages a workspace, with the service's own fields. */
+/** The admin client: manages a workspace, with the field names of the service. */
 export type { Listing, Page } from './admin/list.ts'
 export { type Admin, type AdminOptions, createAdmin } from './admin/open.ts'
 export type { CallOptions, KeyedOptions } from './admin/request.ts'

@@ -1,4 +1,4 @@
 import { secretInBrowser } from './runtime/refuse-browser.ts'
 
-/** What bundlers for browsers find in place of this package (the export condition `browser`). */
+/** Bundlers for browsers load this in place of the package (export condition `browser`). */
 throw new Error(secretInBrowser)

@@ -58,13 +58,13 @@ async function startApi(options: RequireKeyOptions = {}) {
 const ask = await startApi()
 const bearer = { authorization: `Bearer ${key}` }
 
-test('a request with a valid key reaches the route, which knows whose key it is', async () => {
+test('a request with a valid key reaches the route, which gets the key', async () => {
   const { status, body } = await ask('/orders', bearer)
   assert.equal(status, 200)
   assert.deepEqual([body.keyId, body.tenantId, body.scopes], [id(1), id(2), ['orders:read']])
 })
 
-test('a request without a key, with a mistyped or with an unknown one is a 401 problem that tells which', async () => {
+test('a missing, mistyped or unknown key gets a 401 problem with its code', async () => {
   const wrong = key.slice(0, -1) + (key.endsWith('0') ? '1' : '0')
   for (const [headers, code, challenge] of [
     [{}, 'missing_key', 'Bearer'],
@@ -84,7 +84,7 @@ test('two Authorization headers are refused, even with the same valid key', asyn
   assert.deepEqual([status, body.code], [401, 'malformed_key'])
 })
 
-test('a key without the scope of a route gets 403 with the scopes, on the route and on the whole API', async () => {
+test('a key without a scope of the route or the API gets 403 with the scopes', async () => {
   assert.equal((await ask('/read', bearer)).status, 200)
   const { status, body, headers } = await ask('/write', bearer)
   assert.deepEqual(
@@ -114,7 +114,7 @@ test('another header can hold the key, and then Authorization does not', async (
   assert.match(body.detail, /x-api-key/)
 })
 
-test('what finds no key because it stands before requireKey answers 500, and tells the order once', async () => {
+test('middleware before requireKey answers 500, and warns about the order once', async () => {
   const asked = () => assert.fail('asked')
   const app = express()
   app.get('/scope', requireScope('orders:read'))
@@ -143,7 +143,7 @@ test('what finds no key because it stands before requireKey answers 500, and tel
         [500, 'internal_error'],
       )
     }
-    await until(() => warned.length > 0, 'it is told')
+    await until(() => warned.length > 0, 'it is reported')
     assert.deepEqual(
       [warned.length, warned.pop()?.includes(`Put requireKey(keyring) before ${name} on`)],
       [1, true],
@@ -152,12 +152,12 @@ test('what finds no key because it stands before requireKey answers 500, and tel
   process.off('warning', listen)
 })
 
-test('a key that was sent in another way is told how to send it', async () => {
+test('a key sent in the wrong way gets a problem that says how to send it', async () => {
   const basic = Buffer.from(`${key}:`).toString('base64')
   for (const [authorization, detail] of [
     [key, /without the word Bearer: send it as "Authorization: Bearer <key>"/],
     [`Basic ${basic}`, /not sent as Bearer: send it as "Authorization: Bearer <key>"/],
-    ['Bearer', /stands no API key: send it as "Authorization: Bearer <key>"/],
+    ['Bearer', /No API key follows the word Bearer: send it as "Authorization: Bearer <key>"/],
     [[`Bearer ${key}`, `Bearer ${key}`], /More than one API key was presented: send one/],
   ] as const) {
     const { status, body } = await ask('/orders', { authorization: authorization as string })
@@ -167,7 +167,7 @@ test('a key that was sent in another way is told how to send it', async () => {
   }
 })
 
-test('a mistake in the set-up is an error at start, never an open route', () => {
+test('a wrong option is an error at startup, never an open route', () => {
   assert.throws(() => requireKey(undefined as unknown as Keyring), TypeError)
   assert.throws(() => requireKey(keyring, { scopes: 'admin' as unknown as string[] }), TypeError)
   assert.throws(() => requireKey(keyring, { header: 'x api key' }), TypeError)

@@ -1,4 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express'
+import { answerTokens, headerOf, type MakeEmbedHandler, type TokenAnswer } from './embed/handler.ts'
 import {
   claimRequest,
   type IdempotentOptions,
@@ -7,21 +8,22 @@ import {
 } from './idempotency/gate.ts'
 import type { Idempotency, IdempotencyVerdict } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
-import { type Limiter, type LimitRequirements, type LimitVerdict, readRequirements } from './limits/limit.ts'
+import { type Limiter, type LimitRequirements, readRequirements } from './limits/limit.ts'
+import type { LimitVerdict } from './limits/verdict.ts'
 import { beforeAnswer, isOver } from './protect/answer-begins.ts'
 import { type Admission, Gate } from './protect/gate.ts'
-import { type GateOptions, type RouteRequirements, readRoute, readScopes } from './protect/gate-options.ts'
+import { type GateOptions, type RouteRequirements, readRoute } from './protect/gate-options.ts'
 import { holdResponse, replayAnswer } from './protect/hold-response.ts'
-import { tellMisplaced } from './protect/misplaced.ts'
+import { warnMisplaced } from './protect/misplaced.ts'
 import { headerValues, readParsedBody } from './protect/node-request.ts'
-import { type HttpAnswer, isAnonymous, refusedBehind } from './protect/passage.ts'
-import { toHttpRefusal } from './protect/refusal.ts'
-import { refused, type Valid } from './verify/verdict.ts'
+import { isAnonymous, refusedBehind } from './protect/passage.ts'
+import { requireScopes } from './protect/require-scopes.ts'
+import type { Valid } from './verify/verdict.ts'
 
 declare global {
   namespace Express {
     interface Request {
-      /** The key of this request: there once `requireKey` has let it pass. */
+      /** The key of this request, once `requireKey` has let it pass. */
       apiKey?: Valid
     }
   }
@@ -29,22 +31,21 @@ declare global {
 
 export type { IdempotentOptions, LimitRequirements }
 
-/** What protects the routes behind it. */
+/** Options of `requireKey`. */
 export interface RequireKeyOptions extends GateOptions<Request>, Pick<RouteRequirements, 'cost'> {}
 
-/** Requests that a `limit` has not let pass, or not yet. They are not counted. */
+/** Requests that a `limit` has refused or not yet judged. They are not counted. */
 const notLetPass = new WeakSet<Request>()
 
-/** Answers that refuse, perhaps behind `idempotent`: the next request may be let pass, so they are not kept. */
+/** Answers that refuse a request. `idempotent` does not keep them, since a retry may pass. */
 const refusals = new WeakSet<Response>()
 
 /**
- * Lets only requests with a valid key pass, and tells the route whose it is: `req.apiKey`. Works with Express 4
- * and 5. Refusals are answered here: 401, 403 or 503 as `application/problem+json`. A request is counted when its
- * answer begins, so that one which a `limit` behind this refuses is not. Where the key is `optional`, `requireScope` still
- * asks for one, and `limit` and `idempotent` let requests without one pass.
+ * Lets a request pass only with a valid key, and sets `req.apiKey`. For Express 4 and 5. Refuses with 401, 403 or 503 as
+ * `application/problem+json`. Counts a request when its answer begins, so that requests refused by a later `limit` are not
+ * counted. If the key is `optional`, `limit` and `idempotent` let requests without one pass, but `requireScope` does not.
  *
- * @throws TypeError when what is handed over is no keyring, so that a wrong import never leaves a route open
+ * @throws TypeError if the keyring is missing or wrong, so that a wrong import never leaves a route open
  */
 export function requireKey(
   keyring: Pick<Keyring, 'verify'>,
@@ -75,33 +76,24 @@ export function requireKey(
 }
 
 /**
- * For a route behind `requireKey`: the key must also have these scopes, all of them.
+ * After `requireKey`: the key must have all of these scopes, else 403.
  *
- * Without `requireKey` before it every request is answered 500, and a process warning tells the order.
+ * Without `requireKey` before it, requests get 500, and a process warning explains the order.
  */
 export function requireScope(...scopes: readonly string[]): RequestHandler {
-  const required = readScopes(scopes)
-  if (required.length === 0) throw new TypeError('requireScope takes at least one scope')
-  const misplaced = tellMisplaced('requireScope')
+  const judge = requireScopes(scopes)
   return function checkScope(request: Request, response, next) {
-    const { apiKey } = request
-    if (!apiKey) {
-      if (!isAnonymous(request)) return sendAnswer(response, misplaced())
-      return sendAnswer(response, refusedBehind(request, toHttpRefusal(refused.missing_key, { header: [] })))
-    }
-    if (!required.every(scope => apiKey.scopes.includes(scope))) {
-      const problem = toHttpRefusal(refused.insufficient_scope, { scopes: required })
-      return sendAnswer(response, refusedBehind(request, problem))
-    }
-    next()
+    const refusal = judge(request, request.apiKey)
+    if (refusal === undefined) next()
+    else sendAnswer(response, refusal)
   }
 }
 
-/** Behind `requireKey`: charges the request to the limits of its key, and answers 429 when they are used up. */
-export function limit(limiter: Limiter, requirements: LimitRequirements = {}): RequestHandler {
-  if (typeof limiter?.limit !== 'function') throw new TypeError('limit takes what createLimiter makes')
+/** After `requireKey`: charges the request to the limits of its key. Refuses with 429 if one is used up. */
+export function limit(limiter: Pick<Limiter, 'limit'>, requirements: LimitRequirements = {}): RequestHandler {
+  if (typeof limiter?.limit !== 'function') throw new TypeError('limit takes a limiter made by createLimiter')
   const cost = readRequirements('limit', requirements)
-  const misplaced = tellMisplaced('limit')
+  const misplaced = warnMisplaced('limit')
   return function checkLimits(request: Request, response, next) {
     const { apiKey } = request
     if (!apiKey) return isAnonymous(request) ? next() : sendAnswer(response, misplaced())
@@ -118,18 +110,18 @@ export function limit(limiter: Limiter, requirements: LimitRequirements = {}): R
 }
 
 /**
- * Behind `requireKey` and what parses the body: a request with an `Idempotency-Key` is executed once, and its
- * repetition answered as it was. A GET is let through.
+ * After `requireKey` and the body parser: executes a request with an `Idempotency-Key` once, and answers a repetition with
+ * the first answer. GET requests pass unchanged.
  */
 export function idempotent(idempotency: Idempotency, options: IdempotentOptions = {}): RequestHandler {
   requireIdempotency(idempotency, options)
-  const misplaced = tellMisplaced('idempotent')
+  const misplaced = warnMisplaced('idempotent')
   return function claim(request: Request, response, next) {
     const { apiKey, method, originalUrl, rawHeaders } = request
     if (!apiKey) return isAnonymous(request) ? next() : sendAnswer(response, misplaced())
     const judge = async (verdict: IdempotencyVerdict | undefined) => {
       const claim = verdict?.verdict === 'execute' ? verdict.claim : undefined
-      // Nobody is left to hear what would be done.
+      // The client is gone, so do not execute.
       if (isOver(response)) return claim?.release()
       if (verdict?.verdict === 'refuse') return sendAnswer(response, refusedBehind(request, verdict.problem))
       if (verdict?.verdict === 'replay') return replayAnswer(response, verdict.answer)
@@ -152,12 +144,22 @@ export function idempotent(idempotency: Idempotency, options: IdempotentOptions 
   }
 }
 
-/** For `express.json({ verify: keepRawBody })`: two bodies that differ in a space then differ for `idempotent` too. */
+/** For `express.json({ verify: keepRawBody })`: `idempotent` then compares the bytes of bodies, not their parsed content. */
 export function keepRawBody(request: object, _response: unknown, bytes: Uint8Array): void {
   Object.assign(request, { rawBody: bytes })
 }
 
-function sendAnswer(response: Response, { status, headers, body }: HttpAnswer): void {
+/** Answers the pages that ask for embed tokens, for `app.post`. */
+export const embedHandler: MakeEmbedHandler<Request, RequestHandler> = (...given) => {
+  const answer = answerTokens(...given)
+  return (request, response, next) => {
+    answer(request, request.method, headerOf(request))
+      .then(token => isOver(response) || sendAnswer(response, token))
+      .catch(next)
+  }
+}
+
+function sendAnswer(response: Response, { status, headers, body }: TokenAnswer): void {
   refusals.add(response)
   response.status(status).set(headers).send(JSON.stringify(body))
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { answerTokens, headerOf, type MakeEmbedHandler, type TokenAnswer } from './embed/handler.ts'
 import { refuseUnknown } from './http/connection-options.ts'
 import { readBoolean } from './http/option-values.ts'
 import { claimRequest, idempotencyHeader, requireIdempotency } from './idempotency/gate.ts'
@@ -9,21 +10,21 @@ import { Gate } from './protect/gate.ts'
 import { type GateOptions, type RouteRequirements, readRoute } from './protect/gate-options.ts'
 import { holdResponse } from './protect/hold-response.ts'
 import { headerValues, type ParsedRequest, readParsedBody } from './protect/node-request.ts'
-import { type HttpAnswer, refusedBehind } from './protect/passage.ts'
+import { refusedBehind } from './protect/passage.ts'
 import type { Valid } from './verify/verdict.ts'
 
-/** What protects an instance. */
+/** Options of `keyrailPlugin`. */
 export interface KeyrailPluginOptions extends GateOptions<FastifyRequest> {
   keyring: Pick<Keyring, 'verify'>
-  /** A request with an `Idempotency-Key` is executed once, and its repetition answered as it was. */
+  /** Executes a request with an `Idempotency-Key` once, and answers a repetition with the first answer. */
   idempotency?: Idempotency | undefined
 }
 
-/** What a route may say in its `config`. */
+/** A route's `config.keyrail`. */
 export interface KeyrailRouteConfig extends RouteRequirements {
-  /** Whether the route is open to requests without a key. */
+  /** Lets requests without a key pass, and does not read a key. */
   public?: boolean | undefined
-  /** Whether a request without `Idempotency-Key` is refused. */
+  /** Refuses requests without `Idempotency-Key` with 400. */
   idempotencyRequired?: boolean | undefined
 }
 
@@ -37,7 +38,7 @@ const known: { readonly [Name in keyof Required<KeyrailRouteConfig>]: true } = {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The key of this request; on a route that is public, or without one where it is optional, there is `null`. */
+    /** The key of this request; `null` on a public route, or if none was sent where it is optional. */
     apiKey: Valid
   }
   interface FastifyContextConfig {
@@ -48,8 +49,8 @@ declare module 'fastify' {
 const noKey = null as unknown as Valid
 
 /**
- * Protects every route of the instance that it is registered on, and of those below: `request.apiKey`. Register it in
- * a plugin of your own to protect a part. A route says more in `config: { keyrail: { scopes, cost, public } }`.
+ * Protects every route of the instance on which it is registered, and of the plugins below, and sets `request.apiKey`. To
+ * protect only some routes, register it in a separate plugin. Routes set `config: { keyrail: { scopes, cost, public } }`.
  */
 const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyInstance, options) => {
   const { keyring, idempotency, ...more } = options
@@ -70,7 +71,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
     checked.add(said)
     return said
   }
-  // Routes that were there before show their mistakes with their requests.
+  // The mistakes of routes added before this plugin show with their first request.
   app.addHook('onRoute', route => {
     configOf(route)
   })
@@ -119,10 +120,19 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
   })
 }
 
-const sendAnswer = (reply: FastifyReply, { status, headers, body }: HttpAnswer): FastifyReply =>
+/** Answers the pages that ask for embed tokens, for `app.post`. */
+export const embedHandler: MakeEmbedHandler<
+  FastifyRequest,
+  (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+> = (...given) => {
+  const answer = answerTokens(...given)
+  return async (request, reply) => sendAnswer(reply, await answer(request, request.method, headerOf(request)))
+}
+
+const sendAnswer = (reply: FastifyReply, { status, headers, body }: TokenAnswer): FastifyReply =>
   reply.code(status).headers(headers).send(JSON.stringify(body))
 
-/** What `fastify-plugin` says of a plugin: its hooks are those of the instance that it is registered on. */
+/** Marked as `fastify-plugin` would: its hooks apply to the instance on which it is registered. */
 export const keyrailPlugin: FastifyPluginAsync<KeyrailPluginOptions> = Object.assign(protect, {
   [Symbol.for('skip-override')]: true,
   [Symbol.for('fastify.display-name')]: '@keyrail/sdk',

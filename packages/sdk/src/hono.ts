@@ -1,31 +1,32 @@
 import type { Context, MiddlewareHandler } from 'hono'
+import { answerTokens, type MakeEmbedHandler, respond } from './embed/handler.ts'
 import { type IdempotentOptions, requireIdempotency } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import { Gate } from './protect/gate.ts'
-import { type GateOptions, type RouteRequirements, readRoute, readScopes } from './protect/gate-options.ts'
-import { tellMisplaced } from './protect/misplaced.ts'
-import { type HttpAnswer, isAnonymous, refusedBehind } from './protect/passage.ts'
-import { toHttpRefusal } from './protect/refusal.ts'
+import { type GateOptions, type RouteRequirements, readRoute } from './protect/gate-options.ts'
+import { warnMisplaced } from './protect/misplaced.ts'
+import { type HttpAnswer, isAnonymous } from './protect/passage.ts'
+import { requireScopes } from './protect/require-scopes.ts'
 import { problemResponse, runOnce, withHeaders } from './protect/web-response.ts'
-import { refused, type Valid } from './verify/verdict.ts'
+import type { Valid } from './verify/verdict.ts'
 
-/** What a route behind `requireKey` finds in its context: `c.get('apiKey')`. */
+/** The context of a route after `requireKey`: `c.get('apiKey')`. */
 export interface KeyrailEnv {
   Variables: { apiKey: Valid }
 }
 
 export type { IdempotentOptions }
 
-/** What protects the routes behind it. */
+/** Options of `requireKey`. */
 export interface RequireKeyOptions extends GateOptions<Context>, Pick<RouteRequirements, 'cost'> {}
 
 /**
- * Lets only requests with a valid key pass, and tells the route whose it is: `c.get('apiKey')`. Refusals are
- * answered here, as `application/problem+json`. Where the key is `optional`, `requireScope` still asks for one, and
- * `idempotent` lets requests without one pass.
+ * Lets a request pass only with a valid key, which the route reads by `c.get('apiKey')`. Refuses as
+ * `application/problem+json`. If the key is `optional`, `idempotent` lets requests without one pass, but `requireScope`
+ * does not.
  *
- * @throws TypeError when what is handed over is no keyring, so that a wrong import never leaves a route open
+ * @throws TypeError if the keyring is missing or wrong, so that a wrong import never leaves a route open
  */
 export function requireKey(
   keyring: Pick<Keyring, 'verify'>,
@@ -51,32 +52,22 @@ export function requireKey(
   }
 }
 
-/** For a route behind `requireKey`: the key must also have these scopes, all of them. */
+/** After `requireKey`: the key must have all of these scopes, else 403. */
 export function requireScope(...scopes: readonly string[]): MiddlewareHandler<KeyrailEnv> {
-  const required = readScopes(scopes)
-  if (required.length === 0) throw new TypeError('requireScope takes at least one scope')
-  const misplaced = tellMisplaced('requireScope')
+  const judge = requireScopes(scopes)
   return async function checkScope(context, next) {
-    const apiKey = keyOf(context)
-    if (apiKey === undefined) {
-      if (!isAnonymous(context)) return refuse(context, misplaced())
-      return refuse(context, refusedBehind(context, toHttpRefusal(refused.missing_key, { header: [] })))
-    }
-    if (!required.every(scope => apiKey.scopes.includes(scope))) {
-      const problem = toHttpRefusal(refused.insufficient_scope, { scopes: required })
-      return refuse(context, refusedBehind(context, problem))
-    }
-    return next()
+    const refusal = judge(context, keyOf(context))
+    return refusal === undefined ? next() : refuse(context, refusal)
   }
 }
 
-/** Behind `requireKey`: a request with an `Idempotency-Key` is executed once, and its repetition answered as it was. */
+/** After `requireKey`: executes a request with an `Idempotency-Key` once, and answers a repetition with the first answer. */
 export function idempotent(
   idempotency: Idempotency,
   options: IdempotentOptions = {},
 ): MiddlewareHandler<KeyrailEnv> {
   requireIdempotency(idempotency, options)
-  const misplaced = tellMisplaced('idempotent')
+  const misplaced = warnMisplaced('idempotent')
   return async function claim(context, next) {
     const key = keyOf(context)
     if (key === undefined) return isAnonymous(context) ? next() : refuse(context, misplaced())
@@ -99,7 +90,15 @@ export function idempotent(
   }
 }
 
-/** What was refused here, perhaps behind `idempotent`: the next request may be let pass, so that is not kept. */
+/** Answers the pages that ask for embed tokens, for `app.post`. */
+export const embedHandler: MakeEmbedHandler<Context, (context: Context) => Promise<Response>> = (
+  ...given
+) => {
+  const answer = answerTokens(...given)
+  return context => respond(answer, context, context.req.raw)
+}
+
+/** Contexts with a refusal. `idempotent` does not keep these answers, since a retry may pass. */
 const refusedHere = new WeakSet<Context>()
 
 function refuse(context: Context, answer: HttpAnswer): Response {
@@ -108,16 +107,16 @@ function refuse(context: Context, answer: HttpAnswer): Response {
 }
 
 function answerWith(context: Context, response: Response): void {
-  // What takes the place of nothing is not given the headers of what was there.
+  // Hono merges the headers of the former response into a new one, so it is removed first.
   context.res = undefined
   context.res = response
 }
 
-/** A route may pass its request on as it came, so the body is left in it. What was read before, Hono has kept. */
+/** Reads a copy, so that the route can still pass its request on. Hono keeps a body that was read before. */
 async function readBody({ req }: Context): Promise<Uint8Array> {
   const { raw } = req
   return new Uint8Array(await (raw.bodyUsed ? req.arrayBuffer() : raw.clone().arrayBuffer()))
 }
 
-/** Undefined where `requireKey` does not stand before. */
+/** Undefined if `requireKey` did not run. */
 const keyOf = (context: Context<KeyrailEnv>): Valid | undefined => context.get('apiKey')

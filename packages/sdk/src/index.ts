@@ -1,3 +1,5 @@
+export { createEmbed, type Embed, type EmbedOptions, type EmbedTokenRequest } from './embed/client.ts'
+export type { EmbedCustomer, FindCustomer, MakeEmbedHandler } from './embed/handler.ts'
 export type { ConnectionOptions, ErrorOptions, OnUnavailable } from './http/connection-options.ts'
 export type { HttpProblem } from './http/problem.ts'
 export type { SecretKeySource } from './http/secret-key.ts'
@@ -15,13 +17,16 @@ export { createKeyrail, type Keyrail } from './keyrail/keyrail.ts'
 export type { KeyrailOptions, PartOptions } from './keyrail/options.ts'
 export { createKeyring, type Keyring, type KeyringStats } from './keyring/keyring.ts'
 export type { KeyringOptions } from './keyring/options.ts'
+export type { LimitState } from './limits/answer.ts'
 export {
   createLimiter,
   type Limiter,
   type LimiterOptions,
+  type LimiterStats,
   type LimitRequirements,
-  type LimitVerdict,
+  type PrepayOptions,
 } from './limits/limit.ts'
+export type { LimitSource, LimitVerdict } from './limits/verdict.ts'
 export type { GateVerdict, RefusalShape } from './protect/gate-options.ts'
 export type { KeyrailErrorCode } from './runtime/error-codes.ts'
 export {

@@ -12,6 +12,7 @@ import {
   SetMetadata,
 } from '@nestjs/common'
 import { APP_GUARD, Reflector } from '@nestjs/core'
+import { answerTokens, headerOf, type MakeEmbedHandler } from './embed/handler.ts'
 import { claimRequest, idempotencyHeader, requireIdempotency } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
@@ -24,38 +25,38 @@ import { headerValues, type ParsedRequest, readParsedBody } from './protect/node
 import { type HttpAnswer, refusedBehind } from './protect/passage.ts'
 import type { Valid } from './verify/verdict.ts'
 
-/** What the platform hands to a route: `express.Request`, or `FastifyRequest`. */
-// biome-ignore lint/suspicious/noExplicitAny: which of the two the application knows.
+/** The request that the platform passes to a route: `express.Request` or `FastifyRequest`. */
+// biome-ignore lint/suspicious/noExplicitAny: only the application knows which of the two it is.
 export type KeyrailRequest = any
 
-/** What protects an application. */
+/** Options of `KeyrailModule.forRoot`. */
 export interface KeyrailModuleOptions extends GateOptions<KeyrailRequest> {
   keyring: Pick<Keyring, 'verify'>
-  /** A request with an `Idempotency-Key` is executed once, and its repetition answered as it was. */
+  /** Executes a request with an `Idempotency-Key` once, and answers a repetition with the first answer. */
   idempotency?: Idempotency | undefined
 }
 
-/** The same from a factory, which may wait and be given what the application provides. */
+/** Options of `KeyrailModule.forRootAsync`: a factory, and what Nest injects into it. */
 export interface KeyrailModuleAsyncOptions {
   imports?: DynamicModule['imports']
   inject?: InjectionToken[]
-  /** Makes the options, once, when the application starts. */
-  // biome-ignore lint/suspicious/noExplicitAny: what is injected is known to the tokens alone.
+  /** Makes the options once, when the application starts. May return a promise. */
+  // biome-ignore lint/suspicious/noExplicitAny: only the tokens know the injected types.
   useFactory: (...injected: any[]) => KeyrailModuleOptions | Promise<KeyrailModuleOptions>
 }
 
-/** A request of Express, or of Fastify with Node's own inside. */
+/** A request of Express, or of Fastify with Node's request inside. */
 interface PlatformRequest extends ParsedRequest {
   raw?: IncomingMessage
   originalUrl?: string
   apiKey?: Valid
 }
-/** Both platforms have it. */
+/** What both platforms have in common. */
 interface PlatformResponse {
   raw?: ServerResponse
   header(name: string, value: string): unknown
   getHeaders(): OutgoingHttpHeaders
-  /** Of Fastify: it is answered past the framework. */
+  /** Fastify only: the answer is sent without the framework. */
   hijack?(): unknown
 }
 
@@ -66,24 +67,24 @@ const COST = 'keyrail:cost'
 const IDEMPOTENCY_REQUIRED = 'keyrail:idempotencyRequired'
 const OPTIONS = Symbol('keyrail:options')
 
-/** Opens a route, or all of a controller, to requests without a key. */
+/** Opens a route, or all routes of a controller, to requests without a key. */
 export const Public = (): CustomDecorator => SetMetadata(PUBLIC, true)
-/** Lets requests without a key pass, to a route or to all of a controller; a key that is sent is judged. */
+/** Lets requests without a key pass, on a route or all routes of a controller. A key that is sent is still checked. */
 export const OptionalKey = (): CustomDecorator => SetMetadata(OPTIONAL, true)
-/** Scopes that the key must have, all of them; those of the controller and of the route. */
+/** Scopes that the key must all have: those of the controller and of the route. */
 export const Scopes = (...scopes: string[]): CustomDecorator => SetMetadata(SCOPES, readScopes(scopes))
-/** What a request takes of every limit, 0 to 1,000. */
+/** How much a request takes from every limit, 0 to 1,000. */
 export const Cost = (cost: number): CustomDecorator => SetMetadata(COST, readCost(cost))
-/** Refuses requests without `Idempotency-Key`, of a route or of all of a controller. */
+/** Refuses requests without `Idempotency-Key` with 400, on a route or all routes of a controller. */
 export const IdempotencyRequired = (): CustomDecorator => SetMetadata(IDEMPOTENCY_REQUIRED, true)
-/** The key of the request; undefined on a public route, and without one where it is optional. */
+/** Injects the key of the request: undefined on a public route, or if none was sent where it is optional. */
 export const ApiKey: () => ParameterDecorator = createParamDecorator(
   (_data: unknown, context: ExecutionContext): Valid | undefined =>
     context.switchToHttp().getRequest<PlatformRequest>().apiKey,
 )
 
-/** Protects every route of the application that is not `@Public()`, on Express and on Fastify. */
-export class KeyrailGuard implements CanActivate, OnApplicationShutdown {
+/** Protects every route that is not `@Public()`, on Express and Fastify. */
+class KeyrailGuard implements CanActivate, OnApplicationShutdown {
   readonly #gate: Gate<KeyrailRequest>
   readonly #opened: readonly unknown[]
   readonly #idempotency: Idempotency | undefined
@@ -97,7 +98,7 @@ export class KeyrailGuard implements CanActivate, OnApplicationShutdown {
     this.#reflector = reflector
   }
 
-  /** Closes what the application was given: it would keep the process alive, and what it still holds be lost. */
+  /** Closes the keyring and the other parts: they would keep the process alive, and lose what they still hold. */
   async onApplicationShutdown(): Promise<void> {
     for (const each of this.#opened) await (each as Partial<Pick<Keyring, 'close'>> | undefined)?.close?.()
   }
@@ -105,7 +106,7 @@ export class KeyrailGuard implements CanActivate, OnApplicationShutdown {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const places = [context.getHandler(), context.getClass()]
     if (this.#reflector.getAllAndOverride<boolean>(PUBLIC, places) === true) return true
-    // What is no HTTP request has no key.
+    // Only HTTP requests have a key.
     if (context.getType() !== 'http') return false
     const http = context.switchToHttp()
     const [request, response] = [http.getRequest<PlatformRequest>(), http.getResponse<PlatformResponse>()]
@@ -157,14 +158,8 @@ export class KeyrailGuard implements CanActivate, OnApplicationShutdown {
     }
     if (verdict?.verdict === 'refuse') throw exceptionOf(response, refusedBehind(node, verdict.problem))
     if (verdict?.verdict === 'replay') {
-      response.hijack?.()
-      const past = nodeResponse(response)
-      // What Fastify holds for its own answer, such as the limits.
-      for (const [name, value] of Object.entries(response.getHeaders())) {
-        if (value !== undefined) past.setHeader(name, value)
-      }
-      replayAnswer(past, verdict.answer)
-      // It is answered, so nothing that Nest would do from here on is to happen, its filters included.
+      replayAnswer(takeResponse(response), verdict.answer)
+      // Never resolves, so that Nest and its filters do nothing more with this answered request.
       return new Promise(() => {})
     }
     if (verdict?.verdict === 'execute') {
@@ -177,12 +172,12 @@ export class KeyrailGuard implements CanActivate, OnApplicationShutdown {
 /** With `imports: [KeyrailModule.forRoot({ keyring })]` every route of the application needs a key. */
 // biome-ignore lint/complexity/noStaticOnlyClass: Nest knows a module by its class.
 export class KeyrailModule {
-  /** For `imports` of the module of the application. */
+  /** For `imports` of the application's root module. */
   static forRoot(options: KeyrailModuleOptions): DynamicModule {
     return KeyrailModule.forRootAsync({ useFactory: () => options })
   }
 
-  /** For `imports`, where the options are made by a factory. */
+  /** The same with options from a factory. */
   static forRootAsync({ imports = [], inject = [], useFactory }: KeyrailModuleAsyncOptions): DynamicModule {
     return {
       module: KeyrailModule,
@@ -201,13 +196,40 @@ export class KeyrailModule {
 }
 Module({})(KeyrailModule)
 
-/** On Express the request is Node's own. */
+/** On Express the request is Node's request. */
 const nodeRequest = (request: PlatformRequest): IncomingMessage =>
   request.raw ?? (request as unknown as IncomingMessage)
 const nodeResponse = (response: PlatformResponse): ServerResponse =>
   response.raw ?? (response as unknown as ServerResponse)
 
-/** Thrown, so that the filters of the application see it like any other. */
+/** To answer without the framework, with the headers that Fastify holds for its own answer, such as the limits. */
+function takeResponse(response: PlatformResponse): ServerResponse {
+  response.hijack?.()
+  const past = nodeResponse(response)
+  for (const [name, value] of Object.entries(response.getHeaders())) {
+    if (value !== undefined) past.setHeader(name, value)
+  }
+  return past
+}
+
+/**
+ * Answers the pages that ask for embed tokens: a function for a method with `@Public()` and `@Post()`, which passes it `@Req()`
+ * and `@Res()`.
+ */
+export const embedHandler: MakeEmbedHandler<
+  KeyrailRequest,
+  (request: KeyrailRequest, response: unknown) => Promise<void>
+> = (...given) => {
+  const answer = answerTokens(...given)
+  return async (request, response) => {
+    const node = nodeRequest(request)
+    const { status, headers, body } = await answer(request, node.method ?? '', headerOf(node))
+    const past = response as PlatformResponse
+    if (!isOver(nodeResponse(past))) takeResponse(past).writeHead(status, headers).end(JSON.stringify(body))
+  }
+}
+
+/** Thrown, so that the application's filters handle it like any other exception. */
 function exceptionOf(response: PlatformResponse, { status, headers, body }: HttpAnswer): HttpException {
   setHeaders(response, headers)
   return new HttpException({ ...body }, status)

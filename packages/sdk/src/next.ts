@@ -2,23 +2,23 @@ import type { KeyringSource } from './protect/opened.ts'
 import { withKey as protect, type WithKeyOptions } from './protect/with-key.ts'
 import type { Valid } from './verify/verdict.ts'
 
+export { embedHandler } from './embed/web-handler.ts'
+
 export type { Protection } from './protect/opened.ts'
 export type { WithKeyOptions }
 
-/** A route handler, with the key of the request beside what Next tells of the route. */
+/** A route handler of Next, whose context also has `apiKey`. */
 export type KeyedHandler<R extends Request, C, K = Valid> = (
   request: R,
   context: C & { apiKey: K },
 ) => Response | Promise<Response>
 
 /**
- * Wraps a route handler of Next. Refusals are answered here, as `application/problem+json`. It belongs to the route: a
- * proxy in front of it is no place to protect one.
+ * Wraps a route handler of Next. Refuses as `application/problem+json`. Use it in the file of the route, not in `proxy.ts`.
  *
- * @param keyring or a function that opens it, called once, with the first request: `next build` runs the file of a
- *   route too, where there is no service to ask and perhaps no secret. All routes that name one function share what it
- *   has opened
- * @throws TypeError when what is handed over is no keyring, so that a wrong import never leaves a route open
+ * @param keyring or a function that makes one, called once with the first request: `next build` also runs the file, without
+ *   a service and perhaps without the secret. Routes with the same function share its result
+ * @throws TypeError if the keyring is missing or wrong, so that a wrong import never leaves a route open
  */
 export function withKey<R extends Request = Request, C = unknown>(
   keyring: KeyringSource,

@@ -2,33 +2,36 @@ import {
   type Attributes,
   type Meter,
   metrics,
+  type ObservableCallback,
   SpanKind,
   SpanStatusCode,
   type Tracer,
   trace,
 } from '@opentelemetry/api'
 import { refuseUnknown } from './http/connection-options.ts'
-import { observer } from './http/observer.ts'
+import { type Observer, observers } from './http/observer.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import type { GateVerdict } from './protect/gate-options.ts'
 import type { KeyrailError } from './runtime/errors.ts'
 
 export type { GateVerdict }
 
-/** What is measured, and where that goes. */
+/** Options of `instrument`. */
 export interface InstrumentOptions {
-  /** The keyring whose lag behind the service is told. */
+  /** The keyring whose lag behind the service is measured. */
   keyring?: Pick<Keyring, 'stats'> | undefined
-  /** That of the global provider unless given. */
+  /** Default: the meter of the global provider. */
   meter?: Meter | undefined
-  /** That of the global provider unless given. */
+  /** Default: the tracer of the global provider. */
   tracer?: Tracer | undefined
 }
 
-/** What is left to be handed on; made by `instrument`. */
+/** Made by `instrument`. */
 export interface Instruments {
-  /** For the option `onVerdict` of what protects routes: counts its verdicts. */
+  /** Counts verdicts. Pass it as the option `onVerdict` to everything that protects routes. */
   onVerdict(verdict: Pick<GateVerdict, 'passed' | 'code'>): void
+  /** Stops recording calls, verdicts and lag. Call it when the keyring is closed. May be called twice. */
+  stop(): void
 }
 
 const known: { readonly [Name in keyof Required<InstrumentOptions>]: true } = {
@@ -38,43 +41,46 @@ const known: { readonly [Name in keyof Required<InstrumentOptions>]: true } = {
 }
 const SCOPE = '@keyrail/sdk'
 
-/** Calls that a request of a customer makes, or that follow from it. None of these paths holds an id. */
+/** Calls for a customer's request. None of these paths contains an id. */
 const hotCall = /^\/v1\/(ratelimit|idempotency|usage)\/(\w+)$/
 
 /**
- * Tells OpenTelemetry of verdicts, of the keyring's lag, and of every call for limits, idempotency and usage that this process makes
- * from here on. Nothing that it tells names a key, a customer or a request. Call it once, after OpenTelemetry has started.
+ * Records verdicts, the lag of the keyring, and every call for limits, idempotency and usage of this process in OpenTelemetry.
+ * Records no key, customer or request. Call it after OpenTelemetry has started, once for each keyring; only the last one that
+ * was not stopped records the calls.
  *
- * @throws TypeError naming the option that is wrong
+ * @throws TypeError naming a wrong option
  */
 export function instrument(options: InstrumentOptions = {}): Instruments {
   refuseUnknown('instrument', options, known)
   const { keyring, meter = metrics.getMeter(SCOPE), tracer = trace.getTracer(SCOPE) } = options
-  if (keyring !== undefined) {
-    if (typeof keyring?.stats !== 'function') throw new TypeError('keyring must be made by createKeyring')
-    meter.createObservableGauge('keyrail.feed.lag', { unit: 'ms' }).addCallback(gauge => {
-      const { confirmedAgeMs } = keyring.stats()
-      if (confirmedAgeMs !== null) gauge.observe(confirmedAgeMs)
-    })
+  if (keyring !== undefined && typeof keyring?.stats !== 'function')
+    throw new TypeError('keyring must be made by createKeyring')
+  const lag = meter.createObservableGauge('keyrail.feed.lag', { unit: 'ms' })
+  const recordLag: ObservableCallback = gauge => {
+    const { confirmedAgeMs = null, project, env } = keyring?.stats() ?? {}
+    if (confirmedAgeMs !== null)
+      gauge.observe(confirmedAgeMs, { 'keyrail.project': project, 'keyrail.env': env })
   }
+  lag.addCallback(recordLag)
   const durations = meter.createHistogram('keyrail.call.duration', { unit: 'ms' })
-  observer.around = (path, call) => {
+  const recordCall: Observer = (path, call) => {
     const [, room, what] = hotCall.exec(path) ?? []
     if (room === undefined) return call()
     const name = `${room}.${what}`
     return tracer.startActiveSpan(`keyrail.${name}`, { kind: SpanKind.CLIENT }, async span => {
       const attributes: Attributes = { 'keyrail.call': name }
-      const told = ({ status, code }: { status?: number | undefined; code?: string }) => {
+      const note = ({ status, code }: { status?: number | undefined; code?: string }) => {
         if (status !== undefined) attributes['http.response.status_code'] = status
         if (code !== undefined) attributes['error.type'] = code
       }
       const beganAt = performance.now()
       try {
         const answer = await call()
-        told({ status: answer.status })
+        note({ status: answer.status })
         return answer
       } catch (error) {
-        told(error as KeyrailError)
+        note(error as KeyrailError)
         span.setStatus({ code: SpanStatusCode.ERROR })
         throw error
       } finally {
@@ -83,10 +89,18 @@ export function instrument(options: InstrumentOptions = {}): Instruments {
       }
     })
   }
+  observers.push(recordCall)
   const verdicts = meter.createCounter('keyrail.verdicts')
+  let stopped = false
   return {
     onVerdict({ passed, code }) {
-      verdicts.add(1, { 'keyrail.passed': passed, 'keyrail.code': code })
+      if (!stopped) verdicts.add(1, { 'keyrail.passed': passed, 'keyrail.code': code })
+    },
+    stop() {
+      if (stopped) return
+      stopped = true
+      lag.removeCallback(recordLag)
+      observers.splice(observers.indexOf(recordCall), 1)
     },
   }
 }

@@ -1,4 +1,5 @@
-/** What bundlers for workers find in place of this package, and `@keyrail/sdk/worker`: all that needs no Node. */
+/** Bundlers for workers load this in place of the package, and as `@keyrail/sdk/worker`: everything that needs no Node. */
+export { createEmbed, type Embed, type EmbedOptions, type EmbedTokenRequest } from './embed/client.ts'
 export type { ConnectionOptions, ErrorOptions, OnUnavailable } from './http/connection-options.ts'
 export type { HttpProblem } from './http/problem.ts'
 export type { SecretKeySource } from './http/secret-key.ts'
@@ -18,13 +19,16 @@ export {
   type WorkerKeyring,
   type WorkerKeyringOptions,
 } from './keyring/worker-keyring.ts'
+export type { LimitState } from './limits/answer.ts'
 export {
   createLimiter,
   type Limiter,
   type LimiterOptions,
+  type LimiterStats,
   type LimitRequirements,
-  type LimitVerdict,
+  type PrepayOptions,
 } from './limits/limit.ts'
+export type { LimitSource, LimitVerdict } from './limits/verdict.ts'
 export type { GateVerdict, RefusalShape } from './protect/gate-options.ts'
 export type { KeyrailErrorCode } from './runtime/error-codes.ts'
 export {

@@ -1,40 +1,31 @@
 import { type HttpSender, parseMembers } from '../http/call.ts'
-import { abortedError } from '../http/failure.ts'
 import { badStream, linesOf, streamBody } from '../http/stream.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
-import type { Timer } from '../runtime/timer.ts'
-import { type CallOptions, pauseAfter, queryOf } from './request.ts'
+import { type AdminDefaults, type CallOptions, pauseAfter, queryOf } from './request.ts'
 
 const PATH = '/v1/audit_logs/export'
 const WHAT = `GET ${PATH}`
-/** Characters; far longer than any row: its payload has at most two values of `meta`, old and new, of 64 KiB each. */
+/** In characters. Far longer than any row, whose payload has at most two values of `meta` (old and new), 64 KiB each. */
 const LINE_MAX_LENGTH = 4 * 1024 * 1024
 
-export interface ExportDefaults {
-  timer: Timer
-  random: () => number
-  timeoutMs: number
-  maxRetries: number
-}
-
-/** Asks for nothing until it is read; whoever reads it twice gets it twice. */
+/** Sends nothing until it is iterated. Each iteration reads the log again. */
 export function exportRows<T>(
   send: HttpSender,
   query: { after_seq?: number } = {},
-  defaults: ExportDefaults,
+  defaults: AdminDefaults,
   options: CallOptions = {},
 ): AsyncIterable<T> {
   return { [Symbol.asyncIterator]: () => readRows<T>(send, query, defaults, options) }
 }
 
 /**
- * Rows in rising order of `seq`, each once. What breaks off is asked for again behind the last row; a failure counts
- * anew once a row has come.
+ * Rows in rising order of `seq`, each once. After a broken stream it asks again for the rows after the last one. Each row
+ * resets the count of failures.
  */
 async function* readRows<T>(
   send: HttpSender,
   query: { after_seq?: number },
-  { timer, random, ...defaults }: ExportDefaults,
+  defaults: AdminDefaults,
   { timeoutMs = defaults.timeoutMs, maxRetries = defaults.maxRetries, signal }: CallOptions,
 ): AsyncGenerator<T> {
   let { after_seq } = query
@@ -46,7 +37,7 @@ async function* readRows<T>(
       headers: { accept: 'application/x-ndjson, application/problem+json' },
       accepts: [200],
       timeoutMs,
-      timer,
+      timer: defaults.timer,
       signal,
     })
     try {
@@ -61,18 +52,17 @@ async function* readRows<T>(
       const error = thrown as KeyrailError
       failures++
       if (!error.retryable || failures > maxRetries) throw error
-      await pauseAfter(error, failures, { timer, random }, signal)
-      if (signal?.aborted) throw abortedError(WHAT)
+      await pauseAfter(error, failures, defaults, signal)
     }
   }
 }
 
-/** @throws KeyrailError where a line is no row, or is one that should have come before */
+/** @throws KeyrailError if a line is not a row, or is out of order */
 function readRow(line: string, after: number | undefined = 0): { seq: number } {
   const row = parseMembers(line)
   const { object, seq } = row
   if (object === 'audit_log' && Number.isSafeInteger(seq) && (seq as number) > after) {
     return row as unknown as { seq: number }
   }
-  throw badStream(WHAT, `a line that is no row behind ${after}`)
+  throw badStream(WHAT, `a line that is not a row after ${after}`)
 }

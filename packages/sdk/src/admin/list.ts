@@ -1,6 +1,6 @@
 import type { AdminRequest, CallOptions } from './request.ts'
 
-/** A page of a list, as the service answers it. */
+/** One page of a list, as the service returns it. */
 export interface Page<T> {
   object: 'list'
   data: T[]
@@ -8,13 +8,13 @@ export interface Page<T> {
   next_cursor: string | null
 }
 
-/** A list of the service: all of it with `for await`, page after page as it is read, or one page. */
+/** A list of the service. `for await` reads all of it, page by page; `page()` reads one page. */
 export interface Listing<T> extends AsyncIterable<T> {
-  /** The page that the query names; the next is that with its `next_cursor` as `cursor`. */
+  /** The page that the query names. For the next one, pass `next_cursor` as `cursor`. */
   page(): Promise<Page<T>>
 }
 
-/** Asks for nothing until it is read. */
+/** Sends nothing until it is read. */
 export function listOf<T>(
   request: AdminRequest,
   path: string,
@@ -22,14 +22,7 @@ export function listOf<T>(
   options: CallOptions = {},
 ): Listing<T> {
   const read = (cursor: string | undefined) =>
-    request<Page<T>>({
-      method: 'GET',
-      path,
-      query: { ...query, cursor },
-      object: 'list',
-      repeat: 'safe',
-      options,
-    })
+    request<Page<T>>({ path, query: { ...query, cursor }, object: 'list', options })
   return {
     page: () => read(query.cursor),
     async *[Symbol.asyncIterator]() {
@@ -37,7 +30,7 @@ export function listOf<T>(
       do {
         const { data, next_cursor } = await read(cursor)
         yield* data
-        // A service that names the same page again would never end.
+        // Without this, a service that names the same page again would be read forever.
         if (next_cursor === cursor) return
         cursor = next_cursor ?? undefined
       } while (cursor !== undefined)

@@ -1,37 +1,38 @@
 import { type HttpCaller, parseMembers } from '../http/call.ts'
-import { abortedError } from '../http/failure.ts'
 import { delayAfterError } from '../http/schedule.ts'
 import { KeyrailError } from '../runtime/errors.ts'
 import type { Timer } from '../runtime/timer.ts'
+import { withTenantNamed } from './named-tenant.ts'
 
-/** For one call, in place of what the client was made with. */
+/** Options of one call, in place of those of the client. */
 export interface CallOptions {
-  /** Gives the call up; it rejects with the code `aborted`. */
+  /** Aborts the call, which rejects with the code `aborted`. */
   signal?: AbortSignal | undefined
-  /** How long one attempt may take. */
+  /** Time limit of one attempt in ms. */
   timeoutMs?: number | undefined
-  /** How often a call that failed is made again, where that does no harm. */
+  /** How often a failed call is repeated, if repeating it is safe. */
   maxRetries?: number | undefined
 }
 
 export interface KeyedOptions extends CallOptions {
-  /** Names a create or a rotation, so that a repetition of it makes nothing new. Drawn for each call unless given. */
+  /** Names a create or rotation, so that repeating it makes nothing new. 1 to 255 printable ASCII characters; a new UUID by default. */
   idempotencyKey?: string | undefined
 }
 
 export interface AdminCall {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** GET by default. */
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
   query?: object | undefined
   body?: object | undefined
   status?: 200 | 201
-  /** What the answer says that it is. */
+  /** The `object` of the expected answer. */
   object: string
   /**
-   * Whether it may be sent again when nobody knows what became of it. `safe`: twice does what once does. `keyed`: so
-   * does twice with an `Idempotency-Key`. `never`: a DELETE that was done answers a second one with 404.
+   * True: repeating the call is safe only with an `Idempotency-Key`. False: it is safe without one, except that a DELETE
+   * whose result is unknown is not repeated, because a DELETE that was done answers the second one with 404.
    */
-  repeat: 'safe' | 'keyed' | 'never'
+  keyed?: boolean
   options?: KeyedOptions | undefined
 }
 
@@ -40,80 +41,73 @@ export type AdminRequest = <T>(call: AdminCall) => Promise<T>
 /** A page of 200 keys, each with 64 KiB of `meta`. */
 const ANSWER_MAX_BYTES = 32 * 1024 * 1024
 
-/** Between two attempts, unless the service asks for more. */
+/** The longest pause between two attempts, unless the service asks for a longer one. */
 const BACKOFF_MAX_MS = 8_000
 
-/** One call and its repetitions, with full jitter between them. */
-export function createAdminRequest({
-  call,
-  timer,
-  random,
-  ...defaults
-}: {
-  call: HttpCaller
+/** The defaults of a client, and its timer and randomness. */
+export interface AdminDefaults {
   timer: Timer
   random: () => number
   timeoutMs: number
   maxRetries: number
-}): AdminRequest {
+}
+
+/** Sends one call and repeats it, with full jitter between attempts. */
+export function createAdminRequest(call: HttpCaller, defaults: AdminDefaults): AdminRequest {
   return async function request<T>({
-    method,
+    method = 'GET',
     path,
     query,
     body,
     status = 200,
     object,
-    repeat,
+    keyed = false,
     options = {},
   }: AdminCall) {
     const { signal, timeoutMs = defaults.timeoutMs, maxRetries = defaults.maxRetries } = options
-    const headers: Record<string, string> =
-      repeat === 'keyed' ? { 'idempotency-key': readIdempotencyKey(options.idempotencyKey) } : {}
-    const exchange = async () => {
-      const { text } = await call({
-        method,
-        path,
-        query: queryOf(query),
-        headers,
-        body,
-        accepts: [status],
-        timeoutMs,
-        maxBytes: ANSWER_MAX_BYTES,
-        signal,
-      })
-      const answer = parseMembers(text)
-      if (answer.object !== object) throw badAnswer(`${method} ${path}`, object)
-      return answer as T
+    const headers: Record<string, string> = keyed
+      ? { 'idempotency-key': readIdempotencyKey(options.idempotencyKey) }
+      : {}
+    const asked = {
+      method,
+      path,
+      query: queryOf(withTenantNamed(query)),
+      headers,
+      body: withTenantNamed(body),
+      accepts: [status],
+      timeoutMs,
+      maxBytes: ANSWER_MAX_BYTES,
+      signal,
     }
     for (let failures = 1; ; failures++) {
       try {
-        return await exchange()
+        const { text } = await call(asked)
+        const answer = parseMembers(text)
+        if (answer.object === object) return answer as T
+        throw badAnswer(`${method} ${path}`, object)
       } catch (thrown) {
         const error = thrown as KeyrailError
-        if (failures > maxRetries || !mayRepeat(error, repeat)) throw error
-        await pauseAfter(error, failures, { timer, random }, signal)
-        if (signal?.aborted) throw abortedError(`${method} ${path}`)
+        // A throttled call was not executed.
+        const mayRepeat = error.retryable && (method !== 'DELETE' || error.status === 429)
+        if (failures > maxRetries || !mayRepeat) throw error
+        await pauseAfter(error, failures, defaults, signal)
       }
     }
   }
 }
 
-/** What the service would not take, no fetch can send. */
+/** Rejects what the service would reject, and `fetch` cannot send. */
 function readIdempotencyKey(key: string = crypto.randomUUID()): string {
   if (typeof key !== 'string' || !/^[\x20-\x7e]{1,255}$/.test(key))
     throw new TypeError('idempotencyKey must be 1 to 255 printable ASCII characters')
   return key
 }
 
-/** What was throttled was not done, whatever it was. */
-const mayRepeat = (error: KeyrailError, repeat: AdminCall['repeat']): boolean =>
-  error.retryable && (repeat !== 'never' || error.status === 429)
-
-/** Full jitter, longer after every failure; ends at once where the caller gives up. */
+/** Full jitter, longer after every failure. Ends early when the caller aborts. */
 export function pauseAfter(
   { retryAfterMs }: KeyrailError,
   failures: number,
-  { timer, random }: { timer: Timer; random: () => number },
+  { timer, random }: AdminDefaults,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   return new Promise(resolve => {
@@ -130,8 +124,9 @@ export function pauseAfter(
 }
 
 export function queryOf(query: object = {}): URLSearchParams {
+  // URLSearchParams converts numbers and booleans to text.
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined)
-  return new URLSearchParams(pairs.map(([name, value]): [string, string] => [name, String(value)]))
+  return new URLSearchParams(pairs as [string, string][])
 }
 
 const badAnswer = (what: string, object: string): KeyrailError =>

@@ -1,10 +1,11 @@
 import { readUuid } from '../http/option-values.ts'
 import { type Listing, listOf } from './list.ts'
+import { type NamedTenant, noTenant, readExternalId } from './named-tenant.ts'
 import type { AdminCall, AdminRequest, CallOptions, KeyedOptions } from './request.ts'
 
-/** How a key is replaced by its successor. */
+/** How a rotation replaces a key. */
 export interface RotateBody {
-  /** How long the predecessor stays valid, 0 to 168; 24 unless given. */
+  /** Hours for which the predecessor stays valid, 0 to 168; 24 by default. */
   overlap_hours?: number
 }
 
@@ -14,79 +15,54 @@ export interface RevokeBody {
   reason?: string
 }
 
+type CallOfOne = Partial<Omit<AdminCall, 'path' | 'options'>> & { below?: string }
+
 /**
- * The calls that most resources have. What they answer is said by who calls them; an id that is none rejects, since
- * it might lead to another path.
+ * The calls that most resources share; the caller names the type of each answer. Rejects an invalid id, which could change
+ * the path of the request.
+ *
+ * @param object the `object` of an answer
  */
-export class Room {
-  readonly #request: AdminRequest
-  readonly #base: string
-  readonly #object: string
+export function roomOf(request: AdminRequest, base: string, object: string) {
+  const list = <T>(query?: { cursor?: string; external_id?: string }, options?: CallOptions): Listing<T> =>
+    listOf<T>(request, base, query, options)
 
-  /** @param object what an answer says that it is */
-  constructor(request: AdminRequest, base: string, object: string) {
-    this.#request = request
-    this.#base = base
-    this.#object = object
+  /** Looks up an external id once, so that a repeated call concerns the same tenant. */
+  async function idOf(id: string, options?: CallOptions): Promise<string> {
+    const external_id = object === 'tenant' ? readExternalId('id', id) : undefined
+    if (external_id === undefined) return readUuid('id', id)
+    const { data } = await list<NamedTenant>({ external_id }, options).page()
+    // Compared here, because a proxy may drop the query and return other tenants.
+    const tenant = data.find(listed => listed.external_id === external_id)
+    if (tenant === undefined) throw noTenant(external_id)
+    return readUuid('id', tenant.id)
   }
 
-  path(id: string): string {
-    return `${this.#base}/${readUuid('id', id)}`
-  }
-
-  create<T>(body: object, options?: KeyedOptions): Promise<T> {
-    return this.#post<T>(this.#base, body, { status: 201, repeat: 'keyed', options })
-  }
-
-  list<T>(query?: { cursor?: string }, options?: CallOptions): Listing<T> {
-    return listOf<T>(this.#request, this.#base, query, options)
-  }
-
-  async get<T>(id: string, options?: CallOptions): Promise<T> {
-    return this.#request<T>({
-      method: 'GET',
-      path: this.path(id),
-      object: this.#object,
-      repeat: 'safe',
-      options,
-    })
-  }
-
-  async update<T>(id: string, body: object, options?: CallOptions): Promise<T> {
-    return this.#request<T>({
-      method: 'PATCH',
-      path: this.path(id),
-      body,
-      object: this.#object,
-      repeat: 'safe',
-      options,
-    })
-  }
-
-  async rotate<T>(id: string, body: RotateBody = {}, options?: KeyedOptions): Promise<T> {
-    return this.#post<T>(`${this.path(id)}/rotate`, body, { repeat: 'keyed', options })
-  }
-
-  async revoke<T>(id: string, body: RevokeBody = {}, options?: CallOptions, query?: object): Promise<T> {
-    return this.#post<T>(`${this.path(id)}/revoke`, body, { repeat: 'safe', options, query })
-  }
-
-  async delete<T>(id: string, options?: CallOptions, query?: object): Promise<T> {
-    return this.#request<T>({
-      method: 'DELETE',
-      path: this.path(id),
-      object: this.#object,
-      repeat: 'never',
-      query,
-      options,
-    })
-  }
-
-  #post<T>(
-    path: string,
-    body: object,
-    more: Pick<AdminCall, 'status' | 'repeat' | 'options' | 'query'>,
+  /** @param call its `below` is the path after that of the resource, such as `/rotate` */
+  async function one<T>(
+    id: string,
+    options?: KeyedOptions,
+    { below = '', ...call }: CallOfOne = {},
   ): Promise<T> {
-    return this.#request<T>({ method: 'POST', path, body, object: this.#object, ...more })
+    const path = `${base}/${await idOf(id, options)}${below}`
+    return request<T>({ object, ...call, path, options })
+  }
+
+  return {
+    list,
+    one,
+    create: <T>(body: object, options?: KeyedOptions): Promise<T> =>
+      request<T>({ method: 'POST', path: base, body, status: 201, object, keyed: true, options }),
+    update: <T>(id: string, body: object, options?: CallOptions): Promise<T> =>
+      one<T>(id, options, { method: 'PATCH', body }),
+    rotate: <T>(id: string, body: RotateBody = {}, options?: KeyedOptions): Promise<T> =>
+      one<T>(id, options, { method: 'POST', below: '/rotate', body, keyed: true }),
+    revoke: <T>(
+      id: string,
+      { wait, ...body }: RevokeBody & { wait?: boolean } = {},
+      options?: CallOptions,
+    ): Promise<T> => one<T>(id, options, { method: 'POST', below: '/revoke', query: { wait }, body }),
+    delete: <T>(id: string, options?: CallOptions, query?: object): Promise<T> =>
+      one<T>(id, options, { method: 'DELETE', query }),
   }
 }

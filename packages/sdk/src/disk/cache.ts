@@ -1,3 +1,5 @@
+/** Keeps a copy for the next start. `snapshot-file.ts` has the bytes, and only `files.ts` touches the disk. */
+
 import { createHash } from 'node:crypto'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
@@ -9,13 +11,13 @@ import type { Store } from '../store/store.ts'
 import { fileName, openDirectory, readWhole, removeLeftovers, writeWhole } from './files.ts'
 import { decodeSnapshot, encodeSnapshot, type Loaded, type SnapshotFacts } from './snapshot-file.ts'
 
-/** Between two writings of all keys; more where they are many, since it takes a millisecond for every 10,000. */
+/** At least this long between two writes of all keys. Longer for many keys: a write takes 1 ms for every 10,000. */
 const KEYS_EVERY_MS = 5_000
 const keysEveryMs = (keys: number): number => Math.max(KEYS_EVERY_MS, keys / 10)
-/** Between two notes of a confirmation, which are a hundred bytes. */
+/** Between two confirmation notes, which have a hundred bytes. */
 const CONFIRMED_EVERY_MS = 5_000
 
-/** A disk that hangs, as one of a network may, keeps nobody waiting for longer. */
+/** How long a caller waits for a disk that hangs, such as a network disk. */
 const DISK_MAX_MS = 10_000
 
 export interface DiskCacheDeps {
@@ -23,35 +25,35 @@ export interface DiskCacheDeps {
     cacheDir: string
   }
   clock: Clock
-  /** Milliseconds since the machine was started; no step of its clock moves it. */
+  /** Milliseconds since the machine started. Setting the wall clock does not change it. */
   uptimeMs?: (() => number) | undefined
-  /** The service's time at a reading of the clock; undefined where it has told none. */
+  /** The service's time at a reading of the monotonic clock; undefined if unknown. */
   serviceTime: (monotonic: number) => number | undefined
   notice: (notice: Notice) => void
-  /** How long the disk may take, 10 s unless given. */
+  /** Time limit for the disk in ms, 10,000 by default. */
   diskMaxMs?: number | undefined
 }
 
-/** A store that an earlier process left, confirmed on this process's clock; or at no time that is good for serving. */
+/** A store that an earlier process left. If `isFresh`, it is confirmed on this process's clock and can be served. */
 export type Resumed = Kept & { isFresh: boolean; serviceNow: number }
 
 /**
- * The disk snapshot of one node: written after polls, whole, at most every few seconds. Between changes only the time
- * of the last confirmation is, in a file beside it that names the snapshot by its sum. It never fails: what goes
- * wrong is told, and the node goes on without.
+ * The disk snapshot of one node, written whole after polls, every few seconds at most. If only the confirmation time has
+ * changed, a small file beside it records that; it names the snapshot by its checksum. No method fails: the node reports an
+ * error as a notice and continues without the disk.
  */
 export class DiskCache {
   readonly #deps: DiskCacheDeps
   readonly #uptimeMs: () => number
   readonly #name: string
   readonly #maxMs: number
-  /** The disk hung: it is used no more, and nothing more is told of it. */
+  /** The disk hung: do not use it any more, and report nothing further. */
   #isGivenUp = false
-  /** Undefined until it was found fit for use. */
+  /** Undefined until the directory was opened and checked. */
   #directory: string | undefined
   #hasFailed = false
   #writing: Promise<void> | undefined
-  /** What the snapshot on disk has, while this process knows it. */
+  /** The content of the snapshot on disk, if this process has read or written it. */
   #onDisk: { store: Store; revision: number; sum: string } | undefined
   #keysAt = Number.NEGATIVE_INFINITY
   #confirmedAt = Number.NEGATIVE_INFINITY
@@ -64,11 +66,11 @@ export class DiskCache {
     this.#name = fileName(deps.settings.scope)
   }
 
-  /** Opens the directory and takes up what an earlier process left. Undefined: a cold start. */
+  /** Opens the directory and reads what an earlier process left. Undefined: a cold start. */
   async load(): Promise<Resumed | undefined> {
     const loaded = await this.#inTime(this.#load())
     if (loaded !== 'late') return loaded
-    this.#tell('disk_unusable', `cacheDir is not used: the disk has not answered for ${this.#maxMs} ms`)
+    this.#notify('disk_unusable', `cacheDir is not used: the disk has not answered for ${this.#maxMs} ms`)
     this.#isGivenUp = true
     return undefined
   }
@@ -81,18 +83,18 @@ export class DiskCache {
       await removeLeftovers(directory, this.#name, clock.wall())
       this.#directory = directory
     } catch (error) {
-      this.#tell('disk_unusable', `cacheDir is not used: ${reasonOf(error)}`)
+      this.#notify('disk_unusable', `cacheDir is not used: ${reasonOf(error)}`)
       return undefined
     }
     try {
       return await this.#read(join(directory, this.#name))
     } catch (error) {
-      this.#tell('disk_file_refused', `The disk snapshot is not used: ${reasonOf(error)}`)
+      this.#notify('disk_file_refused', `The disk snapshot is not used: ${reasonOf(error)}`)
       return undefined
     }
   }
 
-  /** To be called after a poll that went well. Returns before anything is written. */
+  /** Call it after a successful poll. Returns before anything is written. */
   keep(kept: Kept): void {
     if (!this.#directory || this.#isGivenUp || this.#writing) return
     const now = this.#deps.clock.monotonic()
@@ -102,11 +104,14 @@ export class DiskCache {
     this.#start(kept, this.#directory)
   }
 
-  /** Writes what is not written yet, and waits for it. */
+  /** Writes what is not yet written, and waits for it. */
   async close(kept: Kept | undefined): Promise<void> {
     if (this.#isGivenUp) return
     if ((await this.#inTime(this.#finish(kept))) !== 'late') return
-    this.#tell('disk_write_failed', `The disk snapshot: the disk has not answered for ${this.#maxMs} ms`)
+    this.#notify(
+      'disk_write_failed',
+      `The disk snapshot was not written: the disk has not answered for ${this.#maxMs} ms`,
+    )
     this.#isGivenUp = true
   }
 
@@ -118,7 +123,7 @@ export class DiskCache {
     await this.#writing
   }
 
-  /** Whatever becomes of work that is late, nobody waits for it. */
+  /** Stops waiting after the time limit; the work itself continues. */
   async #inTime<T>(work: Promise<T>): Promise<T | 'late'> {
     const over = new AbortController()
     const late = pause(this.#maxMs, over.signal).then(() => 'late' as const)
@@ -133,7 +138,7 @@ export class DiskCache {
     const loaded = decodeSnapshot(file, settings.scope, mostKeys)
     if ('refused' in loaded) {
       const code = loaded.refused === 'scope' ? 'disk_scope_mismatch' : 'disk_file_refused'
-      this.#tell(code, `The disk snapshot is not used: ${loaded.why}`)
+      this.#notify(code, `The disk snapshot is not used: ${loaded.why}`)
       return undefined
     }
     const { store, version, workspaceId, isWhole, features, sum } = loaded
@@ -145,7 +150,7 @@ export class DiskCache {
     return { store, version, workspaceId, isWhole, features, isFresh, serviceNow }
   }
 
-  /** How long ago the snapshot was confirmed, by whichever of its two notes is the later, and the service's time now. */
+  /** How long ago the snapshot was confirmed, by the later of its two records, and the service's time now. */
   async #ageOf(loaded: Loaded, path: string): Promise<Age> {
     const note = await readWhole(path).catch(() => undefined)
     const confirmed = note && readConfirmation(Buffer.from(note).toString(), loaded.sum)
@@ -154,9 +159,9 @@ export class DiskCache {
   }
 
   /**
-   * By two clocks, and the longer of both times counts: the wall clock may have been set back meanwhile, and the one
-   * that counts from the start of the machine may have begun anew. A time to come is no time, and neither is one
-   * of which nobody knows what time the service had: expiry could not be judged.
+   * Takes the longer age by two clocks: the wall clock may have been set back since, and the uptime starts again with the
+   * machine. A confirmation in the future is invalid, and so is one without the service's time, because expiry cannot be
+   * checked then.
    */
   #age({ confirmedWall, confirmedUptime, confirmedService = Number.NaN }: Times): Age {
     const byWall = this.#deps.clock.wall() - confirmedWall
@@ -176,8 +181,9 @@ export class DiskCache {
           this.#hasFailed = false
         },
         error => {
-          // A disk that is full for an hour is told of once.
-          if (!this.#hasFailed) this.#tell('disk_write_failed', `The disk snapshot: ${reasonOf(error)}`)
+          // Reported once, even if the disk is full for an hour.
+          if (!this.#hasFailed)
+            this.#notify('disk_write_failed', `The disk snapshot was not written: ${reasonOf(error)}`)
           this.#hasFailed = true
         },
       )
@@ -212,7 +218,7 @@ export class DiskCache {
     this.#confirmedThen = confirmedAt
   }
 
-  #tell(code: Notice['code'], message: string): void {
+  #notify(code: Notice['code'], message: string): void {
     if (!this.#isGivenUp) this.#deps.notice({ code, message })
   }
 }
@@ -231,7 +237,7 @@ function writeConfirmation({ confirmedWall, confirmedUptime, confirmedService }:
   return `${facts}\n${sumOf(facts)}`
 }
 
-/** Undefined for what is damaged, or about another snapshot: then the snapshot is as old as it says itself. */
+/** Undefined if the note is damaged or belongs to another snapshot: then the snapshot's own time counts. */
 function readConfirmation(note: string, of: string): Times | undefined {
   const [facts = '', sum] = note.split('\n')
   if (sumOf(facts) !== sum) return undefined
@@ -242,5 +248,5 @@ function readConfirmation(note: string, of: string): Times | undefined {
 
 const sumOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** Texts of the system name paths, which are no secret, and nothing else of ours. */
+/** Messages of the system contain paths, which are not secret, and nothing else of ours. */
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'unknown')

@@ -5,40 +5,40 @@ import { join, resolve } from 'node:path'
 import type { Scope } from '../feed/record.ts'
 
 /**
- * Files of a node's own on a disk: whole or not there. The only part of the SDK that touches a disk, loaded only
- * where `cacheDir` is set. Nothing secret is written: a digest tells no key.
+ * Files of a node: complete or absent. The only part of the SDK that touches a disk, loaded only if `cacheDir` is set. It
+ * writes nothing secret: a key cannot be derived from its digest.
  */
 
 const OTHERS_MAY_WRITE = 0o022
-/** More keys than a store may have come to less. */
+/** Larger than a store with the maximum number of keys. */
 const FILE_MAX_BYTES = 1_500_000_000
-/** What a process left that was killed while it wrote. */
+/** Age of a temporary file whose writer was killed. */
 const LEFTOVER_MS = 3_600_000
 
-export class DiskRefusal extends Error {}
+class DiskRefusal extends Error {}
 
 /**
- * @returns the path to work on. Of one that ends in a slash or a dot the system would look behind a symbolic link.
- * @throws DiskRefusal when others could plant a file in the directory
- * @throws Error when it cannot be made or looked at
+ * @returns the absolute path. It does not end in a slash or dot, with which the system would follow a symbolic link.
+ * @throws DiskRefusal if others could put a file into the directory
+ * @throws Error if it cannot be created or read
  */
 export async function openDirectory(named: string): Promise<string> {
   const path = resolve(named)
   await mkdir(path, { recursive: true, mode: 0o700 })
   const stats = await lstat(path)
   if (stats.isSymbolicLink()) throw new DiskRefusal('it is a symbolic link')
-  if (!stats.isDirectory()) throw new DiskRefusal('it is no directory')
+  if (!stats.isDirectory()) throw new DiskRefusal('it is not a directory')
   checkOwner(stats)
   return path
 }
 
-/** One name for each project and environment: another reader finds the file, and judges whether it is for it. */
+/** One name per project and environment, so that a reader with another scope finds the file and rejects it. */
 export const fileName = ({ projectId, env }: Scope): string => `policy-${projectId}-${env}`
 
 /**
- * A whole file in a block of memory of its own; undefined where there is none.
+ * A whole file, in an ArrayBuffer that nothing else uses; undefined if it does not exist.
  *
- * @throws DiskRefusal when others could have written it
+ * @throws DiskRefusal if others could have written it
  */
 export async function readWhole(path: string): Promise<ArrayBuffer | undefined> {
   let handle: FileHandle
@@ -52,7 +52,7 @@ export async function readWhole(path: string): Promise<ArrayBuffer | undefined> 
   }
   try {
     const stats = await handle.stat()
-    if (!stats.isFile()) throw new DiskRefusal('it is no file')
+    if (!stats.isFile()) throw new DiskRefusal('it is not a file')
     checkOwner(stats)
     if (stats.size > FILE_MAX_BYTES) throw new DiskRefusal('it is too large')
     const file = new ArrayBuffer(stats.size)
@@ -69,7 +69,7 @@ export async function readWhole(path: string): Promise<ArrayBuffer | undefined> 
   }
 }
 
-/** Puts a file in the place of the one there is, at once and for good: after a crash it is one of the two. */
+/** Replaces a file atomically: after a crash it is either the old or the new one. */
 export async function writeWhole(directory: string, name: string, bytes: Uint8Array): Promise<void> {
   const temporary = join(directory, `${name}.${randomBytes(6).toString('hex')}.tmp`)
   try {
@@ -88,7 +88,7 @@ export async function writeWhole(directory: string, name: string, bytes: Uint8Ar
   await syncDirectory(directory)
 }
 
-/** Removes what was never put in its place. */
+/** Removes temporary files that were never renamed. */
 export async function removeLeftovers(directory: string, name: string, now: number): Promise<void> {
   for (const file of await readdir(directory)) {
     if (!file.startsWith(`${name}.`) || !file.endsWith('.tmp')) continue
@@ -98,14 +98,14 @@ export async function removeLeftovers(directory: string, name: string, now: numb
   }
 }
 
-/** Systems without users of this kind have no such bits. */
+/** Systems without POSIX users have no such bits. */
 function checkOwner({ uid, mode }: Stats): void {
   if (process.getuid === undefined) return
   if (uid !== process.getuid()) throw new DiskRefusal('it belongs to another user')
-  if ((mode & OTHERS_MAY_WRITE) !== 0) throw new DiskRefusal('its group, or everybody, may write to it')
+  if ((mode & OTHERS_MAY_WRITE) !== 0) throw new DiskRefusal('its group or others can write to it')
 }
 
-/** Some systems cannot open a directory; there the rename is as safe as they make it. */
+/** Some systems cannot open a directory; there the rename is as durable as they make it. */
 async function syncDirectory(path: string): Promise<void> {
   const handle = await open(path, 'r').catch(() => undefined)
   await handle?.sync().catch(() => {})

@@ -3,39 +3,39 @@ import { hasFeatures, type Scope } from '../feed/record.ts'
 import { ID_WORDS } from '../store/key-ids.ts'
 import type { SavedLabels } from '../store/labels.ts'
 import { readRateLimits, toWireRateLimits, type WireRateLimit } from '../store/rate-limits.ts'
-import { emptyShared, isSound, RECORD_WORDS, type Shared } from '../store/records.ts'
+import { isSound, RECORD_WORDS } from '../store/record-layout.ts'
+import { emptyShared, type Shared } from '../store/shared-list.ts'
 import { Store } from '../store/store.ts'
 
 /**
- * The bytes of the disk snapshot. Pure: no file is touched here. Records stand in it as they stand in memory, so
- * that to load them is to copy them:
+ * The format of the disk snapshot, without any I/O. Records have the same bytes as in memory, so that loading copies them:
  *
  *     format (20) | word order (4) | length of the header (4) | header, JSON | zeros up to a multiple of 64
  *     | records, 64 bytes each | key ids, 16 bytes each | SHA-256 of all before it (32)
  *
- * The sum finds out what a disk or a crash did to the file. Against people the directory is closed.
+ * The checksum detects damage by a disk or a crash. Permissions of the directory protect against attackers.
  */
 
-/** Another layout has another number. A member more or less in the header does not make one. */
+/** A new layout needs a new number. An added or removed header field does not. */
 const FORMAT = Buffer.from('keyrail-policy-v001\n')
-/** Written by the machine's own words: read as another number where bytes have another order. */
+/** Written in the byte order of the machine: another byte order reads another number. */
 const WORD_ORDER = 0x0a0b0c0d
 const HEAD_BYTES = FORMAT.length + 8
 const SUM_BYTES = 32
 
-/** What is known beside the keys. */
+/** What a snapshot holds beside the keys. */
 export interface SnapshotFacts {
   workspaceId: string
   version: number
-  /** When the keys were last confirmed: on the wall, and on a clock that counts from the start of the machine. */
+  /** When the keys were last confirmed, by the wall clock and by the machine's uptime, in ms. */
   confirmedWall: number
   confirmedUptime: number
-  /** By the service's clock; undefined where nobody knew that. */
+  /** The same by the service's clock; undefined if unknown. */
   confirmedService?: number | undefined
   features?: readonly string[] | undefined
 }
 
-/** As JSON: names like those of the feed. */
+/** Stored as JSON, with the field names of the feed. */
 interface Header {
   workspace_id: string
   project_id: string
@@ -43,16 +43,16 @@ interface Header {
   version: number
   fetched_at: number
   fetched_uptime_ms: number
-  /** By the service's clock; absent: unknown. */
+  /** By the service's clock. Absent: unknown. */
   service_at?: number | undefined
-  /** Whether these are all keys of the project in this environment. */
+  /** Whether these are all keys of the project and environment. */
   complete: boolean
-  /** Whose keys the writer took; absent: unknown. Empty: the whole project. */
+  /** The tenants whose keys the writer held. Absent: unknown. Empty: the whole project. */
   scope?: { tenant_ids: readonly string[] }
-  /** Keys that the writer had to drop. */
+  /** Keys that the writer dropped for lack of room. */
   evictions: number
   uses: number
-  /** What the writer asked for and was told beyond keys; absent: nothing. */
+  /** The features that the writer asked for, and those that the service knew. Absent: none. */
   features?: { asked: readonly string[]; known: readonly string[] }
   labels?: SavedLabels | undefined
   records: number
@@ -64,10 +64,10 @@ interface Header {
 
 export interface Loaded extends SnapshotFacts {
   store: Store
-  /** Whether a key that is missing is missing in the service as well. */
+  /** True: a key that is missing here does not exist in the service either. */
   isWhole: boolean
   features: readonly string[]
-  /** The sum of the file, by which a later confirmation names it. */
+  /** The checksum of the file, by which a later confirmation names it. */
   sum: string
 }
 
@@ -98,7 +98,7 @@ export function encodeSnapshot(store: Store, scope: Scope, facts: SnapshotFacts,
   return assemble(header, (words, ids) => records.dump(words, ids))
 }
 
-/** Lays the parts out, and puts the sum behind them. For tests of other writers it takes any header. */
+/** Lays out the parts and appends the checksum. It takes any header, so that tests can write other ones. */
 export function assemble(
   header: Pick<Header, 'records'>,
   fill: (words: Int32Array, ids: Int32Array) => void,
@@ -121,10 +121,10 @@ export function assemble(
 }
 
 /**
- * Reads a file back for a reader with this scope. A file that is not whole and right in every part is refused.
+ * Reads a file for a node with this scope. Refuses a file with any invalid part.
  *
- * @param file a block of memory of its own, from its first byte
- * @param mostKeys how many keys the reader may hold
+ * @param file an ArrayBuffer that holds the file alone
+ * @param mostKeys the most keys that the reader may hold
  */
 export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number): Loaded | Refusal {
   const bytes = Buffer.from(file)
@@ -134,7 +134,7 @@ export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number
   const sum = bytes.subarray(sumAt)
   if (!sumOf(bytes.subarray(0, sumAt)).equals(sum)) return damaged('its checksum is wrong')
   const [order, length = -1] = new Int32Array(file, FORMAT.length, 2)
-  if (order !== WORD_ORDER) return damaged('it is of a machine with another order of bytes')
+  if (order !== WORD_ORDER) return damaged('it was written with another byte order')
   if (length < 0 || HEAD_BYTES + length > sumAt) return damaged('its header is cut short')
   const header = readHeader(bytes.toString('utf8', HEAD_BYTES, HEAD_BYTES + length))
   if (typeof header === 'string') return damaged(header)
@@ -142,7 +142,7 @@ export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number
   const { records } = header
   const recordsAt = alignedTo64(HEAD_BYTES + length)
   const idsAt = recordsAt + records * RECORD_WORDS * 4
-  if (idsAt + records * ID_WORDS * 4 !== sumAt) return damaged('it has another length than it says')
+  if (idsAt + records * ID_WORDS * 4 !== sumAt) return damaged('its length is wrong')
   const foreign = foreignness(header, scope)
   if (foreign) return foreign
   if (records > mostKeys)
@@ -164,7 +164,7 @@ export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number
   store.evictions = header.evictions
   return {
     store,
-    // Of the writer's word only where it is known whose keys it took.
+    // Believe the writer only if it is known which tenants it covered.
     isWhole: header.scope !== undefined && (header.complete || scope.tenantIds.length > 0),
     features: header.features?.known ?? [],
     workspaceId: header.workspace_id,
@@ -180,15 +180,15 @@ function foreignness(
   { project_id, env, features, scope: writer }: Header,
   scope: Scope,
 ): Refusal | undefined {
-  if (project_id !== scope.projectId) return { refused: 'foreign', why: 'it is of another project' }
+  if (project_id !== scope.projectId) return { refused: 'foreign', why: 'it belongs to another project' }
   if (env !== (scope.env === 'both' ? null : scope.env)) {
-    return { refused: 'foreign', why: 'it is of another environment' }
+    return { refused: 'foreign', why: 'it belongs to another environment' }
   }
   if ((features?.asked ?? []).join() !== (scope.features ?? []).join())
     return { refused: 'scope', why: 'it was written for other features' }
   if (writer === undefined) {
     if (scope.tenantIds.length === 0) return undefined
-    return { refused: 'scope', why: 'it does not say whose keys it has' }
+    return { refused: 'scope', why: 'it does not say which tenants it covers' }
   }
   const isSame = writer.tenant_ids.join() === scope.tenantIds.join()
   return isSame ? undefined : { refused: 'scope', why: 'it was written for other tenants' }
@@ -196,13 +196,13 @@ function foreignness(
 
 const damaged = (why: string): Refusal => ({ refused: 'damaged', why })
 
-/** The header, or what is wrong with it. */
+/** The header, or a text that says what is wrong with it. */
 function readHeader(text: string): Header | string {
   let header: Header
   try {
     header = JSON.parse(text)
   } catch {
-    return 'its header is no JSON'
+    return 'its header is not JSON'
   }
   const {
     workspace_id,
@@ -245,7 +245,7 @@ function readHeader(text: string): Header | string {
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every(text => typeof text === 'string')
 
-/** The lists in their order. Two entries alike, which no writer of ours makes, would move all after them. */
+/** The lists in their order. Two equal entries, which our writer never writes, would shift all that follow. */
 function sharedOf({ tenants, scopes, rate_limits }: Header): Shared {
   const shared = emptyShared()
   for (const tenant of tenants) shared.tenants.add(tenant)

@@ -3,7 +3,7 @@ import type { EndedKeys } from '../verify/ended-keys.ts'
 import type { Delta } from './body.ts'
 import { makeRoom, type Room } from './room.ts'
 
-/** Brings a store up to what a delta tells. */
+/** Applies a delta to a store. */
 export function applyDelta(
   { deleted, changes, generatedAt, tenants }: Delta,
   { store, ended, room }: { store: Store; ended: EndedKeys; room: Room },
@@ -13,13 +13,13 @@ export function applyDelta(
     store.clear()
     return
   }
-  for (const { tenantId, label } of tenants) store.labels?.tell(tenantId, label)
+  for (const { tenantId, label } of tenants) store.labels?.setTenant(tenantId, label)
   if (tenants.length > 0) store.revision++
   for (const change of changes ?? []) {
     if ('upsert' in change) {
       const { upsert } = change
       ended.forget(upsert.digest)
-      // Where there is no room any more, the newest key takes the place of the least recently used one.
+      // If the store is full, the new key replaces the least recently used one.
       makeRoom(store, upsert.keyId, room)
       store.upsert(upsert)
       continue

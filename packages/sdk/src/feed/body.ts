@@ -6,19 +6,19 @@ import { hasFeatures, type KeyNames, readNames, readRecord, type Scope, type Unr
 import { isObject, isText, isVersion, type Json, readTime } from './values.ts'
 
 /**
- * Reads the bodies of the feed. What a body is about is checked before anything of it is applied; members that are not
- * known are passed over, so that a newer service can say more. A key that cannot be read costs that key alone.
+ * Reads the bodies of the feed. Checks the head of a body before anything of it is applied. Ignores unknown fields, so that a
+ * newer service can send more. An unreadable key costs only that key.
  */
 
 interface Head {
   workspaceId: string
   version: number
   deleted: boolean
-  /** When the service put the body together, by its clock; it may have been given to others since. */
+  /** When the service generated the body, by its clock. It may have sent the body to others since. */
   generatedAt: number
-  /** Keys of which the body tells, and that cannot be read. */
+  /** Keys of the body that cannot be read. */
   unreadable: Unreadable[]
-  /** Those asked for that the service knows. */
+  /** The requested features that the service knows. */
   features: string[]
   tenants: NamedTenant[]
 }
@@ -29,19 +29,17 @@ export interface Snapshot extends Head {
   nextCursor: string | null
 }
 
-/** A key that comes or changes, or one that goes; of an unreadable one it is not known why. */
-export type Change =
-  | { upsert: StoredKey }
-  | { gone: KeyNames; cause: string | undefined; isUnreadable?: true }
+/** A key that was added, changed or removed. An unreadable one is removed without a cause. */
+type Change = { upsert: StoredKey } | { gone: KeyNames; cause: string | undefined; isUnreadable?: true }
 
 export interface Delta extends Head {
   kind: 'delta'
   since: number
-  /** Null: it tells of a change of a kind that this version does not know, so only a snapshot can tell the state. */
+  /** Null: the delta has a change of an unknown kind, so a snapshot is needed. */
   changes: Change[] | null
 }
 
-/** @throws KeyrailError `bad_response`, naming the first member that is wrong */
+/** @throws KeyrailError `bad_response`, naming the first wrong field */
 export function readFeedBody(body: unknown, scope: Scope): Snapshot | Delta {
   if (!isObject(body)) throw badResponse('not a JSON object')
   if (body.object !== 'policy_snapshot' && body.object !== 'policy_delta') throw badResponse('object')
@@ -78,9 +76,8 @@ function readKeys(
   scope: Scope,
 ): Pick<Snapshot, 'keys' | 'nextCursor' | 'unreadable'> {
   if (!Array.isArray(keys)) throw badResponse('keys')
-  if (next_cursor !== null && (typeof next_cursor !== 'string' || next_cursor === '')) {
+  if (next_cursor !== null && (typeof next_cursor !== 'string' || !/^.{1,512}$/s.test(next_cursor)))
     throw badResponse('next_cursor')
-  }
   const read: StoredKey[] = []
   const unreadable: Unreadable[] = []
   for (const key of keys) {
@@ -105,7 +102,7 @@ function readChanges(
   for (const change of changes) {
     const { change: kind, cause }: Json = isObject(change) ? change : {}
     const names = readNames(change)
-    // Whichever key it is, it may be held: only a snapshot tells which are left.
+    // The change may concern any key held here: only a snapshot can resolve it.
     if (names.keyId === undefined && names.digest === undefined) return { since, changes: null, unreadable }
     if (kind === 'tombstone') {
       read.push({ gone: names, cause: typeof cause === 'string' ? cause : undefined })

@@ -3,32 +3,32 @@ import { closedError } from '../http/failure.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
 import { cachedAnswer } from './odd.ts'
 
-/** A page of 5,000 keys with eight limits each is about 6 MiB; sixty-four scopes of 200 characters make it 64. */
+/** A page of 5,000 keys with eight limits each has about 6 MiB; sixty-four scopes of 200 characters make it 64 MiB. */
 const BODY_MAX_BYTES = 96 * 1024 * 1024
 
 export interface FeedRequest {
   path: '/v1/policy/snapshot' | '/v1/policy/delta'
   query: URLSearchParams
   ifNoneMatch?: string | undefined
-  /** Seconds that the service may hold an unchanged answer; 0: do not ask for it. */
+  /** Seconds for which the service may hold an unchanged answer. 0: answer at once. */
   wait?: number
   timeoutMs: number
   signal: AbortSignal
 }
 
-export interface FeedAnswer {
-  /** Undefined: 304, nothing has changed. */
+interface FeedAnswer {
+  /** Undefined: 304, unchanged. */
   body: unknown
   etag: string | undefined
-  /** Whether the service holds unchanged answers as it was asked to (RFC 7240, `Preference-Applied`). */
+  /** Whether the service holds unchanged answers as requested (RFC 7240, `Preference-Applied`). */
   waits: boolean
-  /** `Date` of the answer, in milliseconds; undefined where it has none. */
+  /** `Date` of the answer in milliseconds since the epoch; undefined if absent. */
   date: number | undefined
 }
 
 export type FeedClient = (request: FeedRequest) => Promise<FeedAnswer>
 
-/** One exchange with the feed: entity tags, and answers that the service holds until something changes. */
+/** One exchange with the feed, with entity tags and held answers. */
 export function createFeedClient(options: HttpCallerOptions): FeedClient {
   const call = createHttpCaller(options)
   return async function request({ path, query, ifNoneMatch, wait = 0, timeoutMs, signal }) {
@@ -48,7 +48,9 @@ export function createFeedClient(options: HttpCallerOptions): FeedClient {
     }).catch((error: KeyrailError) => {
       throw error.code === 'aborted' ? closedError() : error
     })
-    const age = Number.parseInt(answer.headers.get('age') ?? '', 10)
+    // Two caches in a row may each add one.
+    const ages = answer.headers.get('age')?.split(',') ?? []
+    const age = Math.max(...ages.map(text => Number.parseInt(text, 10) || 0))
     if (age > 0) throw cachedAnswer(`it has an Age of ${age} s`)
     const applied = answer.headers.get('preference-applied') ?? ''
     return {

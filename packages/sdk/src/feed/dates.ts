@@ -1,19 +1,19 @@
 import type { KeyrailError } from '../runtime/errors.ts'
 import { cachedAnswer, dateBack } from './odd.ts'
 
-/** `Date` has whole seconds, and answers of several processes may overtake each other. */
+/** `Date` has whole seconds, and answers of several processes may arrive out of order. */
 const SLACK_MS = 2_000
-/** Older than this an answer is told of. */
+/** An answer older than this is reported. */
 const LATE_MS = 5_000
 
-/** Finds out from the `Date` of one answer after the other what is wrong with them. */
+/** Compares the `Date` of successive answers to detect caches and clocks that were set back. */
 export class Dates {
   #last = Number.NEGATIVE_INFINITY
   #isLate = false
 
   /**
-   * @param sentAt when the answer was asked for, and `answeredAt` when it was given, by the service's clock
-   * @returns what is to be told; of a cache once, until an answer is in time again
+   * @param sentAt when the request was sent, and `answeredAt` when the answer was given, by the service's clock
+   * @returns an error to report; for a cache only the first, until an answer is recent again
    */
   odd(date: number | undefined, sentAt: number, answeredAt: number): KeyrailError | undefined {
     if (date === undefined) return undefined

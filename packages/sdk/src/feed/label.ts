@@ -3,7 +3,7 @@ import { isShallow } from '../store/rate-limits.ts'
 import { freeze } from '../store/shared-list.ts'
 import { isObject, isText, type Json } from './values.ts'
 
-/** A `meta` has no more levels, by the contract. What is deeper is left out, like all that cannot be read of a label. */
+/** The contract allows `meta` no more levels. A deeper one is left out, like every unreadable part of a label. */
 const DEPTH_MAX = 32
 
 export interface NamedTenant {
@@ -11,7 +11,7 @@ export interface NamedTenant {
   label: TenantLabel
 }
 
-/** The vendor's words for a key; undefined where the answer has none. */
+/** The vendor's name and `meta` of a key; undefined if the answer has neither. */
 export function readKeyLabel({ name, meta }: Json): KeyLabel | undefined {
   if (name === undefined && meta === undefined) return undefined
   return freeze({ ...readName(name), ...readMeta(meta) })

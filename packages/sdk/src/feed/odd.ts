@@ -1,39 +1,51 @@
 import { KeyrailError } from '../runtime/errors.ts'
 import type { Unreadable } from './record.ts'
 
-/** What is told of answers that were taken all the same. Nothing that the service wrote is shown but ids. */
+/** Errors about answers that were applied nevertheless. They show ids, and nothing else from the service. */
 
-/** @param keys one at least */
+/** @param keys at least one */
 export function unreadableKeys(keys: readonly Unreadable[]): KeyrailError {
   const [{ keyId = '', why } = { why: '' }] = keys
   const which = /^[\w-]{1,64}$/.test(keyId) ? keyId : 'one without an id'
-  const told =
+  const problem =
     keys.length === 1
       ? `The API key ${which} cannot be read and is refused: ${why}`
       : `${keys.length} API keys cannot be read and are refused, such as ${which}: ${why}`
-  return new KeyrailError('unreadable_key', `${told}. A newer version of @keyrail/sdk may read it`, {
-    retryable: false,
-  })
+  return new KeyrailError(
+    'unreadable_key',
+    `${problem}. A newer version of @keyrail/sdk may be able to read it`,
+    {
+      retryable: false,
+    },
+  )
 }
 
-/** An answer that the service gave earlier, and that confirms no more than it did then. */
+/** An answer from a cache. It confirms keys only as of the time when the service gave it. */
 export const cachedAnswer = (why: string): KeyrailError =>
   new KeyrailError(
     'cached_answer',
-    `The answer is an old one, as of a cache: ${why}. Let nothing between this node and the service keep answers`,
+    `The answer is old, as from a cache: ${why}. Do not cache answers between this node and the service`,
     { retryable: true },
   )
 
 export const dateBack = (byMs: number): KeyrailError =>
   new KeyrailError(
     'date_back',
-    `The Date of the service's answers went back by ${Math.round(byMs / 1_000)} s: a cache gave an old answer, or a clock was set`,
+    `The Date of the service's answers went back by ${Math.round(byMs / 1_000)} s: a cache returned an old answer, or a clock was set back`,
+    { retryable: true },
+  )
+
+/** A walk goes on: a large project over a slow network must become ready in the end. */
+export const slowSnapshot = (pages: number, tookMs: number): KeyrailError =>
+  new KeyrailError(
+    'slow_snapshot',
+    `A snapshot has taken ${Math.round(tookMs / 1_000)} s and ${pages} pages so far and goes on; meanwhile the keys held go stale`,
     { retryable: true },
   )
 
 export const versionBack = (from: number, to: number): KeyrailError =>
   new KeyrailError(
     'version_back',
-    `The version of the service's policy went back from ${from} to ${to}: its database was restored or failed over, or an old answer was given`,
+    `The policy version went back from ${from} to ${to}: the service's database was restored or failed over, or a cache returned an old answer`,
     { retryable: true },
   )

@@ -1,5 +1,5 @@
 import { closedError } from '../http/failure.ts'
-import { delayAfter, delayAfterError, firstDelay } from '../http/schedule.ts'
+import { delayAfter, delayAfterError } from '../http/schedule.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { asKeyrailError, type KeyrailError, type PolicyScopeTooLargeError } from '../runtime/errors.ts'
 import { pause } from '../runtime/pause.ts'
@@ -11,19 +11,19 @@ export interface PollerDeps {
   clock: Clock
   random: () => number
   pollIntervalMs: number
-  /** What comes before the first poll. Says whether keys can be verified by now. */
+  /** Runs before the first poll. Resolves to true if keys can already be verified. */
   begin?: (() => Promise<boolean>) | undefined
-  /** Set where records had to be dropped: a condition that lasts, and is told after every poll. */
+  /** The error to report after every poll while records are dropped for lack of room. */
   overflow: () => PolicyScopeTooLargeError | undefined
   onError: (error: KeyrailError) => void
   onSuccess: () => void
-  /** After every poll that brought or confirmed something. */
+  /** Called after every successful poll. */
   onPolled?: (() => void) | undefined
 }
 
 /**
- * Polls for as long as it is open, and keeps the process alive for as long. Before the first success an error that only a person can mend ends it, so that
- * a wrong secret shows when the process starts; after it nothing does, so that a fleet outlives a mistake.
+ * Polls until closed, and keeps the process alive. Before the first success an error that is not retryable stops it, so that
+ * a wrong secret shows at startup. After that no error does, so that a running fleet survives a mistake.
  */
 export class Poller {
   readonly outcomes = { snapshot: 0, delta: 0, unchanged: 0, error: 0 }
@@ -42,12 +42,12 @@ export class Poller {
     this.ready = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject }
     })
-    // Whoever never asks whether it is ready is told by `onError`, not by an unhandled rejection.
+    // For callers that never await `ready()`: `onError` reports the error, not an unhandled rejection.
     this.ready.catch(() => {})
     this.#running = this.#run()
   }
 
-  /** Ends the request in flight and waits until nothing runs any more. */
+  /** Aborts the request in flight, and resolves when nothing runs any more. */
   async close(): Promise<void> {
     this.#closing.abort()
     this.#settle.reject(closedError())
@@ -56,20 +56,20 @@ export class Poller {
 
   async #run(): Promise<void> {
     const { signal } = this.#closing
+    const { pause: wait = pause } = this.#deps.clock
     if (await this.#deps.begin?.()) {
+      // Polls at once: until the first answer, keys that were revoked while no process ran are still served.
       this.#isReady = true
-      this.#hasPhase = true
       this.#settle.resolve()
-      await pause(firstDelay(this.#deps.pollIntervalMs, this.#deps.random), signal)
     }
     while (!signal.aborted) {
       const delayMs = await this.#pollOnce(signal)
       if (delayMs === undefined) return
-      await pause(delayMs, signal)
+      await wait(delayMs, signal)
     }
   }
 
-  /** @returns how long to wait before the next, or undefined where there is to be none */
+  /** @returns how long to wait before the next poll, or undefined to stop */
   async #pollOnce(signal: AbortSignal): Promise<number | undefined> {
     const { clock, sync, random, pollIntervalMs } = this.#deps
     const startedAt = clock.monotonic()
@@ -99,7 +99,9 @@ export class Poller {
     this.#failures++
     this.lastError = error
     const isOver = !this.#isReady && !error.retryable
-    if (!isOver) error.message += this.#isReady ? '. Still trying' : '. Still trying, and ready() waits'
+    const ending = this.#isReady ? '. Still trying' : '. Still trying, and ready() waits'
+    // A detail of the service is a sentence.
+    if (!isOver) error.message = error.message.replace(/\.$/, '') + ending
     this.#deps.onError(error)
     if (isOver) {
       this.#settle.reject(error)

@@ -1,9 +1,9 @@
 import { hasFeatures, type Scope } from './record.ts'
 
-/** Asked for with every request: it says that this node can page, and it is as much as the service sends at once. */
+/** Sent with every request: this node supports paging. The largest page that the service sends. */
 const PAGE_KEYS = 5_000
 
-/** What both routes of the feed are asked, and `more`. */
+/** The query parameters of both feed routes, and `more`. */
 export const feedQuery = (
   { scope, node }: { scope: Scope; node: string },
   more: Record<string, string>,

@@ -4,35 +4,35 @@ import type { StoredKey } from '../store/records.ts'
 import { readKeyLabel } from './label.ts'
 import { isObject, isText, type Json, readTime } from './values.ts'
 
-/** What was asked for, and so what an answer must be about. */
+/** Which keys a node asks for. Every answer must match it. */
 export interface Scope {
   projectId: string
   env: 'live' | 'test' | 'both'
-  /** Sorted, no two alike; empty: the whole project. */
+  /** Sorted and unique. Empty: the whole project. */
   tenantIds: readonly string[]
-  /** What is asked for beyond keys, sorted: names of features. */
+  /** Names of the requested features, sorted. */
   features?: readonly string[] | undefined
 }
 
 export const hasFeatures = ({ features = [] }: Scope): boolean => features.length > 0
 
-/** What a key goes by. One of the two may be told in a way that cannot be read. */
+/** The id and digest of a key. One of them may be unreadable. */
 export interface KeyNames {
   keyId: string | undefined
   digest: string | undefined
 }
 
-/** A key that the service tells of in a way that cannot be read. It is refused, and no other one with it. */
+/** A key of the feed that cannot be read. Only this key is refused. */
 export interface Unreadable extends KeyNames {
-  /** The member that is wrong. */
+  /** The wrong field. */
   why: string
 }
 
-/** Reads one key of a page, or of a change. Members that are not known are passed over. */
+/** Reads one key of a snapshot or a change. Ignores unknown fields. */
 export function readRecord(value: unknown, scope: Scope): StoredKey | Unreadable {
   const names = readNames(value)
   const { keyId, digest } = names
-  if (!isObject(value)) return { ...names, why: 'it is no object' }
+  if (!isObject(value)) return { ...names, why: 'it is not an object' }
   if (keyId === undefined) return { ...names, why: 'key_id' }
   if (digest === undefined) return { ...names, why: 'lookup_hash' }
   const { tenant_id, env, scopes, expires_at, rate_limits } = value

@@ -1,7 +1,7 @@
-/** Snapshots in a row that came where changes were asked for: the poller asks less and less where they lead nowhere. */
+/** Counts successive snapshots sent in place of deltas. The poller slows down while they make no progress. */
 export class Reseeds {
   count = 0
-  /** Those whose version did not rise. */
+  /** The last of them, whose version did not rise. */
   stuck = 0
 
   add(hasRisen: boolean): void {

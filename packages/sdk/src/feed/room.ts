@@ -1,12 +1,12 @@
 import type { Store } from '../store/store.ts'
 
-/** How many keys a node may hold: to begin with, and after raising that by itself. */
+/** How many keys a node may hold: at first, and after raising the limit by itself. */
 export interface Room {
   maxCachedKeys: number
   maxAutoCachedKeys: number
 }
 
-/** Whether a key fits, after raising the bound by a quarter where that is needed and allowed. */
+/** Whether a key fits. Raises the limit by a quarter if needed and allowed. */
 export function makeRoom(store: Store, keyId: string, { maxCachedKeys, maxAutoCachedKeys }: Room): boolean {
   if (store.size < store.maxKeys || store.hasId(keyId)) return true
   const most = Math.max(maxCachedKeys, maxAutoCachedKeys)

@@ -6,22 +6,22 @@ import type { Served } from '../verify/verify.ts'
 import type { FeedClient } from './client.ts'
 import type { Scope } from './record.ts'
 
-/** What a node that follows the feed is given, what it tells, and what it leaves to the next. */
+/** The inputs and outputs of `Sync`. */
 
 export type SyncResult = Omit<Polled, 'unphased' | 'tookMs'>
 
-/** What a node holds, for whoever goes on from it. */
+/** What a node holds, for the next process to continue from. */
 export interface Kept {
   store: Store
   version: number
   workspaceId: string
-  /** Whether a key that is missing is missing in the service as well. */
+  /** True: a key that is missing here does not exist in the service either. */
   isWhole: boolean
-  /** What it holds beyond keys: the features that the service knew when it told of them. */
+  /** The features that the service knew when it sent the keys. */
   features?: readonly string[]
 }
 
-/** What a node was made with, as far as it steers what is asked for and held. */
+/** The settings that decide what a node asks for and holds. */
 export interface SyncSettings {
   scope: Scope
   node: string
@@ -30,8 +30,8 @@ export interface SyncSettings {
   maxAutoCachedKeys: number
 }
 
-/** What an answer says of the time: of its body, if it has one, and of itself; and when it was asked for. */
-export interface Told {
+/** The times in an answer: of its body (undefined without one) and of the answer, and when the request was sent. */
+export interface AnswerTimes {
   generatedAt: number | undefined
   date: number | undefined
   sentAt: number
@@ -43,8 +43,8 @@ export interface SyncDeps {
   settings: SyncSettings
   served: Served
   onRaised: (maxKeys: number) => void
-  /** Told of what is wrong with an answer that was taken all the same. */
+  /** Receives errors about answers that were applied nevertheless. */
   onOdd?: ((error: KeyrailError) => void) | undefined
-  /** Told what each answer says of the service's time. Says when the answer was given, at most `sentAt`. */
-  onTime?: ((told: Told) => number) | undefined
+  /** Receives the times of each answer. Returns when the answer was given, at most `sentAt`. */
+  onTime?: ((times: AnswerTimes) => number) | undefined
 }

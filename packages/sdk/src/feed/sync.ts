@@ -1,20 +1,25 @@
+/**
+ * Brings a store up to the version of the service. `poller.ts` repeats that, and `body.ts` checks each answer before
+ * it is applied.
+ */
+
 import { waitSeconds } from '../http/schedule.ts'
 import { badResponse, type KeyrailError } from '../runtime/errors.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
 import { applyDelta } from './apply.ts'
 import { type Delta, readFeedBody, type Snapshot } from './body.ts'
 import { Dates } from './dates.ts'
-import { unreadableKeys, versionBack } from './odd.ts'
+import { slowSnapshot, unreadableKeys, versionBack } from './odd.ts'
 import { feedQuery } from './query.ts'
 import { hasFeatures, type Unreadable } from './record.ts'
 import { Reseeds } from './reseeds.ts'
-import type { Kept, SyncDeps, SyncResult, Told } from './sync-deps.ts'
+import type { AnswerTimes, Kept, SyncDeps, SyncResult } from './sync-deps.ts'
 import { walk } from './walk.ts'
 
 const REQUEST_TIMEOUT_MS = 10_000
 /**
- * Beyond the time that an answer may be held. Less than for other requests: after one long wait and another that
- * is never answered, there must be time for one more try before what is held goes stale.
+ * Added to the time for which an answer may be held. Shorter than the timeout of other requests: after one long wait and a
+ * second request without an answer, one more try must fit before the keys go stale.
  */
 const HELD_TIMEOUT_SLACK_MS = 5_000
 
@@ -24,19 +29,19 @@ interface Page {
 }
 
 /**
- * Brings the store that is served up to the service's version, one poll at a time. What is served changes only
- * when an answer, or all pages of a walk, were taken in and found right; the version is kept after that, and the
- * next poll, which names it, acknowledges it.
+ * Brings the served store up to the service's version, one poll at a time. The served store changes only after an answer,
+ * or all pages of a walk, were read and checked. The version is set after that; the next poll sends it, which
+ * acknowledges it.
  */
 export class Sync {
-  /** Of what is served; undefined before the first snapshot. */
+  /** The served version; undefined before the first snapshot. */
   version: number | undefined
-  /** Whose project it is, by the first answer. */
+  /** The workspace of the project, from the first answer. */
   workspaceId: string | undefined
-  /** What is served comes from an earlier process, and no answer has confirmed it yet. */
+  /** The served keys come from an earlier process, and no answer has confirmed them yet. */
   #isResumed = false
   readonly #reseeds = new Reseeds()
-  /** The last request asked to be held and was not answered: the next does not ask. */
+  /** The last request asked to be held and got no answer, so the next one does not ask. */
   #isPlain = false
   #features: readonly string[] = []
   readonly #dates = new Dates()
@@ -58,8 +63,8 @@ export class Sync {
   }
 
   /**
-   * Goes on from what an earlier process held. Where it is not known to be all, what it holds is served and the next
-   * poll takes a snapshot; else it asks for what has changed since.
+   * Continues from what an earlier process held. If it may be incomplete, it is served and the next poll takes a snapshot;
+   * otherwise the next poll asks for a delta.
    */
   resume({ store, version, workspaceId, isWhole, features = [] }: Kept): void {
     const { served } = this.#deps
@@ -71,7 +76,7 @@ export class Sync {
     this.#isResumed = true
   }
 
-  /** @throws KeyrailError, and then nothing has changed */
+  /** @throws KeyrailError; nothing has changed then */
   async poll(signal: AbortSignal): Promise<SyncResult> {
     const result = await this.#poll(signal)
     this.#isResumed = false
@@ -100,11 +105,11 @@ export class Sync {
     this.#isPlain = false
     if (body === undefined) {
       store.confirm(this.#answeredAt({ generatedAt: undefined, date, sentAt }))
-      return this.#told('unchanged', waits)
+      return this.#finish('unchanged', waits)
     }
     const answer = readFeedBody(body, settings.scope)
     if (this.#isResumed && answer.workspaceId !== this.workspaceId) {
-      // The project's id in another workspace: what an earlier process left is of something else.
+      // The same project id in another workspace: what the earlier process left belongs to something else.
       this.#forget()
       return await this.#seed(signal)
     }
@@ -113,7 +118,7 @@ export class Sync {
       return await this.#reseed({ answer, answeredAt }, { waits, version }, signal)
     }
     if (answer.since !== version) throw badResponse('since, which is not what was asked')
-    // A service that knows more than it did has told of keys without it.
+    // A service that knows more features than before sent its keys without them.
     const isNewer = answer.features.some(name => !this.#features.includes(name))
     if (answer.changes === null || isNewer) {
       return await this.#reseed(await this.#page(undefined, signal), { waits, version }, signal)
@@ -126,16 +131,16 @@ export class Sync {
     const isNew = answer.version !== version || answer.changes.length > 0
     this.version = answer.version
     this.#etag = etag
-    return this.#told(isNew ? 'delta' : 'unchanged', waits)
+    return this.#finish(isNew ? 'delta' : 'unchanged', waits)
   }
 
   async #seed(signal: AbortSignal): Promise<SyncResult> {
     const first = !this.#hasServed()
     const more = await this.#walk(await this.#page(undefined, signal), signal)
-    return { ...this.#told('snapshot', false), more, first }
+    return { ...this.#finish('snapshot', false), more, first }
   }
 
-  /** What came in the place of changes, where keys are held already. */
+  /** Takes a snapshot that came in place of a delta. */
   async #reseed(
     first: Page,
     { waits, version }: { waits: boolean; version: number },
@@ -148,7 +153,7 @@ export class Sync {
     return { ...this.#result('snapshot', waits), more }
   }
 
-  #told(outcome: SyncResult['outcome'], waits: boolean): SyncResult {
+  #finish(outcome: SyncResult['outcome'], waits: boolean): SyncResult {
     this.#reseeds.end()
     return this.#result(outcome, waits)
   }
@@ -160,15 +165,24 @@ export class Sync {
   }
 
   /**
-   * Walks through the pages and puts the whole in the place of what is served. All of it counts as confirmed when the
-   * walk was begun, whose version it is of: a later page may have been read as early as that.
+   * Walks through the pages and replaces the served store. The whole counts as confirmed when the walk began, which is the
+   * time of its version: a later page may have been read that early.
    *
    * @returns whether there was more than one page
    */
   async #walk({ answer: first, answeredAt }: Page, signal: AbortSignal): Promise<boolean> {
     const { served, settings, clock } = this.#deps
     let confirmedAt = answeredAt
+    const beganAt = clock.monotonic()
+    let pages = 0
+    let isSlow = false
     const next = async (cursor: string) => {
+      pages++
+      const tookMs = clock.monotonic() - beganAt
+      if (!isSlow && tookMs > settings.cachedTtlMs / 2) {
+        isSlow = true
+        this.#deps.onOdd?.(slowSnapshot(pages, tookMs))
+      }
       const page = await this.#page(cursor, signal)
       confirmedAt = Math.min(confirmedAt, page.answeredAt)
       return page.answer
@@ -186,7 +200,7 @@ export class Sync {
     if (last.deleted) {
       if (served.store) this.#ended.addAll(served.store.records, last.generatedAt)
     } else {
-      // Of keys that are merely not in it a snapshot does not say why: they are unknown.
+      // A snapshot does not say why a key is missing, so such keys are unknown.
       for (const digest of renewed) this.#ended.forget(digest)
     }
     store.confirm(confirmedAt)
@@ -225,9 +239,9 @@ export class Sync {
     return this.#answeredAt({ generatedAt, date, sentAt })
   }
 
-  #answeredAt(told: Told): number {
-    const answeredAt = this.#deps.onTime?.(told) ?? told.sentAt
-    const odd = this.#dates.odd(told.date, told.sentAt, answeredAt)
+  #answeredAt(times: AnswerTimes): number {
+    const answeredAt = this.#deps.onTime?.(times) ?? times.sentAt
+    const odd = this.#dates.odd(times.date, times.sentAt, answeredAt)
     if (odd) this.#deps.onOdd?.(odd)
     return answeredAt
   }
@@ -244,7 +258,7 @@ export class Sync {
     if (unreadable.length > 0) this.#deps.onOdd?.(unreadableKeys(unreadable))
   }
 
-  /** Whether keys were ever served: a store that an earlier process left too long ago never was. */
+  /** Whether keys were ever served. A store that an earlier process left too long ago was not. */
   #hasServed(): boolean {
     const { store } = this.#deps.served
     return store !== undefined && store.confirmedAt !== Number.NEGATIVE_INFINITY

@@ -2,10 +2,10 @@
 
 export type Json = Record<string, unknown>
 
-/** RFC 3339 in full: a date without a zone would be read in the zone of this machine. */
+/** A complete RFC 3339 timestamp: one without a zone would be read in the zone of this machine. */
 const timestamp = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
 
-/** Milliseconds since the epoch; NaN for what is no time. */
+/** Milliseconds since the epoch; NaN if it is not a timestamp. */
 export const readTime = (text: unknown): number =>
   typeof text === 'string' && timestamp.test(text) ? Date.parse(text) : Number.NaN
 

@@ -7,40 +7,41 @@ import type { Unreadable } from './record.ts'
 import { makeRoom, type Room } from './room.ts'
 import { WalkGuard } from './walk-guard.ts'
 
-/** Between the starts of two pages: what a service gone wrong can make a node do. A page of 5,000 keys takes longer. */
-const PAGE_FLOOR_MS = 20
+/** Least time between the starts of two pages, to limit the load from a faulty service. A page of 5,000 keys takes longer. */
+export const PAGE_FLOOR_MS = 20
 
 export interface WalkDeps {
   next: (cursor: string) => Promise<Snapshot>
-  clock: Pick<Clock, 'monotonic'>
+  clock: Pick<Clock, 'monotonic' | 'pause'>
   room: Room
   hasLabels: boolean
-  /** What is served, and whether it ever was: a store that an earlier process left too long ago never was. */
+  /** The served store, and whether it was ever served: one that an earlier process left too long ago was not. */
   held: Store | undefined
   hasServed: boolean
-  /** Whether a key with this digest is known to have ended. */
+  /** Whether the key with this digest is known to have ended. */
   isEnded: (digest: string) => boolean
   signal: AbortSignal
 }
 
 export interface Walked {
   store: Store
-  /** Digests of keys that had ended, and are told of again. */
+  /** Digests of ended keys that the feed sends again. */
   renewed: string[]
-  /** Keys that the pages tell of in a way that cannot be read. */
+  /** Keys of the pages that cannot be read. */
   unreadable: Unreadable[]
-  /** What every page told beyond keys. */
+  /** The features that every page knew. */
   features: readonly string[]
   last: Snapshot
 }
 
 /**
- * Takes in the pages of a walk beside what is served.
+ * Reads the pages of a walk into a new store, beside the served one.
  *
- * @throws KeyrailError where a page does not go on from those before it, or there are more keys than fit
+ * @throws KeyrailError if a page does not continue the ones before it, or the keys do not fit
  */
 export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
   const { next, clock, room, hasLabels, held, hasServed, isEnded, signal } = deps
+  const { pause: wait = pause } = clock
   const store = new Store(Math.max(room.maxCachedKeys, held?.maxKeys ?? 0), hasLabels)
   const guard = new WalkGuard(first, Math.max(store.maxKeys, room.maxAutoCachedKeys))
   const renewed: string[] = []
@@ -52,13 +53,13 @@ export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
     const startedAt = clock.monotonic()
     guard.check(page)
     if (page.deleted) break
-    for (const { tenantId, label } of page.tenants) store.labels?.tell(tenantId, label)
+    for (const { tenantId, label } of page.tenants) store.labels?.setTenant(tenantId, label)
     for (const key of page.keys) {
       if (isEnded(key.digest)) renewed.push(key.digest)
       if (!isFull && !makeRoom(store, key.keyId, room)) {
         if (held === undefined || !hasServed)
           throw new PolicyScopeTooLargeError({ refusedToStart: true, maxKeys: store.maxKeys })
-        // What is served goes on being served: of the keys that are left, those that were held before.
+        // The served keys stay: of the remaining keys, keep only those that were held before.
         store.keepOnly(held)
         isFull = true
       }
@@ -70,7 +71,7 @@ export async function walk(first: Snapshot, deps: WalkDeps): Promise<Walked> {
     for (const each of page.unreadable) unreadable.push(each)
     if (page.nextCursor === null) break
     const { nextCursor } = page
-    await pause(PAGE_FLOOR_MS - (clock.monotonic() - startedAt), signal)
+    await wait(PAGE_FLOOR_MS - (clock.monotonic() - startedAt), signal)
     page = await next(nextCursor)
   }
   if (page.deleted) store.clear()

@@ -4,8 +4,8 @@ import type { HttpCaller } from './call.ts'
 const TIMEOUTS_MAX = 5
 
 /**
- * Spares the customers of a service that hangs the wait for it. After five calls in a row that timed out only one at a time is
- * made; whoever asks meanwhile is told at once. Any answer, and any other error, ends that.
+ * Limits the wait on a service that hangs. After five calls in a row that timed out, only one call at a time is sent, and
+ * the others reject at once. Any answer, and any other error, ends that.
  *
  * @returns a caller that also rejects with `service_hangs`
  */
@@ -30,10 +30,14 @@ export function withBreaker(call: HttpCaller): HttpCaller {
 }
 
 const serviceHangs = (): KeyrailError =>
-  new KeyrailError('service_hangs', 'The service does not answer in time: one call at a time tries it', {
-    retryable: true,
-  })
+  new KeyrailError(
+    'service_hangs',
+    'The service does not answer in time; one call at a time is sent until it does',
+    {
+      retryable: true,
+    },
+  )
 
-/** What was not asked is no failure to be told of: the call that tries tells its own. */
+/** False for calls that were not sent: the call that probes reports the failure. */
 export const isFailedCall = (error: unknown): boolean =>
   (error as Partial<KeyrailError> | undefined)?.code !== 'service_hangs'

@@ -3,7 +3,7 @@ import type * as ratelimit from '@keyrail/contract/ratelimit'
 import type * as usage from '@keyrail/contract/usage'
 import type { Static } from 'typebox'
 
-// Read by `build.ts`, as `admin/types.ts` is.
+// `build.ts` reads these lines, like those of `admin/types.ts`.
 
 export type ClaimBody = Static<typeof idempotency.ClaimBody>
 export type ClaimVerdict = Static<typeof idempotency.ClaimVerdict>

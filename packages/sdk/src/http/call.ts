@@ -1,3 +1,8 @@
+/**
+ * Calls the service. `failure.ts` makes one error of all failures, `schedule.ts` says when to retry,
+ * `connection-options.ts` and `option-values.ts` read options, and `observer.ts` reports calls.
+ */
+
 import { joined, textOf } from '../runtime/bytes.ts'
 import { KeyrailError } from '../runtime/errors.ts'
 import { userAgent } from '../runtime/user-agent.ts'
@@ -9,20 +14,20 @@ import {
   tooLarge,
   transportError,
 } from './failure.ts'
-import { observer } from './observer.ts'
+import { observers } from './observer.ts'
 import { currentSecretKey, type SecretKeySource } from './secret-key.ts'
 
 const PROBLEM_MAX_BYTES = 64 * 1024
-/** 0: of a runtime that does not tell which. */
+/** 0: from runtimes that hide the status of a redirect. */
 const redirects: readonly number[] = [0, 301, 302, 303, 307, 308]
 
 export interface HttpCallerOptions {
-  baseUrl: URL
+  url: URL
   secretKey: SecretKeySource
   fetch: typeof globalThis.fetch
 }
 
-/** What is asked of the service. */
+/** A request to the service. */
 export interface HttpRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
@@ -30,19 +35,19 @@ export interface HttpRequest {
   headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */
   body?: unknown
-  /** Statuses that are answers; every other one is an error. */
+  /** The expected statuses; every other one is an error. */
   accepts: readonly number[]
 }
 
-export interface HttpCall extends HttpRequest {
-  /** For the whole exchange, the body included. */
+interface HttpCall extends HttpRequest {
+  /** For the whole exchange, including the body. */
   timeoutMs: number
-  /** Bytes that an answer may have. */
+  /** The most bytes that an answer may have. */
   maxBytes: number
   signal?: AbortSignal | undefined
 }
 
-export interface HttpAnswer {
+interface HttpAnswer {
   status: number
   headers: Headers
   text: string
@@ -51,8 +56,8 @@ export interface HttpAnswer {
 export type HttpCaller = (call: HttpCall) => Promise<HttpAnswer>
 
 /**
- * One exchange with the service: time-out, bounded body, and one kind of error whatever went wrong. Redirects
- * are refused, because they would carry the secret key elsewhere.
+ * One exchange with the service, with a timeout, a bounded body and one kind of error. Redirects are rejected, because they
+ * would carry the secret key elsewhere.
  */
 export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
   const send = createHttpSender(options)
@@ -70,7 +75,7 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
     const exchange = async () => {
       const response = await send(asked, abort.signal)
       const text = await readText(response, maxBytes)
-      // No JSON begins so.
+      // JSON never begins with this.
       if (text.trimStart().startsWith('<')) throw pageError(what, send.origin)
       return { status: response.status, headers: response.headers, text }
     }
@@ -84,10 +89,10 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
       signal?.removeEventListener('abort', onAbort)
     }
   }
-  return asked => observer.around?.(asked.path, () => call(asked)) ?? call(asked)
+  return asked => observers.at(-1)?.(asked.path, () => call(asked)) ?? call(asked)
 }
 
-/** The work, until its signal says that nobody waits for it any more: a caller's own `fetch` may not heed it. */
+/** The result of the work, or a rejection when the signal aborts: a custom `fetch` may ignore the signal. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason)
@@ -103,10 +108,10 @@ export interface HttpSender {
   readonly origin: string
 }
 
-/** Sends a request and takes the head of its answer. What is no answer that is accepted is a KeyrailError. */
-export function createHttpSender({ baseUrl, secretKey: source, fetch }: HttpCallerOptions): HttpSender {
-  const base = baseUrl.href.replace(/\/+$/, '')
-  const { origin } = baseUrl
+/** Sends a request and reads the head of its answer. Rejects with a KeyrailError if the status is not expected. */
+export function createHttpSender({ url, secretKey: source, fetch }: HttpCallerOptions): HttpSender {
+  const base = url.href.replace(/\/+$/, '')
+  const { origin } = url
   async function send(
     { method, path, query, headers, body, accepts }: HttpRequest,
     signal: AbortSignal,
@@ -123,7 +128,7 @@ export function createHttpSender({ baseUrl, secretKey: source, fetch }: HttpCall
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      // Workers know no `error`.
+      // Workers do not support `error`.
       redirect: 'manual',
       signal,
     })
@@ -138,7 +143,7 @@ export function createHttpSender({ baseUrl, secretKey: source, fetch }: HttpCall
   return Object.assign(send, { origin })
 }
 
-/** Null for what is no JSON: no body of the service is null, so it is refused where bodies are. */
+/** Null if the text is not JSON. No body of the service is null, so readers of bodies reject it. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -147,7 +152,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The members of a JSON object; none for anything else, so that each is checked where it is read. */
+/** The members of a JSON object. Empty for anything else, so that readers reject each missing one. */
 export function parseMembers(text: string): Readonly<Record<string, unknown>> {
   const value = parseJson(text)
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
@@ -159,14 +164,14 @@ async function readText(response: Response, maxBytes: number): Promise<string> {
   let bytes = 0
   for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength
-    // Leaving the loop by a throw cancels the body, and with it the connection.
+    // Throwing out of the loop cancels the body, and with it the connection.
     if (bytes > maxBytes) throw tooLarge(maxBytes)
     chunks.push(chunk)
   }
   return textOf(joined(chunks, bytes))
 }
 
-/** Milliseconds; undefined for what is no date. */
+/** Milliseconds since the epoch; undefined if it is not a date. */
 export function readDate(header: string | null): number | undefined {
   const at = header === null ? Number.NaN : Date.parse(header)
   return Number.isNaN(at) ? undefined : at

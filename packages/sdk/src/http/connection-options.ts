@@ -1,53 +1,66 @@
 import type { KeyrailError } from '../runtime/errors.ts'
+import { Reports } from '../runtime/reports.ts'
 import { createHttpCaller, type HttpCaller, type HttpCallerOptions } from './call.ts'
-import { readUrl } from './option-values.ts'
+import { readFunction, readUrl } from './option-values.ts'
 import { readSecretKey, type SecretKeySource } from './secret-key.ts'
 
-/** How the service is reached. */
+/** How to reach the service. */
 export interface ConnectionOptions {
-  /** Address of the Keyrail service, such as `https://keys.example.com`; `KEYRAIL_URL` unless given. */
-  baseUrl?: string | URL | undefined
+  /** Address of the Keyrail service, such as `https://keys.example.com`. Default: `KEYRAIL_URL`. */
+  url?: string | URL | undefined
   /**
-   * A secret key (`krsk_…`) of the workspace, or a function that returns it, also by a promise: it is called before every
-   * call, so that the key may change. `KEYRAIL_SECRET_KEY` unless given. It is sent to the service and nowhere else.
+   * A secret key (`krsk_…`), or a function that returns one or a promise of one. The function is called before every call, so
+   * that the key can rotate. Sent only to the service. Default: `KEYRAIL_SECRET_KEY`.
    */
   secretKey?: SecretKeySource | undefined
-  /** Lets the service's address be `http` beyond this machine: everybody on the way can read the secret key. */
+  /** Allows `http` to other machines, where anyone on the network can read the secret key. Default: false. */
   insecure?: boolean | undefined
-  /** Stands in for the global `fetch`. */
+  /** Used in place of the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined
 }
 
-/** Where errors are told that no request waits for. */
+/** The names of these options, for the list of every maker. */
+export const connectionNames: { readonly [Name in keyof Required<ConnectionOptions>]: true } = {
+  url: true,
+  secretKey: true,
+  insecure: true,
+  fetch: true,
+}
+
+/** Reporting of errors outside a request. */
 export interface ErrorOptions {
-  /** Told of every call that failed. Without it, the first failure of each kind becomes a process warning. */
+  /** Receives every failed call. Without it, the first failure of each code becomes a process warning. */
   onError?: ((error: KeyrailError) => void) | undefined
 }
 
+/** Reports errors to `onError`, or as warnings. */
+export const readReports = ({ onError }: ErrorOptions): Reports =>
+  new Reports({ onError: readFunction('onError', onError), onNotice: undefined })
+
 /**
- * What becomes of a request when the service cannot be asked: it passes, or is refused with 503. A service that answers and
- * refuses, as it does for a revoked secret key, is never a reason to pass.
+ * What happens to a request if the service is unavailable: it passes, or is refused with 503. If the service refuses the
+ * call, as for a revoked secret key, the request is always refused.
  */
 export type OnUnavailable = 'allow' | 'deny'
 
-/** @throws TypeError naming the option that is wrong; it never shows the secret key */
+/** @throws TypeError naming the wrong option; it never shows the secret key */
 export const readConnection = (options: ConnectionOptions): HttpCaller =>
   createHttpCaller(readConnectionParts(options))
 
-/** @throws like `readConnection` */
+/** @throws as `readConnection` does */
 export function readConnectionParts(options: ConnectionOptions): HttpCallerOptions {
   const { fetch = globalThis.fetch } = options
   const secretKey = readSecretKey(options.secretKey)
   if (typeof fetch !== 'function') throw new TypeError('fetch must be a function')
-  // Called with no receiver: the fetch of some hosts refuses any other.
+  // Called without a receiver, because the fetch of some hosts rejects any other.
   return {
-    baseUrl: readUrl(options.baseUrl, options.insecure),
+    url: readUrl(options.url, options.insecure),
     secretKey,
     fetch: (...asked) => fetch(...asked),
   }
 }
 
-/** A misspelt option is an error instead of a default. */
+/** Rejects unknown options, so that a misspelt one does not silently become the default. */
 export function refuseUnknown(maker: string, options: object, known: Readonly<Record<string, true>>): void {
   if (typeof options !== 'object' || options === null) {
     throw new TypeError(`${maker} takes an object of options`)

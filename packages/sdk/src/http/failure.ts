@@ -1,7 +1,7 @@
 import { type FieldFault, KeyrailError } from '../runtime/errors.ts'
 import { readRetryAfter } from './schedule.ts'
 
-/** Makes one kind of error of all that can go wrong on the wire. Texts of others are cut and never hold the secret. */
+/** Turns every failure of an exchange into a KeyrailError. Foreign texts are cut, and never contain the secret key. */
 
 const DETAIL_MAX = 300
 const FAULTS_MAX = 50
@@ -10,9 +10,9 @@ const systemCode = /^[A-Z][A-Z0-9_]{1,63}$/
 const retryableStatuses = new Set([408, 425, 429])
 
 /**
- * An answer with a status that was not asked for, with what a problem document (RFC 9457) tells of it.
+ * The error for an unexpected status, with the contents of its problem document (RFC 9457).
  *
- * @param what was asked: method and path
+ * @param what method and path of the request
  */
 export function problemError(
   what: string,
@@ -21,26 +21,26 @@ export function problemError(
   { secretKey, origin }: { secretKey: string; origin: string },
 ): KeyrailError {
   const { status, headers } = response
-  // Before anything is cut: half a secret is one too.
+  // Before cutting, which could leave half a secret.
   const clean = (said: string) => said.replaceAll(secretKey, '[secret key]')
   const problem = parseProblem(clean(text))
-  const told = matching(problem.code, /^[a-z][a-z0-9_]{0,63}$/)
-  const code = told ?? `http_${status}`
+  const given = matching(problem.code, /^[a-z][a-z0-9_]{0,63}$/)
+  const code = given ?? `http_${status}`
   const detail = typeof problem.detail === 'string' ? `: ${problem.detail.slice(0, DETAIL_MAX)}` : ''
-  const by = told === undefined ? ` by ${origin}, which is not how Keyrail answers` : ''
+  const by = given === undefined ? ` by ${origin}, which is not a Keyrail error` : ''
   const message = `${what} was answered ${status} ${code}${detail}${by}`
   return new KeyrailError(code, message, {
     status,
     requestId: matching(problem.request_id ?? clean(headers.get('x-request-id') ?? ''), /^[\w.:-]{1,128}$/),
     errors: readFaults(problem.errors),
     docUrl: matching(problem.type, /^https:\/\/[\w./-]{1,200}$/),
-    // Without a code it is not the service that refuses, but something before it, as a proxy that lost sight of it.
-    retryable: told === undefined || status >= 500 || retryableStatuses.has(status),
+    // Without a code, something in front of the service refused, such as a proxy that cannot reach it.
+    retryable: given === undefined || status >= 500 || retryableStatuses.has(status),
     retryAfterMs: readRetryAfter(headers.get('retry-after'), Date.now()),
   })
 }
 
-/** No answer. The cause is not attached: what a custom `fetch` throws may hold the request, and that the secret. */
+/** No answer. Without the cause: what a custom `fetch` throws may contain the request, and so the secret key. */
 export function transportError(
   error: unknown,
   { what, origin, timedOut, aborted }: { what: string; origin: string; timedOut: boolean; aborted: boolean },
@@ -59,27 +59,27 @@ export function transportError(
   return new KeyrailError('network_error', message, { retryable: true })
 }
 
-/** What the code of a system or of TLS means for who wrote `baseUrl`. */
+/** Explains a system or TLS error code to the author of `url`. */
 function hintOf(why: string, origin: string): string {
   if (why === 'ECONNREFUSED') return ', nothing listens there'
-  if (why === 'ENOTFOUND' || why === 'EAI_AGAIN') return ', no such host is known'
-  if (/CERT|SIGNATURE/.test(why)) return ', its certificate is not trusted, or is of another host'
-  if (/^ERR_SSL|^EPROTO/.test(why)) return ', it speaks no TLS: if it is http, baseUrl must say so'
+  if (why === 'ENOTFOUND' || why === 'EAI_AGAIN') return ', the host name cannot be resolved'
+  if (/CERT|SIGNATURE/.test(why)) return ', its certificate is not trusted or belongs to another host'
+  if (/^ERR_SSL|^EPROTO/.test(why)) return ', it does not speak TLS: if it serves http, url must say so'
   if (origin.startsWith('http:') && (why === 'UND_ERR_SOCKET' || why === 'ECONNRESET'))
-    return ', it hung up: if it is https, baseUrl must say so'
+    return ', it closed the connection: if it serves https, url must say so'
   return ''
 }
 
 export const abortedError = (what: string): KeyrailError =>
-  new KeyrailError('aborted', `${what} was given up by its caller`, { retryable: false })
+  new KeyrailError('aborted', `${what} was aborted by its caller`, { retryable: false })
 
-/** Of where it leads only the host is told: what stands behind that may be a secret. */
+/** Shows only the host of the target, because its path and query may hold a secret. */
 export function redirectedError(what: string, location: string | null, origin: string): KeyrailError {
   const to = location !== null && URL.canParse(location, origin) ? new URL(location, origin) : undefined
   const target = to?.host ? ` to ${to.protocol}//${to.host}` : ''
   return new KeyrailError(
     'network_error',
-    `${what} was answered with a redirect${target}, which is not followed: baseUrl must be the service itself`,
+    `${what} was redirected${target}, which the SDK does not follow: set url to the service itself`,
     { retryable: true },
   )
 }
@@ -87,14 +87,14 @@ export function redirectedError(what: string, location: string | null, origin: s
 export const pageError = (what: string, origin: string): KeyrailError =>
   new KeyrailError(
     'bad_response',
-    `${what} was answered with a page of HTML by ${origin}: a login or a proxy stands before the service, or baseUrl is not its address`,
+    `${what} was answered with an HTML page by ${origin}: a login page or proxy is in front of the service, or url is wrong`,
     { retryable: true },
   )
 
 export const closedError = (): KeyrailError =>
   new KeyrailError('closed', 'The keyring was closed', { retryable: false })
 
-/** Whether the service could not be asked. What it has refused, such as a revoked secret key, is no outage. */
+/** Whether the service was unavailable. A refusal, as for a revoked secret key, is no outage. */
 export const isOutage = (error: unknown): boolean => error instanceof KeyrailError && error.retryable
 
 export const tooLarge = (maxBytes: number): KeyrailError =>

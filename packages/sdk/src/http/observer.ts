@@ -1,5 +1,8 @@
-/** What looks on at calls of the service; there is none unless somebody sets one. */
-export const observer: {
-  /** @param path without a query; of hot calls it holds no id */
-  around?: <Answer extends { status: number }>(path: string, call: () => Promise<Answer>) => Promise<Answer>
-} = {}
+/** @param path without the query. The paths of hot calls contain no id. */
+export type Observer = <Answer extends { status: number }>(
+  path: string,
+  call: () => Promise<Answer>,
+) => Promise<Answer>
+
+/** Observers of service calls. Only the last one is used, so that each call is recorded once. */
+export const observers: Observer[] = []

@@ -2,14 +2,14 @@ import { ofNode } from '../runtime/of-node.ts'
 import { readKeyForm } from '../verify/token.ts'
 import { mistakeOf } from './secret-key-mistakes.ts'
 
-/** Reads what several makers take as options. Each throws a TypeError that names the option and shows no secret. */
+/** Reads options that several makers share. Each function throws a TypeError that names the option and shows no secret. */
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /**
- * The environment that a secret key is of.
+ * The environment of a secret key.
  *
- * @param name what the secret key was given as
+ * @param name the name of the option or variable, for the error
  */
 export function readSecretKeyEnv(secretKey: unknown, name = 'secretKey'): 'live' | 'test' {
   const env =
@@ -18,23 +18,22 @@ export function readSecretKeyEnv(secretKey: unknown, name = 'secretKey'): 'live'
   return env
 }
 
-/** A setting of the process, which stands in for an option that is not given. Empty is not set. */
+/** A KEYRAIL_… variable of the process: the default of an option. An empty one counts as unset. */
 export const environment = (name: `KEYRAIL_${string}`): string | undefined =>
   ofNode(({ env }) => env[name]) || undefined
 
-/** Hosts that lead nowhere but to this machine. */
+/** Hosts that always mean this machine. */
 const loopback = /^(?:localhost|[\w.-]+\.localhost|127(?:\.\d+){3}|\[::1\])$/
 
 /**
- * @param value what is given; else `KEYRAIL_URL`
- * @param insecure whether a secret key may be sent unencrypted beyond this machine
- * @param option by which it was asked for
+ * @param value the given address, by default `KEYRAIL_URL`
+ * @param insecure whether the secret key may be sent unencrypted to another machine
  */
-export function readUrl(value: unknown, insecure: unknown = false, option = 'baseUrl'): URL {
+export function readUrl(value: unknown, insecure: unknown = false): URL {
   readBoolean('insecure', insecure)
-  const name = value === undefined ? 'KEYRAIL_URL' : option
+  const name = value === undefined ? 'KEYRAIL_URL' : 'url'
   const given = value === undefined ? environment('KEYRAIL_URL') : value
-  if (given === undefined) throw new TypeError(`${option} is not given, and KEYRAIL_URL is not set`)
+  if (given === undefined) throw new TypeError('url is not given, and KEYRAIL_URL is not set')
   const text = String(given)
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
@@ -44,25 +43,22 @@ export function readUrl(value: unknown, insecure: unknown = false, option = 'bas
     throw new TypeError(`${name} must have no user, query or fragment`)
   }
   if (/\/v1\/*$/.test(url.pathname)) {
-    throw new TypeError(`${name} ends in /v1, which every request adds by itself: leave it out`)
+    throw new TypeError(`${name} ends in /v1, which the SDK adds: leave it out`)
   }
   if (url.protocol === 'http:' && !insecure && !loopback.test(url.hostname)) {
     throw new TypeError(
-      `${name} is http, and ${url.hostname} is not this machine: everybody on the way could read the secret key. ` +
-        'Use https, or say insecure: true where the network between is your own',
+      `${name} is http, and ${url.hostname} is not this machine: anyone on the network could read the secret key. ` +
+        'Use https, or set insecure: true on a network that you trust',
     )
   }
   return url
 }
 
-/**
- * @param value what is given; else `KEYRAIL_PROJECT`
- * @param option by which it was asked for
- */
-export function readProject(value: unknown, option = 'projectId'): string {
-  if (value !== undefined) return readUuid(option, value)
+/** @param value the given id, by default `KEYRAIL_PROJECT` */
+export function readProject(value: unknown): string {
+  if (value !== undefined) return readUuid('project', value)
   const given = environment('KEYRAIL_PROJECT')
-  if (given === undefined) throw new TypeError(`${option} is not given, and KEYRAIL_PROJECT is not set`)
+  if (given === undefined) throw new TypeError('project is not given, and KEYRAIL_PROJECT is not set')
   return readUuid('KEYRAIL_PROJECT', given)
 }
 

@@ -1,4 +1,4 @@
-/** What a vendor's API answers instead of what it was asked for: RFC 9457 problem details. */
+/** An error answer of the vendor's API: RFC 9457 problem details. */
 export interface HttpProblem<Code extends string = string> {
   status: number
   /** Names in lower case. */
@@ -9,7 +9,7 @@ export interface HttpProblem<Code extends string = string> {
     status: number
     detail: string
     code: Code
-    /** With `insufficient_scope`: all scopes that are needed. */
+    /** With `insufficient_scope`: all required scopes. */
     scopes?: readonly string[]
   }
 }
@@ -18,6 +18,7 @@ const titles = {
   400: 'Bad Request',
   401: 'Unauthorized',
   403: 'Forbidden',
+  405: 'Method Not Allowed',
   409: 'Conflict',
   415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
@@ -26,7 +27,7 @@ const titles = {
   503: 'Service Unavailable',
 } as const
 
-/** Never kept by a cache: the next request may be answered otherwise. */
+/** Never cached, because the next request may get another answer. */
 export function httpProblem<Code extends string>({
   status,
   code,
@@ -47,6 +48,6 @@ export function httpProblem<Code extends string>({
   }
 }
 
-/** The code of the vendor is wrong, which is none of the customer's business: the log of the vendor says what. */
+/** For a mistake in the vendor's code. The customer cannot act on it; the vendor's log has the details. */
 export const misusedProblem = (): HttpProblem =>
-  httpProblem({ status: 500, code: 'internal_error', detail: 'This API is set up wrongly; its log says how' })
+  httpProblem({ status: 500, code: 'internal_error', detail: 'This API is misconfigured; see its log' })

@@ -2,14 +2,14 @@ import { KeyrailError } from '../runtime/errors.ts'
 import { environment, readSecretKeyEnv } from './option-values.ts'
 
 /**
- * A secret key (`krsk_…`), or a function that returns the one of now, also by a promise. It is called before every call of the
- * service, so it should keep what is costly to fetch.
+ * A secret key (`krsk_…`), or a function that returns one or a promise of one. The function is called before every call of
+ * the service, so it should cache an expensive look-up.
  */
 export type SecretKeySource = string | (() => string | Promise<string>)
 
 /**
- * @returns what is given, or else `KEYRAIL_SECRET_KEY`
- * @throws TypeError that never shows the secret key
+ * @returns the given value, by default `KEYRAIL_SECRET_KEY`
+ * @throws TypeError; it never shows the secret key
  */
 export function readSecretKey(value: unknown): SecretKeySource {
   if (typeof value === 'function') return value as () => string
@@ -23,7 +23,7 @@ export function readSecretKey(value: unknown): SecretKeySource {
   return set
 }
 
-/** @throws KeyrailError: what a function of the vendor threw may hold the secret, so it is not passed on */
+/** @throws KeyrailError without the original error, because what the vendor's function throws may hold the secret */
 export async function currentSecretKey(source: Exclude<SecretKeySource, string>): Promise<string> {
   let secretKey: unknown
   try {
@@ -34,7 +34,7 @@ export async function currentSecretKey(source: Exclude<SecretKeySource, string>)
     })
   }
   try {
-    readSecretKeyEnv(secretKey, 'What the function secretKey returned')
+    readSecretKeyEnv(secretKey, 'The value that the function secretKey returned')
   } catch (error) {
     throw new KeyrailError('secret_key_invalid', (error as TypeError).message, { retryable: false })
   }

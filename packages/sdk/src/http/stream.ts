@@ -4,15 +4,15 @@ import { type HttpRequest, type HttpSender, orAborted } from './call.ts'
 import { abortedError, tooLarge, transportError } from './failure.ts'
 
 export interface HttpStream extends HttpRequest {
-  /** For the head of the answer, and then for each next piece of its body. */
+  /** For the head of the answer, and again for each piece of its body. */
   timeoutMs: number
   timer: Timer
   signal?: AbortSignal | undefined
 }
 
 /**
- * One exchange whose body is read as it comes. Who stops reading ends it; how long they rest between two pieces does
- * not count. A body that the service did not end is an error.
+ * One exchange whose body is read as it arrives. The exchange ends when the reader stops. Time that the reader spends
+ * between two pieces does not count. A truncated body is an error.
  */
 export async function* streamBody(
   send: HttpSender,
@@ -54,9 +54,9 @@ export async function* streamBody(
 }
 
 /**
- * Lines that a line feed ends, and nothing else does: JSON may hold other characters at which Unicode breaks a line.
+ * Lines that end in a line feed. No other character ends a line, because JSON may contain other Unicode line separators.
  *
- * @throws KeyrailError where the last line is not ended, where one is too long, and where the bytes are no UTF-8
+ * @throws KeyrailError if the last line is incomplete, a line is too long, or the bytes are not UTF-8
  */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
@@ -67,7 +67,7 @@ export async function* linesOf(
     try {
       return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true })
     } catch {
-      throw badStream(what, 'not UTF-8')
+      throw badStream(what, 'bytes that are not UTF-8')
     }
   }
   let pieces: string[] = []
@@ -86,7 +86,7 @@ export async function* linesOf(
     length += piece.length
     if (length > maxLength) throw tooLarge(maxLength)
   }
-  if (length > 0 || decode() !== '') throw badStream(what, 'a last line that is not ended')
+  if (length > 0 || decode() !== '') throw badStream(what, 'an incomplete last line')
 }
 
 export const badStream = (what: string, why: string): KeyrailError =>

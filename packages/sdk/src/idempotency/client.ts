@@ -5,7 +5,7 @@ import { fromBase64 } from '../runtime/bytes.ts'
 import { KeyrailError } from '../runtime/errors.ts'
 import type { StoredAnswer } from './stored-answer.ts'
 
-/** The four calls, each with a verdict that was checked. They reject with a `KeyrailError`. */
+/** The four calls of the service. Each returns a checked verdict, or rejects with a `KeyrailError`. */
 export interface IdempotencyClient {
   claim(body: ClaimBody): Promise<Claim>
   complete(body: CompleteBody): Promise<'completed' | 'lost'>
@@ -22,12 +22,12 @@ export type Claim =
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A stored answer of 6 MiB in base64, with its headers. */
+/** Enough for a stored answer of 6 MiB in base64, with its headers. */
 const CLAIM_MAX_BYTES = 8 * 1024 * 1024
 const VERDICT_MAX_BYTES = 16 * 1024
 
 export function createIdempotencyClient(call: HttpCaller, timeoutMs: number): IdempotencyClient {
-  // Customers wait for claims; what ends one is worth a try however the service is.
+  // Customers wait for claims, so the breaker limits only these. The end of a claim is worth an attempt in any case.
   const callToClaim = withBreaker(call)
   const ask = async (name: string, body: object, maxBytes = VERDICT_MAX_BYTES): Promise<Json> => {
     const path = `/v1/idempotency/${name}`
@@ -84,7 +84,7 @@ function readAnswer(value: unknown): StoredAnswer {
 }
 
 const badAnswer = (what: string): KeyrailError =>
-  new KeyrailError('bad_response', `The service's answer is no verdict of idempotency: ${what}`, {
+  new KeyrailError('bad_response', `The answer is not an idempotency verdict: ${what}`, {
     retryable: true,
   })
 

@@ -1,15 +1,15 @@
 import { hexDigestOf } from '../runtime/digest.ts'
 
-/** What makes two requests the same. Headers do not count. */
+/** Two requests with equal parts are the same request. Headers do not count. */
 export interface RequestParts {
   method: string
-  /** Path and query as they were sent, such as `/orders?a=1`. */
+  /** Path and query as sent, such as `/orders?a=1`. */
   target: string
-  /** The bytes of the body, or text; empty where there is none. */
+  /** The bytes of the body, or its text; empty without a body. */
   body: Uint8Array | string
 }
 
-/** SHA-256 in hexadecimal of method, path, sorted query and body, in that order. */
+/** SHA-256 of method, path, sorted query and body in hexadecimal: 64 characters. */
 export function fingerprintOf({ method, target, body }: RequestParts): string {
   const question = target.indexOf('?')
   const path = question === -1 ? target : target.slice(0, question)
@@ -18,8 +18,8 @@ export function fingerprintOf({ method, target, body }: RequestParts): string {
 }
 
 /**
- * The pairs as they were sent, since a byte that is no text is lost when it is decoded. Sorted by name alone: the order
- * in which one name is repeated may mean something, however it is spelt.
+ * Sorts the pairs as sent, because decoding would lose bytes that are not UTF-8. Sorts by name only, because the order of
+ * values with the same name may matter.
  */
 const sortQuery = (query: string): string =>
   query
@@ -29,13 +29,13 @@ const sortQuery = (query: string): string =>
     .map(({ pair }) => pair)
     .join('&')
 
-/** Whose request it is, and the key that they sent: what the service keeps in place of either. */
+/** Hash of project, tenant and `Idempotency-Key`. The service stores it in place of them. */
 export const scopeHashOf = (projectId: string, tenantId: string, idempotencyKey: string): string =>
   hashParts(['keyrail-scope-v1', projectId, tenantId, idempotencyKey])
 
 const encoder = new TextEncoder()
 
-/** Each part with its length, so that no two lists spell the same bytes. */
+/** Hashes each part with its length, so that two different lists never have the same bytes. */
 function hashParts(parts: readonly (Uint8Array | string)[]): string {
   const pieces = parts.map(part => (typeof part === 'string' ? encoder.encode(part) : part))
   return hexDigestOf(pieces.flatMap(bytes => [encoder.encode(`${bytes.byteLength}:`), bytes]))

@@ -4,9 +4,9 @@ import type { Valid } from '../verify/verdict.ts'
 import type { Idempotency, IdempotencyVerdict } from './idempotent.ts'
 import { badKey, missingKey, unreadBody } from './problems.ts'
 
-/** What a route may ask of its requests. */
+/** Options of `idempotent`. */
 export interface IdempotentOptions {
-  /** Whether a request without `Idempotency-Key` is refused with 400; otherwise it is simply executed. */
+  /** True: a request without `Idempotency-Key` is refused with 400. False, the default: it is executed. */
   required?: boolean | undefined
 }
 
@@ -14,13 +14,13 @@ const known: { readonly [Name in keyof Required<IdempotentOptions>]: true } = { 
 
 export const idempotencyHeader = 'idempotency-key'
 
-/** Requests that were claimed, or are being claimed: whoever asks again for one of these would wait for himself. */
+/** Requests that were or are being claimed. A second claim would wait for the first one of the same request. */
 const claimed = new WeakSet<object>()
 
-/** Doing one of the others twice does what doing it once does. */
+/** The other methods are safe to repeat. */
 const methods = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
-/** @throws TypeError when what is handed over is not what it should be */
+/** @throws TypeError naming a wrong argument */
 export function requireIdempotency(idempotency: Idempotency, options: IdempotentOptions = {}): void {
   refuseUnknown('idempotent', options, known)
   readBoolean('required', options.required ?? false)
@@ -30,11 +30,11 @@ export function requireIdempotency(idempotency: Idempotency, options: Idempotent
 }
 
 /**
- * What to do with a request before its handler runs; undefined: just run it.
+ * What to do with a request before its handler runs; undefined: run the handler.
  *
- * @param exchange what stands for this request alone; one that was claimed before is not claimed again
- * @param idempotencyKeys every value of the header that was sent
- * @param readBody called where the request is to be claimed; undefined: nobody has read it
+ * @param exchange an object that identifies this request; a second claim with the same object returns undefined
+ * @param idempotencyKeys all values of the header
+ * @param readBody called if the request is to be claimed; returns undefined if no parser has read the body
  */
 export async function claimRequest(
   idempotency: Idempotency,

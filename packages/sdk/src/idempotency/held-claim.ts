@@ -5,27 +5,27 @@ import type { Timer } from '../runtime/timer.ts'
 import type { IdempotencyClient } from './client.ts'
 import { type AnswerHeaders, storedHeaders } from './stored-answer.ts'
 
-/** A third of what a lock lasts, so that two heartbeats may fail. */
-export const HEARTBEAT_MS = 10_000
-/** What a lock lasts: as if the process had died in the middle of the answer. */
+/** A third of the lifetime of a lock, so that two heartbeats may fail. */
+const HEARTBEAT_MS = 10_000
+/** The lifetime of a lock: as if the process had died during the answer. */
 export const LEFT_MS = 30_000
-/** Between two attempts to say how it ended. */
+/** The longest pause between two attempts to report the end. */
 const ATTEMPT_GAP_MS = 5_000
 
 export interface ClaimKeeping {
   client: IdempotencyClient
   timer: Timer
   random: () => number
-  /** How long a handler may run before its claim is left to whoever asks again. */
+  /** How long a handler may run before the claim is given up, in ms. */
   maxRunMs: number
   ttlMs: number | undefined
-  /** Headers that are kept beside those of the answer. */
+  /** Headers that are stored with those of the answer. */
   marks: readonly [name: string, value: string][]
   onError(error: KeyrailError): void
   onSuccess(): void
 }
 
-/** Which record, and proof that it is held. */
+/** The record, and proof that this process holds it. */
 export interface Held {
   scope_hash: string
   env: 'live' | 'test'
@@ -33,26 +33,44 @@ export interface Held {
 }
 
 /**
- * A request that this process was told to execute. The claim is kept by heartbeats until it is said how it ended;
- * what cannot be said at once is said again in the background, with heartbeats going on, so that nobody executes
- * meanwhile what has been executed.
+ * A request that this process is to execute. Heartbeats keep the claim until its end is reported. If that fails, it is
+ * reported again in the background while heartbeats continue, so that no other process executes the request meanwhile.
  */
-export class HeldClaim {
+export interface HeldClaim {
+  /** Aborted when this process loses the claim: another may execute the request now. */
+  readonly taken: AbortSignal
+  /** Resolves when the end was reported, or given up. */
+  readonly settled: Promise<void>
+  /**
+   * Reports the answer. A 5xx is not kept, so that a retry executes. Resolves when it is reported, or when one attempt has
+   * failed and the next ones run in the background. Send the answer to the customer in both cases.
+   *
+   * @param body null if it is too large to keep; it is not replayed then
+   */
+  answered(status: number, headers: AnswerHeaders, body: Uint8Array | null): Promise<void>
+  /** Frees the record, so that a retry executes. */
+  release(): Promise<void>
+  /**
+   * Reports that the client went away during the answer. Most handlers still finish it. If this one does not within 30 s,
+   * the record is freed.
+   */
+  leave(): void
+}
+
+export class KeptClaim implements HeldClaim {
   readonly #held: Held
   readonly #keeping: ClaimKeeping
   readonly #taken = new AbortController()
-  /** Heartbeats that are left. */
+  /** How many heartbeats are left. */
   #beats: number
   #cancelBeat: () => void
   #cancelLeave: () => void = () => {}
   #ended = false
   #settle: () => void = () => {}
-  /** Resolves when it is said how it ended, or given up. */
   readonly settled = new Promise<void>(resolve => {
     this.#settle = resolve
   })
 
-  /** @internal */
   constructor(held: Held, keeping: ClaimKeeping) {
     this.#held = held
     this.#keeping = keeping
@@ -60,17 +78,10 @@ export class HeldClaim {
     this.#cancelBeat = this.#scheduleBeat()
   }
 
-  /** Aborted when the claim is no longer this process's: somebody else may execute the request by now. */
   get taken(): AbortSignal {
     return this.#taken.signal
   }
 
-  /**
-   * Says what was answered. A 5xx is not kept: a retry executes. Resolves when it is said, or when one attempt has
-   * failed and the next are made in the background; the customer is answered either way.
-   *
-   * @param body null: it was too large to be kept, and is not replayed
-   */
   answered(status: number, headers: AnswerHeaders, body: Uint8Array | null): Promise<void> {
     if (status >= 500) return this.release()
     const { client, ttlMs, marks } = this.#keeping
@@ -85,15 +96,10 @@ export class HeldClaim {
     return this.#end(() => client.complete(answer))
   }
 
-  /** Frees the record, so that a retry executes. */
   release(): Promise<void> {
     return this.#end(() => this.#keeping.client.release(this.#held))
   }
 
-  /**
-   * The customer has gone in the middle of the answer. Most handlers end it all the same; one that has not for so long
-   * never will, as far as can be told, and the record is freed.
-   */
   leave(): void {
     this.#cancelLeave = this.#keeping.timer.after(LEFT_MS, () => void this.release())
   }
@@ -103,7 +109,7 @@ export class HeldClaim {
     return this.#ended
   }
 
-  /** The first end is the end. */
+  /** Only the first end counts. */
   async #end(say: () => Promise<string>): Promise<void> {
     if (this.#ended) return
     this.#ended = true
@@ -118,7 +124,7 @@ export class HeldClaim {
 
   async #goOn(say: () => Promise<string>): Promise<void> {
     const { timer, random } = this.#keeping
-    // As long as there are heartbeats left to keep the claim by, and nobody has taken it.
+    // While heartbeats keep the claim, and no other process has taken it.
     for (let failures = 1; this.#beats > 0 && !this.taken.aborted; failures++) {
       const delay = delayAfterError({ failures }, ATTEMPT_GAP_MS, random)
       await new Promise<void>(resolve => timer.after(delay, resolve))
@@ -133,7 +139,7 @@ export class HeldClaim {
       return true
     } catch (error) {
       this.#keeping.onError(error as KeyrailError)
-      // What the service refuses for what it is will be refused again.
+      // An error that is not retryable would be the same again.
       return !(error as KeyrailError).retryable
     }
   }
@@ -156,7 +162,7 @@ export class HeldClaim {
     this.#beats--
     if (stopped) return
     if (this.#beats > 0 && !this.taken.aborted) this.#cancelBeat = this.#scheduleBeat()
-    // Nobody waits for a handler that has run for so long, and nothing is kept for it.
+    // The handler has exceeded its time: nothing more is kept for it, so nothing waits for it.
     else if (!this.#ended) this.#settle()
   }
 }

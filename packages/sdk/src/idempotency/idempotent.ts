@@ -1,113 +1,115 @@
+/** Executes a request once. `held-claim.ts` keeps the claim alive, and `gate.ts` stands before a route. */
+
 import { isFailedCall } from '../http/breaker.ts'
 import {
   type ConnectionOptions,
+  connectionNames,
   type ErrorOptions,
   type OnUnavailable,
   readConnection,
   readOnUnavailable,
+  readReports,
   refuseUnknown,
 } from '../http/connection-options.ts'
 import { isOutage } from '../http/failure.ts'
-import { readFunction, readInteger, readProject } from '../http/option-values.ts'
+import { readInteger, readProject } from '../http/option-values.ts'
 import { type HttpProblem, misusedProblem } from '../http/problem.ts'
 import { KeyrailError } from '../runtime/errors.ts'
-import { Reports } from '../runtime/reports.ts'
 import { systemTimer, type Timer } from '../runtime/timer.ts'
 import { requireValid } from '../verify/require-valid.ts'
 import type { Valid } from '../verify/verdict.ts'
 import { createIdempotencyClient } from './client.ts'
 import { hasMarkedScopes, scopeMarks, scopesHeader } from './executed-scopes.ts'
 import { fingerprintOf, type RequestParts, scopeHashOf } from './fingerprint.ts'
-import { type ClaimKeeping, HeldClaim } from './held-claim.ts'
+import { type ClaimKeeping, type HeldClaim, KeptClaim } from './held-claim.ts'
 import { badKey, cannotClaim, lesserKey, problemOf, unreadable } from './problems.ts'
 import { BODY_MAX_BYTES, type StoredAnswer } from './stored-answer.ts'
 
+/** Options of `createIdempotency`. */
 export interface IdempotencyOptions extends ConnectionOptions, ErrorOptions {
-  /** The project that the requests are of: the same `Idempotency-Key` on another API is another request. `KEYRAIL_PROJECT` unless given. */
-  projectId?: string | undefined
-  /** How long an answer is kept, 24 hours unless given; 60,000 to 604,800,000 ms. */
+  /** Id of the project. The same `Idempotency-Key` in another project is another request. Default: `KEYRAIL_PROJECT`. */
+  project?: string | undefined
+  /** How long an answer is kept, 60,000 to 604,800,000 ms. Default: 24 hours. */
   ttlMs?: number | undefined
-  /** Bytes of an answer that are kept, 4,718,592 unless given, and at most. What is larger is not replayed. */
+  /** The largest answer that is kept, in bytes, at most and by default 4,718,592. A larger one is not replayed. */
   maxBodyBytes?: number | undefined
-  /** How long a handler may run before its claim is left to whoever asks again, 600,000 ms unless given. */
+  /** How long a handler may run before the claim is given up and a retry executes, in ms. Default: 600,000. */
   maxRunMs?: number | undefined
-  /** How long a call of the service may take, 5,000 ms unless given. */
+  /** Time limit of a call to the service in ms. Default: 5,000. */
   timeoutMs?: number | undefined
   /**
-   * What becomes of a request that cannot be claimed: `deny`, unless given, answers it 503; `allow` executes it, and
-   * a repetition of it too, while the service is away. What the service refuses, as with a revoked secret key, is denied.
+   * What happens to a request if the service is unavailable: `deny`, the default, answers 503; `allow` executes it and
+   * any repetition. If the service refuses the call, as for a revoked secret key, the request is always refused.
    */
   onUnavailable?: OnUnavailable | undefined
 }
 
+/** The request to claim. */
 export interface IdempotentRequest extends RequestParts {
-  /** Whose request it is. */
+  /** The verdict of its key. */
   key: Valid
-  /** What the customer sent as `Idempotency-Key`: 1 to 255 visible characters. */
+  /** The `Idempotency-Key` header: 1 to 255 printable ASCII characters. */
   idempotencyKey: string
 }
 
 /** What to do with a request. */
 export type IdempotencyVerdict =
-  /** Run the handler, then say how it ended: `claim.answered`, or `claim.release` where it threw. */
+  /** Run the handler. Then call `claim.answered`, or `claim.release` if it threw. */
   | { verdict: 'execute'; claim: HeldClaim }
-  /** Run the handler: nobody could be asked, and that was chosen to pass. */
+  /** Run the handler. The service was unavailable, and `onUnavailable` is `allow`. */
   | { verdict: 'unprotected' }
-  /** It was done: answer as it was answered. `headers` tell so with `idempotent-replayed`. */
+  /** The request was executed before: send its answer. The header `idempotent-replayed` marks it. */
   | { verdict: 'replay'; answer: StoredAnswer }
-  /** Answer 400, 403, 409, 422, 503, or 500 where what was handed over is no verdict of a valid key. */
+  /** Send the problem: 400, 403, 409, 422 or 503, or 500 if `key` is not the verdict of a valid key. */
   | { verdict: 'refuse'; problem: HttpProblem }
 
-/** Lets requests be executed once; made by `createIdempotency`. */
+/** Executes requests once; made by `createIdempotency`. */
 export interface Idempotency {
   readonly maxBodyBytes: number
-  /** Asks whether a request is to be executed. Never rejects. */
+  /** Decides whether to execute a request. Never rejects. */
   claim(request: IdempotentRequest): Promise<IdempotencyVerdict>
-  /** Waits until it is said of every handler that has ended how it did. */
+  /** Waits until the end of every finished handler is reported. */
   close(): Promise<void>
 }
 
-/** Longer than anything is waited for. */
+/** Longer than any wait. */
 const DAYS_MS = 2_000_000_000
 
 const known: { readonly [Name in keyof Required<IdempotencyOptions>]: true } = {
-  baseUrl: true,
-  secretKey: true,
-  insecure: true,
-  projectId: true,
+  ...connectionNames,
+  project: true,
   ttlMs: true,
   maxBodyBytes: true,
   maxRunMs: true,
   timeoutMs: true,
   onUnavailable: true,
-  fetch: true,
   onError: true,
 }
 export const idempotencyOptionNames = Object.keys(known)
 
 /**
- * Keeps requests of customers from being executed twice.
+ * Prevents customers' requests from being executed twice.
  *
- * @throws TypeError naming the option that is missing or wrong
+ * @throws TypeError naming a missing or wrong option
  */
 export const createIdempotency = (options: IdempotencyOptions = {}): Idempotency =>
   openIdempotency(options, { timer: systemTimer, random: Math.random })
 
-/** The same in a world of the caller's making. */
+/** `createIdempotency` with the caller's own timer and randomness. */
 export function openIdempotency(
   options: IdempotencyOptions,
   { timer, random }: { timer: Timer; random: () => number },
 ): Idempotency {
   refuseUnknown('createIdempotency', options, known)
   const call = readConnection(options)
-  const projectId = readProject(options.projectId)
+  const project = readProject(options.project)
   const { ttlMs } = options
   if (ttlMs !== undefined) readInteger('ttlMs', ttlMs, 60_000, 604_800_000)
   const maxBodyBytes = readInteger('maxBodyBytes', options.maxBodyBytes ?? BODY_MAX_BYTES, 0, BODY_MAX_BYTES)
   const maxRunMs = readInteger('maxRunMs', options.maxRunMs ?? 600_000, 10_000, 86_400_000)
   const timeoutMs = readInteger('timeoutMs', options.timeoutMs ?? 5_000, 1, 60_000)
   const onUnavailable = readOnUnavailable(options.onUnavailable ?? 'deny')
-  const reports = new Reports({ onError: readFunction('onError', options.onError), onNotice: undefined })
+  const reports = readReports(options)
   const client = createIdempotencyClient(call, timeoutMs)
   const keeping: Omit<ClaimKeeping, 'marks'> = {
     client,
@@ -118,10 +120,10 @@ export function openIdempotency(
     onError: error => reports.error(error),
     onSuccess: () => reports.success(),
   }
-  const held = new Set<HeldClaim>()
+  const held = new Set<KeptClaim>()
 
   async function ask({ key, idempotencyKey, ...parts }: IdempotentRequest): Promise<IdempotencyVerdict> {
-    const record = { scope_hash: scopeHashOf(projectId, key.tenantId, idempotencyKey), env: key.env }
+    const record = { scope_hash: scopeHashOf(project, key.tenantId, idempotencyKey), env: key.env }
     const fingerprint = fingerprintOf(parts)
     const said = await client.claim({ ...record, fingerprint, ...(ttlMs !== undefined && { ttl_ms: ttlMs }) })
     if (said.verdict === 'replay') {
@@ -132,7 +134,7 @@ export function openIdempotency(
     }
     if (said.verdict !== 'execute') return { verdict: 'refuse', problem: problemOf(said) }
     const marks = scopeMarks(key.scopes)
-    const claim = new HeldClaim({ ...record, lock_token: said.lockToken }, { ...keeping, marks })
+    const claim = new KeptClaim({ ...record, lock_token: said.lockToken }, { ...keeping, marks })
     held.add(claim)
     void claim.settled.then(() => held.delete(claim))
     return { verdict: 'execute', claim }
@@ -158,7 +160,7 @@ export function openIdempotency(
       }
     },
     async close() {
-      // What goes on in the background keeps no process alive, and here somebody waits for it.
+      // Background timers do not keep the process alive, so one that does runs while the caller waits.
       const release = timer.after(DAYS_MS, () => {}, true)
       await Promise.all([...held].filter(claim => claim.ended).map(claim => claim.settled))
       release()

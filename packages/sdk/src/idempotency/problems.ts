@@ -2,7 +2,7 @@ import { type HttpProblem, httpProblem } from '../http/problem.ts'
 import { KeyrailError } from '../runtime/errors.ts'
 import type { Claim } from './client.ts'
 
-/** What a customer is told of a request that is neither executed nor answered from the store. */
+/** Answers to requests that are neither executed nor replayed. */
 
 export function problemOf(claim: Exclude<Claim, { verdict: 'execute' | 'replay' }>): HttpProblem {
   if (claim.verdict === 'in_progress') {
@@ -10,7 +10,7 @@ export function problemOf(claim: Exclude<Claim, { verdict: 'execute' | 'replay' 
     return httpProblem({
       status: 409,
       code: 'idempotency_in_progress',
-      detail: 'The first request with this Idempotency-Key is still under way',
+      detail: 'The first request with this Idempotency-Key is still in progress',
       headers: { 'retry-after': String(seconds) },
     })
   }
@@ -24,7 +24,7 @@ export function problemOf(claim: Exclude<Claim, { verdict: 'execute' | 'replay' 
   return httpProblem({
     status: 409,
     code: 'idempotency_not_replayable',
-    detail: 'The request was executed, and its answer was not kept',
+    detail: 'The request was executed, but its answer was not kept',
   })
 }
 
@@ -36,13 +36,17 @@ export const badKey = (): HttpProblem =>
   })
 
 export const missingKey = (): HttpProblem =>
-  httpProblem({ status: 400, code: 'idempotency_key_missing', detail: 'This needs an Idempotency-Key' })
+  httpProblem({
+    status: 400,
+    code: 'idempotency_key_missing',
+    detail: 'This request needs an Idempotency-Key',
+  })
 
 export const unreadBody = (): HttpProblem =>
   httpProblem({
     status: 415,
     code: 'idempotency_body_unread',
-    detail: 'With an Idempotency-Key the body must be of a type that is read here',
+    detail: 'With an Idempotency-Key the body must have a type that this API parses',
   })
 
 export const lesserKey = (): HttpProblem =>
@@ -56,9 +60,9 @@ export const cannotClaim = (): HttpProblem =>
   httpProblem({
     status: 503,
     code: 'idempotency_unavailable',
-    detail: 'It cannot be told now whether this request was executed before',
+    detail: 'This API cannot check now whether the request was executed before',
     headers: { 'retry-after': '1' },
   })
 
 export const unreadable = (): KeyrailError =>
-  new KeyrailError('bad_response', 'The verdict of the service was not read', { retryable: true })
+  new KeyrailError('bad_response', 'The idempotency verdict cannot be read', { retryable: true })

@@ -1,4 +1,10 @@
+/**
+ * The first object that a vendor makes: each part is made when it is first used. `options.ts` reads what all parts
+ * share.
+ */
+
 import { type Admin, createAdmin } from '../admin/open.ts'
+import { createEmbed, type Embed } from '../embed/client.ts'
 import { createIdempotency, type Idempotency } from '../idempotency/idempotent.ts'
 import { createKeyring, type Keyring } from '../keyring/keyring.ts'
 import { createLimiter, type Limiter } from '../limits/limit.ts'
@@ -6,38 +12,40 @@ import { KeyrailError } from '../runtime/errors.ts'
 import { createUsageReporter, type UsageCloseOptions, type UsageReporter } from '../usage/reporter.ts'
 import { type KeyrailOptions, type KeyrailSettings, readKeyrailOptions } from './options.ts'
 
-/** All that protects an API and manages its keys, on one connection; each part is made when it is first used. */
+/** Protects an API and manages its keys, over one connection. Each part is made when it is first used. */
 export interface Keyrail extends AsyncDisposable {
   /** Verifies keys, as `createKeyring` does: `requireKey(keyrail.keys)`. */
   readonly keys: Keyring
   /** Charges requests to the limits of their keys, as `createLimiter` does. */
   readonly limiter: Limiter
-  /** Lets requests be executed once, as `createIdempotency` does. */
+  /** Executes requests once, as `createIdempotency` does. */
   readonly idempotency: Idempotency
   /** Counts requests by key, as `createUsageReporter` does. */
   readonly usage: UsageReporter
   /** Manages the workspace, as `createAdmin` does. */
   readonly admin: Admin
-  /** Resolves when keys are loaded; rejects where `keys.ready()` does. */
+  /** Mints embed tokens, as `createEmbed` does: `embedHandler(keyrail.embed, …)`. The secret key needs `embed:mint`. */
+  readonly embed: Embed
+  /** Resolves when keys are loaded, and rejects when `keys.ready()` does. */
   ready(): Promise<void>
   /**
-   * Sends what `usage` has counted, then closes all else that was made. From here on each part is an error with the code
-   * `closed`. May be called twice. `timeoutMs` bounds the sending.
+   * Sends the counts of `usage`, within `timeoutMs`, then closes all parts. After that, using a part throws a
+   * `KeyrailError` with the code `closed`. May be called twice.
    */
   close(options?: UsageCloseOptions): Promise<void>
 }
 
-type Parts = Pick<Keyrail, 'keys' | 'limiter' | 'idempotency' | 'usage' | 'admin'>
+type Parts = Pick<Keyrail, 'keys' | 'limiter' | 'idempotency' | 'usage' | 'admin' | 'embed'>
 
 /**
  * Protects an API and manages its keys.
  *
- * @throws TypeError naming the option that is missing or wrong; values of a part's own options are read when it is made
+ * @throws TypeError naming a missing or wrong option. A part's own options are checked when it is made
  */
 export const createKeyrail = (options: KeyrailOptions = {}): Keyrail =>
   new LazyKeyrail(readKeyrailOptions(options))
 
-/** Its parts are no properties of its own, so that whoever logs it or copies it makes none. */
+/** Its parts are getters of the prototype, so that logging or copying the object makes none. */
 class LazyKeyrail implements Keyrail {
   readonly #settings: KeyrailSettings
   readonly #made: Partial<Parts> = {}
@@ -48,16 +56,20 @@ class LazyKeyrail implements Keyrail {
   }
 
   get keys(): Keyring {
-    return this.#part('keys', ({ keys, ofProject }) => createKeyring({ ...keys, ...ofProject() }))
+    return this.#part('keys', ({ keys, connection, project }) =>
+      createKeyring({ ...keys, ...connection, project }),
+    )
   }
 
   get limiter(): Limiter {
-    return this.#part('limiter', ({ limiter, ofProject }) => createLimiter({ ...limiter, ...ofProject() }))
+    return this.#part('limiter', ({ limiter, connection, project }) =>
+      createLimiter({ ...limiter, ...connection, project }),
+    )
   }
 
   get idempotency(): Idempotency {
-    return this.#part('idempotency', ({ idempotency, ofProject }) =>
-      createIdempotency({ ...idempotency, ...ofProject() }),
+    return this.#part('idempotency', ({ idempotency, connection, project }) =>
+      createIdempotency({ ...idempotency, ...connection, project }),
     )
   }
 
@@ -69,6 +81,10 @@ class LazyKeyrail implements Keyrail {
     return this.#part('admin', ({ admin, connection: { onError: _, ...connection } }) =>
       createAdmin({ ...admin, ...connection }),
     )
+  }
+
+  get embed(): Embed {
+    return this.#part('embed', ({ connection, project }) => createEmbed({ ...connection, project }))
   }
 
   #part<Name extends keyof Parts>(name: Name, make: (settings: KeyrailSettings) => Parts[Name]): Parts[Name] {
@@ -89,7 +105,7 @@ class LazyKeyrail implements Keyrail {
 
   #closeMade(options: UsageCloseOptions | undefined): Promise<void> {
     const { usage, idempotency, keys } = this.#made
-    // Throws for what is no time, while nothing is closed.
+    // Throws for an invalid time before anything is closed.
     const sent = Promise.resolve(usage?.close(options))
     return sent.finally(async () => {
       await Promise.all([idempotency?.close(), keys?.close()])

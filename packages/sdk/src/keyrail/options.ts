@@ -1,5 +1,10 @@
 import { type AdminOptions, adminOptionNames } from '../admin/open.ts'
-import { type ConnectionOptions, type ErrorOptions, refuseUnknown } from '../http/connection-options.ts'
+import {
+  type ConnectionOptions,
+  connectionNames,
+  type ErrorOptions,
+  refuseUnknown,
+} from '../http/connection-options.ts'
 import { environment, readFunction, readProject, readUrl } from '../http/option-values.ts'
 import { readSecretKey } from '../http/secret-key.ts'
 import { type IdempotencyOptions, idempotencyOptionNames } from '../idempotency/idempotent.ts'
@@ -7,16 +12,14 @@ import { type KeyringOptions, optionNames } from '../keyring/options.ts'
 import { type LimiterOptions, limiterOptionNames } from '../limits/limit.ts'
 import { type UsageReporterOptions, usageReporterOptionNames } from '../usage/reporter.ts'
 
-/** What the maker of a part takes beyond what all parts share. */
-export type PartOptions<Options> = Omit<Options, keyof ConnectionOptions | keyof ErrorOptions | 'projectId'>
+/** The options of one part, without those that all parts share. */
+export type PartOptions<Options> = Omit<Options, keyof ConnectionOptions | keyof ErrorOptions | 'project'>
 
-/** What `createKeyrail` takes: the connection, and for each part what is its own. */
-export interface KeyrailOptions extends Omit<ConnectionOptions, 'baseUrl'>, ErrorOptions {
-  /** Address of the Keyrail service, such as `https://keys.example.com`; `KEYRAIL_URL` unless given. */
-  url?: ConnectionOptions['baseUrl']
-  /** The project that is protected; `KEYRAIL_PROJECT` unless given. `usage` and `admin` do without. */
+/** Options of `createKeyrail`: the connection, and the own options of each part. */
+export interface KeyrailOptions extends ConnectionOptions, ErrorOptions {
+  /** Id of the project to protect. Default: `KEYRAIL_PROJECT`. `usage` and `admin` do not need it. */
   project?: string | undefined
-  /** Of the keyring: such as `tenantIds`, `cacheDir`. */
+  /** Options of the keyring, such as `tenantIds` and `cacheDir`. */
   keys?: PartOptions<KeyringOptions> | undefined
   /** Such as `onUnavailable`. */
   limiter?: PartOptions<LimiterOptions> | undefined
@@ -28,9 +31,9 @@ export interface KeyrailOptions extends Omit<ConnectionOptions, 'baseUrl'>, Erro
   admin?: PartOptions<AdminOptions> | undefined
 }
 
-const shared: readonly string[] = ['baseUrl', 'secretKey', 'projectId', 'insecure', 'fetch', 'onError']
+const shared: readonly string[] = ['url', 'secretKey', 'project', 'insecure', 'fetch', 'onError']
 
-/** Every option of a part's maker. */
+/** All options of each part. */
 const ofParts = {
   keys: optionNames,
   limiter: limiterOptionNames,
@@ -40,11 +43,8 @@ const ofParts = {
 } as const
 
 const known: { readonly [Name in keyof Required<KeyrailOptions>]: true } = {
-  url: true,
-  secretKey: true,
+  ...connectionNames,
   project: true,
-  insecure: true,
-  fetch: true,
   onError: true,
   keys: true,
   limiter: true,
@@ -52,16 +52,14 @@ const known: { readonly [Name in keyof Required<KeyrailOptions>]: true } = {
   usage: true,
   admin: true,
 }
-export const keyrailOptionNames = Object.keys(known)
 
-/** What parts are made with. */
+/** The options, read and checked. */
 export interface KeyrailSettings extends Pick<KeyrailOptions, keyof typeof ofParts> {
   connection: ConnectionOptions & ErrorOptions
-  /** @throws TypeError where there is no project */
-  ofProject(): ConnectionOptions & ErrorOptions & { projectId: string }
+  project: string | undefined
 }
 
-/** @throws TypeError naming the option that is missing or wrong; it never shows the secret key */
+/** @throws TypeError naming a missing or wrong option; it never shows the secret key */
 export function readKeyrailOptions(options: KeyrailOptions): KeyrailSettings {
   refuseUnknown('createKeyrail', options, known)
   for (const [part, names] of Object.entries(ofParts)) {
@@ -69,16 +67,15 @@ export function readKeyrailOptions(options: KeyrailOptions): KeyrailSettings {
     const { [part as keyof typeof ofParts]: given = {} } = options
     refuseUnknown(`${part} of createKeyrail`, given, Object.fromEntries(own))
   }
-  const { url, insecure, project = environment('KEYRAIL_PROJECT'), keys, limiter } = options
-  const { idempotency, usage, admin } = options
-  if (project !== undefined) readProject(project, 'project')
+  const { url, insecure, keys, limiter, idempotency, usage, admin } = options
+  const hasProject = options.project !== undefined || environment('KEYRAIL_PROJECT') !== undefined
   const connection = {
-    baseUrl: readUrl(url, insecure, 'url'),
+    url: readUrl(url, insecure),
     secretKey: readSecretKey(options.secretKey),
     insecure,
     fetch: readFunction('fetch', options.fetch),
     onError: readFunction('onError', options.onError),
   }
-  const ofProject = () => ({ ...connection, projectId: readProject(project, 'project') })
-  return { connection, ofProject, keys, limiter, idempotency, usage, admin }
+  const project = hasProject ? readProject(options.project) : undefined
+  return { connection, project, keys, limiter, idempotency, usage, admin }
 }

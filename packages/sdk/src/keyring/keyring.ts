@@ -1,3 +1,8 @@
+/**
+ * Holds the keys of a project on a server; `worker-keyring.ts` does so in a worker, and `options.ts` reads what both
+ * take.
+ */
+
 import { hostname } from 'node:os'
 import type { DiskCache, DiskCacheDeps } from '../disk/cache.ts'
 import { createFeedClient } from '../feed/client.ts'
@@ -13,58 +18,60 @@ import type { Verdict } from '../verify/verdict.ts'
 import { createVerify, type Requirements, type Served, type Verify } from '../verify/verify.ts'
 import { type KeyringOptions, readOptions, type Settings } from './options.ts'
 
-/** What a keyring does and has done, for logs and metrics. Nothing in it is secret. */
+/** The state and counters of a keyring, for logs and metrics. Holds no secret. */
 export interface KeyringStats {
   /** Whether keys can be verified now: loaded, and confirmed recently enough. */
   serving: boolean
+  project: string
+  env: 'live' | 'test' | 'both'
   node: string
-  /** Version of the policy that is served; null before the first snapshot. */
+  /** The served policy version; null before the first snapshot. */
   version: number | null
-  /** Keys held, and how many may be. */
+  /** Keys held, and the current limit. */
   keys: number
   maxCachedKeys: number
-  /** Whether every key of project and environment is held: not narrowed to tenants, nothing dropped for room. */
+  /** True: every key of the project and environment is held. False with `tenantIds`, or after keys were dropped for lack of room. */
   complete: boolean
-  /** Milliseconds since the service last confirmed what is served; null where it has not. */
+  /** Milliseconds since the service last confirmed the keys; null if it never has. */
   confirmedAgeMs: number | null
-  /** Look-ups that found a key, and that did not. What is refused by its form is not looked up. */
+  /** Look-ups that found a key, and those that did not. A malformed key is not looked up. */
   hits: number
   misses: number
-  /** Keys dropped for want of room. */
+  /** Keys dropped for lack of room. */
   evictions: number
-  /** Evictions by look-ups; 0 before the first look-up. */
+  /** Evictions per look-up; 0 before the first look-up. */
   evictionRate: number
-  /** Polls by what came of them. */
+  /** Polls by outcome. */
   polls: { snapshot: number; delta: number; unchanged: number; error: number }
-  /** Code of the error of the last poll; null where it went well. */
+  /** The error code of the last poll; null if it succeeded. */
   lastError: KeyrailErrorCode | null
 }
 
 /** The keys of a project, held in memory; made by `createKeyring`. */
 export interface Keyring extends AsyncDisposable {
   /**
-   * Resolves when keys are loaded. Rejects with a `KeyrailError` when they never will be without a change: a wrong
-   * secret, an unknown project, too many keys, or `close()`. While the service is merely away it waits.
+   * Resolves when keys are loaded. Rejects with a `KeyrailError` when retrying is useless: a wrong secret, an unknown
+   * project, too many keys, or `close()`. Waits while the service is not reachable.
    */
   ready(): Promise<void>
-  /** Judges a key: synchronous, in memory, never throws. */
+  /** Verifies a key: synchronous, in memory, never throws. */
   verify(key: string | null | undefined, requirements?: Requirements): Verdict
-  /** What it holds and has done until now. */
+  /** The current state and counters. */
   stats(): KeyringStats
-  /** Stops polling and forgets all keys; every key is refused from here on. May be called twice. */
+  /** Stops polling and drops all keys; every key is refused from then on. May be called twice. */
   close(): Promise<void>
 }
 
 /**
  * Loads the keys of a project and keeps them current, so that each can be verified in memory.
  *
- * @throws TypeError naming the option that is missing or wrong
+ * @throws TypeError naming a missing or wrong option
  */
 export function createKeyring(options: KeyringOptions = {}): Keyring {
   return openKeyring(options, { clock: systemClock, random: Math.random })
 }
 
-/** The same in a world of the caller's making. */
+/** `createKeyring` with the caller's own clock and randomness. */
 export function openKeyring(
   options: KeyringOptions,
   world: { clock: Clock; random: () => number; uptimeMs?: () => number; diskMaxMs?: number },
@@ -89,7 +96,7 @@ export function openKeyring(
     served,
     onRaised: maxKeys => reports.raised(maxKeys),
     onOdd: error => reports.error(error),
-    onTime: told => time.answered(told),
+    onTime: times => time.answered(times),
   })
   let disk: DiskCache | undefined
   const begin = async () => {
@@ -121,7 +128,7 @@ export function openKeyring(
       if (sync.kept) disk?.keep(sync.kept)
     },
   })
-  // A keyring that never begins leaves nothing that runs.
+  // A keyring that fails to start leaves nothing running.
   poller.ready.catch(() => clock.close())
   const close = async () => {
     await poller.close()
@@ -140,6 +147,8 @@ export function openKeyring(
       const ageMs = isConfirmed ? clock.monotonic() - store.confirmedAt : null
       return {
         serving: ageMs !== null && ageMs < cachedTtlMs,
+        project: scope.projectId,
+        env: scope.env,
         node,
         version: sync.version ?? null,
         keys: store?.size ?? 0,
@@ -160,7 +169,7 @@ export function openKeyring(
   }
 }
 
-/** Deno tells it only where that is allowed. */
+/** Deno needs a permission for it. */
 function nameOfHost(): string | undefined {
   try {
     return hostname()
@@ -169,7 +178,7 @@ function nameOfHost(): string | undefined {
   }
 }
 
-/** Loaded only where it is asked for, so that the rest runs where there is no disk. */
+/** Imported only if needed, so that the rest runs without a disk. */
 async function openDiskCache(
   settings: Settings,
   deps: Omit<DiskCacheDeps, 'settings'>,

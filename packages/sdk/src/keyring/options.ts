@@ -1,5 +1,5 @@
 import type { Scope } from '../feed/record.ts'
-import type { ConnectionOptions, ErrorOptions } from '../http/connection-options.ts'
+import { type ConnectionOptions, connectionNames, type ErrorOptions } from '../http/connection-options.ts'
 import {
   readBoolean,
   readInteger,
@@ -13,46 +13,45 @@ import { makeNodeId } from '../runtime/node-id.ts'
 import type { Notice } from '../runtime/reports.ts'
 import type { Refused, Verdict } from '../verify/verdict.ts'
 
-/** What `createKeyring` takes. */
+/** Options of `createKeyring`. */
 export interface KeyringOptions extends ConnectionOptions, ErrorOptions {
-  /** The project whose keys are verified; `KEYRAIL_PROJECT` unless given. */
-  projectId?: string | undefined
-  /** Which keys are taken. Unless given, those of the environment that the secret key is of, and `live` where a function returns it. */
+  /** Id of the project whose keys are verified. Default: `KEYRAIL_PROJECT`. */
+  project?: string | undefined
+  /** Which keys are accepted. Default: the environment of the secret key, or `live` if `secretKey` is a function. */
   env?: 'live' | 'test' | 'both' | undefined
-  /** Narrows the keyring to the keys of these tenants, 50 at most. Empty or absent: the whole project. */
+  /** Holds only the keys of these tenants, at most 50. Empty or absent: all keys of the project. */
   tenantIds?: readonly string[] | undefined
-  /** How often changes are asked for where the service does not hold its answers, 5,000 ms unless given. */
+  /** How often to ask for changes if the service does not hold its answers, in ms. Default: 5,000. */
   pollIntervalMs?: number | undefined
-  /** How long what is known is served without being confirmed again, 60,000 ms unless given, and at most. */
+  /** How long keys are served without being confirmed, in ms. Default and maximum: 60,000. */
   cachedTtlMs?: number | undefined
-  /** How many keys are held before the store raises its bound by itself, 10,000 unless given. */
+  /** How many keys are held before the store raises this limit by itself. Default: 10,000. */
   maxCachedKeys?: number | undefined
-  /** How far it may raise it, 38,000 unless given. */
+  /** How far the store may raise that limit. Default: 38,000. */
   maxAutoCachedKeys?: number | undefined
   /**
-   * A directory for a copy of the keys, so that a process that starts anew serves at once. Made for its owner alone;
-   * one that others could write to is not used. One for each set of tenants.
+   * A directory for a copy of the keys, so that a new process can serve at once. Created with access for its owner only; one
+   * that others can write to is not used. Use one directory for each set of `tenantIds`.
    */
   cacheDir?: string | undefined
   /**
-   * Asked what to do with a key that cannot be judged (`not_ready`, `stale`, `not_held`). A `Valid` that it returns
-   * lets the key pass, where environment, scopes and expiry fit; after anything else the refusal stands, as it does
-   * unless this is given.
+   * Decides about a key that cannot be verified (`not_ready`, `stale`, `not_held`). If it returns a `Valid` that fits
+   * environment, scopes and expiry, the key passes. Otherwise, and by default, it is refused.
    */
   onUnavailable?: ((refusal: Refused, key: string) => Verdict) | undefined
-  /** Name of this node, unique in the fleet. Unless given, made of host name, process id and a random suffix. */
+  /** Name of this node, unique in the fleet. Default: host name, process id and a random suffix. */
   node?: string | undefined
-  /** Told of what worked but matters. Without it, a process warning. */
+  /** Receives notices: conditions that do not stop the keyring. Without it, they become process warnings. */
   onNotice?: ((notice: Notice) => void) | undefined
-  /** Adds `externalId`, `tenantName` and `keyName` to verdicts. They are held in memory, so false unless given. */
+  /** Adds `externalId`, `tenantName` and `keyName` to verdicts. They are held in memory. Default: false. */
   names?: boolean | undefined
-  /** Adds `meta` of the key and `tenantMeta` to verdicts, each null above 2 KiB. False unless given. */
+  /** Adds `meta` of the key and `tenantMeta` to verdicts, each null if it exceeds 2 KiB. Default: false. */
   meta?: boolean | undefined
 }
 
-/** Every option read, checked and filled in. */
+/** The options, read, checked and completed. */
 export interface Settings {
-  baseUrl: URL
+  url: URL
   secretKey: SecretKeySource
   env: 'live' | 'test' | 'both'
   scope: Scope
@@ -68,12 +67,10 @@ export interface Settings {
   onNotice: KeyringOptions['onNotice']
 }
 
-/** Name of every option, so that a misspelt one is an error instead of a default. */
+/** The name of every option, so that a misspelt one is an error and not the default. */
 const known: { readonly [Name in keyof Required<KeyringOptions>]: true } = {
-  baseUrl: true,
-  secretKey: true,
-  insecure: true,
-  projectId: true,
+  ...connectionNames,
+  project: true,
   env: true,
   tenantIds: true,
   pollIntervalMs: true,
@@ -83,7 +80,6 @@ const known: { readonly [Name in keyof Required<KeyringOptions>]: true } = {
   cacheDir: true,
   onUnavailable: true,
   node: true,
-  fetch: true,
   onError: true,
   onNotice: true,
   names: true,
@@ -94,8 +90,8 @@ export const optionNames = Object.keys(known)
 const DAY_MS = 86_400_000
 
 /**
- * @param host begins the name of this node, unless it is given
- * @throws TypeError naming the option that is wrong; it never shows the secret key
+ * @param host begins the default name of this node
+ * @throws TypeError naming the wrong option; it never shows the secret key
  */
 export function readOptions(options: KeyringOptions, host?: string): Settings {
   if (typeof options !== 'object' || options === null)
@@ -104,7 +100,7 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
   if (unknown !== undefined) throw new TypeError(`createKeyring has no option "${unknown}"`)
 
   const { node = makeNodeId(host), fetch = globalThis.fetch } = options
-  const baseUrl = readUrl(options.baseUrl, options.insecure)
+  const url = readUrl(options.url, options.insecure)
   const secretKey = readSecretKey(options.secretKey)
   const keyEnv = typeof secretKey === 'string' ? readSecretKeyEnv(secretKey) : 'live'
   const env = options.env ?? keyEnv
@@ -112,10 +108,10 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
     throw new TypeError('env must be live, test or both')
   if (typeof secretKey === 'string' && keyEnv === 'test' && env !== 'test')
     throw new TypeError(`a test secret key cannot see env ${env}: give a live one, or leave env out`)
-  const projectId = readProject(options.projectId)
+  const project = readProject(options.project)
 
   const pollIntervalMs = readInteger('pollIntervalMs', options.pollIntervalMs ?? 5_000, 100, DAY_MS)
-  // No more: the service takes a node that it has not heard of for 90 s to serve no key any longer.
+  // At most 60 s: the service assumes that a node from which it has not heard for 90 s serves no keys.
   const cachedTtlMs = readInteger('cachedTtlMs', options.cachedTtlMs ?? 60_000, 100, 60_000)
   if (cachedTtlMs <= pollIntervalMs) throw new TypeError('cachedTtlMs must be greater than pollIntervalMs')
   const maxCachedKeys = readInteger('maxCachedKeys', options.maxCachedKeys ?? 10_000, 1, 10_000_000)
@@ -136,11 +132,11 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
     if (value !== undefined && typeof value !== 'function') throw new TypeError(`${name} must be a function`)
   }
   return {
-    baseUrl,
+    url,
     secretKey,
     env,
     scope: {
-      projectId,
+      projectId: project,
       env,
       tenantIds: readTenantIds(options.tenantIds ?? []),
       features: readFeatures(options),

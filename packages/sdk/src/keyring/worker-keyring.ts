@@ -10,34 +10,34 @@ import type { Verdict } from '../verify/verdict.ts'
 import { createVerify, type Requirements, type Served, type Verify } from '../verify/verify.ts'
 import { type KeyringOptions, readOptions, type Settings } from './options.ts'
 
-/** A worker has no disk, so there is nothing to say of one. */
+/** Options of `createWorkerKeyring`. A worker has no disk. */
 export type WorkerKeyringOptions = Omit<KeyringOptions, 'cacheDir'>
 
-/** What a host of workers hands over with a request: `ctx` of Cloudflare, `c.executionCtx` of Hono. */
+/** What a host of workers passes with a request: `ctx` of Cloudflare, `c.executionCtx` of Hono. */
 export interface RequestContext {
-  /** Lets work go on when the request is answered. */
+  /** Lets work continue after the request was answered. */
   waitUntil(work: Promise<unknown>): void
 }
 
-/** A keyring for hosts that let nothing run outside of a request: it asks for changes while requests are answered. */
+/** A keyring for hosts that run nothing outside of requests. It asks for changes during requests. */
 export interface WorkerKeyring {
   /**
-   * To be awaited before `verify`, in every request. Does nothing while keys were confirmed within `pollIntervalMs`;
-   * then one request asks for changes, and waits for them a second at most while what is held may be served. Where
-   * nothing may be, all wait. Never rejects: what could not be asked is told to `onError`, and `verify` refuses.
+   * Await it before `verify` in every request. Does nothing while the keys were confirmed within `pollIntervalMs`. After
+   * that, one request asks for changes and waits one second at most. If no keys can be served, every request waits. Never
+   * rejects: an error goes to `onError`, and `verify` refuses.
    */
   refresh(context: RequestContext): Promise<void>
-  /** Judges a key: synchronous, in memory, never throws. */
+  /** Verifies a key: synchronous, in memory, never throws. */
   verify(key: string | null | undefined, requirements?: Requirements): Verdict
 }
 
-/** How long a request waits for changes that could be answered without them. */
+/** How long a request waits for changes if the keys held can still be served. */
 const PATIENCE_MS = 1_000
 const REQUEST_TIMEOUT_MS = 10_000
-/** Past what a host lets go on behind an answer. A poll that is still under way then has ended with its request. */
+/** Longer than a host lets work continue after an answer. A poll that is older ended with its request. */
 const LOST_MS = 30_000
 
-/** One line of polls, and what they brought. */
+/** A sequence of polls, and the keys that they brought. */
 interface Line {
   sync: Sync
   served: Served
@@ -45,14 +45,14 @@ interface Line {
 }
 
 /**
- * Loads the keys of a project when the first request comes and keeps them for those that follow.
+ * Loads the keys of a project with the first request, and keeps them for later ones.
  *
- * @throws TypeError naming the option that is missing or wrong
+ * @throws TypeError naming a missing or wrong option
  */
 export const createWorkerKeyring = (options: WorkerKeyringOptions = {}): WorkerKeyring =>
   openWorkerKeyring(options, { clock: systemClock, random: Math.random })
 
-/** The same in a world of the caller's making. */
+/** `createWorkerKeyring` with the caller's own clock and randomness. */
 export function openWorkerKeyring(
   options: WorkerKeyringOptions,
   { clock, random }: { clock: Clock; random: () => number },
@@ -81,7 +81,7 @@ export function openWorkerKeyring(
       served,
       onRaised: maxKeys => reports.raised(maxKeys),
       onOdd: error => reports.error(error),
-      onTime: told => time.answered(told),
+      onTime: times => time.answered(times),
     })
     return { sync, served, verify }
   }
@@ -106,7 +106,7 @@ export function openWorkerKeyring(
     }
   }
 
-  /** Whatever becomes of a poll that was lost, it changes nothing any more: the next one is of another line. */
+  /** After a lost poll a new line begins, so that the lost one can no longer change anything. */
   function begin(since: number): Promise<void> {
     const own = polling === undefined ? line : openLine()
     const done = poll(own).finally(() => {
@@ -134,11 +134,11 @@ export function openWorkerKeyring(
   }
 }
 
-/** @throws TypeError naming the option that is missing or wrong */
+/** @throws TypeError naming a missing or wrong option */
 function readSettings(options: WorkerKeyringOptions): Settings {
   if ((options as KeyringOptions | null)?.cacheDir !== undefined)
     throw new TypeError('createWorkerKeyring takes no cacheDir: a worker has no disk')
-  // Hosts let nothing be drawn at random before the first request, which needs it.
+  // The name is drawn late, because hosts allow no randomness before the first request.
   let drawn: string | undefined
   const settings = readOptions({ ...options, node: options?.node ?? 'worker' })
   return Object.defineProperty(settings, 'node', {
@@ -149,13 +149,13 @@ function readSettings(options: WorkerKeyringOptions): Settings {
   })
 }
 
-/** A request that waits for a change would keep its customer waiting. */
+/** Without waiting, because a poll that waits for a change would delay the customer's request. */
 const unheld =
   (client: FeedClient): FeedClient =>
   request =>
     client({ ...request, wait: 0, timeoutMs: Math.min(request.timeoutMs, REQUEST_TIMEOUT_MS) })
 
-/** Resolves with the work, or without it when the time is over. The time is that of the request which waits. */
+/** Resolves with the work, or after the time. The timer belongs to the waiting request. */
 async function within(work: Promise<void>, milliseconds: number): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const over = new Promise<void>(resolve => {

@@ -1,9 +1,9 @@
-/** What a request takes of a limit at most; the service takes no more. */
-const COST_MAX = 1_000
+/** The largest cost of a request that the service accepts. */
+export const COST_MAX = 1_000
 
 /**
- * @returns 1 where nothing is given
- * @throws TypeError for what no request can cost
+ * @returns 1 by default
+ * @throws TypeError for an invalid cost
  */
 export function readCost(cost: unknown = 1): number {
   if (!Number.isSafeInteger(cost) || (cost as number) < 0 || (cost as number) > COST_MAX) {

@@ -1,103 +1,99 @@
+import type { RateLimit } from '../store/rate-limits.ts'
 import type { Valid } from '../verify/verdict.ts'
+import type { CheckAnswer, LimitState } from './answer.ts'
+import { Counters, counterName } from './counters.ts'
+import { denial, type LimitVerdict, retryAfter } from './verdict.ts'
 
-type RateLimit = NonNullable<Valid['rateLimits']>[number]
+/** The longest time for which a denial without a time is reused, and any denial without `prepay`. */
+export const REMEMBERED_MS = 1_000
 
-/** The longest that a counter is believed to deny without being asked. */
-const REMEMBERED_MS = 1_000
-/** Counters that are remembered; beyond it the oldest are asked again. */
-const COUNTERS_MAX = 10_000
-
-/** What the service said of a request that it denied. */
-export interface Denied {
+interface Denial {
   deniedBy: readonly string[]
-  /** Until it would pass, if nothing else is spent; null: never. */
   retryAfterMs: number | null
   /** `RateLimit-Policy` and `RateLimit`. */
   policy: string
   state: string
-}
-
-interface Denial extends Denied {
-  /** What the request was to take: one that takes less may pass. */
+  /** The numbers of `state`, as they were. */
+  limits: readonly LimitState[] | undefined
+  /** The cost of the denied request: a cheaper one may fit. */
   cost: number
   askedAt: number
   until: number
 }
 
 /**
- * Counters that have denied. Until one can have room again, one second at most, the service would deny again, so it is not
- * asked: a flood of one customer costs the vendor few calls, and nobody is denied who would have passed.
+ * Counters that have denied. Until a counter can have room again the service would deny again, so it is not called: a flood
+ * from one customer costs few calls, and no request is denied that would have passed.
  */
 export class Denials {
-  readonly #denials = new Map<string, Denial>()
-  readonly #now: () => number
+  readonly #denials = new Counters<Denial>()
+  readonly #longestMs: number
 
-  /** @param now milliseconds on a clock that nobody sets */
-  constructor(now: () => number) {
-    this.#now = now
+  constructor(longestMs: number) {
+    this.#longestMs = longestMs
   }
 
-  get now(): number {
-    return this.#now()
+  get size(): number {
+    return this.#denials.size
   }
 
-  /** @returns what the service would say now */
-  find(key: Valid, cost: number): Denied | undefined {
+  /** @returns what the service would answer now about these limits of the key */
+  find(key: Valid, rules: readonly RateLimit[], cost: number, now: number): LimitVerdict | undefined {
     if (this.#denials.size === 0) return undefined
-    const now = this.#now()
-    for (const name of [...namesOf(key), wholeOf(key)]) {
-      const denial = this.#denials.get(name)
-      if (denial === undefined || cost < denial.cost) continue
-      if (now >= denial.until) {
-        this.#denials.delete(name)
-        continue
-      }
-      const { deniedBy, retryAfterMs, policy, state } = denial
-      const left = retryAfterMs === null ? null : retryAfterMs - (now - denial.askedAt)
-      return { deniedBy, retryAfterMs: left, policy, state }
+    for (const name of [...namesOf(key, rules), wholeOf(key, rules)]) {
+      const found = this.#denials.get(name)
+      if (found === undefined || cost < found.cost) continue
+      if (now >= found.until) this.#denials.delete(name)
+      else return remembered(found, now - found.askedAt)
     }
     return undefined
   }
 
-  /** @param askedAt when the request was sent: the service's time cannot be earlier */
-  add(key: Valid, cost: number, askedAt: number, denied: Denied): void {
-    const until = askedAt + Math.min(denied.retryAfterMs ?? REMEMBERED_MS, REMEMBERED_MS)
-    const rules = key.rateLimits ?? []
-    const [first, ...others] = denied.deniedBy
+  /** @param askedAt when the request was sent, which is not later than the service's answer */
+  add(
+    key: Valid,
+    rules: readonly RateLimit[],
+    cost: number,
+    askedAt: number,
+    { deniedBy, retryAfterMs, headers, limits }: CheckAnswer,
+  ): void {
+    if (retryAfterMs === undefined) return
+    const until = askedAt + (retryAfterMs === null ? REMEMBERED_MS : Math.min(retryAfterMs, this.#longestMs))
+    const { ratelimit: state = '', 'ratelimit-policy': policy = '' } = headers
+    const denied = { deniedBy, retryAfterMs, policy, state, limits, cost, askedAt, until }
+    const [first, ...others] = deniedBy
     const at = rules.findIndex(({ id }) => id === first)
     const rule = rules[at]
     if (others.length > 0 || rule === undefined) {
-      // Of several it is not known which has room the soonest, so only the very same question is answered.
-      this.#set(wholeOf(key), { ...denied, cost, askedAt, until })
+      // With several limits it is unknown which has room first, so only the same key and cost is denied again.
+      this.#denials.set(wholeOf(key, rules), denied)
       return
     }
-    const [policy, state] = [memberAt(denied.policy, at, rules), memberAt(denied.state, at, rules)]
-    // What is told to another key of the tenant is of this counter alone.
-    if (policy === undefined || state === undefined) return
-    this.#set(nameOf(key, rule), { ...denied, policy, state, cost, askedAt, until })
-  }
-
-  #set(name: string, denial: Denial): void {
-    this.#denials.delete(name)
-    if (this.#denials.size >= COUNTERS_MAX) {
-      for (const oldest of this.#denials.keys()) {
-        this.#denials.delete(oldest)
-        break
-      }
-    }
-    this.#denials.set(name, denial)
+    const [ownPolicy, ownState] = [memberAt(policy, at, rules), memberAt(state, at, rules)]
+    // Another key of the tenant gets only the state of this counter.
+    if (ownPolicy === undefined || ownState === undefined) return
+    const own = { policy: ownPolicy, state: ownState, limits: limits?.slice(at, at + 1) }
+    this.#denials.set(counterName(key, rule), { ...denied, ...own })
   }
 }
 
-/** A rule that was changed is another counter here, and is asked anew. */
-function nameOf({ env, keyId, tenantId }: Valid, rule: RateLimit): string {
-  const whose = rule.scope === 'tenant' ? `tenant ${tenantId}` : `key ${keyId}`
-  return `${env} ${whose} ${JSON.stringify(rule)}`
+function remembered({ deniedBy, retryAfterMs, policy, state, limits }: Denial, ageMs: number): LimitVerdict {
+  const aged = (milliseconds: number) => Math.max(0, Math.ceil(milliseconds - ageMs))
+  const ratelimit = state.replace(/;t=(\d+)/g, (_, t) => `;t=${Math.ceil(aged(t * 1_000) / 1_000)}`)
+  const left = retryAfterMs === null ? null : retryAfterMs - ageMs
+  return denial(deniedBy, {
+    headers: { 'ratelimit-policy': policy, ratelimit, ...retryAfter(left) },
+    limits: limits?.map(limit => ({ ...limit, resetMs: aged(limit.resetMs) })),
+    source: 'remembered',
+  })
 }
-const namesOf = (key: Valid): string[] => (key.rateLimits ?? []).map(rule => nameOf(key, rule))
-const wholeOf = (key: Valid): string => `whole ${namesOf(key).join(' ')} ${key.keyId}`
 
-/** One member of a structured list that has one for each rule; undefined where an id has a comma itself. */
+const namesOf = (key: Valid, rules: readonly RateLimit[]): string[] =>
+  rules.map(rule => counterName(key, rule))
+const wholeOf = (key: Valid, rules: readonly RateLimit[]): string =>
+  `whole ${namesOf(key, rules).join(' ')} ${key.keyId}`
+
+/** One member of a structured list that has one for each rule; undefined if an id contains a comma. */
 function memberAt(list: string, at: number, rules: readonly RateLimit[]): string | undefined {
   const members = list.split(', ')
   return members.length === rules.length ? members[at] : undefined

@@ -1,151 +1,198 @@
 import { isFailedCall, withBreaker } from '../http/breaker.ts'
-import { parseMembers } from '../http/call.ts'
 import type { RateLimitCheck } from '../http/call-types.ts'
 import {
   type ConnectionOptions,
+  connectionNames,
   type ErrorOptions,
   type OnUnavailable,
   readConnection,
   readOnUnavailable,
+  readReports,
   refuseUnknown,
 } from '../http/connection-options.ts'
 import { isOutage } from '../http/failure.ts'
-import { readFunction, readInteger, readProject } from '../http/option-values.ts'
-import { type HttpProblem, httpProblem, misusedProblem } from '../http/problem.ts'
+import { readInteger, readProject } from '../http/option-values.ts'
 import { KeyrailError } from '../runtime/errors.ts'
-import { Reports } from '../runtime/reports.ts'
 import { toWireRateLimits } from '../store/rate-limits.ts'
 import { requireValid } from '../verify/require-valid.ts'
 import type { Valid } from '../verify/verdict.ts'
-import { readCost } from './cost.ts'
-import { Denials, type Denied } from './denials.ts'
+import { badAnswer, readAnswer } from './answer.ts'
+import { awakeNow } from './awake-now.ts'
+import { type Ask, Charger } from './charger.ts'
+import { COST_MAX, readCost } from './cost.ts'
+import { Denials, REMEMBERED_MS } from './denials.ts'
+import type { PrepayLimits } from './pool.ts'
+import { type LimitSource, type LimitVerdict, misused, noLimits, unavailable, unchecked } from './verdict.ts'
 
+/** Options of `createLimiter`. */
 export interface LimiterOptions extends ConnectionOptions, ErrorOptions {
-  /** The project whose counters are charged; `KEYRAIL_PROJECT` unless given. */
-  projectId?: string | undefined
-  /** How long a check may take, 1,000 ms unless given. */
+  /** Id of the project whose counters are charged. Default: `KEYRAIL_PROJECT`. */
+  project?: string | undefined
+  /** Time limit of a check in ms. Default: 1,000. */
   timeoutMs?: number | undefined
   /**
-   * What becomes of a request whose limits cannot be checked: `deny`, unless given, answers it 503; `allow` lets it
-   * pass uncounted while the service is away. What the service refuses, as with a revoked secret key, is denied.
+   * What happens to a request if the service is unavailable: `deny`, the default, answers 503; `allow` lets it pass
+   * uncounted. If the service refuses the call, as for a revoked secret key, the request is always refused.
    */
   onUnavailable?: OnUnavailable | undefined
+  /**
+   * Charges several units of a limit with one call, and lets later requests pass without one. Never more pass than the limit;
+   * units that are left when a window ends are lost. Default: one call for each request.
+   */
+  prepay?: PrepayOptions | undefined
 }
 
-/** What a request asks of the limits of its key. */
+/** Bounds of `prepay`. */
+export interface PrepayOptions {
+  /** How many units of one limit are held at most, 1 to 1,000. Default: 1,000. */
+  maxUnits?: number | undefined
+  /** For how much demand to charge ahead, in ms; never for more than a twentieth of a window. Default: 5,000. */
+  maxAgeMs?: number | undefined
+}
+
+/** Options of one check. */
 export interface LimitRequirements {
-  /** What the request takes of every limit, 0 to 1,000, 1 unless given; 0 looks without taking. */
+  /** How much the request takes from every limit, 0 to 1,000. Default: 1. 0 checks without taking. */
   cost?: number | undefined
 }
 
-/** What a request is told of its limits. `headers` are to be sent whatever it is answered. */
-export type LimitVerdict =
-  | {
-      allowed: true
-      /** `no_limits`: the key has none. `unchecked`: the service could not be asked, and that was chosen to pass. */
-      code: 'allowed' | 'no_limits' | 'unchecked'
-      headers: Readonly<Record<string, string>>
-    }
-  | {
-      allowed: false
-      /** `misused`: what was handed over is no verdict of a valid key, or no cost. `onError` is told which. */
-      code: 'rate_limited' | 'limits_unavailable' | 'misused'
-      headers: Readonly<Record<string, string>>
-      /** The answer, its headers included: 429, 503, or 500. */
-      problem: HttpProblem
-    }
-
 /** Charges requests to the limits of their keys; made by `createLimiter`. */
 export interface Limiter {
-  /** Charges a request to the limits of its key, all of them or none. Never rejects. */
+  /** Charges a request to all limits of its key, or to none. Never rejects. */
   limit(key: Valid, requirements?: LimitRequirements): Promise<LimitVerdict>
+  stats(): LimiterStats
+}
+
+/** What a limiter has done since it was made. */
+export interface LimiterStats {
+  /** Calls of the service. */
+  calls: number
+  /** Requests by what decided them: the `source` of their verdicts. */
+  requests: Record<LimitSource, number>
+  /** Units for later requests. */
+  unitsHeld: number
+  /** Units that no request will use: left when their window ended, or lost with an answer. */
+  unitsUnused: number
+  /** Counters that are known, and denials that are remembered; each at most 10,000. */
+  counters: number
 }
 
 const known: { readonly [Name in keyof Required<LimiterOptions>]: true } = {
-  baseUrl: true,
-  secretKey: true,
-  insecure: true,
-  projectId: true,
+  ...connectionNames,
+  project: true,
   timeoutMs: true,
   onUnavailable: true,
-  fetch: true,
+  prepay: true,
   onError: true,
 }
 export const limiterOptionNames = Object.keys(known)
+const prepayNames: { readonly [Name in keyof Required<PrepayOptions>]: true } = {
+  maxUnits: true,
+  maxAgeMs: true,
+}
 
 const ANSWER_MAX_BYTES = 64 * 1024
-const headerNames = ['RateLimit-Policy', 'RateLimit', 'Retry-After'] as const
 const noRules: NonNullable<Valid['rateLimits']> = []
-/** Two verdicts that tell nothing of any key. */
-const noLimits: LimitVerdict = Object.freeze({
-  allowed: true,
-  code: 'no_limits',
-  headers: Object.freeze({}),
-})
-const unchecked: LimitVerdict = Object.freeze({ ...noLimits, code: 'unchecked' })
 
 /**
- * Asks the service about limits, one call a request: a key without limits costs none, and neither does one that was denied
- * less than a second ago and has no room yet. Nothing is asked twice, for a check that was not answered may have been
- * charged. While the service hangs one request at a time asks it, and `onUnavailable` decides for the others at once.
+ * Checks limits with one call per request, or fewer with `prepay`. A key without limits needs none, and neither does one that
+ * was denied and has no room yet. No check is repeated, because one without an answer may have been charged. While the
+ * service hangs, one request at a time calls it, and `onUnavailable` decides for the others at once.
  *
- * @throws TypeError naming the option that is missing or wrong
+ * @throws TypeError naming a missing or wrong option
  */
 export const createLimiter = (options: LimiterOptions = {}): Limiter =>
-  openLimiter(options, { now: () => performance.now() })
+  openLimiter(options, {
+    now: awakeNow(
+      () => performance.now(),
+      () => Date.now(),
+    ),
+  })
 
-/** The same in a world of the caller's making. */
+/** `createLimiter` with the caller's own clock. */
 export function openLimiter(options: LimiterOptions, { now }: { now: () => number }): Limiter {
   refuseUnknown('createLimiter', options, known)
   const call = withBreaker(readConnection(options))
-  const denials = new Denials(now)
-  const projectId = readProject(options.projectId)
+  const project = readProject(options.project)
   const timeoutMs = readInteger('timeoutMs', options.timeoutMs ?? 1_000, 1, 60_000)
   const onUnavailable = readOnUnavailable(options.onUnavailable ?? 'deny')
-  const reports = new Reports({ onError: readFunction('onError', options.onError), onNotice: undefined })
+  const prepay = options.prepay === undefined ? undefined : readPrepay(options.prepay)
+  const reports = readReports(options)
+  const denials = new Denials(prepay === undefined ? REMEMBERED_MS : Number.POSITIVE_INFINITY)
+  const requests = { service: 0, prepaid: 0, remembered: 0 }
+  let calls = 0
+  let unitsUnused = 0
 
-  async function check(key: Valid, cost: number): Promise<LimitVerdict> {
-    const { keyId, tenantId, env, rateLimits = [] } = key
-    const askedAt = denials.now
+  const ask: Ask = async ({ keyId, tenantId, env }, rules, cost) => {
+    calls += 1
     const body: RateLimitCheck = {
-      project_id: projectId,
+      project_id: project,
       env,
       key_id: keyId,
       tenant_id: tenantId,
       cost,
-      // As they came: the service judges them, and may know more than this version.
-      limits: toWireRateLimits(rateLimits) as unknown as RateLimitCheck['limits'],
+      // Unchanged: the service checks them, and may know more kinds than this version.
+      limits: toWireRateLimits(rules) as unknown as RateLimitCheck['limits'],
     }
-    const { text } = await call({
-      method: 'POST',
-      path: '/v1/ratelimit/check',
-      body,
-      accepts: [200],
-      timeoutMs,
-      maxBytes: ANSWER_MAX_BYTES,
-    })
-    const { verdict, denied } = readVerdict(text)
-    if (denied !== undefined) denials.add(key, cost, askedAt, denied)
-    return verdict
+    try {
+      const { text } = await call({
+        method: 'POST',
+        path: '/v1/ratelimit/check',
+        body,
+        accepts: [200],
+        timeoutMs,
+        maxBytes: ANSWER_MAX_BYTES,
+      })
+      const answer = readAnswer(text, rules)
+      reports.success()
+      return answer
+    } catch (error) {
+      const failure = error instanceof KeyrailError ? error : badAnswer('it cannot be read')
+      if (isFailedCall(failure)) reports.error(failure)
+      else calls -= 1
+      throw failure
+    }
   }
+  const passes = (error: unknown) => onUnavailable === 'allow' && isOutage(error)
+  const onUnused = (units: number) => {
+    unitsUnused += units
+  }
+  const charger = new Charger({ ask, denials, now, passes, onUnused }, prepay)
 
   return {
     async limit(key, requirements = {}) {
       try {
         const cost = readUse(key, requirements)
-        if ((key.rateLimits ?? noRules).length === 0) return noLimits
-        const denied = denials.find(key, cost)
-        if (denied !== undefined) return remembered(denied)
-        const verdict = await check(key, cost)
-        reports.success()
+        const rules = key.rateLimits ?? noRules
+        if (rules.length === 0) return noLimits
+        const verdict = await charger.charge(key, rules, cost)
+        if (verdict.source !== undefined) requests[verdict.source] += 1
         return verdict
       } catch (error) {
-        if (isFailedCall(error))
-          reports.error(error instanceof KeyrailError ? error : badAnswer('it was not read'))
-        if ((error as Partial<KeyrailError>).code === 'misused') return misused()
-        return onUnavailable === 'allow' && isOutage(error) ? unchecked : unavailable()
+        // `ask` has reported its own.
+        if (!(error instanceof KeyrailError)) reports.error(badAnswer('it cannot be read'))
+        if ((error as Partial<KeyrailError>).code === 'misused') {
+          reports.error(error as KeyrailError)
+          return misused()
+        }
+        return passes(error) ? unchecked : unavailable()
       }
     },
+    stats: () => ({
+      calls,
+      requests: { ...requests },
+      unitsHeld: charger.unitsHeld,
+      unitsUnused,
+      counters: charger.counters + denials.size,
+    }),
+  }
+}
+
+function readPrepay(prepay: PrepayOptions): PrepayLimits {
+  refuseUnknown('prepay of createLimiter', prepay, prepayNames)
+  return {
+    maxUnits: readInteger('prepay.maxUnits', prepay.maxUnits ?? COST_MAX, 1, COST_MAX),
+    maxAgeMs: readInteger('prepay.maxAgeMs', prepay.maxAgeMs ?? 5_000, 1, 60_000),
   }
 }
 
@@ -178,61 +225,4 @@ const requirementNames: { readonly [Name in keyof Required<LimitRequirements>]: 
 export function readRequirements(maker: string, requirements: LimitRequirements): number {
   refuseUnknown(maker, requirements, requirementNames)
   return readCost(requirements.cost)
-}
-
-/**
- * @returns the denial, where there is one to remember
- * @throws KeyrailError `bad_response`
- */
-function readVerdict(text: string): { verdict: LimitVerdict; denied?: Denied | undefined } {
-  const { object, allowed, denied_by, retry_after_ms, headers: told } = parseMembers(text)
-  if (object !== 'ratelimit_check') throw badAnswer('object')
-  const headers: Record<string, string> = {}
-  for (const name of headerNames) {
-    const value = (told as Record<string, unknown> | undefined)?.[name]
-    if (value === undefined && name === 'Retry-After') continue
-    if (typeof value !== 'string' || !/^[\x20-\x7e]+$/.test(value)) throw badAnswer(`headers.${name}`)
-    headers[name.toLowerCase()] = value
-  }
-  if (allowed === true) return { verdict: { allowed, code: 'allowed', headers } }
-  if (allowed !== false) throw badAnswer('allowed')
-  if (!Array.isArray(denied_by) || !denied_by.every(id => typeof id === 'string'))
-    throw badAnswer('denied_by')
-  const verdict = denial(denied_by, headers)
-  const isTold = retry_after_ms === null || (typeof retry_after_ms === 'number' && retry_after_ms > 0)
-  if (!isTold) return { verdict }
-  const { ratelimit: state = '', 'ratelimit-policy': policy = '' } = headers
-  return { verdict, denied: { deniedBy: denied_by, retryAfterMs: retry_after_ms, policy, state } }
-}
-
-function denial(deniedBy: readonly string[], headers: Readonly<Record<string, string>>): LimitVerdict {
-  const detail = `The API key has used up its limit ${deniedBy.map(id => `"${id}"`).join(', ')}`
-  const problem = httpProblem({ status: 429, code: 'rate_limited', detail, headers })
-  return { allowed: false, code: 'rate_limited', headers, problem }
-}
-
-function remembered({ deniedBy, retryAfterMs, policy, state }: Denied): LimitVerdict {
-  const seconds = retryAfterMs === null ? undefined : String(Math.max(1, Math.ceil(retryAfterMs / 1_000)))
-  return denial(deniedBy, {
-    'ratelimit-policy': policy,
-    ratelimit: state,
-    ...(seconds !== undefined && { 'retry-after': seconds }),
-  })
-}
-
-const badAnswer = (what: string): KeyrailError =>
-  new KeyrailError('bad_response', `The service's answer is no rate-limit check: ${what}`, {
-    retryable: true,
-  })
-
-function unavailable(): LimitVerdict {
-  const headers = { 'retry-after': '1' }
-  const detail = 'The limits of the API key cannot be checked now'
-  const problem = httpProblem({ status: 503, code: 'limits_unavailable', detail, headers })
-  return { allowed: false, code: 'limits_unavailable', headers, problem }
-}
-
-function misused(): LimitVerdict {
-  const problem = misusedProblem()
-  return { allowed: false, code: 'misused', headers: {}, problem }
 }

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
 
-/** Whether there is nothing left to answer: somebody else has, or the customer is gone. */
+/** Whether the request was answered elsewhere, or its client has gone. */
 export const isOver = ({ headersSent, writableEnded, destroyed }: ServerResponse): boolean =>
   headersSent || writableEnded || destroyed
 
-/** Does something once, just before the answer begins, or when it is clear that there will be none. */
+/** Runs the work once, just before the answer begins, or when the response closes without one. */
 export function beforeAnswer(response: ServerResponse, work: () => void): void {
   const { writeHead } = response
   let isDone = false
@@ -13,7 +13,7 @@ export function beforeAnswer(response: ServerResponse, work: () => void): void {
     isDone = true
     work()
   }
-  // Node comes here for every answer, also for one whose head nobody writes by name.
+  // Node calls writeHead for every answer, also if no handler does.
   Object.assign(response, {
     writeHead(...given: unknown[]): ServerResponse {
       begin()

@@ -1,18 +1,16 @@
-/** What was sent in place of a key. */
+/** What is wrong with the credential that was sent. */
 export type CredentialFault = 'twice' | 'other_scheme' | 'no_scheme' | 'bad_form'
 
-/** `key` is undefined where none was sent; with a `fault` what was sent cannot be one. */
+/** `key` is undefined if none was sent. With a `fault`, the credential cannot be a key. */
 export type Credential =
   | { key: string | undefined; fault?: undefined }
   | { key?: undefined; fault: CredentialFault }
 
 /**
- * Finds the API key in the headers of a request. It reads the raw list (name, value, name, value, …), because
- * Node's own object keeps the first of two `Authorization` headers and hides that there was another.
+ * Finds the API key in the headers of a request. Reads the raw list (name, value, name, value, …), because Node's header
+ * object keeps only the first of two `Authorization` headers. The Fetch API joins two headers with a comma.
  *
- * The Fetch API joins two headers with a comma.
- *
- * @param header lower-case; `authorization` holds `Bearer <key>` (RFC 6750), any other the bare key
+ * @param header in lower case; `authorization` holds `Bearer <key>` (RFC 6750), any other header the bare key
  */
 export function readCredential(rawHeaders: readonly string[], header: string): Credential {
   let found: string | undefined

@@ -6,58 +6,56 @@ import type { Limiter } from '../limits/limit.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
 import type { Valid } from '../verify/verdict.ts'
 
-/** What became of a request, for metrics and logs. Holds no secret. */
+/** The verdict on a request, for metrics and logs. Holds no secret. */
 export interface GateVerdict {
-  /** Whether it was let pass here. */
+  /** Whether the request passed. */
   passed: boolean
-  /** `valid`; `no_key` where a key is optional and none was sent; or the code of the refusal, such as `rate_limited`. */
+  /** `valid`; `no_key` if none was sent where it is optional; or the code of the refusal, such as `rate_limited`. */
   code: string
-  /** Whose request it is, where the key is valid. */
+  /** The verdict of the key, if it is valid. */
   key: Valid | undefined
 }
 
-/** What is answered in place of a refusal; what is absent stays as it was. */
+/** The answer in place of a refusal. An absent field keeps its value. */
 export interface RefusalShape {
   /** 400 to 599. */
   status?: number | undefined
-  /** Beside those of the refusal, or in their place. */
+  /** Added to those of the refusal; the same name replaces its value. */
   headers?: Readonly<Record<string, string>> | undefined
-  /** Sent as JSON, `application/json` unless `headers` say otherwise. */
+  /** Sent as JSON, with `application/json` unless `headers` name another type. */
   body?: object | undefined
 }
 
-/** What every framework's protection takes. `Request` is what the framework hands to a route. */
+/** Options of every framework's protection. `Request` is the request that the framework passes to a route. */
 export interface GateOptions<Request = unknown> {
-  /** Scopes that the key must have, all of them. */
+  /** Scopes that the key must all have. */
   scopes?: readonly string[] | undefined
   /**
-   * Where the key is: `authorization` (as `Bearer <key>`) unless given, else a header with the bare key. Of several
-   * headers the first in this list that holds a key counts.
+   * The header, or headers, with the key. `authorization`, the default, holds `Bearer <key>`, any other the bare key. The
+   * first header in this list with a key counts.
    */
   header?: string | readonly string[] | undefined
-  /** Finds the key in place of `header`. Null, undefined and '' are no key; what it throws is a 500. */
+  /** Finds the key in place of `header`. Null, undefined and '' mean no key. If it throws, the answer is 500. */
   getKey?: ((request: Request) => string | null | undefined | Promise<string | null | undefined>) | undefined
-  /** Lets requests without a key pass, with no key to tell. A key that is sent is judged all the same. */
+  /** Lets requests without a key pass. A key that is sent is still checked. */
   optional?: boolean | undefined
   /**
-   * Gives a refusal another shape. `problem.body.code` says why, and undefined leaves it as it is; so does a mistake, of which
-   * a process warning tells. It cannot let a request pass.
+   * Returns another answer for a refusal; undefined keeps it. `problem.body.code` is the reason. If it throws or returns an
+   * invalid answer, the refusal stays, and a process warning reports it. It cannot let a request pass.
    */
   onRefused?: ((problem: HttpProblem, request: Request) => RefusalShape | undefined) | undefined
-  /**
-   * Told of every request when it was judged, and of each refusal behind that. What it throws stops nothing.
-   */
+  /** Receives the verdict on every request, and each refusal by what comes after. What it throws is only reported. */
   onVerdict?: ((verdict: GateVerdict, request: Request) => void) | undefined
   /** Charges each request to the limits of its key. */
-  limiter?: Limiter | undefined
-  /** Counts each request that is let pass. */
+  limiter?: Pick<Limiter, 'limit'> | undefined
+  /** Counts each request that passes. */
   usage?: Pick<UsageReporter, 'count'> | undefined
 }
 
-/** What one route asks beyond that. */
+/** Options of one route, beside those of the protection. */
 export interface RouteRequirements {
   scopes?: readonly string[] | undefined
-  /** What a request takes of every limit, 0 to 1,000, 1 unless given. */
+  /** How much a request takes from every limit, 0 to 1,000. Default: 1. */
   cost?: number | undefined
   /** Lets requests without a key pass on this route. */
   optional?: boolean | undefined
@@ -74,7 +72,7 @@ export const gateOptionNames: { readonly [Name in keyof Required<GateOptions>]: 
   usage: true,
 }
 
-/** Read and filled in; `headers` in lower case. */
+/** The options, read and completed; `headers` in lower case. */
 export interface GateSettings<Request>
   extends Pick<GateOptions<Request>, 'getKey' | 'onRefused' | 'onVerdict' | 'limiter' | 'usage'> {
   scopes: readonly string[]
@@ -83,8 +81,8 @@ export interface GateSettings<Request>
 }
 
 /**
- * @param maker by which name it is asked for
- * @throws TypeError naming what is wrong
+ * @param maker the name of the calling function, for errors
+ * @throws TypeError naming the wrong option
  */
 export function readGateOptions<Request>(
   maker: string,
@@ -98,7 +96,7 @@ export function readGateOptions<Request>(
   if (usage !== undefined && typeof usage.count !== 'function') {
     throw new TypeError('usage must be made by createUsageReporter')
   }
-  if (getKey !== undefined && header !== undefined) throw new TypeError('getKey takes the place of header')
+  if (getKey !== undefined && header !== undefined) throw new TypeError('give getKey or header, not both')
   readFunction('getKey', getKey)
   readFunction('onRefused', onRefused)
   readFunction('onVerdict', onVerdict)
@@ -108,7 +106,7 @@ export function readGateOptions<Request>(
 }
 
 /**
- * What a route asks, read when it is made, so that a mistake shows at start.
+ * Checks the options of a route when it is made, so that a mistake shows at startup.
  *
  * @throws TypeError
  */
@@ -128,7 +126,7 @@ export function readScopes(scopes: readonly string[]): readonly string[] {
 function readHeaderNames(header: string | readonly string[] = 'authorization'): readonly string[] {
   const names: readonly unknown[] = Array.isArray(header) ? header : [header]
   if (names.length === 0 || !names.every(name => typeof name === 'string' && /^[\w-]+$/.test(name))) {
-    throw new TypeError('header must be the name of a header, or several')
+    throw new TypeError('header must be a header name, or an array of them')
   }
   return names.map(name => (name as string).toLowerCase())
 }

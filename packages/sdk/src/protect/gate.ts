@@ -1,3 +1,8 @@
+/**
+ * Stands before a protected route of any framework. `credential.ts` finds the key, `refusal.ts` answers,
+ * `hold-response.ts` and `web-response.ts` hold answers, and `with-key.ts` wraps handlers of the Fetch API.
+ */
+
 import type { HttpProblem } from '../http/problem.ts'
 import type { Keyring } from '../keyring/keyring.ts'
 import { isFirstCount } from '../usage/once.ts'
@@ -15,8 +20,8 @@ import { toHttpRefusal } from './refusal.ts'
 
 export type Admission =
   /**
-   * `headers` tell what is left of the limits, and are to be sent with the answer. `key` is absent where it is optional and
-   * none was sent.
+   * `headers` hold the remaining limits; send them with the answer. `key` is undefined if none was sent where it is
+   * optional.
    */
   | { key: Valid | undefined; headers: Readonly<Record<string, string>>; refusal?: undefined }
   | { refusal: HttpAnswer; key?: undefined; headers?: undefined }
@@ -24,30 +29,30 @@ export type Admission =
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({})
 const atOnce = (count: () => void): void => count()
 
-/** How a gate is asked about a request. */
+/** A request to judge. */
 export interface Asked<Request> {
-  /** What stands for this request alone: it is counted once. */
+  /** An object that identifies this request, so that it is counted once. */
   exchange: object
   /** Name, value, name, value, as Node has them. */
   rawHeaders: readonly string[]
-  /** As the framework hands it to a route. */
+  /** The framework's request. */
   request: Request
   route?: RouteRequirements | undefined
-  /** Called with what counts the request, where that is to be done later. */
+  /** Receives the function that counts the request, to call it later. Default: count at once. */
   counted?: ((count: () => void) => void) | undefined
 }
 
 /**
- * What stands before a protected route, whatever the framework: key, scopes, limits, count. What it cannot judge it
- * does not let pass.
+ * Protects a route of any framework: checks key, scopes and limits, and counts the request. Refuses what it cannot
+ * check.
  */
 export class Gate<Request = unknown> {
   readonly #keyring: Pick<Keyring, 'verify'>
   readonly #settings: GateSettings<Request>
 
   /**
-   * @param maker by which name it is asked for
-   * @throws TypeError when what is handed over is not what it should be, so that a mistake leaves no route open
+   * @param maker the name of the calling function, for errors
+   * @throws TypeError naming a wrong argument, so that a mistake leaves no route open
    */
   constructor(maker: string, keyring: Pick<Keyring, 'verify'>, options: GateOptions<Request>) {
     if (typeof keyring?.verify !== 'function') throw new TypeError(`${maker} takes a keyring`)
@@ -87,7 +92,7 @@ export class Gate<Request = unknown> {
     return { key: verdict, headers: limits?.headers ?? noHeaders }
   }
 
-  /** The same for a request of the Fetch API, which has joined what was sent twice. */
+  /** The same for a request of the Fetch API, which joins repeated headers. */
   admitWeb(
     exchange: object,
     { headers }: Pick<globalThis.Request, 'headers'>,
@@ -110,7 +115,7 @@ export class Gate<Request = unknown> {
     for (const header of headers) {
       const credential = readCredential(rawHeaders, header)
       if (credential.key || credential.fault === 'twice') return credential
-      // Another scheme may be for somebody else, while the key stands in another header.
+      // A header with another scheme may be meant for something else, and the key be in the next header.
       if (first.fault === undefined && first.key === undefined) first = credential
     }
     return first

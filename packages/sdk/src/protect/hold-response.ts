@@ -3,173 +3,33 @@ import type { HeldClaim } from '../idempotency/held-claim.ts'
 import type { StoredAnswer } from '../idempotency/stored-answer.ts'
 import { checkStatus, type HeadGiven, headersIn, headSent } from './response-head.ts'
 
-/** Hears how a request ends, before the customer does. */
-export type Ending = Pick<HeldClaim, 'answered' | 'release' | 'leave'>
+/** The calls that end a claim. */
+type Ending = Pick<HeldClaim, 'answered' | 'release' | 'leave'>
 
-/** Node asks for the head by this name where a handler has not written one. */
-type Internals = { _implicitHeader?: () => void }
+/** Node calls `_implicitHeader` to write the head of an answer whose handler wrote none. */
+type NodeResponse = ServerResponse & { _implicitHeader?: () => void }
+
+type Callback = (error?: Error) => void
 
 /**
- * Holds an answer back until it is known to be stored, so that whoever has got it and asks again gets the same. Of
- * what grows beyond `maxBytes`, or is sent on at once by `flushHeaders`, no body is told; it is held until that is
- * known, and from then on passed as it comes.
+ * Holds an answer back until it is stored, so that a client that received it and retries gets the same one. An answer that
+ * exceeds `maxBytes`, or whose head is flushed before its end, is stored without its body, and passes as it comes after that.
  *
- * To its handler the response is what it would be if it was not held: what has begun has its head, which nobody
- * changes any more, lest an answer gets the length of another one.
+ * To its handler the response behaves as if it was not held. In particular nothing changes its head after it has begun: a
+ * `content-length` of another answer would break it.
  *
- * @param isKept asked when it has ended: whether a repetition is answered the same, or executed
+ * @param isKept called at the end: true stores the answer for repetitions, false lets a repetition execute
  */
 export function holdResponse(
-  response: ServerResponse & Internals,
+  response: NodeResponse,
   maxBytes: number,
   claim: Ending,
   isKept: () => boolean = () => true,
 ): void {
-  const { write, end, writeHead, flushHeaders, destroy, _implicitHeader } = response
-  const { setHeader, appendHeader, removeHeader } = response
-  const original = { write, end, writeHead, flushHeaders, destroy, _implicitHeader }
-  let state: 'holding' | 'telling' | 'passing' = 'holding'
-  /** As it is told and sent; what is set later counts for nothing. */
-  let head: { status: number; message: string } | undefined
-  let chunks: Uint8Array[] = []
-  let bytes = 0
-  let ended = false
-  let finished: (() => void) | undefined
-  let isDrainDue = false
-  let sources = 0
-
-  const begin = () => {
-    // By its name, so that whoever wants to know when an answer begins is told now, and what they set is kept.
-    if (head === undefined) response.writeHead(response.statusCode)
-  }
-  const keep = (chunk: Uint8Array) => {
-    chunks.push(chunk)
-    bytes += chunk.byteLength
-  }
-  const tell = (body: Uint8Array | null) => {
-    state = 'telling'
-    const { status } = head ?? { status: response.statusCode }
-    const headers = Object.entries(response.getHeaders())
-    void (isKept() ? claim.answered(status, headers, body) : claim.release()).then(pass, pass)
-  }
-  const pass = () => {
-    state = 'passing'
-    const held = Buffer.concat(chunks, bytes)
-    chunks = []
-    if (head !== undefined) Object.assign(response, { statusCode: head.status, statusMessage: head.message })
-    try {
-      if (ended) {
-        const given = held.byteLength === 0 ? [finished] : [held, finished]
-        original.end.apply(response, given.filter(each => each !== undefined) as never)
-      } else if (held.byteLength === 0) {
-        original.flushHeaders.call(response)
-      } else if (original.write.call(response, held, 'utf8') && isDrainDue) {
-        response.emit('drain')
-      }
-    } catch {
-      // Such as a message of the status that no head can hold. Whoever wrote it is not there to catch it any more.
-      original.destroy.call(response)
-    }
-  }
-  const giveUp = () => {
-    state = 'passing'
-    chunks = []
-    void claim.release()
-  }
-
-  const held = {
-    write(...given: unknown[]): boolean {
-      if (state === 'passing') return original.write.apply(response, given as never)
-      const written = callbackIn(given)
-      if (ended) {
-        process.nextTick(written ?? (() => {}), tooLate('ERR_STREAM_WRITE_AFTER_END'))
-        return false
-      }
-      const chunk = toBytes(given[0], given[1])
-      begin()
-      keep(chunk)
-      if (state === 'holding' && bytes > maxBytes) tell(null)
-      if (written) process.nextTick(written)
-      isDrainDue = state === 'telling'
-      return !isDrainDue
-    },
-
-    end(...given: unknown[]): ServerResponse {
-      if (state === 'passing') return original.end.apply(response, given as never)
-      const called = callbackIn(given)
-      if (ended) {
-        process.nextTick(called ?? (() => {}), tooLate('ERR_STREAM_ALREADY_FINISHED'))
-        return response
-      }
-      const chunk = given[0] && given[0] !== called ? toBytes(given[0], given[1]) : undefined
-      begin()
-      if (chunk !== undefined) keep(chunk)
-      ended = true
-      finished = called
-      if (state === 'holding') tell(bytes > maxBytes ? null : Buffer.concat(chunks, bytes))
-      return response
-    },
-
-    writeHead(...given: HeadGiven): ServerResponse {
-      if (state === 'passing') return original.writeHead.apply(response, given as never)
-      if (head !== undefined) throw headSent('write')
-      const [status, ...more] = given
-      response.statusCode = checkStatus(status)
-      if (typeof more[0] === 'string') response.statusMessage = more[0]
-      for (const { name, value } of headersIn(more.at(-1))) response.setHeader(name, value)
-      head = { status: response.statusCode, message: response.statusMessage }
-      return response
-    },
-
-    flushHeaders(): void {
-      if (state === 'passing') {
-        original.flushHeaders.call(response)
-        return
-      }
-      begin()
-      if (state === 'holding') tell(null)
-    },
-
-    destroy(...given: [error?: Error]): ServerResponse {
-      if (state === 'holding') giveUp()
-      return original.destroy.apply(response, given) as ServerResponse
-    },
-
-    _implicitHeader(): void {
-      if (state !== 'passing') begin()
-      else if (head !== undefined) original.writeHead.call(response, head.status)
-      else original._implicitHeader?.call(response)
-    },
-  }
-
-  const guarded = Object.entries({ setHeader, appendHeader, removeHeader }).map(([name, change]) => [
-    name,
-    (...given: unknown[]): unknown => {
-      if (state !== 'passing' && head !== undefined) throw headSent(name.replace('Header', ''))
-      return Reflect.apply(change, response, given)
-    },
-  ])
-  Object.assign(response, held, Object.fromEntries(guarded))
-  const inner = Object.getPrototypeOf(response)
-  const shown = (name: string, isSo: () => boolean) =>
-    Object.defineProperty(response, name, {
-      get: () => (state === 'passing' ? Reflect.get(inner, name, response) : isSo()),
-      configurable: true,
-    })
-  shown('headersSent', () => head !== undefined)
-  shown('writableEnded', () => ended)
-
-  response.on('pipe', () => sources++)
-  response.on('unpipe', () => sources--)
-  response.once('close', () => {
-    if (state !== 'holding') return
-    // The source is cut off, so it will not end the answer. A handler that writes by itself may still do so.
-    if (sources > 0) giveUp()
-    else if (head !== undefined) claim.leave()
-  })
+  new HeldResponse(response, maxBytes, claim, isKept).install()
 }
 
-/** Answers as a request was answered before. */
+/** Sends a stored answer. */
 export function replayAnswer(response: ServerResponse, { status, headers, body }: StoredAnswer): void {
   response.statusCode = status
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
@@ -177,19 +37,235 @@ export function replayAnswer(response: ServerResponse, { status, headers, body }
   else response.end(body)
 }
 
-/** @throws TypeError for what Node writes no more than this does */
+class HeldResponse {
+  readonly #response: NodeResponse
+  readonly #maxBytes: number
+  readonly #claim: Ending
+  readonly #isKept: () => boolean
+  /** The methods that `install` replaces: Node's own, or those of middleware that ran before. */
+  readonly #original
+
+  /**
+   * holding: nothing is stored or sent, and `write` collects bytes. storing: the claim has the answer and has not confirmed
+   * it; still nothing is sent. passing: what was held is sent, and every call goes to the original method.
+   */
+  #state: 'holding' | 'storing' | 'passing' = 'holding'
+  /** Set once the answer has begun. A status that the handler sets after that is ignored, as Node does. */
+  #head: { status: number; message: string } | undefined
+  #chunks: Uint8Array[] = []
+  #bytes = 0
+  #hasEnded = false
+  #onFinished: Callback | undefined
+  /** The last `write` returned false, so the handler waits for 'drain'. */
+  #isDrainDue = false
+  /** How many streams are piped into the response. */
+  #sources = 0
+
+  constructor(response: NodeResponse, maxBytes: number, claim: Ending, isKept: () => boolean) {
+    const { write, end, writeHead, flushHeaders, destroy, _implicitHeader } = response
+    const { setHeader, appendHeader, removeHeader } = response
+    this.#original = {
+      ...{ write, end, writeHead, flushHeaders, destroy, _implicitHeader },
+      ...{ setHeader, appendHeader, removeHeader },
+    }
+    this.#response = response
+    this.#maxBytes = maxBytes
+    this.#claim = claim
+    this.#isKept = isKept
+  }
+
+  install(): void {
+    const response = this.#response
+    const { setHeader, appendHeader, removeHeader } = this.#original
+    Object.assign(response, {
+      write: (...given: unknown[]) => this.#write(given),
+      end: (...given: unknown[]) => this.#end(given),
+      writeHead: (...given: HeadGiven) => this.#writeHead(given),
+      flushHeaders: () => this.#flushHeaders(),
+      destroy: (...given: [error?: Error]) => this.#destroy(given),
+      _implicitHeader: () => this.#implicitHeader(),
+      setHeader: this.#beforeHead('set', setHeader),
+      appendHeader: this.#beforeHead('append', appendHeader),
+      removeHeader: this.#beforeHead('remove', removeHeader),
+    })
+    this.#showAs('headersSent', () => this.#head !== undefined)
+    this.#showAs('writableEnded', () => this.#hasEnded)
+    response.on('pipe', () => this.#sources++)
+    response.on('unpipe', () => this.#sources--)
+    response.once('close', () => this.#close())
+  }
+
+  #write(given: unknown[]): boolean {
+    if (this.#state === 'passing') return this.#original.write.apply(this.#response, given as never)
+    const onWritten = callbackIn(given)
+    if (this.#hasEnded) {
+      failSoon(onWritten, 'ERR_STREAM_WRITE_AFTER_END')
+      return false
+    }
+    // Converted first: an invalid chunk must throw before the answer begins.
+    const chunk = toBytes(given[0], given[1])
+    this.#begin()
+    this.#collect(chunk)
+    if (this.#state === 'holding' && this.#bytes > this.#maxBytes) this.#store(null)
+    if (onWritten) process.nextTick(onWritten)
+    this.#isDrainDue = this.#state === 'storing'
+    return !this.#isDrainDue
+  }
+
+  #end(given: unknown[]): ServerResponse {
+    if (this.#state === 'passing') return this.#original.end.apply(this.#response, given as never)
+    const onFinished = callbackIn(given)
+    if (this.#hasEnded) {
+      failSoon(onFinished, 'ERR_STREAM_ALREADY_FINISHED')
+      return this.#response
+    }
+    const [last, encoding] = given
+    const chunk = last && last !== onFinished ? toBytes(last, encoding) : undefined
+    this.#begin()
+    if (chunk !== undefined) this.#collect(chunk)
+    this.#hasEnded = true
+    this.#onFinished = onFinished
+    if (this.#state === 'holding') this.#store(this.#bytes > this.#maxBytes ? null : this.#body())
+    return this.#response
+  }
+
+  #writeHead(given: HeadGiven): ServerResponse {
+    const response = this.#response
+    if (this.#state === 'passing') return this.#original.writeHead.apply(response, given as never)
+    if (this.#head !== undefined) throw headSent('write')
+    const [status, ...more] = given
+    response.statusCode = checkStatus(status)
+    if (typeof more[0] === 'string') response.statusMessage = more[0]
+    for (const { name, value } of headersIn(more.at(-1))) response.setHeader(name, value)
+    this.#head = { status: response.statusCode, message: response.statusMessage }
+    return response
+  }
+
+  #flushHeaders(): void {
+    if (this.#state === 'passing') {
+      this.#original.flushHeaders.call(this.#response)
+      return
+    }
+    this.#begin()
+    if (this.#state === 'holding') this.#store(null)
+  }
+
+  #destroy(given: [error?: Error]): ServerResponse {
+    if (this.#state === 'holding') this.#release()
+    return this.#original.destroy.apply(this.#response, given) as ServerResponse
+  }
+
+  #implicitHeader(): void {
+    const { writeHead, _implicitHeader } = this.#original
+    if (this.#state !== 'passing') this.#begin()
+    // By the original, because middleware that replaced `writeHead` has already seen this head.
+    else if (this.#head !== undefined) writeHead.call(this.#response, this.#head.status)
+    else _implicitHeader?.call(this.#response)
+  }
+
+  /** The client has gone, or the response is complete. */
+  #close(): void {
+    if (this.#state !== 'holding') return
+    // Node has unplugged the piped stream, so nothing will end the answer. A handler that calls `write` itself still may.
+    if (this.#sources > 0) this.#release()
+    else if (this.#head !== undefined) this.#claim.leave()
+  }
+
+  /** Calls `response.writeHead`, which middleware may have replaced to add headers when an answer begins. */
+  #begin(): void {
+    if (this.#head === undefined) this.#response.writeHead(this.#response.statusCode)
+  }
+
+  #collect(chunk: Uint8Array): void {
+    this.#chunks.push(chunk)
+    this.#bytes += chunk.byteLength
+  }
+
+  #body(): Buffer {
+    return Buffer.concat(this.#chunks, this.#bytes)
+  }
+
+  /** @param body null if it is not stored */
+  #store(body: Uint8Array | null): void {
+    this.#state = 'storing'
+    const { status } = this.#head ?? { status: this.#response.statusCode }
+    const headers = Object.entries(this.#response.getHeaders())
+    const pass = () => this.#pass()
+    void (this.#isKept() ? this.#claim.answered(status, headers, body) : this.#claim.release()).then(
+      pass,
+      pass,
+    )
+  }
+
+  /** Frees the claim without an answer, so that a retry executes. */
+  #release(): void {
+    this.#state = 'passing'
+    this.#chunks = []
+    void this.#claim.release()
+  }
+
+  /** Sends what was held. */
+  #pass(): void {
+    const response = this.#response
+    const { write, flushHeaders, destroy } = this.#original
+    this.#state = 'passing'
+    const body = this.#body()
+    this.#chunks = []
+    if (this.#head !== undefined) {
+      response.statusCode = this.#head.status
+      response.statusMessage = this.#head.message
+    }
+    try {
+      if (this.#hasEnded) this.#endWith(body)
+      else if (body.byteLength === 0) flushHeaders.call(response)
+      // If this returns false, Node emits 'drain' itself.
+      else if (write.call(response, body, 'utf8') && this.#isDrainDue) response.emit('drain')
+    } catch {
+      // For example an invalid status message. The handler has returned and cannot catch it.
+      destroy.call(response)
+    }
+  }
+
+  #endWith(body: Buffer): void {
+    const given = body.byteLength === 0 ? [this.#onFinished] : [body, this.#onFinished]
+    this.#original.end.apply(this.#response, given.filter(each => each !== undefined) as never)
+  }
+
+  /** A method that changes headers, and throws as Node does once the answer has begun. */
+  #beforeHead(change: string, method: (...given: never[]) => unknown) {
+    return (...given: unknown[]): unknown => {
+      if (this.#state !== 'passing' && this.#head !== undefined) throw headSent(change)
+      return Reflect.apply(method, this.#response, given)
+    }
+  }
+
+  /** Shows a property as the handler must see it, until Node's own value is right. */
+  #showAs(name: 'headersSent' | 'writableEnded', value: () => boolean): void {
+    const response = this.#response
+    const prototype = Object.getPrototypeOf(response)
+    Object.defineProperty(response, name, {
+      get: () => (this.#state === 'passing' ? Reflect.get(prototype, name, response) : value()),
+      configurable: true,
+    })
+  }
+}
+
+/** @throws TypeError for every chunk that Node rejects */
 function toBytes(chunk: unknown, encoding: unknown): Uint8Array {
   if (typeof chunk === 'string') {
     return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
   }
-  // Whoever wrote them may use the bytes for something else.
+  // Copied, because the handler may reuse its buffer.
   if (chunk instanceof Uint8Array) return Uint8Array.from(chunk)
   throw Object.assign(new TypeError('The chunk must be a string or a Uint8Array'), {
     code: 'ERR_INVALID_ARG_TYPE',
   })
 }
 
-const tooLate = (code: string): Error => Object.assign(new Error('The answer has ended'), { code })
+const callbackIn = (given: readonly unknown[]): Callback | undefined =>
+  given.find((each): each is Callback => typeof each === 'function')
 
-const callbackIn = (given: readonly unknown[]): ((error?: Error) => void) | undefined =>
-  given.find((each): each is () => void => typeof each === 'function')
+/** Passes an error to the callback of a call after the end, as Node does. */
+function failSoon(callback: Callback | undefined, code: string): void {
+  process.nextTick(callback ?? (() => {}), Object.assign(new Error('The answer has ended'), { code }))
+}

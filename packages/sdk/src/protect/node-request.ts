@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 
-/** What frameworks on Node put beside the request: the body as it was parsed, and its bytes where they were kept. */
+/** The request of a framework on Node: the parsed body, and its bytes if they were kept. */
 export interface ParsedRequest {
   body?: unknown
   rawBody?: unknown
-  /** Of Express 4: a parser has taken the body. */
+  /** Set by parsers of Express 4 when they parse a body. */
   _body?: unknown
 }
 
-/** Every value of a header that was sent. Node's own object joins or hides what was sent twice. */
+/** Every value of a header. Node's header object joins or drops repeated headers. */
 export function headerValues(rawHeaders: readonly string[], name: string): string[] {
   const values: string[] = []
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -18,8 +18,8 @@ export function headerValues(rawHeaders: readonly string[], name: string): strin
 }
 
 /**
- * The body as it counts for a fingerprint: its bytes where they were kept, else what was made of them. Undefined where
- * nobody knows: no parser has read it, or parts of it are elsewhere.
+ * The body for the fingerprint: its bytes if they were kept, otherwise what was parsed, as JSON. Undefined if no parser has
+ * read it, or some parts of it are elsewhere.
  */
 export function readParsedBody(
   { body, rawBody, _body }: ParsedRequest,
@@ -29,12 +29,12 @@ export function readParsedBody(
     if (bytes instanceof Uint8Array || (typeof bytes === 'string' && bytes !== '')) return bytes
   }
   const isNothing = body === undefined || body === null || isEmptyObject(body)
-  // HTTP/2 need not state a length.
+  // HTTP/2 does not require a length.
   const isStated = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
   if (!isStated && isNothing) return ''
   const type = headers['content-type']?.toLowerCase() ?? ''
   if (!readableEnded || body === undefined || type.startsWith('multipart/')) return undefined
-  // Parsers of Express 4 leave an empty object also where they take nothing, and mark what they take.
+  // Parsers of Express 4 also set an empty object for bodies that they do not parse, but mark only those that they do.
   if (isEmptyObject(body) && _body !== true && !/json|urlencoded/.test(type)) return undefined
   return JSON.stringify(body) ?? ''
 }

@@ -3,32 +3,32 @@ import type { Keyring } from '../keyring/keyring.ts'
 import type { Limiter } from '../limits/limit.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
 
-/** What routes are protected with. */
+/** What protects the routes: the keyring, and the optional other parts. */
 export interface Protection {
   keyring: Pick<Keyring, 'verify'> & Partial<Pick<Keyring, 'ready' | 'close'>>
-  limiter?: Limiter | undefined
+  limiter?: Pick<Limiter, 'limit'> | undefined
   idempotency?: Idempotency | undefined
   usage?: Pick<UsageReporter, 'count'> | undefined
 }
 
 type Open = Extract<KeyringSource, () => unknown>
 
-/** A keyring, or what opens one, with what else protects a route. */
+/** A keyring, or a function that returns one with the other parts. */
 export type KeyringSource = Pick<Keyring, 'verify'> | (() => Protection | Promise<Protection>)
 
-/** How long the first requests wait for keys; after that they are refused with 503 until there are some. */
+/** How long the first requests wait for keys. After that they get 503 until keys are loaded. */
 const READY_MS = 5_000
 
-/** How long a failure is told to all who ask, before it is tried once more: not every request asks the service anew. */
+/** How long all requests share a failure before the function is called again. */
 const AGAIN_MS = 5_000
 
 /**
- * What a function opens, once for all who name it, and with its keys where they come soon enough. Rejects, for all,
- * where it cannot be opened: a wrong option or a wrong secret shows with every request, until it is right.
+ * Calls the function once for all routes that share it, and waits for the keys, `READY_MS` at most. Rejects for all of them
+ * if it fails: a wrong option or secret shows with every request until it is corrected.
  */
 export const opened = createOpener(() => performance.now())
 
-/** The same on the caller's clock. */
+/** `opened` with the caller's own clock. */
 export function createOpener(now: () => number): (open: Open) => Promise<Protection> {
   const known = new WeakMap<Open, { protection: Promise<Protection>; failedAt?: number }>()
   return function opened(open) {

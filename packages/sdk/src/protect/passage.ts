@@ -1,9 +1,9 @@
 import type { HttpProblem } from '../http/problem.ts'
-import { catchLater, tell, warn } from '../runtime/reports.ts'
+import { callListener, catchLater, warn } from '../runtime/reports.ts'
 import type { Valid } from '../verify/verdict.ts'
 import type { GateOptions, GateVerdict, RefusalShape } from './gate-options.ts'
 
-/** What is answered in place of a route. */
+/** The answer in place of a route's. */
 export interface HttpAnswer {
   status: number
   /** Names in lower case. */
@@ -11,7 +11,7 @@ export interface HttpAnswer {
   body: object
 }
 
-/** What a gate knows of a request, for what stands behind it. */
+/** What a gate knows about a request, for later middleware. */
 interface Passage {
   key: Valid | undefined
   refuse(problem: HttpProblem): HttpAnswer
@@ -20,23 +20,23 @@ interface Passage {
 const passages = new WeakMap<object, Passage>()
 
 /**
- * Opens a request's way through a gate: refusals, here and behind it, are told and shaped as the vendor wants them.
+ * Records a request at its gate. Refusals of the gate and of later middleware go to the vendor's listeners.
  *
- * @param exchange what stands for this request alone
+ * @param exchange an object that identifies this request
  */
 export function openPassage<Request>(
   exchange: object,
   request: Request,
   listeners: Pick<GateOptions<Request>, 'onRefused' | 'onVerdict'>,
 ) {
-  const told = (verdict: GateVerdict) => {
+  const report = (verdict: GateVerdict) => {
     const { onVerdict } = listeners
-    if (onVerdict !== undefined) tell(() => onVerdict(verdict, request))
+    if (onVerdict !== undefined) callListener(() => onVerdict(verdict, request))
   }
   const passage: Passage = {
     key: undefined,
     refuse(problem) {
-      told({ passed: false, code: problem.body.code, key: passage.key })
+      report({ passed: false, code: problem.body.code, key: passage.key })
       const { onRefused } = listeners
       return onRefused === undefined ? problem : shaped(problem, () => onRefused(problem, request))
     },
@@ -44,27 +44,27 @@ export function openPassage<Request>(
   passages.set(exchange, passage)
   return {
     refuse: passage.refuse,
-    /** The key is valid, whatever else may stand in the way. */
+    /** The key is valid; the request may still be refused. */
     knows(key: Valid) {
       passage.key = key
     },
     pass() {
-      told({ passed: true, code: passage.key === undefined ? 'no_key' : 'valid', key: passage.key })
+      report({ passed: true, code: passage.key === undefined ? 'no_key' : 'valid', key: passage.key })
     },
   }
 }
 
-/** A refusal behind a gate, as the gate would tell it. */
+/** Refuses after a gate, with the listeners of the gate. */
 export const refusedBehind = (exchange: object, problem: HttpProblem): HttpAnswer =>
   passages.get(exchange)?.refuse(problem) ?? problem
 
-/** Whether a gate has let a request pass that has no key. */
+/** Whether a gate let the request pass without a key. */
 export function isAnonymous(exchange: object): boolean {
   const passage = passages.get(exchange)
   return passage !== undefined && passage.key === undefined
 }
 
-/** Whatever the vendor's function does, the request is refused. */
+/** The vendor's function cannot let the request pass: if it fails, the refusal stays. */
 function shaped(problem: HttpProblem, shape: () => RefusalShape | undefined): HttpAnswer {
   try {
     const said = shape()
@@ -72,15 +72,12 @@ function shaped(problem: HttpProblem, shape: () => RefusalShape | undefined): Ht
     catchLater(said, () => {})
     return withShape(problem, said)
   } catch (error) {
-    warn(
-      `onRefused was passed over: ${error instanceof Error ? error.message : 'it threw'}`,
-      'listener_threw',
-    )
+    warn(`onRefused was ignored: ${error instanceof Error ? error.message : 'it threw'}`, 'listener_threw')
     return problem
   }
 }
 
-/** @throws TypeError for what is no refusal */
+/** @throws TypeError if the shape is not a valid refusal */
 function withShape(problem: HttpProblem, { status = problem.status, headers = {}, body }: RefusalShape) {
   if (!Number.isInteger(status) || status < 400 || status > 599) {
     throw new TypeError('status must be an integer from 400 to 599')
@@ -88,11 +85,11 @@ function withShape(problem: HttpProblem, { status = problem.status, headers = {}
   if (body !== undefined && (typeof body !== 'object' || body === null)) {
     throw new TypeError('body must be an object')
   }
-  // What JSON cannot hold shows here, and not where it is sent.
+  // Throws here, and not when it is sent, if the body is not JSON.
   JSON.stringify(body)
   const own = Object.entries(headers).map(([name, value]) => {
     if (typeof value !== 'string') throw new TypeError(`headers.${name} must be a string`)
-    // Throws for what no header can hold.
+    // Throws if the value is not valid in a header.
     new Headers([[name, value]])
     return [name.toLowerCase(), value]
   })

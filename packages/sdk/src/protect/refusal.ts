@@ -2,15 +2,15 @@ import { type HttpProblem, httpProblem } from '../http/problem.ts'
 import type { RefusalCode, Refused } from '../verify/verdict.ts'
 import type { CredentialFault } from './credential.ts'
 
-/** How a refusal is told over HTTP: RFC 9457 problem details, RFC 6750 challenges. Any framework can send it. */
+/** A refusal over HTTP: RFC 9457 problem details with RFC 6750 challenges, for any framework. */
 export interface HttpRefusal extends HttpProblem<RefusalCode> {
   status: 401 | 403 | 503
 }
 
-/** Seconds. A node that has lost the service tries again at least this often. */
+/** In seconds. A node that has lost the service retries at least this often. */
 const RETRY_AFTER = '5'
 
-/** @param header where the key is looked for, empty where only the vendor knows; a key of another header is not asked for by a Bearer challenge alone */
+/** @param header where the key is expected; empty if only the vendor's `getKey` knows */
 export function toHttpRefusal(
   { code, message }: Refused,
   {
@@ -36,11 +36,11 @@ function statusOf(code: RefusalCode): HttpRefusal['status'] {
   return code === 'not_ready' || code === 'stale' || code === 'not_held' ? 503 : 401
 }
 
-/** Without credentials the challenge tells no error (RFC 6750 §3.1). */
+/** Without credentials the challenge has no error (RFC 6750 §3.1). */
 function challenge(code: RefusalCode, scopes: readonly string[]): string {
   if (code === 'missing_key') return 'Bearer'
   if (code !== 'insufficient_scope') return 'Bearer error="invalid_token"'
-  // A scope with a character that the header cannot carry stands in the body alone.
+  // Scopes with characters that a header cannot carry are only in the body.
   const named = scopes.filter(scope => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)).join(' ')
   return `Bearer error="insufficient_scope"${named && `, scope="${named}"`}`
 }
@@ -49,7 +49,7 @@ const faults: { readonly [Fault in CredentialFault]: string } = {
   twice: 'More than one API key was presented: send one',
   other_scheme: 'The API key was not sent as Bearer',
   no_scheme: 'The API key was sent without the word Bearer',
-  bad_form: 'Behind the word Bearer stands no API key',
+  bad_form: 'No API key follows the word Bearer',
 }
 
 function detailOf(

@@ -1,12 +1,12 @@
 import type { OutgoingHttpHeader, OutgoingHttpHeaders } from 'node:http'
 
-/** What `writeHead` takes. */
+/** The arguments of `writeHead`. */
 export type HeadGiven = [
   status: number,
   ...more: (string | OutgoingHttpHeaders | OutgoingHttpHeader[] | undefined)[],
 ]
 
-/** @throws RangeError as Node does, where the mistake is made and not later */
+/** @throws RangeError where the caller makes the mistake, as Node does */
 export function checkStatus(status: number): number {
   if (status >= 100 && status <= 999) return Math.trunc(status)
   throw Object.assign(new RangeError(`Invalid status code: ${status}`), {
@@ -14,7 +14,7 @@ export function checkStatus(status: number): number {
   })
 }
 
-/** What Node throws where the head of an answer has gone. */
+/** The error that Node throws after the head was sent. */
 export const headSent = (change: string): Error =>
   Object.assign(new Error(`Cannot ${change} headers after they are sent to the client`), {
     code: 'ERR_HTTP_HEADERS_SENT',
@@ -25,7 +25,7 @@ interface Header {
   value: OutgoingHttpHeader
 }
 
-/** In every form that `writeHead` takes: an object, pairs, or names and values in turn. What is named twice has both. */
+/** Reads every form that `writeHead` takes: an object, pairs, or names and values in turn. Joins repeated names. */
 export function headersIn(headers: unknown): Iterable<Header> {
   const found = new Map<string, Header>()
   for (const [name, value] of pairsIn(headers)) {

@@ -6,9 +6,9 @@ import { joined } from '../runtime/bytes.ts'
 import type { Valid } from '../verify/verdict.ts'
 import { type HttpAnswer, refusedBehind } from './passage.ts'
 
-/** Answers of the Fetch API, for the frameworks that are built on it. */
+/** Responses of the Fetch API, for frameworks that are built on it. */
 
-/** A response with one of these has no body, not even an empty one. */
+/** Statuses whose responses have no body, not even an empty one. */
 const bodiless = new Set([204, 205, 304])
 
 export const problemResponse = ({ status, headers, body }: HttpAnswer): Response =>
@@ -17,7 +17,7 @@ export const problemResponse = ({ status, headers, body }: HttpAnswer): Response
 const replayResponse = ({ status, headers, body }: StoredAnswer): Response =>
   new Response(bodiless.has(status) ? null : Uint8Array.from(body), { status, headers })
 
-/** The headers of some responses cannot be changed: a redirect's, or one that was fetched. */
+/** Copies the response, because the headers of a redirect or of a fetched response cannot be changed. */
 export function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
   const added = Object.entries(headers)
   if (added.length === 0) return response
@@ -29,8 +29,8 @@ export function withHeaders(response: Response, headers: Readonly<Record<string,
 /**
  * Runs a handler at most once for an `Idempotency-Key`.
  *
- * @param isKept asked once it has run: whether its answer is that of a handler
- * @param readBody the bytes of the body, so that the handler can read it too
+ * @param isKept called after the handler: whether to keep its answer
+ * @param readBody returns the bytes of the body without consuming it
  */
 export async function runOnce(
   idempotency: Idempotency,
@@ -57,7 +57,7 @@ export async function runOnce(
     key,
     method: request.method,
     target: pathname + search,
-    // A key that was sent twice is told as one, joined like this.
+    // The Fetch API joins repeated headers like this.
     idempotencyKeys: idempotencyKey?.split(', ') ?? [],
     readBody,
     ...options,
@@ -77,7 +77,7 @@ export async function runOnce(
   }
 }
 
-/** The same answer, once it is stored; what is too large goes on as it comes, and is not replayed. */
+/** Returns the same answer after it is stored. A larger answer is passed on while it comes, and is not replayed. */
 async function store(claim: HeldClaim, response: Response, maxBytes: number): Promise<Response> {
   const { status, headers } = response
   if (response.body === null) {

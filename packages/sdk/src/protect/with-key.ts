@@ -9,11 +9,11 @@ import { type GateOptions, gateOptionNames, type RouteRequirements, readRoute } 
 import { type KeyringSource, opened } from './opened.ts'
 import { problemResponse, runOnce, withHeaders } from './web-response.ts'
 
-/** What protects one handler. */
+/** Options of `withKey`. */
 export interface WithKeyOptions extends GateOptions<Request>, Pick<RouteRequirements, 'cost'> {
-  /** A request with an `Idempotency-Key` is executed once, and its repetition answered as it was. */
+  /** Executes a request with an `Idempotency-Key` once, and answers a repetition with the first answer. */
   idempotency?: Idempotency | undefined
-  /** Whether a request without `Idempotency-Key` is refused. */
+  /** Refuses requests without `Idempotency-Key` with 400. */
   idempotencyRequired?: IdempotentOptions['required']
 }
 
@@ -24,7 +24,7 @@ const known: { readonly [Name in keyof Required<WithKeyOptions>]: true } = {
   idempotencyRequired: true,
 }
 
-/** A handler of requests, with the key, and behind that whatever the host hands over beside the request. */
+/** A request handler that also gets the key, and then what the host passes beside the request. */
 export type KeyedHandler<R extends Request, Host extends unknown[], K = Valid> = (
   request: R,
   keyed: { apiKey: K },
@@ -32,12 +32,12 @@ export type KeyedHandler<R extends Request, Host extends unknown[], K = Valid> =
 ) => Response | Promise<Response>
 
 /**
- * Wraps what makes a `Response` of a `Request`: a handler of Bun, Deno, workers, or of any framework of the Fetch API.
- * Refusals are answered here, as `application/problem+json`.
+ * Wraps a handler that turns a `Request` into a `Response`: of Bun, Deno, workers, or any framework of the Fetch API. Refuses
+ * as `application/problem+json`.
  *
- * @param keyring or a function that opens it, called once, with the first request, where there may be no service to ask
- *   when the code is loaded. All handlers that name one function share what it has opened
- * @throws TypeError when what is handed over is no keyring, so that a wrong import never leaves a handler open
+ * @param keyring or a function that makes one, called once with the first request, for hosts where the service is not
+ *   reachable when the code is loaded. Handlers with the same function share its result
+ * @throws TypeError if the keyring is missing or wrong, so that a wrong import never leaves a handler open
  */
 export function withKey<R extends Request = Request, Host extends unknown[] = []>(
   keyring: KeyringSource,
@@ -54,7 +54,7 @@ export function withKey<R extends Request, Host extends unknown[]>(
   handler: KeyedHandler<R, Host>,
   options: WithKeyOptions = {},
 ): (request: R, ...host: Host) => Promise<Response> {
-  if (typeof handler !== 'function') throw new TypeError('withKey takes a handler of requests')
+  if (typeof handler !== 'function') throw new TypeError('withKey takes a request handler')
   refuseUnknown('withKey', options, known)
   readRoute(options)
   readBoolean('idempotencyRequired', options.idempotencyRequired ?? false)
@@ -78,7 +78,7 @@ function guard<R extends Request, Host extends unknown[]>(
   return async function handle(request, ...host) {
     const { key, headers, refusal } = await gate.admitWeb(request, request, request, { cost })
     if (refusal !== undefined) return problemResponse(refusal)
-    // Undefined only where that was asked for.
+    // Undefined only with the option `optional`.
     const run = async () => handler(request, { apiKey: key as Valid }, ...host)
     const response =
       idempotency === undefined || key === undefined

@@ -1,13 +1,13 @@
 import { uptime } from 'node:os'
 import { type Clock, systemClock } from './clock.ts'
 
-/** A machine tells how long it runs by whole seconds in places. */
+/** Some systems report their uptime in whole seconds. */
 const SLACK_MS = 3_000
 const EVERY_MS = 1_000
 
 /**
- * The clock that is never set stands still while a machine sleeps, and keys would outlive their time by that. How long the
- * machine has been running goes on, so what that is ahead by was slept, and is added, within a second of waking.
+ * A monotonic clock may stand still while a machine sleeps, and keys would be served for longer than allowed. The uptime of
+ * the machine continues, so this adds the difference, within a second of waking.
  */
 export function openAwakeClock(
   clock: Clock,
@@ -25,11 +25,12 @@ export function openAwakeClock(
   return {
     wall: () => clock.wall(),
     monotonic: () => clock.monotonic() + sleptMs,
+    pause: clock.pause,
     close: () => clearInterval(timer),
   }
 }
 
-/** Deno tells it only where that is allowed. */
+/** Deno needs a permission for it. */
 function ownUptimeMs(): number {
   try {
     return uptime() * 1_000

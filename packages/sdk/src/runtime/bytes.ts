@@ -1,6 +1,5 @@
 /**
- * Bytes and texts. Where there is a `Buffer` it does this, since nothing is faster; elsewhere, as on hosts of workers,
- * what every runtime has.
+ * Bytes and text. Uses `Buffer`, which is the fastest, and standard APIs on runtimes without it, such as workers.
  */
 const { Buffer } = globalThis as { Buffer?: BufferConstructor }
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -23,7 +22,7 @@ export const textOf = (bytes: Uint8Array): string =>
 export const toBase64 = (bytes: Uint8Array): string =>
   Buffer ? view(bytes).toString('base64') : btoa(latin1Of(bytes))
 
-/** Undefined for what is none; or other bytes, where the runtime passes over what is none. */
+/** Undefined if the text is not base64; some runtimes ignore invalid characters instead. */
 export function fromBase64(text: string): Uint8Array | undefined {
   if (Buffer) return Buffer.from(text, 'base64')
   try {
@@ -33,13 +32,13 @@ export function fromBase64(text: string): Uint8Array | undefined {
   }
 }
 
-/** The same memory as a Buffer; making one of what is one costs as much as the reading itself. */
+/** The same memory as a Buffer. Wrapping a Buffer again would cost as much as the read itself. */
 const view = (bytes: Uint8Array): Buffer =>
   Buffer && bytes instanceof Buffer
     ? bytes
     : (Buffer as BufferConstructor).from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** A call takes only so many arguments. */
+/** The number of arguments of a call is limited. */
 const CHARACTERS_AT_ONCE = 8_192
 
 function latin1Of(bytes: Uint8Array): string {

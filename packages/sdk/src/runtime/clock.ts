@@ -1,9 +1,13 @@
-/** Time as the keyring sees it; tests put their own in its place. Both in milliseconds. */
+import type { pause } from './pause.ts'
+
+/** The clock of a keyring, in milliseconds. Tests replace it. */
 export interface Clock {
-  /** Since the epoch, on this machine's own clock: decides whether a key has expired. */
+  /** Since the epoch, by this machine's clock: decides whether a key has expired. */
   wall(): number
-  /** Of no meaning but its differences, and never set back: decides whether a record is still confirmed. */
+  /** Only differences have a meaning, and it is never set back: decides whether keys are still confirmed. */
   monotonic(): number
+  /** As `pause`, which it replaces. */
+  pause?: typeof pause | undefined
 }
 
 export const systemClock: Clock = {

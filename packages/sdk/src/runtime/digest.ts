@@ -2,17 +2,17 @@ import { fromBase64, joined, toBase64 } from './bytes.ts'
 import { ofNode } from './of-node.ts'
 import { sha256 } from './sha256.ts'
 
-/** Node hands it out from 20.16 on. */
+/** Node exposes it since 20.16. */
 const hash = ofNode(process => process.getBuiltinModule('node:crypto').hash)
 const { Buffer } = globalThis as { Buffer?: BufferConstructor }
 const encoder = new TextEncoder()
 
-/** Types know only the encodings that are fit for text; the others work as well. */
+/** The types allow only encodings for text; the others work too. */
 const TWO_BYTES = 'utf16le' as 'binary'
 
 /**
- * SHA-256 of a whole key, as 16 characters of two bytes each: the form that costs least to make and to read. It
- * is no text.
+ * SHA-256 of a whole key as 16 characters of two bytes each, which is the cheapest form to make and to read. Not readable
+ * text.
  */
 export const digestOf: (key: string) => string =
   hash && Buffer ? key => hash('sha256', key, TWO_BYTES) : key => packed(sha256(encoder.encode(key)))
@@ -21,14 +21,14 @@ export const digestOf: (key: string) => string =
 export const digestWord = (digest: string, at: number): number =>
   digest.charCodeAt(2 * at) | (digest.charCodeAt(2 * at + 1) << 16)
 
-/** A `lookup_hash` of the feed (standard base64, 44 characters) in the form of `digestOf`; undefined if it is none. */
+/** Converts a `lookup_hash` of the feed (padded base64, 44 characters) to the form of `digestOf`; undefined if it is invalid. */
 export function digestFromBase64(text: string): string | undefined {
   const bytes = fromBase64(text)
-  // What is not base64 may be passed over, so only a text that comes out again the same was well formed.
+  // Decoders may ignore invalid characters, so only a text that encodes to itself is valid.
   return bytes?.length === 32 && toBase64(bytes) === text ? packed(bytes) : undefined
 }
 
-/** SHA-256 of all pieces, one behind the other, in hexadecimal. */
+/** SHA-256 of the concatenated pieces in hexadecimal. */
 export function hexDigestOf(pieces: readonly Uint8Array[]): string {
   const whole = joined(
     pieces,

@@ -1,9 +1,9 @@
 /**
- * Why a call of the service failed: a code of this package, one of the service, or `http_` and the status of an answer that
- * held none. A service of tomorrow may have codes that are not listed.
+ * Why a call of the service failed: a code of this package, a code of the service, or `http_` and the status of an answer
+ * without one. A newer service may return other codes.
  */
 export type KeyrailErrorCode =
-  // Of this package.
+  // Codes of this package.
   | 'aborted'
   | 'bad_response'
   | 'cache_raised'
@@ -17,12 +17,13 @@ export type KeyrailErrorCode =
   | 'secret_key_invalid'
   | 'secret_key_unavailable'
   | 'service_hangs'
+  | 'slow_snapshot'
   | 'timeout'
   | 'unreadable_key'
   | 'usage_ignored'
   | 'usage_unsent'
   | 'version_back'
-  // Of the service.
+  // Codes of the service.
   | 'malformed_request'
   | 'malformed_json'
   | 'validation_failed'
@@ -45,6 +46,7 @@ export type KeyrailErrorCode =
   | 'route_not_found'
   | 'method_not_allowed'
   | 'request_timeout'
+  | 'workspace_changed'
   | 'slug_taken'
   | 'external_id_taken'
   | 'already_member'

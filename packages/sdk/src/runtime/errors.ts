@@ -1,35 +1,37 @@
 import type { KeyrailErrorCode } from './error-codes.ts'
 
-/** A field that the service refused. */
+/** A request field that the service rejected. */
 export interface FieldFault {
-  /** Where it stands in body or query, with dots: `rate_limits.0.limit`. */
+  /** Its path in body or query, such as `rate_limits.0.limit`. */
   path: string
-  /** What is wrong with it, for people. */
+  /** What is wrong with it, in words. */
   message: string
 }
 
-/** What is known of an error beside its code and its message. */
+/** The facts of an error beside its code and message. */
 export interface KeyrailErrorFacts {
-  /** HTTP status, where the service answered. */
+  /** HTTP status, if the service answered. */
   status?: number | undefined
+  /** The service's id of the request, for its log. */
   requestId?: string | undefined
+  /** Documentation of the error code. */
   docUrl?: string | undefined
-  /** With `validation_failed`: the fields that were refused. */
+  /** With `validation_failed`: the rejected fields. */
   errors?: readonly FieldFault[] | undefined
-  /** Whether the same request may succeed later without anybody changing anything. */
+  /** Whether the same request may succeed later without any change. */
   retryable: boolean
-  /** How long the service asked to be left alone, in milliseconds. */
+  /** How long the service asked to wait, in milliseconds. */
   retryAfterMs?: number | undefined
 }
 
-/** Something between this node and the service went wrong. No error holds a secret key. */
+/** An error between this node and the service. It never holds a secret key. */
 export class KeyrailError extends Error {
   override readonly name: string = 'KeyrailError'
   readonly code: KeyrailErrorCode
   readonly status: number | undefined
   readonly requestId: string | undefined
   readonly docUrl: string | undefined
-  /** With `validation_failed`: the fields that the service refused, which is the first of them. Else empty. */
+  /** With `validation_failed`: the rejected fields. Otherwise empty. */
   readonly errors: readonly FieldFault[]
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
@@ -49,13 +51,13 @@ export class KeyrailError extends Error {
 /** There are more keys than this node may hold. */
 export class PolicyScopeTooLargeError extends KeyrailError {
   override readonly name = 'PolicyScopeTooLargeError'
-  /** True where the node has never served and therefore will not; false where it keeps serving what it has. */
+  /** True: the node has never served, and does not start. False: it continues with the keys that it holds. */
   readonly refusedToStart: boolean
-  /** How many keys it may hold at most. */
+  /** The most keys that the node may hold. */
   readonly maxKeys: number
 
   constructor({ refusedToStart, maxKeys }: { refusedToStart: boolean; maxKeys: number }) {
-    const remedy = 'narrow the keyring with tenantIds, or give it room with maxCachedKeys'
+    const remedy = 'narrow the keyring with tenantIds, or raise maxCachedKeys'
     super(
       'policy_scope_too_large',
       `There are more than ${maxKeys} keys, the most this node may hold: ${remedy}`,
@@ -69,8 +71,8 @@ export class PolicyScopeTooLargeError extends KeyrailError {
 }
 
 /**
- * Makes `instanceof` know what the other copy of this package made: `import` loads one and `require` another. A class
- * that somebody derives from one of these is judged as any class is.
+ * Makes `instanceof` recognize errors of the other copy of this package: `import` loads one and `require` another. Classes
+ * that extend these are compared as usual.
  */
 function knowAcrossCopies(ours: { readonly prototype: object }, name: string): void {
   const mark = Symbol.for(`@keyrail/sdk ${name}`)
@@ -85,13 +87,13 @@ function knowAcrossCopies(ours: { readonly prototype: object }, name: string): v
 knowAcrossCopies(KeyrailError, 'KeyrailError')
 knowAcrossCopies(PolicyScopeTooLargeError, 'PolicyScopeTooLargeError')
 
-/** An answer that breaks the contract of the feed. Nothing of it was applied. */
+/** An answer that violates the contract of the feed. Nothing of it was applied. */
 export const badResponse = (what: string): KeyrailError =>
-  new KeyrailError('bad_response', `The service's answer is not one of the policy feed: ${what}`, {
+  new KeyrailError('bad_response', `The answer is not a valid answer of the policy feed: ${what}`, {
     retryable: true,
   })
 
-/** A fault of ours is reported like any other: a node that stops to poll in silence is the worst of outcomes. */
+/** Reports a bug in this package like any other error, because a node must not stop polling silently. */
 export const asKeyrailError = (error: unknown): KeyrailError =>
   error instanceof KeyrailError
     ? error

@@ -4,8 +4,8 @@ import { ofNode } from './of-node.ts'
 const NODE_ID_MAX = 128
 
 /**
- * Who this process is to the service: host, process id and a random suffix, because a process id comes again
- * after a restart. Characters that a node id may not have are dropped; a long host name is cut, never the rest.
+ * The name of this process for the service: host, process id, and a random suffix, because process ids are reused. Drops
+ * characters that a node id may not have. Cuts only the host name.
  */
 export function makeNodeId(host = '', pid = ofNode(process => process.pid) ?? 0): string {
   const random = toBase64(crypto.getRandomValues(new Uint8Array(6)))

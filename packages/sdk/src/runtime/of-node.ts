@@ -1,6 +1,6 @@
 /**
- * What Node has and some runtimes have not; undefined there. Looked for and not imported, since an import of what is not
- * there ends a worker. There may be a `process` that throws at whoever looks for more than its `env`.
+ * Reads something that only some runtimes have; undefined elsewhere. Not imported, because importing a missing module ends a
+ * worker. Some hosts have a `process` that throws when anything but `env` is read.
  */
 export function ofNode<T>(read: (process: NodeJS.Process) => T | undefined): T | undefined {
   const { process } = globalThis as { process?: NodeJS.Process }

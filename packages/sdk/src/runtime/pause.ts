@@ -1,4 +1,4 @@
-/** Waits, and no longer than its signal lets it. It never rejects, and keeps the process alive meanwhile. */
+/** Waits until the time is over or the signal aborts. Never rejects. Keeps the process alive. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     const timer = setTimeout(end, milliseconds)

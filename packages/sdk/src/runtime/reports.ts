@@ -2,29 +2,30 @@ import { KeyrailError } from './errors.ts'
 import { ofNode } from './of-node.ts'
 
 /**
- * Something that somebody may want to know, and that stops nothing: the store's bound was raised, or the disk
- * snapshot could not be used. `disk_unusable`: the node runs without `cacheDir`. `disk_file_refused` and
- * `disk_scope_mismatch`: the file is damaged or of something else, or written for other tenants, and the node starts
- * without it. `disk_write_failed`: the file on the disk is older than it could be.
+ * A condition that does not stop the keyring. `cache_raised`: the store's limit was raised. `disk_unusable`: the node runs
+ * without `cacheDir`. `disk_file_refused`, `disk_scope_mismatch`: the node starts without its file, which is damaged or
+ * foreign, or was written for other tenants. `disk_write_failed`: the file on the disk is older than it should be.
  */
 export interface Notice {
   code: 'cache_raised' | 'disk_unusable' | 'disk_file_refused' | 'disk_scope_mismatch' | 'disk_write_failed'
   message: string
-  /** With `cache_raised`: how many keys the store may hold from now on. */
+  /** With `cache_raised`: the new limit of the store, in keys. */
   maxCachedKeys?: number
 }
 
-/** Who is told. */
+/** The vendor's listeners. */
 interface Listeners {
   onError: ((error: KeyrailError) => void) | undefined
   onNotice: ((notice: Notice) => void) | undefined
 }
 
-/** Where errors and notices go. A listener that throws, at once or later, is warned of and stops nothing. */
+/** Passes errors and notices to the listeners. A listener that throws or rejects is reported as a warning. */
 export class Reports {
   readonly #listeners: Listeners
-  /** Codes warned of since the last good poll: a service that is away for an hour is told once. */
-  readonly #warned = new Set<string>()
+  /** Codes already reported: an outage of an hour is reported once. A code that a whole success came without is forgotten. */
+  #warned = new Set<string>()
+  /** The codes since the last success: an answer may be applied and have an error nevertheless, poll after poll. */
+  #recent = new Set<string>()
 
   constructor(listeners: Listeners) {
     this.#listeners = listeners
@@ -33,39 +34,40 @@ export class Reports {
   error(error: KeyrailError): void {
     const { onError } = this.#listeners
     if (onError) {
-      tell(() => onError(error))
-    } else if (!this.#warned.has(error.code)) {
-      this.#warned.add(error.code)
-      warn(error.message, error.code)
+      callListener(() => onError(error))
+      return
     }
+    const { code, message } = error
+    this.#recent.add(code)
+    if (this.#warned.has(code)) return
+    this.#warned.add(code)
+    warn(message, code)
   }
 
   success(): void {
-    this.#warned.clear()
+    this.#warned = this.#recent
+    this.#recent = new Set()
   }
 
   notice(notice: Notice): void {
     const { onNotice } = this.#listeners
-    if (onNotice) tell(() => onNotice(notice))
+    if (onNotice) callListener(() => onNotice(notice))
     else warn(notice.message, notice.code)
   }
 
-  /** The store has been given more room than was asked for. */
+  /** The store's limit was raised. */
   raised(maxCachedKeys: number): void {
     const message = `There are more keys than maxCachedKeys: this node may now hold ${maxCachedKeys}`
     this.notice({ code: 'cache_raised', message, maxCachedKeys })
-    // Both channels are told, and one warning is enough where there is neither.
+    // Goes to both listeners. Without any, one warning is enough.
     if (this.#listeners.onError) this.error(new KeyrailError('cache_raised', message, { retryable: false }))
   }
 }
 
-/** Calls what the vendor gave, which stops nothing whatever it does. */
-export function tell(listener: () => unknown): void {
+/** Calls the vendor's listener and survives whatever it does. */
+export function callListener(listener: () => unknown): void {
   const threw = (error: unknown) =>
-    warn(
-      `a listener of the keyring threw: ${error instanceof Error ? error.message : 'unknown'}`,
-      'listener_threw',
-    )
+    warn(`a listener threw: ${error instanceof Error ? error.message : 'unknown'}`, 'listener_threw')
   try {
     catchLater(listener(), threw)
   } catch (error) {
@@ -73,13 +75,13 @@ export function tell(listener: () => unknown): void {
   }
 }
 
-/** An async function where a plain one is asked for is a mistake that must not end the process, as a rejection would. */
+/** Handles the rejection of an async function that was given for a plain one. Otherwise it would end the process. */
 export function catchLater(said: unknown, caught: (error: unknown) => void): void {
   if (typeof (said as PromiseLike<unknown> | undefined | null)?.then === 'function')
     Promise.resolve(said).catch(caught)
 }
 
-/** Told to the vendor: as a warning of the process where there is one. */
+/** Warns the vendor: by a process warning if the runtime has them, otherwise on the console. */
 export function warn(message: string, code: string): void {
   const warned = ofNode(process => {
     process.emitWarning(message, { type: 'KeyrailWarning', code })

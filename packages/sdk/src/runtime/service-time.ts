@@ -1,23 +1,22 @@
 import type { Clock } from './clock.ts'
 
-/** What an answer says may lie this far behind: `Date` has whole seconds, and every answer was on its way. */
+/** How far a time in an answer may lie behind: `Date` has whole seconds, and every answer needs time to arrive. */
 const SLACK_MS = 2_000
 /**
- * A service whose clock was set back is followed when its answers have agreed for so long. The date of a cache that has
- * frozen falls behind by as much meanwhile, which is more than the slack.
+ * When the service's clock was set back, it is followed once its answers have agreed for this long. The `Date` of a stale
+ * cache does not advance, so it falls behind by more than the slack meanwhile.
  */
 const AGREED_MS = 5_000
 
 /**
- * The service's clock as this process knows it: what answers said, carried on by a clock that is never set. The
- * service wrote the expiry of its keys by its own clock, so that one judges them, and however the clock of this
- * machine is set or stepped, no key lives longer or dies sooner. Before the first answer there is what an earlier
- * process knew, and without that only the machine's.
+ * The service's clock as this process knows it: the times in answers, advanced by the monotonic clock. The service sets
+ * expiry by its clock, so expiry is judged by it too, and setting this machine's clock neither extends nor shortens the life
+ * of a key. Before the first answer it is the time that an earlier process knew, or else this machine's.
  */
 export class ServiceTime {
   readonly #clock: Clock
   #offset: number | undefined
-  /** A time before ours that answers tell, and since when. */
+  /** A time before ours that answers give, and since when they do. */
   #behind: { offset: number; since: number } | undefined
 
   constructor(clock: Clock) {
@@ -25,21 +24,20 @@ export class ServiceTime {
   }
 
   /**
-   * Milliseconds since the epoch. Behind the service by a second and an answer's way here, at most.
-   * @param monotonic the reading of that clock, for who has made one: it is a tenth of a verification
+   * Milliseconds since the epoch; behind the service by at most a second and the travel time of an answer.
+   * @param monotonic the clock's reading if the caller has one; reading it takes a tenth of a verification
    */
   now(monotonic = this.#clock.monotonic()): number {
     return this.#offset === undefined ? this.#clock.wall() : monotonic + this.#offset
   }
 
   /**
-   * Takes in what an answer that came just now tells of the time. The service was there when it generated the body,
-   * and when it dated the answer; a body may be given to many long after it was generated, so the later of both
-   * counts. It is set back only by dates that lie behind for `AGREED_MS` by the same time: a cache may give an old
-   * answer, and then expired keys must not work again.
+   * Reads the times of an answer that has just arrived. The service was alive when it generated the body and when it dated
+   * the answer. A body may be sent long after it was generated, so the later time counts. The clock goes back only if dates
+   * lie behind by the same time for `AGREED_MS`: a cache may return an old answer, and expired keys must not work again.
    *
-   * @param generatedAt of the body, if there was one
-   * @param date of the answer, if it has one
+   * @param generatedAt of the body, if any
+   * @param date of the answer, if any
    */
   heard(generatedAt = Number.NEGATIVE_INFINITY, date?: number): void {
     const at = Math.max(generatedAt, date ?? Number.NEGATIVE_INFINITY)
@@ -59,29 +57,29 @@ export class ServiceTime {
     }
   }
 
-  /** When an answer was given, by its date, on the other clock: never later than it was asked for. */
+  /** When an answer was given, by its date, on the monotonic clock. Never later than `sentAt`. */
   answeredAt(sentAt: number, date: number | undefined): number {
     if (date === undefined || this.#offset === undefined) return sentAt
     const at = date - this.#offset
     return at < sentAt - SLACK_MS ? at : sentAt
   }
 
-  /** Takes in what an answer tells, and says when it was given. */
-  answered(told: { generatedAt: number | undefined; date: number | undefined; sentAt: number }): number {
-    this.heard(told.generatedAt, told.date)
-    return this.answeredAt(told.sentAt, told.date)
+  /** Reads the times of an answer, and returns when it was given. */
+  answered(times: { generatedAt: number | undefined; date: number | undefined; sentAt: number }): number {
+    this.heard(times.generatedAt, times.date)
+    return this.answeredAt(times.sentAt, times.date)
   }
 
   get isKnown(): boolean {
     return this.#offset !== undefined
   }
 
-  /** The time at a reading of the other clock; undefined where the service has told none. */
+  /** The service's time at a reading of the monotonic clock; undefined if unknown. */
   at(monotonic: number): number | undefined {
     return this.#offset === undefined ? undefined : monotonic + this.#offset
   }
 
-  /** Goes on from what an earlier process knew. */
+  /** Continues from the time that an earlier process knew. */
   resume(now: number): void {
     this.#offset = now - this.#clock.monotonic()
   }

@@ -1,9 +1,9 @@
 /**
- * SHA-256 (FIPS 180-4) where no other answers at once: hosts of workers have one only behind a promise, and a key is
- * judged without waiting. A key takes some 2 µs here.
+ * SHA-256 (FIPS 180-4) for runtimes without a synchronous one: workers have only an asynchronous one, and `verify` is
+ * synchronous. A key takes about 2 µs.
  */
 
-/** The first 32 bits behind the point of a number's root: where the standard has its constants from. */
+/** The first 32 bits of the fractional part of a root: the source of the standard's constants. */
 const fraction = (root: number): number => ((root - Math.floor(root)) * 2 ** 32) | 0
 
 const first = new Int32Array(8)
@@ -32,7 +32,7 @@ export function sha256(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(digest.buffer)
 }
 
-/** What is left of a message, a bit that ends it, and its length in bits. */
+/** The end of a message: its last bytes, a 1 bit, and its length in bits. */
 function endOf(bytes: Uint8Array, from: number): DataView {
   const left = bytes.length - from
   const rest = new Uint8Array(left < BLOCK_BYTES - 8 ? BLOCK_BYTES : 2 * BLOCK_BYTES)

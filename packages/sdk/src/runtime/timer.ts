@@ -1,17 +1,17 @@
-/** Work that is done later; tests put their own in its place. */
+/** Runs work later. Tests replace it. */
 export interface Timer {
   /**
-   * @param keepsAlive whether the process waits for it too, as it must where a caller does
-   * @returns what keeps it from being done
+   * @param keepsAlive whether the process waits for it, which is needed if a caller does
+   * @returns a function that cancels the work
    */
   after(milliseconds: number, work: () => void, keepsAlive?: boolean): () => void
 }
 
-/** Keeps no process alive unless it is told to. */
+/** Does not keep the process alive by default. */
 export const systemTimer: Timer = {
   after(milliseconds, work, keepsAlive = false) {
     const timer = setTimeout(work, milliseconds)
-    // A number outside of Node, where nothing is kept alive.
+    // Outside of Node it is a number, and timers keep nothing alive.
     if (!keepsAlive && typeof timer === 'object') timer.unref()
     return () => clearTimeout(timer)
   },

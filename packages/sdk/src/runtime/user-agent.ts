@@ -1,6 +1,6 @@
 import { ofNode } from './of-node.ts'
 
-/** That of `package.json`, which a test compares. */
+/** The version in `package.json`; a test compares them. */
 export const sdkVersion = '0.1.0'
 
 const runtime = ofNode(({ versions: { bun, deno, node } }) => {
@@ -8,5 +8,5 @@ const runtime = ofNode(({ versions: { bun, deno, node } }) => {
   return deno !== undefined ? `deno/${deno}` : node && `node/${node}`
 })
 
-/** What the service is told of its caller: `keyrail-sdk/0.1.0 node/24.1.0`; of a worker without the runtime. */
+/** Sent to the service, such as `keyrail-sdk/0.1.0 node/24.1.0`. In workers without the runtime. */
 export const userAgent = runtime ? `keyrail-sdk/${sdkVersion} ${runtime}` : `keyrail-sdk/${sdkVersion}`

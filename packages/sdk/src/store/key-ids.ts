@@ -1,26 +1,26 @@
 /**
- * Key ids by slot, each in 16 bytes: the service's ids are UUIDs, and a million texts would be work for the garbage
- * collector that nobody needs. An id becomes a text when its key is first verified. Ids of another form, which the
- * feed allows, stand as texts in a map of their own.
+ * Key ids by slot in 16 bytes each, because the service's ids are UUIDs, and a million strings would burden the garbage
+ * collector. An id becomes a string when its key is first verified. The feed allows other ids, which are kept as strings
+ * in a map.
  */
 
 export const ID_WORDS = 4
 
 export class KeyIds {
   words = new Int32Array(0)
-  /** Ids that are no UUID in lower case. */
+  /** Ids that are not lower-case UUIDs. */
   readonly others = new Map<number, string>()
   #texts: (string | undefined)[] = []
-  /** What is looked for: its words, and its text where it is no UUID. */
+  /** The id that `isSought` looks for: its words, and its text if it is not a UUID. */
   readonly #sought = new Int32Array(ID_WORDS)
   #soughtOther: string | undefined
 
-  /** Makes room for so many slots. */
+  /** Makes room for this many slots. */
   reserve(capacity: number): void {
     const words = new Int32Array(capacity * ID_WORDS)
     words.set(this.words)
     this.words = words
-    // Made in full length: an array that is written far beyond its end becomes a dictionary.
+    // Filled, because V8 turns an array that is written far beyond its end into a dictionary.
     const texts = new Array<string | undefined>(capacity).fill(undefined)
     for (let slot = 0; slot < this.#texts.length; slot++) texts[slot] = this.#texts[slot]
     this.#texts = texts
@@ -49,7 +49,7 @@ export class KeyIds {
     return hashOf(this.words, slot * ID_WORDS)
   }
 
-  /** Sets what `isSought` compares with. @returns its hash */
+  /** Sets the id that `isSought` looks for. @returns its hash */
   seek(id: string): number {
     const sought = this.#sought
     this.#soughtOther = undefined
@@ -71,7 +71,7 @@ export class KeyIds {
       words[at + 1] === sought[1] &&
       words[at + 2] === sought[2] &&
       words[at + 3] === sought[3] &&
-      // Never a UUID for an id of another form, however much their words are alike.
+      // An id of another form is never equal to a UUID, even if their words are.
       (this.#soughtOther === undefined && this.others.size === 0
         ? true
         : this.others.get(slot) === this.#soughtOther)
@@ -79,7 +79,7 @@ export class KeyIds {
   }
 }
 
-/** Ids come from the service, one by one, so no stranger can choose them to collide. */
+/** Ids come from the service, so attackers cannot choose them to collide. */
 function hashOf(words: Int32Array, at: number): number {
   const mixed =
     Math.imul(words[at + 3] as number, 0x9e3779b1) ^
@@ -90,7 +90,7 @@ function hashOf(words: Int32Array, at: number): number {
 }
 
 const HYPHEN = 45
-/** Where each of the four words has its digits in a UUID. */
+/** The positions of the digits of each of the four words in a UUID. */
 const digitsAt = [
   [0, 1, 2, 3, 4, 5, 6, 7],
   [9, 10, 11, 12, 14, 15, 16, 17],
@@ -98,11 +98,11 @@ const digitsAt = [
   [28, 29, 30, 31, 32, 33, 34, 35],
 ] as const
 
-/** Value of a character as a digit of a UUID in lower case, -1 for any other. */
+/** Value of a character as a digit of a lower-case UUID, -1 for any other. */
 const digitOf = new Int8Array(128).fill(-1)
 for (let digit = 0; digit < 16; digit++) digitOf['0123456789abcdef'.charCodeAt(digit)] = digit
 
-/** Whether a text is a UUID in lower case; if so, its words. */
+/** Whether a text is a lower-case UUID. If so, writes its words into `into`. */
 function readUuid(text: string, into: Int32Array): boolean {
   if (text.length !== 36) return false
   for (const at of [8, 13, 18, 23]) if (text.charCodeAt(at) !== HYPHEN) return false
@@ -123,7 +123,7 @@ function readUuid(text: string, into: Int32Array): boolean {
 const characters: number[] = new Array(36).fill(HYPHEN)
 const digits = Array.from('0123456789abcdef', digit => digit.charCodeAt(0))
 
-/** In one piece: a text that is put together of others is a tree of them, and takes ten times the memory. */
+/** Makes the string in one piece: a concatenated string is a tree, which takes ten times the memory. */
 function uuidOf(words: Int32Array, from: number): string {
   for (let word = 0; word < ID_WORDS; word++) {
     let value = words[from + word] as number

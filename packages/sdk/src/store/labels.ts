@@ -1,4 +1,4 @@
-/** What a vendor wrote beside a key or a tenant: JSON, frozen. */
+/** The vendor's `meta` of a key or tenant: frozen JSON. */
 export type Meta = Readonly<Record<string, unknown>>
 
 export interface KeyLabel {
@@ -12,7 +12,7 @@ export interface TenantLabel {
   meta?: Meta | null
 }
 
-/** Whose key it is, as a verdict tells it. */
+/** The labels in a verdict. */
 export interface Whose {
   externalId?: string
   tenantName?: string | null
@@ -21,15 +21,14 @@ export interface Whose {
   tenantMeta?: Meta | null
 }
 
-/** As they are written down: keys by the place of their record. */
+/** Labels as they are saved. Keys are named by the position of their record. */
 export interface SavedLabels {
   keys: readonly (readonly [number, KeyLabel])[]
   tenants: readonly (readonly [string, TenantLabel])[]
 }
 
 /**
- * The vendor's own words for keys and tenants, for a node that asks for them; others have none of this in memory. A
- * tenant is kept once, and for as long as a key names it.
+ * Names and `meta` of keys and tenants, for nodes that ask for them. Keeps each tenant once, as long as a key belongs to it.
  */
 export class Labels {
   readonly #keys = new Map<number, { tenantId: string; label: KeyLabel | undefined }>()
@@ -49,12 +48,12 @@ export class Labels {
     this.#leave(key.tenantId)
   }
 
-  /** To be told before the keys of the same answer, and `prune` after them. */
-  tell(tenantId: string, label: TenantLabel): void {
+  /** Call it before the keys of the same answer, and `prune` after them. */
+  setTenant(tenantId: string, label: TenantLabel): void {
     this.#tenant(tenantId).label = label
   }
 
-  /** Forgets those of these tenants that no key names. */
+  /** Drops those of these tenants to which no key belongs. */
   prune(tenantIds: Iterable<string>): void {
     for (const id of tenantIds) if (this.#tenants.get(id)?.keys === 0) this.#tenants.delete(id)
   }
@@ -75,7 +74,7 @@ export class Labels {
     }
   }
 
-  /** @param slots those in use, in the order in which their records are written down */
+  /** @param slots the used slots, in the order in which their records are saved */
   dump(slots: Iterable<number>): SavedLabels {
     const keys = Array.from(slots, (slot, at) => [at, this.#keys.get(slot)?.label ?? {}] as const)
     const tenants = Array.from(this.#tenants, ([id, { label = {} }]) => [id, label] as const)

@@ -1,7 +1,7 @@
 /**
- * Finds the least recently used slot without a linked list: using a record is one write (a rising stamp in the
- * record itself), and only an eviction, which is rare, pays. It sorts all slots by stamp once and hands them out
- * in that order; a slot whose stamp has changed since was used or replaced, so it is younger than all that wait.
+ * Finds the least recently used slot without a linked list. Using a record costs one write (a rising stamp in the record),
+ * and only evictions, which are rare, cost more: they sort all slots by stamp once and take them in that order. A slot whose
+ * stamp has changed since was used or replaced, so it is younger than all that remain.
  */
 export class LeastUsed {
   #queue: { slot: number; used: number }[] = []
@@ -9,13 +9,13 @@ export class LeastUsed {
   readonly #slots: () => Iterable<number>
   readonly #usedOf: (slot: number) => number
 
-  /** @param usedOf the stamp of a slot: no two alike, 0 for a slot not in use */
+  /** @param usedOf returns the stamp of a slot: unique, and 0 for a free slot */
   constructor(slots: () => Iterable<number>, usedOf: (slot: number) => number) {
     this.#slots = slots
     this.#usedOf = usedOf
   }
 
-  /** The slot with the lowest stamp, or -1 when none is in use. */
+  /** The slot with the lowest stamp, or -1 if none is used. */
   take(): number {
     const slot = this.#fromQueue()
     if (slot !== undefined) return slot

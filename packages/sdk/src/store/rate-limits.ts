@@ -1,6 +1,6 @@
 /**
- * One rule of a key's limits, as the service told it. One of an algorithm that is not among these is passed on like the
- * others, for the service to judge; it may lack members, or have more.
+ * One limit of a key, as the service sent it. A limit with another algorithm or scope is passed on for the service to judge;
+ * it may lack fields or have others.
  */
 export interface RateLimit {
   id: string
@@ -8,19 +8,19 @@ export interface RateLimit {
   /** Length of the window in milliseconds. */
   windowMs: number
   algorithm: 'sliding' | 'fixed' | (string & {})
-  /** Whether it counts per key, or for all keys of the tenant together. */
+  /** Counts per key, or for all keys of the tenant together. */
   scope: 'key' | 'tenant' | (string & {})
 }
 
-/** A rule has few members, and they are flat. What is deeper than this is none, whatever the service may learn. */
+/** Limits are flat. A value deeper than this is not a limit, also not of a newer service. */
 const DEPTH_MAX = 4
 
-/** A rule as the service tells it, and is told it. */
+/** A limit with the service's field names. */
 export type WireRateLimit = Readonly<Record<string, unknown>>
 
 /**
- * The effective limits of a key as the feed tells them: undefined where there are none, null where they are no rules.
- * A node evaluates none of them, so it need not understand them.
+ * The effective limits of a key in the feed: undefined if it has none, null if they are invalid. Nodes do not evaluate
+ * limits, so they need not understand them.
  */
 export function readRateLimits(value: unknown): RateLimit[] | undefined | null {
   if (value === undefined || value === null) return undefined
@@ -30,11 +30,11 @@ export function readRateLimits(value: unknown): RateLimit[] | undefined | null {
     : value.map(rule => renamed(rule, 'window_ms', 'windowMs') as unknown as RateLimit)
 }
 
-/** The same as the service tells them. What is no rule stays what it is, for the service to refuse. */
+/** The reverse. Leaves an invalid limit unchanged, for the service to reject. */
 export const toWireRateLimits = (rules: readonly unknown[]): WireRateLimit[] =>
   rules.map(rule => (isRule(rule) ? renamed(rule, 'windowMs', 'window_ms') : (rule as WireRateLimit)))
 
-/** All other members go as they came, in their order, so that nothing is lost which this version does not know. */
+/** Keeps all other fields in their order, including those that this version does not know. */
 const renamed = (rule: WireRateLimit, from: string, to: string): WireRateLimit =>
   Object.hasOwn(rule, to)
     ? rule
@@ -43,7 +43,7 @@ const renamed = (rule: WireRateLimit, from: string, to: string): WireRateLimit =
 const isRule = (value: unknown): value is WireRateLimit =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && isShallow(value, DEPTH_MAX)
 
-/** Whether no member lies deeper than so many levels: what walks through a value would not come back. */
+/** Whether a value has at most this many levels. Recursive functions can walk such a value safely. */
 export function isShallow(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true
   if (levels === 0) return false

@@ -2,139 +2,108 @@ import { digestWord } from '../runtime/digest.ts'
 import { ID_WORDS, KeyIds } from './key-ids.ts'
 import type { KeyLabel } from './labels.ts'
 import type { RateLimit } from './rate-limits.ts'
-import { SharedList } from './shared-list.ts'
+import {
+  DIGEST_WORDS,
+  ENV_AND_LIMITS,
+  ENV_BITS,
+  ENV_MASK,
+  EXPIRES_AT,
+  envAndLimits,
+  LIVE,
+  NEXT_FREE,
+  RECORD_DOUBLES,
+  RECORD_WORDS,
+  SCOPES,
+  TENANT,
+  USED,
+} from './record-layout.ts'
+import { emptyShared, type Shared } from './shared-list.ts'
 
-/** A key as the store takes it. `expiresAt` is in milliseconds since the epoch, Infinity where it never expires. */
+/** A key to store. */
 export interface StoredKey {
   keyId: string
   tenantId: string
   env: 'live' | 'test'
-  /** As `digestOf` gives it. */
+  /** In the form of `digestOf`. */
   digest: string
   scopes: readonly string[]
   rateLimits: readonly RateLimit[] | undefined
+  /** Milliseconds since the epoch; Infinity if the key never expires. */
   expiresAt: number
-  /** The vendor's own words, where the node asks for them. */
+  /** Set if the node asks for names or `meta`. */
   label?: KeyLabel | undefined
 }
 
-/** 64 bytes a record: all that a verification compares lies in one line of the processor's cache. */
-export const RECORD_WORDS = 16
-const WORDS = RECORD_WORDS
-const DOUBLES = 8
-/** The first 8 of the 16 words are the digest. Then two doubles, which are words 8 to 11. */
-const EXPIRES_AT = 4
-const USED = 5
-const TENANT = 12
-const SCOPES = 13
-/** The environment in the two lowest bits, 0 where the slot is free; above them the number of the limits. */
-const ENV_AND_LIMITS = 14
-/** The next free slot + 1 while the slot is not in use. */
-const NEXT_FREE = 15
-
 const FIRST_CAPACITY = 16
 /**
- * Left empty in front of the slab. A block of memory so large begins 16 bytes behind a page, after what the allocator
- * notes of it; with these each record begins where a line of the cache does. Elsewhere they do no harm.
+ * Unused bytes before the first record. A large ArrayBuffer begins 16 bytes after the start of a page, behind the allocator's
+ * header, so that with these 48 every record begins at a cache line. Elsewhere they do no harm.
  */
 const LEAD_BYTES = 48
-/** Shared values may outlive their records by this many before they are gathered anew. */
+/** How many shared values without a record are kept before they are dropped. */
 const SHARED_SLACK = 4096
 
-/** What records of one tenant or one plan have in common. */
-export interface Shared {
-  tenants: SharedList<string>
-  scopes: SharedList<readonly string[]>
-  /** Number 0 is that of no limits. */
-  limits: SharedList<readonly RateLimit[]>
-}
-
 /**
- * The slab: fixed-size records by slot number, reused through a free list. It holds numbers only, so that a million
- * keys are a few objects to the garbage collector. It knows nothing of order or age.
+ * The slab: records of a fixed size by slot number. Freed slots are reused. It holds only numbers, so that a million keys are
+ * a few objects for the garbage collector. It does not know order or age.
  */
 export class Records {
   readonly ids = new KeyIds()
   shared: Shared = emptyShared()
+  /** Two views of one ArrayBuffer. */
   #words = new Int32Array(0)
   #doubles = new Float64Array(0)
   #capacity = 0
-  #slots = 0
-  #free = 0
+  /** Slots from here on were never used. */
+  #end = 0
+  /** The first free slot below `#end`, plus 1; 0 if there is none. Each free slot names the next one. */
+  #firstFree = 0
   size = 0
 
+  /** @returns the slot of the new record */
   add(key: StoredKey, used: number): number {
-    const slot = this.#take()
+    const slot = this.#takeSlot()
     this.size++
-    const word = slot * WORDS
-    for (let at = 0; at < 8; at++) this.#words[word + at] = digestWord(key.digest, at)
+    const word = slot * RECORD_WORDS
+    for (let at = 0; at < DIGEST_WORDS; at++) this.#words[word + at] = digestWord(key.digest, at)
     this.ids.set(slot, key.keyId)
     this.update(slot, key, used)
     return slot
   }
 
-  /** Everything but the two things a record is found by. */
+  /** Sets everything except id and digest, by which the record is found. */
   update(slot: number, key: StoredKey, used: number): void {
-    this.#doubles[slot * DOUBLES + EXPIRES_AT] = key.expiresAt
-    this.#doubles[slot * DOUBLES + USED] = used
-    this.#share(slot, key)
-    if (this.sharedValues > 3 * this.size + SHARED_SLACK) this.#gatherShared()
-  }
-
-  /** Takes the place of everything: records without a gap between them, as they were written down. */
-  restore(words: Int32Array, ids: Int32Array, others: Iterable<readonly [number, string]>, shared: Shared) {
-    const count = words.length / WORDS
-    this.#reserve(count)
-    this.#words.set(words)
-    this.ids.words.set(ids)
-    for (const [slot, id] of others) this.ids.others.set(slot, id)
-    this.shared = shared
-    this.size = count
-    this.#slots = count
-    this.#free = 0
-  }
-
-  /** Writes all records down, without a gap between them. */
-  dump(words: Int32Array, ids: Int32Array): void {
-    let count = 0
-    for (let from = 0; from < this.#slots; ) {
-      let to = from
-      while (to < this.#slots && this.#isUsed(to)) to++
-      words.set(this.#words.subarray(from * WORDS, to * WORDS), count * WORDS)
-      ids.set(this.ids.words.subarray(from * ID_WORDS, to * ID_WORDS), count * ID_WORDS)
-      count += to - from
-      from = to + 1
-    }
-  }
-
-  /** Ids that are no UUID, by the slot that their record has once it is written down. */
-  otherIds(): [slot: number, id: string][] {
-    const { others } = this.ids
-    if (others.size === 0) return []
-    return Array.from(this.slots(), (slot, number): [number, string | undefined] => [
-      number,
-      others.get(slot),
-    ]).filter((entry): entry is [number, string] => entry[1] !== undefined)
+    const { tenants, scopes, limits } = this.shared
+    const word = slot * RECORD_WORDS
+    const limitsNumber = key.rateLimits === undefined ? 0 : limits.add(key.rateLimits)
+    this.#doubles[slot * RECORD_DOUBLES + EXPIRES_AT] = key.expiresAt
+    this.#doubles[slot * RECORD_DOUBLES + USED] = used
+    this.#words[word + TENANT] = tenants.add(key.tenantId)
+    this.#words[word + SCOPES] = scopes.add(key.scopes)
+    this.#words[word + ENV_AND_LIMITS] = envAndLimits(key.env, limitsNumber)
+    // Rarely true: the cost of a walk through all records is spread over thousands of updates.
+    if (this.sharedValues > 3 * this.size + SHARED_SLACK) this.#dropUnusedShared()
   }
 
   remove(slot: number): void {
     this.ids.clear(slot)
-    const word = slot * WORDS
-    this.#doubles[slot * DOUBLES + USED] = 0
+    const word = slot * RECORD_WORDS
+    this.#doubles[slot * RECORD_DOUBLES + USED] = 0
     this.#words[word + ENV_AND_LIMITS] = 0
-    this.#words[word + NEXT_FREE] = this.#free
-    this.#free = slot + 1
+    this.#words[word + NEXT_FREE] = this.#firstFree
+    this.#firstFree = slot + 1
     this.size--
   }
 
-  /** Slots in use, in no order that means anything. */
+  /** The used slots, in no meaningful order. */
   *slots(): Generator<number> {
-    for (let slot = 0; slot < this.#slots; slot++) if (this.#isUsed(slot)) yield slot
+    for (let slot = 0; slot < this.#end; slot++) if (this.#isUsed(slot)) yield slot
   }
 
+  /** Unrolled, because every verification calls it. */
   hasDigest(slot: number, digest: string): boolean {
     const words = this.#words
-    const word = slot * WORDS
+    const word = slot * RECORD_WORDS
     return (
       words[word] === digestWord(digest, 0) &&
       words[word + 1] === digestWord(digest, 1) &&
@@ -147,18 +116,19 @@ export class Records {
     )
   }
 
-  /** As `digestOf` gives it. */
+  /** In the form of `digestOf`. */
   digest(slot: number): string {
     let digest = ''
-    for (let at = 0; at < 8; at++) {
-      const word = this.#words[slot * WORDS + at] as number
+    for (let at = 0; at < DIGEST_WORDS; at++) {
+      const word = this.#words[slot * RECORD_WORDS + at] as number
       digest += String.fromCharCode(word & 0xffff, word >>> 16)
     }
     return digest
   }
 
+  /** A hash of the digest: its first word. */
   digestHash(slot: number): number {
-    return this.#words[slot * WORDS] as number
+    return this.#words[slot * RECORD_WORDS] as number
   }
 
   keyId(slot: number): string {
@@ -166,107 +136,117 @@ export class Records {
   }
 
   tenantId(slot: number): string {
-    return this.shared.tenants.get(this.#words[slot * WORDS + TENANT] as number)
+    return this.shared.tenants.get(this.#words[slot * RECORD_WORDS + TENANT] as number)
   }
 
   scopes(slot: number): readonly string[] {
-    return this.shared.scopes.get(this.#words[slot * WORDS + SCOPES] as number)
+    return this.shared.scopes.get(this.#words[slot * RECORD_WORDS + SCOPES] as number)
   }
 
   rateLimits(slot: number): readonly RateLimit[] | undefined {
-    const number = (this.#words[slot * WORDS + ENV_AND_LIMITS] as number) >>> 2
+    const number = (this.#words[slot * RECORD_WORDS + ENV_AND_LIMITS] as number) >>> ENV_BITS
     return number === 0 ? undefined : this.shared.limits.get(number)
   }
 
   env(slot: number): 'live' | 'test' {
-    return ((this.#words[slot * WORDS + ENV_AND_LIMITS] as number) & 3) === 1 ? 'live' : 'test'
+    const word = this.#words[slot * RECORD_WORDS + ENV_AND_LIMITS] as number
+    return (word & ENV_MASK) === LIVE ? 'live' : 'test'
   }
 
+  /** Milliseconds since the epoch; Infinity if the key never expires. */
   expiresAt(slot: number): number {
-    return this.#doubles[slot * DOUBLES + EXPIRES_AT] as number
+    return this.#doubles[slot * RECORD_DOUBLES + EXPIRES_AT] as number
   }
 
+  /** The stamp of the last use; 0 if the slot is free. */
   used(slot: number): number {
-    return this.#doubles[slot * DOUBLES + USED] as number
+    return this.#doubles[slot * RECORD_DOUBLES + USED] as number
   }
 
+  /** Sets the stamp of the last use. */
   touch(slot: number, used: number): void {
-    this.#doubles[slot * DOUBLES + USED] = used
+    this.#doubles[slot * RECORD_DOUBLES + USED] = used
   }
 
-  /** Tenant ids, scope lists and sets of limits held, each once. */
+  /** How many tenant ids, lists of scopes and sets of limits are held. */
   get sharedValues(): number {
     const { tenants, scopes, limits } = this.shared
     return tenants.values.length + scopes.values.length + limits.values.length
   }
 
-  #share(slot: number, key: Pick<StoredKey, 'env' | 'tenantId' | 'scopes' | 'rateLimits'>): void {
-    const { tenants, scopes, limits } = this.shared
-    const word = slot * WORDS
-    const number = key.rateLimits === undefined ? 0 : limits.add(key.rateLimits)
-    this.#words[word + TENANT] = tenants.add(key.tenantId)
-    this.#words[word + SCOPES] = scopes.add(key.scopes)
-    this.#words[word + ENV_AND_LIMITS] = (number << 2) | (key.env === 'live' ? 1 : 2)
+  /** Writes all used records and their ids without gaps. The arrays must have room for `size` of them. */
+  dump(words: Int32Array, ids: Int32Array): void {
+    let count = 0
+    // Copies each run of used slots at once.
+    for (let from = 0; from < this.#end; ) {
+      let to = from
+      while (to < this.#end && this.#isUsed(to)) to++
+      words.set(this.#words.subarray(from * RECORD_WORDS, to * RECORD_WORDS), count * RECORD_WORDS)
+      ids.set(this.ids.words.subarray(from * ID_WORDS, to * ID_WORDS), count * ID_WORDS)
+      count += to - from
+      from = to + 1
+    }
   }
 
-  /** Forgets the shared values that no record refers to any more. */
-  #gatherShared(): void {
-    const former = this.shared
-    const next = emptyShared()
-    for (const slot of this.slots()) {
-      this.shared = former
-      const kept = {
-        env: this.env(slot),
-        tenantId: this.tenantId(slot),
-        scopes: this.scopes(slot),
-        rateLimits: this.rateLimits(slot),
-      }
-      this.shared = next
-      this.#share(slot, kept)
-    }
-    this.shared = next
+  /** Ids that are not UUIDs, by the position of their record in a dump. */
+  otherIds(): [position: number, id: string][] {
+    const { others } = this.ids
+    if (others.size === 0) return []
+    return Array.from(this.slots(), (slot, position) => ({ position, id: others.get(slot) })).flatMap(
+      ({ position, id }) => (id === undefined ? [] : [[position, id]]),
+    )
+  }
+
+  /** Replaces all records by those of a dump. */
+  restore(words: Int32Array, ids: Int32Array, others: Iterable<readonly [number, string]>, shared: Shared) {
+    const count = words.length / RECORD_WORDS
+    this.#reserve(count)
+    this.#words.set(words)
+    this.ids.words.set(ids)
+    for (const [slot, id] of others) this.ids.others.set(slot, id)
+    this.shared = shared
+    this.size = count
+    this.#end = count
+    this.#firstFree = 0
   }
 
   #isUsed(slot: number): boolean {
-    return this.#words[slot * WORDS + ENV_AND_LIMITS] !== 0
+    return this.#words[slot * RECORD_WORDS + ENV_AND_LIMITS] !== 0
   }
 
-  #take(): number {
-    if (this.#free === 0) {
-      if (this.#slots === this.#capacity)
-        this.#reserve(Math.max(FIRST_CAPACITY, Math.ceil(this.#slots * 1.25)))
-      return this.#slots++
+  #takeSlot(): number {
+    if (this.#firstFree !== 0) {
+      const slot = this.#firstFree - 1
+      this.#firstFree = this.#words[slot * RECORD_WORDS + NEXT_FREE] as number
+      return slot
     }
-    const slot = this.#free - 1
-    this.#free = this.#words[slot * WORDS + NEXT_FREE] as number
-    return slot
+    if (this.#end === this.#capacity) this.#reserve(Math.max(FIRST_CAPACITY, Math.ceil(this.#end * 1.25)))
+    return this.#end++
   }
 
+  /** Moves all records into a slab with room for this many. */
   #reserve(capacity: number): void {
-    const slab = new ArrayBuffer(LEAD_BYTES + capacity * WORDS * 4)
+    const slab = new ArrayBuffer(LEAD_BYTES + capacity * RECORD_WORDS * 4)
     const words = new Int32Array(slab, LEAD_BYTES)
-    words.set(this.#words.subarray(0, this.#slots * WORDS))
+    words.set(this.#words.subarray(0, this.#end * RECORD_WORDS))
     this.#words = words
     this.#doubles = new Float64Array(slab, LEAD_BYTES)
     this.ids.reserve(capacity)
     this.#capacity = capacity
   }
-}
 
-export function emptyShared(): Shared {
-  const limits = new SharedList<readonly RateLimit[]>()
-  limits.add([])
-  return { tenants: new SharedList(), scopes: new SharedList(), limits }
-}
-
-/** Whether the words of a record that was written down refer to what there is, in an environment that there is. */
-export function isSound(words: Int32Array, slot: number, { tenants, scopes, limits }: Shared): boolean {
-  const word = slot * WORDS
-  const env = (words[word + ENV_AND_LIMITS] as number) & 3
-  return (
-    (env === 1 || env === 2) &&
-    (words[word + TENANT] as number) >>> 0 < tenants.values.length &&
-    (words[word + SCOPES] as number) >>> 0 < scopes.values.length &&
-    (words[word + ENV_AND_LIMITS] as number) >>> 2 < limits.values.length
-  )
+  /** Renumbers the shared values that records use, and drops the others. */
+  #dropUnusedShared(): void {
+    const words = this.#words
+    const { tenants, scopes, limits } = this.shared
+    const kept = emptyShared()
+    for (const slot of this.slots()) {
+      const word = slot * RECORD_WORDS
+      const limitsNumber = (words[word + ENV_AND_LIMITS] as number) >>> ENV_BITS
+      words[word + TENANT] = kept.tenants.add(tenants.get(words[word + TENANT] as number))
+      words[word + SCOPES] = kept.scopes.add(scopes.get(words[word + SCOPES] as number))
+      words[word + ENV_AND_LIMITS] = envAndLimits(this.env(slot), kept.limits.add(limits.get(limitsNumber)))
+    }
+    this.shared = kept
+  }
 }

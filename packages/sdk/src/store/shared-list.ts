@@ -1,12 +1,14 @@
+import type { RateLimit } from './rate-limits.ts'
+
 /**
- * Values that many records share, such as tenant ids or lists of scopes, by a number that fits into a record. Each
- * is kept once and frozen, so that no caller widens a key through the verdict it was handed.
+ * Numbers values that many records share, such as tenant ids or lists of scopes, so that a record holds only the number.
+ * Each value is kept once and frozen, so that a caller cannot change a key through its verdict.
  */
-export class SharedList<Value extends string | readonly unknown[]> {
+class SharedList<Value extends string | readonly unknown[]> {
   readonly values: Value[] = []
   readonly #numbers = new Map<string, number>()
 
-  /** The number of a value: plain JSON. The first of each content is the one that is kept. */
+  /** Returns the number of a value, which is plain JSON. Keeps the first of equal values. */
   add(value: Value): number {
     const content = typeof value === 'string' ? value : JSON.stringify(value)
     const known = this.#numbers.get(content)
@@ -21,7 +23,21 @@ export class SharedList<Value extends string | readonly unknown[]> {
   }
 }
 
-/** Plain JSON that is frozen to its end. */
+/** Values that many records share. Records hold their numbers. */
+export interface Shared {
+  tenants: SharedList<string>
+  scopes: SharedList<readonly string[]>
+  /** Number 0 is the empty list: no limits. */
+  limits: SharedList<readonly RateLimit[]>
+}
+
+export function emptyShared(): Shared {
+  const limits = new SharedList<readonly RateLimit[]>()
+  limits.add([])
+  return { tenants: new SharedList(), scopes: new SharedList(), limits }
+}
+
+/** Freezes plain JSON at every level. */
 export function freeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value
   for (const part of Object.values(value)) freeze(part)

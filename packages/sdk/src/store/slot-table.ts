@@ -1,16 +1,16 @@
 /**
- * An index from a 32-bit hash to slot numbers: open addressing with linear probing, at most half full, 4 bytes a
- * cell. It holds no keys: the hash of a slot stands in the caller's records, and the caller compares. The hashes
- * are of what the vendor's service issued, so no stranger can choose them to collide.
+ * An index from 32-bit hashes to slots: open addressing with linear probing, at most half full, 4 bytes per cell. It holds
+ * no keys: the hash of a slot is in the caller's records, and the caller compares. Attackers cannot choose hashes that
+ * collide, because the service issues what is hashed.
  */
 export class SlotTable {
-  /** Slot + 1, or 0 where empty. Read by the caller's own probe: `hash & mask`, then onwards, up to an empty cell. */
+  /** Slot + 1; 0 if empty. The caller probes from `hash & mask` onwards to an empty cell. */
   cells = new Int32Array(16)
   mask = 15
   #size = 0
   readonly #hashOf: (slot: number) => number
 
-  /** @param hashOf the hash of a slot, the same from `add` to `remove` */
+  /** @param hashOf returns the hash of a slot, the same from `add` to `remove` */
   constructor(hashOf: (slot: number) => number) {
     this.#hashOf = hashOf
   }
@@ -21,7 +21,7 @@ export class SlotTable {
     this.#place(slot)
   }
 
-  /** Makes room for so many at once. */
+  /** Makes room for this many slots. */
   reserve(size: number): void {
     let length = this.cells.length
     while (length < size * 2) length *= 2
@@ -35,7 +35,7 @@ export class SlotTable {
       if (cells[hole] === 0) return
       hole = (hole + 1) & mask
     }
-    // Whatever was pushed past the hole moves up, so that no probe ends early; there are no grave marks to sweep.
+    // Moves up the cells that were pushed past the hole, so that no probe ends early and no tombstones are needed.
     for (let at = (hole + 1) & mask; cells[at] !== 0; at = (at + 1) & mask) {
       const home = this.#hashOf((cells[at] as number) - 1) & mask
       if (((at - home) & mask) < ((at - hole) & mask)) continue

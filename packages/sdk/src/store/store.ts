@@ -1,11 +1,13 @@
+/** Keys in memory. `records.ts` has 64 bytes for each, and `slot-table.ts` is the index. */
+
 import { digestWord } from '../runtime/digest.ts'
 import { Labels, type SavedLabels } from './labels.ts'
 import { LeastUsed } from './least-used.ts'
-import { Records, type Shared, type StoredKey } from './records.ts'
-import { freeze } from './shared-list.ts'
+import { Records, type StoredKey } from './records.ts'
+import { freeze, type Shared } from './shared-list.ts'
 import { SlotTable } from './slot-table.ts'
 
-/** Records as they were written down: without a gap, the shared values beside them. */
+/** Records as they are saved: without gaps, with the shared values beside them. */
 export interface SavedRecords {
   words: Int32Array
   ids: Int32Array
@@ -16,18 +18,17 @@ export interface SavedRecords {
 }
 
 /**
- * What a node knows: a bounded store of policy keys, found by digest at verification and by key id when a
- * change arrives. Pure: no clock and no I/O. The least recently looked-up record goes when a new one finds
- * no room.
+ * The keys that a node holds: a bounded store, found by digest for verification and by key id for changes. No clock and no
+ * I/O. When it is full, a new record replaces the least recently used one.
  */
 export class Store {
   maxKeys: number
-  /** Records dropped for want of room since this store was made. Above 0 an unknown key may be a valid one. */
+  /** Records dropped for lack of room since the store was made. Above 0, an unknown key may be valid. */
   evictions = 0
-  /** Rises with every change, so that whoever has written the store down knows whether it is still the same. */
+  /** Rises with every change, so that a writer knows whether a saved copy is current. */
   revision = 0
   readonly records = new Records()
-  /** Whose keys they are; undefined for a node that does not ask. */
+  /** Undefined for a node that does not ask for labels. */
   readonly labels: Labels | undefined
   readonly #byDigest = new SlotTable(slot => this.records.digestHash(slot))
   readonly #byId = new SlotTable(slot => this.records.ids.hash(slot))
@@ -53,8 +54,8 @@ export class Store {
   }
 
   /**
-   * Slot of the record with this digest, which counts as used now; -1 if there is none. A slot is good until
-   * the store is next changed.
+   * The slot of the record with this digest, which counts as a use; -1 if missing. The slot is valid until the next change
+   * of the store.
    */
   find(digest: string): number {
     const slot = this.#slotOf(digest)
@@ -66,17 +67,17 @@ export class Store {
     return this.#slotOfId(keyId) !== -1
   }
 
-  /** When all that is held was last known to be true, on the clock of the caller. */
+  /** When the service last confirmed all records, on the caller's clock. */
   get confirmedAt(): number {
     return this.#confirmedAt
   }
 
-  /** Going back has no effect. */
+  /** An earlier time has no effect. */
   confirm(at: number): void {
     this.#confirmedAt = Math.max(this.#confirmedAt, at)
   }
 
-  /** Adds or replaces the record of a key. Counts as a use, so the newest key is not the first to go. */
+  /** Adds or replaces a record. Counts as a use, so that the newest key is not evicted first. */
   upsert(key: StoredKey): void {
     this.revision++
     const byDigest = this.#slotOf(key.digest)
@@ -87,7 +88,7 @@ export class Store {
       this.labels?.set(byDigest, key.tenantId, key.label)
       return
     }
-    // An id with another digest, or the other way round: no record may be left that the feed no longer names.
+    // The id has another digest, or the digest another id: remove both old records, which the feed no longer has.
     if (byDigest !== -1) this.#remove(byDigest)
     if (byId !== -1) this.#remove(byId)
     while (this.size >= this.maxKeys && this.size > 0) this.#evict()
@@ -97,7 +98,7 @@ export class Store {
     this.labels?.set(slot, key.tenantId, key.label)
   }
 
-  /** Removes what goes by this id and what goes by this digest; both, should they ever differ. */
+  /** Removes the record with this id and the one with this digest, should they differ. */
   remove(keyId: string | undefined, digest: string | undefined): void {
     const byId = keyId === undefined ? -1 : this.#slotOfId(keyId)
     if (byId !== -1) this.#remove(byId)
@@ -105,7 +106,7 @@ export class Store {
     if (byDigest !== -1) this.#remove(byDigest)
   }
 
-  /** Drops every record whose key another store does not hold. */
+  /** Drops every record whose key the other store does not hold. */
   keepOnly(other: Store): void {
     for (const slot of [...this.records.slots()]) {
       if (other.hasId(this.records.keyId(slot))) continue
@@ -118,12 +119,12 @@ export class Store {
     for (const slot of [...this.records.slots()]) this.#remove(slot)
   }
 
-  /** The highest stamp given for a use. */
+  /** The highest stamp given to a use. */
   get uses(): number {
     return this.#uses
   }
 
-  /** Fills an empty store with records as they were written down. */
+  /** Fills an empty store with saved records. */
   restore({ words, ids, otherIds, shared, uses, labels }: SavedRecords): void {
     this.records.restore(words, ids, otherIds, shared)
     this.#uses = uses
@@ -135,10 +136,10 @@ export class Store {
       this.#byId.add(slot)
     }
     if (this.labels === undefined) return
-    const told = new Map(labels?.keys)
+    const keyLabels = new Map(labels?.keys)
     for (let slot = 0; slot < this.size; slot++)
-      this.labels.set(slot, this.records.tenantId(slot), freeze(told.get(slot)))
-    for (const [id, label] of labels?.tenants ?? []) this.labels.tell(id, freeze(label))
+      this.labels.set(slot, this.records.tenantId(slot), freeze(keyLabels.get(slot)))
+    for (const [id, label] of labels?.tenants ?? []) this.labels.setTenant(id, freeze(label))
   }
 
   #slotOf(digest: string): number {

@@ -2,14 +2,14 @@ import type { RateLimitCheck, RateLimitVerdict } from '../http/call-types.ts'
 
 type Rule = RateLimitCheck['limits'][number]
 
-/** What was spent in the current window and in the one before. */
+/** The cost spent in the current window and in the one before. */
 interface Cell {
   start: number
   previous: number
   current: number
 }
 
-/** Answers checks as the service does: windows begin at multiples of their length, and all rules are charged or none. */
+/** Answers checks as the service does: windows begin at multiples of their length, and all limits are charged or none. */
 export function answerChecks(now: () => number) {
   const cells = new Map<string, Cell>()
   return {
@@ -28,7 +28,7 @@ export function answerChecks(now: () => number) {
           cells.set(name, cell)
         }
       }
-      const told = counters.map(({ rule, cell, retryMs }) => ({
+      const states = counters.map(({ rule, cell, retryMs }) => ({
         ...rule,
         allowed: retryMs === 0,
         remaining: Math.max(0, rule.limit - used(cell, rule, at)),
@@ -41,14 +41,14 @@ export function answerChecks(now: () => number) {
         object: 'ratelimit_check',
         allowed,
         cost,
-        denied_by: told.filter(limit => !limit.allowed).map(({ id }) => id),
+        denied_by: states.filter(limit => !limit.allowed).map(({ id }) => id),
         retry_after_ms: retryAfterMs,
-        limits: told,
+        limits: states,
         headers: {
           'RateLimit-Policy': limits
             .map(({ id, limit, window_ms }) => `"${id}";q=${limit};w=${seconds(window_ms)}`)
             .join(', '),
-          RateLimit: told
+          RateLimit: states
             .map(({ id, remaining, reset_ms }) => `"${id}";r=${remaining};t=${seconds(reset_ms)}`)
             .join(', '),
           ...(retryAfterMs !== null && { 'Retry-After': String(seconds(retryAfterMs)) }),
@@ -64,14 +64,14 @@ function cellAt(cell: Cell | undefined, window: number, now: number): Cell {
   return { start, previous: cell?.start === start - window ? cell.current : 0, current: 0 }
 }
 
-/** `floor(a × b / c)`, also where the product has more digits than a number. */
+/** `floor(a × b / c)`, also if the product exceeds a safe integer. */
 const mulDiv = (a: number, b: number, c: number): number => Number((BigInt(a) * BigInt(b)) / BigInt(c))
 
-/** Of the window before, a sliding one counts what the last `window_ms` still cover, rounded up. */
+/** A sliding window counts the share of the previous window that the last `window_ms` cover, rounded up. */
 const used = ({ start, previous, current }: Cell, { algorithm, window_ms }: Rule, now: number): number =>
   algorithm === 'fixed' ? current : current + previous - mulDiv(previous, now - start, window_ms)
 
-/** Until the cost would fit; 0: it does; null: never. */
+/** Time until the cost fits; 0: it fits now; null: never. */
 function retryMs(cell: Cell, rule: Rule, cost: number, now: number): number | null {
   const { limit, window_ms, algorithm } = rule
   const room = limit - cost
@@ -79,7 +79,7 @@ function retryMs(cell: Cell, rule: Rule, cost: number, now: number): number | nu
   if (room < 0) return null
   const left = cell.start + window_ms - now
   if (algorithm === 'fixed') return left
-  // How far into a window no more than the room of the one before still counts.
+  // How far into a window the previous one counts for no more than the room.
   const covered = (before: number, free: number) =>
     before <= free ? 0 : window_ms - mulDiv(free, window_ms, before)
   return cell.current <= room

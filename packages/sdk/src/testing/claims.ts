@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { claimLockMs, claimState, claimTtlMsDefault } from '@keyrail/contract/claim-rule'
 import type {
   ClaimBody,
   ClaimVerdict,
@@ -18,10 +19,9 @@ interface ClaimRecord {
   answer?: Pick<CompleteBody, 'status' | 'headers' | 'body'>
 }
 
-const LOCK_MS = 30_000
 const iso = (time: number): string => new Date(time).toISOString()
 
-/** Answers claims, and what becomes of them, as the service does. */
+/** Answers the idempotency calls as the service does. */
 export function answerClaims(now: () => number) {
   const records = new Map<string, ClaimRecord>()
   const nameOf = ({ env, scope_hash }: Pick<HeldBody, 'env' | 'scope_hash'>) => env + scope_hash
@@ -34,21 +34,10 @@ export function answerClaims(now: () => number) {
       const object = 'idempotency_claim'
       const at = now()
       const record = records.get(nameOf(body))
-      if (record !== undefined) {
-        const { answer, lockedUntil } = record
-        const isLocked = answer === undefined && lockedUntil > at
-        if (isLocked || record.expiresAt > at) {
-          if (record.fingerprint !== body.fingerprint) return { object, verdict: 'mismatch' }
-          if (isLocked) return { object, verdict: 'in_progress', retry_after_ms: lockedUntil - at }
-          if (answer !== undefined) {
-            const { status, headers = {}, body: kept } = answer
-            if (typeof kept !== 'string') return { object, verdict: 'not_replayable', status }
-            return { object, verdict: 'replay', response: { status, headers, body: kept } }
-          }
-        }
-      }
-      const { fingerprint, ttl_ms: ttlMs = 86_400_000 } = body
-      const [lockToken, lockedUntil] = [randomUUID(), at + LOCK_MS]
+      const verdict = record === undefined ? null : verdictOf(record, body.fingerprint, at)
+      if (verdict !== null) return { object, ...verdict }
+      const { fingerprint, ttl_ms: ttlMs = claimTtlMsDefault } = body
+      const [lockToken, lockedUntil] = [randomUUID(), at + claimLockMs]
       records.set(nameOf(body), { fingerprint, lockToken, lockedUntil, ttlMs, expiresAt: at + ttlMs })
       return { object, verdict: 'execute', lock_token: lockToken, lock_expires_at: iso(lockedUntil) }
     },
@@ -70,8 +59,21 @@ export function answerClaims(now: () => number) {
       const object = 'idempotency_heartbeat'
       const record = heldBy(body)
       if (record === undefined || record.answer !== undefined) return { object, verdict: 'lost' }
-      record.lockedUntil = now() + LOCK_MS
+      record.lockedUntil = now() + claimLockMs
       return { object, verdict: 'extended', lock_expires_at: iso(record.lockedUntil) }
     },
   }
+}
+
+/** What a record says to somebody who does not hold it; null: it is free. */
+function verdictOf({ answer, ...record }: ClaimRecord, fingerprint: string, at: number) {
+  const { status = null, headers = {}, body } = answer ?? {}
+  const hasAnswer = typeof body === 'string'
+  const state = claimState({ ...record, status, hasAnswer }, fingerprint, at)
+  if (state === 'mismatch') return { verdict: state }
+  if (state === 'in_progress') return { verdict: state, retry_after_ms: record.lockedUntil - at }
+  if (state === 'free' || status === null) return null
+  return hasAnswer
+    ? { verdict: 'replay' as const, response: { status, headers, body } }
+    : { verdict: 'not_replayable' as const, status }
 }

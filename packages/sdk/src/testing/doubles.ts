@@ -7,40 +7,40 @@ import { answerChecks } from './checks.ts'
 import { answerClaims } from './claims.ts'
 import { openTestService, type TestService } from './service.ts'
 
-/** What a maker of production takes, but for where the service is. */
+/** The options of a production part, without the connection. */
 export type TestOptions<Options> = Omit<Options, keyof ConnectionOptions>
 
-/** Stands in for a limiter; made by `createTestLimiter`. */
+/** A test double of a limiter; made by `createTestLimiter`. */
 export interface TestLimiter extends Limiter, TestService {}
-/** Stands in for what `createIdempotency` makes; made by `createTestIdempotency`. */
+/** A test double of `Idempotency`; made by `createTestIdempotency`. */
 export interface TestIdempotency extends Idempotency, TestService {}
-/** Stands in for a usage reporter; made by `createTestUsage`. */
+/** A test double of a usage reporter; made by `createTestUsage`. */
 export interface TestUsage extends UsageReporter, TestService {
-  /** Sends what was counted, and tells how many requests of each key were reported until now, by `keyId`. */
+  /** Sends what was counted, and returns all requests reported until now, by `keyId`. */
   reported(): Promise<Record<string, number>>
 }
 
-const projectId = '00000000-0000-4000-8000-000000000000'
+const project = '00000000-0000-4000-8000-000000000000'
 
-/** The limiter of production, whose service is a stand-in in memory. */
+/** The production limiter with an in-memory service. */
 export function createTestLimiter(options: TestOptions<LimiterOptions> = {}): TestLimiter {
   const { connection, hands, now } = openTestService(answerChecks)
-  return { ...openLimiter({ projectId, ...options, ...connection }, { now }), ...hands }
+  return { ...openLimiter({ project, ...options, ...connection }, { now }), ...hands }
 }
 
-/** The idempotency of production, whose service is a stand-in in memory. */
+/** The production idempotency with an in-memory service. */
 export function createTestIdempotency(options: TestOptions<IdempotencyOptions> = {}): TestIdempotency {
   const { connection, hands, timer } = openTestService(answerClaims)
   const world = { timer, random: Math.random }
-  return { ...openIdempotency({ projectId, ...options, ...connection }, world), ...hands }
+  return { ...openIdempotency({ project, ...options, ...connection }, world), ...hands }
 }
 
-/** The usage reporter of production, whose service is a stand-in in memory. */
+/** The production usage reporter with an in-memory service. */
 export function createTestUsage(options: TestOptions<UsageReporterOptions> = {}): TestUsage {
-  const told: Record<string, number> = {}
+  const counts: Record<string, number> = {}
   const answers = () => ({
     'usage/reports'({ records, sample_rate }: UsageReport) {
-      for (const { key_id, count } of records) told[key_id] = (told[key_id] ?? 0) + count / sample_rate
+      for (const { key_id, count } of records) counts[key_id] = (counts[key_id] ?? 0) + count / sample_rate
       return {}
     },
   })
@@ -51,7 +51,7 @@ export function createTestUsage(options: TestOptions<UsageReporterOptions> = {})
     ...hands,
     async reported() {
       await usage.flush()
-      return { ...told }
+      return { ...counts }
     },
   }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** @param head what the key begins with, such as `kr_live_` */
+/** @param head the beginning of the key, such as `kr_live_` */
 export function drawKey(head: string): string {
   const random = Array.from(randomBytes(32), byte => alphabet[byte % 62]).join('')
   return head + random + checksumOf(head + random)

@@ -8,39 +8,39 @@ import type { Verdict } from '../verify/verdict.ts'
 import { createVerify, type Requirements, type Served } from '../verify/verify.ts'
 import { drawKey } from './draw-key.ts'
 
-/** What a test says of a key; everything has a value that suits most tests. */
+/** The properties of a test key. Every one has a default that suits most tests. */
 export interface TestKeyOptions {
   env?: 'live' | 'test' | undefined
   tenantId?: string | undefined
   scopes?: readonly string[] | undefined
   rateLimits?: readonly RateLimit[] | undefined
-  /** Milliseconds since the epoch; never unless given. */
+  /** Milliseconds since the epoch. Default: never. */
   expiresAt?: number | undefined
 }
 
-/** A key that a test keyring has made. */
+/** A key made by a test keyring. */
 export interface TestKey {
-  /** The key itself, as a customer would present it. */
+  /** The key itself, as a customer sends it. */
   key: string
   keyId: string
   tenantId: string
 }
 
-/** Stands in for a keyring; made by `createTestKeyring`. */
+/** A test double of a keyring; made by `createTestKeyring`. */
 export interface TestKeyring {
-  /** Judges a key as a keyring does. */
+  /** Verifies a key as a keyring does. */
   verify(key: string | null | undefined, requirements?: Requirements): Verdict
   /**
-   * Makes a key that is valid from here on.
+   * Makes a valid key.
    *
-   * @throws TypeError naming what of its limits the service would not take
+   * @throws TypeError naming a limit that the service would reject
    */
   issue(options?: TestKeyOptions): TestKey
-  /** It is refused from here on, as `revoked_key`. */
+  /** Revokes a key: from now on it is refused as `revoked_key`. */
   revoke(key: TestKey): void
-  /** As if the service had not been heard of for too long: every key is refused as `stale`, until `recover`. */
+  /** Simulates a service that is away for too long: every key is refused as `stale` until `recover`. */
   lose(): void
-  /** Ends what `lose` began. */
+  /** Ends `lose`. */
   recover(): void
 }
 
@@ -48,8 +48,8 @@ const KEYS_MAX = 1_000_000
 const LATE = 60_000
 
 /**
- * A keyring for tests of your own: it stands wherever one is taken, speaks to no service, and judges keys by the very
- * rule that serves in production.
+ * A keyring for your own tests, wherever the SDK takes a keyring. It calls no service, and verifies keys with the production
+ * code.
  */
 export function createTestKeyring({ env = 'live' }: { env?: 'live' | 'test' | 'both' } = {}): TestKeyring {
   let monotonic = 0

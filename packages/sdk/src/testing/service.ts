@@ -1,33 +1,38 @@
+/**
+ * A stand-in for the service below `fetch`. `checks.ts` and `claims.ts` answer as the service does, and `doubles.ts`
+ * puts the SDK on it.
+ */
+
 import type { ConnectionOptions } from '../http/connection-options.ts'
 import { readInteger } from '../http/option-values.ts'
 import { systemTimer, type Timer } from '../runtime/timer.ts'
 import { drawKey } from './draw-key.ts'
 
-/** What a test does to the service that a double asks. */
+/** Controls the in-memory service of a test double. */
 export interface TestService {
-  /** Lets so many milliseconds pass, and does what is due then. Otherwise the time of the service stands still. */
+  /** Advances the service's time by milliseconds and runs what is due. Otherwise its time stands still. */
   advance(milliseconds: number): void
-  /** The service is away, until `recover`. */
+  /** The service is not reachable until `recover`. */
   lose(): void
-  /** Ends what `lose` began. */
+  /** Ends `lose`. */
   recover(): void
 }
 
-/** What is answered, by the path below `/v1/`. */
+/** The answers, by the path below `/v1/`. */
 type Answers = Readonly<Record<string, (body: never) => object>>
 
 const firstKey = drawKey('krsk_live_')
 
 /**
- * Stands in for the service below `fetch`, so that all above it is what serves in production. Its time begins where every
- * window does, at 0.
+ * Stands in for the service below `fetch`, so that everything above is production code. Its time begins at 0, where every
+ * window begins.
  */
 export function openTestService(answersAt: (now: () => number) => Answers, status = 200) {
   let time = 0
   let isAway = false
   const waiting = new Set<{ due: number; work: () => void }>()
   const answers = answersAt(() => time)
-  /** What comes first: that a test lets so much time pass, or that it passes. */
+  /** Runs work when the test advances the time far enough, or when real time passes, whichever is first. */
   const timer: Timer = {
     after(milliseconds, work, keepsAlive) {
       const due = time + milliseconds
@@ -60,7 +65,7 @@ export function openTestService(answersAt: (now: () => number) => Answers, statu
     },
   }
   const connection: Required<Omit<ConnectionOptions, 'insecure'>> = {
-    baseUrl: 'http://localhost',
+    url: 'http://localhost',
     secretKey: firstKey,
     async fetch(url, asked) {
       if (isAway) throw { code: 'ECONNREFUSED' }

@@ -1,23 +1,23 @@
 import process from 'node:process'
 
-/** What is told when the process has nothing left to do. One listener for all, since Node warns of many. */
+/** Runs when the process has nothing left to do. Shares one listener, because Node warns about many. */
 const waiting = new Set<() => void>()
 
-const tellAll = (): void => {
+const runAll = (): void => {
   for (const work of waiting) work()
 }
 
 /**
- * Calls the work when the process would end by itself, and again when what it began is over. A process that is ended,
- * by a signal or by `process.exit`, calls nothing.
+ * Calls the work when the process would end by itself, and again after what that began. Does not call it when a signal or
+ * `process.exit` ends the process.
  *
- * @returns what keeps it from being called
+ * @returns a function that cancels it
  */
 export function beforeExit(work: () => void): () => void {
-  if (waiting.size === 0) process.on('beforeExit', tellAll)
+  if (waiting.size === 0) process.on('beforeExit', runAll)
   waiting.add(work)
   return () => {
     waiting.delete(work)
-    if (waiting.size === 0) process.off('beforeExit', tellAll)
+    if (waiting.size === 0) process.off('beforeExit', runAll)
   }
 }

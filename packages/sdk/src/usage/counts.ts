@@ -2,7 +2,7 @@ import type { UsageReport } from '../http/call-types.ts'
 import { isUuid } from '../http/option-values.ts'
 
 const HOUR_MS = 3_600_000
-/** Older hours are no longer counted by the service. */
+/** The service ignores older hours. */
 const AGE_MAX_MS = 7 * 24 * HOUR_MS
 const RECORDS_MAX = 1_000
 const COUNT_MAX = 1_000_000_000
@@ -10,8 +10,8 @@ const COUNT_MAX = 1_000_000_000
 type UsageRecords = UsageReport['records']
 
 /**
- * Requests by hour and key that are not in a report yet. Bounded: beyond `maxEntries` pairs of hour and key, one
- * that is not there yet is dropped and counted as such, and those that are there go on counting.
+ * Counted requests by hour and key that are not yet in a report. Bounded: after `maxEntries` pairs of hour and key, new pairs
+ * are dropped (and counted in `dropped`), while existing ones continue to count.
  */
 export class UsageCounts {
   readonly #hours = new Map<number, { readonly firstAt: number; readonly keys: Map<string, number> }>()
@@ -34,7 +34,7 @@ export class UsageCounts {
     return total
   }
 
-  /** What is no id of a key would have the whole report refused: it is dropped alone. */
+  /** Drops an invalid key id here, because the service would reject the whole report. */
   add(keyId: unknown, count: number, now: number): void {
     const hour = Math.floor(now / HOUR_MS)
     let counted = this.#hours.get(hour)
@@ -53,7 +53,7 @@ export class UsageCounts {
     counted.keys.set(keyId as string, (before ?? 0) + count)
   }
 
-  /** Sets right what was counted by a clock that was so far behind. */
+  /** Corrects counts made by a clock that was this far behind. */
   moveBy(milliseconds: number): void {
     const counted = [...this.#hours.values()]
     this.#hours.clear()
@@ -62,7 +62,7 @@ export class UsageCounts {
       for (const [keyId, count] of keys) this.add(keyId, count, firstAt + milliseconds)
   }
 
-  /** Takes out as much as one report holds, the oldest hours first; empty where there is nothing. */
+  /** Takes the records of one report, oldest hours first; empty if there are none. */
   take(now: number): UsageRecords {
     const records: UsageRecords = []
     for (const hour of [...this.#hours.keys()].sort((one, other) => one - other)) {

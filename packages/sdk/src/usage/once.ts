@@ -4,7 +4,7 @@ type Counter = Pick<UsageReporter, 'count'>
 
 const counted = new WeakMap<Counter, WeakSet<object>>()
 
-/** Whether a reporter has not been asked this about a request before: protection may stand there twice. */
+/** True only the first time for a reporter and a request, because several protections may see the same request. */
 export function isFirstCount(usage: Counter, exchange: object): boolean {
   const known = counted.get(usage) ?? new WeakSet()
   counted.set(usage, known)

@@ -1,17 +1,20 @@
+/** Sends what `counts.ts` has added up by key. */
+
 import { randomUUID } from 'node:crypto'
 import { type HttpRequest, parseMembers, readDate } from '../http/call.ts'
 import type { UsageReport } from '../http/call-types.ts'
 import {
   type ConnectionOptions,
+  connectionNames,
   type ErrorOptions,
   readConnection,
+  readReports,
   refuseUnknown,
 } from '../http/connection-options.ts'
-import { readFunction, readInteger } from '../http/option-values.ts'
+import { readInteger } from '../http/option-values.ts'
 import { delayAfterError } from '../http/schedule.ts'
 import type { KeyrailErrorCode } from '../runtime/error-codes.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
-import { Reports } from '../runtime/reports.ts'
 import { ServiceTime } from '../runtime/service-time.ts'
 import { systemTimer, type Timer } from '../runtime/timer.ts'
 import type { Valid } from '../verify/verdict.ts'
@@ -20,59 +23,57 @@ import { UsageCounts } from './counts.ts'
 import { sampled } from './sampled.ts'
 import { passedOver, unsent } from './uncounted.ts'
 
+/** Options of `createUsageReporter`. */
 export interface UsageReporterOptions extends ConnectionOptions, ErrorOptions {
-  /** The part of all requests that is counted, 0.0001 to 1; all of them unless given. */
+  /** The share of requests that is counted, 0.0001 to 1. Default: 1. */
   sampleRate?: number | undefined
-  /** How often counts are sent, 10,000 ms unless given. */
+  /** How often counts are sent, in ms. Default: 10,000. */
   flushIntervalMs?: number | undefined
-  /** How many pairs of key and hour wait to be sent at most, 100,000 unless given. */
+  /** The most pairs of key and hour that wait to be sent. Default: 100,000. */
   maxEntries?: number | undefined
-  /** How long a report may take, 10,000 ms unless given. */
+  /** Time limit of a report in ms. Default: 10,000. */
   timeoutMs?: number | undefined
 }
 
-/** What a reporter has counted, for logs and metrics. Nothing in it is secret. */
+/** The counters of a reporter, for logs and metrics. Holds no secret. */
 export interface UsageReporterStats {
-  /** Requests that were counted and are not acknowledged yet. */
+  /** Counted requests that are not yet acknowledged. */
   pending: number
-  /** Requests that were counted and acknowledged. */
+  /** Counted requests that were acknowledged. */
   reported: number
-  /** Requests that were counted and will not be told: no room, too old, no key, after the end, or refused. */
+  /** Counted requests that will not be reported: no room, too old, invalid id, counted after the end, or ignored. */
   dropped: number
-  /** Code of the error of the last report; null where it went well. */
+  /** The error code of the last report; null if it succeeded. */
   lastError: KeyrailErrorCode | null
 }
 
-/** How a reporter ends. */
+/** Options of `close`. */
 export interface UsageCloseOptions {
-  /** How long the end may take, 0 to 600,000 ms. */
+  /** Time limit in ms, 0 to 600,000. Default: 10,000. */
   timeoutMs?: number | undefined
 }
 
-/** Counts requests by key, and reports them; made by `createUsageReporter`. */
+/** Counts requests by key and reports them; made by `createUsageReporter`. */
 export interface UsageReporter extends AsyncDisposable {
-  /** Counts a request, or several: in memory, at once. Never throws. */
+  /** Counts one or more requests in memory. Never throws. */
   count(key: Pick<Valid, 'keyId'>, requests?: number): void
-  /** Sends what was counted until now. Resolves when it is acknowledged, or when an attempt has failed. */
+  /** Sends the counts. Resolves when they are acknowledged, or when an attempt has failed. */
   flush(): Promise<void>
-  /** What became of what it has counted. */
+  /** The current counters. */
   stats(): UsageReporterStats
   /**
-   * Sends what is left, three times where it must, and stops. Takes `timeoutMs` at most, 10,000 unless given; what was
-   * not acknowledged by then is told to `onError` (`usage_unsent`). May be called twice.
+   * Sends the remaining counts, in up to three attempts within `timeoutMs`, and stops. Reports counts that were not
+   * acknowledged to `onError` (`usage_unsent`). May be called twice.
    */
   close(options?: UsageCloseOptions): Promise<void>
 }
 
 const known: { readonly [Name in keyof Required<UsageReporterOptions>]: true } = {
-  baseUrl: true,
-  secretKey: true,
-  insecure: true,
+  ...connectionNames,
   sampleRate: true,
   flushIntervalMs: true,
   maxEntries: true,
   timeoutMs: true,
-  fetch: true,
   onError: true,
 }
 export const usageReporterOptionNames = Object.keys(known)
@@ -82,10 +83,10 @@ const CLOSING_MS = 10_000
 const maxBytes = 16 * 1024
 
 /**
- * Tells the service how often keys were used. A process that ends by itself sends what is left before; one that is ended
- * should `close()`.
+ * Reports to the service how often keys were used. A process that ends by itself sends the remaining counts first; otherwise
+ * call `close()`.
  *
- * @throws TypeError naming the option that is missing or wrong
+ * @throws TypeError naming a missing or wrong option
  */
 export const createUsageReporter = (options: UsageReporterOptions = {}): UsageReporter =>
   openUsageReporter(options, {
@@ -96,7 +97,7 @@ export const createUsageReporter = (options: UsageReporterOptions = {}): UsageRe
     beforeExit,
   })
 
-/** The same in a world of the caller's making. */
+/** `createUsageReporter` with the caller's own timers, clock and randomness. */
 export function openUsageReporter(
   options: UsageReporterOptions,
   world: {
@@ -119,13 +120,13 @@ export function openUsageReporter(
   const flushIntervalMs = readInteger('flushIntervalMs', options.flushIntervalMs ?? 10_000, 100, 3_600_000)
   const counts = new UsageCounts(readInteger('maxEntries', options.maxEntries ?? 100_000, 1, 10_000_000))
   const timeoutMs = readInteger('timeoutMs', options.timeoutMs ?? 10_000, 1, 60_000)
-  const reports = new Reports({ onError: readFunction('onError', options.onError), onNotice: undefined })
+  const reports = readReports(options)
 
-  /** What is being sent: its id and its records stay the same until it is acknowledged. */
+  /** The report in flight. Its id and records stay the same until it is acknowledged. */
   let sending: UsageReport | undefined
   let flushing: Promise<void> | undefined
   let closing: Promise<void> | undefined
-  /** Ends what is under way when the time of the end is over. */
+  /** Aborts the calls in flight when the time limit of the end is reached. */
   let patience = new AbortController()
   let hasAsked = false
   let isClosed = false
@@ -135,7 +136,7 @@ export function openUsageReporter(
   let retryAfterMs: number | undefined
   let lastError: KeyrailErrorCode | null = null
 
-  /** With the first time that is told, what was counted by this machine's clock until then is set right. */
+  /** The first answer with a time corrects what was counted by this machine's clock until then. */
   const heard = ({ headers }: { headers: Headers }): void => {
     const isFirst = !time.isKnown
     time.heard(undefined, readDate(headers.get('date')))
@@ -144,7 +145,7 @@ export function openUsageReporter(
 
   const ask = (request: HttpRequest) => call({ ...request, timeoutMs, maxBytes, signal: patience.signal })
 
-  /** @returns how many of its records the service passed over */
+  /** @returns how many of its records the service ignored */
   async function send(report: UsageReport): Promise<number> {
     const path = '/v1/usage/reports'
     const answer = await ask({ method: 'POST', path, body: report, accepts: [202] })
@@ -153,14 +154,14 @@ export function openUsageReporter(
     return typeof ignored === 'number' ? ignored : 0
   }
 
-  /** Before the first report, so that it names hours by the service's clock. Where nobody tells, this machine's counts. */
+  /** Runs before the first report, so that it names hours by the service's clock. Without an answer, this machine's counts. */
   async function learnTime(): Promise<void> {
     const path = '/v1/healthz'
     try {
       heard(await ask({ method: 'GET', path, accepts: [200, 404] }))
       hasAsked = true
     } catch {
-      // What is wrong with the service is told of the report.
+      // The report will meet and report the same error.
     }
   }
 
@@ -181,9 +182,9 @@ export function openUsageReporter(
       const error = thrown as KeyrailError
       lastError = error.code
       retryAfterMs = error.retryAfterMs
-      // Given up at the end: what is left then is told as a whole.
+      // Aborted by the end, which reports all that is left at once.
       if (error.code !== 'aborted') reports.error(error)
-      // A report that is wrong in itself would be in the way of all others for ever.
+      // A report that is invalid in itself would block all later ones forever.
       if (error.status === 400 || error.status === 413) {
         refused += requestsIn(report)
         sending = undefined
@@ -213,7 +214,7 @@ export function openUsageReporter(
     return flushing
   }
 
-  /** After a failure sooner and at random, so that a service that comes back is not met by a whole fleet at once. */
+  /** After a failure sooner and at random, so that a fleet does not report all at once when the service returns. */
   const schedule = (delay: number): (() => void) =>
     timer.after(delay, () => {
       void flush().then(() => {
@@ -225,7 +226,7 @@ export function openUsageReporter(
         )
       })
     })
-  // Nodes that start together do not report together.
+  // At random, so that nodes that start together do not report together.
   let cancel = schedule(flushIntervalMs * (0.5 + 0.5 * random()))
 
   const pause = (milliseconds: number) =>
@@ -239,10 +240,10 @@ export function openUsageReporter(
       if (patience.signal.aborted) end()
     })
 
-  /** @param ended is told how many requests are left, before anything else can be counted */
+  /** @param ended receives how many requests are left, before anything else can be counted */
   async function sendRest(withinMs: number, ended: (left: number) => void): Promise<void> {
     const cancelEnd = timer.after(withinMs, () => patience.abort(), true)
-    // What was under way may have begun before the last request was counted.
+    // The flush in flight may have begun before the last request was counted.
     await flushing
     for (let attempts = 1; ; attempts++) {
       await flush()
@@ -272,7 +273,7 @@ export function openUsageReporter(
 
   let hasGivenUp = false
   const forgetExit = world.beforeExit?.(() => {
-    // A process whose service is away ends all the same.
+    // A process ends even if the service is away.
     if (hasGivenUp || pending() === 0) return
     void sendRest(CLOSING_MS, left => {
       hasGivenUp = left > 0

@@ -1,7 +1,7 @@
-/** Beyond this many at once what chance would do differs by little from the mean. */
+/** Above this number, drawing for each request would differ little from the mean. */
 const DRAWN_MAX = 10_000
 
-/** @returns how many of the requests are counted, on the mean `rate` of them */
+/** @returns how many of the requests to count, on average `rate` of them */
 export function sampled(requests: number, rate: number, random: () => number): number {
   if (requests > DRAWN_MAX) return Math.floor(requests * rate + random())
   let counted = 0

@@ -1,11 +1,11 @@
 import { KeyrailError } from '../runtime/errors.ts'
 
-/** What is told of counts that were not taken. */
+/** Errors about counts that were not accepted. */
 
 export const passedOver = (ignored: number, records: number): KeyrailError =>
   new KeyrailError(
     'usage_ignored',
-    `${ignored} of ${records} records of a usage report were not counted: of no key of this environment, or of no hour that is taken`,
+    `${ignored} of ${records} records of a usage report were ignored: their key is not in this environment, or their hour is too old or in the future`,
     { retryable: false },
   )
 

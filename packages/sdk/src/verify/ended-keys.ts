@@ -4,7 +4,7 @@ import { type Refused, refused } from './verdict.ts'
 /** About 100 bytes each, so 1 MB at most. */
 const KEYS_MAX = 10_000
 
-/** By the `cause` of a tombstone. The tenant of a deleted one is gone, and with it the right to the key. */
+/** By the `cause` of a tombstone. A deleted tenant has lost its right to the key, so its keys count as revoked. */
 const refusalBy: ReadonlyMap<string, Refused> = new Map([
   ['revoked', refused.revoked_key],
   ['expired', refused.expired_key],
@@ -14,8 +14,8 @@ const refusalBy: ReadonlyMap<string, Refused> = new Map([
 ])
 
 /**
- * Why keys that this node held are held no more, or what the service said of others. The feed names a revoked key only to those who are there, so of keys
- * that ended earlier, or longer ago than so many others, a node knows nothing.
+ * Why keys have ended: those that this node held, and others whose cause the service gave. The feed names a revoked key only to
+ * nodes that were running then. A node knows nothing about keys that ended earlier, or before the last `KEYS_MAX`.
  */
 export class EndedKeys {
   /** By digest, oldest first. */
@@ -35,16 +35,16 @@ export class EndedKeys {
   }
 
   /**
-   * Takes down a record that is about to go. A key whose time was over when the service said so has expired, whatever
-   * else happened to it; any other was ended before its time.
+   * Records a key that is about to be removed. If it was past its expiry at that time it has expired; otherwise it was
+   * revoked.
    *
-   * @param at when the service said so, in milliseconds since the epoch by its clock
+   * @param at when the service ended it, in milliseconds since the epoch by the service's clock
    */
   add(records: Records, slot: number, at: number): void {
     this.#set(records.digest(slot), records.expiresAt(slot) > at ? refused.revoked_key : refused.expired_key)
   }
 
-  /** Takes down why a key has ended, as the service says it. Of a cause that is not known here the key is unknown. */
+  /** Records the cause that the service gave. With an unknown cause, the key is just unknown. */
   addCause(digest: string, cause: string): void {
     const refusal = refusalBy.get(cause)
     if (refusal === undefined) this.forget(digest)
@@ -63,7 +63,7 @@ export class EndedKeys {
     for (const slot of records.slots()) this.add(records, slot, at)
   }
 
-  /** A key that the service tells of again, as one that has expired and was renewed. */
+  /** The service sends the key again, such as an expired one that was renewed. */
   forget(digest: string): void {
     this.#refusals.delete(digest)
   }

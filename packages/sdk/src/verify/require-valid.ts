@@ -2,7 +2,7 @@ import { KeyrailError } from '../runtime/errors.ts'
 import { refusals, type Valid } from './verdict.ts'
 
 /**
- * Code without types hands over the verdict of a refused key as well, or nothing at all.
+ * Checks a verdict, because untyped code may pass a refused one, or nothing.
  *
  * @param asker the function that takes only verdicts of valid keys
  * @throws KeyrailError `misused`
@@ -17,7 +17,7 @@ export function requireValid(asker: string, key: Valid): void {
   if (isValid) return
   const what =
     typeof code === 'string' && Object.hasOwn(refusals, code) ? `a key refused as ${code}` : 'no verdict'
-  throw new KeyrailError('misused', `${asker} was given ${what}: call it where verdict.valid is true`, {
+  throw new KeyrailError('misused', `${asker} was given ${what}: call it only if verdict.valid is true`, {
     retryable: false,
   })
 }

@@ -1,7 +1,7 @@
 /**
- * The form of an issued key: `<prefix>_<live|test>_<32 base62><6 base62>`. The last 6 characters are the CRC-32
- * (IEEE) of everything before them, so a mistyped, cut or invented key is refused without a hash or a look-up,
- * and so is one whose `live` was edited to `test`. A checksum is no proof: it only tells what cannot be a key.
+ * The form of an issued key: `<prefix>_<live|test>_<32 base62><6 base62>`. The last 6 characters are the CRC-32 (IEEE) of
+ * everything before them. So a mistyped, cut or invented key is refused without a hash or look-up, and so is one whose `live`
+ * was edited to `test`. The checksum only rules keys out; it does not prove that a key is valid.
  */
 
 export type KeyForm = 'malformed' | 'live' | 'test'
@@ -15,8 +15,8 @@ const CHECKSUM = 6
 const UNDERSCORE = 95
 
 /**
- * Four tables of 256, to take four characters at a time ("slicing"): byte by byte each step waits for the one
- * before it, which costs twice as much.
+ * Four tables of 256 for four characters at a time ("slicing"). Byte by byte, each step would wait for the one before, at
+ * twice the cost.
  */
 const crcTables = new Int32Array(1024)
 for (let byte = 0; byte < 256; byte++) {
@@ -36,8 +36,8 @@ for (let digit = 0; digit < 62; digit++) {
 }
 
 /**
- * Reads form, checksum and environment. No regular expression and no substring: this runs for every request,
- * and on whatever a stranger sends.
+ * Reads form, checksum and environment. Without regular expressions and substrings, because it runs for every request, on
+ * untrusted input.
  */
 export function readKeyForm(key: string): KeyForm {
   const randomAt = key.length - (RANDOM + CHECKSUM)
@@ -45,7 +45,7 @@ export function readKeyForm(key: string): KeyForm {
 
   const checksumAt = randomAt + RANDOM
   let { crc } = lastHead
-  // Collects what no base62 digit has: bits beyond ASCII, and the sign of a -1.
+  // Collects the bits that no base62 digit has: those beyond ASCII, and the sign of a -1.
   let beyond = 0
   let digits = 0
   for (let at = randomAt; at < checksumAt; at += 4) {
@@ -76,8 +76,8 @@ export function readKeyForm(key: string): KeyForm {
 const digit = (character: number): number => digitOf[character & 127] as number
 
 /**
- * What stands before the random characters, such as `kr_live_`, of the key that was read last. Nearly all keys of a
- * process begin alike, and comparing costs half of reading.
+ * The part before the random characters, such as `kr_live_`, of the last key. Nearly all keys of a process share it, and
+ * comparing costs half as much as reading.
  */
 const lastHead = {
   length: 0,
@@ -93,7 +93,7 @@ function isLastHead(key: string, length: number): boolean {
   return true
 }
 
-/** Whether a key begins as one may; if so, that is the last head from now on. */
+/** Whether a key begins with a valid head. If so, it becomes the last head. */
 function readHead(key: string, length: number): boolean {
   const prefixLength = length - MIDDLE
   if (prefixLength < PREFIX_MIN || prefixLength > PREFIX_MAX) return false

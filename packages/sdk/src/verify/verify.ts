@@ -1,3 +1,5 @@
+/** Judges a key and returns a verdict (`verdict.ts`). `token.ts` is the form of a key. */
+
 import type { Clock } from '../runtime/clock.ts'
 import { digestOf } from '../runtime/digest.ts'
 import { catchLater } from '../runtime/reports.ts'
@@ -7,24 +9,24 @@ import type { EndedKeys } from './ended-keys.ts'
 import { readKeyForm } from './token.ts'
 import { type Refused, refused, type Valid, type Verdict } from './verdict.ts'
 
-/** What a verification may ask of a key beyond being valid. */
+/** What a verification requires beyond a valid key. */
 export interface Requirements {
-  /** Every one of these must stand among the key's scopes, letter for letter. */
+  /** The key must have all of these scopes, compared exactly. */
   scopes?: readonly string[] | undefined
-  /** The environments that are taken here; unless given, those of the keyring. */
+  /** The accepted environments. Default: those of the keyring. */
   env?: 'live' | 'test' | 'both' | undefined
 }
 
-/** What verification reads: the store that is being served, if any, and the counts it keeps. */
+/** What verification reads: the served store, if any, and the counters. */
 export interface Served {
   store: Store | undefined
-  /** Keys that the store held until the service took them away. */
+  /** Keys that the service removed from the store. */
   ended?: EndedKeys
-  /** True where the store was read from a disk that could not tell whether it has all keys. */
+  /** True: the store comes from a disk, and may not have all keys. */
   isPartial?: boolean
   hits: number
   misses: number
-  /** Of stores that were served before this one. */
+  /** Evictions of earlier stores. */
   evictions: number
 }
 
@@ -34,16 +36,16 @@ export type Verify = (key: string | null | undefined, requirements?: Requirement
 
 export interface VerifyDeps {
   env: 'live' | 'test' | 'both'
-  /** A store confirmed at t is served before t + cachedTtlMs on the monotonic clock, not at it. */
+  /** A store confirmed at t is served before t + cachedTtlMs on the monotonic clock, and not from then on. */
   cachedTtlMs: number
-  /** Its wall clock judges expiry, at a reading of the other. */
+  /** Its wall clock judges expiry, at a given reading of the monotonic clock. */
   clock: Pick<Clock, 'monotonic'> & { wall(monotonic: number): number }
   onUnavailable?: ((refusal: Refused, key: string) => Verdict) | undefined
 }
 
 /**
- * The one rule by which a key is judged, in the order of the list of refusals. It cannot throw, whatever it is
- * handed, and what it cannot judge it refuses.
+ * The rule that judges a key, in the order of the list of refusals. It never throws, whatever its arguments, and refuses
+ * what it cannot judge.
  */
 export function createVerify(
   served: Served,
@@ -74,7 +76,7 @@ export function createVerify(
     served.hits++
 
     const { records } = store
-    // The checksum covers the environment in the text, so the two can differ only in a forged feed.
+    // The checksum covers the environment in the key's text, so only a forged feed can make them differ.
     if (records.env(slot) !== form) return refused.unknown_key
     const expiresAt = records.expiresAt(slot)
     if (expiresAt !== NEVER && !(clock.wall(now) < expiresAt)) return refused.expired_key
@@ -83,7 +85,7 @@ export function createVerify(
     return store.labels === undefined ? verdict : { ...verdict, ...store.labels.of(slot) }
   }
 
-  /** The caller's own choice, held to what every key is held to. */
+  /** The vendor's own verdict, which must meet the same conditions. */
   const unavailable = (refusal: Refused, key: string, form: string, requirements?: Requirements): Verdict => {
     if (onUnavailable === undefined) return refusal
     try {
@@ -112,7 +114,7 @@ export function createVerify(
   }
 }
 
-/** Two literals, because one that is spread into another costs more than the whole look-up. */
+/** Two literals, because spreading one into another costs more than the whole look-up. */
 function validVerdict(records: Records, slot: number, env: 'live' | 'test'): Valid {
   const keyId = records.keyId(slot)
   const tenantId = records.tenantId(slot)
@@ -124,7 +126,7 @@ function validVerdict(records: Records, slot: number, env: 'live' | 'test'): Val
   return { valid: true, code: 'valid', keyId, tenantId, env, scopes, expiresAt, rateLimits }
 }
 
-/** What is required under another name, a misspelt one, is had by no key. */
+/** Unknown requirements, such as a misspelt one, are never met. */
 function hasAllOf(scopes: readonly string[], requirements: Requirements | null | undefined): boolean {
   if (requirements === undefined || requirements === null) return true
   if (typeof requirements !== 'object') return false
@@ -132,14 +134,14 @@ function hasAllOf(scopes: readonly string[], requirements: Requirements | null |
   return requirements.scopes === undefined || hasAll(scopes, requirements.scopes)
 }
 
-/** Required scopes that are no array of strings, from code without types, are had by no key. */
+/** Scopes that are not an array of strings, from untyped code, are never met. */
 function hasAll(scopes: readonly string[], required: readonly string[]): boolean {
   if (!Array.isArray(required)) return false
   for (let at = 0; at < required.length; at++) if (!has(scopes, required[at] as string)) return false
   return true
 }
 
-/** A loop, because `includes` is a call that costs more than the few comparisons. */
+/** A loop, because calling `includes` costs more than the few comparisons. */
 function has(scopes: readonly string[], scope: string): boolean {
   for (let at = 0; at < scopes.length; at++) if (scopes[at] === scope) return true
   return false

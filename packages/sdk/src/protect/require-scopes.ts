@@ -1,0 +1,25 @@
+import { refused, type Valid } from '../verify/verdict.ts'
+import { readScopes } from './gate-options.ts'
+import { warnMisplaced } from './misplaced.ts'
+import { type HttpAnswer, isAnonymous, refusedBehind } from './passage.ts'
+import { toHttpRefusal } from './refusal.ts'
+
+/**
+ * What `requireScope` of every framework does.
+ *
+ * @returns judges a request: its refusal, if its key lacks a scope
+ * @throws TypeError if no scope is given
+ */
+export function requireScopes(scopes: readonly string[]) {
+  const required = readScopes(scopes)
+  if (required.length === 0) throw new TypeError('requireScope takes at least one scope')
+  const misplaced = warnMisplaced('requireScope')
+  return (exchange: object, apiKey: Valid | undefined): HttpAnswer | undefined => {
+    if (apiKey && required.every(scope => apiKey.scopes.includes(scope))) return undefined
+    if (!apiKey && !isAnonymous(exchange)) return misplaced()
+    const refusal = apiKey
+      ? toHttpRefusal(refused.insufficient_scope, { scopes: required })
+      : toHttpRefusal(refused.missing_key, { header: [] })
+    return refusedBehind(exchange, refusal)
+  }
+}
