@@ -12,14 +12,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startOf } from './processes.mjs'
 
 const LOOK_EVERY_MS = 200
-/** Clearing a stale lock takes microseconds; whoever has been at it for this long was killed doing so. */
+/**
+ * Clearing a stale lock takes microseconds; a process that holds this directory for longer was killed while clearing.
+ */
 const CLEARING_MS_MAX = 10_000
 
 /**
- * Takes a lock between processes, a file that names its holder; waits while the holder lives.
- *
- * A holder may be killed and leave the file. Then one of those who wait removes it, alone (a directory is made
- * meanwhile) and after another look, so that nobody removes a lock that was taken a moment ago.
+ * Takes a lock between processes: a file that names its holder. Waits while the holder lives.
+ * A killed holder may leave the file behind. One waiting process then removes it: it creates a directory to work alone,
+ * and looks again first, so that no process removes a lock that another has just taken.
  *
  * @param {string} path the lock's file
  * @param {{ onWait?: (pid: number) => void }} options `onWait` is called once, with the holder's pid
@@ -52,11 +53,11 @@ function heldLock(path) {
   }
 }
 
-/** A link appears whole or not at all, so nobody ever reads a lock without its holder. */
+/** A link appears whole or not at all, so no process reads a lock without its holder. */
 function claim(path) {
   const draft = `${path}.${process.pid}`
-  writeFileSync(draft, describe([process.pid]))
   try {
+    writeFileSync(draft, describe([process.pid]))
     linkSync(draft, path)
     return true
   } catch (error) {
@@ -76,7 +77,7 @@ function readHolder(path) {
   try {
     holders = JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    // Released this moment; or written by nobody we know, and then it holds nothing.
+    // Released a moment ago, or without a valid holder: then the lock is free.
     return error.code === 'ENOENT' ? undefined : { pid: 0, alive: false }
   }
   const alive = holders.find(({ pid, start }) => start !== undefined && startOf(pid) === start)

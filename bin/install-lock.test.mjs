@@ -18,11 +18,15 @@ before(() => {
 after(() => rmSync(temp, { recursive: true, force: true }))
 
 async function until(condition) {
-  while (!condition()) await new Promise(resolve => setTimeout(resolve, 10))
+  for (let looks = 0; looks < 3_000; looks += 1) {
+    if (condition()) return
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+  assert.fail(`never true: ${condition}`)
 }
 
 describe('the install lock', () => {
-  test('one that a killed process left behind is taken over', async () => {
+  test('a lock that a killed process left behind is taken over', async () => {
     const path = join(temp, 'stale-lock')
     const dead = spawnSync(process.execPath, ['-e', ''])
     writeFileSync(path, JSON.stringify([{ pid: dead.pid, start: '1' }]))
@@ -32,14 +36,14 @@ describe('the install lock', () => {
     assert.equal(existsSync(path), false)
   })
 
-  test('a pid that belongs to another process by now does not hold it', async () => {
+  test('a reused pid does not hold the lock', async () => {
     const path = join(temp, 'reused-lock')
     writeFileSync(path, JSON.stringify([{ pid: process.pid, start: 'earlier' }]))
     const lock = await takeLock(path)
     lock.release()
   })
 
-  test('it is held while npm still runs, although the start that ran npm was killed', async () => {
+  test('the lock is held while npm runs, even if the start that ran npm was killed', async () => {
     const path = join(temp, 'npm-lock')
     const npm = spawn('sleep', ['60'])
     writeFileSync(
@@ -57,21 +61,30 @@ describe('the install lock', () => {
     await until(() => !existsSync(path))
   })
 
-  test('of many that find a stale lock at the same moment, one at a time holds it', async () => {
+  test('when many processes find a stale lock at once, one at a time holds it', async () => {
     const path = join(temp, 'contended-lock')
     const inside = join(temp, 'inside')
+    const arrivals = mkdtempSync(join(temp, 'arrivals-'))
     writeFileSync(path, JSON.stringify([{ pid: 1, start: 'gone' }]))
     const script = `
-      import { mkdirSync, rmdirSync } from 'node:fs'
+      import { mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs'
       import { takeLock } from ${JSON.stringify(join(BIN, 'install-lock.mjs'))}
-      const lock = await takeLock(process.argv[1])
-      mkdirSync(process.argv[2])
-      await new Promise(resolve => setTimeout(resolve, 20))
-      rmdirSync(process.argv[2])
+      const [path, inside, arrivals] = process.argv.slice(1)
+      writeFileSync(arrivals + '/' + process.pid, '')
+      const lock = await takeLock(path)
+      mkdirSync(inside)
+      // The first holder waits for all to arrive, so that five compete with it.
+      for (let looks = 0; readdirSync(arrivals).length < 6; looks += 1) {
+        if (looks > 3_000) throw new Error('not all have arrived')
+        await new Promise(resolve => setTimeout(resolve, 10))
+      }
+      rmdirSync(inside)
       lock.release()`
     const ends = Array.from({ length: 6 }, () =>
       once(
-        spawn(process.execPath, ['--input-type=module', '-e', script, path, inside], { stdio: 'inherit' }),
+        spawn(process.execPath, ['--input-type=module', '-e', script, path, inside, arrivals], {
+          stdio: 'inherit',
+        }),
         'exit',
       ),
     )

@@ -7,7 +7,7 @@ import { compareLocks, findDisagreements } from './lockfile.mjs'
 
 const ON_LINUX = { dev: false, platform: 'linux', arch: 'x64' }
 
-describe('comparing what is installed with the lockfile', () => {
+describe('comparing the installation with the lockfile', () => {
   const wanted = {
     '': { name: 'top' },
     'node_modules/a': { version: '1.0.0', integrity: 'sha512-a' },
@@ -32,22 +32,37 @@ describe('comparing what is installed with the lockfile', () => {
   const { 'node_modules/mac': _, 'node_modules/arm': __, ...installed } = wanted
   delete installed['']
 
-  test('packages for another system or processor may be absent', () => {
+  test('packages for another system or processor may be missing', () => {
     assert.deepEqual(compareLocks(wanted, installed, { ...ON_LINUX, dev: true }), [])
   })
 
-  test('an optional package for this system may not', () => {
+  test('an optional package for this system may not be missing', () => {
     const { 'node_modules/here': ___, ...rest } = installed
     assert.deepEqual(compareLocks(wanted, rest, ON_LINUX), ['node_modules/here is missing'])
   })
 
-  test('development packages may be absent only where they are not needed', () => {
+  test('what only a package for another system needs may be missing too', () => {
+    const leaf = { version: '1.0.0', integrity: 'sha512-l', optional: true }
+    const needing = { ...wanted['node_modules/mac'], dependencies: { leaf: '1', below: '1' } }
+    const leaves = {
+      'node_modules/leaf': { ...leaf, dependencies: { under: '1' } },
+      'node_modules/under': leaf,
+    }
+    const all = { ...wanted, 'node_modules/mac': needing, ...leaves }
+    assert.deepEqual(compareLocks(all, installed, ON_LINUX), [])
+    const a = { ...wanted['node_modules/a'], dependencies: { under: '1' } }
+    assert.deepEqual(compareLocks({ ...all, 'node_modules/a': a }, installed, ON_LINUX), [
+      'node_modules/under is missing',
+    ])
+  })
+
+  test('development packages may be missing only where they are not needed', () => {
     const { 'node_modules/tool': ___, ...rest } = installed
     assert.deepEqual(compareLocks(wanted, rest, ON_LINUX), [])
     assert.deepEqual(compareLocks(wanted, rest, { ...ON_LINUX, dev: true }), ['node_modules/tool is missing'])
   })
 
-  test('another version, other contents, a surplus and a folder in place of a link are each named', () => {
+  test('wrong versions or contents, surplus packages and folders in place of links are named', () => {
     const other = {
       ...installed,
       'node_modules/a': { version: '1.0.0', integrity: 'sha512-other' },

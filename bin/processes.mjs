@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { sep } from 'node:path'
 
 /**
- * Fields of `/proc/<pid>/stat` by their number in proc(5), or undefined when there is no such process.
- * The command name, field 2, may hold blanks; what follows its closing parenthesis is plain.
+ * Fields of `/proc/<pid>/stat` by their number in proc(5); undefined when the process does not exist. The command name,
+ * field 2, may contain spaces; the fields after its closing parenthesis are plain.
  */
 function statFields(pid) {
   try {
@@ -15,8 +15,8 @@ function statFields(pid) {
 }
 
 /**
- * Tells a process from a later one with the same pid: its start in clock ticks since boot, on Linux. Elsewhere the
- * pid alone has to do. Undefined when there is no such process, or only a zombie.
+ * Distinguishes a process from a later one with the same pid by its start, in clock ticks since boot, on Linux. Other
+ * systems have the pid alone. Undefined when the process does not exist or is a zombie.
  */
 export function startOf(pid) {
   if (process.platform === 'linux') {
@@ -31,7 +31,7 @@ export function startOf(pid) {
   }
 }
 
-/** Whether a Ctrl-C at our terminal reaches us: our process group is the one in its foreground. */
+/** Whether a Ctrl-C at our terminal reaches us: our process group is the one in the foreground. */
 export function isInForeground() {
   if (process.platform !== 'linux') return Boolean(process.stdin.isTTY)
   const fields = statFields('self')
@@ -39,9 +39,9 @@ export function isInForeground() {
 }
 
 /**
- * Processes whose program lies in a directory, ourselves and our ancestors left out.
+ * Processes whose program lies in a directory, without this process and its ancestors.
  *
- * @returns {{ pid: number, executable: string }[]} empty where there is no /proc
+ * @returns {{ pid: number, executable: string }[]} empty where /proc is missing
  */
 export function runningOutOf(directory) {
   if (process.platform !== 'linux') return []
@@ -63,7 +63,7 @@ function executableOf(pid) {
   try {
     return readlinkSync(`/proc/${pid}/exe`)
   } catch {
-    // Gone, or another account's: as an ordinary user we cannot see it, and it does not run our files as us.
+    // It has ended, or belongs to another account: an ordinary user cannot see those, and they do not run our files as us.
     return ''
   }
 }

@@ -4,7 +4,7 @@ import { isInForeground } from './processes.mjs'
 import { ensureInstalled, nodePath, ROOT, StartRefused } from './runtime.mjs'
 
 /**
- * Runs a file with Keyrail's Node in our place: same streams, same signals, same end.
+ * Replaces this process with Keyrail's Node running a file: same streams, same signals, same exit.
  *
  * @param {string} file @param {string[]} args @param {{ dev: boolean }} options
  */
@@ -19,10 +19,10 @@ export async function runInPlace(file, args, { dev }) {
     process.exitCode = 1
     return
   }
-  // The SDK is built before it is published; in the checkout its sources are run as they are.
+  // The published SDK is built; in the checkout its sources run as they are.
   const child = spawn(node, ['--conditions=keyrail-source', file, ...args], {
     stdio: 'inherit',
-    // What was compiled once: a restart takes two thirds of the time.
+    // The compile cache: a restart takes two thirds of the time.
     env: { NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'node'), ...process.env },
   })
   const listeners = passSignals(child)
@@ -38,7 +38,7 @@ export async function runInPlace(file, args, { dev }) {
 }
 
 /**
- * A key pressed at the terminal reaches the whole process group, so the child has it already and a second one
+ * A key pressed at the terminal reaches the whole process group. The child already has the signal, and a second one
  * could mean "at once" to it. A signal sent to us alone is passed on.
  */
 function passSignals(child) {

@@ -6,22 +6,22 @@ import { takeLock } from './install-lock.mjs'
 import { findDisagreements } from './lockfile.mjs'
 import { runningOutOf } from './processes.mjs'
 
-/** The checkout. Node gives the real path of a module, so a symbolic link to the command does not mislead. */
+/** The checkout. Node resolves symbolic links in a module's path, so the command works through a link. */
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
 const NODE_MAJOR_MIN = 24
-/** The program loader that the Node from the lockfile asks for; a system with another C library has none. */
+/** The program loader that the Node from the lockfile needs; a system with another C library does not have it. */
 const LOADERS = { x64: '/lib64/ld-linux-x86-64.so.2', arm64: '/lib/ld-linux-aarch64.so.1' }
 
-/** A problem the person can act on: its message is all they should see. */
+/** A problem that the user can fix: they see its message and nothing else. */
 export class StartRefused extends Error {}
 
 /**
- * Makes `node_modules` agree with `package-lock.json`, with `npm ci` when it does not. Two starts at the same
- * moment install once; one that was broken off is done again.
+ * Makes `node_modules` match `package-lock.json`, with `npm ci` if needed. Two starts at the same moment install once;
+ * an interrupted installation is repeated.
  *
  * @param {{ root?: string, dev?: boolean }} options `dev`: the development packages are needed too
- * @throws {StartRefused} when something still runs out of node_modules, or npm failed
+ * @throws {StartRefused} when a process still runs out of node_modules, or npm failed
  */
 export async function ensureInstalled({ root = ROOT, dev = false } = {}) {
   const faults = findDisagreements(root, { dev })
@@ -42,7 +42,7 @@ async function lockInstall(root, faults) {
     })
   } catch (error) {
     throw new StartRefused(
-      `The packages must be installed (${summary(faults)}), but ${root} is not ours to write to: ${error.message}`,
+      `The packages must be installed (${summary(faults)}), but this account cannot write to ${root}: ${error.message}`,
     )
   }
 }
@@ -51,24 +51,23 @@ async function install(root, { dev, faults, lock }) {
   refuseWhileInUse(join(root, 'node_modules'))
   tell(`Installing packages with npm ci (${summary(faults)}) …`)
   const began = performance.now()
-  // npm ci empties node_modules first and in no order; without this file a broken-off one shows.
+  // npm ci first empties node_modules, in no fixed order; this file shows that an installation was interrupted.
   rmSync(join(root, 'node_modules', '.package-lock.json'), { force: true })
   const { code, signal } = await npmCi(root, { dev, lock })
-  if (signal) throw new StartRefused(`npm ci was ended by ${signal}. The next start does it again.`)
-  if (code !== 0)
-    throw new StartRefused(`npm ci failed with exit code ${code}. The next start does it again.`)
+  if (signal) throw new StartRefused(`npm ci was ended by ${signal}. The next start tries again.`)
+  if (code !== 0) throw new StartRefused(`npm ci failed with exit code ${code}. The next start tries again.`)
   const left = findDisagreements(root, { dev })
   if (left.length > 0) throw new StartRefused(`npm ci reported success, but ${summary(left)}.`)
   tell(`Installed in ${((performance.now() - began) / 1000).toFixed(1)} s.`)
 }
 
-/** Taking the files away under a running server would break it at some later moment. */
+/** Removing the files of a running server would break it later. */
 export function refuseWhileInUse(nodeModules) {
   const users = runningOutOf(nodeModules)
   if (users.length === 0) return
   const list = users.map(({ pid, executable }) => `  ${pid}  ${executable}`).join('\n')
   throw new StartRefused(
-    `The packages must be installed anew, but these processes still run out of ${nodeModules}:\n${list}\n` +
+    `The packages must be reinstalled, but these processes still run out of ${nodeModules}:\n${list}\n` +
       `Stop them first (kill -INT ${users.map(({ pid }) => pid).join(' ')}), then start again.`,
   )
 }
@@ -79,7 +78,7 @@ async function npmCi(root, { dev, lock }) {
   const cli = process.env.npm_execpath
   const byNode = cli !== undefined && /npm-cli\.[cm]?js$/.test(cli)
   const command = byNode ? (process.env.npm_node_execpath ?? process.execPath) : 'npm'
-  // Our standard output belongs to the command that follows.
+  // Standard output belongs to the command that follows.
   const npm = spawn(command, byNode ? [cli, ...args] : args, {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -89,7 +88,7 @@ async function npmCi(root, { dev, lock }) {
     npm.once('exit', (code, signal) => resolve({ code, signal }))
   })
   const forward = signal => npm.kill(signal)
-  // A Ctrl-C reaches npm by itself; we stay until it has gone, and then give the lock back.
+  // npm receives a Ctrl-C directly; we wait for it to end, and then release the lock.
   const stay = () => {}
   process.on('SIGINT', stay).on('SIGTERM', forward).on('SIGHUP', forward)
   try {
@@ -103,7 +102,7 @@ async function npmCi(root, { dev, lock }) {
 }
 
 /**
- * The Node that runs Keyrail, called by its path: the one from the lockfile, else the one that runs us.
+ * The Node that runs Keyrail, called by its path: the one from the lockfile, or else the one that runs this process.
  *
  * @throws {StartRefused} when neither is new enough
  */
@@ -116,8 +115,8 @@ export function nodePath({
   if (existsSync(locked) && loader && existsSync(loader)) return locked
   if (Number.parseInt(own.version, 10) >= NODE_MAJOR_MIN) return own.path
   throw new StartRefused(
-    `Keyrail needs Node >= ${NODE_MAJOR_MIN}; this is Node ${own.version}. On Linux with glibc (x64, arm64) npm ci brings ` +
-      'the right one along; elsewhere install it from https://nodejs.org/en/download or with your package manager.',
+    `Keyrail needs Node >= ${NODE_MAJOR_MIN}; this is Node ${own.version}. On Linux with glibc (x64, arm64) npm ci installs ` +
+      'the right one; elsewhere install it from https://nodejs.org/en/download or with your package manager.',
   )
 }
 

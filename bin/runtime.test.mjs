@@ -25,7 +25,7 @@ before(() => {
 })
 after(() => rmSync(temp, { recursive: true, force: true }))
 
-/** A checkout with our `bin`, one workspace to install and a command line that prints what it was given. */
+/** A checkout with our `bin`, one workspace to install, and a command line that prints its arguments. */
 function makeCheckout(name, mainText = 'console.log(JSON.stringify(process.argv.slice(2)))') {
   const root = join(temp, name)
   mkdirSync(join(root, 'packages/server/src/cli'), { recursive: true })
@@ -61,11 +61,15 @@ function start(root, args = [], options = {}) {
 }
 
 async function until(condition) {
-  while (!condition()) await new Promise(resolve => setTimeout(resolve, 10))
+  for (let looks = 0; looks < 6_000; looks += 1) {
+    if (condition()) return
+    await new Promise(resolve => setTimeout(resolve, 10))
+  }
+  assert.fail(`never true: ${condition}`)
 }
 
-describe('which Node', () => {
-  test('our own is taken when new enough, else the message says what is needed', () => {
+describe('choice of Node', () => {
+  test('the current Node is used if new enough, else the message says what is needed', () => {
     assert.equal(nodePath({ root: temp, own: { path: '/opt/node', version: '24.0.0' } }), '/opt/node')
     assert.throws(
       () => nodePath({ root: temp, own: { path: '/opt/node', version: '20.20.2' } }),
@@ -73,7 +77,7 @@ describe('which Node', () => {
     )
   })
 
-  test('the one from the lockfile comes first', () => {
+  test('the Node from the lockfile comes first', () => {
     const root = join(temp, 'with node')
     const bin = join(root, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin')
     mkdirSync(bin, { recursive: true })
@@ -82,7 +86,7 @@ describe('which Node', () => {
   })
 })
 
-test('installing is refused while a program runs out of node_modules, and the message names it', async () => {
+test('npm ci is refused while a program runs out of node_modules, and the message names it', async () => {
   const nodeModules = join(temp, 'used', 'node_modules')
   mkdirSync(nodeModules, { recursive: true })
   cpSync('/bin/sleep', join(nodeModules, 'server'), { dereference: true })
@@ -97,7 +101,7 @@ test('installing is refused while a program runs out of node_modules, and the me
 })
 
 describe('a start', () => {
-  test('installs when nothing is, and two at the same moment install once', async () => {
+  test('installs a fresh checkout, and two starts at the same moment install once', async () => {
     const root = makeCheckout('two at once')
     const ends = await Promise.all([start(root, ['one']).ended, start(root, ['two']).ended])
     assert.deepEqual(
@@ -107,9 +111,9 @@ describe('a start', () => {
         [0, '["two"]\n'],
       ],
     )
-    const told = ends.map(({ err }) => err).join('')
-    assert.equal(told.match(/Installing packages with npm ci/g)?.length, 1, told)
-    assert.equal(told.match(/Installed in \d+\.\d s/g)?.length, 1, told)
+    const printed = ends.map(({ err }) => err).join('')
+    assert.equal(printed.match(/Installing packages with npm ci/g)?.length, 1, printed)
+    assert.equal(printed.match(/Installed in \d+\.\d s/g)?.length, 1, printed)
     assert.equal(existsSync(join(root, '.install-lock')), false)
   })
 
@@ -123,7 +127,7 @@ describe('a start', () => {
     assert.equal(second.out, '["again"]\n', second.err)
   })
 
-  test('tells when npm failed, starts nothing, and the next start tries again', async () => {
+  test('reports a failed npm, starts nothing, and the next start tries again', async () => {
     const root = makeCheckout('failing install')
     const lockfile = readFileSync(join(root, 'package-lock.json'), 'utf8')
     writeFileSync(
@@ -148,37 +152,43 @@ describe('a start', () => {
 })
 
 describe('signals', () => {
+  /** Prints each signal and ends at the second one, so that one that is passed on twice shows. */
   const SERVER = `
-    let got = []
-    process.on('SIGTERM', () => { got.push('TERM'); setTimeout(() => { console.log(got.join()); process.exit(7) }, 200) })
-    process.on('SIGINT', () => { got.push('INT'); setTimeout(() => { console.log(got.join()); process.exit(8) }, 200) })
+    let count = 0
+    for (const signal of ['SIGTERM', 'SIGINT'])
+      process.on(signal, () => {
+        console.log(signal)
+        if (++count === 2) setImmediate(() => process.exit(7))
+      })
     setInterval(() => {}, 1000)
-    console.log('up')`
+    console.log('up ' + process.ppid)`
 
-  test('SIGTERM and SIGINT sent to us alone reach the server, and its end is ours', async () => {
+  test('SIGTERM and SIGINT reach the server, and its exit code is passed on', async () => {
     const root = makeCheckout('signals', SERVER)
-    for (const [signal, code] of [
-      ['SIGTERM', 7],
-      ['SIGINT', 8],
+    for (const signals of [
+      ['SIGTERM', 'SIGINT'],
+      ['SIGINT', 'SIGTERM'],
     ]) {
       const { child, ended, output } = start(root, [], { detached: true })
-      await until(() => output.out.includes('up'))
-      child.kill(signal)
+      await until(() => output.out.endsWith('\n'))
+      child.kill(signals[0])
+      await until(() => output.out.includes(signals[0]))
+      child.kill(signals[1])
       const end = await ended
-      assert.deepEqual([end.code, end.out], [code, `up\n${signal.slice(3)}\n`])
+      assert.deepEqual([end.code, end.out], [7, `up ${child.pid}\n${signals.join('\n')}\n`])
     }
   })
 
-  test('a server that a signal ended ends us by the same signal', async () => {
+  test('if a signal ends the server, the command ends by the same signal', async () => {
     const root = makeCheckout('killed', "process.kill(process.pid, 'SIGKILL')")
     assert.equal((await start(root).ended).signal, 'SIGKILL')
   })
 
-  test('Ctrl-C at a terminal reaches the server once, and we wait for it to end', async () => {
+  test('Ctrl-C at a terminal reaches the server once, and the command waits for its end', async () => {
     const root = makeCheckout('terminal', SERVER)
-    // The shell gets the Ctrl-C as well; not every shell outlives it without a trap.
+    // The shell receives the Ctrl-C too; not every shell survives it without a trap.
     const command = `trap : INT; "${process.execPath}" "${join(root, 'bin/keyrail.mjs')}"; echo "ended with $?"`
-    // script(1) gives the command a terminal of its own; what we write to it is typed there.
+    // script(1) gives the command its own terminal; what we write to script is typed there.
     const terminal = spawn('script', ['-qec', command, '/dev/null'], {
       stdio: ['pipe', 'pipe', 'inherit'],
       env: { ...process.env, SHELL: '/bin/sh' },
@@ -187,9 +197,12 @@ describe('signals', () => {
     terminal.stdout.setEncoding('utf8').on('data', text => {
       seen += text
     })
-    await until(() => seen.includes('up'))
+    await until(() => /up \d+\r\n/.test(seen))
     terminal.stdin.write('\x03')
+    await until(() => seen.includes('SIGINT'))
+    // Were the SIGINT passed on as well, it would arrive before this SIGTERM.
+    process.kill(Number(/up (\d+)/.exec(seen)?.[1]), 'SIGTERM')
     await once(terminal, 'close')
-    assert.match(seen, /\^CINT\r\nended with 8/)
+    assert.match(seen, /\^CSIGINT\r\nSIGTERM\r\nended with 7/)
   })
 })

@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const checkout = join(import.meta.dirname, '..', '..')
+
+/** Everything that a build reads. Tests and the development server change nothing in it. */
+const patterns = [
+  '{package-lock,tsconfig.base}.json',
+  'packages/contract/package.json',
+  'packages/contract/src/**/*',
+  'packages/dashboard/{index.html,package.json,tsconfig.json,build.ts,bundle.ts,config.ts}',
+  'packages/dashboard/{public,src}/**/*',
+  'packages/embed/{package.json,tsconfig.json,bundle.ts}',
+  'packages/embed/src/**/*',
+]
+
+const isTest = (path: string) => /\.test\.tsx?$/.test(path)
+
+/** A digest of the sources: names and contents, not times, which differ in every clone. */
+export function hashSources(): string {
+  const files = globSync(patterns, { cwd: checkout, withFileTypes: true })
+    .filter(entry => entry.isFile() && !isTest(entry.name))
+    .map(({ parentPath, name }) => join(parentPath, name).slice(checkout.length + 1))
+    .toSorted()
+  const hash = createHash('sha256')
+  for (const path of files) {
+    const bytes = readFileSync(join(checkout, path))
+    hash.update(`${path}\0${bytes.length}\0`).update(bytes)
+  }
+  return hash.digest('hex')
+}

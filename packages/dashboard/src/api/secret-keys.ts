@@ -1,0 +1,25 @@
+import type { RotateBody } from '@keyrail/contract/shared'
+import type {
+  CreatedSecretKey,
+  RevokedSecretKey,
+  RotatedSecretKey,
+  SecretKeyCreate,
+  SecretKeyList,
+  SecretKeyRevoke,
+  SecretKeys,
+} from '@keyrail/contract/vendor/secret-keys'
+import { endpoint } from './endpoint.ts'
+
+export const listSecretKeys = endpoint<{ query: SecretKeyList; answer: SecretKeys }>('GET', '/v1/secret_keys')
+export const createSecretKey = endpoint<{ body: SecretKeyCreate; answer: CreatedSecretKey }>(
+  'POST',
+  '/v1/secret_keys',
+)
+export const rotateSecretKey = endpoint<{ id: string; body: RotateBody; answer: RotatedSecretKey }>(
+  'POST',
+  '/v1/secret_keys/:id/rotate',
+)
+export const revokeSecretKey = endpoint<{ id: string; body: SecretKeyRevoke; answer: RevokedSecretKey }>(
+  'POST',
+  '/v1/secret_keys/:id/revoke',
+)

@@ -1,0 +1,22 @@
+import type {
+  BillingUsage,
+  BillingUsageQuery,
+  DailyUsage,
+  DailyUsageQuery,
+  TenantUsageQuery,
+  TenantUsages,
+} from '@keyrail/contract/vendor/usage'
+import { endpoint } from './endpoint.ts'
+
+export const getDailyUsage = endpoint<{ query: DailyUsageQuery; answer: DailyUsage }>(
+  'GET',
+  '/v1/usage/daily',
+)
+export const getBillingUsage = endpoint<{ query: BillingUsageQuery; answer: BillingUsage }>(
+  'GET',
+  '/v1/usage/billing',
+)
+export const listTenantUsage = endpoint<{ query: TenantUsageQuery; answer: TenantUsages }>(
+  'GET',
+  '/v1/usage/tenants',
+)

@@ -1,0 +1,157 @@
+import { Button, Skeleton } from '@mantine/core'
+import { Fragment, type ReactNode, useEffect, useRef } from 'react'
+import { Empty } from './empty.tsx'
+import classes from './list-table.module.css'
+import { isRefused, Offline, Refused } from './loaded.tsx'
+import { Trouble } from './trouble.tsx'
+import type { List } from './use-list.ts'
+
+export interface Column<Item> {
+  readonly header: string
+  readonly cell: (item: Item) => ReactNode
+  /** Numbers stand at the end of their column. */
+  readonly isNumber?: boolean
+  /** A cell of two lines, whose skeleton is as high. */
+  readonly isTall?: boolean
+  /** Left out below this width, where the row's own page has it. */
+  readonly from?: 'sm' | 'md' | 'lg'
+}
+
+interface ListTableProps<Item> {
+  /** Names the table: "Keys". */
+  readonly label: string
+  readonly list: List<Item>
+  readonly idOf: (item: Item) => string
+  readonly columns: readonly Column<Item>[]
+  /** Nothing exists yet: what to type to change that. */
+  readonly empty: ReactNode
+  /** Set while a filter is active. */
+  readonly onClearFilters?: (() => void) | undefined
+  /** What an open row shows below itself; null while it is closed. */
+  readonly detail?: (item: Item) => ReactNode
+  /** Loads the next page when the person reaches the end. */
+  readonly isEndless?: boolean
+}
+
+const skeletonRows = 8
+
+/** A list in each of its states. A screen describes its columns and what to type when the list is empty. */
+export function ListTable<Item>(props: ListTableProps<Item>) {
+  const { list, empty, onClearFilters } = props
+  const retry = () => void list.refetch()
+  if (list.data === undefined) {
+    if (list.fetchStatus === 'paused') return <Offline onRetry={retry} />
+    if (list.error === null) return <Frame {...props} rows={null} />
+    return isRefused(list.error) ? (
+      <Refused error={list.error} />
+    ) : (
+      <Trouble error={list.error} onRetry={retry} />
+    )
+  }
+  const rows = list.data.pages.flatMap(({ data }) => data)
+  if (rows.length === 0 && onClearFilters !== undefined) {
+    return (
+      <Empty title="No match">
+        <p>Nothing matches these filters.</p>
+        <Button variant="default" onClick={onClearFilters}>
+          Clear filters
+        </Button>
+      </Empty>
+    )
+  }
+  if (rows.length === 0) return empty
+  const loadMore = () => void list.fetchNextPage()
+  return (
+    <>
+      <Frame {...props} rows={rows} />
+      {list.error === null ? null : (
+        <Trouble error={list.error} onRetry={list.isFetchNextPageError ? loadMore : retry} />
+      )}
+      {list.hasNextPage && list.error === null ? (
+        <More isEndless={props.isEndless ?? false} isBusy={list.isFetchingNextPage} onMore={loadMore} />
+      ) : null}
+    </>
+  )
+}
+
+interface MoreProps {
+  readonly isEndless: boolean
+  readonly isBusy: boolean
+  readonly onMore: () => void
+}
+
+function More({ isEndless, isBusy, onMore }: MoreProps) {
+  const end = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (!isEndless || isBusy || end.current === null) return
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && onMore())
+    observer.observe(end.current)
+    return () => observer.disconnect()
+  }, [isEndless, isBusy, onMore])
+  return (
+    <div className={classes.more} ref={end}>
+      <Button variant="default" loading={isBusy} onClick={onMore}>
+        Load more
+      </Button>
+    </div>
+  )
+}
+
+function Frame<Item>({
+  label,
+  columns,
+  idOf,
+  detail,
+  rows,
+}: ListTableProps<Item> & { rows: readonly Item[] | null }) {
+  const classOf = ({ from, isNumber }: Column<Item>) =>
+    [from && classes[from], isNumber && classes.number].filter(Boolean).join(' ')
+  const waiting = Array.from({ length: skeletonRows }, (_, at) => `waiting-${at}`)
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls a wide table.
+    <section className={classes.frame} aria-label={label} aria-busy={rows === null} tabIndex={0}>
+      <table className={classes.table}>
+        <thead>
+          <tr>
+            {columns.map(column => (
+              <th key={column.header} scope="col" className={classOf(column)}>
+                {column.header}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows === null
+            ? waiting.map(id => (
+                <tr key={id}>
+                  {columns.map(column => (
+                    <td key={column.header} className={classOf(column)}>
+                      <Skeleton h={14} my={column.isTall ? 12 : 5} w="70%" />
+                    </td>
+                  ))}
+                </tr>
+              ))
+            : rows.map(row => {
+                const below = detail?.(row) ?? null
+                return (
+                  <Fragment key={idOf(row)}>
+                    <tr>
+                      {columns.map(column => (
+                        <td key={column.header} className={classOf(column)}>
+                          {column.cell(row)}
+                        </td>
+                      ))}
+                    </tr>
+                    {below === null ? null : (
+                      <tr className={classes.detail}>
+                        <td colSpan={columns.length}>{below}</td>
+                      </tr>
+                    )}
+                  </Fragment>
+                )
+              })}
+        </tbody>
+      </table>
+    </section>
+  )
+}

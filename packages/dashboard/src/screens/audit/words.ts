@@ -1,0 +1,68 @@
+import type { AuditAction, AuditLog } from '@keyrail/contract/vendor/audit'
+
+/** Every action as a person says it. */
+export const actionWords: Record<AuditAction, string> = {
+  'workspace.created': 'Workspace created',
+  'workspace.updated': 'Workspace changed',
+  'project.created': 'Project created',
+  'project.updated': 'Project changed',
+  'project.deleted': 'Project deleted',
+  'tenant.created': 'Tenant created',
+  'tenant.updated': 'Tenant changed',
+  'tenant.deleted': 'Tenant deleted',
+  'tenant.embed_tokens_revoked': 'Embed sessions ended',
+  'api_key.created': 'Key created',
+  'api_key.updated': 'Key changed',
+  'api_key.rotated': 'Key rotated',
+  'api_key.revoked': 'Key revoked',
+  'secret_key.created': 'Secret key created',
+  'secret_key.rotated': 'Secret key rotated',
+  'secret_key.revoked': 'Secret key revoked',
+  'workspace_member.joined': 'Member joined',
+  'workspace_member.role_changed': 'Role changed',
+  'workspace_member.removed': 'Member removed',
+  'workspace_invite.created': 'Invitation sent',
+  'workspace_invite.revoked': 'Invitation revoked',
+  'session.revoked': 'Session ended',
+}
+
+export const isAction = (text: unknown): text is AuditAction =>
+  typeof text === 'string' && Object.hasOwn(actionWords, text)
+
+const actorWords: Record<AuditLog['actor_type'], string> = {
+  user: 'Former member',
+  secret_key: 'Secret key',
+  embed_token: 'Embed session',
+  bootstrap: 'Bootstrap token',
+  codehost: 'Code host',
+  operator: 'Operator',
+  system: 'Keyrail',
+}
+
+export const targetWords: Record<AuditLog['target_type'], string> = {
+  workspace: 'Workspace',
+  project: 'Project',
+  tenant: 'Tenant',
+  api_key: 'Key',
+  secret_key: 'Secret key',
+  workspace_member: 'Member',
+  workspace_invite: 'Invitation',
+  session: 'Session',
+}
+
+/** The last digits of an id. The first ones are a time, which neighbours share. */
+export const shortId = (id: string): string => `…${id.slice(-8)}`
+
+/** The person by name or address, every other actor by its kind and id. */
+export function actorOf({ actor, actor_type, actor_id }: AuditLog): string {
+  if (actor !== undefined) return actor.name ?? actor.email
+  return actor_id === null ? actorWords[actor_type] : `${actorWords[actor_type]} ${shortId(actor_id)}`
+}
+
+/** The name of its target that a row holds; null when it holds none. */
+export function nameIn({ payload }: AuditLog): string | null {
+  const successor = payload?.successor
+  const held = typeof successor === 'object' && successor !== null ? { ...payload, ...successor } : payload
+  const names = [held?.name, held?.email, held?.external_id, held?.slug]
+  return names.find(name => typeof name === 'string') ?? null
+}

@@ -1,0 +1,85 @@
+import { TagsInput, Text, Textarea, TextInput } from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
+import { useQuery } from '@tanstack/react-query'
+import { listKeys } from '../../api/keys.ts'
+import { getProject } from '../../api/projects.ts'
+import { ExpiryField } from './expiry-field.tsx'
+import classes from './key-fields.module.css'
+import type { KeyFormValues } from './key-form.ts'
+import { LimitsChoice } from './limits-choice.tsx'
+
+/** The fields that a key has when it is made, and later. */
+export function KeyFields({ form }: { readonly form: UseFormReturnType<KeyFormValues> }) {
+  const { project_id, scopes, rate_limits, expires_at } = form.getValues()
+  const project = useQuery({
+    queryKey: ['projects', 'one', project_id],
+    queryFn: ({ signal }) => getProject({ id: project_id ?? '' }, { signal }),
+    enabled: project_id !== null,
+  })
+  const { known_scopes: known = [], strict_scopes: isStrict = false } = project.data ?? {}
+  const inUse = useScopesInUse(known.length > 0 || isStrict ? null : project_id)
+  const unknown = known.length === 0 || isStrict ? [] : scopes.filter(scope => !known.includes(scope))
+  return (
+    <>
+      <TextInput
+        label="Name (optional)"
+        maxLength={200}
+        autoComplete="off"
+        key={form.key('name')}
+        {...form.getInputProps('name')}
+      />
+      <TagsInput
+        label="Scopes (optional)"
+        description={
+          isStrict
+            ? 'The project refuses other scopes than its own.'
+            : 'What the key allows, in the words of your API. Enter adds one.'
+        }
+        data={known.length > 0 || isStrict ? known : inUse}
+        maxTags={64}
+        comboboxProps={{ withinPortal: false }}
+        splitChars={[',', ' ']}
+        key={form.key('scopes')}
+        {...form.getInputProps('scopes')}
+      />
+      {unknown.length === 0 ? null : (
+        <Text size="sm" c="dimmed" role="status" mt={-8}>
+          Not among the scopes of the project: {unknown.join(', ')}
+        </Text>
+      )}
+      <ExpiryField
+        value={expires_at}
+        onChange={at => form.setFieldValue('expires_at', at)}
+        error={form.errors.expires_at}
+      />
+      <LimitsChoice
+        value={rate_limits}
+        onChange={next => form.setFieldValue('rate_limits', next)}
+        error={form.errors.rate_limits}
+        inherited={project.data?.default_rate_limits}
+      />
+      <Textarea
+        label="Metadata (optional)"
+        description="A JSON object that your API gets with each verified key."
+        placeholder={'{ "plan": "pro" }'}
+        autosize
+        minRows={2}
+        maxRows={10}
+        spellCheck={false}
+        classNames={{ input: classes.code }}
+        key={form.key('meta')}
+        {...form.getInputProps('meta')}
+      />
+    </>
+  )
+}
+
+/** The scopes of the newest keys of a project, to choose from. */
+function useScopesInUse(projectId: string | null): string[] {
+  const newest = useQuery({
+    queryKey: ['keys', 'scopes', projectId],
+    queryFn: ({ signal }) => listKeys({ query: { project_id: projectId ?? '', limit: 50 } }, { signal }),
+    enabled: projectId !== null,
+  })
+  return [...new Set((newest.data?.data ?? []).flatMap(({ scopes }) => scopes))].toSorted()
+}

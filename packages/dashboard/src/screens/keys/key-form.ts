@@ -1,0 +1,51 @@
+import type { Key } from '@keyrail/contract/vendor/keys'
+import { faultOfMeta, readMeta, writeMeta } from '../../components/meta-text.ts'
+import { draftLimits, faultOfLimits, type LimitsDraft, readLimits } from './limits-value.ts'
+
+/** The settings of a key while a person edits them, under the names that the service has for them. */
+export interface KeyFormValues extends Record<string, unknown> {
+  project_id: string | null
+  tenant_id: string | null
+  name: string
+  scopes: string[]
+  rate_limits: LimitsDraft
+  expires_at: string | null
+  meta: string
+}
+
+export const emptyForm: KeyFormValues = {
+  project_id: null,
+  tenant_id: null,
+  name: '',
+  scopes: [],
+  rate_limits: draftLimits(null),
+  expires_at: null,
+  meta: '',
+}
+
+export const formOf = (key: Key): KeyFormValues => ({
+  project_id: key.project_id,
+  tenant_id: key.tenant_id,
+  name: key.name ?? '',
+  scopes: key.scopes,
+  rate_limits: draftLimits(key.rate_limits),
+  expires_at: key.expires_at,
+  meta: writeMeta(key.meta),
+})
+
+export const rules = {
+  project_id: (id: string | null) => (id === null ? 'Choose a project.' : null),
+  tenant_id: (id: string | null) => (id === null ? 'Choose a tenant.' : null),
+  rate_limits: faultOfLimits,
+  expires_at: (at: string | null) => (at === '' ? 'Choose a date.' : null),
+  meta: faultOfMeta,
+}
+
+/** The settings as the service takes them. */
+export const readForm = ({ name, scopes, rate_limits, expires_at, meta }: KeyFormValues) => ({
+  name: name.trim() === '' ? null : name.trim(),
+  scopes,
+  rate_limits: readLimits(rate_limits),
+  expires_at,
+  meta: readMeta(meta),
+})

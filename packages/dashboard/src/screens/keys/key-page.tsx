@@ -1,0 +1,236 @@
+import type { RateLimit } from '@keyrail/contract/shared'
+import type { Key } from '@keyrail/contract/vendor/keys'
+import { Anchor, Badge, Button, Group, Skeleton, Stack } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { getKey } from '../../api/keys.ts'
+import { getProject } from '../../api/projects.ts'
+import { getTenant } from '../../api/tenants.ts'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { Empty } from '../../components/empty.tsx'
+import { Facts } from '../../components/facts.tsx'
+import { limitInWords } from '../../components/limits-in-words.ts'
+import { Loaded } from '../../components/loaded.tsx'
+import { PageFrame } from '../../components/page-frame.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { Section } from '../../components/section.tsx'
+import { exactTime } from '../../components/time.ts'
+import { useHasRole } from '../../session/me.ts'
+import { useEnv } from '../../shell/shell-route.tsx'
+import { EditKeyDialog } from './edit-key.tsx'
+import { KeyAudit } from './key-audit.tsx'
+import { KeyStateBadge } from './key-state.tsx'
+import { KeyUsageSection } from './key-usage.tsx'
+import { stateOf, titleOf } from './key-words.ts'
+import { Lineage } from './lineage.tsx'
+import { RevokeKeyDialog } from './revoke-key.tsx'
+import { RotateKeyDialog } from './rotate-key.tsx'
+
+const route = getRouteApi('/shell/keys/$keyId')
+
+export function KeyPage() {
+  const { keyId } = route.useParams()
+  return <OneKey key={keyId} keyId={keyId} />
+}
+
+const waiting = (
+  <Stack gap="lg">
+    <Skeleton h={240} />
+    <Skeleton h={160} />
+    <Skeleton h={160} />
+  </Stack>
+)
+
+function OneKey({ keyId }: { readonly keyId: string }) {
+  const env = useEnv()
+  const query = useQuery({
+    queryKey: ['keys', 'one', keyId],
+    queryFn: ({ signal }) => getKey({ id: keyId }, { signal }),
+  })
+  const isShown = query.data?.env === env
+  const isEditor = useHasRole('admin')
+  return (
+    <PageFrame
+      title={query.data === undefined || !isShown ? 'Key' : titleOf(query.data)}
+      lead={isEditor ? undefined : 'You see this key as a member. An admin or an owner changes it.'}
+      action={query.data !== undefined && isShown ? <Actions of={query.data} /> : undefined}
+    >
+      <Loaded query={query} skeleton={waiting} noun="key">
+        {key => (key.env === env ? <Known of={key} /> : <OtherEnvironment of={key} />)}
+      </Loaded>
+    </PageFrame>
+  )
+}
+
+/** Live and test never mix on one page. */
+const OtherEnvironment = ({ of: key }: { readonly of: Key }) => (
+  <Empty title={`This is a ${key.env} key`}>
+    <Button
+      variant="default"
+      renderRoot={props => (
+        <Link
+          {...props}
+          to="/keys/$keyId"
+          params={{ keyId: key.id }}
+          search={{ env: key.env === 'test' ? 'test' : undefined }}
+        />
+      )}
+    >
+      Show it in {key.env}
+    </Button>
+  </Empty>
+)
+
+function Actions({ of: key }: { readonly of: Key }) {
+  const isEditor = useHasRole('admin')
+  const [open, setOpen] = useState<'edit' | 'rotate' | 'revoke' | null>(null)
+  const close = () => setOpen(null)
+  if (!isEditor) return null
+  const isRotatable = stateOf(key) !== 'Expired' && key.rotated_to === null
+  return (
+    <>
+      {key.revoked_at === null ? (
+        <Group gap="xs">
+          <Button variant="default" onClick={() => setOpen('edit')}>
+            Edit
+          </Button>
+          {isRotatable ? <Button onClick={() => setOpen('rotate')}>Rotate key</Button> : null}
+          <Button variant="outline" color="red" onClick={() => setOpen('revoke')}>
+            Revoke key
+          </Button>
+        </Group>
+      ) : null}
+      {/* They outlive the buttons: one may show a new key, or count the nodes that refuse this one. */}
+      <EditKeyDialog of={key} isOpen={open === 'edit'} onClose={close} />
+      <RotateKeyDialog of={key} isOpen={open === 'rotate'} onClose={close} />
+      <RevokeKeyDialog of={key} isOpen={open === 'revoke'} onClose={close} />
+    </>
+  )
+}
+
+function Known({ of: key }: { readonly of: Key }) {
+  return (
+    <>
+      <Section title="Facts">
+        <KeyFacts of={key} />
+      </Section>
+      {Object.keys(key.meta).length === 0 ? null : (
+        <Section title="Metadata">
+          <CodeBlock label="Metadata" samples={[{ name: 'JSON', code: JSON.stringify(key.meta, null, 2) }]} />
+        </Section>
+      )}
+      <KeyUsageSection id={key.id} />
+      {key.rotated_from === null && key.rotated_to === null ? null : <Lineage of={key} />}
+      <Section title="Changes" lead="Who did what with this key, from the audit log.">
+        <KeyAudit of={key} />
+      </Section>
+    </>
+  )
+}
+
+function KeyFacts({ of: key }: { readonly of: Key }) {
+  const project = useQuery({
+    queryKey: ['projects', 'one', key.project_id],
+    queryFn: ({ signal }) => getProject({ id: key.project_id }, { signal }),
+  })
+  const tenant = useQuery({
+    queryKey: ['tenants', 'one', key.tenant_id],
+    queryFn: ({ signal }) => getTenant({ id: key.tenant_id }, { signal }),
+  })
+  const { revoked_at, revoked_reason } = key
+  return (
+    <Facts
+      facts={[
+        { label: 'Status', value: <KeyStateBadge of={key} /> },
+        { label: 'Created', value: <RelativeTime at={key.created_at} /> },
+        ...(revoked_at === null
+          ? []
+          : [
+              { label: 'Revoked', value: <RelativeTime at={revoked_at} /> },
+              { label: 'Reason', value: revoked_reason ?? 'None given' },
+            ]),
+        { label: 'Id', copied: key.id },
+        {
+          label: 'Expires',
+          value:
+            key.expires_at === null ? (
+              'Never'
+            ) : (
+              <>
+                <RelativeTime at={key.expires_at} />, on {exactTime(key.expires_at)}
+              </>
+            ),
+        },
+        { label: 'Key begins with', copied: key.display_prefix },
+        { label: 'Last used', value: <RelativeTime at={key.last_used_at} /> },
+        {
+          label: 'Tenant',
+          value: (
+            <Anchor
+              underline="always"
+              renderRoot={props => (
+                <Link to="/tenants/$tenantId" params={{ tenantId: key.tenant_id }} {...props} />
+              )}
+            >
+              {tenant.data?.name ?? tenant.data?.external_id ?? key.tenant_id}
+            </Anchor>
+          ),
+        },
+        { label: 'Tenant id', copied: key.tenant_id },
+        {
+          label: 'Project',
+          value: (
+            <Anchor
+              underline="always"
+              renderRoot={props => (
+                <Link to="/projects/$projectId" params={{ projectId: key.project_id }} {...props} />
+              )}
+            >
+              {project.data?.name ?? key.project_id}
+            </Anchor>
+          ),
+        },
+        { label: 'Project id', copied: key.project_id },
+        {
+          label: 'Scopes',
+          value: key.scopes.length === 0 ? 'None' : <Scopes names={key.scopes} />,
+        },
+        {
+          label: 'Limits',
+          value: <Limits own={key.rate_limits} inherited={project.data?.default_rate_limits} />,
+        },
+      ]}
+    />
+  )
+}
+
+const Scopes = ({ names }: { readonly names: readonly string[] }) => (
+  <Group gap={4}>
+    {names.map(name => (
+      <Badge key={name} variant="default">
+        {name}
+      </Badge>
+    ))}
+  </Group>
+)
+
+interface LimitsProps {
+  readonly own: readonly RateLimit[] | null
+  /** Undefined while it is not known. */
+  readonly inherited: readonly RateLimit[] | undefined
+}
+
+function Limits({ own, inherited }: LimitsProps) {
+  const rules = own ?? inherited
+  if (rules === undefined) return <>Those of its project</>
+  if (rules.length === 0) return <>{own === null ? 'None, as its project' : 'None'}</>
+  return (
+    <>
+      {rules.map(rule => (
+        <div key={rule.id}>{limitInWords(rule)}</div>
+      ))}
+      {own === null ? <div>Inherited from its project</div> : null}
+    </>
+  )
+}

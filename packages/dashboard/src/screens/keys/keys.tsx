@@ -1,0 +1,155 @@
+import type { Key } from '@keyrail/contract/vendor/keys'
+import { Button, Select } from '@mantine/core'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { useCallback } from 'react'
+import { listKeys } from '../../api/keys.ts'
+import { Clip } from '../../components/clip.tsx'
+import { type Column, ListTable } from '../../components/list-table.tsx'
+import { PageFrame } from '../../components/page-frame.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { TwoLines } from '../../components/two-lines.tsx'
+import { rowsOf, useList } from '../../components/use-list.ts'
+import { useNames } from '../../components/use-names.ts'
+import { useHasRole } from '../../session/me.ts'
+import { useEnv } from '../../shell/shell-route.tsx'
+import { useCreating } from '../../shell/use-creating.ts'
+import { CreateKeyDialog } from './create-key.tsx'
+import { type KeyFilters, statuses } from './key-filters.ts'
+import { KeySearch } from './key-search.tsx'
+import { KeyStateBadge } from './key-state.tsx'
+import { sayLimits } from './key-words.ts'
+import classes from './keys.module.css'
+import { NamedChoice } from './named-choice.tsx'
+import { NoKeys } from './no-keys.tsx'
+
+const route = getRouteApi('/shell/keys')
+
+/** Stands for no filter by status. */
+const notRevoked = 'not-revoked'
+
+export function Keys() {
+  const env = useEnv()
+  const filters = route.useSearch()
+  const { q, status, project, tenant } = filters
+  const navigate = useNavigate()
+  const isEditor = useHasRole('admin')
+  const [isCreating, setCreating] = useCreating(isEditor)
+  const list = useList('keys', listKeys, {
+    env,
+    q,
+    status,
+    project_id: project,
+    tenant_id: tenant,
+  })
+  const rows = rowsOf(list)
+  const tenantName = useNames(
+    'tenants',
+    rows.map(key => key.tenant_id),
+  )
+  const projectName = useNames(
+    'projects',
+    rows.map(key => key.project_id),
+  )
+  const filter = useCallback(
+    (next: KeyFilters) => void navigate({ to: '/keys', search: now => ({ ...now, ...next }), replace: true }),
+    [navigate],
+  )
+  const search = useCallback((text: string) => filter({ q: text === '' ? undefined : text }), [filter])
+  const isFiltered = [q, status, project, tenant].some(one => one !== undefined)
+  const clear = () => filter({ q: undefined, status: undefined, project: undefined, tenant: undefined })
+  return (
+    <PageFrame
+      title="Keys"
+      lead={isEditor ? undefined : 'You see keys as a member. An admin or an owner creates and changes them.'}
+      action={isEditor ? <Button onClick={() => setCreating(true)}>Create key</Button> : undefined}
+    >
+      <div className={classes.filters}>
+        <KeySearch q={q ?? ''} onSearch={search} />
+        <Select
+          aria-label="By status"
+          allowDeselect={false}
+          data={[
+            { value: notRevoked, label: 'Not revoked' },
+            ...Object.entries(statuses).map(([value, label]) => ({ value, label })),
+          ]}
+          value={status ?? notRevoked}
+          onChange={value =>
+            filter({ status: value === notRevoked ? undefined : (value as KeyFilters['status']) })
+          }
+        />
+        <NamedChoice
+          noun="project"
+          isFilter
+          value={project ?? null}
+          onChange={id => filter({ project: id ?? undefined })}
+        />
+        <NamedChoice
+          noun="tenant"
+          isFilter
+          className={classes.wide}
+          value={tenant ?? null}
+          onChange={id => filter({ tenant: id ?? undefined })}
+        />
+      </div>
+      <ListTable
+        label="Keys"
+        list={list}
+        idOf={({ id }) => id}
+        columns={columnsOf(tenantName, projectName)}
+        empty={<NoKeys env={env} isEditor={isEditor} />}
+        onClearFilters={isFiltered ? clear : undefined}
+      />
+      {isEditor ? (
+        <CreateKeyDialog
+          isOpen={isCreating}
+          onClose={() => setCreating(false)}
+          projectId={project ?? null}
+          tenantId={tenant ?? null}
+        />
+      ) : null}
+    </PageFrame>
+  )
+}
+
+const columnsOf = (
+  tenantName: (id: string) => string,
+  projectName: (id: string) => string,
+): Column<Key>[] => [
+  {
+    header: 'Key',
+    isTall: true,
+    cell: key => (
+      <TwoLines
+        first={
+          <Link to="/keys/$keyId" params={{ keyId: key.id }} className={classes.name}>
+            <Clip text={key.name ?? 'Unnamed'} isNarrow />
+          </Link>
+        }
+        second={<span className={classes.prefix}>{key.display_prefix}…</span>}
+      />
+    ),
+  },
+  {
+    header: 'Tenant and project',
+    from: 'sm',
+    cell: key => (
+      <TwoLines
+        first={<Clip text={tenantName(key.tenant_id)} isNarrow />}
+        second={<Clip text={projectName(key.project_id)} isNarrow />}
+      />
+    ),
+  },
+  {
+    header: 'Scopes and limits',
+    from: 'lg',
+    cell: key => (
+      <TwoLines
+        first={<Clip text={key.scopes.join(', ') || 'No scopes'} isNarrow />}
+        second={<Clip text={sayLimits(key.rate_limits)} isNarrow />}
+      />
+    ),
+  },
+  { header: 'Last used', from: 'sm', cell: key => <RelativeTime at={key.last_used_at} /> },
+  { header: 'Expires', from: 'md', cell: key => <RelativeTime at={key.expires_at} /> },
+  { header: 'Status', cell: key => <KeyStateBadge of={key} /> },
+]

@@ -1,0 +1,76 @@
+import type { Propagation } from '@keyrail/contract/vendor/keys'
+import type { FleetNode } from '@keyrail/contract/vendor/nodes'
+import { Loader, Progress } from '@mantine/core'
+import classes from './revoke-progress.module.css'
+
+interface RevokeProgressProps {
+  /** The nodes that held the key, as they report themselves; undefined while they are not known. */
+  readonly holders: readonly FleetNode[] | undefined
+  /** There may be more nodes. */
+  readonly isPart: boolean
+  readonly isWaiting: boolean
+  /** What the service answered at the end of the wait. */
+  readonly propagation: Propagation | null
+}
+
+interface Count {
+  readonly nodes: number
+  readonly refusing: number
+  readonly pending: readonly string[]
+}
+
+/** How many nodes refuse a revoked key, and which do not yet. */
+export function RevokeProgress({ holders, isPart, isWaiting, propagation }: RevokeProgressProps) {
+  const count = propagation === null ? countOf(holders ?? []) : answered(propagation)
+  return (
+    <div role="status">
+      <p>The service has revoked the key.</p>
+      {count.nodes === 0 ? null : (
+        <Progress
+          mt="xs"
+          value={(100 * count.refusing) / count.nodes}
+          aria-label="Nodes that refuse the key"
+        />
+      )}
+      <p className={classes.line}>
+        {isWaiting ? <Loader size={14} aria-hidden /> : null}
+        {propagation === null ? sayCount(count, isPart) : sayAnswer(propagation)}
+      </p>
+      {count.pending.length === 0 ? null : (
+        <>
+          <p>Not yet:</p>
+          <ul className={classes.nodes}>
+            {count.pending.map(node => (
+              <li key={node}>
+                <code>{node}</code>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  )
+}
+
+/** A node that is not behind has the revocation. */
+function countOf(holders: readonly FleetNode[]): Count {
+  const pending = holders.filter(({ behind }) => behind !== 0).map(({ node }) => node)
+  return { nodes: holders.length, refusing: holders.length - pending.length, pending }
+}
+
+const answered = ({ nodes, nodes_acknowledged, pending }: Propagation): Count => ({
+  nodes,
+  refusing: nodes_acknowledged,
+  pending,
+})
+
+const sayCount = ({ nodes, refusing }: Count, isPart: boolean) =>
+  nodes === 0 ? 'Asking which nodes hold it.' : `${refusing} of ${nodes}${isPart ? '+' : ''} nodes refuse it.`
+
+function sayAnswer({ acknowledged, nodes, nodes_acknowledged, waited_ms }: Propagation): string {
+  if (acknowledged && nodes === 0) return 'No live node holds it.'
+  const seconds = waited_ms < 100 ? 'less than 0.1 s' : `${(waited_ms / 1_000).toFixed(1)} s`
+  if (acknowledged)
+    return `${nodes === 1 ? 'The node refuses' : `All ${nodes} nodes refuse`} it, after ${seconds}.`
+  return `${nodes_acknowledged} of ${nodes} nodes refuse it, after ${seconds}. The others do as soon as they ask.`
+}

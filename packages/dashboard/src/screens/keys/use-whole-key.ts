@@ -1,0 +1,29 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ApiError } from '../../api/api-error.ts'
+import { identifyKey } from '../../api/keys.ts'
+import { textOf } from '../../components/trouble.tsx'
+
+/** Opens the page of a key by the key itself, which goes to the service in a body. `fault`: why it could not. */
+export function useWholeKey() {
+  const navigate = useNavigate()
+  const [fault, setFault] = useState<string | null>(null)
+  /** @returns whether the page opens */
+  async function open(key: string): Promise<boolean> {
+    setFault(null)
+    try {
+      const { id, env } = await identifyKey({ body: { key } })
+      const search = { env: env === 'test' ? ('test' as const) : undefined }
+      void navigate({ to: '/keys/$keyId', params: { keyId: id }, search })
+      return true
+    } catch (error) {
+      const isUnknown = error instanceof ApiError && error.code === 'not_found'
+      setFault(isUnknown ? 'No key of this workspace is the one that you pasted.' : textOf(error))
+      return false
+    }
+  }
+  return { open, fault, setFault }
+}
+
+export const partOfKey =
+  'This is more of a key than is stored as text. Paste the whole key, or its first four characters.'

@@ -1,0 +1,66 @@
+import type { Role } from '@keyrail/contract/shared'
+import type { CreatedInvite } from '@keyrail/contract/vendor/invites'
+import { Modal, NativeSelect, TextInput } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useQueryClient } from '@tanstack/react-query'
+import { createInvite } from '../../api/invites.ts'
+import { DialogForm } from '../../components/form-frames.tsx'
+import { useFormAction } from '../../components/use-form-action.ts'
+import { useOnce } from '../../components/use-once.ts'
+import { roleChoices, roleRights } from './roles.ts'
+
+interface InviteDialogProps {
+  readonly isOpen: boolean
+  readonly onClose: () => void
+  readonly onInvited: (invite: CreatedInvite) => void
+}
+
+export const InviteDialog = (props: InviteDialogProps) => (
+  <Modal
+    opened={props.isOpen}
+    onClose={props.onClose}
+    title="Invite a person"
+    closeButtonProps={{ 'aria-label': 'Close' }}
+  >
+    <InviteForm {...props} />
+  </Modal>
+)
+
+function InviteForm({ onClose, onInvited }: InviteDialogProps) {
+  const client = useQueryClient()
+  const form = useForm({
+    mode: 'controlled',
+    initialValues: { email: '', role: 'member' as Role },
+    validate: { email: text => (/^\S+@\S+$/.test(text.trim()) ? null : 'Enter an e-mail address.') },
+  })
+  const once = useOnce()
+  const submission = useFormAction(
+    form,
+    async ({ email, role }) => {
+      const invite = await once(createInvite, { email, role }, () => ({
+        body: { email: email.trim(), role },
+      }))
+      await client.invalidateQueries({ queryKey: ['invites'] })
+      onClose()
+      onInvited(invite)
+    },
+    error => (error.code === 'already_member' ? { email: 'This person is a member already.' } : {}),
+  )
+  return (
+    <DialogForm {...submission} submit="Send invitation" onCancel={onClose}>
+      <TextInput
+        data-autofocus
+        label="E-mail address"
+        type="email"
+        autoComplete="off"
+        {...form.getInputProps('email')}
+      />
+      <NativeSelect
+        label="Role"
+        description={roleRights[form.values.role]}
+        data={roleChoices}
+        {...form.getInputProps('role')}
+      />
+    </DialogForm>
+  )
+}

@@ -1,0 +1,141 @@
+import type { KeyExample, NodeExample, Overview } from '@keyrail/contract/vendor/overview'
+import { Anchor } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { Clip } from '../../components/clip.tsx'
+import { figure } from '../../components/figures.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import classes from './overview.module.css'
+
+/** What a person may want to act on, each with its first examples. */
+export function Attention({ attention }: { attention: Overview['needs_attention'] }) {
+  const { expiring_keys, unused_keys, endless_keys, nodes_behind, unverified_address } = attention
+  const parts = [expiring_keys, unused_keys, endless_keys, nodes_behind]
+  if (!unverified_address && parts.every(({ count }) => count === 0))
+    return <p className={classes.quiet}>Nothing needs attention.</p>
+  return (
+    <ul className={classes.groups}>
+      {unverified_address ? (
+        <li className={classes.group}>
+          <p className={classes.head}>
+            Your e-mail address is not verified
+            <Go to="/account">Verify it</Go>
+          </p>
+        </li>
+      ) : null}
+      <Group
+        {...expiring_keys}
+        what={['key expires within 14 days', 'keys expire within 14 days']}
+        aside={
+          <Anchor
+            underline="always"
+            renderRoot={props => (
+              <Link to="/keys" search={(now: object) => ({ ...now, status: 'expiring' })} {...props} />
+            )}
+          >
+            All of them
+          </Anchor>
+        }
+        idOf={({ id }) => id}
+        example={key => (
+          <KeyLine named={key}>
+            Expires <RelativeTime at={key.expires_at} />
+          </KeyLine>
+        )}
+      />
+      <Group
+        {...unused_keys}
+        what={['key was not used for 90 days', 'keys were not used for 90 days']}
+        idOf={({ id }) => id}
+        example={key => (
+          <KeyLine named={key}>
+            {key.last_used_at === null ? 'Never used' : 'Used '}
+            <RelativeTime at={key.last_used_at} never="" />
+          </KeyLine>
+        )}
+      />
+      <Group
+        {...endless_keys}
+        what={['key never expires', 'keys never expire']}
+        idOf={({ id }) => id}
+        example={key => (
+          <KeyLine named={key}>
+            Created <RelativeTime at={key.created_at} />
+          </KeyLine>
+        )}
+      />
+      <Group
+        {...nodes_behind}
+        what={['node is behind', 'nodes are behind']}
+        idOf={({ project_id, node, env }) => `${project_id} ${node} ${env}`}
+        example={NodeLine}
+      />
+    </ul>
+  )
+}
+
+interface GroupProps<Example> {
+  readonly count: number
+  readonly capped: boolean
+  readonly examples: readonly Example[]
+  /** For one, and for several. */
+  readonly what: readonly [string, string]
+  /** Leads to those that are no example. */
+  readonly aside?: ReactNode
+  readonly idOf: (example: Example) => string
+  readonly example: (example: Example) => ReactNode
+}
+
+function Group<Example>({ count, capped, examples, what, aside, idOf, example }: GroupProps<Example>) {
+  if (count === 0) return null
+  return (
+    <li className={classes.group}>
+      <h3 className={classes.head}>
+        {figure(count)}
+        {capped ? '+' : ''} {what[count === 1 ? 0 : 1]}
+        {count > examples.length ? aside : null}
+      </h3>
+      <ul className={classes.examples}>
+        {examples.map(one => (
+          <li key={idOf(one)} className={classes.example}>
+            {example(one)}
+          </li>
+        ))}
+        {count > examples.length ? (
+          <li className={classes.quiet}>
+            and {figure(count - examples.length)}
+            {capped ? '+' : ''} more
+          </li>
+        ) : null}
+      </ul>
+    </li>
+  )
+}
+
+const KeyLine = ({ named, children }: { named: KeyExample; children: ReactNode }) => (
+  <>
+    <span>
+      <Go to={`/keys/${named.id}`}>
+        <Clip text={named.name ?? 'Unnamed'} />
+      </Go>{' '}
+      <code className={classes.mono}>{named.display_prefix}…</code>
+    </span>
+    <span className={classes.quiet}>{children}</span>
+  </>
+)
+
+const NodeLine = ({ node, project_id, behind, seen_at }: NodeExample) => (
+  <>
+    <Go to={`/projects/${project_id}`}>{node}</Go>
+    <span className={classes.quiet}>
+      {figure(behind)} {behind === 1 ? 'version' : 'versions'} behind, seen <RelativeTime at={seen_at} />
+    </span>
+  </>
+)
+
+/** A link to another screen, in the environment of this one. */
+const Go = ({ to, children }: { to: string; children: ReactNode }) => (
+  <Anchor underline="always" renderRoot={props => <Link to={to} {...props} />}>
+    {children}
+  </Anchor>
+)

@@ -1,0 +1,18 @@
+import type { Me } from '@keyrail/contract/people'
+import { useEffect, useState } from 'react'
+import { getMe } from '../../api/people.ts'
+import { currentToken } from '../../session/token.ts'
+
+/**
+ * The signed-in person of this browser, where a mailed link opens. A session that has ended counts as none: the link may
+ * be for another person, and then nothing may ask for a sign-in as the last one.
+ *
+ * @returns the person, and a function that shows the forms in place of the person
+ */
+export function useSignedIn(): [me: Me | null, forgetMe: () => void] {
+  const [me, setMe] = useState<Me | null>(null)
+  useEffect(() => {
+    if (currentToken() !== null) getMe({}, { isSilent: true }).then(setMe, () => {})
+  }, [])
+  return [me, () => setMe(null)]
+}

@@ -1,0 +1,98 @@
+import type { Project } from '@keyrail/contract/vendor/projects'
+import { Anchor, Button } from '@mantine/core'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { listProjects } from '../../api/projects.ts'
+import { Clip } from '../../components/clip.tsx'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { Empty } from '../../components/empty.tsx'
+import { limitsInWords } from '../../components/limits-in-words.ts'
+import { type Column, ListTable } from '../../components/list-table.tsx'
+import { PageFrame } from '../../components/page-frame.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { SearchField } from '../../components/search-field.tsx'
+import { useList } from '../../components/use-list.ts'
+import { useHasRole } from '../../session/me.ts'
+import { useCreating } from '../../shell/use-creating.ts'
+import { CreateProject } from './create-project.tsx'
+
+const route = getRouteApi('/shell/projects')
+
+const columns: Column<Project>[] = [
+  {
+    header: 'Name',
+    cell: ({ id, name }) => (
+      <Anchor renderRoot={props => <Link to="/projects/$projectId" params={{ projectId: id }} {...props} />}>
+        <Clip text={name} />
+      </Anchor>
+    ),
+  },
+  {
+    header: 'Slug',
+    cell: ({ slug }) => (
+      <code>
+        <Clip text={slug} isNarrow />
+      </code>
+    ),
+    from: 'sm',
+  },
+  { header: 'Key prefix', cell: ({ key_prefix }) => <code>{key_prefix}</code> },
+  {
+    header: 'Default limits',
+    cell: ({ default_rate_limits }) => <Clip text={limitsInWords(default_rate_limits)} />,
+    from: 'md',
+  },
+  { header: 'Created', cell: ({ created_at }) => <RelativeTime at={created_at} />, from: 'sm' },
+]
+
+export function Projects() {
+  const { q } = route.useSearch()
+  const navigate = route.useNavigate()
+  const isEditor = useHasRole('admin')
+  const [isCreating, setCreating] = useCreating(isEditor)
+  const list = useList('projects', listProjects, { q })
+  const search = (text: string) =>
+    void navigate({ search: now => ({ ...now, q: text === '' ? undefined : text }), replace: true })
+  return (
+    <PageFrame
+      title="Projects"
+      lead={
+        isEditor
+          ? 'A project is one API that Keyrail protects, in live and in test.'
+          : 'A project is one API that Keyrail protects, in live and in test. An admin or an owner can create one.'
+      }
+      {...(isEditor && {
+        action: <Button onClick={() => setCreating(true)}>Create project</Button>,
+      })}
+    >
+      <SearchField label="Search by name or id" value={q ?? ''} onSearch={search} />
+      <ListTable
+        label="Projects"
+        list={list}
+        idOf={({ id }) => id}
+        columns={columns}
+        empty={<NoProjects />}
+        onClearFilters={q === undefined ? undefined : () => search('')}
+      />
+      <CreateProject isOpen={isCreating} onClose={() => setCreating(false)} />
+    </PageFrame>
+  )
+}
+
+const NoProjects = () => (
+  <Empty title="No projects yet">
+    <p>Create the first one here, or from your backend.</p>
+    <CodeBlock
+      label="Create a project"
+      samples={[
+        {
+          name: 'curl',
+          code: `curl ${location.origin}/v1/projects \\
+  -H "Authorization: Bearer $KEYRAIL_SECRET_KEY" \\
+  -H 'Content-Type: application/json' \\
+  -d '{"name": "Payments", "slug": "payments"}'`,
+        },
+        { name: 'TypeScript', code: `await admin.projects.create({ name: 'Payments', slug: 'payments' })` },
+      ]}
+    />
+  </Empty>
+)

@@ -1,0 +1,137 @@
+import type { Tenant } from '@keyrail/contract/vendor/tenants'
+import { Button, Skeleton } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useState } from 'react'
+import { deleteTenant, endEmbedSessions, getTenant } from '../../api/tenants.ts'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { DeleteDialog } from '../../components/delete-dialog.tsx'
+import { Facts } from '../../components/facts.tsx'
+import { Loaded } from '../../components/loaded.tsx'
+import { writeMeta } from '../../components/meta-text.ts'
+import { PageFrame } from '../../components/page-frame.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { Section } from '../../components/section.tsx'
+import { useHasRole } from '../../session/me.ts'
+import { shownWorkspaceId } from '../../session/workspace.ts'
+import { EditTenant } from './edit-tenant.tsx'
+import { TenantKeys } from './tenant-keys.tsx'
+import { TenantDays, TenantUsage } from './tenant-usage.tsx'
+
+const route = getRouteApi('/shell/tenants/$tenantId')
+const nameOf = ({ name, external_id }: Tenant) => name ?? external_id
+
+export function TenantPage() {
+  const { tenantId } = route.useParams()
+  const isEditor = useHasRole('admin')
+  const tenant = useQuery({
+    queryKey: ['tenants', 'one', shownWorkspaceId(), tenantId],
+    queryFn: ({ signal }) => getTenant({ id: tenantId }, { signal }),
+  })
+  return (
+    <PageFrame
+      title={tenant.data === undefined ? 'Tenant' : nameOf(tenant.data)}
+      {...(!isEditor && { lead: 'An admin or an owner can change this tenant.' })}
+    >
+      <Loaded query={tenant} skeleton={<Skeleton h={480} />} noun="tenant">
+        {found => <WholeTenant tenant={found} isEditor={isEditor} />}
+      </Loaded>
+    </PageFrame>
+  )
+}
+
+function WholeTenant({ tenant, isEditor }: { tenant: Tenant; isEditor: boolean }) {
+  const { id, external_id, meta, created_at, updated_at } = tenant
+  return (
+    <>
+      <Section title="Facts">
+        <Facts
+          facts={[
+            { label: 'Your id', copied: external_id },
+            { label: 'Id', copied: id },
+            { label: 'Requests', value: <TenantUsage tenantId={id} /> },
+            { label: 'Created', value: <RelativeTime at={created_at} /> },
+            { label: 'Changed', value: <RelativeTime at={updated_at} /> },
+            ...(isEditor ? [] : [{ label: 'Metadata', value: <code>{writeMeta(meta) || 'None'}</code> }]),
+          ]}
+        />
+      </Section>
+      <Section title="Keys">
+        <TenantKeys tenantId={id} />
+      </Section>
+      <Section title="Requests" lead="As your nodes report them, by UTC day.">
+        <TenantDays tenantId={id} />
+      </Section>
+      {isEditor ? (
+        <>
+          <Section title="Edit">
+            <EditTenant tenant={tenant} />
+          </Section>
+          <Section
+            title="Embed sessions"
+            lead="The browsers of this tenant that manage its keys inside your page."
+          >
+            <EndSessions tenant={tenant} />
+          </Section>
+          <Section title="Delete">
+            <DeleteTenant tenant={tenant} />
+          </Section>
+        </>
+      ) : null}
+    </>
+  )
+}
+
+function EndSessions({ tenant }: { tenant: Tenant }) {
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <>
+      <Button variant="default" onClick={() => setAsking(true)}>
+        End all embed sessions
+      </Button>
+      <ConfirmDialog
+        isOpen={isAsking}
+        title={`End all embed sessions of ${nameOf(tenant)}`}
+        action="End sessions"
+        onClose={() => setAsking(false)}
+        onConfirm={async () => {
+          await endEmbedSessions({ id: tenant.id })
+          notifications.show({ message: `The embed sessions of ${nameOf(tenant)} have ended.` })
+        }}
+      >
+        Every embed token of this tenant fails on its next request. Keys go on working, and your backend can
+        issue new tokens at once.
+      </ConfirmDialog>
+    </>
+  )
+}
+
+function DeleteTenant({ tenant }: { tenant: Tenant }) {
+  const client = useQueryClient()
+  const navigate = route.useNavigate()
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <>
+      <Button variant="outline" color="red" onClick={() => setAsking(true)}>
+        Delete tenant
+      </Button>
+      <DeleteDialog
+        isOpen={isAsking}
+        noun="tenant"
+        id={tenant.id}
+        name={nameOf(tenant)}
+        onClose={() => setAsking(false)}
+        onConfirm={async () => {
+          await deleteTenant({ id: tenant.id })
+          await navigate({ to: '/tenants' })
+          client.removeQueries({ queryKey: ['tenants', 'one', shownWorkspaceId(), tenant.id] })
+          await client.invalidateQueries({ queryKey: ['tenants'] })
+          await client.invalidateQueries({ queryKey: ['keys'] })
+        }}
+      >
+        <p>Its embed sessions end too. This cannot be undone. Its id in your system is free again.</p>
+      </DeleteDialog>
+    </>
+  )
+}

@@ -1,0 +1,94 @@
+import type { Tenant } from '@keyrail/contract/vendor/tenants'
+import { Anchor, Button } from '@mantine/core'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { listTenants } from '../../api/tenants.ts'
+import { Clip } from '../../components/clip.tsx'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { Empty } from '../../components/empty.tsx'
+import { type Column, ListTable } from '../../components/list-table.tsx'
+import { PageFrame } from '../../components/page-frame.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { SearchField } from '../../components/search-field.tsx'
+import { useList } from '../../components/use-list.ts'
+import { useHasRole } from '../../session/me.ts'
+import { useCreating } from '../../shell/use-creating.ts'
+import { CreateTenant } from './create-tenant.tsx'
+
+const route = getRouteApi('/shell/tenants')
+
+const columns: Column<Tenant>[] = [
+  {
+    header: 'Tenant',
+    cell: ({ id, name, external_id }) => (
+      <Anchor renderRoot={props => <Link to="/tenants/$tenantId" params={{ tenantId: id }} {...props} />}>
+        <Clip text={name ?? external_id} />
+      </Anchor>
+    ),
+  },
+  {
+    header: 'Your id',
+    cell: ({ external_id }) => (
+      <code>
+        <Clip text={external_id} />
+      </code>
+    ),
+  },
+  { header: 'Changed', cell: ({ updated_at }) => <RelativeTime at={updated_at} />, from: 'md' },
+  { header: 'Created', cell: ({ created_at }) => <RelativeTime at={created_at} />, from: 'sm' },
+]
+
+export function Tenants() {
+  const { q } = route.useSearch()
+  const navigate = route.useNavigate()
+  const isEditor = useHasRole('admin')
+  const [isCreating, setCreating] = useCreating(isEditor)
+  const list = useList('tenants', listTenants, { q })
+  const search = (text: string) =>
+    void navigate({ search: now => ({ ...now, q: text === '' ? undefined : text }), replace: true })
+  return (
+    <PageFrame
+      title="Tenants"
+      lead={
+        isEditor
+          ? 'A tenant is one of your customers. Every key belongs to one.'
+          : 'A tenant is one of your customers. Every key belongs to one. An admin or an owner can create one.'
+      }
+      {...(isEditor && {
+        action: <Button onClick={() => setCreating(true)}>Create tenant</Button>,
+      })}
+    >
+      <SearchField label="Search by name or id" value={q ?? ''} onSearch={search} />
+      <ListTable
+        label="Tenants"
+        list={list}
+        idOf={({ id }) => id}
+        columns={columns}
+        empty={<NoTenants />}
+        onClearFilters={q === undefined ? undefined : () => search('')}
+      />
+      <CreateTenant isOpen={isCreating} onClose={() => setCreating(false)} />
+    </PageFrame>
+  )
+}
+
+const NoTenants = () => (
+  <Empty title="No tenants yet">
+    <p>Create the first one here, or from your backend when a customer signs up.</p>
+    <CodeBlock
+      label="Create a tenant"
+      samples={[
+        {
+          name: 'curl',
+          code: `curl ${location.origin}/v1/tenants \\
+  -H "Authorization: Bearer $KEYRAIL_SECRET_KEY" \\
+  -H 'Content-Type: application/json' \\
+  -d '{"external_id": "customer-42", "name": "Globex"}'`,
+        },
+        {
+          name: 'TypeScript',
+          code: `await admin.tenants.create({ external_id: 'customer-42', name: 'Globex' })`,
+        },
+      ]}
+    />
+  </Empty>
+)

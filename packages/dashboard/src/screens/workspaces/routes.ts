@@ -1,0 +1,23 @@
+import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { rootRoute } from '../../root-route.tsx'
+import { currentToken } from '../../session/token.ts'
+
+/** Pages of a signed-in person outside of any workspace. */
+const signedIn = ({ location }: { location: { href: string } }) => {
+  if (currentToken() === null) throw redirect({ to: '/sign-in', search: { to: location.href } })
+}
+
+export const workspacesRoutes = [
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/workspaces',
+    beforeLoad: signedIn,
+    component: lazyRouteComponent(() => import('./choose-workspace.tsx'), 'ChooseWorkspace'),
+  }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/workspaces/new',
+    beforeLoad: signedIn,
+    component: lazyRouteComponent(() => import('./new-workspace.tsx'), 'NewWorkspace'),
+  }),
+] as const

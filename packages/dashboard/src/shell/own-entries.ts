@@ -1,0 +1,147 @@
+import { useMantineColorScheme } from '@mantine/core'
+import { useNavigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useReported } from '../components/use-reported.ts'
+import {
+  AccountIcon,
+  CheckIcon,
+  DocsIcon,
+  EnvironmentIcon,
+  LeaveIcon,
+  PlusIcon,
+  ThemeIcon,
+  WorkspaceIcon,
+} from '../icons.tsx'
+import { useHasRole, useMe, useShownWorkspace, useSignOut, useSwitchWorkspace } from '../session/me.ts'
+import { docsAddress, places, settings } from './navigation.ts'
+import { useEnv } from './shell-route.tsx'
+
+/** Something that the palette offers. */
+export interface Entry {
+  readonly id: string
+  readonly label: string
+  /** What distinguishes it from others with the same label. */
+  readonly note?: string
+  readonly Icon: (props: { size?: number }) => ReactNode
+  readonly run: () => void
+}
+
+export interface EntryGroup {
+  readonly title: string
+  readonly entries: readonly Entry[]
+}
+
+const schemes = [
+  ['light', 'Light theme'],
+  ['dark', 'Dark theme'],
+  ['auto', 'Theme of the system'],
+] as const
+
+/** Places and actions whose words begin with those of a text. What the role of the person does not allow is left out. */
+export function useOwnEntries(text: string): EntryGroup[] {
+  const navigate = useNavigate()
+  const env = useEnv()
+  const [isAdmin, isOwner] = [useHasRole('admin'), useHasRole('owner')]
+  const { workspaces } = useMe()
+  const shown = useShownWorkspace()
+  const switchTo = useReported(useSwitchWorkspace())
+  const signOut = useSignOut()
+  const { setColorScheme } = useMantineColorScheme()
+  const toPlace = ({ label, to, Icon }: (typeof places)[number] | (typeof settings)[number]): Entry => ({
+    id: to,
+    label,
+    Icon,
+    run: () => void navigate({ to }),
+  })
+  const toCreate = (label: string, to: '/keys' | '/tenants' | '/projects' | '/settings/secret-keys') => ({
+    id: `create ${to}`,
+    label,
+    Icon: PlusIcon,
+    run: () => void navigate({ to, search: { create: 'open' } }),
+  })
+  const groups: EntryGroup[] = [
+    { title: 'Places', entries: [...places, ...settings].map(toPlace) },
+    {
+      title: 'Actions',
+      entries: [
+        ...(isAdmin
+          ? [
+              toCreate('Create key', '/keys'),
+              toCreate('Create tenant', '/tenants'),
+              toCreate('Create project', '/projects'),
+              toCreate('Create secret key', '/settings/secret-keys'),
+            ]
+          : []),
+        ...(isOwner
+          ? [
+              {
+                id: 'invite',
+                label: 'Invite person',
+                Icon: PlusIcon,
+                run: () => void navigate({ to: '/settings/members', search: { create: 'open' } }),
+              },
+            ]
+          : []),
+        {
+          id: 'env',
+          label: env === 'live' ? 'Show the test environment' : 'Show the live environment',
+          Icon: EnvironmentIcon,
+          run: () =>
+            void navigate({
+              to: '.',
+              search: (now: object) => ({ ...now, env: env === 'live' ? ('test' as const) : undefined }),
+            }),
+        },
+        {
+          id: 'get-started',
+          label: 'Get started',
+          Icon: CheckIcon,
+          run: () => void navigate({ to: '/get-started' }),
+        },
+        {
+          id: 'docs',
+          label: 'Documentation',
+          note: 'opens a new tab',
+          Icon: DocsIcon,
+          run: () => void window.open(docsAddress, '_blank', 'noreferrer'),
+        },
+        ...schemes.map(([scheme, label]) => ({
+          id: scheme,
+          label,
+          Icon: ThemeIcon,
+          run: () => setColorScheme(scheme),
+        })),
+        ...workspaces
+          .filter(({ id }) => id !== shown.id)
+          .map(({ id, name }) => ({
+            id,
+            label: `Switch to ${name}`,
+            note: 'workspace',
+            Icon: WorkspaceIcon,
+            run: () => switchTo(id),
+          })),
+        {
+          id: 'account',
+          label: 'Account',
+          Icon: AccountIcon,
+          run: () => void navigate({ to: '/account' }),
+        },
+        { id: 'sign-out', label: 'Sign out', Icon: LeaveIcon, run: () => void signOut() },
+      ],
+    },
+  ]
+  const typed = wordsOf(text)
+  return groups.map(({ title, entries }) => ({
+    title,
+    entries: entries.filter(({ label, note }) => {
+      const words = wordsOf(`${label} ${note ?? ''}`)
+      return typed.every(one => words.some(word => word.startsWith(one)))
+    }),
+  }))
+}
+
+const wordsOf = (text: string) =>
+  text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter(word => word !== '')

@@ -1,0 +1,45 @@
+import { cpSync, globSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+const checkout = join(import.meta.dirname, '..', '..', '..')
+
+/** Where the sources of the copy are. */
+export interface DashboardCopy {
+  readonly root: string
+  readonly folder: string
+  /** Replaces a source; the path is relative to the dashboard. */
+  write(path: string, text: string): void
+}
+
+/** A copy of the dashboard's build, with the sources of a small page, so that a build takes a second. */
+export function copyDashboard(root: string, { packages = true } = {}): DashboardCopy {
+  const folder = join(root, 'packages/dashboard')
+  const copied = globSync(
+    [
+      'bin/*.mjs',
+      'packages/dashboard/{*.ts,*.json}',
+      'packages/embed/{bundle.ts,*.json}',
+      'packages/embed/src/**/*.*',
+      'packages/contract/package.json',
+      'tsconfig.base.json',
+    ],
+    {
+      cwd: checkout,
+      exclude: ['**/*.test.*'],
+    },
+  )
+  for (const path of copied) cpSync(join(checkout, path), join(root, path))
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+  writeFileSync(join(root, 'package-lock.json'), '{}')
+  write(
+    'index.html',
+    '<!doctype html><html lang="en"><head><meta name="csp-nonce" content="__CSP_NONCE__"><title>Copy</title></head>' +
+      '<body><main><h1>Copy</h1></main><script type="module" src="/src/main.tsx"></script></body></html>',
+  )
+  write('src/main.tsx', `document.title = 'first'\n`)
+  if (packages) symlinkSync(join(checkout, 'node_modules'), join(root, 'node_modules'))
+  return { root, folder, write }
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { makePerson } from '../../server/test/people.ts'
+import { makeFleet } from '../../server/test/usage-fleet.ts'
+import { issueKey, makeVendor } from '../../server/test/vendor.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage()
+const { query, ask } = stage.harness
+
+/** The figures at the top, by their label. */
+const figureOf = (page: Page, label: string) =>
+  page.locator('dt', { hasText: label }).locator('xpath=following-sibling::dd').textContent()
+
+test('a person sees the state of the workspace and what needs attention, live and test', async () => {
+  const fleet = await makeFleet(stage.harness)
+  const { workspaceId, live, projectId } = fleet
+  const [{ now }] = await query('select service_now() as now')
+  const in5Days = new Date(now.getTime() + 5 * 86_400_000).toISOString()
+  const used = await fleet.newKey({ name: 'Shop' })
+  const trial = await fleet.newKey({ name: 'Trial', env: 'test' })
+  await issueKey(stage.harness, fleet, { name: 'Soon over', expires_at: in5Days })
+  const idle = await fleet.newKey({ name: 'Forgotten', expires_at: '2099-01-01T00:00:00Z' })
+  await query(
+    `update api_keys set created_at = created_at - interval '200 days', idle_since = service_now() - interval '100 days',
+       last_used_at = service_now() - interval '100 days' where id = $1`,
+    [idle],
+  )
+  await fleet.report([
+    { key_id: used, hour: now.toISOString(), count: 1_250 },
+    { key_id: trial, hour: now.toISOString(), count: 7 },
+  ])
+  const [{ version }] = await query(
+    'select version::int from policy_heads where workspace_id = $1 and project_id = $2',
+    [workspaceId, projectId],
+  )
+  for (const [node, since] of [
+    ['api-1', version],
+    ['api-2', version - 1],
+  ])
+    await ask('GET', `/v1/policy/delta?project_id=${projectId}&since=${since}&node=${node}`, { token: live })
+
+  const person = await makePerson(query, { workspaceId, verified: false, name: 'Ann' })
+  const visit = await stage.visit('/app/', { as: person })
+  const { page } = visit
+  await visit.text('1 key expires within 14 days')
+  assert.equal(await figureOf(page, 'Active keys'), '3in live')
+  assert.match((await figureOf(page, 'Requests')) ?? '', /^1,250/)
+  assert.equal(await figureOf(page, 'Nodes current'), '1 of 21 behind')
+  assert.match((await figureOf(page, 'Billable tenants')) ?? '', /^1this month/)
+  await visit.text('Your e-mail address is not verified')
+  await visit.text('1 key was not used for 90 days')
+  await visit.text('1 key never expires')
+  await visit.text('1 node is behind')
+  assert.equal(await page.getByRole('figure', { name: 'Requests a day' }).getByRole('row').count(), 30)
+  await page
+    .getByRole('region', { name: 'Newest rows of the audit log' })
+    .getByText('Key created')
+    .first()
+    .waitFor()
+  await visit.look('overview')
+  assert.equal(
+    await page.getByRole('link', { name: 'Forgotten', exact: true }).getAttribute('href'),
+    `/app/keys/${idle}`,
+  )
+  await page.getByRole('radiogroup', { name: 'Environment' }).getByText('Test', { exact: true }).click()
+  await visit.text('this month, live only')
+  assert.match((await figureOf(page, 'Requests')) ?? '', /^7/)
+  await page.getByRole('link', { name: 'Open the audit log' }).click()
+  await visit.heading('Audit log')
+  assert.match(page.url(), /audit-log\?env=test$/)
+  await visit.leave()
+})
+
+test('an empty workspace leads to the first steps, and a failed overview says why', async () => {
+  const { workspaceId } = await makeVendor(stage.harness)
+  const person = await makePerson(query, { workspaceId, role: 'owner', name: 'Bea' })
+  const visit = await stage.visit('/app/?env=test', { as: person })
+  const { page } = visit
+  await visit.text('No keys in the test environment yet')
+  await page.context().setOffline(true)
+  await page.getByRole('radiogroup', { name: 'Environment' }).getByText('Live', { exact: true }).click()
+  await visit.text('You are offline')
+  await page.context().setOffline(false)
+  await visit.text('No keys in the live environment yet')
+  await visit.text('Nothing needs attention.')
+  await visit.text('none connected')
+  await visit.look('overview-empty')
+  await page.route('**/v1/overview?*', route =>
+    route.fulfill({
+      status: 500,
+      contentType: 'application/problem+json',
+      body: JSON.stringify({
+        type: 'https://keyrail.dev/errors/internal_error',
+        title: 'Internal error',
+        status: 500,
+        detail: 'the service failed',
+        code: 'internal_error',
+        request_id: 'req_overview',
+      }),
+    }),
+  )
+  await page.reload()
+  await visit.text('req_overview')
+  await visit.look('overview-failed')
+  await page.unroute('**/v1/overview?*')
+  await visit.press('Try again')
+  await visit.text('No keys in the live environment yet')
+  await page.getByRole('link', { name: 'Get started' }).first().click()
+  await page.waitForURL('**/app/get-started')
+  await visit.leave()
+})

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { addMember, madePassword, makePerson } from '../../server/test/people.ts'
+import { makeVendor } from '../../server/test/vendor.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage()
+const { query } = stage.harness
+const acme = await makeVendor(stage.harness)
+
+const makeAnn = (name: string) =>
+  makePerson(query, { workspaceId: acme.workspaceId, role: 'owner', name, email: `${name}@example.com` })
+const endSessions = (userId: string) =>
+  query('update sessions set ended_at = service_now() where user_id = $1', [userId])
+
+test('a person signs in, lands on the page that was asked for, and signs out everywhere', async () => {
+  const ann = await makeAnn('ann')
+  const visit = await stage.visit('/app/tenants?env=test')
+  await visit.heading('Sign in')
+  await visit.fill('E-mail address', ann.email)
+  await visit.fill('Password', 'not the one')
+  await visit.press('Sign in')
+  await visit.text('E-mail address or password is wrong.')
+  await visit.fill('Password', madePassword)
+  await visit.press('Sign in')
+  await visit.heading('Tenants')
+  assert.match(visit.page.url(), /\/app\/tenants\?env=test$/)
+
+  const other = await visit.newTab('/app/keys')
+  await other.getByRole('heading', { name: 'Keys', level: 1 }).waitFor()
+  await visit.page.getByRole('button', { name: 'Account of ann' }).click()
+  await visit.page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await visit.heading('Sign in')
+  await other.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
+  for (const tab of [visit.page, other]) {
+    assert.equal(await tab.evaluate(`sessionStorage.getItem('keyrail.session')`), null)
+    assert.equal(await tab.evaluate(`localStorage.getItem('keyrail.session')`), null)
+  }
+  await visit.leave()
+})
+
+test('the session stays on this device only if the person wants that', async () => {
+  const bea = await makeAnn('bea')
+  const visit = await stage.visit('/app/')
+  await visit.fill('E-mail address', bea.email)
+  await visit.fill('Password', madePassword)
+  await visit.press('Sign in')
+  await visit.heading('Overview')
+  assert.equal(await visit.page.evaluate(`localStorage.getItem('keyrail.session')`), null)
+  await visit.page.getByRole('button', { name: 'Account of bea' }).click()
+  await visit.page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await visit.heading('Sign in')
+
+  await visit.fill('E-mail address', bea.email)
+  await visit.fill('Password', madePassword)
+  await visit.page.getByLabel('Keep me signed in on this device').check()
+  await visit.press('Sign in')
+  await visit.heading('Overview')
+  await visit.page.close()
+  const tab = await visit.newTab('/app/')
+  await tab.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+  await visit.leave()
+})
+
+test('a session that ends asks for a sign-in over the page, which keeps what was typed', async () => {
+  const cyd = await makeAnn('cyd')
+  const visit = await stage.visit('/app/account', { as: cyd })
+  await visit.heading('Account')
+  await visit.fill('Name', 'Cyd the Second')
+  await endSessions(cyd.userId)
+  await visit.press('Save name')
+  await visit.text('Your session has ended')
+  await visit.look('session-ended')
+  await visit.page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(madePassword)
+  await visit.press('Sign in')
+  await visit.text('Your name is saved.')
+  assert.equal(await visit.page.getByLabel('Name', { exact: true }).inputValue(), 'Cyd the Second')
+  assert.deepEqual(await query('select name from users where id = $1', [cyd.userId]), [
+    { name: 'Cyd the Second' },
+  ])
+  await visit.leave()
+})
+
+test('another person who signs in over a page does not see it', async () => {
+  const [dan, eve] = [await makeAnn('dan'), await makeAnn('eve')]
+  const visit = await stage.visit('/app/account', { as: dan })
+  await visit.heading('Account')
+  await endSessions(dan.userId)
+  await visit.press('Save name')
+  await visit.page.getByRole('dialog').getByLabel('E-mail address').fill(eve.email)
+  await visit.page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(madePassword)
+  await visit.press('Sign in')
+  await visit.heading('Overview')
+  await visit.page.getByRole('button', { name: 'Account of eve' }).waitFor()
+  await visit.assertForgotten('dan@example.com')
+  await visit.leave()
+})
+
+test('a switch of the workspace in one tab stops the others before they change anything', async () => {
+  const fay = await makeAnn('fay')
+  const other = await makeVendor(stage.harness)
+  await stage.harness.ask('PATCH', '/v1/workspace', { token: other.live, body: { name: 'Bolt' } })
+  await addMember(query, other.workspaceId, fay.userId, 'owner')
+  const visit = await stage.visit('/app/account', { as: fay })
+  await visit.heading('Account')
+
+  const tab = await visit.newTab('/app/')
+  await tab.getByRole('button', { name: 'Workspace: Acme' }).click()
+  await tab.getByRole('menuitem', { name: 'Bolt' }).click()
+  await tab.getByRole('button', { name: 'Workspace: Bolt' }).waitFor()
+
+  await visit.press('Leave Acme')
+  await visit.fill('Type Acme to confirm', 'Acme')
+  await visit.press('Leave workspace')
+  await visit.text('You switched to another workspace')
+  await visit.look('workspace-changed')
+  const members = () =>
+    query('select 1 from workspace_members where workspace_id = $1 and user_id = $2', [
+      other.workspaceId,
+      fay.userId,
+    ])
+  assert.equal((await members()).length, 1)
+  await visit.press('Go to the other workspace')
+  await visit.page.getByRole('button', { name: 'Workspace: Bolt' }).waitFor()
+  await visit.leave()
+})
+
+test('a person goes on in the workspace of a stale tab, and the change is made there, once', async () => {
+  const hal = await makeAnn('hal')
+  const other = await makeVendor(stage.harness)
+  await stage.harness.ask('PATCH', '/v1/workspace', { token: other.live, body: { name: 'Bolt' } })
+  await addMember(query, other.workspaceId, hal.userId, 'owner')
+  const visit = await stage.visit('/app/tenants', { as: hal })
+  await visit.press('Create tenant')
+  await visit.fill('Your id', 'org_of_hal')
+  await visit.fill('Name (optional)', 'Globex')
+
+  const tab = await visit.newTab('/app/')
+  await tab.getByRole('button', { name: 'Workspace: Acme' }).click()
+  await tab.getByRole('menuitem', { name: 'Bolt' }).click()
+  await tab.getByRole('button', { name: 'Workspace: Bolt' }).waitFor()
+
+  const made = () => query(`select workspace_id, name from tenants where external_id = 'org_of_hal'`)
+  await visit.page.locator('form').getByRole('button', { name: 'Create tenant' }).click()
+  await visit.text('You switched to another workspace')
+  assert.deepEqual(await made(), [])
+  await visit.press('Go on in Acme')
+  await visit.heading('Globex')
+  assert.deepEqual(await made(), [{ workspace_id: acme.workspaceId, name: 'Globex' }])
+
+  // The other tab is the stale one now.
+  await tab.getByRole('link', { name: 'Keys', exact: true }).click()
+  await tab.getByText('You switched to another workspace').waitFor()
+  await tab.getByRole('button', { name: 'Go to the other workspace' }).click()
+  await tab.getByRole('button', { name: 'Workspace: Acme' }).waitFor()
+  await visit.leave()
+})
+
+test('a person of several workspaces chooses one after the sign-in', async () => {
+  const other = await makeVendor(stage.harness)
+  await stage.harness.ask('PATCH', '/v1/workspace', { token: other.live, body: { name: 'Bolt' } })
+  const gil = await makePerson(query, { email: 'gil@example.com', workspaceId: acme.workspaceId })
+  await addMember(query, other.workspaceId, gil.userId, 'admin')
+  await query('update sessions set acts_in = null where user_id = $1', [gil.userId])
+  const visit = await stage.visit('/app/keys', { as: gil })
+  await visit.heading('Choose a workspace')
+  await visit.look('choose-workspace')
+  await visit.page.getByRole('button', { name: 'Bolt' }).click()
+  await visit.page.getByRole('button', { name: 'Workspace: Bolt' }).waitFor()
+  await visit.leave()
+})

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makePerson } from '../../server/test/people.ts'
+import { makeFleet } from '../../server/test/usage-fleet.ts'
+import { issueKey, makeVendor } from '../../server/test/vendor.ts'
+import { insertKeys } from './many.ts'
+import { openStage } from './stage.ts'
+
+const stage = await openStage()
+const { ask, query } = stage.harness
+const makeMember = (workspaceId: string, role: 'admin' | 'member') =>
+  makePerson(query, { workspaceId, role, name: role })
+
+test('an admin creates a tenant, and finds it by the id of the own system', async () => {
+  const acme = await makeVendor(stage.harness)
+  await ask('DELETE', `/v1/tenants/${acme.tenantId}`, { token: acme.live })
+  const visit = await stage.visit('/app/tenants', { as: await makeMember(acme.workspaceId, 'admin') })
+  await visit.text('No tenants yet')
+  await visit.look('tenants-empty')
+  for (const outcome of ['made', 'taken'] as const) {
+    await visit.press('Create tenant')
+    const dialog = visit.page.getByRole('dialog')
+    await dialog.getByLabel('Your id').fill('customer-42')
+    await dialog.getByLabel('Name (optional)').fill('Globex')
+    await dialog.getByLabel('Metadata').fill('{\n  "plan": pro\n}')
+    await dialog.getByRole('button', { name: 'Create tenant' }).click()
+    await visit.text('Line 2: expected a value')
+    await dialog.getByLabel('Metadata').fill('{"plan": "pro"}')
+    await dialog.getByRole('button', { name: 'Create tenant' }).click()
+    if (outcome === 'made') {
+      await visit.heading('Globex')
+      await visit.page.getByRole('link', { name: 'Tenants' }).click()
+      await visit.heading('Tenants')
+    } else {
+      await visit.text('Another tenant has this id.')
+      await visit.look('tenant-create-taken')
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      await dialog.waitFor({ state: 'detached' })
+    }
+  }
+  const search = 'Search by name or id'
+  await visit.fill(search, 'initech')
+  await visit.text('No match')
+  await visit.fill(search, 'customer-4')
+  await visit.page.getByRole('link', { name: 'Globex' }).waitFor()
+  assert.match(visit.page.url(), /\?q=customer-4$/)
+  await visit.look('tenants')
+  await visit.leave()
+})
+
+test('a tenant shows its keys and requests of the environment, and takes a name and meta', async () => {
+  const fleet = await makeFleet(stage.harness)
+  const live = await fleet.newKey({ name: 'Production' })
+  await fleet.newKey({ name: 'Trial', env: 'test' })
+  await fleet.report([{ key_id: live, hour: new Date().toISOString(), count: 1_234 }])
+  const path = `/v1/tenants/${fleet.tenantId}`
+  const visit = await stage.visit(`/app/tenants/${fleet.tenantId}`, {
+    as: await makeMember(fleet.workspaceId, 'admin'),
+  })
+  const keys = visit.page.getByRole('region', { name: 'Keys of this tenant' })
+  await keys.getByText('Production').waitFor()
+  assert.equal(await keys.getByText('Trial').count(), 0)
+  await visit.text('1,234 in live')
+  await visit.page
+    .getByRole('figure', { name: 'Requests a day' })
+    .getByRole('cell', { name: '1,234' })
+    .waitFor({ state: 'attached' })
+  await visit.fill('Name', 'Globex')
+  await visit.page.getByLabel('Metadata').fill('{"plan": "pro"}')
+  await visit.press('Save tenant')
+  await visit.heading('Globex')
+  await visit.look('tenant')
+  assert.deepEqual((await ask('GET', path, { token: fleet.live })).body.meta, { plan: 'pro' })
+  await visit.page.getByText('Test', { exact: true }).click()
+  await keys.getByText('Trial').waitFor()
+  await visit.text('0 in test')
+  await visit.leave()
+})
+
+test('an admin ends all embed sessions of a tenant, and deletes it after typing its name', async () => {
+  const acme = await makeVendor(stage.harness)
+  const { body } = await ask('PATCH', `/v1/tenants/${acme.tenantId}`, {
+    token: acme.live,
+    body: { name: 'Globex' },
+  })
+  await issueKey(stage.harness, acme)
+  const visit = await stage.visit(`/app/tenants/${body.id}`, {
+    as: await makeMember(acme.workspaceId, 'admin'),
+  })
+  await visit.press('End all embed sessions')
+  await visit.look('tenant-end-sessions')
+  await visit.press('End sessions')
+  await visit.text('The embed sessions of Globex have ended.')
+  const logged = await ask('GET', '/v1/audit_logs?limit=200', { token: acme.live })
+  const actions = logged.body.data.map(({ action }: { action: string }) => action)
+  assert.ok(
+    actions.some((action: string) => action.includes('embed')),
+    actions.join(' '),
+  )
+
+  await visit.press('Delete tenant')
+  await visit.text('1 live key stops working at once.')
+  await visit.fill('Type Globex to confirm', 'Globex')
+  await visit.look('tenant-delete')
+  await visit.page.getByRole('dialog').getByRole('button', { name: 'Delete tenant' }).click()
+  await visit.heading('Tenants')
+  await visit.text('No tenants yet')
+  assert.equal((await ask('GET', `/v1/tenants/${body.id}`, { token: acme.live })).status, 404)
+  await visit.leave()
+})
+
+test('the end of a tenant with very many keys says that there are more than it counts', async () => {
+  const acme = await makeVendor(stage.harness)
+  await insertKeys(stage.harness, acme, 1_001)
+  await issueKey(stage.harness, acme, { env: 'test' })
+  const visit = await stage.visit(`/app/tenants/${acme.tenantId}`, {
+    as: await makeMember(acme.workspaceId, 'admin'),
+  })
+  await visit.press('Delete tenant')
+  await visit.text('More than 1,000 live keys and 1 test key stop working at once.')
+  await visit.leave()
+})
+
+test('a member sees a tenant and nothing that changes it', async () => {
+  const acme = await makeVendor(stage.harness)
+  const visit = await stage.visit(`/app/tenants/${acme.tenantId}`, {
+    as: await makeMember(acme.workspaceId, 'member'),
+  })
+  await visit.text('An admin or an owner can change this tenant.')
+  await visit.text('No live keys yet')
+  const changes = visit.page.getByRole('button', { name: /Save|Delete|End|Create/ })
+  assert.equal(await changes.count(), 0)
+  await visit.look('tenant-of-a-member')
+  await visit.leave()
+})
