@@ -1,0 +1,160 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import type { EmbedKey } from '../types.ts'
+import type { At } from './at.ts'
+import { CreateDialog } from './create-dialog.tsx'
+import { hear } from './hear.ts'
+import { KeyRow } from './key-row.tsx'
+import type { Keyring, NewSecret, Shown } from './keyring.ts'
+import { keepPlace } from './place.ts'
+import { RevokeDialog } from './revoke-dialog.tsx'
+import { RotateDialog } from './rotate-dialog.tsx'
+import { SecretDialog } from './secret-dialog.tsx'
+import { Trouble } from './trouble.tsx'
+import { useDates } from './use-dates.ts'
+import type { Words } from './words/words.ts'
+
+interface AppProps {
+  readonly keyring: Keyring
+  readonly words: Words
+  readonly density: string
+}
+
+type Open =
+  | { readonly kind: 'create' }
+  | { readonly kind: 'rotate' | 'revoke'; readonly key: EmbedKey }
+  | { readonly kind: 'secret'; readonly secret: NewSecret }
+
+export function App({ keyring, words, density }: AppProps) {
+  const [, redraw] = useState({})
+  // Before any answer can come.
+  useLayoutEffect(() => keyring.subscribe(() => redraw({})), [keyring])
+  useEffect(() => hear(globalThis, ['visibilitychange', 'online'], keyring.wake), [keyring])
+  const shown = keyring.shown()
+  const self = useRef<HTMLDivElement>(null)
+  const root = self.current?.getRootNode() as ShadowRoot | undefined
+  // Drawing may take what has the focus away.
+  const giveBack = root?.activeElement ? keepPlace(root) : null
+  useLayoutEffect(() => giveBack?.())
+  const { accent, radius } = shown.session?.theme ?? {}
+  // Without a theme, properties that the page has by these names must not get in: `all` resets none.
+  const theme = {
+    '--theme-accent': accent ?? 'initial',
+    '--theme-radius': radius == null ? 'initial' : `${radius}px`,
+  }
+  return (
+    <div
+      ref={self}
+      class="root"
+      part="root"
+      data-density={density}
+      style={theme}
+      lang={words.language}
+      dir={words.dir}
+    >
+      {/* With another tenant, nothing of the one before stays. */}
+      <Keys key={shown.tenants} shown={shown} at={{ words, keyring }} />
+    </div>
+  )
+}
+
+function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
+  const [open, setOpen] = useState<Open | null>(null)
+  const [said, setSaid] = useState('')
+  const { session, keys, trouble, isLoading, hasMore } = shown
+  const at = { words, keyring, hasDates: useDates(keys !== null) }
+  const close = () => setOpen(null)
+  const ask = (next: Open) => {
+    // A status that says the same again is not read aloud.
+    setSaid('')
+    setOpen(next)
+  }
+  const show = (secret: NewSecret) => setOpen({ kind: 'secret', secret })
+  const retry = () => void keyring.load()
+  const isEnded = trouble?.code === 'session_ended' || trouble?.code === 'origin_not_allowed'
+  return (
+    <>
+      {session?.theme.logo_text ? (
+        <p class="quiet" part="logo">
+          {session.theme.logo_text}
+        </p>
+      ) : null}
+      <div class="head">
+        <h2 part="heading" tabIndex={-1}>
+          {words.text('heading')}{' '}
+          {session && (
+            <bdi class="quiet" part="project">
+              {session.project.name}
+            </bdi>
+          )}{' '}
+          {session?.env === 'test' ? (
+            <span class="test" part="test">
+              {words.text('test')}
+            </span>
+          ) : null}
+        </h2>
+        {session?.can.write && !isEnded ? (
+          <button type="button" class="primary" part="button primary" onClick={() => ask({ kind: 'create' })}>
+            {words.text('create')}
+          </button>
+        ) : null}
+      </div>
+      {trouble === null ? null : <Trouble at={at} trouble={trouble} onRetry={retry} isBusy={isLoading} />}
+      {session === null && trouble === null ? (
+        <div class="loading" part="loading" role="status">
+          <span class="unseen">{words.text('loading')}</span>
+          <i />
+          <i />
+          <i />
+        </div>
+      ) : null}
+      {keys !== null && session !== null && !isEnded ? (
+        keys.length === 0 ? (
+          <p class="empty" part="empty">
+            {words.text('empty')}
+          </p>
+        ) : (
+          // biome-ignore lint/a11y/noRedundantRoles: Safari takes a list without marks for none.
+          <ul class="keys" part="keys" role="list" aria-label={words.text('heading')} aria-busy={isLoading}>
+            {keys.map(key => (
+              <KeyRow
+                at={at}
+                key={key.id}
+                of={key}
+                can={session.can}
+                onRotate={() => ask({ kind: 'rotate', key })}
+                onRevoke={() => ask({ kind: 'revoke', key })}
+              />
+            ))}
+          </ul>
+        )
+      ) : null}
+      {hasMore && keys !== null && !isEnded ? (
+        <p class="quiet">{words.text('newest', { count: words.number(keys.length) })}</p>
+      ) : null}
+      <div role="status" class="unseen">
+        {said}
+      </div>
+      {open?.kind === 'create' ? (
+        <CreateDialog
+          at={at}
+          scopes={session?.known_scopes ?? session?.can.key_scopes ?? []}
+          onClose={close}
+          onMade={show}
+        />
+      ) : null}
+      {open?.kind === 'rotate' ? <RotateDialog at={at} of={open.key} onClose={close} onMade={show} /> : null}
+      {open?.kind === 'revoke' ? (
+        <RevokeDialog
+          at={at}
+          of={open.key}
+          onClose={close}
+          onDone={() => {
+            setSaid(words.text('saidRevoked'))
+            close()
+          }}
+        />
+      ) : null}
+      {open?.kind === 'secret' ? <SecretDialog at={at} secret={open.secret} onClose={close} /> : null}
+    </>
+  )
+}

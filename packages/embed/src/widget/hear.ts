@@ -1,0 +1,10 @@
+/** Hears events until the answer is called. */
+export function hear(
+  target: EventTarget,
+  names: readonly string[],
+  call: (event: Event) => void,
+): () => void {
+  const ending = new AbortController()
+  for (const name of names) target.addEventListener(name, call, { signal: ending.signal })
+  return () => ending.abort()
+}

@@ -1,0 +1,70 @@
+import type { EmbedKey, EmbedSession } from '../types.ts'
+import type { At } from './at.ts'
+import { Bars } from './bars.tsx'
+import { hasEnded, lifeOf, nameOf, prefixOf } from './key-words.ts'
+
+interface KeyRowProps {
+  readonly at: At
+  readonly of: EmbedKey
+  readonly can: EmbedSession['can']
+  readonly onRotate: () => void
+  readonly onRevoke: () => void
+}
+
+export function KeyRow({ at, of: key, can, onRotate, onRevoke }: KeyRowProps) {
+  const { words, keyring, hasDates } = at
+  const name = nameOf(key, words)
+  const isOver = hasEnded(key, keyring.now())
+  // The successor has the same scopes, which the token must be able to give.
+  const mayRotate =
+    can.write && !isOver && key.rotated_to === null && key.scopes.every(one => can.key_scopes.includes(one))
+  return (
+    <li part="key" tabIndex={-1}>
+      <div class="what">
+        <h3 part="key-name">
+          <bdi>{name}</bdi>
+        </h3>
+        <code part="key-prefix" dir="ltr">
+          {prefixOf(key)}
+        </code>
+        {key.scopes.length === 0 ? null : (
+          <ul class="scopes" aria-label={words.text('scopes')}>
+            {key.scopes.map(scope => (
+              <li key={scope} part="scope">
+                <bdi>{scope}</bdi>
+              </li>
+            ))}
+          </ul>
+        )}
+        <p class={hasDates ? 'quiet life' : 'quiet life later'} part="key-life">
+          {lifeOf(key, at).map(line => (
+            <span key={line}>{line}</span>
+          ))}
+        </p>
+      </div>
+      <Bars at={at} id={key.id} />
+      {can.write ? (
+        <div class="actions">
+          {mayRotate ? (
+            <button
+              type="button"
+              part="button"
+              aria-label={words.text('rotateNamed', { name })}
+              onClick={onRotate}
+            >
+              {words.text('rotate')}
+            </button>
+          ) : null}
+          <button
+            type="button"
+            part="button"
+            aria-label={words.text('revokeNamed', { name })}
+            onClick={onRevoke}
+          >
+            {words.text('revoke')}
+          </button>
+        </div>
+      ) : null}
+    </li>
+  )
+}

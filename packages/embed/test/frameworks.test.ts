@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { bundlePage } from './bundle-page.ts'
+import { openStage, tokenOf } from './stage.ts'
+
+const stage = await openStage()
+const body = '<div id="app"></div>'
+
+const reactPage = `
+  import { createElement, StrictMode, useState } from 'react'
+  import { createRoot } from 'react-dom/client'
+  import { KeyrailKeys } from '../../src/react.ts'
+  function Page() {
+    const [count, setCount] = useState(0)
+    const [customer, setCustomer] = useState('first')
+    const [said, setSaid] = useState('')
+    return createElement('div', null,
+      createElement('button', { onClick: () => setCount(count + 1) }, 'Draw again: ' + count),
+      createElement('button', { onClick: () => setCustomer('second') }, 'Change customer'),
+      createElement('p', null, said),
+      createElement(KeyrailKeys, {
+        key: customer,
+        baseUrl: ${JSON.stringify(stage.url)},
+        // Another function with each render.
+        getToken: () => getToken(customer),
+        messages: { heading: 'Your keys' },
+        onCreated: ({ name }) => setSaid('Created ' + name),
+      }))
+  }
+  createRoot(document.getElementById('app')).render(createElement(StrictMode, null, createElement(Page)))`
+
+for (const [version, alias] of [
+  ['19', {}],
+  ['18', { react: 'react18', 'react-dom': 'react-dom18' }],
+] as const) {
+  test(`React ${version} in strict mode draws again without a new token, and changes customers`, async () => {
+    const [acme, other] = [await stage.makeVendor(), await stage.makeVendor()]
+    const asked: string[] = []
+    const visit = await stage.visit({
+      body,
+      files: { 'app.js': await bundlePage(reactPage, alias) },
+      widget: '',
+      script: `await import('./app.js')`,
+      token(name) {
+        asked.push(name)
+        return tokenOf(stage, name === 'first' ? acme : other)
+      },
+    })
+    await visit.page.getByRole('heading', { name: 'Your keys' }).waitFor()
+    await visit.text('No keys yet')
+    await visit.button('Create key').click()
+    await visit.page.getByLabel('Name').fill('From React')
+    await visit.page.evaluate(`document.querySelector('button').click()`)
+    await visit.page.getByRole('button', { name: 'Draw again: 1', includeHidden: true }).waitFor()
+    assert.equal(await visit.page.getByLabel('Name').inputValue(), 'From React')
+    await visit.page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+    await visit.text('Created From React')
+    await visit.page.getByLabel('I have stored it').check()
+    await visit.button('Done').click()
+    assert.deepEqual(asked, ['first'])
+    await visit.button('Change customer').click()
+    await visit.text('No keys yet')
+    await visit.assertForgotten('kr_live_')
+    assert.deepEqual(asked, ['first', 'second'])
+    await visit.leave()
+  })
+}
+
+const vuePage = `
+  import { createApp, h, ref } from 'vue'
+  import '../../src/index.ts'
+  const said = ref('')
+  createApp({
+    render: () => h('div', [
+      h('p', said.value),
+      h('keyrail-keys', {
+        baseUrl: ${JSON.stringify(stage.url)},
+        getToken: () => getToken('inline'),
+        density: 'compact',
+        onKeyrailCreated: event => { said.value = 'Created ' + event.detail.name },
+      }),
+    ]),
+  }).mount('#app')`
+
+const sveltePage = `
+  import { mount } from 'svelte'
+  import Page from './Page.svelte'
+  mount(Page, { target: document.getElementById('app') })`
+
+const svelteFile = `<script>
+  import '../../src/index.ts'
+  let said = $state('')
+</script>
+<p>{said}</p>
+<keyrail-keys
+  baseUrl=${JSON.stringify(stage.url)}
+  getToken={() => getToken('inline')}
+  density={said === '' ? 'comfortable' : 'compact'}
+  onkeyrail-created={event => { said = 'Created ' + event.detail.name }}
+></keyrail-keys>`
+
+for (const [framework, text, files] of [
+  ['Vue', vuePage, {}],
+  ['Svelte', sveltePage, { 'Page.svelte': svelteFile }],
+] as const)
+  test(`${framework} sets properties and hears events, without a wrapper`, async () => {
+    const vendor = await stage.makeVendor()
+    const visit = await stage.visit({
+      body,
+      files: { 'app.js': await bundlePage(text, {}, files) },
+      widget: '',
+      script: `await import('./app.js')`,
+      token: () => tokenOf(stage, vendor),
+    })
+    await visit.button('Create key').click()
+    await visit.page.getByLabel('Name').fill(`From ${framework}`)
+    await visit.page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+    await visit.text(`Created From ${framework}`)
+    assert.equal(await visit.page.locator('[part=root]').getAttribute('data-density'), 'compact')
+    await visit.leave()
+  })
+
+test('in a frame, the whole life of a key works, and a key that cannot be copied is selected', async () => {
+  const vendor = await stage.makeVendor()
+  const inner = await stage.visit({ token: () => tokenOf(stage, vendor) })
+  const address = inner.page.url()
+  await inner.leave()
+  const visit = await stage.visit({
+    token: () => tokenOf(stage, vendor),
+    body: `<iframe src="${address}" title="Keys" width="360" height="600"></iframe>`,
+    script: '',
+  })
+  const frame = visit.page.frameLocator('iframe')
+  await frame.getByRole('button', { name: 'Create key' }).click()
+  await frame.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+  const secret = await frame.locator('dialog code').textContent()
+  const inside = visit.page.frames().at(-1)
+  await inside?.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))`)
+  await frame.getByRole('button', { name: 'Copy key' }).click()
+  await frame.getByText('Copy the selected text.').waitFor()
+  assert.equal(String(await inside?.evaluate('String(getSelection())')).trim(), secret)
+  await frame.getByLabel('I have stored it').check()
+  await frame.getByRole('button', { name: 'Done' }).click()
+  await frame.getByRole('button', { name: /^Revoke/ }).click()
+  await frame
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Revoke/ })
+    .click()
+  await frame.getByText('No keys yet').waitFor()
+  await visit.leave()
+})
