@@ -1,0 +1,113 @@
+{{- define "keyrail.name" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name | trunc 52 | trimSuffix "-" }}{{ else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 52 | trimSuffix "-" }}{{ end }}
+{{- end }}
+
+{{- define "keyrail.selector" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "keyrail.labels" -}}
+{{ include "keyrail.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "keyrail.image" -}}
+{{- $tag := .Values.image.tag | default .Chart.AppVersion }}
+{{- if hasPrefix "sha256:" $tag }}{{ .Values.image.repository }}@{{ $tag }}{{ else }}{{ .Values.image.repository }}:{{ $tag }}{{ end }}
+{{- end }}
+
+{{/* What the pods of the service and of the migration share. */}}
+{{- define "keyrail.pod" -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 1000
+  runAsGroup: 1000
+  fsGroup: 1000
+  seccompProfile:
+    type: RuntimeDefault
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+volumes:
+  - name: tmp
+    emptyDir: {}
+  - name: secrets
+    secret:
+      secretName: {{ required "existingSecret: name the Secret with the URL of the database and the encryption key" .Values.existingSecret }}
+      defaultMode: 0440
+{{- with .Values.tls.existingSecret }}
+  - name: tls
+    secret:
+      secretName: {{ . }}
+      defaultMode: 0440
+{{- end }}
+{{- end }}
+
+{{/* What their containers share. */}}
+{{- define "keyrail.container" -}}
+name: keyrail
+image: {{ include "keyrail.image" . }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+volumeMounts:
+  - name: tmp
+    mountPath: /tmp
+  - name: secrets
+    mountPath: /run/secrets/keyrail
+    readOnly: true
+{{- if .Values.tls.existingSecret }}
+  - name: tls
+    mountPath: /run/secrets/keyrail-tls
+    readOnly: true
+{{- end }}
+env:
+{{- if .Values.tls.existingSecret }}
+  - name: SERVICE_TLS_CERT_FILE
+    value: /run/secrets/keyrail-tls/tls.crt
+  - name: SERVICE_TLS_KEY_FILE
+    value: /run/secrets/keyrail-tls/tls.key
+{{- end }}
+  - name: SERVICE_DRAIN_DELAY_S
+    value: {{ .Values.drainDelaySeconds | quote }}
+{{- if .Values.metrics.enabled }}
+  - name: SERVICE_METRICS_PORT
+    value: '9464'
+{{- end }}
+{{- with .Values.secretKeys }}
+{{- include "keyrail.secret" (list "DATABASE_URL_FILE" .databaseUrl) }}
+{{- include "keyrail.secret" (list "SERVICE_ENCRYPTION_KEY_FILE" .encryptionKey) }}
+{{- include "keyrail.secret" (list "DATABASE_DIRECT_URL_FILE" .databaseDirectUrl) }}
+{{- include "keyrail.secret" (list "SERVICE_BOOTSTRAP_TOKEN_FILE" .bootstrapToken) }}
+{{- include "keyrail.secret" (list "SERVICE_MAIL_URL_FILE" .mailUrl) }}
+{{- include "keyrail.secret" (list "REDIS_URL_FILE" .redisUrl) }}
+{{- include "keyrail.secret" (list "SERVICE_SIGNING_KEY_FILE" .signingKey) }}
+{{- end }}
+{{- range $name, $value := .Values.settings }}
+  - name: {{ $name }}
+    {{- /* Helm reads numbers as floats, and prints large ones with an exponent. */}}
+    value: {{ (kindIs "float64" $value | ternary (printf "%.0f" (float64 $value)) ($value | toString)) | quote }}
+{{- end }}
+{{- end }}
+
+{{/* A setting that is read from a key of the Secret, if the values name the key. */}}
+{{- define "keyrail.secret" -}}
+{{- $key := last . }}
+{{- if $key }}
+  - name: {{ first . }}
+    value: /run/secrets/keyrail/{{ $key }}
+{{- end }}
+{{- end }}
