@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path/posix'
 import { test } from 'node:test'
+import { laneConnections } from '../packages/server/src/platform/db/connection-need.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
 import { importsOf, serviceFiles, sourceFiles } from '../packages/server/test/source-files.ts'
-import { checkout, documents, readDocument, section, tableOf } from './documents.ts'
+import { checkout, codeBlocks, documents, readDocument, section, tableOf } from './documents.ts'
 
 const page = readDocument('ARCHITECTURE.md')
 const source = 'packages/server/src/'
@@ -28,7 +29,49 @@ test('every folder of the service, of the SDK and of the checkout is on the map'
     )
   for (const name of folders) named(source + name)
   for (const name of sdkRooms) named(sdkSource + name)
-  for (const name of ['bin', 'bench', 'docs', 'drills', 'examples', 'tools']) named(name)
+  for (const name of ['bin', 'bench', 'deploy', 'docs', 'drills', 'examples', 'tools']) named(name)
+  for (const [place = ''] of tableOf(section(page, 'The rooms')))
+    assert.ok(existsSync(join(checkout, place.replaceAll('`', ''))), place)
+})
+
+test('a cell of the map has twelve words at most, and its files are in that place', () => {
+  for (const [place = '', holds = ''] of tableOf(section(page, 'The rooms'))) {
+    assert.ok(holds.split(/\s+/).length <= 12, `${place}: ${holds}`)
+    for (const [, file = ''] of holds.matchAll(/`([\w.-]+\.ts)`/g))
+      assert.ok(existsSync(join(checkout, place.replaceAll('`', ''), file)), `${place} ${file}`)
+  }
+})
+
+/** `a/{b,c}` → `a/b`, `a/c`. */
+const spread = (path: string) => {
+  const [, before = '', names, after = ''] = /^(.*)\{(.*)\}(.*)$/.exec(path) ?? []
+  return names === undefined ? [path] : names.split(',').map(name => before + name + after)
+}
+
+test('the way of a request leads through files of the service and of the SDK', () => {
+  const [service, sdk] = codeBlocks(section(page, 'The way of a request'))
+  for (const [text, root] of [
+    [service?.text, source],
+    [sdk?.text.replace(/@keyrail\/sdk\/|\/v1\S+/g, ''), sdkSource],
+  ] as const) {
+    const named = [...(text ?? '').matchAll(/(?<![\w/<>-])[a-z][a-z-]*\/[\w/{},-]*[\w}]/g)].flatMap(
+      ([path]) => spread(path),
+    )
+    assert.ok(named.length >= 2)
+    for (const path of named) {
+      // `authenticate ─▶ lookup` and the like name a file of the room before.
+      if (!/^application\//.test(path)) assert.ok(existsSync(join(checkout, root, `${path}.ts`)), path)
+    }
+  }
+})
+
+test('every file that the comment at the top of a room’s main file names is in that room', () => {
+  const heads = [...serviceFiles(), ...sourceFiles(`${sdkSource}*/*.ts`)].flatMap(({ path, text }) => {
+    const [head = ''] = /^\/\*\*[\s\S]*?\*\/(?=\n\nimport)/.exec(text) ?? []
+    return [...head.matchAll(/`([\w-]+\.ts)`/g)].map(([, file = '']) => join(dirname(path), file))
+  })
+  assert.ok(heads.length >= 50, `${heads.length}`)
+  for (const file of heads) assert.ok(existsSync(join(checkout, file)), file)
 })
 
 test('the arrows between rooms are those of the code', () => {
@@ -67,7 +110,7 @@ test('the arrows between rooms of the SDK are those of the code', () => {
   assert.deepEqual(listed.toSorted(), [...taken].map(([room, from]) => [room, [...from].sort()]).toSorted())
 })
 
-test('every invariant names a test that is there', () => {
+test('every invariant names an existing test', () => {
   const rows = tableOf(section(page, 'Invariants'))
   assert.ok(rows.length >= 10)
   for (const [invariant, cell = ''] of rows) {
@@ -76,7 +119,7 @@ test('every invariant names a test that is there', () => {
   }
 })
 
-test('every decision has a number of its own, without gaps, and the four parts of the form', () => {
+test('decisions are numbered without gaps, and each has the four parts of a record', () => {
   const decisions = documents.filter(path => path.startsWith('docs/decisions/'))
   decisions.forEach((path, i) => {
     const number = String(i + 1).padStart(4, '0')
@@ -86,14 +129,25 @@ test('every decision has a number of its own, without gaps, and the four parts o
     for (const part of ['Context', 'Decision', 'Why', 'Consequences']) {
       assert.ok(section(text, part).trim().length > 0, `${path}: ${part}`)
     }
-    assert.ok(text.split('\n').length <= 40, `${path} is a short record no more`)
+    assert.ok(text.split('\n').length <= 40, `${path} is longer than a short record`)
   })
   assert.ok(decisions.length >= 10)
 })
 
+/** The lanes of docs/scaling.md, which the next test compares with the service. */
+const lanes = tableOf(section(readDocument('docs/scaling.md'), 'Lanes'))
+  .map(([name = '']) => name.replaceAll('`', ''))
+  .toSorted()
+
+test('the page on configuration names every lane, each of which has a connection', () => {
+  const [, listed = ''] = /one for each lane\s\(([^;)]*)/.exec(readDocument('docs/configuration.md')) ?? []
+  assert.deepEqual([...listed.matchAll(/`(\w+)`/g)].map(([, name = '']) => name).toSorted(), lanes)
+  assert.equal(lanes.length, laneConnections)
+})
+
 test('the page on scaling has every table and every lane of the service', async () => {
   const scaling = readDocument('docs/scaling.md')
-  const { query } = await startHarness()
+  const { query, deps } = await startHarness()
   const tables = await query(`select relname as name from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by relname`)
   const listed = tableOf(section(scaling, 'How tables are laid out')).flatMap(([names = '']) =>
@@ -103,13 +157,11 @@ test('the page on scaling has every table and every lane of the service', async 
     listed.toSorted(),
     tables.map(({ name }) => name),
   )
-  const lanes = serviceFiles().flatMap(({ path, code }) =>
-    /openLane/.test(code) && !path.endsWith('/lane.ts')
-      ? [...code.matchAll(/^ +name: '(\w+)',$/gm)].map(([, name]) => name)
-      : [],
-  )
   assert.deepEqual(
-    tableOf(section(scaling, 'Lanes')).map(([name = '']) => name.replaceAll('`', '')),
     lanes,
+    deps.lanes
+      .depths()
+      .map(({ lane }) => lane)
+      .toSorted(),
   )
 })

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { appendAudit, openChain } from '../packages/server/src/audit/append.ts'
 import type { Harness } from '../packages/server/test/harness.ts'
 
-/** A row of the test vectors: what the chain is made of, and every step to its hash. */
+/** A row of the test vectors: its contents, and every step to its hash. */
 export interface VectorRow {
   seq: number
   canonical: string
   canonical_hex: string
   prev_hash: string
   hash: string
-  /** As `GET /v1/audit_logs` answers it. */
+  /** As `GET /v1/audit_logs` returns it. */
   row: Record<string, unknown>
 }
 
@@ -28,14 +28,14 @@ const keyId = '01930c3e-9a10-7d52-8c44-6f0e2b7a1c35'
 const secretKeyId = '01930c3e-8f5b-7aa0-b5d1-90c3e4f7a826'
 const at = (second: number) => Date.UTC(2026, 0, 31, 9, 30, second, 125)
 
-/** Salts of a test are as random as they need to be: 00 01 02 … 0f, then 10 11 12 … */
+/** Salts of a test need no randomness: 00 01 02 … 0f, then 10 11 12 … */
 function countingBytes() {
   let next = 0
   return (size: number) => Buffer.from(Array.from({ length: size }, () => next++ & 0xff))
 }
 
 /** Appends the rows of the vectors with the service's own code, in a workspace with their id. */
-export async function appendVectors({ deps, query }: Harness): Promise<string> {
+export async function appendVectors({ db, query }: Harness): Promise<string> {
   await query(
     `insert into workspaces (id, name, slug, created_at, updated_at) values ($1, 'Acme', 'acme', $2, $2)`,
     [workspaceId, new Date(at(0))],
@@ -43,7 +43,7 @@ export async function appendVectors({ deps, query }: Harness): Promise<string> {
   const chance = { randomBytes: countingBytes() }
   const workspace = { targetType: 'workspace', targetId: workspaceId, env: null } as const
   const time = new Date(at(0)).toISOString()
-  await deps.db.inWorkspace(workspaceId, async tx => {
+  await db.inWorkspace(workspaceId, async tx => {
     openChain(tx)
     const payload = {
       object: 'workspace',
@@ -59,8 +59,8 @@ export async function appendVectors({ deps, query }: Harness): Promise<string> {
     appendAudit(chance, tx, { type: 'bootstrap', id: null }, at(0), [created])
   })
   const actor = { type: 'secret_key', id: secretKeyId } as const
-  await deps.db.inWorkspace(workspaceId, async tx => {
-    // Names that sort otherwise by code point than by UTF-16 code unit, and numbers with one spelling each.
+  await db.inWorkspace(workspaceId, async tx => {
+    // Names that sort differently by code point and by UTF-16 code unit, and numbers with one spelling each.
     const meta = {
       '\u{1f600}': 1e21,
       '\ufb00': 0.000001,
@@ -77,7 +77,7 @@ export async function appendVectors({ deps, query }: Harness): Promise<string> {
     } as const
     appendAudit(chance, tx, actor, at(1), [updated])
   })
-  await deps.db.inWorkspace(workspaceId, async tx => {
+  await db.inWorkspace(workspaceId, async tx => {
     const payload = { billing_email: { old: 'ada@example.com', new: 'grace@example.com' } }
     const updated = { ...workspace, action: 'workspace.updated', payload } as const
     appendAudit(chance, tx, actor, at(2), [updated])

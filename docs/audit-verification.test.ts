@@ -16,7 +16,7 @@ const { ask, query } = harness
 const page = readDocument('docs/audit-verification.md')
 const vectors = publishedVectors()
 
-/** A chain as a stranger gets it: over the API, page by page. */
+/** A chain as any client gets it: over the API, page by page. */
 async function fetchChain(token: string): Promise<{ workspaceId: string; rows: Row[]; head: Head }> {
   const { body: workspace } = await ask('GET', '/v1/workspace', { token })
   const rows: Row[] = []
@@ -30,9 +30,9 @@ async function fetchChain(token: string): Promise<{ workspaceId: string; rows: R
   return { workspaceId: workspace.id, rows, head: { seq: chain.head_seq, hash: chain.head_hash } }
 }
 
-test('the published vectors are what the service itself writes', async () => {
+test('the service itself writes the published vectors', async () => {
   const workspaceId = await appendVectors(harness)
-  const token = await harness.deps.db.inWorkspace(workspaceId, async tx => {
+  const token = await harness.db.inWorkspace(workspaceId, async tx => {
     const settings = {
       ...noLimits,
       env: 'live',
@@ -68,14 +68,14 @@ test('the published vectors are what the service itself writes', async () => {
   })
 })
 
-test('the independent verifier makes the same bytes and hashes, from the rows as the API answers them', () => {
+test('the independent verifier derives the same bytes and hashes from the API’s rows', () => {
   const rows = vectors.rows.map(({ row }) => row as unknown as Row)
   assert.equal(verify(vectors.workspace_id, rows, vectors.head).valid, true)
   const plain = vectors.rows.find(({ seq }) => seq === 2)
   assert.equal(canonicalRow(vectors.workspace_id, plain?.row as never), plain?.canonical)
 })
 
-test('the page shows the vectors as they are in the file', () => {
+test('the page shows the vectors of the file', () => {
   const shown = codeBlocks(section(page, 'Test vectors')).map(({ text }) => text)
   assert.deepEqual(
     shown,
@@ -93,7 +93,7 @@ test('the page lists every action once, in the order of the contract', () => {
   )
 })
 
-test('the page names every place where an address stands', () => {
+test('the page names every place of an address', () => {
   const rows = tableOf(section(page, 'Addresses'))
   assert.deepEqual(
     rows,
@@ -108,7 +108,7 @@ test('the independent verifier imports nothing but hashing', () => {
   assert.deepEqual(source.match(/from '.*'/g), ["from 'node:crypto'"])
 })
 
-/** A workspace with rows of many kinds, some with addresses, some of which are erased. */
+/** A workspace with rows of many kinds, some with addresses, some of them erased. */
 async function liveChain(): Promise<string> {
   const body = { name: 'Acme', slug: uniqueSlug(), billing_email: 'first@example.com' }
   const created = await ask('POST', '/v1/workspaces', { token: bootstrapToken, body })
@@ -133,7 +133,7 @@ async function liveChain(): Promise<string> {
   return token
 }
 
-/** Rows of every action about people: somebody is invited twice, joins, gets another role and is removed. */
+/** Rows of every action about people: a person is invited twice, joins, gets another role and is removed. */
 async function joinAndLeave(token: string): Promise<void> {
   const invite = () =>
     ask('POST', '/v1/invites', { token, body: { email: 'grace@example.com', role: 'member' } })
@@ -169,7 +169,7 @@ test('the independent verifier accepts a live chain, before and after an address
   assert.equal(verify(after.workspaceId, after.rows, after.head).valid, true)
 })
 
-/** Changes that somebody with the database in hand could make. `$1` is the workspace. */
+/** Changes that an attacker with access to the database could make. `$1` is the workspace. */
 const tampering = {
   'a payload edited': `update audit_logs set payload = '{}' where workspace_id = $1 and seq = 4`,
   'an actor replaced': `update audit_logs set actor_id = 'mallory' where workspace_id = $1 and seq = 3`,
@@ -183,7 +183,7 @@ const tampering = {
 }
 
 for (const [name, statement] of Object.entries(tampering)) {
-  test(`service and independent verifier find the same fault at the same place: ${name}`, async () => {
+  test(`service and independent verifier report the same fault: ${name}`, async () => {
     const token = await liveChain()
     const { body: workspace } = await ask('GET', '/v1/workspace', { token })
     await query(`begin; set local session_replication_role = replica;
@@ -196,7 +196,7 @@ for (const [name, statement] of Object.entries(tampering)) {
   })
 }
 
-test('an address put where none belongs is not answered, and the service calls it a fault', async () => {
+test('a misplaced address is not returned, and the service reports a fault', async () => {
   const token = await liveChain()
   const { body: workspace } = await ask('GET', '/v1/workspace', { token })
   await query(
@@ -209,7 +209,7 @@ test('an address put where none belongs is not answered, and the service calls i
   assert.deepEqual([body.first_bad_seq, body.reason], [3, 'hash_mismatch'])
 })
 
-test('a chain taken for another workspace’s does not hold from its first row', async () => {
+test('a chain of another workspace fails at its first row', async () => {
   const vendor = await makeVendor(harness)
   await issueKey(harness, vendor)
   const { rows, head } = await fetchChain(vendor.live)

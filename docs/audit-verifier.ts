@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
 /**
- * A verifier of audit chains, written from `audit-verification.md` and nothing else: it imports nothing of the
- * service, so that the two can be held against each other. Take it as a start for one of your own.
+ * A verifier of audit chains, written from `audit-verification.md` alone: it imports nothing of the service, so that
+ * the two can check each other. Use it as a start for yours.
  */
 
-/** A row as `GET /v1/audit_logs` answers it. */
+/** A row as `GET /v1/audit_logs` returns it. */
 export interface Row {
   seq: number
   action: string
@@ -86,7 +86,7 @@ export const canonicalRow = (workspaceId: string, row: Omit<Row, 'prev_hash' | '
     workspace_id: workspaceId,
   })
 
-/** RFC 8785. `JSON.stringify` writes strings and numbers as it asks for, `sort` compares UTF-16 code units. */
+/** RFC 8785. `JSON.stringify` writes strings and numbers in its form, `sort` compares UTF-16 code units. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -94,7 +94,7 @@ export function canonical(value: unknown): string {
   return `{${members.map(([name, inner]) => `${JSON.stringify(name)}:${canonical(inner)}`).join(',')}}`
 }
 
-/** The payload as it was hashed, and whether the addresses taken out are those that it holds the hashes of. */
+/** The payload as it was hashed, and whether its addresses match their hashes. */
 function withoutAddresses(row: Row): { payload: Row['payload']; holds: boolean } {
   const payload = structuredClone(row.payload)
   let holds = true

@@ -2,7 +2,7 @@ import { globSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { readText } from '../packages/server/test/source-files.ts'
 
-/** The documents of the project as its tests read them: sections, tables and blocks of code. */
+/** The documents of the project for its tests: sections, tables and blocks of code. */
 export { checkout, readText as readDocument } from '../packages/server/test/source-files.ts'
 
 /** Every page, from the checkout's directory. */
@@ -16,7 +16,7 @@ export function section(page: string, heading: string): string {
   const fenced = fencedLines(lines)
   const isHeading = (line: string, i: number) => !fenced.has(i) && /^#{1,6} /.test(line)
   const start = lines.findIndex((line, i) => isHeading(line, i) && line.replace(/^#+ /, '') === heading)
-  if (start === -1) throw new Error(`there is no section "${heading}"`)
+  if (start === -1) throw new Error(`section "${heading}" is missing`)
   const depth = lines[start]?.indexOf(' ') ?? 0
   const length = lines
     .slice(start + 1)
@@ -43,7 +43,7 @@ export function anchorsOf(page: string): string[] {
 export function tableOf(text: string): string[][] {
   const lines = text.split('\n')
   const head = lines.findIndex((_, i) => /^\|[-| :]+\|$/.test(lines[i + 1] ?? ''))
-  if (head === -1) throw new Error('there is no table')
+  if (head === -1) throw new Error('the table is missing')
   const rows: string[][] = []
   for (const line of lines.slice(head + 2)) {
     if (!line.startsWith('|')) break
@@ -64,7 +64,7 @@ export const codeBlocks = (page: string): CodeBlock[] =>
     text,
   }))
 
-/** The page without its blocks of code, lines kept. */
+/** The page without its blocks of code, with unchanged line numbers. */
 export const proseOf = (page: string): string =>
   page.replace(/^```[\s\S]*?^```$/gm, block => block.replace(/[^\n]/g, ''))
 

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
+import { EmbedTheme } from '../packages/contract/src/shared.ts'
+import { pageSamples } from '../packages/dashboard/src/screens/embed/page-samples.ts'
+import { serverSamples } from '../packages/dashboard/src/screens/embed/server-samples.ts'
 import { embedRoutes } from '../packages/server/src/embed/routes.ts'
+import { tokenLengthMax, tokenLifeS } from '../packages/server/src/embed/signed-token.ts'
 import { embeddedAMinute } from '../packages/server/src/keys/room.ts'
-import { tokenLengthMax, tokenLifeS } from '../packages/server/src/platform/crypto/embed-token.ts'
 import { isSigningPem } from '../packages/server/src/platform/crypto/signing-keys.ts'
 import {
   jwksMaxAgeS,
@@ -15,11 +18,13 @@ import {
   publishedBeforeS,
   readAgainS,
 } from '../packages/server/src/platform/db/signing-keys.ts'
+import { preflightMaxAgeS } from '../packages/server/src/platform/http/cors.ts'
 import { settings } from '../packages/server/src/settings.ts'
+import { metAMinute } from '../packages/server/src/tenants/meet.ts'
 import { mintToken, setOrigins } from '../packages/server/test/embed.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
 import { makeVendor } from '../packages/server/test/vendor.ts'
-import { codeBlocks, readDocument, section, tableOf } from './documents.ts'
+import { checkout, codeBlocks, readDocument, section, tableOf } from './documents.ts'
 
 const page = readDocument('docs/embed.md')
 const text = page.replaceAll(/\s+/g, ' ')
@@ -28,15 +33,15 @@ const harness = await startHarness()
 const vendor = await makeVendor(harness)
 const plain = (cell = '') => cell.replaceAll('`', '')
 
-/** What was answered, with the mark of the page wherever the page has it. */
+/** The answer, with the page's mark in place of each varying value. */
 function masked(heard: unknown, shown: unknown): unknown {
   if (shown === '…' && typeof heard === 'string') return shown
   if (typeof heard !== 'object' || heard === null || Array.isArray(heard)) return heard
-  const told = (shown ?? {}) as Record<string, unknown>
-  return Object.fromEntries(Object.entries(heard).map(([name, value]) => [name, masked(value, told[name])]))
+  const fields = (shown ?? {}) as Record<string, unknown>
+  return Object.fromEntries(Object.entries(heard).map(([name, value]) => [name, masked(value, fields[name])]))
 }
 
-test('the curl lines of the worked example work as written and answer what is shown', async () => {
+test('the curl lines of the worked example work as written and get the shown answers', async () => {
   const KEYRAIL = await harness.app.listen({ host: '127.0.0.1', port: 0 })
   const { live: SECRET_KEY, projectId: PROJECT, tenantId: TENANT } = vendor
   const made = await harness.ask('POST', '/v1/secret_keys', {
@@ -46,7 +51,7 @@ test('the curl lines of the worked example work as written and answer what is sh
   const EMBED_KEY: string = made.body.key
   const env: NodeJS.ProcessEnv = { ...process.env, KEYRAIL, SECRET_KEY, EMBED_KEY, PROJECT, TENANT }
   const blocks = codeBlocks(section(page, 'A worked example'))
-  assert.equal(blocks.length, 12)
+  assert.equal(blocks.length, 14)
   for (let i = 0; i < blocks.length; i += 2) {
     const [command, answer] = [blocks[i]?.text ?? '', blocks[i + 1]?.text ?? '']
     const { stdout } = await run('bash', ['-ec', command], { env })
@@ -58,7 +63,44 @@ test('the curl lines of the worked example work as written and answer what is sh
   }
 })
 
-test('the routes take the scopes of the table, and there are no others', () => {
+test('the code for the server is what the dashboard shows, which its test runs', () => {
+  const place = {
+    url: 'https://keys.example.com',
+    projectId: 'the-id-of-your-project',
+    env: 'live' as const,
+  }
+  const { code } = serverSamples(place)[0]
+  assert.equal(codeBlocks(section(page, 'Your server'))[0]?.text.trim(), code)
+})
+
+test('the three lines are what the dashboard shows for a page, whose test runs it', () => {
+  const samples = pageSamples({ url: 'https://keys.example.com' }, null)
+  const [html] = samples
+  const [tags = '', script = ''] = codeBlocks(section(page, 'Three lines')).map(({ text }) => text)
+  for (const line of tags.trim().split('\n')) assert.ok(html.code.includes(line.trim()), line)
+  const [, ...body] = script.trim().split('\n')
+  for (const line of body) assert.ok(html.code.includes(line.trim()), line)
+})
+
+test('the tables name the custom properties and the events of the element, and no others', () => {
+  const source = (name: string) => readDocument(`packages/embed/src/widget/${name}`)
+  const named = (heading: string) => tableOf(section(page, heading)).map(([cell]) => plain(cell))
+  const used = new Set(source('keyrail-keys.css').match(/--keyrail-[a-z]+/g))
+  assert.deepEqual(named('Looks').toSorted(), [...used].toSorted())
+  const [, fields = ''] = /interface KeyrailEvents \{(.*?)\n\}/s.exec(source('events.ts')) ?? []
+  const events = [...fields.matchAll(/^ {2}'?([a-z-]+)'?:/gm)].map(([, name]) => `keyrail-${name}`)
+  assert.deepEqual(named('Events'), events)
+})
+
+test('the languages are those that the widget has', () => {
+  const inEnglish = new Intl.DisplayNames('en', { type: 'language' })
+  const files = globSync('packages/embed/src/widget/words/??.ts', { cwd: checkout })
+  const languages = files.map(file => inEnglish.of(basename(file, '.ts')))
+  const [sentence = ''] = section(page, 'Languages').replaceAll(/\s+/g, ' ').trim().split(' are built in.')
+  assert.deepEqual(sentence.split(/, | and /).toSorted(), languages.toSorted())
+})
+
+test('the routes take exactly the scopes of the table', () => {
   const routes = embedRoutes.filter(({ plane }) => plane === 'embed')
   assert.deepEqual(
     tableOf(section(page, 'What a token may do')).map(([route, scope]) => [plain(route), plain(scope)]),
@@ -74,25 +116,40 @@ test('a token has the claims of the table', async () => {
   const token = await mintToken(harness, vendor, { origins: ['https://app.example.com'] })
   const [header = '', payload = ''] = token.split('.').map(part => Buffer.from(part, 'base64url').toString())
   const claims = JSON.parse(payload)
-  const told = tableOf(section(page, 'What a token is')).map(([claim]) => plain(claim))
-  assert.deepEqual(told.toSorted(), Object.keys(claims).toSorted())
+  const listed = tableOf(section(page, 'What a token is')).map(([claim]) => plain(claim))
+  assert.deepEqual(listed.toSorted(), Object.keys(claims).toSorted())
   const { alg, typ } = JSON.parse(header)
   assert.ok(text.includes(`\`${alg}\`, \`typ\` \`${typ}\``))
 })
 
-test('the times and bounds are those of the service', () => {
+test('the times and bounds match the service', () => {
   assert.ok(text.includes(`| \`exp\` | ${tokenLifeS} seconds later`))
   assert.equal(tokenLifeS, 5 * 60)
   assert.ok(text.includes(`at most ${tokenLengthMax.toLocaleString('en')} characters`))
-  assert.ok(text.includes(`under \`/v1\`, for anybody, for ${jwksMaxAgeS} seconds`))
+  assert.ok(text.includes(`under \`/v1\`, without authentication, cacheable for ${jwksMaxAgeS} seconds`))
   assert.ok(text.includes(`signs ${publishedBeforeS / 60} minutes later`))
   assert.ok(text.includes(`at least every ${readAgainS} seconds`))
   assert.ok(text.includes(`verifies for ${keptAfterS / 60} minutes more`))
   const caps = tableOf(section(page, 'Caps')).map(([, most]) => Number(most))
-  assert.deepEqual(caps, [Number(settings.SERVICE_EMBED_MAX_ACTIVE_KEYS.default), embeddedAMinute])
+  assert.deepEqual(caps, [
+    Number(settings.SERVICE_EMBED_MAX_ACTIVE_KEYS.default),
+    embeddedAMinute,
+    metAMinute,
+  ])
 })
 
-test('a request without an Origin is taken as the table says', async () => {
+test('the page states how long a preflight may be kept, and the bounds of the theme', () => {
+  assert.ok(text.includes(`for ${preflightMaxAgeS.toLocaleString('en')} seconds`))
+  const { properties } = EmbedTheme as unknown as { properties: Record<string, Record<string, number>> }
+  const forms = tableOf(section(page, 'The theme')).map(([field, form]) => [plain(field), plain(form)])
+  assert.deepEqual(forms, [
+    ['accent', '#rrggbb'],
+    ['radius', `${properties.radius?.minimum} to ${properties.radius?.maximum}`],
+    ['logo_text', `${properties.logo_text?.minLength} to ${properties.logo_text?.maxLength} characters`],
+  ])
+})
+
+test('a request without an Origin is handled as in the table', async () => {
   const token = await mintToken(harness, vendor)
   const { publicUrl } = harness.deps.config
   for (const [site = '', then = ''] of tableOf(section(page, 'Pages'))) {
@@ -107,7 +164,7 @@ test('a request without an Origin is taken as the table says', async () => {
   }
 })
 
-test('the command for a key of one’s own makes one that the service takes', async () => {
+test('the command for a custom key makes one that the service accepts', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'keyrail-docs-'))
   after(() => rmSync(folder, { recursive: true }))
   const command = codeBlocks(section(page, 'Signing keys')).find(({ text }) => text.startsWith('openssl'))

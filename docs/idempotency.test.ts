@@ -20,7 +20,7 @@ import { readDocument, section, tableOf } from './documents.ts'
 const page = readDocument('docs/idempotency.md')
 const said = (number: number) => number.toLocaleString('en')
 
-test('the verdicts are those of the API, each with its fields', () => {
+test('the verdicts match the API, each with its fields', () => {
   const verdictsOf = (call: string, union: TSchema) =>
     (union as unknown as { anyOf: { properties: Record<string, { const?: string }> }[] }).anyOf.map(
       ({ properties: { object: _, verdict, ...fields } }) => {
@@ -39,7 +39,7 @@ test('the verdicts are those of the API, each with its fields', () => {
   )
 })
 
-test('the bounds are those of the API', () => {
+test('the bounds match the API', () => {
   const bounds = new Map(tableOf(section(page, 'Bounds')).map(([what = '', bound = '']) => [what, bound]))
   const has = (what: string, ...parts: string[]) => {
     for (const part of parts) assert.ok(bounds.get(what)?.includes(part), `${what}: ${part}`)

@@ -30,7 +30,7 @@ const places = tableOf(section(page, 'The places')).map(
 for (const { place, credential, limits, routes } of places.filter(({ credential }) =>
   credential.startsWith('secret key'),
 )) {
-  test(`the key of "${place}" does what it is for, and makes no key that can do more`, async () => {
+  test(`"${place}": the key works, and cannot create a wider key`, async () => {
     const env = credential.includes('test') ? 'test' : 'live'
     const body = { env, ...limits }
     const made = await service.ask('POST', '/v1/secret_keys', { token: vendor.live, body })
@@ -39,7 +39,7 @@ for (const { place, credential, limits, routes } of places.filter(({ credential 
     assert.ok(routes.length > 0)
     for (const route of routes) {
       const [method = '', path = ''] = route.split(' ')
-      // What the gate lets through is a 400 or 404 then, and changes nothing.
+      // An allowed call then gets 400 or 404, and changes nothing.
       const { status, body } = await service.ask(method, path.replace(':id', randomUUID()), {
         token: key,
         ...(method !== 'GET' && { body: '{' }),
@@ -52,7 +52,7 @@ for (const { place, credential, limits, routes } of places.filter(({ credential 
   })
 }
 
-test('the other places have the credential that their routes take', async () => {
+test('the other places have the credential that their routes accept', async () => {
   const token = await mintToken(service, vendor)
   assert.equal((await service.ask('GET', '/v1/embed/session', { token })).status, 200)
   const workspace = await service.ask('POST', '/v1/workspaces', { token: bootstrapToken, body: '{' })
@@ -63,7 +63,7 @@ test('the other places have the credential that their routes take', async () => 
   for (const route of shown) assert.ok(known.has(route), route)
 })
 
-test('the presets are those of the contract, each on a place of its own', () => {
+test('the presets match the contract, each at one place', () => {
   for (const [preset, stands] of Object.entries(presets)) {
     assert.ok(
       places.some(({ limits }) => 'preset' in limits && limits.preset === preset),
@@ -73,7 +73,7 @@ test('the presets are those of the contract, each on a place of its own', () => 
   }
 })
 
-test('the table of routes is the one of the service', () => {
+test('the table of routes matches the service', () => {
   const rows = tableOf(section(page, 'Every route')).map(row => row.map(cell => cell.replaceAll('`', '')))
   const expected = permissions.flatMap(permission =>
     routes.flatMap(({ method, path, access }) => {
@@ -87,12 +87,12 @@ test('the table of routes is the one of the service', () => {
   assert.deepEqual(rows, expected)
 })
 
-test('the command that makes a key works as written', async () => {
+test('the command that creates a key works as written', async () => {
   const [command] = codeBlocks(section(page, 'Making one'))
   const { stdout } = await promisify(execFile)('bash', ['-ec', command?.text ?? ''], {
     env: {
       PATH: process.env.PATH,
-      KEYRAIL: connection.baseUrl,
+      KEYRAIL: connection.url,
       KEY: vendor.live,
       PROJECT: vendor.projectId,
     },

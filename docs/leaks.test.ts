@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
-import { leakSourceMax, leakUrlMax } from '@keyrail/contract/webhook'
+import { leakSourceMax, leakUrlMax } from '@keyrail/contract/leaks'
+import { keptMs, unknownIdMs } from '../packages/server/src/leaks/codehost-keys.ts'
+import { leakRoutes } from '../packages/server/src/leaks/routes.ts'
 import { drawToken } from '../packages/server/src/platform/crypto/token.ts'
-import { keptMs, unknownIdMs } from '../packages/server/src/webhooks/codehost-keys.ts'
-import { webhookRoutes } from '../packages/server/src/webhooks/routes.ts'
 import { codehost, makeCodehost, reportPath, signedReport } from '../packages/server/test/codehost.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
 import { issueKey, makeVendor } from '../packages/server/test/vendor.ts'
@@ -19,7 +19,7 @@ const page = readDocument('docs/leaks.md')
 const run = promisify(execFile)
 const harness = await startHarness()
 
-test('the lines that make a code host and a report work as written, and the key is revoked', async () => {
+test('the example code host and report work as written, and the key is revoked', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'keyrail-leaks-'))
   after(() => rmSync(cwd, { recursive: true, force: true }))
   const own = await startHarness({ codehostKeysFile: join(cwd, 'codehost-keys.json') })
@@ -40,7 +40,7 @@ test('the lines that make a code host and a report work as written, and the key 
   assert.equal(shown.body.revoked_reason, 'leaked')
 })
 
-test('the pattern finds every credential with a prefix that needs no setting, and nothing longer', () => {
+test('the pattern matches every credential with a default prefix, and nothing longer', () => {
   const [, pattern = ''] = /```text\n(.*)\n```/.exec(page) ?? []
   for (const prefix of ['kr_live', 'kr_test', 'krsk_live', 'krsk_test', 'krses']) {
     const token = drawToken(prefix, randomBytes)
@@ -49,13 +49,13 @@ test('the pattern finds every credential with a prefix that needs no setting, an
   }
 })
 
-/** How each row of the table is carried out. */
+/** The request for each row of the table. */
 const reports: Record<string, () => { body: string; headers: Record<string, string> }> = {
   'no signature, a malformed one or one that does not verify': () => ({
     ...signedReport([]),
     body: '[ ]',
   }),
-  'the id of a key that is in no list that was just read': () => signedReport([], makeCodehost()),
+  'a key id that is missing in the list, which was just read': () => signedReport([], makeCodehost()),
   'such an id within a minute of the last reading': () => signedReport([], makeCodehost()),
   'any id, while the list cannot be read': () => signedReport([]),
   'a compressed body': () => {
@@ -63,8 +63,8 @@ const reports: Record<string, () => { body: string; headers: Record<string, stri
     return { body, headers: { ...headers, 'content-encoding': 'gzip' } }
   },
   'a body larger than 5 MiB': () => signed('[]'.padEnd(5 * 1_048_576 + 1)),
-  'a signed body that is no JSON': () => signed('{'),
-  'a signed body that is no array': () => signed('{}'),
+  'a signed body that is not JSON': () => signed('{'),
+  'a signed body that is not an array': () => signed('{}'),
   'a token that could not be looked up or revoked, after all others were': () =>
     signedReport([{ token: leaked }]),
   'anything else': () => signedReport([{ token: 'x' }]),
@@ -72,7 +72,7 @@ const reports: Record<string, () => { body: string; headers: Record<string, stri
 const signed = (body: string) => ({ body, headers: codehost.sign(body) })
 let leaked = ''
 
-test('reports are answered as the table says', async () => {
+test('reports are answered as in the table', async () => {
   leaked = (await issueKey(harness, await makeVendor(harness))).key
   const rows = tableOf(section(page, 'What becomes of a report'))
   assert.deepEqual(
@@ -96,13 +96,13 @@ test('reports are answered as the table says', async () => {
   }
 })
 
-test('the figures are those of the service', () => {
+test('the figures match the service', () => {
   const text = page.replaceAll(/\s+/g, ' ')
-  assert.equal(webhookRoutes[0]?.bodyLimit, 5 * 1_048_576)
+  assert.equal(leakRoutes[0]?.bodyLimit, 5 * 1_048_576)
   assert.ok(keptMs === 3_600_000 && text.includes('are kept for an hour'))
   assert.ok(unknownIdMs === 60_000 && text.includes('within a minute of the last reading'))
   assert.ok(
     text.includes(`kept to ${leakUrlMax.toLocaleString('en')} characters, a source to ${leakSourceMax}`),
   )
-  assert.ok(text.includes(webhookRoutes[0]?.path ?? '-'))
+  assert.ok(text.includes(leakRoutes[0]?.path ?? '-'))
 })

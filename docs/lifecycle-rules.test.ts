@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readDocument } from './documents.ts'
 import { openHouse, setStage } from './lifecycle-stage.ts'
 
-/** What lifecycle.md says of rotations, the cap, repeats, and the order in which a request is refused. */
+/** What docs/lifecycle.md says about rotations, the cap, repeats, and the order of refusals. */
 const harness = await openHouse()
 const { ask } = harness
 
-test('every successor of a key takes the expiry it had before any overlap, and rotated_to names the newest', async () => {
+test('successors get the expiry from before any overlap, and rotated_to names the newest', async () => {
   const { token, keyId } = await setStage(harness)
   for (const path of [`/v1/keys/${keyId}`, `/v1/secret_keys/${await secondSecretKey(token)}`]) {
     const original = (await ask('GET', path, { token })).body.expires_at
@@ -24,7 +25,7 @@ async function secondSecretKey(token: string): Promise<string> {
   return (await ask('POST', '/v1/secret_keys', { token, body })).body.id
 }
 
-test('the cap is looked at when a key is made, and not when an expired one is renewed', async () => {
+test('the cap applies when a key is created, and not when an expired one is renewed', async () => {
   const stage = await setStage(harness)
   const { token, projectId: project_id, tenantId: tenant_id } = stage
   const create = (more: object = {}) =>
@@ -36,7 +37,7 @@ test('the cap is looked at when a key is made, and not when an expired one is re
   assert.equal(renewed.status, 200)
 })
 
-test('an Idempotency-Key brings the first answer again without its secret, for the same credential and request alone', async () => {
+test('an Idempotency-Key replays the first answer without its secret, to its credential only', async () => {
   const { token, projectId, tenantId } = await setStage(harness)
   const other = await ask('POST', '/v1/secret_keys', { token, body: { env: 'live' } })
   const create = (name: string, by = token) =>
@@ -55,6 +56,19 @@ test('an Idempotency-Key brings the first answer again without its secret, for t
   assert.equal((await create('a', other.body.key)).body.code, 'key_limit_reached')
 })
 
+test('revoke with wait counts the nodes that poll; without one it answers at once', async () => {
+  const { token, projectId, keyId } = await setStage(harness)
+  const propagation = async () =>
+    (await ask('POST', `/v1/keys/${keyId}/revoke?wait=true`, { token })).body.propagation
+  const { acknowledged, nodes } = await propagation()
+  assert.deepEqual({ acknowledged, nodes }, { acknowledged: true, nodes: 0 })
+  assert.ok(readDocument('docs/lifecycle.md').includes('answers `"acknowledged": true, "nodes": 0` at once'))
+  const project = await ask('GET', `/v1/projects/${projectId}`, { token })
+  const query = `project_id=${projectId}&since=${project.body.policy_version}&node=api-1`
+  assert.equal((await ask('GET', `/v1/policy/delta?${query}`, { token })).status, 200)
+  assert.equal((await propagation()).nodes, 1)
+})
+
 test('a request is refused in the order of the page', async () => {
   const stage = await setStage(harness)
   const member = await ask('POST', '/v1/secret_keys', { token: stage.token, body: { env: 'test' } })
@@ -66,7 +80,7 @@ test('a request is refused in the order of the page', async () => {
     codes.push((await ask(method, path, more)).body.code)
   await hear('POST', '/v1/nothing', { body: '{' })
   await hear('PUT', '/v1/keys', { body: '{' })
-  await hear('POST', '/v1/workspaces', { token: 'nobody', body: '{' })
+  await hear('POST', '/v1/workspaces', { token: 'unknown', body: '{' })
   await hear('POST', '/v1/workspaces', { token, body: '{' })
   await hear('POST', '/v1/projects', { token, body: '{' })
   await hear('POST', '/v1/keys', { token, body: '{', headers: { 'content-type': 'text/plain' } })

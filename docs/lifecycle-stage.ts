@@ -10,10 +10,10 @@ export interface Stage {
   secretKeyId: string
 }
 
-/** A service whose tenants may hold three keys, for the tests of lifecycle.md. */
+/** A service whose tenants may have three keys, for the tests of docs/lifecycle.md. */
 export const openHouse = () => startHarness({ maxActiveKeysPerTenant: 3 })
 
-/** A workspace with one key of each environment in one project, and a secret key to spare. */
+/** A workspace with one key of each environment in one project, and a spare secret key. */
 export async function setStage(harness: Harness): Promise<Stage> {
   const vendor = await makeVendor(harness)
   const key = await issueKey(harness, vendor)

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bootstrapToken, type Heard } from '../packages/server/test/harness.ts'
-import { makeInvite } from '../packages/server/test/mutations.ts'
 import { makePerson } from '../packages/server/test/people.ts'
-import { uniqueSlug } from '../packages/server/test/vendor.ts'
+import { makeInvite, uniqueSlug } from '../packages/server/test/vendor.ts'
 import { readDocument, section, tableOf } from './documents.ts'
 import { openHouse, type Stage, setStage } from './lifecycle-stage.ts'
 
@@ -26,7 +25,7 @@ const twice =
 const revokeKey: Call = ({ keyId }, ask) => ask('POST', `/v1/keys/${keyId}/revoke`)
 const revokeSecretKey: Call = ({ secretKeyId }, ask) => ask('POST', `/v1/secret_keys/${secretKeyId}/revoke`)
 
-const invite = ({ token, ...stage }: Stage) => makeInvite({ ask, scene: { ...stage, live: token } })
+const invite = ({ token }: Stage) => makeInvite({ ask }, { live: token })
 /** A secret key that has made another, and an invitation. */
 async function makerOf(ask: Parameters<Call>[1]): Promise<{ id: string }> {
   const { body } = await ask('POST', '/v1/secret_keys', { env: 'live' })
@@ -35,10 +34,17 @@ async function makerOf(ask: Parameters<Call>[1]): Promise<{ id: string }> {
   await harness.ask('POST', '/v1/invites', { token: body.key, body: invitation })
   return body
 }
+const meetTenant: Call = ({ projectId }, ask) =>
+  ask('POST', '/v1/embed_tokens', {
+    project_id: projectId,
+    external_id: 'met',
+    env: 'live',
+    create_tenant: {},
+  })
 const memberOf = async ({ workspaceId }: Stage) =>
   `/v1/members/${(await makePerson(query, { workspaceId, role: 'admin' })).userId}`
 
-/** How each row of the page's table is carried out. */
+/** How the test carries out each row of the table. */
 const calls: Record<string, Call> = {
   '`PATCH /v1/workspace`': (_, ask) => ask('PATCH', '/v1/workspace', { name: 'Other' }),
   '`POST /v1/invites`': (_, ask) => ask('POST', '/v1/invites', { email: 'ada@example.com', role: 'admin' }),
@@ -81,12 +87,16 @@ const calls: Record<string, Call> = {
   },
   '`PATCH /v1/projects/:id`: `name`, `slug`': ({ projectId }, ask) =>
     ask('PATCH', `/v1/projects/${projectId}`, { name: 'Other', slug: uniqueSlug() }),
+  '`PATCH /v1/projects/:id`: `known_scopes`': ({ projectId }, ask) =>
+    ask('PATCH', `/v1/projects/${projectId}`, { known_scopes: ['refunds'], strict_scopes: true }),
   '`PATCH /v1/projects/:id`: `default_rate_limits`': ({ projectId }, ask) =>
     ask('PATCH', `/v1/projects/${projectId}`, { default_rate_limits: limits }),
   '`DELETE /v1/projects/:id`': ({ projectId }, ask) => ask('DELETE', `/v1/projects/${projectId}`),
   '`POST /v1/tenants`': (_, ask) => ask('POST', '/v1/tenants', { external_id: uniqueSlug() }),
   '`PATCH /v1/tenants/:id`': ({ tenantId }, ask) =>
     ask('PATCH', `/v1/tenants/${tenantId}`, { name: 'Other' }),
+  '`POST /v1/embed_tokens`: a new `create_tenant`': meetTenant,
+  'the same again, of a tenant': twice(meetTenant),
   '`POST /v1/tenants/:id/embed_tokens/revoke`': ({ tenantId }, ask) =>
     ask('POST', `/v1/tenants/${tenantId}/embed_tokens/revoke`),
   '`DELETE /v1/tenants/:id`': ({ tenantId }, ask) => ask('DELETE', `/v1/tenants/${tenantId}`),
@@ -106,7 +116,7 @@ const calls: Record<string, Call> = {
   'the same again, of a key': twice(revokeKey),
 }
 
-/** Rows whose workspace or project is not there before; they are looked at apart. */
+/** Rows that create their workspace or project; they have a separate test. */
 const births = ['`POST /v1/workspaces`', '`POST /v1/workspaces`, of a person', '`POST /v1/projects`']
 
 interface State {
@@ -142,7 +152,7 @@ const rowsSince = async ({ projectId }: Stage, seq: number): Promise<AuditRow[]>
     [projectId, seq],
   )
 
-/** What the page on verification says of payloads, by action. */
+/** What docs/audit-verification.md says about payloads, by action. */
 const payloads = new Map(
   tableOf(section(readDocument('docs/audit-verification.md'), 'Actions')).map(
     ([action = '', payload = '']) => [action.replaceAll('`', ''), payload],
@@ -150,27 +160,27 @@ const payloads = new Map(
 )
 
 function assertPayload({ action, target_type, payload }: AuditRow): void {
-  const told = payloads.get(action) ?? ''
-  // In place of an address its hash stands in the row.
+  const expected = payloads.get(action) ?? ''
+  // A row has the hash of an address instead of the address.
   const names = Object.keys(payload)
     .map(name => name.replace(/_hash$/, ''))
     .sort()
-  if (told === 'resource') {
+  if (expected === 'resource') {
     assert.equal(payload.object, target_type.replace('workspace_invite', 'invitation'))
     assert.ok(!names.includes('key') && names.includes('created_at'))
-  } else if (told === 'changes') {
+  } else if (expected === 'changes') {
     for (const change of Object.values(payload))
       assert.deepEqual(Object.keys(change as object).sort(), ['new', 'old'])
     assert.ok(!names.includes('updated_at') && !names.includes('policy_version'))
   } else {
-    // What stands in brackets may be left out.
-    const always = [...told.replace(/\(`\w+`\)/g, '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
+    // Names in brackets are optional.
+    const always = [...expected.replace(/\(`\w+`\)/g, '').matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
     for (const name of always) assert.ok(names.includes(name), `${action}: ${name}`)
-    for (const name of names) assert.ok(told.includes(`\`${name}\``), `${action}: ${name}`)
+    for (const name of names) assert.ok(expected.includes(`\`${name}\``), `${action}: ${name}`)
   }
 }
 
-/** What the page says of audit rows, for a project and a tenant with two keys. */
+/** The audit rows that the page lists, for a project and a tenant with two keys. */
 function actionsOf(cell: string): string[] {
   const names = [...cell.matchAll(/`([a-z_.]+)`/g)].map(([, name = '']) => name)
   return cell.endsWith('for each key') ? [...names, ...names.slice(-1)] : names
@@ -178,14 +188,14 @@ function actionsOf(cell: string): string[] {
 
 const rows = tableOf(section(page, 'What each call leaves behind'))
 
-test('every row of the table is carried out here, and nothing else', () => {
+test('the test carries out every row of the table, and nothing else', () => {
   assert.deepEqual(rows.map(([call]) => call).sort(), [...births, ...Object.keys(calls)].sort())
 })
 
 for (const [name = '', audit = '', version = '', floor = ''] of rows.filter(
   ([name = '']) => !births.includes(name),
 )) {
-  test(`${name} leaves behind what the page says`, async () => {
+  test(`${name} writes what the page says`, async () => {
     const stage = await setStage(harness)
     const asked = (method: string, path: string, body?: object) =>
       ask(method, path, { token: stage.token, ...(body && { body }) })

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { mailedPages } from '@keyrail/contract/mailed-pages'
 import { inviteLetters } from '../packages/server/src/invites/letters.ts'
+import { leakLetters } from '../packages/server/src/leaks/letters.ts'
 import { personLetters } from '../packages/server/src/people/letters.ts'
 import { attemptMs, outcomes } from '../packages/server/src/platform/mail/deliver.ts'
 import { readMailRoute } from '../packages/server/src/platform/mail/route.ts'
@@ -9,16 +11,15 @@ import { timeouts } from '../packages/server/src/platform/mail/smtp.ts'
 import { keptDays } from '../packages/server/src/platform/mail/upkeep.ts'
 import { graceMs } from '../packages/server/src/platform/mail/worker.ts'
 import { ownerLetters } from '../packages/server/src/security-events/letters.ts'
-import { leakLetters } from '../packages/server/src/webhooks/letters.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
 import { codeBlocks, readDocument, section, tableOf } from './documents.ts'
 
 const page = readDocument('docs/mail.md')
 const text = page.replaceAll(/\s+/g, ' ')
-const { deps, query } = await startHarness()
+const { db, query } = await startHarness()
 
-test('the letters are those that the service writes', () => {
-  const parts = { db: deps.db, randomBytes, publicUrl: 'https://keys.example.com' }
+test('the letters match those of the service', () => {
+  const parts = { db, randomBytes, publicUrl: 'https://keys.example.com' }
   const kinds = Object.keys({
     ...personLetters(parts),
     ...inviteLetters(parts),
@@ -29,14 +30,16 @@ test('the letters are those that the service writes', () => {
     tableOf(page).map(([kind = '']) => kind.replaceAll('`', '')),
     kinds,
   )
-  for (const letters of ['people', 'invites'])
-    for (const [, path = ''] of readDocument(`packages/server/src/${letters}/letters.ts`).matchAll(
-      /publicUrl\}(\/[a-z-]+)/g,
-    ))
-      assert.ok(page.includes(`| \`${path}\` `), path)
+  assert.deepEqual(
+    tableOf(page)
+      .map(([, , path = '']) => path.replaceAll('`', ''))
+      .filter(path => path !== '')
+      .toSorted(),
+    Object.values(mailedPages).toSorted(),
+  )
 })
 
-test('the URLs that the page shows are taken', () => {
+test('the service accepts the URLs of the page', () => {
   const urls = codeBlocks(section(page, 'Sending it'))[0]?.text.split('\n') ?? []
   const routes = urls.map(url => readMailRoute(url))
   assert.deepEqual(
@@ -53,10 +56,10 @@ test('the URLs that the page shows are taken', () => {
   )
 })
 
-test('the attempts are as many as the queue makes, with the waits of its library', async () => {
+test('the number of attempts and the waits match the queue', async () => {
   await query(`select queue_mail('reset', 'reset', sha256('x'), '{}')`)
   const [{ attempts }] = await query('select max_attempts as attempts from graphile_worker.jobs')
-  // As the library has it: exp(least(attempts, 10)) seconds.
+  // The library's formula: exp(least(attempts, 10)) seconds.
   const waits = Array.from({ length: attempts - 1 }, (_, i) => Math.exp(Math.min(i + 1, 10)))
   const hours = waits.reduce((sum, wait) => sum + wait, 0) / 3_600
   const first = waits.slice(0, 4).map(wait => `${Math.round(wait)} s`)
@@ -64,7 +67,7 @@ test('the attempts are as many as the queue makes, with the waits of its library
   assert.ok(text.includes(`${attempts} attempts within ${Math.round(hours)} hours`), `${attempts}, ${hours}`)
 })
 
-test('the times, the throttle and the outcomes are those of the service', async () => {
+test('the times, the throttle and the outcomes match the service', async () => {
   assert.ok(text.includes(`may take ${timeouts.socket / 1000} s, an attempt ${attemptMs / 1000} s`))
   assert.ok(text.includes(`for at most ${graceMs / 1000} s`))
   assert.ok(text.includes(`stays in the queue for ${keptDays} days`))

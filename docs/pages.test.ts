@@ -1,72 +1,69 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
-import { test } from 'node:test'
-import { anchorsOf, checkout, documentsWithText, proseOf, readDocument } from './documents.ts'
+import { describe, test } from 'node:test'
+import { documentsWithText, readDocument } from './documents.ts'
+import {
+  brokenLinks,
+  type Check,
+  linksOf,
+  missingFiles,
+  missingPaths,
+  missingRuns,
+  missingScripts,
+  targetOf,
+} from './page-checks.ts'
 
 const pages = documentsWithText()
-const { scripts } = JSON.parse(readDocument('package.json')) as { scripts: Record<string, string> }
-const inCheckout = (path: string) => existsSync(join(checkout, path))
 
-test('every link of a page to another or within itself leads to something', () => {
-  for (const { path, text } of pages) {
-    for (const [, target = ''] of proseOf(text).matchAll(/\]\(([^)\s]+)\)/g)) {
-      if (/^https?:/.test(target)) continue
-      const [file = '', anchor] = target.split('#')
-      const found = file === '' ? path : normalize(join(dirname(path), file))
-      assert.ok(inCheckout(found), `${path} links to ${target}`)
-      if (anchor !== undefined)
-        assert.ok(anchorsOf(readDocument(found)).includes(anchor), `${path} links to ${target}`)
-    }
-  }
-})
+const checks: [guarantee: string, check: Check, sound: string, broken: string[]][] = [
+  [
+    'every link of a page to another or within it leads to something',
+    brokenLinks,
+    '# A heading\n\n[a](docs/errors.md) [b](#a-heading) [c](https://example.com)',
+    ['[a](docs/none.md)', '[a](README.md#none)', '[a](#none)'],
+  ],
+  [
+    'every path of the checkout that a page names exists',
+    missingPaths,
+    '`bin/node.mjs` `drills/` `packages/*/src/`\n\n```sh\nsh examples/first-request.sh\n```',
+    ['`bin/none.mjs`', '`drillz/`, `docs/none/`', '```sh\nsh examples/none.sh\n```', '`node bin/none.mjs x`'],
+  ],
+  [
+    'every file that a page names by the end of its path exists',
+    missingFiles,
+    '`actions.ts` `gate/right.ts` `0001_workspaces.sql`',
+    ['`nothing.ts`', '`gate/actions.ts`'],
+  ],
+  [
+    'every npm script that a page names exists, and so does its file',
+    missingScripts,
+    '`npm start`, `npm test -- docs`, `npm run bench -- g1`, `npm run dev -w packages/dashboard`',
+    ['npm run nothing', '`npm run dev:none`', '`npm run dev`', '`npm run dev -w packages/sdk`'],
+  ],
+  [
+    'every promise, drill and bench that a page names exists',
+    missingRuns,
+    'P1 and P9, p18, G21N, `npm run bench -- g6r`, p99, P-256',
+    ['p9', 'P19', 'g6x', '`npm run drills -- p16`', 'G99'],
+  ],
+]
 
-test('every path of the checkout that a page names is there', () => {
-  const places = /`((?:\.ci|bench|bin|docs|drills|examples|packages|tools)\/[\w./*-]*)`/g
-  for (const { path, text } of pages) {
-    for (const [, named = ''] of text.matchAll(places)) {
-      const [plain = ''] = named.split('*')
-      const found = named.includes('*') ? plain.slice(0, plain.lastIndexOf('/') + 1) : named
-      assert.ok(inCheckout(found), `${path} names ${named}`)
-      if (found.endsWith('/'))
-        assert.ok(statSync(join(checkout, found)).isDirectory(), `${path} names ${named}`)
-    }
-  }
-})
+for (const [guarantee, check, sound, broken] of checks) {
+  describe(guarantee, () => {
+    test('on every page', () => {
+      for (const page of pages) assert.deepEqual(check(page), [], page.path)
+    })
+    test('and a page that names something else is found', () => {
+      assert.deepEqual(check({ path: 'PAGE.md', text: sound }), [])
+      for (const text of broken) assert.equal(check({ path: 'PAGE.md', text }).length, 1, text)
+    })
+  })
+}
 
-test('every npm script that a page names is there, and so is what it runs', () => {
-  for (const { path, text } of pages) {
-    for (const [, name = ''] of text.matchAll(/\bnpm (?:run )?(start|test|(?<=run )[\w:-]+)/g)) {
-      const script = scripts[name]
-      assert.ok(script, `${path} names npm run ${name}`)
-      for (const file of script.split(' ').slice(1))
-        if (/\.m?[jt]s$/.test(file)) assert.ok(inCheckout(file), file)
-    }
-  }
-})
-
-/** Where a page writes a command: in a block of code, or as code within a sentence. */
-const commands = /(?:^|`|\/)keyrail(?:\.mjs)? ([a-z][\w-]*(?: [a-z][\w-]*)?)((?: [^\n`]*)?)/gm
-
-test('every command of keyrail that a page names is there, with the flags that it is given', () => {
-  const named = new Map<string, Set<string>>()
-  for (const { text } of pages) {
-    for (const [, words = '', rest = ''] of text.matchAll(commands)) {
-      const nested = /^(secret-keys|workspace) /.test(words)
-      const command = nested ? words : (words.split(' ')[0] ?? '')
-      if (command === 'help') continue
-      const flags = named.get(command) ?? new Set()
-      for (const [flag] of rest.matchAll(/--[a-z-]+/g)) flags.add(flag)
-      named.set(command, flags)
-    }
-  }
-  assert.ok(named.size >= 6, [...named.keys()].join(', '))
-  for (const [command, flags] of named) {
-    const args = [join(checkout, 'bin/keyrail.mjs'), ...command.split(' '), '--help']
-    const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
-    assert.equal(status, 0, `keyrail ${command}`)
-    assert.ok(stdout.startsWith(`Usage: keyrail ${command} `), `keyrail ${command}: ${stdout.split('\n')[0]}`)
-    for (const flag of flags) assert.ok(stdout.includes(flag), `keyrail ${command} ${flag}`)
-  }
+test('docs/README.md links to every page of docs/ exactly once', () => {
+  const index = { path: 'docs/README.md', text: readDocument('docs/README.md') }
+  const linked = linksOf(index).map(link => targetOf(index, link))
+  assert.deepEqual(
+    linked.filter(path => path.startsWith('docs/')).toSorted(),
+    pages.map(({ path }) => path).filter(path => path.startsWith('docs/') && path !== index.path),
+  )
 })

@@ -9,7 +9,7 @@ const page = readDocument('docs/policy-feed.md')
 const harness = await startHarness()
 const { ask } = harness
 
-test('what a caller sees is what the table says, for each credential and environment', async () => {
+test('each credential and environment sees what the table says', async () => {
   const vendor = await makeVendor(harness)
   await issueKey(harness, vendor)
   await issueKey(harness, vendor, { env: 'test' })
@@ -29,7 +29,7 @@ test('what a caller sees is what the table says, for each credential and environ
   assert.deepEqual(tableOf(section(page, 'What a caller sees')), rows)
 })
 
-test('every setting that the page names is one', () => {
+test('every setting that the page names exists', () => {
   const named = [...page.matchAll(/`(SERVICE_\w+)`/g)].map(([, name]) => name ?? '')
   assert.ok(named.length >= 3)
   for (const name of named) assert.ok(name in settings, name)

@@ -2,22 +2,23 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RateLimitCheck } from '@keyrail/contract/ratelimit'
 import { Redis } from 'ioredis'
-import { deadlineMs } from '../packages/server/src/platform/db/deadline.ts'
-import { mostBytes, mostItems, mostWaiting } from '../packages/server/src/ratelimit/redis-gather.ts'
+import { mostBytes, mostItems, mostWaiting } from '../packages/server/src/platform/batching.ts'
+import { serviceBudgets } from '../packages/server/src/platform/budgets.ts'
+import { lookMs } from '../packages/server/src/ratelimit/redis-cluster-map.ts'
 import { connectionOptions, retryMs } from '../packages/server/src/ratelimit/redis-node.ts'
-import { lookMs } from '../packages/server/src/ratelimit/redis-shards.ts'
 import { graceMs, mostCounters } from '../packages/server/src/ratelimit/store.ts'
-import { openWatched, someCheck, until } from '../packages/server/src/ratelimit/test-redis.ts'
 import { used } from '../packages/server/src/ratelimit/window.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
+import { openWatched, someCheck } from '../packages/server/test/redis-counters.ts'
 import { startRedis } from '../packages/server/test/redis-server.ts'
+import { until } from '../packages/server/test/until.ts'
 import { makeVendor } from '../packages/server/test/vendor.ts'
 import { codeBlocks, readDocument, section, tableOf } from './documents.ts'
 
 const page = readDocument('docs/rate-limits.md')
 const said = (number: number) => number.toLocaleString('en')
 
-test('the worked example is answered as the page shows', async () => {
+test('the worked example gets the answers of the page', async () => {
   const harness = await startHarness()
   const { live } = await makeVendor(harness)
   const [body, first, fourth] = codeBlocks(section(page, 'A worked example')).map(({ text }) =>
@@ -33,7 +34,7 @@ test('the worked example is answered as the page shows', async () => {
   assert.deepEqual(await check().then(heard => [heard.status, heard.body]), [200, fourth])
 })
 
-test('what is left of the window before is what the page reckons', () => {
+test('the remaining share of the previous window matches the page', () => {
   const sentence = /(\d+) % into a window, of (\d+) that were spent in the one before (\d+)/
   const [, part = 0, before = 0, left = 0] = (sentence.exec(page.replaceAll('\n', ' ')) ?? []).map(Number)
   const rule = { id: 'a', limit: 100, window_ms: 60_000, algorithm: 'sliding', scope: 'key' } as const
@@ -41,7 +42,7 @@ test('what is left of the window before is what the page reckons', () => {
   assert.equal(used(cell, rule, rule.window_ms * (part / 100)), left)
 })
 
-test('the bounds are those of the API and of the store', () => {
+test('the bounds match the API and the store', () => {
   const { limits, cost } = RateLimitCheck.properties
   const { limit, window_ms } = limits.items.properties
   const boundsOf = (schema: object) => schema as { minimum: number; maximum: number; maxItems: number }
@@ -59,9 +60,9 @@ test('the bounds are those of the API and of the store', () => {
   assert.equal(boundsOf(window_ms).maximum, 31 * 86_400_000)
 })
 
-test('the times are those of the service', () => {
+test('the times match the service', () => {
   const text = page.replaceAll(/\s+/g, ' ')
-  assert.ok(deadlineMs < 2_000)
+  assert.ok(serviceBudgets.requestMs < 2_000)
   assert.ok(text.includes(`given up after ${connectionOptions.socketTimeout / 1000} s`))
   assert.ok(text.includes(`Every ${retryMs} ms the service tries`))
   assert.ok(text.includes(`it looks every ${lookMs} ms`))

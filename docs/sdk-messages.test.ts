@@ -6,12 +6,7 @@ import type { AddressInfo, Server } from 'node:net'
 import { after, test } from 'node:test'
 import { createAdmin } from '../packages/sdk/src/admin.ts'
 import { createKeyring, type KeyringOptions } from '../packages/sdk/src/index.ts'
-import {
-  type FeedService,
-  projectId,
-  secretKey,
-  startFeedService,
-} from '../packages/sdk/test/feed-service.ts'
+import { type FeedService, project, secretKey, startFeedService } from '../packages/sdk/test/feed-service.ts'
 import { deltaOf, openWitness, snapshotOf } from '../packages/sdk/test/hostile/node.ts'
 import { drawKey, id, policyKey, withChecksum } from '../packages/sdk/test/keys.ts'
 import { startKeyrail } from '../packages/sdk/test/service.ts'
@@ -20,8 +15,9 @@ import { makeCertificate } from '../packages/server/test/certificate.ts'
 import { mintToken, setOrigins } from '../packages/server/test/embed.ts'
 import { readDocument } from './documents.ts'
 import { misuses } from './sdk-misuse.ts'
+import { misusesOfParts } from './sdk-misuse-parts.ts'
 
-/** Every message of the page is brought about, by real servers where it is about one. */
+/** Provokes every message of the page, with real servers for messages about a server. */
 
 const rows = readDocument('docs/sdk-messages.md')
   .split('\n')
@@ -30,7 +26,7 @@ const rows = readDocument('docs/sdk-messages.md')
 const patternOf = (row: string) =>
   new RegExp(`^${row.replaceAll(/[.*+?^$()|[\]\\{}]/g, '\\$&').replaceAll('…', '.+')}$`, 's')
 
-const { service, vendor, settings } = await startKeyrail()
+const { service, vendor, settings, connection } = await startKeyrail()
 const { key: apiKey } = await service
   .ask('POST', '/v1/keys', {
     token: vendor.live,
@@ -41,7 +37,7 @@ await setOrigins(service, vendor, ['https://app.example.com'])
 const embedToken = await mintToken(service, vendor, { origins: ['https://app.example.com'] })
 const live = drawKey('krsk_live')
 
-/** What a maker throws. It never shows what was given as the secret key. */
+/** The message that a maker throws. It never contains the given secret key. */
 function thrown(options: Record<string, unknown>): string {
   const given = { ...settings, ...options }
   const opened = () => createKeyring(given as KeyringOptions)
@@ -55,11 +51,11 @@ function thrown(options: Record<string, unknown>): string {
       assert.ok(!message.includes(secretKey.slice(-8)))
     return message
   }
-  assert.fail(`nothing is wrong with ${Object.keys(options)}`)
+  assert.fail(`no error for ${Object.keys(options)}`)
 }
 
-/** What `onError` is told first. */
-async function told(options: KeyringOptions): Promise<string> {
+/** The first message that `onError` receives. */
+async function reported(options: KeyringOptions): Promise<string> {
   const first = Promise.withResolvers<string>()
   const onError = ({ message }: { message: string }) => first.resolve(message)
   await using keyring = createKeyring({ ...settings, pollIntervalMs: 100, onError, ...options })
@@ -68,7 +64,7 @@ async function told(options: KeyringOptions): Promise<string> {
     ({ message }: Error) => message,
   )
   const message = await first.promise
-  // What is waited out leaves it to wait, and what is not is what it rejects with.
+  // After a temporary error `ready()` waits; with a permanent one it rejects.
   if (!/Still trying/.test(message)) assert.equal(await ended, message)
   ended.catch(() => {})
   return message
@@ -81,7 +77,7 @@ async function portOf(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 const answering = async (listener: RequestListener): Promise<KeyringOptions> => ({
-  baseUrl: `http://127.0.0.1:${await portOf(createHttpServer(listener))}`,
+  url: `http://127.0.0.1:${await portOf(createHttpServer(listener))}`,
 })
 const { key, cert } = makeCertificate()
 const httpsPort = await portOf(createHttpsServer({ key, cert }, (_, response) => response.end('{}')))
@@ -93,15 +89,15 @@ const wrongChecksum = live.slice(0, -1) + (live.endsWith('0') ? '1' : '0')
 const query = 'state=secret-of-the-login'
 
 const situations: [name: string, say: () => string | Promise<string>][] = [
-  ['no address', () => thrown({ baseUrl: undefined })],
+  ['no address', () => thrown({ url: undefined })],
   ['no secret key', () => thrown({ secretKey: undefined })],
-  ['no project', () => thrown({ projectId: undefined })],
-  ['a project by its slug', () => thrown({ projectId: 'payments' })],
-  ['an address without scheme', () => thrown({ baseUrl: 'keys.example.com' })],
-  ['an address with a login', () => thrown({ baseUrl: 'https://a:b@keys.example.com' })],
-  ['an address with /v1', () => thrown({ baseUrl: 'https://keys.example.com/v1/' })],
-  ['http beyond this machine', () => thrown({ baseUrl: 'http://keys.example.com' })],
-  ['a misspelt option', () => thrown({ project: id(1) })],
+  ['no project', () => thrown({ project: undefined })],
+  ['a project by its slug', () => thrown({ project: 'payments' })],
+  ['an address without scheme', () => thrown({ url: 'keys.example.com' })],
+  ['an address with a login', () => thrown({ url: 'https://a:b@keys.example.com' })],
+  ['an address with /v1', () => thrown({ url: 'https://keys.example.com/v1/' })],
+  ['http beyond this machine', () => thrown({ url: 'http://keys.example.com' })],
+  ['a misspelt option', () => thrown({ projectId: id(1) })],
   ['an empty secret key', () => thrown({ secretKey: '' })],
   ['a promise', () => thrown({ secretKey: Promise.resolve(live) })],
   ['a line feed', () => thrown({ secretKey: `${live}\n` })],
@@ -114,20 +110,22 @@ const situations: [name: string, say: () => string | Promise<string>][] = [
   ['a changed character', () => thrown({ secretKey: wrongChecksum })],
   ['another secret', () => thrown({ secretKey: 'hunter2-hunter2' })],
   ['test for live', () => thrown({ secretKey: drawKey('krsk_test'), env: 'live' })],
-  ['nothing listens', () => told({ baseUrl: `http://127.0.0.1:${closedPort}` })],
-  ['no such host', () => told({ baseUrl: 'https://keyrail.invalid' })],
+  ['nothing listens', () => reported({ url: `http://127.0.0.1:${closedPort}` })],
+  ['no such host', () => reported({ url: 'https://keyrail.invalid' })],
   [
-    'https of what speaks http',
-    async () => told({ baseUrl: String((await answering(() => {})).baseUrl).replace('http:', 'https:') }),
+    'https to an http server',
+    async () => reported({ url: String((await answering(() => {})).url).replace('http:', 'https:') }),
   ],
-  ['http of what speaks https', () => told({ baseUrl: `http://127.0.0.1:${httpsPort}` })],
-  ['a certificate that nobody trusts', () => told({ baseUrl: `https://127.0.0.1:${httpsPort}` })],
+  ['http to an https server', () => reported({ url: `http://127.0.0.1:${httpsPort}` })],
+  ['an untrusted certificate', () => reported({ url: `https://127.0.0.1:${httpsPort}` })],
   [
     'a redirect',
     async () => {
       const location = `https://login.example.com/start?${query}`
-      const said = await told(await answering((_, response) => response.writeHead(302, { location }).end()))
-      assert.match(said, /a redirect to https:\/\/login\.example\.com,/)
+      const said = await reported(
+        await answering((_, response) => response.writeHead(302, { location }).end()),
+      )
+      assert.match(said, /redirected to https:\/\/login\.example\.com,/)
       assert.ok(!said.includes('start') && !said.includes(query))
       return said
     },
@@ -135,17 +133,20 @@ const situations: [name: string, say: () => string | Promise<string>][] = [
   [
     'a login page',
     async () =>
-      told(await answering((_, response) => response.end('\n<!doctype html><title>Sign in</title>'))),
+      reported(await answering((_, response) => response.end('\n<!doctype html><title>Sign in</title>'))),
   ],
-  ["a proxy's 404", async () => told(await answering((_, response) => response.writeHead(404).end('none')))],
-  ['other JSON', async () => told(await answering((_, response) => response.end('{"ok":true}')))],
-  ['a secret key that nobody has', () => told({ secretKey: live })],
-  ['a project that nobody has', () => told({ projectId: id(9) })],
-  ['a function that throws', () => told({ secretKey: () => assert.fail('no secret') })],
-  ['a function that returns another secret', () => told({ secretKey: () => `${live}x` })],
+  [
+    "a proxy's 404",
+    async () => reported(await answering((_, response) => response.writeHead(404).end('none'))),
+  ],
+  ['other JSON', async () => reported(await answering((_, response) => response.end('{"ok":true}')))],
+  ['an unknown secret key', () => reported({ secretKey: live })],
+  ['an unknown project', () => reported({ project: id(9) })],
+  ['a function that throws', () => reported({ secretKey: () => assert.fail('no secret') })],
+  ['a function that returns another secret', () => reported({ secretKey: () => `${live}x` })],
 ]
 
-/** What a node says, to `onError` or as a notice, that was well and then is answered so. */
+/** The first message of a working node, to `onError` or `onNotice`, after the answers change. */
 async function answered(begin: (feed: FeedService) => void, options: KeyringOptions = {}): Promise<string> {
   const feed = await startFeedService()
   feed.upsert(policyKey(drawKey(), 1))
@@ -154,7 +155,7 @@ async function answered(begin: (feed: FeedService) => void, options: KeyringOpti
   await using _closed = keyring
   await keyring.ready().catch(() => {})
   begin(feed)
-  await until(() => errors.length + notices.length > 0, 'something is said')
+  await until(() => errors.length + notices.length > 0, 'a message arrives')
   await feed.close()
   return errors[0]?.message ?? notices[0]?.message ?? ''
 }
@@ -162,7 +163,7 @@ async function answered(begin: (feed: FeedService) => void, options: KeyringOpti
 const answers: typeof situations = [
   ['a cache', () => answered(feed => feed.instead.push({ ...deltaOf(feed, []), headers: { age: '7' } }))],
   [
-    'a database that was restored',
+    'a restored database',
     () =>
       answered(feed => {
         feed.version = 1
@@ -176,22 +177,34 @@ const answers: typeof situations = [
         feed.instead.push(snapshotOf(feed, { keys: [odd] }))
       }),
   ],
+  [
+    'a snapshot whose pages do not end',
+    () =>
+      answered(
+        feed => {
+          let page = 0
+          feed.misbehave = () =>
+            snapshotOf(feed, { keys: [policyKey(drawKey(), 10 + page)], next_cursor: `c${page++}` })
+        },
+        { cachedTtlMs: 1_000 },
+      ),
+  ],
   ['too many keys', () => answered(() => {}, { maxCachedKeys: 1, maxAutoCachedKeys: 0 })],
   ['more keys than expected', () => answered(() => {}, { maxCachedKeys: 1 })],
   ['a directory that is a file', () => answered(() => {}, { cacheDir: import.meta.filename })],
   [
     'a service that hangs',
     async () => {
-      const { baseUrl } = await answering(() => {})
-      return createAdmin({ baseUrl, secretKey, maxRetries: 0, timeoutMs: 50 })
+      const { url } = await answering(() => {})
+      return createAdmin({ url, secretKey, maxRetries: 0, timeoutMs: 50 })
         .workspace.get()
         .catch(({ message }) => message)
     },
   ],
   [
-    'an end before the begin',
+    'a close before the start',
     async () => {
-      const keyring = createKeyring({ ...(await answering(() => {})), secretKey, projectId })
+      const keyring = createKeyring({ ...(await answering(() => {})), secretKey, project })
       const ended = keyring.ready().catch(({ message }) => message)
       await keyring.close()
       return String(await ended)
@@ -200,28 +213,28 @@ const answers: typeof situations = [
 ]
 
 const matched = new Set<string>()
-for (const [name, say] of [...situations, ...misuses, ...answers])
-  test(`${name}: the page has what is said`, async () => {
+for (const [name, say] of [...situations, ...misuses, ...misusesOfParts(connection), ...answers])
+  test(`${name}: the page has the message`, async () => {
     const said = await say()
-    // The most exact one: a row may be the beginning of another.
+    // The most specific row: one may be the beginning of another.
     const row = rows.filter(each => patternOf(each).test(said)).toSorted((a, b) => b.length - a.length)[0]
     assert.ok(row !== undefined, said)
     matched.add(row)
   })
 
-test('the page has no message that nothing brings about', () => {
+test('every message of the page can occur', () => {
   assert.deepEqual(
     rows.filter(row => !matched.has(row)),
     [],
   )
 })
 
-test('what was read from the environment is named by its variable', () => {
+test('an error about a value from the environment names its variable', () => {
   const wrong = { KEYRAIL_URL: 'x', KEYRAIL_SECRET_KEY: ` ${live}`, KEYRAIL_PROJECT: 'x' }
   for (const [name, value] of Object.entries(wrong)) {
     process.env[name] = value
     try {
-      const unset = { KEYRAIL_URL: 'baseUrl', KEYRAIL_SECRET_KEY: 'secretKey', KEYRAIL_PROJECT: 'projectId' }
+      const unset = { KEYRAIL_URL: 'url', KEYRAIL_SECRET_KEY: 'secretKey', KEYRAIL_PROJECT: 'project' }
       const option = unset[name as keyof typeof unset]
       assert.ok(thrown({ [option]: undefined }).startsWith(`${name} `))
     } finally {
@@ -230,7 +243,7 @@ test('what was read from the environment is named by its variable', () => {
   }
 })
 
-test('a checksum that fits is what tells an API key of a prefix of the vendor', () => {
+test('an API key with a vendor prefix is recognized by its checksum', () => {
   const own = withChecksum(`acme_live_${'a'.repeat(32)}`)
   assert.match(thrown({ secretKey: own }), /is an API key/)
 })

@@ -7,12 +7,12 @@ import { createTestKeyring } from '../packages/sdk/src/testing.ts'
 import { listen } from '../packages/sdk/test/fetch-server.ts'
 import { drawKey, id } from '../packages/sdk/test/keys.ts'
 
-/** Mistakes of a vendor's own code, and what is said of each. */
+/** Mistakes in a vendor's code, and their messages. */
 
-// biome-ignore lint/suspicious/noExplicitAny: code without types hands over anything.
+// biome-ignore lint/suspicious/noExplicitAny: untyped code passes anything.
 type Anything = any
 
-const least = { baseUrl: 'https://keys.example.com', secretKey: drawKey('krsk_live'), projectId: id(1) }
+const least = { url: 'https://keys.example.com', secretKey: drawKey('krsk_live'), project: id(1) }
 
 function thrownBy(make: () => unknown): string {
   try {
@@ -25,7 +25,7 @@ function thrownBy(make: () => unknown): string {
 const wrong = (options: Anything) => () => thrownBy(() => createKeyring({ ...least, ...options }))
 const keyring = createTestKeyring()
 
-/** A scope is asked for where no key is. */
+/** A requireScope without requireKey. */
 async function misplaced(): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   process.once('warning', ({ message }) => resolve(message))
@@ -44,19 +44,19 @@ async function misused(): Promise<string> {
 
 export const misuses: [name: string, say: () => string | Promise<string>][] = [
   ['no options', () => thrownBy(() => createKeyring('https://keys.example.com' as Anything))],
-  ['a number as a text', wrong({ pollIntervalMs: '5000' })],
+  ['a number as a string', wrong({ pollIntervalMs: '5000' })],
   ['keys that go stale between polls', wrong({ cachedTtlMs: 5_000 })],
   ['another environment', wrong({ env: 'production' })],
   ['one tenant', wrong({ tenantIds: id(2) })],
   ['a node of two words', wrong({ node: 'a b' })],
-  ['a listener that is none', wrong({ onError: true })],
+  ['an invalid listener', wrong({ onError: true })],
   ['another choice', () => thrownBy(() => createLimiter({ ...least, onUnavailable: 'open' as Anything }))],
   ['no keyring', () => thrownBy(() => requireKey(undefined as Anything))],
   ['no limiter', () => thrownBy(() => limit(least as Anything))],
   ['no idempotency', () => thrownBy(() => idempotent(least as Anything))],
   ['no scope', () => thrownBy(() => requireScope())],
-  ['a scope as a text', () => thrownBy(() => requireKey(keyring, { scopes: 'orders:read' as Anything }))],
+  ['a scope as a string', () => thrownBy(() => requireKey(keyring, { scopes: 'orders:read' as Anything }))],
   ['no header', () => thrownBy(() => requireKey(keyring, { header: '' }))],
   ['a scope without a key', misplaced],
-  ['a verdict that was not looked at', misused],
+  ['an unchecked verdict', misused],
 ]

@@ -8,14 +8,14 @@ import { readDocument, section, tableOf } from './documents.ts'
 const page = readDocument('docs/security-events.md')
 const text = page.replaceAll(/\s+/g, ' ')
 
-test('the kinds are those of the contract', () => {
+test('the kinds match the contract', () => {
   const kinds = tableOf(section(page, 'Kinds')).map(([kind = '']) => kind.replaceAll('`', ''))
   assert.deepEqual(kinds, securityEventKinds)
 })
 
-test('the bounds are those of the code', () => {
+test('the bounds match the code', () => {
   assert.ok(text.includes(`at most ${rowsPerWorkspace} such rows a minute`))
-  assert.ok(text.includes(`what is of no workspace ${rowsOfNobody}.`))
+  assert.ok(text.includes(`events without a workspace ${rowsOfNobody}.`))
   assert.ok(text.includes(`up to ${heldMax.toLocaleString('en')} rows`))
   assert.ok(section(page, 'How long they stay').trim().startsWith(`${keptDays} days.`))
 })

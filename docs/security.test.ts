@@ -22,8 +22,8 @@ test('every package that the service runs on is pinned by its hash', () => {
 })
 
 /**
- * npm writes a hash down when it fetches a package, and these were never fetched: the linter's programs for systems on
- * which this lockfile was not made. They are optional, for development alone, and `npm start` installs none of them.
+ * npm records a hash when it fetches a package, and it never fetched these: the linter's programs for other systems
+ * than those of this lockfile. They are optional, for development alone, and `npm start` installs none of them.
  */
 const withoutHash = [
   'android-arm64',
@@ -36,7 +36,7 @@ const withoutHash = [
   'win32-x64',
 ].map(system => `node_modules/@biomejs/cli-${system}`)
 
-test('what has no hash is named, and the service runs on none of it', () => {
+test('packages without a hash are listed, and the service runs on none of them', () => {
   const found = Object.entries(lockfile.packages).filter(
     ([path, { link, integrity }]) =>
       path.includes('node_modules/') && !link && !/^sha512-/.test(integrity ?? ''),
@@ -46,9 +46,10 @@ test('what has no hash is named, and the service runs on none of it', () => {
     withoutHash,
   )
   for (const [path, { dev, optional }] of found) assert.deepEqual([dev, optional], [true, true], path)
-  // What SECURITY.md says of them.
+  // SECURITY.md names their number.
   assert.match(readDocument('SECURITY.md'), /Every other entry has a hash too, but eight:/)
-  for (const other of ['packages/sdk/bundling', 'packages/sdk/runtimes', 'tools/reference']) {
+  const others = ['packages/sdk/bundling', 'packages/sdk/runtimes', 'tools/reference', 'bench/peer-widget']
+  for (const other of others) {
     const { packages } = JSON.parse(readDocument(`${other}/package-lock.json`)) as typeof lockfile
     for (const [path, { link, integrity }] of Object.entries(packages)) {
       if (path.includes('node_modules/') && !link)
@@ -57,11 +58,11 @@ test('what has no hash is named, and the service runs on none of it', () => {
   }
 })
 
-test('no install script runs when the service installs itself', () => {
+test('the service installs its packages without install scripts', () => {
   assert.match(readDocument('bin/runtime.mjs'), /\['ci', [^\]]*'--ignore-scripts'/)
 })
 
-test('the role of requests can add and read audit rows, and neither change nor delete one', async () => {
+test('the role of requests can add and read audit rows, and cannot change or delete one', async () => {
   const { query } = await startHarness()
   const [rights] = await query(
     `select ${['select', 'insert', 'update', 'delete', 'truncate']
@@ -71,7 +72,7 @@ test('the role of requests can add and read audit rows, and neither change nor d
   assert.deepEqual(rights, { select: true, insert: true, update: false, delete: false, truncate: false })
 })
 
-test('the role of requests cannot read what signs the cursors', async () => {
+test('the role of requests cannot read the secret that signs cursors', async () => {
   const { query } = await startHarness()
   const [row] = await query(
     `select has_table_privilege('keyrail_app', 'service_secrets', 'select') as readable`,

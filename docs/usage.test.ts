@@ -12,7 +12,7 @@ const page = readDocument('docs/usage.md')
 const said = (number: number) => number.toLocaleString('en')
 const run = promisify(execFile)
 
-test('the curl lines of the worked example work as written and answer what is shown, the report also twice', async () => {
+test('the curl lines of the worked example work as written, the report also twice', async () => {
   const harness = await startHarness()
   const vendor = await makeVendor(harness)
   const { id } = await issueKey(harness, vendor)
@@ -47,7 +47,7 @@ test('the curl lines of the worked example work as written and answer what is sh
     }
 })
 
-test('the bounds are those of the API', () => {
+test('the bounds match the API', () => {
   const bounds = new Map(
     tableOf(section(page, 'How to report')).map(([what = '', bound = '']) => [what, bound]),
   )
@@ -63,7 +63,7 @@ test('the bounds are those of the API', () => {
   assert.ok(bounds.get('`sample_rate`')?.startsWith(rangeOf(sample_rate)))
 })
 
-test('the figures and their spans are those of the API', () => {
+test('the figures and their spans match the API', () => {
   const figures = tableOf(section(page, 'What the figures say')).map(([route, , , span]) => [route, span])
   const spanOf = ([name, { minimum, maximum, default: byDefault }]: [string, Record<string, number>]) =>
     `\`${name}\`, ${minimum} to ${maximum}, default ${byDefault}`

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setOutageStage } from '../drills/harness/outage-stage.ts'
+import { outages } from '../drills/harness/outages.ts'
+import { freshDatabase, query } from '../packages/server/test/dump-contents.ts'
+import { ask, urlOf } from '../packages/server/test/installation.ts'
+import { startRedis } from '../packages/server/test/redis-server.ts'
+import { until } from '../packages/server/test/until.ts'
+import { RunbookStage } from './runbook-stage.ts'
+import { stepsOf } from './runbook-steps.ts'
+
+/** Walks of runbooks with a service that runs: each block is taken from its page. */
+
+test('broken chain: the row is found, kept as evidence, compared with a backup and repaired', async () => {
+  const connection = await freshDatabase(false)
+  const stage = new RunbookStage(connection)
+  await stage.start()
+  const { workspaceId, live } = await stage.makeScene()
+  const last = join(stage.shell.folder, 'last.keyrail')
+  assert.equal(stage.shell.run(`keyrail backup ${last}`).status, 0)
+  const tamper = async (from: string, to: string) => {
+    const rows = await query(
+      connection,
+      `update audit_logs set payload = replace(payload, '${from}', '${to}') where payload like '%"${from}"%' returning seq::int`,
+    )
+    return (rows as { seq: number }[])[0]?.seq
+  }
+  // As an intruder does, who owns the tables.
+  await query(connection, 'alter table audit_logs disable trigger user')
+  const bad = await tamper('Payments', 'Forgery')
+  assert.ok(bad)
+
+  const [keep = '', look = '', copy = ''] = stepsOf('broken-chain', 'sh')
+  const given = { KEYRAIL_URL: stage.url, KEYRAIL_SECRET_KEY: live }
+  assert.equal(stage.shell.run(keep).status, 0)
+  const verdict = stage.shell.run(look, given)
+  assert.equal(verdict.status, 1)
+  assert.ok(verdict.stdout.includes(`does NOT verify: hash_mismatch at seq ${bad}`), verdict.stdout)
+
+  const scratch = await freshDatabase(true)
+  const copied = stage.shell.run(copy, { SCRATCH_URL: urlOf(scratch), LAST_GOOD_BACKUP: last })
+  assert.equal(copied.status, 0, copied.stderr)
+  const [rows = ''] = stepsOf('broken-chain', 'sql')
+  const [now, then] = [await query(connection, rows), await query(scratch, rows)] as { seq: number }[][]
+  const differs = (now ?? []).filter((row, at) => JSON.stringify(row) !== JSON.stringify(then?.[at]))
+  assert.deepEqual(
+    differs.map(({ seq }) => Number(seq)),
+    [bad],
+  )
+  assert.equal(await tamper('Forgery', 'Payments'), bad)
+  const { status, body } = await stage.ask('GET', '/v1/audit_logs/chain', { token: live })
+  assert.deepEqual([status, body.valid], [200, true], workspaceId)
+  await stage.stop()
+})
+
+test('Redis away: checks get 503 and come back with it, or without it after a restart', async () => {
+  const redis = await startRedis()
+  const stage = new RunbookStage(await freshDatabase(false))
+  const withRedis = { REDIS_URL: redis.url }
+  await stage.start(withRedis)
+  const { live, projectId, tenantId } = await stage.makeScene()
+  const limits = [{ id: 'burst', limit: 1_000, window_ms: 60_000, algorithm: 'sliding', scope: 'tenant' }]
+  const body = { project_id: projectId, tenant_id: tenantId, env: 'live', limits }
+  const check = async () => (await stage.ask('POST', '/v1/ratelimit/check', { token: live, body })).status
+  const [look = ''] = stepsOf('redis-away', 'sh')
+  assert.match(stage.shell.run(look, withRedis).stdout, /^PONG\n/)
+  await until(async () => (await check()) === 200)
+
+  await redis.kill()
+  await until(async () => (await check()) === 503)
+  assert.equal((await stage.ask('GET', '/v1/keys', { token: live })).status, 200)
+  const page = readFileSync(new URL('runbooks/redis-away.md', import.meta.url), 'utf8')
+  const [away = '', again = ''] = [...page.matchAll(/`(Redis [^`]+)`/g)].map(([, line]) => line)
+  await until(() => stage.log.includes(away))
+  assert.notEqual(stage.shell.run(look, withRedis).status, 0)
+
+  await redis.start()
+  await until(async () => (await check()) === 200)
+  await until(() => stage.log.includes(again))
+
+  await redis.kill()
+  await stage.stop()
+  await stage.start()
+  await until(async () => (await check()) === 200)
+  await stage.stop()
+})
+
+test('disk full: changes get 503 and reads go on, until there is room again', async t => {
+  const stage = await setOutageStage(true)
+  t.after(() => stage.close())
+  const [{ live } = assert.fail()] = stage.scenes
+  const create = async () => {
+    const body = { external_id: `org-${process.hrtime.bigint()}` }
+    return (await ask(`${stage.service.url}/v1/tenants`, { token: live, body }))?.status
+  }
+  const read = async () => (await ask(`${stage.service.url}/v1/tenants`, { token: live }))?.status
+  assert.equal(await create(), 201)
+  const end = await outages['disk full']?.begin(stage)
+  await until(async () => (await create()) === 503)
+  await end?.()
+  await until(async () => (await create()) === 201)
+  await until(async () => (await read()) === 200)
+  const client = await stage.reconnect()
+  for (const look of stepsOf('disk-full', 'sql')) assert.ok((await client.query(look)).rows.length > 0)
+})
