@@ -4,9 +4,9 @@ import { SERVER_CORE } from './harness/pin.ts'
 import type { VerifyCounts, VerifyPlan } from './service/verify-process.ts'
 
 /**
- * Verifying a key in a vendor's own process against the least that it can cost: the SHA-256 of the same text, by
- * the fastest call that Node has. Verification adds form and checksum, look-up, environment, expiry, staleness,
- * scopes, and the verdict that tells whose key it is.
+ * Verifying a key in a vendor's process against the least that it can cost: the SHA-256 of the same text, by Node's
+ * fastest call. Verification adds form and checksum, look-up, environment, expiry, staleness, scopes, and the verdict
+ * with the key's tenant.
  */
 
 const KEYS = 100_000

@@ -13,17 +13,17 @@ import { migratedPostgres, startKeyrail } from './service/start.ts'
 import { call, makeVendor } from './service/vendor.ts'
 
 /**
- * Verifying a long audit chain against the least it can cost: hashing the same bytes in a process that does
- * nothing else, plus Postgres handing out the same rows. And what others notice of it: requests of another
- * workspace at a fixed rate, while chains are verified without a pause and while none is.
+ * Verifying a long audit chain against the least it can cost: hashing the same bytes in a process that does nothing
+ * else, plus Postgres returning the same rows. And the effect on others: requests of another workspace at a fixed rate,
+ * with and without continuous verification.
  */
 
 const ROWS = 1_000_000
 const QUICK_ROWS = 100_000
-/** Of the other workspace, on the core that the verification uses too. */
+/** Requests of the other workspace, on the core that the verification uses too. */
 const REQUESTS_PER_SECOND = 200
 const CONNECTIONS = 16
-/** Requests before memory is read for the first time, so that what a busy service holds anyway is not counted. */
+/** Requests before memory is first read, so that the memory of any busy service is not counted. */
 const WARM_UP_SECONDS = 10
 const MIB = 1024 * 1024
 
@@ -64,7 +64,7 @@ export const bench: Bench = {
       })
     const verify = async () => {
       const chain = await call(server.url, vendor.token, '/v1/audit_logs/chain')
-      if (chain.valid !== true) throw new BenchFault(`the chain does not hold: ${JSON.stringify(chain)}`)
+      if (chain.valid !== true) throw new BenchFault(`the chain is broken: ${JSON.stringify(chain)}`)
       return { rows: Number(chain.checked), last: String(chain.head_hash) }
     }
     await others(WARM_UP_SECONDS)

@@ -1,6 +1,6 @@
 import { fanOut, INTERVAL_MS } from './service/fleet-fan-out.ts'
 
-/** How long a revoked key lives on in a fleet of 1,000 nodes. */
+/** How long a fleet of 1,000 nodes still accepts a revoked key. */
 
 const POLLED_P99_MS = INTERVAL_MS + 250
 const HELD_P99_MS = 250

@@ -1,6 +1,7 @@
 import { type Arm, type Bench, BenchFault } from './harness/bench.ts'
 import { runGenerator } from './harness/generator.ts'
 import { openLoop } from './harness/load.ts'
+import { treeCpuSeconds } from './harness/proc.ts'
 import type { ScratchPostgres } from './harness/scratch-postgres.ts'
 import { median } from './harness/statistics.ts'
 import type { StormCounts, StormPlan } from './service/fleet-storm.ts'
@@ -8,13 +9,12 @@ import { replaceFile } from './service/fleet-trigger.ts'
 import { fillKeys } from './service/keys-fill.ts'
 import { settledKeyReads } from './service/keys-read.ts'
 import { type Nginx, startNginx } from './service/nginx.ts'
-import { postgresCpuSeconds } from './service/postgres-cpu.ts'
 import { type Keyrail, migratedPostgres, startKeyrail } from './service/start.ts'
 import { call, makeVendor, type Vendor } from './service/vendor.ts'
 
 /**
- * A whole fleet seeded anew: when the default limits of a project change, every node is told to take the policy
- * from the start. Against nginx handing the very same pages to the same fleet.
+ * A whole fleet reads its policy again: when the default limits of a project change, every node must start from a
+ * snapshot. The control is nginx serving the same pages to the same fleet.
  */
 
 const KEYS = 10_000
@@ -32,7 +32,7 @@ const GREETING = '/greeting'
 
 export const bench: Bench = {
   name: 'G15',
-  title: '1,000 nodes take 10,000 keys anew, all at once, against nginx and the same pages as files',
+  title: '1,000 nodes read 10,000 keys again, all at once, against nginx serving the same pages',
   goal: [
     { metric: 'ms', direction: 'at most', floor: 2, moonshot: 1.2 },
     { metric: 'rows read a key', compare: 'value', direction: 'at most', floor: 2, moonshot: 1.05 },
@@ -51,7 +51,7 @@ export const bench: Bench = {
     const idleBytes = server.peakRssBytes()
     const { bytes } = await stormService(project)
     run.note(
-      `${NODES} nodes, a connection each; each takes ${(bytes / NODES / MIB).toFixed(2)} MiB, in pages of ${PAGE_KEYS} keys, not compressed`,
+      `${NODES} nodes, a connection each; each reads ${(bytes / NODES / MIB).toFixed(2)} MiB, in pages of ${PAGE_KEYS} keys, not compressed`,
     )
     run.note('CPU ms: of the service and Postgres, or of nginx; the fleet has the other core')
     run.note('RSS: the peak in a storm over what the service held while the same fleet polled')
@@ -64,7 +64,7 @@ type Project = {
   postgres: ScratchPostgres
   vendor: Vendor
   nginx: Nginx
-  /** Counts them. Each begins with limits of its own; nginx has the pages of the last. */
+  /** Counts the storms. Each storm has different limits; nginx serves the pages of the last one. */
   storms: number
 }
 
@@ -81,9 +81,9 @@ function keyrail(project: Project, idleBytes: number): Arm {
       const readBefore = await settledKeyReads(postgres, 0, stir)
       server.resetPeakRss()
       const runs = await repeat(seconds, async () => {
-        const cpuBefore = postgresCpuSeconds(server.pid) + postgresCpuSeconds(postgres.pid)
+        const cpuBefore = treeCpuSeconds(server.pid) + postgres.cpuSeconds()
         const counts = await stormService(project)
-        const cpu = postgresCpuSeconds(server.pid) + postgresCpuSeconds(postgres.pid) - cpuBefore
+        const cpu = treeCpuSeconds(server.pid) + postgres.cpuSeconds() - cpuBefore
         return { ...counts, cpuMs: cpu * 1000 }
       })
       const rss = (server.peakRssBytes() - idleBytes) / MIB
@@ -107,7 +107,7 @@ function files(project: Project): Arm {
     role: 'control',
     async measure({ seconds }) {
       const runs = await repeat(seconds, async () => {
-        const cpuBefore = postgresCpuSeconds(nginx.pid)
+        const cpuBefore = treeCpuSeconds(nginx.pid)
         const counts = await runStorm({
           url: nginx.url,
           headers: {},
@@ -116,14 +116,14 @@ function files(project: Project): Arm {
           trigger: null,
           rateLimits: limitsOf(project.storms),
         })
-        return { ...counts, cpuMs: (postgresCpuSeconds(nginx.pid) - cpuBefore) * 1000 }
+        return { ...counts, cpuMs: (treeCpuSeconds(nginx.pid) - cpuBefore) * 1000 }
       })
       return { values: figuresOf(runs), answer: answerOf(runs), doubt: doubtOf(runs) }
     },
   }
 }
 
-/** Changes the default limits, lets the fleet take what comes of it, and gives nginx the same pages. */
+/** Changes the default limits, lets the fleet read the result, and gives nginx the same pages. */
 async function stormService(project: Project): Promise<StormCounts> {
   const { server, vendor, nginx } = project
   const path = `/v1/projects/${vendor.projectId}`
@@ -156,7 +156,7 @@ async function stormService(project: Project): Promise<StormCounts> {
   return counts
 }
 
-/** What the fleet does all day. Its nodes are known afterwards, and their connections have been open once. */
+/** The fleet's normal work. Afterwards the service knows its nodes, and each connection was open once. */
 async function pollForAWhile({ server, vendor }: Project): Promise<void> {
   const { policy_version } = await call(server.url, vendor.token, `/v1/projects/${vendor.projectId}`)
   const { first } = pathsOf(vendor, Number(policy_version))

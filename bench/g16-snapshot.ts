@@ -7,8 +7,8 @@ import { makeVendor } from './service/vendor.ts'
 import type { WalkCounts, WalkPlan } from './service/walk-process.ts'
 
 /**
- * A whole policy, page by page, against `psql` copying the columns of the same keys: bytes a second of what each
- * gives. Every walk is of another version, so that no page is one that was made before.
+ * A whole policy, page by page, against `psql` copying the columns of the same keys: bytes a second of each. Every walk
+ * reads another version, so that no page comes from a cache.
  */
 
 const KEYS = 1_000_000
@@ -42,7 +42,7 @@ export const bench: Bench = {
     }
     const script = new URL('service/walk-process.ts', import.meta.url).href
     const walk = (count: boolean) => runGenerator<WalkPlan, WalkCounts>(script, { ...plan, count })
-    /** Past the service, which would have to write a key and its audit row. */
+    /** Inserted past the service, which would also write a version and an audit row for each key. */
     const raiseVersion = () =>
       postgres.query('update policy_heads set version = version + 1 where project_id = $1', [
         vendor.projectId,

@@ -3,13 +3,13 @@ import { runGenerator } from './harness/generator.ts'
 import { SERVER_CORE } from './harness/pin.ts'
 import type { StoreCounts, StorePlan } from './service/store-process.ts'
 
-/** What a key costs a vendor's process: bytes, strings included, and pauses of the garbage collector. */
+/** What a key costs a vendor's process: bytes, strings included, and garbage collector pauses. */
 
 const KEYS = 1_000_000
 
 export const bench: Bench = {
   name: 'G17',
-  title: 'Memory of a million keys, and pauses of the collector, beside a plain Map of what the feed tells',
+  title: 'Memory of a million keys, and pauses of the collector, beside a plain Map of the feed',
   goal: [
     { metric: 'bytes a key', compare: 'value', direction: 'at most', floor: 640, moonshot: 256 },
     { metric: 'GC pause p99 ms', compare: 'value', direction: 'at most', floor: 5, moonshot: 5 },
@@ -32,8 +32,10 @@ export const bench: Bench = {
         }
       },
     })
-    run.note(`${KEYS} keys of 1,000 tenants, told page by page; memory is read after each was looked up once`)
-    run.note('pauses are of the seconds after that, in which keys are looked up and nothing else')
+    run.note(
+      `${KEYS} keys of 1,000 tenants, read page by page; memory is measured after looking up each key once`,
+    )
+    run.note('pauses are measured in the seconds after that, which only look up keys')
     return [arm('the store', 'subject', 'store'), arm('a Map of the feed', 'control', 'map')]
   },
 }

@@ -11,9 +11,9 @@ import { runGenerator } from './harness/generator.ts'
 import { SERVER_CORE } from './harness/pin.ts'
 import { median } from './harness/statistics.ts'
 import type { ColdStartCounts, ColdStartPlan } from './service/cold-start-process.ts'
-import { idOf, tellKey } from './service/told-keys.ts'
+import { feedKey, idOf } from './service/feed-keys.ts'
 
-/** A process that starts with a disk snapshot, against the least that one of JSON would cost it. */
+/** A process that starts from a disk snapshot, against the least that a JSON snapshot would cost it. */
 
 const KEYS = 100_000
 const scope: Scope = { projectId: idOf('project'), env: 'live', tenantIds: [] }
@@ -37,7 +37,7 @@ export const bench: Bench = {
         const answers = new Set<string>()
         const deadline = performance.now() + seconds * 1_000
         do {
-          // A file is good for a minute.
+          // A file stays valid for a minute.
           await write()
           const plan = { work, cacheDir, jsonFile, scope, keys: KEYS }
           const { ms, answer } = await runGenerator<ColdStartPlan, ColdStartCounts>(script, plan, SERVER_CORE)
@@ -55,10 +55,10 @@ export const bench: Bench = {
   },
 }
 
-/** @returns what writes the snapshot anew, as of now */
+/** @returns a function that writes the snapshot again, as of now */
 async function writeFiles(cacheDir: string, jsonFile: string): Promise<() => Promise<void>> {
   const store = new Store(KEYS)
-  const keys = Array.from({ length: KEYS }, (_, number) => tellKey(number))
+  const keys = Array.from({ length: KEYS }, (_, number) => feedKey(number))
   for (const { key_id, tenant_id, env, lookup_hash, scopes, rate_limits, expires_at } of keys) {
     store.upsert({
       keyId: key_id,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Arm, type Bench, BenchFault } from './harness/bench.ts'
+import { meterCpu } from './harness/cpu.ts'
 import { runGenerator } from './harness/generator.ts'
 import { closedLoop, openLoop } from './harness/load.ts'
 import { SERVER_CORE } from './harness/pin.ts'
@@ -10,16 +11,17 @@ import { migratedPostgres, startKeyrail } from './service/start.ts'
 import { makeVendor } from './service/vendor.ts'
 
 /**
- * Signing in with a right password, against the library verifying the same hash alone. And what a vendor's customers
- * notice of it: rate-limit checks at a fixed rate, while sign-ins come faster than they can be hashed and while none do.
+ * Signing in with the right password, against the library verifying the same hash alone. And the effect on a vendor's
+ * customers: rate-limit checks at a fixed rate, with and without more sign-ins than the service can hash.
  */
 
-/** Beyond one a core, so that one always waits; fewer than what the service lets wait. */
+/** One more than the cores, so that one always waits; fewer than the service's waiting places. */
 const CLIENTS = 32
-/** So many that clients hardly ever meet at one. */
+const SIGN_IN = ['sign-in', 'sign-ins'] as const
+/** So many that two clients rarely sign in to the same account. */
 const ACCOUNTS = 1_000
 const CONNECTIONS = 64
-/** Of what the service takes while sign-ins flood it: where latency is looked at. */
+/** Share of the rate that the service takes during a flood of sign-ins: latency is measured at this rate. */
 const SHARE = 0.7
 /** Sign-ins before the first check and after the last: a generator takes half a second to start and to end. */
 const LEAD_SECONDS = 1
@@ -28,7 +30,7 @@ export const bench: Bench = {
   name: 'G19',
   title: 'Signing in against argon2 alone, and rate-limit checks while sign-ins flood the service',
   goal: [
-    { metric: 'sign-ins/s', direction: 'at least', floor: 0.85, moonshot: 0.95 },
+    { metric: 'sign-ins/CPU s', direction: 'at least', floor: 0.85, moonshot: 0.95 },
     { metric: 'checks p99 ms', direction: 'at most', floor: 1.5, moonshot: 1.25 },
   ],
   async arms(run) {
@@ -43,23 +45,32 @@ export const bench: Bench = {
     const people = await makePeople(server.url, postgres, ACCOUNTS)
     const requests = signIns(people)
 
-    /** Each opens a session. When it returns, nothing of it is under way any more. */
+    /** Each opens a session. When this returns, every sign-in has ended. */
     const signInFor = async (seconds: number) => {
       const before = await settledSessions(postgres)
-      const load = await closedLoop({
-        url: server.url,
-        connections: CLIENTS,
-        seconds,
-        requests,
-        expectStatus: 201,
-        expectBody: '"token":"krses_',
-      })
-      const opened = (await settledSessions(postgres)) - before
+      const { result, values } = await meterCpu(
+        { service: server, Postgres: postgres },
+        SIGN_IN,
+        async () => {
+          const load = await closedLoop({
+            url: server.url,
+            connections: CLIENTS,
+            seconds,
+            requests,
+            expectStatus: 201,
+            expectBody: '"token":"krses_',
+          })
+          return { load, opened: (await settledSessions(postgres)) - before }
+        },
+        // Those cut off by the end are counted: they went on to their session.
+        ({ opened }) => opened,
+      )
+      const { load, opened } = result
       if (opened < load.answered || opened > load.answered + CLIENTS)
-        throw new BenchFault(`${load.answered} sign-ins were answered, ${opened} sessions came of them`)
-      return load
+        throw new BenchFault(`${load.answered} sign-ins were answered, ${opened} sessions were opened`)
+      return { ...load, values }
     }
-    /** Sign-ins all the while that something else is measured. */
+    /** Keeps signing in while something else is measured. */
     const flooded = async <T>(seconds: number, work: () => Promise<T>): Promise<T> => {
       const flood = signInFor(seconds + 2 * LEAD_SECONDS)
       const led = sleep(LEAD_SECONDS * 1_000).then(work)
@@ -70,9 +81,7 @@ export const bench: Bench = {
     const calibrating = run.quick ? 1 : 5
     const most = await flooded(calibrating, () => closedLoop({ ...checks, seconds: calibrating }))
     const perSecond = Math.floor(most.perSecond * SHARE)
-    run.note(
-      `p99: at ${perSecond} checks/s, ${SHARE * 100} % of what keyrail took under the flood beforehand`,
-    )
+    run.note(`p99: at ${perSecond} checks/s, ${SHARE * 100} % of keyrail's rate under the flood before`)
     run.note(`${CLIENTS} clients sign in to ${ACCOUNTS} accounts`)
 
     const ours: Arm = {
@@ -83,6 +92,7 @@ export const bench: Bench = {
         const open = await flooded(seconds, () => openLoop({ ...checks, seconds, perSecond }))
         return {
           values: {
+            ...signedIn.values,
             'sign-ins/s': signedIn.perSecond,
             'checks p99 ms': open.p99Ms,
             'checks p50 ms': open.p50Ms,
@@ -101,7 +111,14 @@ export const bench: Bench = {
         const raw = await runGenerator<RawArgon2Plan, RawArgon2Counts>(script, plan, SERVER_CORE)
         const open = await openLoop({ ...checks, seconds, perSecond })
         return {
-          values: { 'sign-ins/s': raw.perSecond, 'checks p99 ms': open.p99Ms, 'checks p50 ms': open.p50Ms },
+          values: {
+            'sign-ins/CPU s': raw.verified / raw.cpuSeconds,
+            'CPU us a sign-in': (raw.cpuSeconds * 1e6) / raw.verified,
+            'CPU us a sign-in, service': (raw.cpuSeconds * 1e6) / raw.verified,
+            'sign-ins/s': raw.perSecond,
+            'checks p99 ms': open.p99Ms,
+            'checks p50 ms': open.p50Ms,
+          },
           answer: { checks: open.answered },
           doubt: open.doubt,
         }

@@ -9,10 +9,10 @@ import { migratedPostgres, startKeyrail } from './service/start.ts'
 import { makeVendor } from './service/vendor.ts'
 
 /**
- * Verifying in a vendor's own process, as each side is meant to be used there. Ours holds the keys in memory, follows
- * the service, and tells it what they were used for. better-auth's plugin reads the key from its database and writes
- * to it when it was last used, each time; its limits are off, since ours makes none in process, and it has as many
- * verifications in flight as serve it best. One Postgres serves both, on the core that the vendor's process is on.
+ * Verifying in a vendor's own process, each side as its documentation sets it up. Ours holds the keys in memory,
+ * follows the service, and reports usage to it. better-auth's plugin reads the key from its database and writes its
+ * last use, each time; its limits are off, as ours checks none in process, and it has the number of concurrent
+ * verifications that is fastest for it. One Postgres serves both, on the core of the vendor's process.
  */
 
 const KEYS = 10_000

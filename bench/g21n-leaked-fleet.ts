@@ -1,6 +1,6 @@
 import { fanOut, INTERVAL_MS } from './service/fleet-fan-out.ts'
 
-/** How long a key lives on in a fleet of 1,000 nodes that a code host has reported as leaked. */
+/** How long a fleet of 1,000 nodes still accepts a key that a code host has reported as leaked. */
 
 const LAST_MS = INTERVAL_MS + 500
 

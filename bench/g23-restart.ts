@@ -11,12 +11,12 @@ import { makeVendor } from './service/vendor.ts'
 import { startWriters } from './service/writers.ts'
 
 /**
- * Ready again after `kill -9` under write load: from the start of the process until it says that it is ready
- * and has acknowledged a write. Against a Fastify with a pool on the same Postgres, killed in the same way.
+ * Ready again after `kill -9` under write load: from the start of the process until it reports ready and has
+ * acknowledged a write. Against a Fastify with a pool on the same Postgres, killed in the same way.
  */
 
 const WRITERS = 8
-/** Long enough for thousands of writes, so that the kill meets each stage of one. */
+/** Long enough for thousands of writes, so that the kill hits each stage of a write. */
 const WRITE_MS = 500
 
 export const bench: Bench = {
@@ -32,12 +32,12 @@ export const bench: Bench = {
   },
 }
 
-/** What an arm is made of. */
+/** The parts of an arm. */
 type Mortal = {
   url: string
   start(): Promise<ServerProcess>
   write(name: string): HttpRequest
-  /** How many of these names stand in the store, with all that belongs to them. */
+  /** How many of these names are stored, with all rows that belong to them. */
   kept(names: readonly string[]): Promise<number>
 }
 
@@ -96,7 +96,7 @@ async function countOf({ query }: ScratchPostgres, sql: string, values: unknown[
   return Number(row?.count)
 }
 
-/** Writes, kills, starts and counts until the turn is over, at least once. */
+/** Writes, kills, restarts and counts until the turn is over, at least once. */
 async function mortalArm(
   run: BenchRun,
   name: string,

@@ -7,8 +7,8 @@ import { fillUsage } from './service/usage-fill.ts'
 import { call, makeVendor } from './service/vendor.ts'
 
 /**
- * The bill of six months over HTTP, with its authentication and in its transaction, against `psql` counting the same in what
- * was used by key and hour; and against `psql` with the very rows that the service reads, which are kept by tenant and month.
+ * The bill of six months over HTTP, authenticated and in its transaction, against two queries in `psql`: the same count
+ * over the usage by key and hour, and a read of the rows that the service reads, kept by tenant and month.
  */
 
 const KEYS = 10_000
@@ -16,7 +16,7 @@ const QUICK_KEYS = 1_000
 const KEYS_OF_TENANT = 10
 const HOURS = 30 * 24
 const MONTHS = 6
-/** Statements of a turn in psql. One in the table of hours takes seconds. */
+/** Statements of a turn in psql. One on the table of hours takes seconds. */
 const STATEMENTS = 200
 
 const byMonth = (workspaceId: string) => `
@@ -57,11 +57,11 @@ export const bench: Bench = {
     )
 
     const path = `/v1/usage/billing?months=${MONTHS}`
-    const told = (await call(server.url, vendor.token, path)).data as {
+    const months = (await call(server.url, vendor.token, path)).data as {
       month: string
       billable_tenants: number
     }[]
-    const answer = told
+    const answer = months
       .filter(one => one.billable_tenants > 0)
       .map(one => `${one.month}|${one.billable_tenants}`)
     const ours: Arm = {
@@ -73,7 +73,7 @@ export const bench: Bench = {
           connections: 1,
           seconds,
           requests: [{ path, headers: { authorization: `Bearer ${vendor.token}` } }],
-          expectBody: JSON.stringify(told.at(-1)),
+          expectBody: JSON.stringify(months.at(-1)),
         })
         return { values: { ms: 1000 / perSecond }, answer, doubt }
       },
@@ -83,7 +83,7 @@ export const bench: Bench = {
       role,
       async measure() {
         const { ms, rows } = await psqlTimes(postgres.connection, query, times)
-        // The first finds no plan and no page.
+        // The first call finds neither a plan nor a cached page.
         return { values: { ms: mean(ms.slice(Math.min(1, ms.length - 1))) }, answer: rows }
       },
     })

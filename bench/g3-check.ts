@@ -1,24 +1,26 @@
 import type { Arm, Bench } from './harness/bench.ts'
+import type { CpuUsers } from './harness/cpu.ts'
 import { closedLoop, openLoop } from './harness/load.ts'
 import type { HttpRequest } from './harness/request.ts'
+import { meteredLoop } from './harness/request-arm.ts'
 import { rateLimitChecks } from './service/checks.ts'
 import { answerTo, startEcho, toEcho } from './service/echo.ts'
 import { migratedPostgres, startKeyrail } from './service/start.ts'
 import { makeVendor } from './service/vendor.ts'
 
 /**
- * A rate-limit check, asked once per request of a vendor's customers: authenticated, charged in Postgres, logged.
- * Against a bare Fastify that parses the same body and gives the same bytes, on the same core.
+ * A rate-limit check, called once per request of a vendor's customers: authenticated, charged in Postgres, logged.
+ * Against a bare Fastify that parses the same body and returns the same bytes, on the same core.
  */
 const CONNECTIONS = 64
-/** Of what the slower arm takes at most: where latency is looked at. */
+/** Share of the slower arm's rate: latency is measured at this rate. */
 const SHARE = 0.7
 
 export const bench: Bench = {
   name: 'G3',
   title: 'A rate-limit check of one rule over HTTP, against a bare Fastify POST of the same bytes',
   goal: [
-    { metric: 'requests/s', direction: 'at least', floor: 0.6, moonshot: 0.8 },
+    { metric: 'requests/CPU s', direction: 'at least', floor: 0.6, moonshot: 0.8 },
     { metric: 'p99 ms', direction: 'at most', floor: 1.5, moonshot: 1.25 },
   ],
   async arms(run) {
@@ -34,27 +36,31 @@ export const bench: Bench = {
       expectBody: '"allowed":true',
     })
     const rate = Math.floor(most.perSecond * SHARE)
-    run.note(
-      `p99: at ${rate} requests/s on both, ${SHARE * 100} % of what keyrail took before the first round`,
-    )
+    run.note(`p99: at ${rate} requests/s on both, ${SHARE * 100} % of keyrail's rate before the first round`)
 
-    const arm = (name: string, role: Arm['role'], url: string, asked: readonly HttpRequest[]): Arm => ({
+    const arm = (
+      name: string,
+      role: Arm['role'],
+      users: CpuUsers,
+      url: string,
+      asked: readonly HttpRequest[],
+    ): Arm => ({
       name,
       role,
       async measure({ seconds }) {
         const load = { url, connections: CONNECTIONS, seconds, requests: asked, expectBody: '"allowed":true' }
-        const closed = await closedLoop(load)
+        const closed = await meteredLoop(users, load)
         const open = await openLoop({ ...load, perSecond: rate })
         return {
-          values: { 'requests/s': closed.perSecond, 'p99 ms': open.p99Ms },
+          values: { ...closed.values, 'p99 ms': open.p99Ms },
           answer: 'each allowed',
           doubt: closed.doubt ?? open.doubt,
         }
       },
     })
     return [
-      arm('keyrail', 'subject', server.url, requests),
-      arm('bare Fastify', 'control', echo.url, toEcho(requests)),
+      arm('keyrail', 'subject', { service: server, Postgres: postgres }, server.url, requests),
+      arm('bare Fastify', 'control', { service: echo }, echo.url, toEcho(requests)),
     ]
   },
 }

@@ -3,7 +3,7 @@ import { runGenerator } from './harness/generator.ts'
 import { SERVER_CORE } from './harness/pin.ts'
 import type { DecisionCounts, DecisionPlan } from './service/decision-process.ts'
 
-/** The decision alone, in memory: what both stores fold a batch of checks with. */
+/** The decision alone, in memory: both stores decide a batch of checks with this code. */
 export const bench: Bench = {
   name: 'G5',
   title: 'Deciding and charging in memory, against rate-limiter-flexible’s memory store',

@@ -5,9 +5,9 @@ import { scratchRedis } from './service/redis.ts'
 export const bench: Bench = {
   name: 'G6R',
   title: 'The whole check on Redis, against rate-limiter-flexible behind the same Fastify',
-  goal: { metric: 'requests/s', direction: 'at least', floor: 1, moonshot: 1.5 },
+  goal: { metric: 'requests/CPU s', direction: 'at least', floor: 1, moonshot: 1.5 },
   async arms(run) {
     const redis = await run.use(scratchRedis())
-    return await limiterRace(run, redis.url)
+    return await limiterRace(run, redis)
   },
 }

@@ -10,14 +10,14 @@ import { migratedPostgres, startKeyrail } from './service/start.ts'
 import { makeVendor, type Vendor } from './service/vendor.ts'
 
 /**
- * A thousand callers who ask for more than they may, each through two processes at once. In one window exactly the
- * limit passes; in the window after one that was spent, no more than the sum of the sliding window allows at the latest
- * moment at which it can have been asked. Peers on the same Redis are shown, not judged.
+ * A thousand callers exceed their limits, each through two processes at once. Within one window exactly the limit
+ * passes. In the window after a spent one, no more passes than the sliding window allows at the latest possible moment
+ * of the call. Peers on the same Redis are shown, not judged.
  */
 const CALLERS = 1_000
 const LIMIT = 10
 const ATTEMPTS = 12
-/** A burst of all callers fits into it many times, so that no window ends in its midst. */
+/** A burst of all callers fits into it many times, so that no window ends during a burst. */
 const WIDE_MS = 2_678_400_000
 const ROLL_MS = 20_000
 

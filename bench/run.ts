@@ -22,7 +22,7 @@ async function main(args: readonly string[]): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => interrupt.abort(new Error(`interrupted by ${signal}`)))
   }
-  say(`${bench.name}: asking the machine`)
+  say(`${bench.name}: reading the machine`)
   const machine = await describeMachine()
   const report = await runBench(bench, options, machine, { say, signal: interrupt.signal })
   say('')
@@ -37,13 +37,13 @@ async function list(): Promise<string> {
   return `${formatTable(['name', 'what it measures', 'file'], rows)}\n\n${USAGE}`
 }
 
-/** What is going on, on one line of a terminal that the next overwrites; quiet without a terminal. */
+/** Progress on one line of a terminal, overwritten by the next; silent without a terminal. */
 function say(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}`)
 }
 
 try {
-  // Not `process.exitCode`: a socket that an interrupted bench left behind must not keep us.
+  // Not `process.exitCode`: an open socket of an interrupted bench must not keep this process alive.
   process.exit(await main(process.argv.slice(2)))
 } catch (error) {
   say('')

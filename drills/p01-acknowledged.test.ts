@@ -11,14 +11,14 @@ const names = Object.keys(points)
 /** The whole drill is `npm run drills -- p1`; here each victim is killed once, at a point that the seed picks. */
 const sample = victims.map((victim, cycle): Crash => ({ cycle, point: random.pick(names), victim }))
 
-test(`whoever is killed in the middle of mutations, what was acknowledged is there and nothing is half (seed ${seed})`, async () => {
+test(`a kill during mutations loses nothing acknowledged and leaves nothing half (seed ${seed})`, async () => {
   const { tallies, broken } = await runCrashes(sample, { seed, clients: 16, durable: false, say: () => {} })
   assert.deepEqual(broken, [])
   const acknowledged = [...tallies.values()].reduce((sum, tally) => sum + tally.acknowledged, 0)
   assert.ok(acknowledged >= 16 * victims.length, `only ${acknowledged} mutations were acknowledged`)
 })
 
-test('the drill finds out a Postgres that tells of a commit before it is written', async () => {
+test('the drill detects a Postgres that reports a commit before it is written', async () => {
   const crash = { cycle: 0, point: 'commit begun', victim: 'postmaster' as Victim }
   const { broken } = await runCrashes([crash], {
     seed: 1,

@@ -6,7 +6,7 @@ const cyclesDefault = 1_200
 
 export const drill: Drill = {
   name: 'p1',
-  title: 'What was acknowledged is there, whole',
+  title: 'An acknowledged mutation is there, whole',
   promise:
     'An acknowledged mutation has its rows, one audit row and its version bump; any other is whole or is not there.',
   async run({ cycles = cyclesDefault, seed, signal, say }) {

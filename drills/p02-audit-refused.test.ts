@@ -4,7 +4,7 @@ import { mutationsOf } from '../packages/server/test/mutations.ts'
 import { refuseAll } from './harness/refusals.ts'
 import { onStage } from './harness/stage.ts'
 
-test('while the audit log cannot be written, every mutating route is refused with 5xx and changes nothing', async () => {
+test('while the audit log cannot be written, every mutating route answers 5xx, unchanged', async () => {
   const { refused, broken } = await onStage(stage =>
     refuseAll(stage, ['insert raises', 'no right to insert'], () => {}),
   )

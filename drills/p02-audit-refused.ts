@@ -13,7 +13,7 @@ export const drill: Drill = {
     return onStage(async stage => {
       const { refused, broken } = await refuseAll(stage, names, say)
       return {
-        heading: ['mutation', ...names, 'log mended'],
+        heading: ['mutation', ...names, 'log intact'],
         align: ['left', ...names.map(() => 'right' as const), 'right'],
         rows: refused.map(({ operation, statuses, afterwards }) => [
           operation,

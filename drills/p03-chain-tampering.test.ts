@@ -5,7 +5,7 @@ import { tamper } from './harness/tampering.ts'
 
 const first = Date.now() % 4
 
-test(`a forged chain is told at its first bad position, and an erased address is no forgery (every 4th from ${first})`, async () => {
+test(`a forged chain fails at its first bad row, an erased address is valid (from ${first})`, async () => {
   const { kinds, broken } = await onStage(stage => tamper(stage, { rows: 6, every: 4, first }))
   assert.deepEqual(broken, [])
   assert.ok(kinds.size >= 15, `only ${[...kinds.keys()]}`)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runStaleness, situations } from './harness/staleness.ts'
 
-test('a node that is cut off serves up to 59,999 ms after it was last confirmed, whatever confirmed it, and then refuses', async () => {
+test('a node that is cut off serves until 59,999 ms after its last confirmation, then refuses', async () => {
   const { seen, broken } = await runStaleness({ cycles: 1, seed: Date.now() % 1_000_000 })
   assert.deepEqual(broken, [])
   assert.deepEqual(

@@ -5,9 +5,9 @@ const cyclesDefault = 50
 
 export const drill: Drill = {
   name: 'p4',
-  title: 'A node that is cut off serves a minute, and not a moment longer',
+  title: 'A node that is cut off serves for one minute and no longer',
   promise:
-    'Cut off, a node takes keys as valid until 60,000 ms after it sent the last request that was answered, and refuses all from then on, however it came by them and whatever becomes of its clock.',
+    'A node that is cut off accepts keys until 60,000 ms after it sent its last answered request, and then refuses all of them, from any source and with any change of its clock.',
   async run({ cycles = cyclesDefault, seed, signal, say }) {
     const { seen, broken, serverVersion } = await runStaleness({ cycles, seed, signal, say })
     return {
@@ -24,7 +24,7 @@ export const drill: Drill = {
       ]),
       notes: [
         `${cycles} cycles of real keyrings against the real service in one process, Postgres ${serverVersion}; their clocks stand still until the drill moves them`,
-        'after each, the way is back and the node serves again without being told',
+        'after each, the connection is back and the node serves again by itself',
       ],
       broken,
     }

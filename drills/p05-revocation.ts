@@ -3,14 +3,14 @@ import type { Drill } from './harness/drill.ts'
 import { runRevocations } from './harness/feed-revocations.ts'
 
 const cyclesDefault = 10
-/** For two cores that Postgres, the service and the fleet share; what is measured stands in the table. */
+/** For two cores that Postgres, the service and the fleet share; the table shows the measured times. */
 const slackMs = 1_000
 
 export const drill: Drill = {
   name: 'p5',
   title: 'A revoked key is refused by the whole fleet',
   promise:
-    'A node refuses a revoked key within one poll interval, or at once where answers are held; cut off, it serves until what it knows is too old, and refuses at its first poll.',
+    'A node refuses a revoked key within one poll interval, or at once where answers are held; cut off, it serves until its policy is too old, and refuses at its first poll.',
   async run({ cycles = cyclesDefault, signal, say }) {
     const { figures, broken, verified, stale, ended, serverVersion } = await runRevocations({
       cycles,
@@ -30,8 +30,8 @@ export const drill: Drill = {
       ]),
       notes: [
         `${ended} cycles, 4 nodes that poll and 4 whose answers are held, half of each cut off for a while; Postgres ${serverVersion}`,
-        `a revoked key that passes for longer than the interval and ${slackMs} ms breaks it, or for longer than ${slackMs} ms where answers are held`,
-        `${verified} verifications, each judged by what its node could know: ${stale} rightly stale`,
+        `a key accepted for longer than the interval and ${slackMs} ms after its revocation breaks the promise, or for longer than ${slackMs} ms where answers are held`,
+        `${verified} verifications, each judged by what its node could know: ${stale} correctly stale`,
       ],
       broken,
     }

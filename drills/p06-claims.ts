@@ -5,9 +5,9 @@ const cyclesDefault = 1_000
 
 export const drill: Drill = {
   name: 'p6',
-  title: 'Of all who claim a request at once, one executes',
+  title: 'One of simultaneous claims executes',
   promise:
-    'Of 2, 10 or 1,000 simultaneous claims, through one process or two, one is told to execute and all others that it is in progress, also when a lock has ended; once it is answered, all get the answer.',
+    'One of 2, 10 or 1,000 simultaneous claims, through one process or two, executes and all others get in_progress, also when a lock has ended; once it is answered, all get the answer.',
   async run({ cycles = cyclesDefault, signal, say }) {
     const { figures, broken, serverVersion } = await runRounds({ cycles, sizes: [2, 10, 1_000], signal, say })
     return {
@@ -29,8 +29,8 @@ export const drill: Drill = {
         return [size, processes, when.join(' '), ...counts.map(String)]
       }),
       notes: [
-        `${cycles} rounds of each size, by turns through one process and through two, over sockets, Postgres ${serverVersion}`,
-        'after each round the record is of the one who executes, and the token that was taken over completes nothing',
+        `${cycles} rounds of each size, alternately through one process and through two, over sockets, Postgres ${serverVersion}`,
+        'after each round the record belongs to the claim that executes, and the token that was taken over completes nothing',
       ],
       broken,
     }

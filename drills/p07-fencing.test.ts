@@ -5,7 +5,7 @@ import { explainAll, type ModelState } from './harness/idempotency-model.ts'
 
 const seed = Date.now() % 1_000_000
 
-test(`however claims, completions, releases and heartbeats interleave, some order explains every answer, whatever is killed (seed ${seed})`, async () => {
+test(`some order of the calls explains every answer, whatever is killed (seed ${seed})`, async () => {
   const { broken, verdicts, kills } = await runHistories({ cycles: 1, seed })
   assert.deepEqual(broken, [])
   assert.ok(kills.service + kills.backends + kills.postmaster > 0)
@@ -16,12 +16,12 @@ test(`however claims, completions, releases and heartbeats interleave, some orde
   assert.ok((verdicts.get('heartbeat extended') ?? 0) > 0 && (verdicts.get('heartbeat lost') ?? 0) > 0)
 })
 
-test('the drill finds out a service that lets an old token through', async () => {
+test('the drill detects a service that accepts an old token', async () => {
   const tokens = new Map<string, string>()
   const { broken } = await runHistories({
     cycles: 3,
     seed: 1,
-    // Whoever calls is taken for the newest holder.
+    // Every caller counts as the newest holder.
     meddle: ask => async (name, body) => {
       const { scope_hash, lock_token } = body as { scope_hash: string; lock_token?: string }
       const token = lock_token === undefined ? undefined : (tokens.get(scope_hash) ?? lock_token)
@@ -33,7 +33,7 @@ test('the drill finds out a service that lets an old token through', async () =>
   assert.match(broken.join('\n'), /no order explains/)
 })
 
-test('the model itself tells two that execute from one', () => {
+test('the model itself rejects two claims that execute', () => {
   const claim = { name: 'claim', fingerprint: 'a', ttlMs: null } as const
   const execute = (token: string) => ({
     object: 'idempotency_claim',

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { faults, runCounterCrashes } from './harness/counter-crashes.ts'
 
-test('a counter has what was allowed after a kill of the service, of its connections and of Postgres', async () => {
+test('a counter keeps allowed requests after killing the service, connections or Postgres', async () => {
   const { broken, figures } = await runCounterCrashes({ cycles: 1 })
   assert.deepEqual(broken, [])
   assert.deepEqual([...figures.keys()], [...faults])
 })
 
-test('the drill finds out a counter that has lost what was allowed', async () => {
+test('the drill detects a counter that has lost allowed requests', async () => {
   const { broken } = await runCounterCrashes({ cycles: 1, clients: 2, meddle: 1_000_000 })
   assert.equal(broken.length, faults.length)
 })

@@ -5,9 +5,9 @@ const cyclesDefault = 50
 
 export const drill: Drill = {
   name: 'p8',
-  title: 'A counter has what was allowed, whatever is killed',
+  title: 'A counter keeps every allowed request, whatever is killed',
   promise:
-    'What was allowed stands in the counter after the service, or its connections, were killed; after a crash of Postgres all but what was allowed in the second before. Never more than was asked.',
+    'A counter has every allowed request after the service, or its connections, were killed; a crash of Postgres may lose those of the second before. It never has more than was requested.',
   async run({ cycles = cyclesDefault, signal, say }) {
     const { figures, broken, serverVersion } = await runCounterCrashes({ cycles, signal, say })
     return {

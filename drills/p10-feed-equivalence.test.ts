@@ -7,17 +7,17 @@ import type { Tally } from './harness/feed-seed.ts'
 const sample = { cycles: 200, commands: 14, say: () => {} }
 const first = Date.now() % 1_000_000
 
-test(`after a poll a node holds what the service knows, whatever has happened (seeds from ${first})`, async () => {
+test(`after a poll a node holds the service’s policy, whatever happened (seeds from ${first})`, async () => {
   const tally: Tally = new Map()
   const { ended, broken } = await runSeeds({ ...sample, first, tally })
   assert.deepEqual(broken, [])
   assert.equal(ended, sample.cycles)
   const expected = ['unchanged', 'delta', 'snapshot', 'snapshot of several pages', 'network_error']
   assert.ok(tally.has('restart from disk'))
-  for (const outcome of expected) assert.ok(tally.has(`→ ${outcome}`), `no poll came to ${outcome}`)
+  for (const outcome of expected) assert.ok(tally.has(`→ ${outcome}`), `no poll ended in ${outcome}`)
 })
 
-test('the drill finds out a feed that forgets revocations, and names the seed', async () => {
+test('the drill detects a feed that forgets revocations, and names the seed', async () => {
   const onAnswer = (text: string) => {
     const body = JSON.parse(text)
     return JSON.stringify({

@@ -8,9 +8,9 @@ const commands = 40
 
 export const drill: Drill = {
   name: 'p10',
-  title: 'Every node knows what the service knows',
+  title: 'After a poll, a node holds the service’s policy',
   promise:
-    'Whatever happens and however it polls, after a poll a node holds exactly the keys that may be used at its version, each as it is.',
+    'Whatever happens and however it polls, after a poll a node holds exactly the keys that may be used at its version, each with its current contents.',
   async run({ cycles = cyclesDefault, seed, signal, say }) {
     const tally: Tally = new Map()
     const started = performance.now()
@@ -29,14 +29,14 @@ export const drill: Drill = {
       rows: inOrder(tally),
       notes: [
         `${ended} seeds from ${seed} on, ${commands} commands each, Postgres ${serverVersion}, ${seconds} s`,
-        'a seed that broke it is told with its line; --seed N --cycles 1 repeats it',
+        'each broken line names its seed; --seed N --cycles 1 repeats it',
       ],
       broken,
     }
   },
 }
 
-/** Mutations, then what nodes did, then what came of their polls. */
+/** Mutations, then actions of nodes, then results of their polls. */
 function inOrder(tally: Tally): string[][] {
   const rank = (name: string) =>
     name.startsWith('→')

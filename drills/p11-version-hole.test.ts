@@ -4,17 +4,17 @@ import { runInterleavings } from './harness/feed-interleavings.ts'
 
 const seed = Date.now() % 1_000_000
 
-test(`whatever order transactions take, a poll between their steps misses no committed change (seed ${seed})`, async () => {
+test(`in any order of transactions, a poll between their steps misses no commit (seed ${seed})`, async () => {
   const { tallies, broken } = await runInterleavings({ cycles: 20, seed })
   assert.deepEqual(broken, [])
   assert.equal(tallies.get('every order of two')?.rounds, 80)
   const sum = (what: 'waited' | 'committed' | 'rolledBack') =>
     [...tallies.values()].reduce((all, tally) => all + tally[what], 0)
-  // Of some few at random it may be that none has to wait for another.
+  // A few random ones may happen to have none that waits for another.
   for (const what of ['waited', 'committed', 'rolledBack'] as const) assert.ok(sum(what) > 0, what)
 })
 
-test('the drill finds out versions that are assigned without a lock', async () => {
+test('the drill detects versions that are assigned without a lock', async () => {
   const sabotage = `
     create sequence drill_versions minvalue 1000;
     create or replace function policy_changed(of_workspace uuid, of_project uuid, key_ids uuid[]) returns bigint

@@ -5,9 +5,9 @@ const cyclesDefault = 1_000
 
 export const drill: Drill = {
   name: 'p11',
-  title: 'No version comes before a lower one',
+  title: 'No version is visible before a lower one',
   promise:
-    'However transactions interleave, a node that asks between their steps is told of every committed change, and of no other.',
+    'However transactions interleave, a node that polls between their steps gets every committed change, and no other.',
   async run({ cycles = cyclesDefault, seed, signal, say }) {
     const { tallies, broken, serverVersion } = await runInterleavings({ cycles, seed, signal, say })
     return {

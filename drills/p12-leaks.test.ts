@@ -4,7 +4,7 @@ import { killed, obstacles, runDeliveries } from './harness/leak-deliveries.ts'
 
 const seed = Date.now() % 1_000_000
 
-test(`one token that fails leaves the others revoked, and redeliveries end it with one row each (seed ${seed})`, async () => {
+test(`a failing token leaves the others revoked; redeliveries end it too (seed ${seed})`, async () => {
   const tokens = 9
   const { tallies, broken } = await runDeliveries({ cycles: 1, seed, tokens })
   assert.deepEqual(broken, [])

@@ -5,9 +5,9 @@ const cyclesDefault = 20
 
 export const drill: Drill = {
   name: 'p12',
-  title: 'A reported leak is ended, whatever becomes of another',
+  title: 'A reported leak is ended, even if another one fails',
   promise:
-    'When one token of a report fails, the others are revoked all the same and the sender is told to deliver again; however often it does, each token has one audit row.',
+    'When one token of a report fails, the others are revoked all the same and the answer asks the sender to deliver again; however often it does, each token has one audit row.',
   async run({ cycles = cyclesDefault, seed, signal, say }) {
     const { tallies, broken, serverVersion } = await runDeliveries({ cycles, seed, signal, say })
     return {

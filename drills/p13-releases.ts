@@ -5,9 +5,9 @@ const cyclesDefault = 200
 
 export const drill: Drill = {
   name: 'p13',
-  title: 'Client and service of different releases understand each other',
+  title: 'Client and service of different releases work together',
   promise:
-    'A client without pages or limits takes from this service every key that may be used, or is refused; this client takes the same from a service that tells neither.',
+    'A client without pages or limits gets from this service every key that may be used, or is refused; this client gets the same from a service that sends neither, and, from a newer service, all keys that it can read.',
   async run({ cycles = cyclesDefault, seed, signal, say }) {
     const { counts, broken, serverVersion } = await runReleases({ cycles, seed, signal, say })
     return {
@@ -19,7 +19,9 @@ export const drill: Drill = {
       notes: [
         `${cycles} histories of one project, more keys at times than are sent without paging; Postgres ${serverVersion}`,
         'the old client is written by the specification alone; the old service is this one without next_cursor and rate_limits',
-        'a refusal (413) is right only where there are more keys than are sent whole, and never a part of them',
+        'the newer service is this one with unknown fields, features, algorithms, kinds of change and members of keys drawn into its answers; an unknown algorithm is passed on, an unknown kind costs one snapshot',
+        'correct before the newer service: no poll fails, a key that cannot be read is refused and reported once, every other one is right; sent in known words it works again',
+        'a refusal (413) is correct only where there are more keys than fit into one answer; an answer is never a part of them',
       ],
       broken,
     }

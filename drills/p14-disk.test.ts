@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runDamage } from './harness/disk-damage.ts'
 
-test('whatever is done to the disk snapshot, it is refused or right', async () => {
-  // Every byte and every bit is tried by `npm run drills -- p14`.
+test('a damaged disk snapshot is refused or right', async () => {
+  // `npm run drills -- p14` tries every byte and every bit.
   const { tried, broken } = await runDamage({ cycles: 4, seed: Date.now() % 1_000_000, stride: 37 })
   assert.deepEqual(broken, [])
   assert.equal(tried.length, 18)

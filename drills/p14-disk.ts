@@ -7,7 +7,7 @@ export const drill: Drill = {
   name: 'p14',
   title: 'A damaged disk serves no wrong key',
   promise:
-    'A disk snapshot that is cut off, altered, of something else, or that others could have written is refused, and the node starts without it; what is taken up is what was written, and no older than it says.',
+    'A node refuses a disk snapshot that is cut off, altered, for another policy, or writable by others, and starts without it; a snapshot that it accepts is the one that was written, and no older than it says.',
   async run({ cycles = cyclesDefault, seed, signal, say }) {
     const { tried, broken } = await runDamage({ cycles, seed, signal, say })
     return {
@@ -18,8 +18,8 @@ export const drill: Drill = {
         ...[counts.tried, counts.refused, counts.taken].map(String),
       ]),
       notes: [
-        'every key of what is taken up is verified: that it is there, whose it is, and that none is served too late',
-        'a damaged confirmation leaves the snapshot as old as it says itself: taken up, and not served',
+        'every key of an accepted snapshot is verified: that it is there, whose it is, and that none is served too late',
+        'a damaged confirmation leaves the snapshot with its own age: accepted, and not served',
       ],
       broken,
     }

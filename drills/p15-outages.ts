@@ -8,7 +8,7 @@ export const drill: Drill = {
   name: 'p15',
   title: 'The store fails, the service answers',
   promise:
-    'While the store is gone, slow or full, every request is answered within 2 s, with 503 where need be; 2 s after its return all succeed.',
+    'While the store is gone, slow or full, every request is answered within 2 s, with 503 if necessary; 2 s after its return all succeed.',
   async run({ cycles = 1, seed, signal, say }) {
     const rows: string[][] = []
     const broken: string[] = []
@@ -37,7 +37,7 @@ export const drill: Drill = {
       rows,
       notes: [
         `${options.clients} clients that mutate, one that reads; ${options.outMs / 1000} s each; Postgres and the service on one machine`,
-        'succeeded and 503 count what was asked and answered during the outage; slowest is of the whole run',
+        'succeeded and 503 count requests that were sent and answered during the outage; the slowest answer is that of the whole run',
         'a deletion that succeeds may take longer than 2 s: it revokes every key of a tenant or project at once',
       ],
       broken,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fleetCases } from './harness/fleet-cases.ts'
 import { runFleet } from './harness/fleet-run.ts'
 
-test('what one of three processes has done counts in the others, also while one is killed and starts again', async () => {
+test('an action of one process counts in the others, also while one is killed and restarts', async () => {
   const { tried, kills, broken } = await runFleet({ cycles: 2 })
   assert.deepEqual(broken, [])
   assert.equal(kills, 2)

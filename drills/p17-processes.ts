@@ -7,7 +7,7 @@ export const drill: Drill = {
   name: 'p17',
   title: 'Three processes are one service',
   promise:
-    'What one process has done counts in every other: revocations, limits, claims, sessions, memberships and epochs, also while one of three is killed and starts again.',
+    'An action of one process counts in every other: revocations, limits, claims, sessions, memberships and epochs, also while one of three is killed and restarts.',
   async run({ cycles = cyclesDefault, signal, say }) {
     const { tried, kills, broken, serverVersion } = await runFleet({ cycles, signal, say })
     return {
@@ -16,7 +16,7 @@ export const drill: Drill = {
       rows: [...tried].map(([name, { whole, away }]) => [name, String(whole), String(away)]),
       notes: [
         `${kills} kills, over sockets, Postgres ${serverVersion}`,
-        'the chain holds through each of them at the end',
+        'the chain verifies through each of them at the end',
       ],
       broken,
     }

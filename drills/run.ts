@@ -4,7 +4,7 @@ import { formatTable } from '../bench/harness/table.ts'
 import { type Drill, type DrillOptions, formatOutcome } from './harness/drill.ts'
 
 /**
- * Tries to break what Keyrail promises.
+ * Tries to break Keyrail's promises.
  *
  *   npm run drills                                    lists the drills
  *   npm run drills -- p1 [--cycles N] [--seed N]      runs one; exit code 1 when the promise was broken
@@ -21,7 +21,7 @@ for (const file of files) drills.push((await import(`./${file}`)).drill)
 
 const seed = wholeNumber('seed') ?? Date.now() % 1_000_000
 const cycles = wholeNumber('cycles')
-/** The first signal asks for an early end; the second is one, by exit, so that what is mounted goes with us. */
+/** The first signal asks for an early end; the second exits at once, which also removes the mounted disks. */
 const interrupt = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => (interrupt.signal.aborted ? process.exit(1) : interrupt.abort()))
@@ -38,7 +38,7 @@ if (name === undefined) {
 } else {
   const chosen = drills.filter(drill => name === 'all' || drill.name === name)
   if (chosen.length === 0) {
-    console.error(`There is no drill ${name}; without a name they are listed.`)
+    console.error(`Drill ${name} does not exist; without a name all are listed.`)
     process.exit(2)
   }
   for (const drill of chosen) process.exitCode = Math.max(Number(process.exitCode ?? 0), await run(drill))

@@ -2,13 +2,12 @@ import { parseArgs } from 'node:util'
 import { loggedFastify } from './logged-fastify.ts'
 
 /**
- * The control of most benches: Fastify that does nothing but take and give the same bytes, with logging on,
- * one line a request.
+ * The control of most benches: a Fastify that only reads and returns the same bytes, with one log line a request.
  *
  *   bare-fastify.ts --port 4801 [--answer '{"allowed":true}']
  *
- * GET /healthz, GET /echo and POST /echo. POST parses its JSON and gives it back; with `--answer` both echo
- * routes give that JSON instead, so that answers are as long as those of the other arm.
+ * GET /healthz, GET /echo and POST /echo. POST parses its JSON and returns it. With `--answer` both echo routes return
+ * that JSON instead, so that answers are as long as those of the other arm.
  */
 const { values } = parseArgs({ options: { port: { type: 'string' }, answer: { type: 'string' } } })
 const answer: unknown = values.answer === undefined ? undefined : JSON.parse(values.answer)

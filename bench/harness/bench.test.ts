@@ -14,38 +14,38 @@ test('a bench without its control is refused', () => {
   )
 })
 
-test('a bench needs exactly one subject, and names that tell its arms apart', () => {
+test('a bench needs exactly one subject, and a distinct name for each arm', () => {
   assert.throws(() => castArms(benchWith(GOAL), [arm('bare', 'control')]), /exactly one subject/)
   assert.throws(() => castArms(benchWith(GOAL), [...pair, arm('second', 'subject')]), /exactly one subject/)
-  assert.throws(() => castArms(benchWith(GOAL), [...pair, arm('bare', 'peer')]), /two arms of one name/)
+  assert.throws(() => castArms(benchWith(GOAL), [...pair, arm('bare', 'peer')]), /two arms with one name/)
 })
 
-test('the first control and the only subject are cast, peers stay in the list', () => {
+test('the first control and the only subject get their parts, peers stay in the list', () => {
   const arms = [...pair, arm('second control', 'control'), arm('peer', 'peer')]
   const cast = castArms(benchWith(GOAL), arms)
   assert.deepEqual([cast.subject.name, cast.control.name, cast.arms.length], ['keyrail', 'bare', 4])
 })
 
-test('a goal must be set against an arm that exists, and not against the subject', () => {
-  assert.throws(() => castArms(benchWith({ ...GOAL, against: 'nobody' }), pair), /names no other arm/)
-  assert.throws(() => castArms(benchWith({ ...GOAL, against: 'keyrail' }), pair), /names no other arm/)
+test('a goal must name an existing arm other than the subject', () => {
+  assert.throws(() => castArms(benchWith({ ...GOAL, against: 'unknown' }), pair), /does not name another arm/)
+  assert.throws(() => castArms(benchWith({ ...GOAL, against: 'keyrail' }), pair), /does not name another arm/)
   assert.equal(castArms(benchWith({ ...GOAL, against: 'bare' }), pair).control.name, 'bare')
 })
 
-test('a goal must ask for something, and no more at the floor than at the moonshot', () => {
-  assert.throws(() => castArms(benchWith({ ...GOAL, floor: null, moonshot: null }), pair), /asks for nothing/)
-  assert.throws(() => castArms(benchWith({ ...GOAL, floor: 0.9, moonshot: 0.6 }), pair), /harder than/)
-  assert.throws(() => castArms(benchWith({ ...GOAL, direction: 'at most' }), pair), /harder than/)
+test('a goal must have a bound, and its floor must not be stricter than its moonshot', () => {
+  assert.throws(() => castArms(benchWith({ ...GOAL, floor: null, moonshot: null }), pair), /has no bound/)
+  assert.throws(() => castArms(benchWith({ ...GOAL, floor: 0.9, moonshot: 0.6 }), pair), /stricter than/)
+  assert.throws(() => castArms(benchWith({ ...GOAL, direction: 'at most' }), pair), /stricter than/)
   castArms(benchWith({ ...GOAL, floor: 0, moonshot: 0 }), pair)
   castArms(benchWith({ ...GOAL, floor: null }), pair)
 })
 
-test('one goal or several, the first is the headline', () => {
+test('the first goal is the headline', () => {
   assert.deepEqual(goalsOf(benchWith(GOAL)), [GOAL])
   assert.equal(goalsOf(benchWith([GOAL, { ...GOAL, metric: 'p99 ms' }])).length, 2)
 })
 
-test('a bound holds at equality, and a missing bound always', () => {
+test('a bound holds at equality, and a missing bound always holds', () => {
   assert.ok(meets('at least', 0.6, 0.6) && meets('at most', 0.6, 0.6))
   assert.ok(!meets('at least', 0.59, 0.6) && !meets('at most', 0.61, 0.6))
   assert.ok(meets('at least', -1, null))

@@ -1,42 +1,37 @@
-/**
- * What a bench file hands to the harness. Each exports one `bench: Bench`; see `bench/g0-same-twice.ts`.
- */
+/** What a bench file exports. Each exports one `bench: Bench`; see `bench/g0-same-twice.ts`. */
 
-/**
- * One figure and what is asked of it. A goal is met when the bound of the 95 % interval meets it, not when
- * the median does.
- */
+/** One figure and its goal. A goal is met when the bound of the 95 % interval meets it, not when the median does. */
 export type Goal = {
-  /** Name and unit of what the arms measure: `requests/s`, `p99 ms`, `peak MiB`. */
+  /** Name and unit of the measured figure: `requests/s`, `p99 ms`, `peak MiB`. */
   metric: string
   /**
-   * How a round of the subject is set against the same round of the other arm: `ratio` divides by it
-   * (the default), `difference` subtracts it, `value` takes the subject's figure alone.
+   * How a round of the subject is compared with the same round of the other arm: `ratio` divides by it (the default),
+   * `difference` subtracts it, `value` takes the subject's figure alone.
    */
   compare?: 'ratio' | 'difference' | 'value'
   direction: 'at least' | 'at most'
-  /** What must hold, or the bench exits with 1. Null where a goal asks only at the moonshot. */
+  /** What must hold, or the bench exits with 1. Null for a goal with a moonshot alone. */
   floor: number | null
-  /** What we want. Null where there is nothing beyond the floor. */
+  /** What we want. Null if nothing beyond the floor. */
   moonshot: number | null
-  /** Name of the arm the subject is set against. The control, unless given. */
+  /** Name of the arm that the subject is compared with: by default the control. */
   against?: string
 }
 
-/** One turn of one arm. Round 0 is the warm-up, whose figures are thrown away. */
+/** One turn of one arm. Round 0 is the warm-up, whose figures are discarded. */
 export type Turn = { round: number; seconds: number }
 
-/** What a turn gave. A bare number stands for the metric of the first goal. */
+/** The result of a turn. A bare number stands for the metric of the first goal. */
 export type Measured =
   | number
   | {
       values: Readonly<Record<string, number>>
       /**
-       * What was computed (a checksum, counts of verdicts). Within a round all arms that give an answer must
-       * give a deeply equal one, or the run fails: a fast wrong answer is no answer.
+       * The computed result (a checksum, counts of verdicts). Within a round, all arms that return one must return a
+       * deeply equal one, or the run fails: a fast wrong answer is worthless.
        */
       answer?: unknown
-      /** Why this turn may mislead, in constant words; in more than a tenth of the turns it makes a run unstable. */
+      /** Why this turn may mislead, in constant words. In more than a tenth of the turns, it makes a run unstable. */
       doubt?: string | undefined
     }
 
@@ -49,10 +44,10 @@ export type Arm = {
 
 export type Resource = { close(): Promise<void> | void }
 
-/** What a bench gets while it prepares its arms. */
+/** What a bench can use while it prepares its arms. */
 export type BenchRun = {
   quick: boolean
-  /** Hands back the resource and closes it when the run ends, however it ends; the last one first. */
+  /** Returns the resource, and closes it when the run ends in any way; the last one first. */
   use<T extends Resource>(resource: T | Promise<T>): Promise<T>
   /** A line printed under the table. */
   note(text: string): void
@@ -64,11 +59,11 @@ export type Bench = {
   title: string
   /** The first goal is the headline: the control's spread is judged by its metric. */
   goal: Goal | readonly [Goal, ...Goal[]]
-  /** Starts what the arms need, through `run.use`, and checks once that each arm answers rightly. */
+  /** Starts what the arms need, through `run.use`, and checks once that each arm answers correctly. */
   arms(run: BenchRun): Promise<readonly Arm[]>
 }
 
-/** The bench itself is wrong, or an arm answered wrongly. No figures are printed then. */
+/** The bench itself is wrong, or an arm answered wrongly. Then no figures are printed. */
 export class BenchFault extends Error {}
 
 export function goalsOf({ goal }: Bench): readonly [Goal, ...Goal[]] {
@@ -85,22 +80,22 @@ export function castArms(bench: Bench, arms: readonly Arm[]): Cast {
   if (!control) throw new BenchFault(`${bench.name} has no control, so its figures would mean nothing`)
   if (!subject || moreSubjects.length > 0) throw new BenchFault(`${bench.name} needs exactly one subject`)
   const names = new Set(arms.map(arm => arm.name))
-  if (names.size < arms.length) throw new BenchFault(`${bench.name} has two arms of one name`)
+  if (names.size < arms.length) throw new BenchFault(`${bench.name} has two arms with one name`)
   for (const { metric, against, direction, floor, moonshot } of goalsOf(bench)) {
     if (against !== undefined && (against === subject.name || !names.has(against))) {
-      throw new BenchFault(`${bench.name}: the goal for ${metric} names no other arm "${against}"`)
+      throw new BenchFault(`${bench.name}: the goal for ${metric} does not name another arm "${against}"`)
     }
     if (floor === null && moonshot === null) {
-      throw new BenchFault(`${bench.name}: the goal for ${metric} asks for nothing`)
+      throw new BenchFault(`${bench.name}: the goal for ${metric} has no bound`)
     }
     if (floor !== null && moonshot !== null && meets(direction, floor, moonshot) && floor !== moonshot) {
-      throw new BenchFault(`${bench.name}: the floor for ${metric} is harder than its moonshot`)
+      throw new BenchFault(`${bench.name}: the floor for ${metric} is stricter than its moonshot`)
     }
   }
   return { subject, control, arms }
 }
 
-/** Whether a value is good enough for a bound. A missing bound asks for nothing. */
+/** Whether a value meets a bound. A missing bound is always met. */
 export function meets(direction: Goal['direction'], value: number, bound: number | null): boolean {
   if (bound === null) return true
   return direction === 'at least' ? value >= bound : value <= bound

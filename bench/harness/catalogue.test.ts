@@ -16,7 +16,7 @@ test('only numbered benches are listed, by number, without their tests', () => {
   assert.deepEqual(listBenchFiles(folder), ['g1-verify.ts', 'g2-peer.ts', 'g10-audit.ts'])
 })
 
-test('a bench is found by number in either case, by file name and by path', () => {
+test('a bench is found by number in upper or lower case, by file name and by path', () => {
   for (const name of ['g1', 'G1', 'g1-verify', 'g1-verify.ts', join(folder, 'g1-verify.ts')]) {
     assert.equal(findBenchFile(name, folder), join(folder, 'g1-verify.ts'))
   }
@@ -33,7 +33,7 @@ test('a file without a bench is refused', async () => {
   await assert.rejects(loadBench(join(folder, 'goal.ts')), /exports no bench/)
 })
 
-test('every bench of this project loads, and its file bears its name', async () => {
+test('every bench of this project loads, and its file has its name', async () => {
   const benches = join(import.meta.dirname, '..')
   for (const file of listBenchFiles(benches)) {
     const { name } = await loadBench(join(benches, file))

@@ -11,9 +11,9 @@ export function listBenchFiles(folder: string): string[] {
 }
 
 /**
- * The file that a name stands for: `g10` or `G10` for `g10-….ts`, the file's own name, or any path.
+ * The file that a name stands for: `g10` or `G10` for `g10-….ts`, the file's name, or any path.
  *
- * @throws Error with one line to print, when there is none
+ * @throws Error with one line to print, when it does not exist
  */
 export function findBenchFile(name: string, folder: string): string {
   const wanted = name.toLowerCase()

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 
 const alive = new Set<ChildProcess>()
 
-/** No child outlives the bench, not even one that is interrupted. */
+/** No child process outlives the bench, even an interrupted one. */
 process.on('exit', () => {
   for (const child of alive) child.kill('SIGKILL')
 })
 
-/** Remembers a child until it ends. */
+/** Registers a child until it ends. */
 export function track<T extends ChildProcess>(child: T): T {
   alive.add(child)
   child.once('close', () => alive.delete(child))
@@ -16,13 +16,13 @@ export function track<T extends ChildProcess>(child: T): T {
   return child
 }
 
-/** Waits for the end of a child and of its output; a child that could not be started rejects. */
+/** Waits for the end of a child and of its output; rejects for a child that could not start. */
 export async function ended(child: ChildProcess): Promise<{ code: number | null; signal: string | null }> {
   const [code, signal] = await once(child, 'close')
   return { code, signal }
 }
 
-/** Collects what comes, the last `limit` characters of it. */
+/** Collects the last `limit` characters of the output. */
 export function tail(stream: NodeJS.ReadableStream | null, limit = 8_000): () => string {
   let text = ''
   stream?.setEncoding('utf8').on('data', (chunk: string) => {

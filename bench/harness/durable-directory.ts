@@ -1,13 +1,10 @@
 import { existsSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 
-/** `f_type` of a file system that lies in memory, where fsync costs nothing (statfs(2)). */
+/** `f_type` of file systems in memory, where fsync costs nothing (statfs(2)). */
 const TMPFS = 0x0102_1994
 
-/**
- * Where benches put databases: /var/tmp, which is kept over a restart and so lies on a disk, unlike /tmp on
- * many systems.
- */
+/** Where benches put databases: /var/tmp, which survives a restart and so is on a disk, unlike /tmp on many systems. */
 export function durableDirectory(): string {
   return existsSync('/var/tmp') ? '/var/tmp' : tmpdir()
 }

@@ -10,13 +10,13 @@ Compare file sync methods using two 8kB writes:
         fdatasync                         18624.609 ops/sec      54 usecs/op
 `
 
-test('the figure is fdatasync of one write, as soon as its line is there', () => {
+test('the figure is fdatasync of one write, once its line is complete', () => {
   assert.equal(parseFdatasync(REPORT), 24_572.993)
   assert.equal(parseFdatasync(REPORT.slice(0, REPORT.indexOf('993'))), undefined)
   assert.equal(parseFdatasync('   fsync  1 ops/sec\n'), undefined)
 })
 
-test('the probe gives a figure exactly where pg_test_fsync is installed', async () => {
+test('the probe returns a figure exactly where pg_test_fsync is installed', async () => {
   const fsync = await probeFsync()
   assert.equal((fsync?.perSecond ?? 0) > 0, findPostgresTool('pg_test_fsync') !== undefined)
 })

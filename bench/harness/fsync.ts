@@ -9,11 +9,11 @@ export type Fsync = {
   /** Writes of 8 kB, each followed by fdatasync (what Postgres uses on Linux), in a second. */
   perSecond: number
   directory: string
-  /** True when the directory lies in memory, and no commit there is durable. */
+  /** True when the directory is in memory, where no commit is durable. */
   inMemory: boolean
 }
 
-/** Asks `pg_test_fsync` where benches keep their databases; undefined where it is not installed. Takes 3 s. */
+/** Runs `pg_test_fsync` where benches keep their databases; undefined where it is not installed. Takes 3 s. */
 export async function probeFsync(): Promise<Fsync | undefined> {
   const program = findPostgresTool('pg_test_fsync')
   if (!program) return undefined
@@ -28,7 +28,7 @@ export async function probeFsync(): Promise<Fsync | undefined> {
     for await (const chunk of child.stdout.setEncoding('utf8')) {
       report += chunk
       perSecond = parseFdatasync(report)
-      // The first of its tests is all we want; the rest would take another 13 s.
+      // Only the first of its tests is needed; the rest would take another 13 s.
       if (perSecond !== undefined) break
     }
     return perSecond === undefined ? undefined : { perSecond, directory, inMemory: liesInMemory(directory) }
@@ -40,7 +40,7 @@ export async function probeFsync(): Promise<Fsync | undefined> {
   }
 }
 
-/** The first fdatasync line, that of one 8 kB write; undefined until it is there to its end. */
+/** The first fdatasync line, for one 8 kB write; undefined until the line is complete. */
 export function parseFdatasync(report: string): number | undefined {
   const perSecond = /^ +fdatasync +([\d.]+) ops\/sec/m.exec(report)?.[1]
   return perSecond === undefined ? undefined : Number(perSecond)

@@ -4,10 +4,10 @@ import { ended, tail, track } from './children.ts'
 import { LOAD_CORE, pinned } from './pin.ts'
 
 /**
- * Runs a script of this folder in a process of its own, on the load's core: the plan goes in as JSON on
- * standard input, the result comes out as JSON on standard output.
+ * Runs a script of this folder in its own process, on the load's core: the plan goes in as JSON on standard input, the
+ * result comes out as JSON on standard output.
  *
- * @throws Error with the script's own words when it fails
+ * @throws Error with the script's message when it fails
  */
 export async function runGenerator<Plan, Result>(
   script: string,
@@ -19,7 +19,7 @@ export async function runGenerator<Plan, Result>(
   const child = track(spawn(run.command, run.args, { stdio: ['pipe', 'pipe', 'pipe'] }))
   const errors = tail(child.stderr)
   const output = tail(child.stdout, Number.POSITIVE_INFINITY)
-  // A script that ends before it has read its plan closes the pipe; its exit code tells the story.
+  // A script that ends before it reads its plan closes the pipe; its exit code reports the reason.
   child.stdin.on('error', () => {})
   child.stdin.end(JSON.stringify(plan))
   const { code, signal } = await ended(child)
@@ -27,7 +27,7 @@ export async function runGenerator<Plan, Result>(
   return JSON.parse(output())
 }
 
-/** The other side of it: reads the plan, works, writes the result. */
+/** The script's side: reads the plan, works, writes the result. */
 export async function serveGenerator<Plan, Result>(work: (plan: Plan) => Promise<Result>): Promise<void> {
   const chunks: string[] = []
   for await (const chunk of process.stdin.setEncoding('utf8')) chunks.push(chunk)

@@ -14,7 +14,7 @@ test('a request carries its host and the length of its body in bytes', () => {
   assert.equal(encodeRequest({}, 'a').toString(), 'GET / HTTP/1.1\r\nhost: a\r\n\r\n')
 })
 
-test('an answer is read when it is whole, wherever the packets split it', () => {
+test('an answer is read once it is complete, wherever the packets split it', () => {
   const body = '{"name":"żółw"}'
   const whole = bytes(
     `HTTP/1.1 201 Created\r\nContent-Length: ${Buffer.byteLength(body)}\r\nx: y\r\n\r\n${body}`,
@@ -37,7 +37,7 @@ test('204 and 304 have no body and no length', () => {
   }
 })
 
-test('an answer that we cannot measure is an error, not a guess', () => {
+test('an answer without a known length is an error, not a guess', () => {
   assert.ok(readAnswer(bytes('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')) instanceof Error)
   assert.ok(readAnswer(bytes('SSH-2.0-OpenSSH\r\n\r\n')) instanceof Error)
 })

@@ -5,9 +5,9 @@ import type { HttpRequest } from './request.ts'
 export type HttpAnswer = { status: number; body: () => string }
 
 /**
- * One keep-alive connection with one request on it at a time, for the open loop. It knows only what an API
- * server answers: a length, or no body. In exchange it costs a third of `node:http` or undici per request,
- * and the generator's own time is what a latency must not contain (measured: 29 us against 89 and 139).
+ * One keep-alive connection with one request at a time, for the open loop. It reads only answers with a content length.
+ * In exchange it costs a third of `node:http` or undici per request; a latency must not contain the generator's own
+ * time (measured: 29 us against 89 and 139).
  */
 export class HttpConnection {
   readonly #socket: Socket
@@ -25,7 +25,7 @@ export class HttpConnection {
     socket.on('close', () => this.#break(new Error('the server closed the connection')))
   }
 
-  /** @throws Error when nobody listens there */
+  /** @throws Error when no server listens there */
   static async open({ hostname, port, host }: URL): Promise<HttpConnection> {
     const socket = connect(Number(port || 80), hostname)
     await once(socket, 'connect')
@@ -83,7 +83,7 @@ export function encodeRequest(
   return Buffer.from(`${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${lines.join('')}\r\n${body ?? ''}`)
 }
 
-/** The answer once it is whole, nothing before that, an error when it is not of the kind we can read. */
+/** The answer once it is complete, undefined before, an error when its form is not supported. */
 export function readAnswer(received: Buffer): HttpAnswer | Error | undefined {
   const headEnd = received.indexOf('\r\n\r\n')
   if (headEnd === -1) return undefined
@@ -93,7 +93,7 @@ export function readAnswer(received: Buffer): HttpAnswer | Error | undefined {
   const bodyStart = headEnd + 4
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
   if (length === undefined && status !== 204 && status !== 304) {
-    return new Error('the answer has no content-length; use a client of your own for streams')
+    return new Error('the answer has no content-length; use another client for streams')
   }
   const bodyEnd = bodyStart + Number(length ?? 0)
   if (received.length < bodyEnd) return undefined

@@ -32,10 +32,10 @@ await serveGenerator<LoadPlan, LoadCounts>(async plan => {
     url: plan.url,
     connections: plan.connections,
     duration: plan.seconds,
-    // It looks for the end only this often, in milliseconds; by default once a second.
+    // How often it looks for the end, in milliseconds; by default once a second.
     sampleInt: 100,
     requests,
-    // Each connection begins elsewhere in the list, so that they do not all send the same one at a time.
+    // Each connection starts elsewhere in the list, so that they do not all send the same request at a time.
     setupClient: client => {
       const by = turn++ % requests.length
       if (by > 0)
@@ -58,7 +58,7 @@ await serveGenerator<LoadPlan, LoadCounts>(async plan => {
   }
 })
 
-/** A list is encoded once, ahead; a module is asked for each request. */
+/** A list is encoded once, ahead; a module is called for each request. */
 async function autocannonRequests(source: RequestSource): Promise<autocannon.Request[]> {
   const make = await requestMaker(source)
   if (!('module' in source)) return source.map(request => toAutocannon(request))
@@ -66,7 +66,7 @@ async function autocannonRequests(source: RequestSource): Promise<autocannon.Req
   return [{ setupRequest: defaults => ({ ...defaults, ...toAutocannon(make(n++)) }) }]
 }
 
-/** With fields of its own: autocannon writes the length into the headers it is given. */
+/** A copy for each connection: autocannon writes the length into the headers. */
 function toAutocannon({ method = 'GET', path = '/', headers, body }: HttpRequest): autocannon.Request {
   return { method, path, headers: { ...headers }, ...(body === undefined ? {} : { body }) }
 }

@@ -19,13 +19,13 @@ export type LoadResult = LoadCounts & {
   doubt: string | undefined
 }
 
-/** A generator this busy was the bottleneck itself, and two servers behind it look more alike than they are. */
+/** A generator this busy was the bottleneck itself, and would make two servers look more alike than they are. */
 const GENERATOR_BUSY_MAX = 0.95
 
 /**
- * As many requests as the server will take: each connection sends the next when it has the answer. For
- * throughput; its latencies would be those of a queue that fits itself to the server, so none are given.
- * At the end up to `connections` requests are cut off unanswered and not counted.
+ * As many requests as the server will take: each connection sends the next when it has the answer. For throughput: its
+ * latencies would be those of a queue that adapts to the server, so it returns none. At the end up to `connections`
+ * requests are cut off unanswered and not counted.
  *
  * @throws BenchFault when an answer is wrong or missing
  */
@@ -41,13 +41,13 @@ export async function closedLoop({ core, ...load }: Load): Promise<LoadResult> {
 
 export type OpenLoopResult = OpenLoopCounts & { doubt: string | undefined }
 
-/** Beyond this share the p99 tells more of the generator, which sent late with a connection free, than of the server. */
+/** Beyond this share, the p99 measures a generator that sends late rather than the server. */
 const LATE_SHARE_MAX = 0.25
 
 /**
- * Requests at a fixed rate, whatever the server does: for latency. Each latency counts from the moment the
- * request was due, so a server that stalls pays for all that had to wait (no coordinated omission).
- * Choose 70 % of what the slower arm can take.
+ * Requests at a fixed rate, independent of the server: for latency. Each latency counts from the moment the request was
+ * due, so a stalled server is charged for every request that had to wait (no coordinated omission). Choose 70 % of the
+ * rate of the slower arm.
  *
  * @throws BenchFault when an answer is wrong or missing
  */

@@ -1,6 +1,6 @@
 import fastify from 'fastify'
 
-/** Fastify with one line logged a request, as the service logs one: what every control and peer stands on. */
+/** Fastify with one log line a request, like the service: every control and peer is built on it. */
 export function loggedFastify() {
   const app = fastify({ logger: true, disableRequestLogging: true })
   app.addHook('onResponse', async (request, reply) => {

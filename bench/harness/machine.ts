@@ -7,9 +7,9 @@ export type Machine = {
   node: string
   cpu: string
   cpuCount: number
-  /** Whether server and load each had a core of their own. */
+  /** Whether server and load each had a separate core. */
   pinned: boolean
-  /** Of the last minute, before the run. Neighbours on the same machine show here, not in steal. */
+  /** Load of the last minute before the run. It shows neighbours on the same machine, which steal does not. */
   loadAverage: number
   fsync: Fsync | null
 }

@@ -18,17 +18,17 @@ export type OpenLoopCounts = {
   seconds: number
   statuses: Record<string, number>
   wrong: number
-  /** Requests that got no answer: a broken connection, or none within the grace. */
+  /** Requests without an answer: the connection broke, or the grace period ended. */
   failed: number
-  /** From the due time to the whole answer, in milliseconds. */
+  /** From the due time to the complete answer, in milliseconds. */
   p50Ms: number
   p99Ms: number
   maxMs: number
-  /** How long after it was due the 99th of 100 requests left, of those that found a connection free. */
+  /** The 99th percentile of how late requests left that found a connection free. */
   lateP99Ms: number
 }
 
-/** How long after the last due time answers are waited for. */
+/** How long after the last due time the process waits for answers. */
 const GRACE_MS = 10_000
 
 await serveGenerator<OpenLoopPlan, OpenLoopCounts>(async plan => {
@@ -47,7 +47,7 @@ await serveGenerator<OpenLoopPlan, OpenLoopCounts>(async plan => {
   const startedAt = performance.now()
   const dueAt = (n: number) => startedAt + (n * 1_000) / perSecond
 
-  /** Sends request number `sent` on this connection, and whatever is overdue by then after its answer. */
+  /** Sends request number `sent` on this connection, and overdue ones after its answer. */
   const send = (connection: HttpConnection) => {
     const n = sent++
     connection.request(
@@ -71,7 +71,7 @@ await serveGenerator<OpenLoopPlan, OpenLoopCounts>(async plan => {
       send(connection)
     }
     if (broken === connections.length) break
-    // A timer's grain is a millisecond, too coarse to send by; spinning lets the sockets be served meanwhile.
+    // A timer's resolution is a millisecond, too coarse to send by; spinning still serves the sockets.
     const spare = (sent < total ? dueAt(sent) : performance.now() + 3) - performance.now()
     await (spare > 2 ? sleep(1) : yieldToSockets())
   }

@@ -2,10 +2,10 @@ import { parseArgs } from 'node:util'
 
 export type BenchOptions = {
   rounds: number
-  /** Of one turn. */
+  /** In seconds, for one turn. */
   seconds: number
   warmUpSeconds: number
-  /** Few short rounds, doubts reported but not refused: to see that a bench works. */
+  /** Few short rounds; doubts are reported but do not refuse the run. To see that a bench works. */
   quick: boolean
   json: boolean
 }
@@ -23,7 +23,7 @@ npm run bench -- NAME [options]   runs one: g10, or the path of a bench file
 
 Exit code 0: every floor holds. 1: one is missed, or the bench failed. 2: refused as unstable.`
 
-/** @throws Error with one line to print, when an argument is not understood */
+/** @throws Error with one line to print, when an argument is invalid */
 export function parseCommandLine(args: readonly string[]): CommandLine {
   const { values, positionals } = parseArgs({
     args: [...args],

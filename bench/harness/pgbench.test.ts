@@ -16,7 +16,7 @@ initial connection time = 4.402 ms
 tps = 12377.661573 (without initial connection time)
 `
 
-test('the report gives rate, count and latency', () => {
+test('the report contains rate, count and latency', () => {
   assert.deepEqual(parsePgbench(REPORT), { tps: 12_377.661573, transactions: 12_345, latencyMs: 0.162 })
 })
 

@@ -12,40 +12,44 @@ export type PgbenchOptions = {
   /** Text of a pgbench script: SQL, and its own commands such as `\set id random(1, 1000)`. */
   script: string
   clients: number
-  /** As many as clients, unless given. */
+  /** As many as clients, by default. */
   threads?: number
-  /** Whole seconds, at least 1. */
-  seconds: number
+  /** How long: whole seconds, at least 1, or so many transactions of each client. */
+  seconds: number | { transactionsEach: number }
   /** `:name` in the script. */
   variables?: Readonly<Record<string, string | number>>
-  /** `prepared`, as the service does, unless given. */
+  /** `prepared` by default, like the service. */
   protocol?: 'simple' | 'extended' | 'prepared'
   core?: number | null
 }
 
 export type PgbenchResult = {
-  /** Transactions a second, without the time to connect. */
+  /** Transactions a second, without the connection time. */
   tps: number
-  /** Committed during the run: compare it with the rows that came of it. */
+  /** Committed during the run: compare it with the rows that were written. */
   transactions: number
   latencyMs: number
 }
 
 /**
- * Runs a script on Postgres as fast as `clients` can: what the database alone can do.
+ * Runs a script on Postgres as fast as `clients` can: the speed of the database alone.
  *
  * @throws BenchFault when a transaction failed or a client gave up
  */
 export async function runPgbench(options: PgbenchOptions): Promise<PgbenchResult> {
   const { connection, script, clients, threads = clients, variables = {}, protocol = 'prepared' } = options
   const { core = LOAD_CORE } = options
-  const seconds = Math.max(1, Math.round(options.seconds))
+  const { seconds } = options
+  const length =
+    typeof seconds === 'number'
+      ? ['-T', String(Math.max(1, Math.round(seconds)))]
+      : ['-t', String(seconds.transactionsEach)]
   const program = requirePostgresTool('pgbench')
   const folder = mkdtempSync(join(tmpdir(), 'keyrail-pgbench-'))
   const file = join(folder, 'script.sql')
   try {
     writeFileSync(file, script)
-    const counts = ['-c', String(clients), '-j', String(threads), '-T', String(seconds)]
+    const counts = ['-c', String(clients), '-j', String(threads), ...length]
     const defines = Object.entries(variables).flatMap(([name, value]) => ['-D', `${name}=${value}`])
     const run = pinned(core, program, ['-n', '-M', protocol, '-f', file, ...counts, ...defines])
     const child = track(

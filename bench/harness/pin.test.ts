@@ -7,12 +7,12 @@ import { canPin, pinned, pinTree } from './pin.ts'
 
 const allowed = (status: string) => /^Cpus_allowed_list:\s+(.+)$/m.exec(status)?.[1]
 
-test('without a core, or where nothing can be pinned, the command stays as it is', () => {
+test('without a core, or without taskset, the command stays unchanged', () => {
   assert.deepEqual(pinned(null, 'node', ['a']), { command: 'node', args: ['a'] })
   assert.equal(pinned(1, 'node', []).command, canPin ? 'taskset' : 'node')
 })
 
-test('a pinned command runs on its core alone, under its own pid', async () => {
+test('a pinned command runs on its core alone, under its pid', async () => {
   const print = `process.stdout.write(process.pid + ' ' + require('fs').readFileSync('/proc/self/status', 'utf8'))`
   const run = pinned(1, process.execPath, ['-e', canPin ? print : 'process.stdout.write(process.pid + " ")'])
   const child = spawn(run.command, run.args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -22,7 +22,7 @@ test('a pinned command runs on its core alone, under its own pid', async () => {
   assert.equal(allowed(output()), canPin ? '1' : undefined)
 })
 
-test('a running process is moved together with what it has started', async () => {
+test('a running process moves together with its children', async () => {
   const child = spawn('sh', ['-c', 'sleep 60 & echo $!; wait $!'], { stdio: ['ignore', 'pipe', 'ignore'] })
   const started = Number(await new Promise(resolve => child.stdout.once('data', resolve)))
   try {

@@ -3,19 +3,19 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 
 /**
- * Cores by their part. Two suffice: what is measured shares one, what generates the load has the other.
- * Postgres and Redis run beside the server, in every arm.
+ * Cores by their part. Two suffice: the measured processes share one, the load generator has the other. Postgres and
+ * Redis run beside the server, in every arm.
  */
 export const SERVER_CORE = 0
 export const LOAD_CORE = 1
 
-/** Whether processes can be pinned here: `taskset` (util-linux) exists and there is a core for each part. */
+/** Whether processes can be pinned here: `taskset` (util-linux) is installed, and each part has a core. */
 export const canPin: boolean =
   availableParallelism() > LOAD_CORE && spawnSync('taskset', ['--version'], { stdio: 'ignore' }).status === 0
 
 /**
- * The command line that runs this one on one core, or the same one where pinning is not possible.
- * `taskset` replaces itself, so the pid of the child is the pid of the command.
+ * The command line that runs this one on one core, or the same one where pinning is not possible. `taskset` replaces
+ * itself, so the pid of the child is the pid of the command.
  */
 export function pinned(
   core: number | null,

@@ -7,7 +7,7 @@ export type Connection = { host: string; port: number; user: string; password: s
 /** Where Debian keeps the programs that it does not link into the path, `pg_test_fsync` among them. */
 const DEBIAN = '/usr/lib/postgresql'
 
-/** Path of a Postgres program, from PATH first, then the newest version Debian installed. */
+/** Path of a Postgres program, from PATH first, then from the newest version that Debian installed. */
 export function findPostgresTool(name: 'pgbench' | 'psql' | 'pg_test_fsync'): string | undefined {
   const path = (process.env.PATH ?? '').split(delimiter).filter(Boolean)
   return [...path, ...debianFolders()].map(folder => join(folder, name)).find(isExecutable)
@@ -23,7 +23,7 @@ export function requirePostgresTool(name: 'pgbench' | 'psql'): string {
   return path
 }
 
-/** libpq's environment for a connection: no password on a command line, and nobody's own settings. */
+/** libpq's environment for a connection: no password on a command line, and no settings of the user. */
 export function libpqEnvironment({ host, port, user, password, database }: Connection): NodeJS.ProcessEnv {
   return {
     PATH: process.env.PATH,

@@ -6,14 +6,14 @@ import { type Connection, libpqEnvironment, requirePostgresTool } from './postgr
 
 export type CopyOptions = {
   connection: Connection
-  /** What stands between the brackets of `COPY (…) TO STDOUT`. */
+  /** The query between the brackets of `COPY (…) TO STDOUT`. */
   query: string
   /** After `TO STDOUT`, for instance `(FORMAT binary)`. Rows are counted in text format only. */
   format?: string
   core?: number | null
 }
 
-/** How fast Postgres hands out rows at best: `psql` copies them to /dev/null. */
+/** How fast Postgres returns rows at best: `psql` copies them to /dev/null. */
 export async function timeCopy(options: CopyOptions): Promise<{ ms: number }> {
   const startedAt = performance.now()
   await finish(startPsql(options, 'ignore'))
@@ -21,8 +21,8 @@ export async function timeCopy(options: CopyOptions): Promise<{ ms: number }> {
 }
 
 /**
- * The same copy counted, in a run of its own, for reading the pipe would slow the timed one.
- * Text format writes a row a line and escapes line breaks within.
+ * Counts the same copy in another run, as reading the pipe would slow the timed one. Text format writes a row a line
+ * and escapes line breaks within.
  */
 export async function countCopy(options: CopyOptions): Promise<{ bytes: number; rows: number }> {
   const child = startPsql(options, 'pipe')

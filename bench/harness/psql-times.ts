@@ -5,7 +5,7 @@ import { LOAD_CORE, pinned } from './pin.ts'
 import { type Connection, libpqEnvironment, requirePostgresTool } from './postgres-tools.ts'
 
 /**
- * How long a statement takes in `psql`, as its `\timing` tells: one session, so that no start of a process is counted.
+ * How long a statement takes in `psql`, by its `\timing`: one session, so that no process start is counted.
  *
  * @returns the times in ms, and the rows of the last answer, a line each
  */
@@ -29,7 +29,7 @@ export async function psqlTimes(
   const answers = output.split(/^Time: /m)
   const ms = answers.slice(1).map(text => Number.parseFloat(text))
   if (ms.length !== times || ms.some(Number.isNaN))
-    throw new BenchFault(`psql told no times: ${output.slice(0, 500)}`)
+    throw new BenchFault(`psql reported no times: ${output.slice(0, 500)}`)
   const last = answers.at(-2) ?? ''
   const rows = last.split('\n').slice(answers.length > 2 ? 1 : 0)
   return { ms, rows: rows.filter(row => row !== '') }

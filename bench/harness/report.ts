@@ -5,12 +5,12 @@ import { median } from './statistics.ts'
 import { type Align, formatNumber, formatShare, formatTable } from './table.ts'
 import { CONTROL_SPREAD_MAX, type Comparison, STEAL_MAX, type Verdict } from './verdict.ts'
 
-/** Everything a run found out, as `--json` prints it. Shares are 0 to 1, times seconds. */
+/** All results of a run, as `--json` prints them. Shares are 0 to 1, times seconds. */
 export type Report = {
   name: string
   title: string
   verdict: Verdict
-  /** Why the figures should not be believed; with `--quick` the verdict stands all the same. */
+  /** Why the figures should not be believed; with `--quick` the verdict is kept all the same. */
   reasons: readonly string[]
   quick: boolean
   rounds: number
@@ -21,7 +21,7 @@ export type Report = {
   /** Every figure of every round. */
   series: Series
   controlSpread: number
-  /** Null where the machine does not tell. */
+  /** Null where the machine does not report it. */
   steal: number | null
   machine: Machine
   notes: readonly string[]
@@ -38,7 +38,7 @@ export function mediansOf(arms: readonly Arm[], series: Series): Report['arms'] 
   })
 }
 
-/** The report as people read it: one table and what belongs beside it. */
+/** The report for people: one table, and the notes that belong to it. */
 export function formatReport(report: Report): string {
   const { name, title, rounds, seconds, warmUpSeconds, reasons, verdict } = report
   const note = report.quick ? ' (quick: indicative only)' : ''

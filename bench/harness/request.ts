@@ -1,9 +1,9 @@
-/** What a load is made of, as plain data: it travels to the generator's own process as JSON. */
+/** A load, as plain data: it travels to the generator's process as JSON. */
 
 export type HttpRequest = {
-  /** GET, unless given. */
+  /** GET by default. */
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** `/`, unless given. */
+  /** `/` by default. */
   path?: string
   headers?: Readonly<Record<string, string>>
   body?: string
@@ -13,19 +13,19 @@ export type HttpRequest = {
  * A module that exports `makeRequests(argument): (n: number) => HttpRequest`, for requests that differ each
  * time. `n` counts from 0 over all connections of one load. It is called on the generator's core: keep it cheap.
  */
-export type RequestModule = { module: string; argument?: unknown }
+type RequestModule = { module: string; argument?: unknown }
 
 export type RequestSource = readonly HttpRequest[] | RequestModule
 
-/** What an answer must be; each that is not counts as wrong. */
+/** What an answer must be; every other answer counts as wrong. */
 export type Expectation = {
-  /** 200, unless given. */
+  /** 200 by default. */
   expectStatus?: number
   /** Text that the body must contain. */
   expectBody?: string
 }
 
-/** Turns the source into a function of the request's number; a list is gone through round and round. */
+/** Turns the source into a function of the request's number; a list is repeated. */
 export async function requestMaker(source: RequestSource): Promise<(n: number) => HttpRequest> {
   if ('module' in source) {
     const { makeRequests } = await import(source.module)

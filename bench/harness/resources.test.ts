@@ -18,7 +18,7 @@ test('resources are closed last first, each even if another fails, and once', as
   assert.deepEqual(closed, ['c', 'b', 'a'])
 })
 
-test('what starts only after the end is closed at once', async () => {
+test('a resource that starts after the end is closed at once', async () => {
   const resources = new Resources()
   const starting = Promise.withResolvers<{ close(): void }>()
   const used = resources.use(starting.promise)

@@ -1,6 +1,6 @@
 import type { Resource } from './bench.ts'
 
-/** Closes what a run opened, the last one first, each even if one before it fails. */
+/** Closes everything that a run opened, the last one first, each even if one before it fails. */
 export class Resources {
   readonly #open: Resource[] = []
   #closed = false
@@ -16,7 +16,7 @@ export class Resources {
     return resource
   }
 
-  /** @throws AggregateError of everything that could not be closed */
+  /** @throws AggregateError of every failed close */
   async close(): Promise<void> {
     this.#closed = true
     const errors: unknown[] = []

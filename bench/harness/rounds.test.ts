@@ -5,7 +5,7 @@ import { orderOf, playRounds, warmUp } from './rounds.ts'
 
 const OPTIONS = { rounds: 4, seconds: 1, headline: 'requests/s' }
 
-/** An arm that gives what it is told, turn by turn, and records when it was asked. */
+/** An arm that returns the given figures, turn by turn, and records when it was called. */
 function scripted(name: string, results: readonly Measured[] = [1], log: string[] = []): Arm {
   let turns = 0
   return {
@@ -36,7 +36,7 @@ test('three arms go A B C, C B A', () => {
   )
 })
 
-test('figures are kept by arm, metric and round; a bare number is the headline', async () => {
+test('figures are kept by arm, metric and round; a bare number is the headline metric', async () => {
   const bare = scripted('bare', [10, 20, 30, 40])
   const full = scripted('full', [{ values: { 'requests/s': 5, 'p99 ms': 7 } }])
   const { series } = await playRounds([bare, full], OPTIONS)
@@ -46,7 +46,7 @@ test('figures are kept by arm, metric and round; a bare number is the headline',
   })
 })
 
-test('arms that answer differently fail the run, and the message says who said what', async () => {
+test('arms that answer differently fail the run, and the message shows each answer', async () => {
   const right = scripted('right', [{ values: { x: 1 }, answer: { rows: 3 } }])
   const wrong = scripted('wrong', [
     { values: { x: 1 }, answer: { rows: 3 } },
@@ -63,7 +63,7 @@ test('a wrong answer in the warm-up fails as well', async () => {
   await assert.rejects(warmUp(arms, 1), /disagree in the warm-up/)
 })
 
-test('answers may change from round to round as long as the arms agree; who gives none is not asked', async () => {
+test('answers may change between rounds if the arms agree; arms without one are skipped', async () => {
   const answers = [1, 2, 3, 4].map(answer => ({ values: { x: 1 }, answer }))
   const { series } = await playRounds(
     [scripted('A', answers), scripted('B', answers), scripted('C')],
@@ -72,7 +72,7 @@ test('answers may change from round to round as long as the arms agree; who give
   assert.deepEqual(Object.keys(series), ['A', 'B', 'C'])
 })
 
-test('a figure that is no number, or missing in a round, fails the run', async () => {
+test('a missing or invalid figure in any round fails the run', async () => {
   await assert.rejects(playRounds([scripted('A', [Number.NaN])], OPTIONS), /A gave NaN as requests\/s/)
   await assert.rejects(playRounds([scripted('A', [1, Number.POSITIVE_INFINITY])], OPTIONS), /gave Infinity/)
   const patchy = scripted('A', [{ values: { x: 1, y: 1 } }, { values: { x: 1 } }])
@@ -81,7 +81,7 @@ test('a figure that is no number, or missing in a round, fails the run', async (
   await assert.rejects(playRounds([late], OPTIONS), /does not give y in every round/)
 })
 
-test('doubts are counted by their words, and those of the warm-up are forgotten', async () => {
+test('doubts are counted by their words, and those of the warm-up are dropped', async () => {
   const doubtful = { values: { x: 1 }, doubt: 'generator busy' }
   const arm = scripted('A', [doubtful, doubtful, { values: { x: 1 } }])
   await warmUp([arm], 1)

@@ -4,27 +4,27 @@ import { type Arm, BenchFault, type Measured, type Turn } from './bench.ts'
 /** Figures of every arm by arm, metric and round: `series.keyrail['requests/s'][3]`. */
 export type Series = Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>
 
-/** Doubts that turns raised, with how many turns raised each. */
+/** Doubts that turns raised, with the number of turns that raised each. */
 export type Doubts = ReadonlyMap<string, number>
 
 /**
- * A B, B A, A B …: whatever drifts (heat, neighbours, caches) weighs on both arms alike, and each arm
- * follows itself as often as it follows the other. With three arms A B C, C B A.
+ * A, B, B, A, A, B …: drift (heat, neighbours, caches) affects both arms alike, and each arm follows itself as often as
+ * it follows the other. With three arms A B C, C B A.
  */
 export function orderOf(arms: readonly Arm[], round: number): readonly Arm[] {
   return round % 2 === 1 ? arms : arms.toReversed()
 }
 
-/** Runs each arm once and throws its figures away; what it answers is checked all the same. */
+/** Runs each arm once and discards its figures; its answer is still checked. */
 export async function warmUp(arms: readonly Arm[], seconds: number): Promise<void> {
   await playRound(arms, { round: 0, seconds })
 }
 
 /**
- * Plays the rounds, numbered from 1.
+ * Runs the rounds, numbered from 1.
  *
  * @param headline metric that a bare number stands for
- * @param onTurn told before each turn, for a progress line
+ * @param onTurn called before each turn, for a progress line
  * @throws BenchFault when arms disagree or a figure is missing
  */
 export async function playRounds(

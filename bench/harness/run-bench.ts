@@ -8,10 +8,10 @@ import { readCpuTimes, stealShare } from './steal.ts'
 import { compareAll, controlSpread, overall, reasonsToDoubt } from './verdict.ts'
 
 /**
- * Prepares the arms, warms each up, plays the rounds, judges. Whatever the bench opened is closed at the
- * end, an interruption included.
+ * Prepares the arms, warms each up, runs the rounds, judges. Closes everything that the bench opened at the end, also
+ * after an interruption.
  *
- * @param say told what is going on, one short line at a time
+ * @param say receives the progress, one short line at a time
  * @throws BenchFault when the bench cannot be judged or an arm answers wrongly
  */
 export async function runBench(

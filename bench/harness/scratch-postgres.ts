@@ -1,33 +1,36 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { startScratchCluster } from '../../packages/server/src/platform/db/embedded/scratch.ts'
+import { startScratchCluster } from '../../packages/server/test/scratch.ts'
 import type { Resource } from './bench.ts'
 import { durableDirectory } from './durable-directory.ts'
 import { pinTree, SERVER_CORE } from './pin.ts'
 import type { Connection } from './postgres-tools.ts'
+import { treeCpuSeconds } from './proc.ts'
 
-/** Every arm commits for good: a bench that turned one of these off would race against less work. */
+/** Every arm commits durably: a bench without one of these would compete against less work. */
 const DURABLE = { fsync: true, full_page_writes: true, synchronous_commit: 'on' } as const
 
 export type ScratchPostgres = Resource & {
   connection: Connection
   /** For DATABASE_URL. */
   url: string
-  /** Of the postmaster. */
+  /** The postmaster's. */
   pid: number
   /** For instance `18.4`. */
   serverVersion: string
-  /** One statement, or several without parameters, on a connection of its own; gives the (last) rows. */
+  /** Runs one statement, or several without parameters, on a new connection; returns the (last) rows. */
   query(sql: string, parameters?: readonly unknown[]): Promise<Record<string, unknown>[]>
-  /** Stops it and removes its files. */
+  /** CPU time so far of all its processes, ended ones too, in seconds. */
+  cpuSeconds(): number
+  /** Stops it and deletes its files. */
   close(): Promise<void>
 }
 
 /**
  * A fresh durable cluster for one run, pinned beside the server.
  *
- * @param settings more of postgresql.conf; those of durability cannot be changed
+ * @param settings more of postgresql.conf; durability cannot be changed
  * @param bin folder of another Postgres, for instance Debian's
  */
 export async function scratchPostgres({
@@ -41,7 +44,7 @@ export async function scratchPostgres({
 } = {}): Promise<ScratchPostgres> {
   const directory = mkdtempSync(join(durableDirectory(), 'keyrail-bench-'))
   const discard = () => rmSync(directory, { recursive: true, force: true, maxRetries: 5 })
-  // As root, Postgres runs under another account, and that has to pass through.
+  // As root, Postgres runs under another account, which must be able to enter these folders.
   chmodSync(directory, 0o711)
   try {
     const all = { ...settings, ...DURABLE }
@@ -60,7 +63,15 @@ export async function scratchPostgres({
       throw error
     }
     const { pid, serverVersion } = cluster
-    return { connection, url: urlOf(connection), pid, serverVersion, query, close }
+    return {
+      connection,
+      url: urlOf(connection),
+      pid,
+      serverVersion,
+      query,
+      cpuSeconds: () => treeCpuSeconds(pid),
+      close,
+    }
   } catch (error) {
     discard()
     throw error
@@ -72,7 +83,7 @@ async function runQuery(connection: Connection, sql: string, parameters: readonl
   await client.connect()
   try {
     const result = await client.query(sql, [...parameters])
-    // Several statements give an array of results, against the types of `pg`.
+    // Several statements return an array of results, against the types of `pg`.
     const last: unknown = Array.isArray(result) ? result.at(-1) : result
     return (last as pg.QueryResult<Record<string, unknown>>).rows
   } finally {
@@ -87,7 +98,7 @@ async function requireDurable(query: ScratchPostgres['query']): Promise<void> {
   if (off) throw new Error(`the scratch Postgres runs without ${off}`)
 }
 
-/** The form in which a socket's directory fits into a URL: as the parameter `host`. */
+/** The form of a socket directory in a URL: the parameter `host`. */
 function urlOf({ host, port, user, password, database }: Connection): string {
   const [name, word] = [user, password].map(encodeURIComponent)
   return `postgresql://${name}:${word}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`

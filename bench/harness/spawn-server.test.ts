@@ -23,7 +23,7 @@ const isAlive = (pid: number) => {
   }
 }
 
-test('a server is handed over when its health URL answers, and is gone after close', async () => {
+test('a server is returned when its health URL answers, and has ended after close', async () => {
   const port = String(await freePort())
   const url = `http://127.0.0.1:${port}`
   const answer = '{"allowed":true}'
@@ -42,7 +42,7 @@ test('a server is handed over when its health URL answers, and is gone after clo
   assert.ok(!isAlive(server.pid))
 })
 
-test('a server is handed over when it says the line, with what the pattern caught', async () => {
+test('a server is returned when it prints the line, with the match of the pattern', async () => {
   const path = script(
     'line.mjs',
     `console.log('listening on ' + 4242); setInterval(() => console.log('log'), 1)`,
@@ -53,7 +53,7 @@ test('a server is handed over when it says the line, with what the pattern caugh
   assert.ok(!isAlive(server.pid))
 })
 
-test('the environment is that of production, and more where given', async () => {
+test('the environment is that of production, plus given variables', async () => {
   const path = script(
     'env.mjs',
     `console.log(process.env.NODE_ENV + ' ' + process.env.EXTRA); setInterval(() => {}, 9e4)`,
@@ -63,7 +63,7 @@ test('the environment is that of production, and more where given', async () => 
   assert.equal(server.readyMatch?.[0], 'production yes')
 })
 
-test('peak memory can be read, and begins again at the present size', async () => {
+test('peak memory can be read, and restarts at the present size', async () => {
   const text = `let block = Buffer.alloc(200 << 20, 1); block = null; gc(); console.log('grown'); setInterval(() => {}, 9e4)`
   const server = await spawnServer({
     script: script('memory.mjs', text),
@@ -80,7 +80,7 @@ test('peak memory can be read, and begins again at the present size', async () =
   }
 })
 
-test('a server that ends before it is ready is refused with its last words', async () => {
+test('a server that ends before it is ready fails with its last output', async () => {
   const path = script('broken.mjs', `console.error('no such database'); process.exit(3)`)
   await assert.rejects(
     spawnServer({ script: path, ready: { url: 'http://127.0.0.1:9/' } }),
@@ -88,7 +88,7 @@ test('a server that ends before it is ready is refused with its last words', asy
   )
 })
 
-test('a server that never gets ready is refused and ended', async () => {
+test('a server that never becomes ready fails and is stopped', async () => {
   const path = script('mute.mjs', `console.error('pid ' + process.pid); setInterval(() => {}, 9e4)`)
   const refused = spawnServer({ script: path, ready: { line: /never/ }, readyWithinMs: 2_000 })
   const error = await refused.then(
@@ -100,7 +100,7 @@ test('a server that never gets ready is refused and ended', async () => {
   assert.ok(!isAlive(pid))
 })
 
-test('a server that does not heed SIGTERM is killed', async () => {
+test('a server that ignores SIGTERM is killed', async () => {
   const path = script(
     'deaf.mjs',
     `process.on('SIGTERM', () => {}); console.log('up'); setInterval(() => {}, 9e4)`,

@@ -7,18 +7,18 @@ import { pinned, SERVER_CORE } from './pin.ts'
 import { cpuSeconds, peakRssBytes, resetPeakRss } from './proc.ts'
 
 export type ServerOptions = {
-  /** Path of a script that this Node runs as it is. */
+  /** Path of a script that this Node runs directly. */
   script: string
   args?: readonly string[]
   nodeArgs?: readonly string[]
-  /** Over the environment of the bench. NODE_ENV is `production` unless given. */
+  /** Added to the environment of the bench. NODE_ENV is `production` by default. */
   env?: Readonly<Record<string, string>>
   cwd?: string
   core?: number | null
   /**
-   * A URL that answers 2xx once the server is ready, or a pattern that its standard output matches then.
-   * Prefer the URL: output goes to /dev/null then, so that logging costs each arm the same write and nobody
-   * has to read it on a core that is being measured.
+   * A URL that answers 2xx once the server is ready, or a pattern that its standard output then matches. Prefer the
+   * URL: output then goes to /dev/null, so that logging costs each arm the same write, and no process reads it on a
+   * measured core.
    */
   ready: { url: string } | { line: RegExp }
   readyWithinMs?: number
@@ -28,18 +28,18 @@ export type ServerProcess = Resource & {
   pid: number
   /** From the start of the process to its first ready answer, in milliseconds. */
   readyMs: number
-  /** What `ready.line` matched, groups included; null when a URL was asked. */
+  /** The match of `ready.line`, groups included; null for a URL. */
   readyMatch: RegExpExecArray | null
   peakRssBytes(): number
   resetPeakRss(): void
   cpuSeconds(): number
-  /** SIGKILL, as a crash would, and waits for the end. */
+  /** SIGKILL, like a crash, and waits for the end. */
   kill(): Promise<void>
   /** SIGTERM, SIGKILL after 5 s, and waits for the end. */
   close(): Promise<void>
 }
 
-/** How often a health URL is asked: this is the grain of `readyMs`. */
+/** How often the health URL is called: this is the resolution of `readyMs`. */
 const LOOK_EVERY_MS = 2
 const CLOSE_WITHIN_MS = 5_000
 
@@ -58,7 +58,7 @@ export async function spawnServer(options: ServerOptions): Promise<ServerProcess
   )
   const errors = tail(child.stderr)
   const end = ended(child)
-  // Unheard until somebody waits for it; a failed start is told below.
+  // Handled when a caller awaits it; a failed start is reported below.
   end.catch(() => {})
 
   const stop = async (signal: 'SIGTERM' | 'SIGKILL') => {
@@ -103,7 +103,7 @@ async function untilLine(output: NodeJS.ReadableStream | null, pattern: RegExp):
     let seen = ''
     let found = false
     output?.setEncoding('utf8').on('data', (chunk: string) => {
-      // Read on after the match, or a server that logs would fill the pipe and stand still.
+      // Keeps reading after the match, or a server that logs would fill the pipe and stop.
       if (found) return
       seen += chunk
       const match = pattern.exec(seen)

@@ -7,7 +7,7 @@ const sample = fc.double({ min: 1e-3, max: 1e6, noNaN: true })
 const samples = fc.array(sample, { minLength: 1, maxLength: 40 })
 const share = fc.double({ min: 0, max: 1, noNaN: true })
 
-test('the median of an odd count is the middle value, of an even count the mean of the middle two', () => {
+test('the median is the middle value, or the mean of the two in the middle', () => {
   assert.equal(median([3, 1, 2]), 2)
   assert.equal(median([4, 1, 3, 2]), 2.5)
   assert.equal(median([7]), 7)
@@ -27,7 +27,7 @@ test('no sample gives NaN, and a share outside 0 to 1 is refused', () => {
   assert.throws(() => percentile([1], Number.NaN), RangeError)
 })
 
-test('a percentile lies within the samples, grows with its share and ignores their order', () => {
+test('a percentile lies within the samples, grows with its share and ignores order', () => {
   fc.assert(
     fc.property(samples, share, share, (values, one, other) => {
       const [low, high] = one < other ? [one, other] : [other, one]
@@ -51,7 +51,7 @@ test('at least half of the samples are no larger than the median, and half no sm
   )
 })
 
-test('spread is the range without the outer tenths over the median, the same in any unit', () => {
+test('spread is the range without the outer tenths over the median, in any unit', () => {
   assert.equal(spread([80, 90, 95, 98, 100, 100, 100, 102, 105, 110, 180]), 0.2)
   assert.equal(spread([5, 5, 5]), 0)
   assert.equal(spread([0, 0]), 0)
@@ -65,7 +65,7 @@ test('spread is the range without the outer tenths over the median, the same in 
   )
 })
 
-test('the interval lies within the samples, repeats with its seed, and ignores their order', () => {
+test('the interval lies within the samples, repeats with its seed, and ignores order', () => {
   fc.assert(
     fc.property(samples, fc.integer(), (values, seed) => {
       const options = { seed, resamples: 200 }
@@ -78,7 +78,7 @@ test('the interval lies within the samples, repeats with its seed, and ignores t
   )
 })
 
-test('equal samples leave no interval, and another seed draws another one', () => {
+test('equal samples give an interval of no width, and another seed another interval', () => {
   assert.deepEqual(bootstrapInterval([2, 2, 2]), { low: 2, high: 2 })
   const spreadOut = Array.from({ length: 31 }, (_, index) => index ** 2)
   const intervals = [1, 2, 3, 4, 5].map(seed => bootstrapInterval(spreadOut, { seed, resamples: 50 }))

@@ -1,23 +1,21 @@
-/**
- * The figures a bench judges by. Pure functions over samples; none of them changes its input.
- */
+/** The statistics of a bench. Pure functions over samples; none of them changes its input. */
 
 export type Interval = { low: number; high: number }
 
-/** The middle value; of an even count, the mean of the two in the middle. NaN when there is none. */
+/** The middle value; for an even count, the mean of the two in the middle. NaN without samples. */
 export function median(values: readonly number[]): number {
   return percentile(values, 0.5)
 }
 
 /**
- * The value below which `share` (0 to 1) of the samples lie, linear between the two nearest ranks
- * (type 7 of Hyndman and Fan, the one that spreadsheets and NumPy use). NaN when there is no sample.
+ * The value below which `share` (0 to 1) of the samples lie, linear between the two nearest ranks (type 7 of Hyndman
+ * and Fan, as in spreadsheets and NumPy). NaN without samples.
  */
 export function percentile(values: readonly number[], share: number): number {
   return percentileOfSorted(Float64Array.from(values).sort(), share)
 }
 
-/** The same for samples that are in order already: a run of requests has hundreds of thousands. */
+/** The same for sorted samples: a run of requests has hundreds of thousands. */
 export function percentileOfSorted(sorted: Float64Array, share: number): number {
   if (!(share >= 0 && share <= 1)) throw new RangeError(`share must lie in 0 to 1, not ${share}`)
   const rank = (sorted.length - 1) * share
@@ -28,9 +26,9 @@ export function percentileOfSorted(sorted: Float64Array, share: number): number 
 }
 
 /**
- * How far apart the rounds of one arm lie: (90th - 10th percentile) / median. 0.15 means 15 %. The full
- * range would grow with the number of rounds, and so punish who measures longer.
- * Infinity when the median is 0 and the samples differ.
+ * How far apart the rounds of one arm lie: (90th - 10th percentile) / median. 0.15 means 15 %. The full range would
+ * grow with the number of rounds, and so punish longer measurements. Infinity when the median is 0 and the samples
+ * differ.
  */
 export function spread(values: readonly number[]): number {
   const range = percentile(values, 0.9) - percentile(values, 0.1)
@@ -46,7 +44,7 @@ export function bootstrapInterval(
   { confidence = 0.95, resamples = 4_000, seed = 1 } = {},
 ): Interval {
   const random = seededRandom(seed)
-  // In order first, so that the interval depends on the samples and not on the order they came in.
+  // Sorted first, so that the interval depends on the samples and not on their order.
   const samples = Float64Array.from(values).sort()
   const medians = Float64Array.from({ length: resamples }, () =>
     percentileOfSorted(
@@ -59,8 +57,8 @@ export function bootstrapInterval(
 }
 
 /**
- * The fewest rounds whose smallest and largest value enclose the true median with 95 % probability:
- * n rounds do so with 1 - 2^(1-n), and no bootstrap of them can be wider than that.
+ * The fewest rounds whose smallest and largest value enclose the true median with 95 % probability: n rounds do so with
+ * 1 - 2^(1-n), and no bootstrap of them can be wider than that.
  */
 export const ROUNDS_MIN = 6
 

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 export type CpuTimes = { total: number; steal: number }
 
 /**
- * Reads the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal (proc(5)).
- * The two guest columns after them are left out, for user and nice contain them already.
+ * Reads the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal (proc(5)). The two guest
+ * columns after them are left out, as user and nice contain them already.
  */
 export function parseCpuTimes(procStat: string): CpuTimes {
   const columns = /^cpu +([\d ]+)$/m.exec(procStat)?.[1]?.split(' ').slice(0, 8).map(Number) ?? []
@@ -14,7 +14,7 @@ export function parseCpuTimes(procStat: string): CpuTimes {
   return { total: columns.reduce((sum, ticks) => sum + ticks, 0), steal }
 }
 
-/** The counters now, or undefined where there is no /proc (macOS): then steal is unknown. */
+/** The counters now, or undefined without /proc (macOS): then steal is unknown. */
 export function readCpuTimes(): CpuTimes | undefined {
   try {
     return parseCpuTimes(readFileSync('/proc/stat', 'utf8'))

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { formatNumber, formatShare, formatTable } from './table.ts'
 
-test('columns line up, numbers to the right, without blanks at the end of a line', () => {
+test('columns line up, numbers to the right, without trailing spaces', () => {
   assert.equal(
     formatTable(
       ['arm', 'requests/s'],
@@ -17,11 +17,11 @@ test('columns line up, numbers to the right, without blanks at the end of a line
   )
 })
 
-test('a row of another length than the heading is refused', () => {
+test('a row with another length than the heading is refused', () => {
   assert.throws(() => formatTable(['a', 'b'], [['1']]), /1 cells/)
 })
 
-test('every cell stands at the same place in its line, whatever its length', () => {
+test('every cell starts at the same place in its line, for any length', () => {
   const cell = fc.stringMatching(/^[a-z]{1,12}$/)
   fc.assert(
     fc.property(fc.array(fc.tuple(cell, cell, cell), { maxLength: 8 }), rows => {
@@ -37,7 +37,7 @@ test('every cell stands at the same place in its line, whatever its length', () 
   )
 })
 
-test('figures are short: three digits, thousands from a hundred on', () => {
+test('figures are short: three digits, or whole numbers from a hundred on', () => {
   assert.equal(formatNumber(0.123456), '0.123')
   assert.equal(formatNumber(99.95), '100')
   assert.equal(formatNumber(12_345.6), '12,346')

@@ -26,7 +26,7 @@ function pad(cell: string, width: number, align: Align): string {
   return align === 'right' ? cell.padStart(width) : cell.padEnd(width)
 }
 
-/** Three significant digits below 100, whole numbers with thousands above: enough for any figure here. */
+/** Three significant digits below 100, whole numbers with thousands separators above. */
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return String(value)
   return Math.abs(value) >= 100

@@ -30,7 +30,7 @@ test('the bound of the interval decides, not the middle', () => {
   assert.equal(judge(atMost, { low: 1, high: 3.01 }), 'missed')
 })
 
-test('a missing floor is never missed, a missing moonshot asks for no more than the floor', () => {
+test('without a floor nothing is missed, without a moonshot the floor suffices', () => {
   assert.equal(judge({ ...GOAL, floor: null }, { low: 0, high: 0 }), 'floor met')
   assert.equal(judge({ ...GOAL, moonshot: null }, { low: 0.6, high: 0.6 }), 'met')
 })
@@ -54,7 +54,7 @@ test('a wider interval never gets a better verdict', () => {
   )
 })
 
-test('ratios are taken round by round, so what slows both arms alike cancels out', () => {
+test('ratios are taken round by round, so that a common slowdown cancels out', () => {
   const bare = [100, 50, 200, 80, 120, 90]
   const lines = compare(GOAL, {
     keyrail: { 'requests/s': bare.map(value => value * 0.75) },
@@ -64,7 +64,7 @@ test('ratios are taken round by round, so what slows both arms alike cancels out
   assert.equal(lines[0]?.goal?.verdict, 'floor met')
 })
 
-test('a difference subtracts, a value stands alone', () => {
+test('`difference` subtracts the other arm, `value` ignores it', () => {
   const goals: Bench['goal'] = [
     GOAL,
     { metric: 'peak MiB', compare: 'difference', direction: 'at most', floor: 64, moonshot: 32 },
@@ -85,7 +85,7 @@ test('a difference subtracts, a value stands alone', () => {
   assert.equal(lines[2]?.againstMedian, null)
 })
 
-test('peers and further figures are shown but not judged; a goal may be set against a peer', () => {
+test('peers and further figures are shown but not judged; a goal may name a peer', () => {
   const series = {
     keyrail: { 'requests/s': repeat(10), 'p99 ms': repeat(2) },
     bare: { 'requests/s': repeat(20), 'p99 ms': repeat(1) },
@@ -105,25 +105,43 @@ test('peers and further figures are shown but not judged; a goal may be set agai
   assert.equal(compare({ ...GOAL, against: 'peer' }, series)[0]?.goal?.verdict, 'met')
 })
 
-test('a figure that a goal needs and an arm does not give fails, and so does a ratio to zero', () => {
+test('a figure that the subject alone has is shown once, without a comparison', () => {
+  const alone = compare(GOAL, {
+    keyrail: { 'requests/s': repeat(10), 'CPU us a request, Postgres': repeat(12) },
+    bare: { 'requests/s': repeat(20) },
+    peer: { 'requests/s': repeat(5) },
+  }).filter(({ metric }) => metric !== 'requests/s')
+  assert.deepEqual(
+    alone.map(({ metric, compare: how, median, againstMedian, goal }) => [
+      metric,
+      how,
+      median,
+      againstMedian,
+      goal,
+    ]),
+    [['CPU us a request, Postgres', 'value', 12, null, null]],
+  )
+})
+
+test('a missing figure of a goal fails the run, and so does a ratio to zero', () => {
   const full = { 'requests/s': repeat(1) }
   assert.throws(() => compare(GOAL, { keyrail: {}, bare: full }), /keyrail does not measure/)
   assert.throws(() => compare(GOAL, { keyrail: full, bare: {} }), /bare does not measure/)
-  assert.throws(() => compare(GOAL, { keyrail: full, bare: { 'requests/s': repeat(0) } }), /no ratio/)
+  assert.throws(() => compare(GOAL, { keyrail: full, bare: { 'requests/s': repeat(0) } }), /ratio to 0/)
 })
 
-test('an unsteady control, steal, few rounds and doubts of arms each make a run unstable', () => {
+test('an unsteady control, steal, few rounds and doubts each make a run unstable', () => {
   const still = { rounds: 10, turns: 20, controlSpread: 0.15, steal: 0.05, doubts: new Map<string, number>() }
   assert.deepEqual(reasonsToDoubt(still), [])
   assert.deepEqual(reasonsToDoubt({ ...still, steal: undefined }), [])
   assert.match(reasonsToDoubt({ ...still, controlSpread: 0.151 })[0] ?? '', /control spread 15.1 %/)
   assert.match(reasonsToDoubt({ ...still, steal: 0.06 })[0] ?? '', /steal 6.0 %/)
-  assert.match(reasonsToDoubt({ ...still, rounds: 5 })[0] ?? '', /5 rounds carry no 95 % interval/)
+  assert.match(reasonsToDoubt({ ...still, rounds: 5 })[0] ?? '', /5 rounds are too few for a 95 % interval/)
   assert.deepEqual(reasonsToDoubt({ ...still, doubts: new Map([['busy', 3]]) }), ['busy (3 of 20 turns)'])
   assert.deepEqual(reasonsToDoubt({ ...still, doubts: new Map([['busy', 2]]) }), [])
 })
 
-test('the spread is that of the arm which the headline is set against', () => {
+test('the spread is that of the arm that the headline is compared with', () => {
   const bench = benchWith(GOAL)
   const steady = {
     keyrail: { 'requests/s': [1, 9] },
@@ -133,7 +151,7 @@ test('the spread is that of the arm which the headline is set against', () => {
   assert.equal(controlSpread(bench, castArms(bench, ARMS), steady), 0)
 })
 
-test('the worst goal is the verdict; doubts refuse it, but not a quick run', () => {
+test('the worst goal is the verdict; doubts refuse a run, except a quick one', () => {
   const series = {
     keyrail: { 'requests/s': repeat(7), ms: repeat(1) },
     bare: { 'requests/s': repeat(10), ms: repeat(1) },

@@ -4,7 +4,7 @@ import { bootstrapInterval, type Interval, median, ROUNDS_MIN, spread } from './
 
 export type GoalVerdict = 'met' | 'floor met' | 'missed'
 
-/** One line of the table: the subject set against another arm. Without a goal it is shown, not judged. */
+/** One line of the table: the subject compared with another arm. Without a goal it is shown, not judged. */
 export type Comparison = {
   metric: string
   against: string
@@ -12,7 +12,7 @@ export type Comparison = {
   subjectMedian: number
   /** Null when the other arm does not measure this (only possible for `value`). */
   againstMedian: number | null
-  /** Median over the rounds of what `compare` gives in each. */
+  /** Median over the rounds of the result of `compare` in each. */
   median: number
   interval: Interval
   goal: {
@@ -30,7 +30,7 @@ export function judge({ direction, floor, moonshot }: Goal, { low, high }: Inter
   return meets(direction, worse, moonshot) ? 'met' : 'floor met'
 }
 
-/** All goals in their order, then every other pair of figures that the arms happen to share. */
+/** All goals in their order, then every other pair of figures that the arms share, then what the subject alone has. */
 export function compareAll(bench: Bench, cast: Cast, series: Series): Comparison[] {
   const own = series[cast.subject.name] ?? {}
   const judged = goalsOf(bench).map(goal => {
@@ -50,12 +50,16 @@ export function compareAll(bench: Bench, cast: Cast, series: Series): Comparison
       Object.entries(own).flatMap(([metric, subject]) => {
         const other = series[arm.name]?.[metric]
         const known = judged.some(line => line.metric === metric && line.against === arm.name)
-        // A ratio to zero says nothing; where nobody asked for it, it is left out.
+        // A ratio to zero means nothing; without a goal for it, it is left out.
         if (!other || known || other.includes(0)) return []
         return [setAgainst(metric, 'ratio', subject, arm.name, other)]
       }),
     )
-  return [...judged, ...shown]
+  const lone = Object.entries(own).flatMap(([metric, subject]) => {
+    if ([...judged, ...shown].some(line => line.metric === metric)) return []
+    return [setAgainst(metric, 'value', subject, cast.control.name, undefined)]
+  })
+  return [...judged, ...shown, ...lone]
 }
 
 function setAgainst(
@@ -69,7 +73,7 @@ function setAgainst(
     const base = other?.[round] ?? Number.NaN
     if (compare === 'value') return value
     if (compare === 'difference') return value - base
-    if (base === 0) throw new BenchFault(`${against} gave 0 as ${metric}: there is no ratio to that`)
+    if (base === 0) throw new BenchFault(`${against} gave 0 as ${metric}: a ratio to 0 is undefined`)
     return value / base
   })
   return {
@@ -84,10 +88,10 @@ function setAgainst(
   }
 }
 
-/** Above these the machine was not still enough to tell. */
+/** Above these, the machine was too busy to judge. */
 export const CONTROL_SPREAD_MAX = 0.15
 export const STEAL_MAX = 0.05
-/** Doubt about fewer turns than this share cannot move a median, nor the spread that leaves out as many. */
+/** Doubt about fewer turns than this share cannot move a median, nor the spread, which leaves out as many. */
 const DOUBTED_TURNS_MAX = 0.1
 
 /** How far the control's rounds lie apart, by the headline metric. */
@@ -98,13 +102,13 @@ export function controlSpread(bench: Bench, cast: Cast, series: Series): number 
   return spread(figures)
 }
 
-/** Reasons not to believe the figures; none when the run was sound. */
+/** Reasons not to believe the figures; empty when the run was sound. */
 export function reasonsToDoubt(run: {
   rounds: number
-  /** Of all arms together. */
+  /** Over all arms together. */
   turns: number
   controlSpread: number
-  /** Undefined where the machine does not tell. */
+  /** Undefined where the machine does not report it. */
   steal: number | undefined
   doubts: Doubts
 }): string[] {
@@ -113,7 +117,7 @@ export function reasonsToDoubt(run: {
     .filter(([, turns]) => turns > run.turns * DOUBTED_TURNS_MAX)
     .map(([doubt, turns]) => `${doubt} (${turns} of ${run.turns} turns)`)
   if (run.rounds < ROUNDS_MIN) {
-    reasons.unshift(`${run.rounds} rounds carry no 95 % interval, ${ROUNDS_MIN} do`)
+    reasons.unshift(`${run.rounds} rounds are too few for a 95 % interval, which needs ${ROUNDS_MIN}`)
   }
   if ((run.steal ?? 0) > STEAL_MAX) {
     reasons.unshift(`steal ${percent(run.steal ?? 0)} is over ${percent(STEAL_MAX)}`)
@@ -126,7 +130,7 @@ export function reasonsToDoubt(run: {
 
 export type Verdict = GoalVerdict | 'unstable'
 
-/** The worst of the goals, unless the run is not to be believed. `quick` reports doubts but goes on. */
+/** The worst of the goals, unless the run is unstable. `quick` reports doubts but goes on. */
 export function overall(
   comparisons: readonly Comparison[],
   reasons: readonly string[],

@@ -5,7 +5,7 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { loggedFastify } from '../harness/logged-fastify.ts'
 
 /**
- * A peer's limiter on Redis behind Fastify, for the bench of accuracy: POST /check with a `key_id`.
+ * A peer's limiter on Redis behind Fastify, for the accuracy bench: POST /check with a `key_id`.
  *
  *   REDIS_URL=… accuracy-peer.ts --port 4801 --peer upstash --limit 10 --window-ms 2000
  */
@@ -23,12 +23,12 @@ const windowMs = Number(values['window-ms'])
 
 const isAllowed: (key: string) => Promise<boolean> = values.peer === 'upstash' ? upstash() : flexible()
 
-/** Its own client speaks HTTP to a hosted Redis; of that client it needs three commands. */
+/** The peer's client speaks HTTP to a hosted Redis; the limiter needs three of its commands. */
 function upstash() {
   const ratelimit = new Ratelimit({
     redis: {
       sadd: (key: string, ...members: string[]) => redis.sadd(key, ...members),
-      // The hosted Redis takes a flag on the first line that no other Redis knows.
+      // The hosted Redis takes a flag on the first line that other Redis servers reject.
       eval: (script: string, keys: string[], args: unknown[]) =>
         redis.eval(script.replace(/^#!.*\n/, ''), keys.length, ...keys, ...args.map(String)),
       evalsha: () => Promise.reject(new Error('NOSCRIPT')),

@@ -4,24 +4,24 @@ import { HttpConnection } from '../harness/http-connection.ts'
 import type { HttpRequest } from '../harness/request.ts'
 
 /**
- * Many callers at once, each of whom asks more often than its limit allows, by turns through two processes. Tells of
- * each how often it was let through beyond what the exact sum can have allowed.
+ * Many callers at once, each calling more often than its limit allows, alternately through two processes. Returns for
+ * each how often it was allowed beyond the exact sum.
  */
 export interface AccuracyPlan {
-  /** Of the two processes. */
+  /** Addresses of the two processes. */
   urls: [string, string]
-  /** One of each caller; its verdict has `"allowed":true` or not. */
+  /** One check for each caller; its verdict has `"allowed":true` or not. */
   requests: HttpRequest[]
   limit: number
-  /** Asked of each caller in a turn, more than the limit. */
+  /** Checks per caller in a turn, more than the limit. */
   attempts: number
-  /** Null: all within one window. Else each caller spends its limit in one window and asks again in the next. */
+  /** Null: all within one window. Otherwise each caller spends its limit in one window and asks again in the next. */
   rollMs: number | null
 }
 export interface AccuracyCounts {
   admitted: number
   overAdmitted: number
-  /** Callers that were let through too often, or too seldom for a window in which nothing was spent before. */
+  /** Callers that were allowed too often, or too seldom in a window after an unused one. */
   callersOver: number
   callersUnder: number
 }
@@ -29,7 +29,7 @@ export interface AccuracyCounts {
 const CALLERS_AT_ONCE = 64
 
 await serveGenerator<AccuracyPlan, AccuracyCounts>(async ({ urls, requests, limit, attempts, rollMs }) => {
-  // The first window: everybody spends all there is, in its second half.
+  // The first window: every caller spends its whole limit, in the second half of the window.
   if (rollMs !== null) await untilWindow(rollMs, 0.5)
   const lanes = await Promise.all(
     Array.from({ length: CALLERS_AT_ONCE }, () =>
@@ -44,7 +44,7 @@ await serveGenerator<AccuracyPlan, AccuracyCounts>(async ({ urls, requests, limi
   await overAll(requests, lanes, async (request, pair) => {
     const admitted = await spend(request, pair, attempts)
     counts.admitted += admitted
-    // What is left of the window before when the last verdict has come: none can have come later in the window.
+    // The remainder of the window before, when the last verdict has arrived: no verdict was made later in the window.
     const carried = rollMs === null ? 0 : limit * (1 - (Date.now() % rollMs) / rollMs)
     const most = Math.floor(limit - carried)
     counts.overAdmitted += Math.max(0, admitted - most)
@@ -54,7 +54,7 @@ await serveGenerator<AccuracyPlan, AccuracyCounts>(async ({ urls, requests, limi
   return counts
 })
 
-/** As many at once as there are pairs of connections. */
+/** As many at once as pairs of connections. */
 async function overAll(
   requests: readonly HttpRequest[],
   lanes: readonly HttpConnection[][],
@@ -68,7 +68,7 @@ async function overAll(
   )
 }
 
-/** Asks so often, on both processes at once. @returns how often it was let through. */
+/** Sends that many checks, on both processes at once. @returns how many were allowed. */
 async function spend(request: HttpRequest, pair: HttpConnection[], times: number): Promise<number> {
   const shares = pair.map((_, i) => Math.floor((times + i) / pair.length))
   const passed = await Promise.all(
@@ -92,7 +92,7 @@ function isAllowed(connection: HttpConnection, request: HttpRequest): Promise<bo
   return promise
 }
 
-/** Until a window, aligned to the epoch, has run so far. */
+/** Waits until a window, aligned to the epoch, has run this far. */
 async function untilWindow(windowMs: number, share: number): Promise<void> {
   const into = Date.now() % windowMs
   const target = share * windowMs

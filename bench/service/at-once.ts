@@ -1,7 +1,7 @@
 /**
- * Does the work for each item, so many at a time.
+ * Does the work for each item, with limited concurrency.
  *
- * @throws what the first that fails throws; the others stop after what they are at
+ * @throws the error of the first that fails; the others stop after their current item
  */
 export async function atOnce<Item>(
   items: readonly Item[],
@@ -23,7 +23,7 @@ export async function atOnce<Item>(
   )
 }
 
-/** Makes so many, so many at a time, and hands them back in the order of their numbers. */
+/** Makes that many, with limited concurrency, and returns them in the order of their numbers. */
 export async function makeAtOnce<Made>(
   count: number,
   lanes: number,

@@ -4,12 +4,12 @@ import pg from 'pg'
 import { loggedFastify } from '../harness/logged-fastify.ts'
 
 /**
- * The control of restarts: Fastify and a pool on the same Postgres, and nothing else. Logs one line a request,
- * as the service does.
+ * The control of restarts: Fastify and a pool on the same Postgres, and nothing else. Logs one line a request, like the
+ * service.
  *
  *   DATABASE_URL=… bare-pool.ts --port 4801
  *
- * GET /readyz asks the store; POST /rows inserts `{id}` into bench_rows, durably, and answers 201.
+ * GET /readyz queries the store; POST /rows inserts `{id}` into bench_rows, durably, and answers 201.
  */
 const { values } = parseArgs({ options: { port: { type: 'string' } } })
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
@@ -30,5 +30,5 @@ process.once('SIGTERM', async () => {
   await pool.end()
 })
 await app.listen({ host: '127.0.0.1', port: Number(values.port) })
-// As the service does: a start after `kill -9` finds what was compiled once.
+// Like the service: a start after `kill -9` finds the compile cache.
 setImmediate(() => flushCompileCache())

@@ -3,7 +3,7 @@ import { openBetterAuth } from './better-auth.ts'
 import { checkVerdicts, type IssuedKeys } from './key-verdicts.ts'
 import type { VerifyingCounts } from './keyring-process.ts'
 
-/** The peer in the vendor's process: so many verifications in flight, each with a connection of its own. */
+/** The peer in the vendor's process: concurrent verifications, each with its own connection. */
 export type BetterAuthPlan = { databaseUrl: string; inFlight: number; keys: IssuedKeys; seconds: number }
 
 await serveGenerator<BetterAuthPlan, VerifyingCounts>(async ({ databaseUrl, inFlight, keys, seconds }) => {

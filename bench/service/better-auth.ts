@@ -16,10 +16,10 @@ const required = { orders: ['read'] }
 
 /**
  * The peer as its documentation sets it up: a pool of `pg`, its keys in the database, hashed. Its limits are off, as
- * our side makes none in process. `deferUpdates` is left out: keys in the database are written to all the same before
- * they are found valid.
+ * our side checks none in process. `deferUpdates` is left out: the peer writes to keys in the database before it finds
+ * them valid, with or without it.
  *
- * @param connections as many as verifications will be in flight
+ * @param connections the number of concurrent verifications
  */
 export function openBetterAuth(databaseUrl: string, connections: number) {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: connections })
@@ -28,7 +28,7 @@ export function openBetterAuth(databaseUrl: string, connections: number) {
     baseURL: 'http://localhost',
     secret: randomBytes(32).toString('base64'),
     emailAndPassword: { enabled: true },
-    // It would tell of every key that it refuses.
+    // It would log every key that it refuses.
     logger: { disabled: true },
     telemetry: { enabled: false },
     plugins: [apiKey({ storage: 'database', rateLimit: { enabled: false } })],
@@ -36,7 +36,7 @@ export function openBetterAuth(databaseUrl: string, connections: number) {
   return {
     auth,
     pool,
-    /** @returns the id of the key, null where it is refused */
+    /** @returns the id of the key, or null for a refused one */
     async verify(key: string): Promise<string | null> {
       const { valid, key: found } = await auth.api.verifyApiKey({ body: { key, permissions: required } })
       return valid && found ? found.id : null
@@ -44,7 +44,7 @@ export function openBetterAuth(databaseUrl: string, connections: number) {
   }
 }
 
-/** A database of its own beside ours, with its schema and with keys of owners who have signed up. */
+/** A database beside ours, with the peer's schema and with keys of signed-up owners. */
 export async function betterAuthDatabase(
   postgres: ScratchPostgres,
   { count, owners }: { count: number; owners: number },
@@ -59,10 +59,10 @@ export async function betterAuthDatabase(
     await runMigrations()
     const userIds = await Promise.all(Array.from({ length: owners }, (_, n) => signUp(auth, n)))
     const keys = await createKeys(auth, userIds, count)
-    // It makes none whose time has passed.
+    // The peer creates no expired keys.
     const ids = keys.expired.map(({ id }) => id)
     await pool.query(`update apikey set "expiresAt" = now() - interval '1 month' where id = any($1)`, [ids])
-    // What an autovacuum that had the time would have done.
+    // What an autovacuum would have done with enough time.
     await pool.query('vacuum analyze apikey')
     return { databaseUrl, keys }
   } finally {

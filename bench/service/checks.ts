@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import type { Load } from '../harness/load.ts'
 import type { HttpRequest } from '../harness/request.ts'
 import type { Vendor } from './vendor.ts'
 
-/** Rate-limit checks of a vendor's customers, each with a key of its own and limits that none of them reaches. */
-export const CALLERS = 1_000
+/** Rate-limit checks of a vendor's customers, each with a different key and limits that none of them reaches. */
+const CALLERS = 1_000
 
 export function rateLimitChecks({ token, projectId, tenantIds }: Vendor, rules: number): HttpRequest[] {
   const limits = Array.from({ length: rules }, (_, i) => ({
@@ -26,3 +27,11 @@ export function rateLimitChecks({ token, projectId, tenantIds }: Vendor, rules: 
     }),
   }))
 }
+
+/** As many checks as a server will take; each must be allowed. */
+export const checksOf = (url: string, requests: readonly HttpRequest[]): Omit<Load, 'seconds'> => ({
+  url,
+  connections: 64,
+  requests,
+  expectBody: '"allowed":true',
+})

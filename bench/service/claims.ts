@@ -2,12 +2,12 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { HttpRequest, RequestSource } from '../harness/request.ts'
 import type { Vendor } from './vendor.ts'
 
-/** Claims of requests that nobody has claimed, or of one and the same. */
+/** Claims of new requests, or all of the same one. */
 type ClaimPlan = Pick<Vendor, 'token'> & { prefix: string }
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
-export function claimOf({ token, prefix }: ClaimPlan, n: number): HttpRequest {
+function claimOf({ token, prefix }: ClaimPlan, n: number): HttpRequest {
   const scope = sha256(`${prefix} ${n}`)
   return {
     method: 'POST',
@@ -23,10 +23,10 @@ export const newClaims = ({ token }: Vendor): RequestSource => ({
   argument: { token, prefix: randomUUID() } satisfies ClaimPlan,
 })
 
-/** What the generator's process asks for, see `RequestModule`. */
+/** The module that the generator's process loads, see `RequestModule`. */
 export const makeRequests = (plan: ClaimPlan) => (n: number) => claimOf(plan, n)
 
-/** The same few, each of which is claimed already. */
+/** The same few, each already claimed. */
 export const duplicateClaims = ({ token }: Vendor): HttpRequest[] => {
   const plan = { token, prefix: randomUUID() }
   return Array.from({ length: 64 }, (_, n) => claimOf(plan, n))

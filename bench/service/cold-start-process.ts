@@ -4,11 +4,11 @@ import { DiskCache } from '../../packages/sdk/src/disk/cache.ts'
 import type { Scope } from '../../packages/sdk/src/feed/record.ts'
 import { createVerify } from '../../packages/sdk/src/verify/verify.ts'
 import { serveGenerator } from '../harness/generator.ts'
-import { idOf, keyOf } from './told-keys.ts'
+import { idOf, keyOf } from './feed-keys.ts'
 
 /**
- * One cold start, in a process of its own: from the disk to the first verdict, or `JSON.parse` of the same keys, whose
- * text is in memory already. Nothing was run before that is timed.
+ * One cold start, in its own process: from the disk to the first verdict, or `JSON.parse` of the same keys, whose text
+ * is in memory already. No timed code has run before.
  */
 export type ColdStartPlan = {
   work: 'disk' | 'parse'
@@ -44,7 +44,7 @@ async function fromDisk({ cacheDir, scope, keys }: ColdStartPlan): Promise<ColdS
 function parse({ jsonFile, keys }: ColdStartPlan): ColdStartCounts {
   const text = readFileSync(jsonFile, 'latin1')
   const from = performance.now()
-  const { keys: told }: PolicySnapshot = JSON.parse(text)
+  const { keys: parsed }: PolicySnapshot = JSON.parse(text)
   const ms = performance.now() - from
-  return { ms, answer: { keys: told.length, key: told[keys >> 1]?.key_id ?? '' } }
+  return { ms, answer: { keys: parsed.length, key: parsed[keys >> 1]?.key_id ?? '' } }
 }

@@ -1,8 +1,7 @@
-import { closedLoop } from '../harness/load.ts'
 import type { RequestSource } from '../harness/request.ts'
+import { meteredLoop } from '../harness/request-arm.ts'
 import type { ScratchPostgres } from '../harness/scratch-postgres.ts'
 import { requireChains, requireRows, settledLedger } from './ledger.ts'
-import { postgresCpuSeconds } from './postgres-cpu.ts'
 import type { Keyrail } from './start.ts'
 import type { Vendor } from './vendor.ts'
 
@@ -10,14 +9,12 @@ import type { Vendor } from './vendor.ts'
 export const WRITERS = 32
 
 export type Creating = {
-  perSecond: number
-  /** CPU time of a request: the server's process, and all of Postgres. */
-  serverUs: number
-  postgresUs: number
+  /** The rate, and the CPU time of a creation. */
+  values: Record<string, number>
   doubt: string | undefined
 }
 
-/** As many creations as the service will take, each held against the rows that came of it. */
+/** As many creations as the service will take, compared with the rows written. */
 export async function measureCreating(load: {
   server: Keyrail
   postgres: ScratchPostgres
@@ -25,22 +22,18 @@ export async function measureCreating(load: {
   requests: RequestSource
   seconds: number
   audited: boolean
+  /** What is created. */
+  unit: readonly [one: string, many: string]
 }): Promise<Creating> {
-  const { server, postgres, vendors, requests, seconds, audited } = load
+  const { server, postgres, vendors, requests, seconds, audited, unit } = load
   const before = await settledLedger(postgres, vendors)
-  const serverBefore = server.cpuSeconds()
-  const postgresBefore = postgresCpuSeconds(postgres.pid)
-  const { answered, perSecond, doubt } = await closedLoop({
-    url: server.url,
-    connections: WRITERS,
-    seconds,
-    requests,
-    expectStatus: 201,
-  })
-  const serverUs = ((server.cpuSeconds() - serverBefore) * 1e6) / answered
-  const postgresUs = ((postgresCpuSeconds(postgres.pid) - postgresBefore) * 1e6) / answered
+  const { answered, values, doubt } = await meteredLoop(
+    { service: server, Postgres: postgres },
+    { url: server.url, connections: WRITERS, seconds, requests, expectStatus: 201 },
+    unit,
+  )
   const after = await settledLedger(postgres, vendors)
   requireRows(before, after, { answered, cutOff: WRITERS, audited })
   if (audited) await requireChains(server.url, vendors, after.auditRows)
-  return { perSecond, serverUs, postgresUs, doubt }
+  return { values, doubt }
 }

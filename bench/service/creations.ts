@@ -7,7 +7,9 @@ import type { Vendor } from './vendor.ts'
 const json = { 'content-type': 'application/json' }
 const as = ({ token }: Vendor) => ({ ...json, authorization: `Bearer ${token}` })
 
-/** A key for each tenant of each vendor in turn, vendors first. The same bytes each time: the load encodes them once. */
+/**
+ * A key for each tenant of each vendor in turn, vendors first. The same bytes each time: the load encodes them once.
+ */
 export function keyCreations(vendors: readonly Vendor[]): RequestSource {
   const tenants = Math.max(...vendors.map(vendor => vendor.tenantIds.length))
   return Array.from({ length: tenants }, (_, n) => n).flatMap(n =>
@@ -29,7 +31,7 @@ export const keyOf = ({ projectId, tenantIds }: Vendor, n = 0) => ({
   meta: { plan: 'pro' },
 })
 
-/** Each with an external id of its own, over all turns. */
+/** Each with a new external id, over all turns. */
 export const tenantCreations = (vendor: Vendor): RequestSource => ({
   module: import.meta.url,
   argument: { vendor, prefix: randomUUID() } satisfies TenantPlan,
@@ -37,7 +39,7 @@ export const tenantCreations = (vendor: Vendor): RequestSource => ({
 
 type TenantPlan = { vendor: Vendor; prefix: string }
 
-/** What the generator's process asks for, see `RequestModule`. */
+/** The module that the generator's process loads, see `RequestModule`. */
 export function makeRequests({ vendor, prefix }: TenantPlan): (n: number) => HttpRequest {
   const headers = as(vendor)
   return n => ({

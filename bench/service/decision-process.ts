@@ -4,7 +4,7 @@ import { type Check, type Counters, charge } from '../../packages/server/src/rat
 import type { Rule } from '../../packages/server/src/ratelimit/window.ts'
 import { serveGenerator } from '../harness/generator.ts'
 
-/** One arm of the bench of decisions, in a process of its own: nothing but memory, a clock and a verdict. */
+/** One arm of the decision bench, in its own process: nothing but memory, a clock and a verdict. */
 export type DecisionPlan = { work: 'keyrail' | 'rate-limiter-flexible'; callers: number; seconds: number }
 export type DecisionCounts = { perSecond: number; answer: { admitted: number } }
 
@@ -12,7 +12,7 @@ export type DecisionCounts = { perSecond: number; answer: { admitted: number } }
 const BATCH = 5_000
 const WINDOW_S = 3_600
 
-/** Charges the caller of this number; whether it was let through. */
+/** Charges the caller with this number. @returns whether it was allowed. */
 type Decide = (caller: number) => boolean | Promise<boolean>
 
 await serveGenerator<DecisionPlan, DecisionCounts>(async ({ work, callers, seconds }) => {
@@ -25,15 +25,14 @@ await serveGenerator<DecisionPlan, DecisionCounts>(async ({ work, callers, secon
   while (performance.now() < deadline) {
     for (let i = 0; i < BATCH; i++) {
       const verdict = decide((done + i) % callers)
-      if (!(typeof verdict === 'boolean' ? verdict : await verdict))
-        throw new Error('a caller was turned away')
+      if (!(typeof verdict === 'boolean' ? verdict : await verdict)) throw new Error('a caller was refused')
     }
     done += BATCH
   }
   return { perSecond: done / ((performance.now() - began) / 1_000), answer }
 })
 
-/** Not timed: of ten attempts of each caller, how many pass a limit of seven. */
+/** Not timed: how many of ten attempts of each caller pass a limit of seven. */
 async function admittedOf(decide: Decide, callers: number): Promise<number> {
   let admitted = 0
   for (let i = 0; i < callers * 10; i++) if (await decide(i % callers)) admitted++

@@ -5,7 +5,7 @@ import { freePort, type ServerProcess, spawnServer } from '../harness/spawn-serv
 
 export type Echo = ServerProcess & { url: string }
 
-/** A bare Fastify that takes a POST and gives the same bytes to anybody: the control of what is asked over HTTP. */
+/** A bare Fastify that takes a POST and returns the same bytes to any client: the control of HTTP calls. */
 export async function startEcho(run: BenchRun, answer: string): Promise<Echo> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
@@ -19,11 +19,11 @@ export async function startEcho(run: BenchRun, answer: string): Promise<Echo> {
   return { ...server, url }
 }
 
-/** The same requests, as the echo takes them. */
+/** The same requests, for the echo. */
 export const toEcho = (requests: readonly HttpRequest[]): HttpRequest[] =>
   requests.map(request => ({ ...request, path: '/echo' }))
 
-/** What a request is answered, for an echo that must be as long. */
+/** The answer of a request, for an echo that must be as long. */
 export async function answerTo(
   url: string,
   { path = '/', method = 'GET', headers, body }: HttpRequest,

@@ -5,7 +5,7 @@ export const sessionRequest = (token: string, origin: string, path: string): Htt
   headers: { authorization: `Bearer ${token}`, origin },
 })
 
-/** Goes through the tokens round and round, on the generator's core. */
+/** Uses the tokens in turn, again and again, on the generator's core. */
 export function makeRequests({
   tokens,
   origin,

@@ -1,10 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { systemClock } from '../../packages/server/src/platform/clock.ts'
 import {
   type EmbedTokens,
   openEmbedTokens,
   tokenLifeS,
-} from '../../packages/server/src/platform/crypto/embed-token.ts'
+} from '../../packages/server/src/embed/signed-token.ts'
+import { serviceBudgets } from '../../packages/server/src/platform/budgets.ts'
+import { systemClock } from '../../packages/server/src/platform/clock.ts'
 import { openSealing } from '../../packages/server/src/platform/crypto/sealing.ts'
 import { openSigningKeys } from '../../packages/server/src/platform/crypto/signing-keys.ts'
 import { encryptionKeys } from '../../packages/server/test/encryption-key.ts'
@@ -15,15 +16,19 @@ import type { Vendor } from './vendor.ts'
 
 const sealing = openSealing(encryptionKeys, randomBytes)
 
-/** Signs as the service does, with the key that it keeps: to mint over HTTP would take longer than a round. */
+/** Signs like the service, with its key: minting over HTTP would take longer than a round. */
 export const openMint = ({ connection }: ScratchPostgres, publicUrl: string): EmbedTokens =>
   openEmbedTokens(
-    openSigningKeys({ connection, sealing, plainForS: 0 }, null, systemClock),
+    openSigningKeys(
+      { connection, sealing, plainForS: 0, requestMs: serviceBudgets.requestMs },
+      null,
+      systemClock,
+    ),
     publicUrl,
     systemClock,
   )
 
-/** Tokens of one tenant, each of another browser. They live five minutes, so every round has its own. */
+/** Tokens of one tenant, each of another browser. They live five minutes, so every round makes new ones. */
 export async function mintTokens(
   mint: EmbedTokens,
   { workspaceId, projectId, tenantIds, tokenId }: Vendor,
@@ -50,10 +55,10 @@ export async function mintTokens(
   return tokens
 }
 
-/** Of a list each connection has one of its own, encoded ahead: the cheaper way while it is short. */
+/** Each connection encodes its copy of a list ahead: cheaper for a short list. */
 const LISTED_MAX = 1_000
 
-/** What a widget asks first, from a page. */
+/** The first call of a widget on a page. */
 export function sessionRequests(tokens: readonly string[], origin: string, path: string): RequestSource {
   if (tokens.length <= LISTED_MAX) return tokens.map(token => sessionRequest(token, origin, path))
   return { module: new URL('embed-requests.ts', import.meta.url).href, argument: { tokens, origin, path } }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { FleetConnection, readHead } from './fleet-connection.ts'
 
-/** A server that answers each request with the next of these, in the pieces given. */
+/** A server that answers each request with the next answer of the list, in the given pieces. */
 async function answering(t: TestContext, answers: string[][]): Promise<URL> {
   const left = [...answers]
   const sockets = new Set<Socket>()
@@ -11,8 +12,10 @@ async function answering(t: TestContext, answers: string[][]): Promise<URL> {
     sockets.add(socket.setNoDelay(true))
     socket.on('data', async () => {
       for (const piece of left.shift() ?? []) {
-        socket.write(piece, 'latin1')
-        await new Promise(resolve => setTimeout(resolve, 5))
+        await new Promise(resolve => socket.write(piece, 'latin1', resolve))
+        // The client reads the piece in the next poll of this loop, which lies between two turns.
+        await turn()
+        await turn()
       }
     })
   })
@@ -35,7 +38,7 @@ const get = async (connection: FleetConnection) => {
   return { ...received, text }
 }
 
-test('a body is handed on whole and in order, wherever its packets were cut, one answer after the other', async t => {
+test('each body arrives complete and in order, wherever its packets were cut', async t => {
   const long = 'x'.repeat(700_000)
   const url = await answering(t, [
     ['HTTP/1.1 200 OK\r\nconte', 'nt-length: 5\r\netag: W/"1"\r', '\n\r\nhe', 'llo'],
@@ -52,12 +55,12 @@ test('a body is handed on whole and in order, wherever its packets were cut, one
   assert.equal((await get(connection)).bytes, 0)
 })
 
-test('an answer longer than it said, one without a length, and a closed connection are errors', async t => {
+test('an answer beyond its length or without one, and a closed connection, are errors', async t => {
   const url = await answering(t, [
     ['HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\nab'],
     ['HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'],
   ])
-  for (const message of [/longer than it said/, /no content-length/]) {
+  for (const message of [/longer than its content-length/, /no content-length/]) {
     const connection = await FleetConnection.open(url)
     await assert.rejects(get(connection), message)
     await assert.rejects(get(connection), /closed/)

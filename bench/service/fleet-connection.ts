@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** What an answer was, once its last byte has come. */
+/** The head of an answer, once its last byte has arrived. */
 export type Received = { status: number; etag: string | undefined; bytes: number }
 
-/** Told of each piece of a body, its place in it, and the answer's status. The bytes are good during the call only. */
+/** Called with each piece of a body, its offset, and the answer's status. The bytes are valid during the call only. */
 export type Take = (piece: Buffer, offset: number, status: number) => void
 
 type Asked = {
@@ -14,21 +14,21 @@ type Asked = {
 }
 
 /**
- * What all connections of a process read into, one after the other. A fleet that is seeded anew takes gigabytes,
- * and with a buffer a piece the generator would be the slower side of it.
+ * The read buffer of all connections of a process. A fleet that reads a new snapshot takes gigabytes; with a buffer for
+ * each piece, the generator would be the slower side.
  */
 const scratch = Buffer.allocUnsafeSlow(256 * 1024)
 
 /**
- * The keep-alive connection of one node, with one request on it at a time. It knows answers with a length, or
- * without a body, and gathers none.
+ * The keep-alive connection of one node, with one request at a time. It reads answers with a length or without a body,
+ * and collects no body.
  */
 export class FleetConnection {
   readonly #socket: Socket
   readonly #host: string
   #asked: Asked | undefined
   #head = ''
-  /** Undefined until the head is whole. */
+  /** Undefined until the head is complete. */
   #received: Received | undefined
   #length = 0
 
@@ -50,7 +50,7 @@ export class FleetConnection {
     this.#socket.on('close', () => this.#break(new Error('the server closed the connection')))
   }
 
-  /** @throws Error when nobody listens there */
+  /** @throws Error when no server listens there */
   static async open(url: URL): Promise<FleetConnection> {
     const connection = new FleetConnection(url)
     await once(connection.#socket, 'connect')
@@ -67,7 +67,7 @@ export class FleetConnection {
     return promise
   }
 
-  /** A request under way is never answered then. */
+  /** A request under way stays unanswered. */
   close(): void {
     this.#asked = undefined
     this.#socket.destroy()
@@ -75,14 +75,14 @@ export class FleetConnection {
 
   #receive(piece: Buffer): void {
     if (!this.#asked) {
-      this.#socket.destroy(new Error('bytes came that nobody asked for'))
+      this.#socket.destroy(new Error('bytes arrived without a request'))
       return
     }
     if (this.#received) {
       this.#receiveBody(piece)
       return
     }
-    // A head comes in one piece but for rare cuts, so what is joined here is short.
+    // A head almost always arrives in one piece, so the joined text is short.
     const before = this.#head.length
     this.#head += piece.toString('latin1', 0, Math.min(piece.length, headBytesMax))
     const end = this.#head.indexOf('\r\n\r\n')
@@ -105,7 +105,7 @@ export class FleetConnection {
     const received = this.#received
     if (!take || !resolve || !received) return
     if (received.bytes + piece.length > this.#length) {
-      this.#socket.destroy(new Error('the body is longer than it said'))
+      this.#socket.destroy(new Error('the body is longer than its content-length'))
       return
     }
     if (piece.length > 0) take(piece, received.bytes, received.status)
@@ -126,12 +126,12 @@ export class FleetConnection {
 
 const headBytesMax = 16_384
 
-/** Status, length and tag of an answer's head, an error where its length is not told. */
+/** Status, length and tag of an answer's head; an error when the length is missing. */
 export function readHead(head: string): { status: number; length: number; etag: string | undefined } | Error {
   const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1])
   if (!status) return new Error('the answer is not HTTP/1.1')
   const etag = /\r\netag: *([^\r]*)/i.exec(head)?.[1]
-  // A 304 may state the length of what it does not send. RFC 9110 §8.6.
+  // A 304 may state the length of the body that it does not send. RFC 9110 §8.6.
   if (status === 204 || status === 304) return { status, length: 0, etag }
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1]
   return length === undefined

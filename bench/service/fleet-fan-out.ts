@@ -11,25 +11,28 @@ import { startNginx } from './nginx.ts'
 import { type Keyrail, migratedPostgres, startKeyrail } from './start.ts'
 import { call, makeVendor, type Vendor } from './vendor.ts'
 
-/** As nodes poll unless they are told otherwise. Spec, policy feed. */
+/** The default poll interval of nodes. Spec, policy feed. */
 export const INTERVAL_MS = 5_000
-/** As the SDK asks for it. */
+/** The request of the SDK. */
 const WAIT_SECONDS = 25
-/** In a turn, each of its own key. Polled ones come once a second, so that they fall into all phases of a poll. */
+/**
+ * Revocations in a turn, each of a different key. Polled ones come once a second, so that they hit all phases of a
+ * poll.
+ */
 const HELD_REVOCATIONS = 5
 const GENERATOR_BUSY_MAX = 0.95
-/** A tenth of what the figure is allowed beyond an interval. */
+/** A tenth of the time that the goal allows beyond an interval. */
 const LATE_MAX_MS = 25
 const DELTA = '/v1/policy/delta'
 
 type Fleet = { nodes: number; seconds: number }
 
 /**
- * From revoked to refused, on every node of a fleet: nodes that poll, then nodes whose requests are held. The
- * control is the same fleet polling a file of nginx's, which is rewritten where ours is told to revoke.
+ * From revoked to refused, on every node of a fleet: nodes that poll, then nodes whose requests are held. The control
+ * is the same fleet polling a file of nginx, which is rewritten in place of a revocation.
  *
  * @param held whether nodes whose requests are held are measured too
- * @param by how a key is revoked: by its vendor, or by a code host that has found it
+ * @param by who revokes a key: its vendor, or a code host that has found it
  */
 export function fanOut(
   nodes: number,
@@ -126,8 +129,8 @@ async function file(nodes: number, run: BenchRun, vendor: Vendor): Promise<Arm> 
     async measure({ seconds }) {
       const count = revocationsOf(seconds)
       const keyIds = Array.from({ length: count }, () => randomUUID())
-      // Each text holds all revocations so far: nobody keeps what a node has heard of. So each is longer too, and
-      // the tag, which nginx makes of size and second, another.
+      // Each text holds all revocations so far, as nginx does not record what a node has. So each is longer too, and has
+      // another tag, which nginx makes from size and second.
       const textAfter = (revoked: number) => deltaOf(vendor, 1 + revoked, keyIds.slice(0, revoked))
       replaceFile(path, textAfter(0))
       const polled = await revoke({
@@ -163,7 +166,7 @@ function reportOf(token: string): HttpRequest {
   return { method: 'POST', path: reportPath, headers, body: String(body) }
 }
 
-/** A delta as the service writes it. */
+/** A delta in the service's format. */
 function deltaOf({ workspaceId, projectId }: Vendor, version: number, keyIds: readonly string[]): string {
   return JSON.stringify({
     object: 'policy_delta',
@@ -199,7 +202,7 @@ async function revoke(plan: RevocationPlan): Promise<RevocationCounts> {
   const expected = plan.nodes * plan.revocations.length
   if (counts.learned === expected && counts.wrong.length === 0) return counts
   throw new BenchFault(
-    `${counts.learned} of ${expected} times a node has learnt of it, with ${counts.refused} answers of 503: ${counts.wrong.join('; ')}`,
+    `nodes learnt ${counts.learned} of ${expected} revocations, with ${counts.refused} answers of 503: ${counts.wrong.join('; ')}`,
   )
 }
 

@@ -1,37 +1,37 @@
 import { backoffMs } from './fleet-backoff.ts'
 import { FleetConnection } from './fleet-connection.ts'
 
-/** How a fleet asks: the same for all of its nodes. */
+/** How all nodes of a fleet ask. */
 export type Asking = {
   url: string
-  /** Path and query, but for `since` and `node`. */
+  /** Path and query, without `since` and `node`. */
   path: string
   headers: Readonly<Record<string, string>>
   /** The version that nodes hold at first. */
   version: number
   /** From the start of one poll to the start of the next, times 0.9 to 1.0. */
   intervalMs: number
-  /** Seconds for which an unchanged answer may be held (`Prefer: wait`), or null: then nodes poll. */
+  /** Seconds for which an unchanged answer may be held (`Prefer: wait`); null: nodes poll. */
   waitSeconds: number | null
 }
 
-/** What a node tells of itself while it runs. */
+/** Events of a node while it runs. */
 export type Ear = {
-  /** Of a key, each time that an answer says so. */
+  /** A key, each time that an answer names it. */
   tombstone(keyId: string): void
-  /** A poll was answered rightly; `lateMs` is how much later than due it was sent. */
+  /** A poll was answered correctly; `lateMs` is how much later than due it was sent. */
   polled(lateMs: number): void
-  /** Answered 503: the service has too much to do, or says so. The node asks again. */
+  /** Answered 503: the service is overloaded, or says so. The node asks again. */
   refused(): void
   wrong(why: string): void
 }
 
-/** Between the starts of two polls that are held, as the SDK has it, in milliseconds. */
+/** Between the starts of two held polls, as in the SDK, in milliseconds. */
 const floorMs = 100
 
 /**
- * One node of a fleet, as far as the service can tell it from a real one: it polls as the SDK does, and of its
- * policy it holds the version alone.
+ * One node of a fleet. The service cannot distinguish it from a real one: it polls like the SDK, but keeps only the
+ * version of its policy.
  */
 export class FleetNode {
   readonly #asking: Asking
@@ -111,13 +111,13 @@ export class FleetNode {
     )
   }
 
-  /** @throws Error when the answer is not a delta of tombstones that leads further */
+  /** @throws Error when the answer is not a delta of tombstones to a later version */
   #apply(text: string): void {
     const { object, version, changes } = JSON.parse(text)
-    if (object !== 'policy_delta') throw new Error(`a delta was asked for, ${object} came`)
+    if (object !== 'policy_delta') throw new Error(`expected a delta, got ${object}`)
     if (!(version >= this.#version)) throw new Error(`from ${this.#version} back to version ${version}`)
     for (const { change, key_id } of changes) {
-      if (change !== 'tombstone') throw new Error(`${change} of ${key_id}, which nobody changed`)
+      if (change !== 'tombstone') throw new Error(`${change} of ${key_id}, which did not change`)
       this.#ear.tombstone(key_id)
     }
     this.#version = version

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { FleetPage } from './fleet-page.ts'
 
-/** Hands a body to the page as a node that is given it in pieces of these sizes, one piece at each turn. */
+/** Feeds a body to the page for a node, in pieces of these sizes, one piece at each turn. */
 function* walk(page: FleetPage, body: Buffer, sizes: readonly number[]): Generator<undefined> {
   let offset = 0
   for (let n = 0; offset < body.length; n++) {
@@ -22,7 +22,7 @@ function takeTurns(walks: Generator<undefined>[]): void {
 const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 4 })
 const body = fc.uint8Array({ minLength: 1, maxLength: 200 }).map(bytes => Buffer.from(bytes))
 
-test('a page that all nodes were given alike is one and holds its bytes, whoever is ahead', () => {
+test('a page that all nodes received alike matches, whichever node is ahead', () => {
   fc.assert(
     fc.property(body, fc.array(sizes, { minLength: 1, maxLength: 4 }), (bytes, nodes) => {
       const page = new FleetPage()
@@ -33,7 +33,7 @@ test('a page that all nodes were given alike is one and holds its bytes, whoever
   )
 })
 
-test('one byte that another node was given differently, or not given, is found', () => {
+test('one different or missing byte at another node is found', () => {
   fc.assert(
     fc.property(body, sizes, sizes, fc.nat(), (bytes, one, other, place) => {
       const changed = Buffer.from(bytes)
@@ -47,7 +47,7 @@ test('one byte that another node was given differently, or not given, is found',
   )
 })
 
-test('the cursor is read from before the keys', () => {
+test('the cursor is read from the part before the keys', () => {
   const page = new FleetPage()
   takeTurns([walk(page, Buffer.from('{"version":1,"next_cursor":"abc","keys":[]}'), [7])])
   assert.equal(page.nextCursor(), 'abc')

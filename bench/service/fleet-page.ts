@@ -1,6 +1,6 @@
 /**
- * A page that every node is to be given alike. Whichever node is ahead fills it; what the others are given is held
- * against it byte by byte as it comes (15 GB/s, where a CRC-32 does 2.7 and a SHA-256 one).
+ * A page that every node must receive alike. The node that is ahead fills it; the bytes of the others are compared with
+ * it as they arrive (15 GB/s, where a CRC-32 does 2.7 and a SHA-256 one).
  */
 export class FleetPage {
   #bytes = Buffer.alloc(1 << 20)
@@ -22,12 +22,12 @@ export class FleetPage {
     this.#filled = end
   }
 
-  /** Notes that a node has its page, of that many bytes. */
+  /** Notes that a node has its page, with that many bytes. */
   end(bytes: number): void {
     this.#lengths.add(bytes)
   }
 
-  /** Whether every node was given the same bytes. */
+  /** Whether every node received the same bytes. */
   get isOne(): boolean {
     return this.#differing === 0 && this.#lengths.size === 1 && this.#lengths.has(this.#filled)
   }
@@ -40,7 +40,7 @@ export class FleetPage {
     return this.#bytes.toString('utf8', 0, this.#filled)
   }
 
-  /** Null when it names none. The cursor stands before the keys, whose page may be of megabytes. */
+  /** Null without a cursor. The cursor precedes the keys, as a page may take megabytes. */
   nextCursor(): string | null {
     const head = this.#bytes.toString('utf8', 0, Math.min(this.#filled, 2_048))
     return /"next_cursor":"([^"]+)"/.exec(head)?.[1] ?? null

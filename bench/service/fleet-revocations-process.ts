@@ -1,5 +1,5 @@
 import { serveGenerator } from '../harness/generator.ts'
 import { measureRevocations, type RevocationCounts, type RevocationPlan } from './fleet-revocations.ts'
 
-/** The fleet in a process of its own, on the load's core. */
+/** The fleet in its own process, on the load's core. */
 await serveGenerator<RevocationPlan, RevocationCounts>(measureRevocations)

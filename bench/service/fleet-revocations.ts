@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { treeCpuSeconds } from '../harness/proc.ts'
 import { percentile } from '../harness/statistics.ts'
 import { type Asking, type Ear, FleetNode } from './fleet-node.ts'
 import { pull, type Trigger } from './fleet-trigger.ts'
-import { postgresCpuSeconds } from './postgres-cpu.ts'
 
 export type RevocationPlan = Asking & {
   nodes: number
   revocations: readonly { keyId: string; trigger: Trigger }[]
-  /** Over which the revocations of a polling fleet are spread evenly. A held one hears of each before the next. */
+  /**
+   * The time over which the revocations of a polling fleet are spread evenly. A held fleet learns of each before the
+   * next.
+   */
   seconds: number
-  /** Processes whose CPU time is taken, children included. */
+  /** Processes whose CPU time is measured, children included. */
   pids: Readonly<Record<string, number>>
 }
 
@@ -17,29 +20,29 @@ export type RevocationCounts = {
   /** From the answer to a revocation until a node has applied it, over all nodes and revocations. */
   p99Ms: number
   maxMs: number
-  /** How often a node has learnt of a revocation: nodes times revocations, when all is well. */
+  /** How often a node has learnt of a revocation: nodes times revocations, if all is well. */
   learned: number
-  /** Of the time from the first revocation until the last node has heard of the last. */
+  /** From the first revocation until the last node has learnt of the last one. */
   pollsPerSecond: number
   cores: Record<string, number>
-  /** Answers of 503 from the first revocation on; whoever gets one asks again. */
+  /** Answers of 503 from the first revocation on; the node asks again. */
   refused: number
-  /** What went wrong, the first few of it. */
+  /** The first few faults. */
   wrong: string[]
-  /** How late the fleet itself was to poll. */
+  /** How late the fleet itself sent its polls. */
   lateP99Ms: number
   /** Share of its core that the fleet used, 0 to 1. */
   generatorBusy: number
 }
 
 const connectAtOnce = 100
-/** After all know: until every node of a held fleet is held again. */
+/** After all nodes have learnt of it: until every node of a held fleet is held again. */
 const settleMs = 1_000
 const wrongsTold = 3
-/** Intervals. Beyond them a node that still has not heard counts as one that never will. */
+/** Intervals. A node that has not learnt of it by then never will. */
 const patience = 12
 
-/** Runs a fleet, revokes, and takes the time until each node refuses. All on one clock, in one process. */
+/** Runs a fleet, revokes, and measures the time until each node refuses. All on one clock, in one process. */
 export async function measureRevocations(plan: RevocationPlan): Promise<RevocationCounts> {
   const { nodes, intervalMs, waitSeconds, revocations, seconds } = plan
   const places = new Map(revocations.map(({ keyId }, place) => [keyId, place]))
@@ -80,7 +83,7 @@ export async function measureRevocations(plan: RevocationPlan): Promise<Revocati
     })
     fleet.push(...(await Promise.all(some)))
   }
-  /** False when it takes too long, or something was wrong already. */
+  /** False when it takes too long, or after a fault. */
   const until = async (holds: () => boolean) => {
     const deadline = performance.now() + patience * intervalMs
     while (!holds() && wrong.length === 0 && performance.now() < deadline) await sleep(5)
@@ -100,9 +103,9 @@ export async function measureRevocations(plan: RevocationPlan): Promise<Revocati
   const startedAt = performance.now()
   const revokedAt: number[] = []
   for (const [place, { trigger }] of revocations.entries()) {
-    const told = await pull(trigger)
-    revokedAt.push(told.at)
-    refused += told.refused
+    const pulled = await pull(trigger)
+    revokedAt.push(pulled.at)
+    refused += pulled.refused
     if (isHeld) {
       if (!(await until(() => allKnow(place)))) break
       await sleep(settleMs)
@@ -125,7 +128,7 @@ export async function measureRevocations(plan: RevocationPlan): Promise<Revocati
   const times = revokedAt.flatMap((at, place) =>
     Array.from(learnedAt[place] ?? [])
       .filter(learnt => learnt > 0)
-      // A node may hear of it before the caller does.
+      // A node may learn of it before the caller does.
       .map(learnt => Math.max(0, learnt - at)),
   )
   return {
@@ -142,4 +145,4 @@ export async function measureRevocations(plan: RevocationPlan): Promise<Revocati
 }
 
 const cpuOf = (pids: RevocationPlan['pids']): Record<string, number> =>
-  Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, postgresCpuSeconds(pid)]))
+  Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, treeCpuSeconds(pid)]))

@@ -10,11 +10,11 @@ export type StormPlan = {
   url: string
   nodes: number
   headers: Readonly<Record<string, string>>
-  /** What each node asks before the storm; `node` is added to each of these three, and to the last one `cursor`. */
+  /** What each node asks before the storm; `node` is added to each of these three, and `cursor` to the last one. */
   greeting: string
   first: string
   next: string
-  /** What starts the storm; null: nothing has to. */
+  /** What starts the storm; null: nothing. */
   trigger: Trigger | null
   /** What every node must hold in the end: that many keys, each with these limits. */
   keys: number
@@ -29,7 +29,7 @@ export type StormCounts = {
   refused: number
   /** SHA-256 over the ids of the keys, in their order. */
   ids: string
-  /** As every node was given them. */
+  /** As every node received them. */
   pages: string[]
   /** Share of its core that the fleet used, 0 to 1. */
   generatorBusy: number
@@ -38,10 +38,11 @@ export type StormCounts = {
 const connectAtOnce = 100
 
 /**
- * Lets all nodes of a fleet walk a snapshot at once, a connection each. Every node asks for its next page when it
- * has the one before; what it is given is compared with what the others are.
+ * Lets all nodes of a fleet walk a snapshot at once, with a connection each. Every node asks for its next page when it
+ * has the one before; its bytes are compared with those of the others.
  *
- * @throws Error when an answer is neither 200 nor 503, nodes were given different bytes, or a key is missing or has other limits
+ * @throws Error when an answer is neither 200 nor 503, nodes received different bytes, or a key is missing or has other
+ * limits
  */
 export async function storm(plan: StormPlan): Promise<StormCounts> {
   const { nodes, trigger } = plan
@@ -53,7 +54,7 @@ export async function storm(plan: StormPlan): Promise<StormCounts> {
   while (fleet.length < nodes) {
     const some = Math.min(connectAtOnce, nodes - fleet.length)
     fleet.push(...(await Promise.all(Array.from({ length: some }, () => FleetConnection.open(url)))))
-    // A few at a time, as a fleet that has been running is not all new at once.
+    // A few at a time: a running fleet does not connect all at once.
     await Promise.all(
       fleet
         .slice(-some)
@@ -94,7 +95,7 @@ export async function storm(plan: StormPlan): Promise<StormCounts> {
   const ms = performance.now() - startedAt
   const cpu = process.cpuUsage(cpuBefore)
   for (const node of fleet) node.close()
-  if (!pages.every(page => page.isOne)) throw new Error('nodes were given different pages')
+  if (!pages.every(page => page.isOne)) throw new Error('nodes received different pages')
   return {
     ms,
     bytes: nodes * pages.reduce((sum, page) => sum + page.bytes, 0),

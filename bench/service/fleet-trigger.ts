@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { BenchFault } from '../harness/bench.ts'
 import type { HttpRequest } from '../harness/request.ts'
 
-/** What a fleet is to notice: a request to the service, or a new text of the file that a web server hands out. */
+/** What a fleet must notice: a request to the service, or a new text of the file that a web server serves. */
 export type Trigger = { url: string; request: HttpRequest } | { file: string; text: string }
 
-/** Milliseconds until a request is made again that was answered 503, and how often at most. */
+/** Milliseconds between tries of a request that got 503, and how many tries at most. */
 const againMs = 100
 const triesMax = 100
 
@@ -29,7 +29,7 @@ export async function pull(trigger: Trigger): Promise<{ at: number; refused: num
   }
 }
 
-/** In one step, so that nobody is handed half of it. */
+/** In one step, so that no client reads half of it. */
 export function replaceFile(file: string, text: string): void {
   const next = `${file}.next`
   writeFileSync(next, text)

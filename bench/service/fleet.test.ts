@@ -25,7 +25,7 @@ const versionOf = async ({ url }: Keyrail, { token, projectId }: Vendor) =>
 
 const json = { 'content-type': 'application/json' }
 
-test('every node of a fleet learns of every revocation, polled and held, and of no other change', async t => {
+test('every node learns of every revocation, polled and held, and of no other change', async t => {
   const { server, vendor, headers } = await start(t)
   const revocation = async () => {
     const { id } = await call(server.url, vendor.token, '/v1/keys', keyOf(vendor))
@@ -59,17 +59,17 @@ test('every node of a fleet learns of every revocation, polled and held, and of 
   }
 
   const plan = await planOf()
-  const [told] = plan.revocations
+  const [real] = plan.revocations
   const other = await measureRevocations({
     ...plan,
     waitSeconds: null,
-    revocations: told ? [{ ...told, keyId: 'another' }] : [],
+    revocations: real ? [{ ...real, keyId: 'another' }] : [],
   })
   assert.equal(other.learned, 0)
   assert.match(other.wrong[0] ?? '', /a tombstone of/)
 })
 
-test('a fleet that is seeded anew holds every key with its new limits, and the store reads each key less than twice', async t => {
+test('a re-seeded fleet has every key with its new limits, at under two reads a key', async t => {
   const { server, vendor, headers } = await start(t)
   await fillKeys(postgres, vendor, 25)
   const path = `/v1/projects/${vendor.projectId}`
@@ -97,7 +97,7 @@ test('a fleet that is seeded anew holds every key with its new limits, and the s
   const counts = await storm(plan)
   assert.equal(counts.pages.length, 3)
   assert.equal(counts.bytes, 30 * counts.pages.join('').length)
-  // Once, one key further on each page but the last, and what the plan for so small a table reads besides.
+  // Once, one key more on each page but the last, and the reads of the plan for so small a table.
   const read = (await settledKeyReads(postgres, readBefore + 25, stir)) - readBefore
   assert.ok(read < 2 * 25, `${read} rows`)
 

@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs'
 import { serveGenerator } from '../harness/generator.ts'
 
 /**
- * The least that a verification must do: one SHA-256 over each row behind the hash before it, in a process of
- * its own. Rows come from a file, a line each; only the hashing is timed, not the reading.
+ * The least that a verification must do: one SHA-256 over each row after the hash before it, in its own process. Rows
+ * come from a file, a line each; only the hashing is timed, not the reading.
  */
 export type HashPlan = {
   file: string
@@ -15,7 +15,7 @@ export type HashPlan = {
 export type HashCounts = { rows: number; ms: number; last: string }
 
 const LINE_BREAK = 10
-/** Room for a row. */
+/** Space for a row. */
 const SCRATCH_BYTES = 1 << 20
 
 await serveGenerator<HashPlan, HashCounts>(async ({ file, genesis, domain }) => {

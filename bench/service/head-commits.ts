@@ -4,9 +4,9 @@ import { type PgbenchResult, runPgbench } from '../harness/pgbench.ts'
 import type { ScratchPostgres } from '../harness/scratch-postgres.ts'
 
 /**
- * What Postgres alone does for a hot chain: lock the head, insert a row, move the head, commit. Its tables
- * have the columns of the audit log and rows of its size, but no checks, no foreign keys and no row-level
- * security, and nothing is hashed; the client is C and needs no core of the server's.
+ * What Postgres alone does for a hot chain: lock the head, insert a row, move the head, commit. Its tables have the
+ * columns of the audit log and rows of its size, but no checks, no foreign keys and no row-level security, and nothing
+ * is hashed; the client is written in C and needs no core of the server.
  */
 export type HeadCommits = { measure(clients: number, seconds: number): Promise<PgbenchResult> }
 
@@ -14,7 +14,7 @@ const TABLES = `
   create table bench_heads (workspace_id uuid primary key, seq bigint not null, hash bytea not null);
   create table bench_logs (like audit_logs, primary key (workspace_id, seq))`
 
-/** Cells of a row as an audit row of the bench has them, but for \`seq\` and \`hash\`, which come from the head. */
+/** Cells of a row like an audit row of the bench, but for \`seq\` and \`hash\`, which come from the head. */
 const script = (payload: string) => `begin;
 select seq, hash from bench_heads where workspace_id = :workspace for update \\gset
 insert into bench_logs (workspace_id, seq, action, actor_type, actor_id, target_type, target_id, env, payload,
@@ -23,7 +23,7 @@ insert into bench_logs (workspace_id, seq, action, actor_type, actor_id, target_
 update bench_heads set seq = :seq + 1, hash = :hash where workspace_id = :workspace;
 commit;`
 
-/** @param payloadBytes of an audit row of the bench: every other cell is of one size anyway. */
+/** @param payloadBytes the size of an audit row's payload in the bench: every other cell has one size. */
 export async function prepareHeadCommits(
   { query, connection }: ScratchPostgres,
   payloadBytes: number,
@@ -45,7 +45,7 @@ export async function prepareHeadCommits(
       const rows = await rowsOf(query, workspace)
       if (rows - before !== result.transactions) {
         throw new BenchFault(
-          `pgbench committed ${result.transactions} times, ${rows - before} rows came of it`,
+          `pgbench committed ${result.transactions} times, ${rows - before} rows were written`,
         )
       }
       return result

@@ -4,11 +4,11 @@ import { type IssuedKey, type IssuedKeys, verifyingOrder } from './key-verdicts.
 import { call, type Vendor } from './vendor.ts'
 
 const LANES = 16
-/** Of ended keys, and of expired ones. */
+/** The number of ended keys, and of expired ones. */
 export const REFUSED_KEYS = 20
 const MONTH_MS = 30 * 86_400_000
 
-/** Keys of a vendor's tenants, issued over the API as a vendor would. Every second one expires, in a month. */
+/** Keys of a vendor's tenants, issued over the API. Every second one expires, in a month. */
 export async function issueKeys(url: string, vendor: Vendor, count: number): Promise<IssuedKeys> {
   const issue = async (number: number, expiresAt: number | null): Promise<IssuedKey> => {
     const expiry = expiresAt === null ? {} : { expires_at: new Date(expiresAt).toISOString() }

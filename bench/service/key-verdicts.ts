@@ -1,31 +1,31 @@
 import { hash } from 'node:crypto'
 import { BenchFault } from '../harness/bench.ts'
 import { atOnce } from './at-once.ts'
-import { keyOf } from './told-keys.ts'
+import { keyOf } from './feed-keys.ts'
 
-/** Keys that one side has issued, as a process of it gets them. */
+/** Keys that one side has issued, in its process's form. */
 export type IssuedKeys = {
   /** In the order in which they are verified. */
   valid: readonly IssuedKey[]
-  /** Ended by whoever may. */
+  /** Revoked or otherwise ended. */
   ended: readonly IssuedKey[]
-  /** Their time has passed. */
+  /** Expired. */
   expired: readonly IssuedKey[]
 }
 export type IssuedKey = { key: string; id: string }
 
-/** Verifies a key; the id that it is known by, or null where it is refused. */
+/** Verifies a key. @returns its id, or null for a refused one. */
 export type Verify = (key: string) => Promise<string | null> | string | null
 
-/** How many of each kind were found to be what they are: the same for every side. */
+/** How many of each kind were judged correctly: the same for every side. */
 export type KeyVerdicts = { valid: number; ended: number; expired: number; mistyped: number; unknown: number }
 
-/** Of the valid ones, so that a side that takes a millisecond for each is done in a second. */
+/** Share of the valid ones, so that a side that takes a millisecond for each is done in a second. */
 const VALID_MAX = 1_000
 const UNKNOWN = 50
 
 /**
- * Not timed: that keys are known as what they are, and that all others are refused.
+ * Not timed: each valid key is known by its id, and all others are refused.
  *
  * @throws BenchFault when one is not
  */
@@ -38,11 +38,11 @@ export async function checkVerdicts(
   const unknown = Array.from({ length: UNKNOWN }, (_, number) => keyOf(number))
   await atOnce(known, lanes, async ({ key, id }) => {
     const found = await verify(key)
-    if (found !== id) throw new BenchFault(`key ${id} is taken for ${found ?? 'none'}`)
+    if (found !== id) throw new BenchFault(`key ${id} was found as ${found ?? 'none'}`)
   })
   const refused = async (kind: string, keys: readonly string[]) => {
     await atOnce(keys, lanes, async key => {
-      if ((await verify(key)) !== null) throw new BenchFault(`a key that is ${kind} was let through`)
+      if ((await verify(key)) !== null) throw new BenchFault(`a key that is ${kind} was accepted`)
     })
     return keys.length
   }
@@ -64,7 +64,7 @@ export async function checkVerdicts(
   }
 }
 
-/** The numbers below `count` in an order that is random, and the same on every side. */
+/** The numbers below `count` in a random order, the same on every side. */
 export const verifyingOrder = (count: number): number[] =>
   Array.from({ length: count }, (_, number) => ({ number, place: hash('sha256', `place ${number}`) }))
     .sort((one, other) => (one.place < other.place ? -1 : 1))

@@ -5,8 +5,8 @@ import { serveGenerator } from '../harness/generator.ts'
 import { checkVerdicts, type IssuedKeys, type KeyVerdicts } from './key-verdicts.ts'
 
 /**
- * A vendor's process as it is meant to run: a keyring that follows the service, and a reporter that tells it what keys
- * were used for. Between batches the loop turns, so that polls and reports go on, and are part of what is timed.
+ * A vendor's process in normal operation: a keyring that follows the service, and a reporter that sends usage. Between
+ * batches the event loop turns, so that polls and reports go on, and are part of the measurement.
  */
 export type KeyringPlan = {
   url: string
@@ -17,7 +17,7 @@ export type KeyringPlan = {
 }
 export type VerifyingCounts = { perSecond: number; answer: KeyVerdicts }
 
-/** Between two turns of the loop, about 5 ms: no more than a request may be kept waiting. */
+/** Verifications between two turns of the loop, about 5 ms: the longest that a request may have to wait. */
 const BATCH = 5_000
 const required = { scopes: ['orders:read'] }
 
@@ -26,8 +26,8 @@ await serveGenerator<KeyringPlan, VerifyingCounts>(async ({ url, token, projectI
     console.error(error.message)
     process.exit(1)
   }
-  const connection = { baseUrl: url, secretKey: token, onError: fail }
-  const keyring = createKeyring({ ...connection, projectId, maxCachedKeys: keys.valid.length * 2 })
+  const connection = { url, secretKey: token, onError: fail }
+  const keyring = createKeyring({ ...connection, project: projectId, maxCachedKeys: keys.valid.length * 2 })
   const usage = createUsageReporter(connection)
   await keyring.ready()
   const verify = (key: string) => {

@@ -1,12 +1,12 @@
 import type { ScratchPostgres } from '../harness/scratch-postgres.ts'
 import type { Vendor } from './vendor.ts'
 
-/** A tenant may hold as many active keys, unless it is configured otherwise. */
+/** The default number of active keys that a tenant may have. */
 const KEYS_OF_TENANT_MAX = 10_000
 
 /**
- * Keys as creating them one by one leaves them, without their audit rows: ids that rise with time and lie in that
- * order, a credential for each, and one version of the policy that tells of all. They have no limits of their own.
+ * Keys as single creations leave them, without their audit rows: ids that rise with time, in that order on disk, a
+ * credential for each, and one version of the policy for all. They have no key limits.
  */
 const FILL = `
   with made as materialized (
@@ -29,7 +29,7 @@ const FILL = `
   )
   select policy_changed($1, $2, (select array_agg(id) from keys))`
 
-/** Gives a project that many more keys, spread over the vendor's tenants, by SQL alone. */
+/** Adds that many keys to a project, spread over the vendor's tenants, by SQL alone. */
 export async function fillKeys(
   { query }: ScratchPostgres,
   { workspaceId, projectId, tenantIds }: Vendor,
@@ -37,7 +37,7 @@ export async function fillKeys(
 ): Promise<void> {
   if (count > KEYS_OF_TENANT_MAX * tenantIds.length) throw new RangeError(`${count} keys need more tenants`)
   await query(FILL, [workspaceId, projectId, tenantIds, count])
-  // What an autovacuum that had the time would have done.
+  // What an autovacuum would have done with enough time.
   await query('vacuum analyze api_keys')
   await query('checkpoint')
 }

@@ -2,16 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { BenchFault } from '../harness/bench.ts'
 import type { ScratchPostgres } from '../harness/scratch-postgres.ts'
 
-/** A backend tells of what it has read at most once a second, and when it idles 10 s later: `PGSTAT_IDLE_INTERVAL`. */
+/** A backend reports its reads at most once a second, and when idle 10 s later: `PGSTAT_IDLE_INTERVAL`. */
 const TELL_EVERY_MS = 1_100
 const LOOKS_MAX = 12
 
 /**
- * Rows of api_keys that Postgres has read since it was started, once every backend of the service has told.
+ * Rows of api_keys that Postgres has read since it started, once every backend of the service has reported.
  *
- * @param least as many must have been read; the looks go on until they have
- * @param stir uses each connection of the service's pool without reading keys, so that it tells
- * @throws BenchFault when fewer were read: the counters are not to be believed then
+ * @param least at least this many reads must have happened; the function waits for them
+ * @param stir uses each connection of the service's pool without reading keys, so that it reports
+ * @throws BenchFault when fewer were read: then the counters cannot be trusted
  */
 export async function settledKeyReads(
   { query }: ScratchPostgres,
@@ -30,5 +30,5 @@ export async function settledKeyReads(
     if (read >= least && read === before) return read
     before = read
   }
-  throw new BenchFault(`Postgres tells of ${before} rows read, at least ${least} must have been`)
+  throw new BenchFault(`Postgres reports ${before} rows read, but at least ${least} were`)
 }

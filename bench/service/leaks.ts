@@ -14,7 +14,7 @@ const INSERT = `
   )
   insert into credentials (digest, kind, workspace_id, id) select digest, 'api_key', $1, id from given`
 
-/** New keys by SQL alone, spread over the vendors. @returns the keys themselves. */
+/** Creates keys by SQL alone, spread over the vendors. @returns the keys themselves. */
 export async function makeKeys(
   { query }: ScratchPostgres,
   vendors: readonly Vendor[],
@@ -33,7 +33,7 @@ export async function makeKeys(
   return all
 }
 
-/** Somebody to write to, as a workspace has. */
+/** The recipient of a workspace's mail. */
 export const makeOwner = ({ query }: ScratchPostgres, { workspaceId }: Vendor) =>
   makePerson(async (text, values) => await query(text, values), { workspaceId, role: 'owner' })
 

@@ -3,18 +3,18 @@ import { BenchFault } from '../harness/bench.ts'
 import type { ScratchPostgres } from '../harness/scratch-postgres.ts'
 import { call, type Vendor } from './vendor.ts'
 
-/** What stands in the workspaces of an arm. */
+/** What the workspaces of an arm contain. */
 export type Ledger = {
-  /** Keys and tenants, each of which one 201 has told of. */
+  /** Keys and tenants; one 201 has returned each. */
   created: number
   auditRows: number
-  /** Where the heads say that the chains end, summed up. */
+  /** The sum of the positions of the chains' heads. */
   headSeqs: number
 }
 
 const LOOK_EVERY_MS = 50
 
-/** Reads it in one snapshot, once the requests that the end of a load has cut off have come to theirs. */
+/** Reads it in one snapshot, once the requests cut off by the end of a load have ended. */
 export async function settledLedger(postgres: ScratchPostgres, vendors: readonly Vendor[]): Promise<Ledger> {
   let before = await ledgerOf(postgres, vendors)
   for (;;) {
@@ -36,10 +36,10 @@ async function ledgerOf({ query }: ScratchPostgres, vendors: readonly Vendor[]):
 }
 
 /**
- * Holds the rows against the answers: each 201 has its row, and beyond those there are at most as many as
- * connections were cut off with a request under way. With audit, each row has its audit row; without, none.
+ * Compares the rows with the answers: each 201 has its row, and beyond those at most one row per connection that was
+ * cut off with a request under way. With audit, each row has its audit row; without, none.
  *
- * @throws BenchFault naming the figures that do not fit
+ * @throws BenchFault naming the figures that do not match
  */
 export function requireRows(
   before: Ledger,
@@ -58,7 +58,7 @@ export function requireRows(
   )
 }
 
-/** Lets the service re-derive each chain, one at a time since it takes but two. */
+/** Lets the service verify each chain, one at a time, as it accepts only two. */
 export async function requireChains(
   url: string,
   vendors: readonly Vendor[],

@@ -5,7 +5,7 @@ import { to as copyTo } from 'pg-copy-streams'
 import type { ScratchPostgres } from '../harness/scratch-postgres.ts'
 import type { Vendor } from './vendor.ts'
 
-/** Rows as a busy vendor leaves them: changes of keys, 355 to 430 bytes each in the table. */
+/** Rows of a busy vendor: changes of keys, 355 to 430 bytes each in the table. */
 const FILL = `
   with recursive base as (select seq, hash from audit_heads where workspace_id = $1),
   chain(seq, target_id, created_at, payload, prev_hash, hash) as (
@@ -31,10 +31,10 @@ const FILL = `
   update audit_heads h set seq = last.seq, hash = last.hash
   from (select seq, hash from chain order by seq desc limit 1) last where h.workspace_id = $1`
 
-/** What an autovacuum that had the time would have done. */
+/** What an autovacuum would have done with enough time. */
 const SETTLE = 'vacuum analyze audit_logs'
 
-/** Lengthens a workspace's chain to this many rows, by SQL alone: no code of the verifier's takes part. */
+/** Lengthens a workspace's chain to this many rows, by SQL alone: without any code of the verifier. */
 export async function fillChain(
   { query }: ScratchPostgres,
   { workspaceId }: Vendor,
@@ -48,12 +48,12 @@ export async function fillChain(
   await query('checkpoint')
 }
 
-/** Cells of a row, in the chain's order: what anybody has to read who verifies it. */
+/** Cells of a row, in the chain's order: what every verifier must read. */
 export const chainQuery = ({ workspaceId }: Vendor) =>
   `select seq, action, actor_type, actor_id, target_type, target_id, env, payload, created_at, prev_hash, hash
    from audit_logs where workspace_id = '${workspaceId}' order by seq`
 
-/** Writes the bytes that are hashed to a file, a row a line: they hold no line break, being RFC 8785. */
+/** Writes the hashed bytes to a file, a row a line: they contain no line break, as RFC 8785 escapes it. */
 export async function writeCanonicalRows(
   { connection }: ScratchPostgres,
   { workspaceId }: Vendor,

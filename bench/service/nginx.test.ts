@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { replaceFile } from './fleet-trigger.ts'
 import { startNginx } from './nginx.ts'
 
-test('nginx answers a path with its file, whatever the query, and with a new text from when it is replaced', async t => {
+test('nginx answers a path with its file for any query, and a new text at once', async t => {
   const nginx = await startNginx({ core: null })
   t.after(() => nginx.close())
   const file = nginx.fileOf('/v1/policy/delta')
@@ -21,7 +21,7 @@ test('nginx answers a path with its file, whatever the query, and with a new tex
   assert.deepEqual([second.status, await second.text()], [200, '{"version":2,"changes":[]}'])
 })
 
-test('nginx is gone when it is closed, its files too', async () => {
+test('close stops nginx and deletes its files', async () => {
   const nginx = await startNginx({ core: null })
   const folder = dirname(nginx.fileOf('/x'))
   await nginx.close()

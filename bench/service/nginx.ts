@@ -8,12 +8,12 @@ import { durableDirectory } from '../harness/durable-directory.ts'
 import { pinned, SERVER_CORE } from '../harness/pin.ts'
 import { freePort } from '../harness/spawn-server.ts'
 
-/** An nginx that hands out files and does nothing else: what a fleet could poll if its policy were a file. */
+/** An nginx that only serves files: what a fleet could poll if its policy were a file. */
 export type Nginx = Resource & {
   url: string
-  /** Of the master process, whose one child serves. */
+  /** The master process, whose one child serves. */
   pid: number
-  /** The file that a path is answered with; its folders exist then. */
+  /** The file for a path; its folders exist after the call. */
   fileOf(path: string): string
 }
 
@@ -23,7 +23,7 @@ const READY_WITHIN_MS = 10_000
 export async function startNginx({ core = SERVER_CORE }: { core?: number | null } = {}): Promise<Nginx> {
   const program = requireNginx()
   const folder = mkdtempSync(join(durableDirectory(), 'keyrail-nginx-'))
-  // As root, the worker runs under another account, and that has to pass through and read.
+  // As root, the worker runs under another account, which must be able to enter and read.
   chmodSync(folder, 0o755)
   const files = join(folder, 'files')
   mkdirSync(files)
@@ -64,7 +64,7 @@ export async function startNginx({ core = SERVER_CORE }: { core?: number | null 
   }
 }
 
-/** As a web server is set up for files that change at any time: sendfile, tags, and no cache of open files. */
+/** The usual setup for files that change at any time: sendfile, tags, and no cache of open files. */
 const configurationOf = ({ folder, port }: { folder: string; port: number }) => `daemon off;
 pid ${folder}/nginx.pid;
 error_log stderr error;
@@ -100,7 +100,7 @@ async function untilReady(url: string): Promise<void> {
 }
 
 function requireNginx(): string {
-  // Debian has it where only root's PATH leads.
+  // Debian installs it where only root's PATH looks.
   const folders = [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), '/usr/sbin']
   const program = folders.map(folder => join(folder, 'nginx')).find(isExecutable)
   if (!program) throw new Error('nginx is not installed (Debian: nginx-light)')

@@ -5,8 +5,8 @@ import { RateLimiterPostgres, RateLimiterRedis, type RateLimiterRes } from 'rate
 import { loggedFastify } from '../harness/logged-fastify.ts'
 
 /**
- * What a vendor would put together instead: the same Fastify, the same bodies and logs, and rate-limiter-flexible on the
- * same store. It authenticates nobody, charges one limit, and gives its verdict in an answer of the same length.
+ * What a vendor would build instead: the same Fastify, the same bodies and logs, and rate-limiter-flexible on the same
+ * store. It authenticates no caller, charges one limit, and returns its verdict in an answer of the same length.
  *
  *   DATABASE_URL=… peer-limiter.ts --port 4801 --answer '{"allowed":true}'
  *   REDIS_URL=…    peer-limiter.ts --port 4801 --answer '{"allowed":true}'

@@ -4,13 +4,13 @@ import { BenchFault } from '../harness/bench.ts'
 import type { HttpRequest } from '../harness/request.ts'
 import type { ScratchPostgres } from '../harness/scratch-postgres.ts'
 
-/** Accounts with one password, whose hash the service has made itself. */
+/** Accounts with one password, hashed by the service itself. */
 export type People = { emails: readonly string[]; password: string; hash: string }
 
 const json = { 'content-type': 'application/json' }
 const password = 'correct horse battery staple'
 
-/** One signs up over the API, the others are copies of it: a hash for each would take longer than the bench. */
+/** One signs up over the API, the others are copies: hashing each would take longer than the bench. */
 export async function makePeople(url: string, { query }: ScratchPostgres, count: number): Promise<People> {
   const group = randomUUID()
   const emailOf = (n: number) => `${group}-${n}@bench.example`
@@ -21,7 +21,7 @@ export async function makePeople(url: string, { query }: ScratchPostgres, count:
     'select hash from user_passwords join users on id = user_id where address_key = $1',
     [emailOf(0)],
   )
-  if (first === undefined) throw new BenchFault('who signed up has no account')
+  if (first === undefined) throw new BenchFault('the sign-up created no account')
   const emails = Array.from({ length: count }, (_, n) => emailOf(n))
   await query(
     `with made as (
@@ -35,7 +35,7 @@ export async function makePeople(url: string, { query }: ScratchPostgres, count:
   return { emails, password, hash: String(first.hash) }
 }
 
-/** The right password of each in turn. */
+/** The right password for each account in turn. */
 export const signIns = ({ emails }: People): HttpRequest[] =>
   emails.map(email => ({
     method: 'POST' as const,
@@ -44,10 +44,10 @@ export const signIns = ({ emails }: People): HttpRequest[] =>
     body: JSON.stringify({ email, password }),
   }))
 
-/** Longer than a sign-in takes once it has its turn. */
+/** Longer than a sign-in takes once its turn comes. */
 const LOOK_EVERY_MS = 250
 
-/** How many sessions were ever opened, once the sign-ins that the end of a load has cut off have come to theirs. */
+/** How many sessions were ever opened, once the sign-ins cut off by the end of a load have ended. */
 export async function settledSessions({ query }: ScratchPostgres): Promise<number> {
   const count = async () => Number((await query('select count(*) as rows from sessions'))[0]?.rows)
   let before = await count()

@@ -6,13 +6,15 @@ import type { Resource } from '../harness/bench.ts'
 import { ended, tail, track } from '../harness/children.ts'
 import { durableDirectory } from '../harness/durable-directory.ts'
 import { pinned, SERVER_CORE } from '../harness/pin.ts'
+import { cpuSeconds } from '../harness/proc.ts'
 import { freePort } from '../harness/spawn-server.ts'
 
-export type ScratchRedis = Resource & { url: string }
+export type ScratchRedis = Resource & { url: string; cpuSeconds(): number }
 
 /**
- * A redis-server of one's own beside the server, on loopback.
- * @param appendFsync `always`: each write is on disk before it is answered; null: nothing is kept.
+ * A separate redis-server beside the server, on loopback.
+ *
+ * @param appendFsync `always`: each write is on disk before it is answered; null: nothing is stored.
  */
 export async function scratchRedis(appendFsync: 'always' | null = null): Promise<ScratchRedis> {
   const directory = mkdtempSync(join(durableDirectory(), 'keyrail-bench-redis-'))
@@ -43,5 +45,5 @@ export async function scratchRedis(appendFsync: 'always' | null = null): Promise
   } finally {
     client.disconnect()
   }
-  return { url, close }
+  return { url, cpuSeconds: () => cpuSeconds(child.pid ?? 0), close }
 }

@@ -12,18 +12,18 @@ import { createLog } from '../../packages/server/src/platform/log.ts'
 import { withoutAudit } from './without-audit.ts'
 
 /**
- * The service as it is, on a migrated database, for a bench to start in a process of its own. Settings come
- * from the environment, as they do in production.
+ * The service on a migrated database, for a bench to start in another process. Settings come from the environment, as
+ * in production.
  *
  *   serve.ts                   the service
- *   serve.ts --without-audit   the same, its audit statements dropped: a control, never a product
- *   serve.ts --open-to ID      the same, its request path open to anybody as this workspace: a control as well
+ *   serve.ts --without-audit   the same without its audit statements: a control, never a product
+ *   serve.ts --open-to ID      the same with its request path open to any caller as this workspace: also a control
  */
 const { values } = parseArgs({
   options: { 'without-audit': { type: 'boolean', default: false }, 'open-to': { type: 'string' } },
 })
 const { config: settings } = readConfig(process.env)
-// Where nobody reads it, and not into the checkout.
+// In a folder that no process reads, and not in the checkout.
 const mailFolder = mkdtempSync(join(tmpdir(), 'keyrail-bench-mail-'))
 process.once('exit', () => rmSync(mailFolder, { recursive: true, force: true }))
 const config = {
@@ -41,7 +41,7 @@ if (values['without-audit'] || workspaceId !== undefined) {
   const deps = await openDeps(outside)
   const app = await buildApp({
     ...deps,
-    ...(values['without-audit'] && { db: withoutAudit(deps.db) }),
+    ...(values['without-audit'] && { pool: withoutAudit(deps.pool) }),
     ...(workspaceId && {
       authenticateHot: async () => ({
         ...unlimited,

@@ -28,7 +28,7 @@ async function start(t: TestContext, options: { audit?: boolean } = {}): Promise
   return server
 }
 
-test('the service of a bench audits each creation, and its control none', async t => {
+test('the service under bench audits each creation, and its control none', async t => {
   for (const audit of [true, false]) {
     const server = await start(t, { audit })
     const vendor = await makeVendor(server.url, { tenants: 2 })
@@ -40,7 +40,7 @@ test('the service of a bench audits each creation, and its control none', async 
   }
 })
 
-test('a chain that SQL has lengthened verifies, and the process that only hashes comes to the same end', async t => {
+test('a chain lengthened by SQL verifies, and the hashing process gets the same hash', async t => {
   const server = await start(t)
   const vendor = await makeVendor(server.url)
   await fillChain(postgres, vendor, 2_500)
@@ -54,7 +54,7 @@ test('a chain that SQL has lengthened verifies, and the process that only hashes
   assert.deepEqual({ rows, last }, { rows: 2_500, last: chain.head_hash })
 })
 
-test('writers remember what was acknowledged before the server was killed, and nothing else', async t => {
+test('writers record exactly the writes acknowledged before the server was killed', async t => {
   const server = await start(t)
   const { token, workspaceId } = await makeVendor(server.url)
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
@@ -82,7 +82,7 @@ test('writers remember what was acknowledged before the server was killed, and n
   )
 })
 
-test('the head of pgbench moves by one a commit', async () => {
+test('pgbench moves its head by one a commit', async () => {
   const { measure } = await prepareHeadCommits(postgres, 100)
   const { transactions } = await measure(4, 1)
   const [head] = await postgres.query('select seq::int from bench_heads')

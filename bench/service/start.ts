@@ -21,13 +21,13 @@ export async function migratedPostgres(): Promise<ScratchPostgres> {
 export type Keyrail = ServerProcess & { url: string }
 
 /** Where this checkout is. */
-export const ownCheckout = join(import.meta.dirname, '..', '..')
+const ownCheckout = join(import.meta.dirname, '..', '..')
 
 interface KeyrailOptions {
-  /** The folder of another checkout, with its packages installed, whose service it is. */
+  /** The folder of another checkout, with its packages installed, whose service is measured. */
   checkout?: string
   audit?: boolean
-  /** A workspace that the request path takes every caller for. */
+  /** The workspace of every caller on the request path. */
   openTo?: string
   port?: number
   nodeArgs?: string[]
@@ -35,9 +35,9 @@ interface KeyrailOptions {
 }
 
 /**
- * The service in a process of its own on the server's core, logging to /dev/null as in every arm.
+ * The service in its own process on the server's core, logging to /dev/null as in every arm.
  *
- * @param port a free one, unless given
+ * @param port by default a free one
  */
 export async function startKeyrail(
   { url: databaseUrl }: ScratchPostgres,

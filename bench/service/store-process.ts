@@ -6,12 +6,12 @@ import { digestFromBase64 } from '../../packages/sdk/src/runtime/digest.ts'
 import { readRateLimits } from '../../packages/sdk/src/store/rate-limits.ts'
 import { Store } from '../../packages/sdk/src/store/store.ts'
 import { serveGenerator } from '../harness/generator.ts'
-import { idOf, tellKey } from './told-keys.ts'
+import { feedKey, idOf } from './feed-keys.ts'
 
 /**
- * One arm of the memory bench, in a process of its own: the SDK's store, or the same keys as the feed tells them in a
- * Map. Keys come page by page as JSON, as from a socket. Each is looked up once before the memory is read, so that
- * what a look-up makes and keeps is counted; then look-ups go on, and the collector's pauses are noted.
+ * One arm of the memory bench, in its own process: the SDK's store, or the same keys of the feed in a Map. Keys arrive
+ * page by page as JSON, as from a socket. Each is looked up once before the memory is read, so that anything a look-up
+ * keeps is counted; then look-ups go on, and the collector's pauses are recorded.
  */
 export type StorePlan = { work: 'store' | 'map'; keys: number; seconds: number }
 export type StoreCounts = {
@@ -47,7 +47,7 @@ await serveGenerator<StorePlan, StoreCounts>(async ({ work, keys, seconds }) => 
     for (let number = at; number < at + BATCH; number++) {
       if (look(number % keys) === undefined) throw new Error(`key ${number} is lost`)
     }
-    // The observer is told between two turns of the loop.
+    // The observer is called between two turns of the loop.
     await new Promise(resolve => setImmediate(resolve))
   }
   observer.disconnect()
@@ -56,17 +56,17 @@ await serveGenerator<StorePlan, StoreCounts>(async ({ work, keys, seconds }) => 
   return { bytesPerKey, pauseP99Ms, pauses: pauses.length, answer: { found, ids } }
 })
 
-/** The id of the key with this number. What it makes of it is garbage at once, as a verdict is. */
+/** The id of the key with this number. Its result is garbage at once, like a verdict. */
 type Look = (number: number) => string | undefined
 
-/** Digests of all keys by number, beside what is measured: to hash them again would be most of the work. */
+/** Digests of all keys by number, outside the measurement: hashing them again would be most of the work. */
 function digestAt(digests: BigUint64Array, number: number, encoding: BufferEncoding): string {
   return Buffer.from(digests.buffer, number * 32, 32).toString(encoding)
 }
 
 function fillStore(keys: number, digests: BigUint64Array): Look {
   const store = new Store(keys)
-  for (const { key_id, tenant_id, env, lookup_hash, scopes, rate_limits, expires_at } of told(
+  for (const { key_id, tenant_id, env, lookup_hash, scopes, rate_limits, expires_at } of feedKeys(
     keys,
     digests,
   )) {
@@ -97,24 +97,24 @@ function fillStore(keys: number, digests: BigUint64Array): Look {
 
 function fillMap(keys: number, digests: BigUint64Array): Look {
   const map = new Map<string, PolicyKey>()
-  for (const key of told(keys, digests)) map.set(key.lookup_hash, key)
+  for (const key of feedKeys(keys, digests)) map.set(key.lookup_hash, key)
   return number => {
     const key = map.get(digestAt(digests, number, 'base64'))
     return key && { ...key }.key_id
   }
 }
 
-function* told(keys: number, digests: BigUint64Array): Generator<PolicyKey> {
+function* feedKeys(keys: number, digests: BigUint64Array): Generator<PolicyKey> {
   const bytes = new Uint8Array(digests.buffer)
   for (let from = 0; from < keys; from += PAGE_KEYS) {
-    const page = Array.from({ length: Math.min(PAGE_KEYS, keys - from) }, (_, at) => tellKey(from + at))
+    const page = Array.from({ length: Math.min(PAGE_KEYS, keys - from) }, (_, at) => feedKey(from + at))
     for (const [at, { lookup_hash }] of page.entries())
       bytes.set(Buffer.from(lookup_hash, 'base64'), (from + at) * 32)
     yield* JSON.parse(JSON.stringify(page))
   }
 }
 
-/** The heap and what lies beside it, when everything that can go has gone. */
+/** The heap and the memory outside it, after a full collection. */
 function usedBytes(): number {
   for (let times = 0; times < 4; times++) collect()
   const { heapUsed, external } = process.memoryUsage()

@@ -4,7 +4,7 @@ import { serveGenerator } from '../harness/generator.ts'
 import { HttpConnection } from '../harness/http-connection.ts'
 import type { HttpRequest } from '../harness/request.ts'
 
-/** One arm of the bench of stored answers: each client takes a key for itself, stores 64 kB under it, and goes on. */
+/** One arm of the bench of stored answers: each client takes a key, stores 64 kB under it, and goes on. */
 export type StoredPlan = { seconds: number; clients: number; bodyBytes: number } & (
   | { url: string; token: string }
   | { redisUrl: string }
@@ -57,7 +57,7 @@ async function overHttp(url: string, token: string, body: string): Promise<Clien
   return async () => {
     const scope_hash = createHash('sha256').update(randomUUID()).digest('hex')
     const claim = await post('claim', { scope_hash, fingerprint: scope_hash, env: 'live' })
-    if (claim.verdict !== 'execute') throw new Error(`a new claim was told ${claim.verdict}`)
+    if (claim.verdict !== 'execute') throw new Error(`a new claim got ${claim.verdict}`)
     const { lock_token } = claim
     const done = await post('complete', {
       scope_hash,
@@ -67,7 +67,7 @@ async function overHttp(url: string, token: string, body: string): Promise<Clien
       headers: {},
       body,
     })
-    if (done.verdict !== 'completed') throw new Error(`an answer was told ${done.verdict}`)
+    if (done.verdict !== 'completed') throw new Error(`an answer got ${done.verdict}`)
   }
 }
 

@@ -15,7 +15,7 @@ const FILL_MONTHS = `
   where h.workspace_id = $1
   group by 1, 2, 3, 4, 5`
 
-/** What reports of as many hours leave behind, by SQL alone. @returns rows of hours. */
+/** The rows that reports of as many hours leave, by SQL alone. @returns rows of hours. */
 export async function fillUsage(
   { query }: ScratchPostgres,
   { workspaceId }: Vendor,
@@ -23,7 +23,7 @@ export async function fillUsage(
 ): Promise<number> {
   await query(FILL_HOURS, [workspaceId, hours])
   await query(FILL_MONTHS, [workspaceId])
-  // What an autovacuum that had the time would have done.
+  // What an autovacuum would have done with enough time.
   await query('vacuum analyze usage_hours')
   await query('vacuum analyze usage_months')
   await query('checkpoint')

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { BenchFault } from '../harness/bench.ts'
 import { bootstrapToken } from './start.ts'
 
-/** A workspace with what a key needs, made over the API as a vendor would. */
+/** A workspace with what a key needs, created over the API. */
 export type Vendor = {
   workspaceId: string
   /** The owner's live secret key. */
@@ -12,7 +12,7 @@ export type Vendor = {
   tenantIds: readonly string[]
 }
 
-/** @param tenants how many; a long run of key creations needs several, for each may hold 10,000 active keys. */
+/** @param tenants how many; a long run of key creations needs several, as each may have 10,000 active keys. */
 export async function makeVendor(url: string, { tenants = 1 } = {}): Promise<Vendor> {
   const slug = `bench-${randomUUID()}`
   const workspace = await call(url, bootstrapToken, '/v1/workspaces', { name: 'Bench', slug })

@@ -5,8 +5,8 @@ import { createKeyring, type Keyring } from '../../packages/sdk/src/keyring/keyr
 import { serveGenerator } from '../harness/generator.ts'
 
 /**
- * One arm of the verification bench, in a process of its own: a keyring that holds the keys, or nothing but the
- * hash that it must compute. Both go through the same keys in the same random order.
+ * One arm of the verification bench, in its own process: a keyring that holds the keys, or only the hash that it must
+ * compute. Both use the same keys in the same random order.
  */
 export type VerifyPlan = { work: 'verify' | 'hash'; keys: number; seconds: number }
 export type VerifyCounts = { ns: number; answer: { keys: string } }
@@ -52,15 +52,15 @@ function hashing(keys: readonly string[]): Run {
 
 async function verifying(keys: readonly string[]): Promise<Run> {
   const keyring = createKeyring({
-    baseUrl: 'https://feed.invalid',
+    url: 'https://feed.invalid',
     secretKey: makeKey('secret', 'krsk_live_'),
-    projectId: PROJECT,
+    project: PROJECT,
     maxCachedKeys: keys.length,
     // The longest there is: the bench measures verification, not polling.
     pollIntervalMs: 59_000,
     cachedTtlMs: 60_000,
     fetch: serveFrom(keys),
-    // A keyring waits for a service that fails; a bench must not.
+    // A keyring waits for a failing service; a bench must not.
     onError: ({ message }) => {
       console.error(message)
       process.exit(1)
@@ -75,7 +75,7 @@ async function verifying(keys: readonly string[]): Promise<Run> {
   }
 }
 
-/** Not timed: that each key is known as what it is, and that every kind of wrong key is refused as what it is. */
+/** Not timed: each key is known by its id, and every kind of wrong key is refused with its code. */
 function checkVerdicts(keyring: Keyring, keys: readonly string[]): void {
   const codes = (each: (key: string, number: number) => string) => [...new Set(keys.map(each))].join()
   const seen = {
@@ -99,7 +99,7 @@ function checkVerdicts(keyring: Keyring, keys: readonly string[]): void {
     throw new Error(`wrong verdicts: ${JSON.stringify(seen)}`)
 }
 
-/** A feed of these keys in pages, as the service would send them. Every second key expires, next year. */
+/** A feed of these keys in pages, in the service's format. Every second key expires, next year. */
 function serveFrom(keys: readonly string[]): typeof fetch {
   const expiresAt = new Date(Date.now() + 365 * 86_400_000).toISOString()
   return async input => {
@@ -131,7 +131,7 @@ function serveFrom(keys: readonly string[]): typeof fetch {
   }
 }
 
-/** All numbers below `count`, in an order that is random and the same in every process. */
+/** All numbers below `count`, in a random order that is the same in every process. */
 function shuffled(count: number): Uint32Array {
   const order = Uint32Array.from({ length: count }, (_, at) => at)
   let state = 1
@@ -157,6 +157,6 @@ function makeKey(seed: string, prefix = 'kr_live_'): string {
   let rest = crc32(body)
   let checksum = ''
   for (; checksum.length < 6; rest = Math.floor(rest / 62)) checksum = alphabet[rest % 62] + checksum
-  // A text that is put together is a tree until somebody reads it; what comes from a socket is flat.
+  // V8 keeps a concatenated text as a tree until the first read; a text from a socket is flat.
   return Buffer.from(body + checksum).toString('latin1')
 }

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { serveGenerator } from '../harness/generator.ts'
 
 /**
- * A node that walks a snapshot page by page and throws the pages away: how fast the service hands them out, on one
- * connection. `count` looks for keys too, which takes time of its own.
+ * A node that walks a snapshot page by page and discards the pages: how fast the service serves them, on one
+ * connection. `count` counts keys too, which takes extra time.
  */
 export type WalkPlan = { url: string; path: string; token: string; count: boolean }
 export type WalkCounts = { pages: number; keys: number; bytes: number; ms: number; refused: number }
@@ -20,7 +20,7 @@ await serveGenerator<WalkPlan, WalkCounts>(async ({ url, path, token, count }) =
   for (let cursor: string | undefined = ''; cursor !== undefined; ) {
     const page = await read(new URL(path + cursor, url), { agent, headers })
     if (page === null) {
-      // A store that is still writing what was filled in; the time counts.
+      // A store that is still writing the filled rows; the time counts.
       if (++total.refused > REFUSED_MAX) throw new Error(`refused ${total.refused} times`)
       await sleep(250)
       continue
@@ -28,7 +28,7 @@ await serveGenerator<WalkPlan, WalkCounts>(async ({ url, path, token, count }) =
     total.pages++
     total.bytes += page.bytes
     if (count) total.keys += keysIn(Buffer.concat(page.chunks))
-    // The cursor stands before the keys.
+    // The cursor precedes the keys.
     const next = /"next_cursor":"([^"]+)"/.exec(page.chunks[0]?.toString('utf8', 0, 2_048) ?? '')?.[1]
     cursor = next && `&cursor=${next}`
   }

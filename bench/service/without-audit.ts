@@ -1,17 +1,18 @@
-import type { Db } from '../../packages/server/src/platform/db/pool.ts'
+import type { Db } from '../../packages/server/src/platform/db/db.ts'
+import type { Pool } from '../../packages/server/src/platform/db/pool.ts'
 
 /**
- * The store without the audit chain: the statements that a mutation keeps for the end, which are the audit
- * rows and nothing else, are dropped. No setting of the service does this; a bench has to compose it.
+ * The store without the audit chain: it drops the statements that a mutation keeps for the end, which are the audit
+ * rows and nothing else. The service has no setting for this; only a bench composes it.
  */
-export function withoutAudit(db: Db): Db {
+export const withoutAudit = (pool: Pool): Pool => ({ ...pool, bind: bound => withoutLast(pool.bind(bound)) })
+
+function withoutLast(db: Db): Db {
   return {
-    ...db,
     inWorkspace: (workspaceId, work, options) =>
       db.inWorkspace(workspaceId, tx => work({ ...tx, sendLast: () => {} }), options),
-    until: deadline => withoutAudit(db.until(deadline)),
-    holding: right => withoutAudit(db.holding(right)),
-    forStranger: network => withoutAudit(db.forStranger(network)),
-    forService: name => withoutAudit(db.forService(name)),
+    readAtOnce: (workspaceId, work) => db.readAtOnce(workspaceId, work),
+    asPerson: (userId, work, options) => db.asPerson(userId, work, options),
+    by: deadline => withoutLast(db.by(deadline)),
   }
 }

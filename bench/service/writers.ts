@@ -2,7 +2,7 @@ import { BenchFault } from '../harness/bench.ts'
 import { HttpConnection } from '../harness/http-connection.ts'
 import type { HttpRequest } from '../harness/request.ts'
 
-/** Writes until the server dies, and remembers what it has acknowledged. */
+/** Writes until the server dies, and records the acknowledged writes. */
 export type Writers = {
   /** Resolves once every connection is broken, with the names that were answered 201. */
   ended: Promise<string[]>

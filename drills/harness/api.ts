@@ -9,9 +9,9 @@ export interface TimedAnswer extends Answer {
   ms: number
 }
 
-/** No whole answer came: the connection was refused, cut, or nobody spoke for too long. */
+/** No complete answer came: the connection was refused or cut, or stayed silent for too long. */
 export class Unanswered extends Error {
-  /** Set when the socket hung until our own patience ended. */
+  /** Set when the socket hung until the drill's own timeout. */
   readonly hung: boolean
   constructor(reason: string, hung: boolean) {
     super(reason)
@@ -29,7 +29,7 @@ export interface Api {
   close(): void
 }
 
-/** Far past every deadline of the service: a socket that is silent for so long hangs. */
+/** Far longer than every deadline of the service: a socket that is silent for so long hangs. */
 const patienceMs = 20_000
 
 export function openApi(baseUrl: string): Api {
@@ -81,7 +81,7 @@ export function openApi(baseUrl: string): Api {
   }
 }
 
-/** The plain view of it, for what is also done in-process. */
+/** The same call without timings, for actions that also run in-process. */
 export const plainly =
   ({ ask }: Api): AskApi =>
   async (method, url, options) =>

@@ -4,7 +4,7 @@ import { plainly } from './api.ts'
 import { bootstrapToken } from './service.ts'
 import type { Stage } from './stage.ts'
 
-/** A chain that the API has written, kept aside so that it can be put back after each forgery. */
+/** A chain that the API has written, with a copy from which it is restored after each forgery. */
 export interface ChainScene {
   workspaceId: string
   /** Rows of the chain. */
@@ -13,10 +13,10 @@ export interface ChainScene {
   putBack(): Promise<void>
 }
 
-/** Tables of the chain; a forger of it owns them all. */
+/** Tables of the chain; the forger owns them all. */
 const tables = ['audit_logs', 'audit_heads', 'audit_addresses']
 
-/** Mutations whose rows the chain is made of, again and again; every second names an address. */
+/** Mutations whose rows make up the chain, repeated; every second one records an address. */
 const operations = [
   'updateWorkspace',
   'createKey',
@@ -29,8 +29,9 @@ const operations = [
 ]
 
 /**
- * Writes a chain through the API, and takes away what would keep a forger from any value: checks, foreign keys
- * and the primary key. So only the chain itself can tell.
+ * Writes a chain through the API, and drops everything that would restrict a forger: checks, foreign keys and the
+ * primary key. Then only the chain itself can detect a forgery.
+ *
  * @param least rows; the last mutation may add more than one, so there may be a few more
  */
 export async function makeChain({ api, client, scene }: Stage, least: number): Promise<ChainScene> {
@@ -40,7 +41,7 @@ export async function makeChain({ api, client, scene }: Stage, least: number): P
   for (let turn = 0; (await lengthNow()) < least; turn += 1) {
     const prepare = auditedMutations[operations[turn % operations.length] as string]
     const route = methods[operations[turn % operations.length] as string]
-    if (prepare === undefined || route === undefined) throw new Error('an operation has gone')
+    if (prepare === undefined || route === undefined) throw new Error('an operation is missing')
     const { url, token, body } = await prepare({
       ask: plainly(api),
       query: async (text, values) => (await client.query(text, values)).rows,

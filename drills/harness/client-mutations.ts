@@ -1,8 +1,8 @@
-import type { Scene } from '../../packages/server/test/mutations.ts'
 import type { Seeded } from '../../packages/server/test/seeded.ts'
+import type { Scene } from '../../packages/server/test/vendor.ts'
 import { bootstrapToken } from './service.ts'
 
-/** What one client has made so far and may still change; nobody else touches it. */
+/** What one client has created and may still change; no other client touches it. */
 export interface Belongings {
   keys: string[]
   secretKeys: string[]
@@ -22,11 +22,11 @@ export const noBelongings = (): Belongings => ({
 
 export interface MutationPlan {
   call: readonly [method: string, url: string, body?: unknown]
-  /** The audit row that tells of it: an action, and the target or a text of the payload that is its alone. */
+  /** The audit row of the mutation: an action, and the target or a text that only its payload contains. */
   shows: { action: string; by: 'target' | 'text'; value: string }
-  /** A create or a rotate: with its `Idempotency-Key` the same may be asked again. */
+  /** A create or a rotate: with its `Idempotency-Key` the same request may be repeated. */
   replayable: boolean
-  /** Null where it makes a workspace of its own. */
+  /** Null where it creates a new workspace. */
   workspaceId: string | null
   token: string
   // biome-ignore lint/suspicious/noExplicitAny: the answer of the call above it.
@@ -37,7 +37,7 @@ interface Given {
   random: Seeded
   own: Belongings
   scene: Scene
-  /** Begins with the load's prefix, and is this mutation's alone. */
+  /** Begins with the load's prefix, and belongs to this mutation alone. */
   marker: string
 }
 
@@ -53,7 +53,7 @@ interface Kind {
 const byText = (action: string, { marker }: Given) => ({ action, by: 'text' as const, value: marker })
 const byTarget = (action: string, value: string) => ({ action, by: 'target' as const, value })
 
-/** Picked and let go of: after a rotate, a revocation or a deletion the client does not come back to it. */
+/** Picked and dropped: after a rotate, a revocation or a deletion the client does not use it again. */
 const forget = ({ random }: Given, list: string[]) => list.splice(random.integer(list.length), 1)[0] as string
 
 const limits = (limit: number) => [
@@ -78,7 +78,7 @@ const kinds: Record<string, Kind> = {
         ],
         shows: byText('api_key.created', given),
         replayable: true,
-        // One under a parent that may be deleted is left to that deletion.
+        // A resource under a parent that may be deleted is left to that deletion.
         remember: body => void (ownParent || own.keys.push(body.id)),
       }
     },
@@ -252,7 +252,7 @@ const kinds: Record<string, Kind> = {
   },
 }
 
-/** A random mutation of those that the client has the belongings for. */
+/** A random mutation that the client has the resources for. */
 export function planMutation(given: Given): MutationPlan {
   const possible = Object.entries(kinds).filter(([, { needs }]) => !needs || given.own[needs].length > 0)
   const weights = Object.fromEntries(possible.map(([name, { weight }]) => [name, weight]))

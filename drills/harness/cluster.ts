@@ -1,13 +1,10 @@
 import pg from 'pg'
-import {
-  type ScratchCluster,
-  startScratchCluster,
-} from '../../packages/server/src/platform/db/embedded/scratch.ts'
 import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
+import { type ScratchCluster, startScratchCluster } from '../../packages/server/test/scratch.ts'
 
 export type { ScratchCluster }
 
-/** A cluster of the drill's own with the newest schema. `durable`: with fsync, as the service is run. */
+/** A cluster for one drill, with the newest schema. `durable`: with fsync, as in production. */
 export async function startDrillCluster({
   durable,
   directory,
@@ -25,7 +22,7 @@ export async function startDrillCluster({
   return cluster
 }
 
-/** A connection of the drill itself, past every relay. bigint as a number. */
+/** A connection of the drill itself, past every relay. Reads bigint as a number. */
 export async function connectDirectly(cluster: ScratchCluster, database?: string): Promise<pg.Client> {
   const client = new pg.Client({
     ...cluster.connection,
@@ -33,7 +30,7 @@ export async function connectDirectly(cluster: ScratchCluster, database?: string
     application_name: 'drill',
     types: { getTypeParser: bigintAsNumber } as pg.CustomTypesConfig,
   })
-  // It dies with the cluster, which a drill does on purpose.
+  // It ends with the cluster, which a drill stops on purpose.
   client.on('error', () => {})
   await client.connect()
   return client

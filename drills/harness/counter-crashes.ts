@@ -1,20 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { makeScene } from '../../packages/server/test/mutations.ts'
-import { type Api, openApi, plainly, Unanswered } from './api.ts'
+import { type Api, openApi, Unanswered } from './api.ts'
 import { connectDirectly, type ScratchCluster, startDrillCluster } from './cluster.ts'
-import { bootstrapToken, type DrilledService, startDrilledService } from './service.ts'
+import { until } from './pauses.ts'
+import { makeDrillScene } from './scene.ts'
+import { type DrilledService, startDrilledService } from './service.ts'
 
-/** What is killed under the load of checks. */
+/** What the drill kills under the load of checks. */
 export const faults = ['the service', 'its connections', 'Postgres'] as const
-export type Fault = (typeof faults)[number]
+type Fault = (typeof faults)[number]
 
-export interface CounterFigures {
+interface CounterFigures {
   cycles: number
   allowed: number
   unanswered: number
-  /** What the counter is short of, of what was allowed; only a crash of Postgres may make it so. */
+  /** How many allowed requests the counter misses; only a crash of Postgres may lose any. */
   forgotten: number
 }
 
@@ -24,7 +25,7 @@ export interface CounterOutcome {
   serverVersion: string
 }
 
-/** Wide enough that nobody is turned away, in a window that outlasts the drill. */
+/** So high that no check is refused, in a window longer than the drill. */
 const limit = {
   id: 'drill',
   limit: 1_000_000_000,
@@ -32,10 +33,12 @@ const limit = {
   algorithm: 'fixed',
   scope: 'key',
 }
-/** What a crash of Postgres may forget, by promise. */
+/** Checks that must be allowed before a kill, and again after it. */
+const checksEach = 200
+/** How much a crash of Postgres may lose, by promise. */
 const forgetMs = 1_000
 
-/** @param meddle how many the drill adds to what it counts as allowed; a test of the drill itself. */
+/** @param meddle how many the drill adds to the requests that it counts as allowed; a test of the drill itself. */
 export async function runCounterCrashes({
   cycles,
   clients = 16,
@@ -56,17 +59,17 @@ export async function runCounterCrashes({
   try {
     for (let i = 0; i < 2; i++) services.push(await startDrilledService(cluster.connection))
     const api = openApi((services[0] as DrilledService).url)
-    const { live, projectId } = await makeScene(plainly(api), bootstrapToken)
+    const { live, projectId } = await makeDrillScene(api)
     api.close()
     for (let cycle = 0; cycle < cycles * faults.length && !signal?.aborted; cycle++) {
       const fault = faults[cycle % faults.length] as Fault
       say(`cycle ${cycle + 1} of ${cycles * faults.length}: ${fault}`)
       const body = { project_id: projectId, env: 'live', key_id: randomUUID(), limits: [limit] }
       const load = startLoad(services, live, body, clients)
-      await sleep(300)
+      await load.more(checksEach)
       const crashedAt = performance.now()
       await strike(fault, cluster, services)
-      await sleep(300)
+      await load.more(checksEach)
       const { allowedAt, unanswered } = await load.stop()
       const allowed = allowedAt.length + meddle
       const counted = await countOf(services, live, body)
@@ -81,7 +84,7 @@ export async function runCounterCrashes({
         unanswered: known.unanswered + unanswered,
         forgotten: known.forgotten + Math.max(0, allowed - counted),
       })
-      if (allowedAt.length === 0) broken.push(`cycle ${cycle + 1}: nothing was allowed at all`)
+      if (allowedAt.length === 0) broken.push(`cycle ${cycle + 1}: no check was allowed`)
       if (counted < allowed - mayForget || counted > allowed + unanswered) {
         broken.push(
           `cycle ${cycle + 1}, ${fault}: ${allowed} allowed, ${unanswered} unanswered, and the counter has ${counted}`,
@@ -97,7 +100,7 @@ export async function runCounterCrashes({
 
 type Body = Record<string, unknown>
 
-/** Clients that ask one of the processes after another, whatever becomes of it. */
+/** Clients that call the processes in turn, and continue after any error. */
 function startLoad(services: DrilledService[], token: string, body: Body, clients: number) {
   const allowedAt: number[] = []
   let unanswered = 0
@@ -123,6 +126,11 @@ function startLoad(services: DrilledService[], token: string, body: Body, client
   }
   const running = Promise.all(Array.from({ length: clients }, (_, number) => client(number)))
   return {
+    /** Until that many more checks were allowed. */
+    async more(count: number) {
+      const least = allowedAt.length + count
+      await until('allowed checks', () => allowedAt.length >= least)
+    },
     async stop() {
       isOver = true
       await running
@@ -147,7 +155,7 @@ async function strike(fault: Fault, cluster: ScratchCluster, services: DrilledSe
   }
 }
 
-/** What the counter has, by a look that charges nothing, once the store answers again. */
+/** The counter's value, from a check that charges nothing, once the store answers again. */
 async function countOf(services: DrilledService[], token: string, body: Body): Promise<number> {
   const api = openApi((services[1] as DrilledService).url)
   try {

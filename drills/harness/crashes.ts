@@ -1,7 +1,6 @@
 import type pg from 'pg'
-import { makeScene } from '../../packages/server/test/mutations.ts'
 import { seeded } from '../../packages/server/test/seeded.ts'
-import { type Api, openApi, plainly } from './api.ts'
+import { type Api, openApi } from './api.ts'
 import { connectDirectly, type ScratchCluster, startDrillCluster } from './cluster.ts'
 import { startHttpRelay } from './http-relay.ts'
 import { type Diff, diffLoad } from './ledger.ts'
@@ -9,9 +8,10 @@ import { startLoad } from './load.ts'
 import { installPauses, until } from './pauses.ts'
 import { setTrap } from './points.ts'
 import { startPostgresRelay } from './postgres-relay.ts'
-import { bootstrapToken, type DrilledService, startDrilledService } from './service.ts'
+import { makeDrillScene } from './scene.ts'
+import { type DrilledService, startDrilledService } from './service.ts'
 
-/** Who is killed: the service, every connection it has, or Postgres itself. */
+/** What is killed: the service, every connection it has, or Postgres itself. */
 export const victims = ['server', 'backends', 'postmaster'] as const
 export type Victim = (typeof victims)[number]
 
@@ -23,7 +23,7 @@ export interface Crash {
 
 export interface PointTally extends Omit<Diff, 'broken'> {
   cycles: Record<Victim, number>
-  /** Acknowledged and not there once. */
+  /** Acknowledged, but missing or present more than once. */
   lost: number
   broken: number
 }
@@ -31,7 +31,7 @@ export interface PointTally extends Omit<Diff, 'broken'> {
 export interface CrashOptions {
   seed: number
   clients: number
-  /** With fsync, as the service is run. */
+  /** With fsync, as in production. */
   durable: boolean
   /** More settings of Postgres. */
   settings?: Record<string, string | number>
@@ -39,10 +39,13 @@ export interface CrashOptions {
   say(line: string): void
 }
 
-/** Workspaces that the clients share; what they contend for is the head of each one's audit chain. */
+/** Workspaces that the clients share; they compete for the head of each audit chain. */
 const scenesEach = 4
 
-/** Kills the victim in the middle of a load, cycle by cycle, and holds what is left against what was told. */
+/**
+ * Kills the victim in the middle of a load, cycle by cycle, and compares the database with the answers that the clients
+ * got.
+ */
 export async function runCrashes(
   crashes: readonly Crash[],
   { seed, clients, durable, settings = {}, signal, say }: CrashOptions,
@@ -56,7 +59,7 @@ export async function runCrashes(
     for (const crash of crashes) {
       if (signal?.aborted) break
       const diff = await runCrash(stage, crash, { seed, clients }).catch(error => {
-        // A Ctrl-C at the terminal ends the service of the stage too: this cycle proves nothing.
+        // A Ctrl-C at the terminal also ends the stage's service: this cycle proves nothing.
         if (signal?.aborted) return null
         throw error
       })
@@ -93,7 +96,7 @@ async function setStage(durable: boolean, settings: Record<string, string | numb
   const cluster = await startDrillCluster({ durable, settings })
   const client = await connectDirectly(cluster)
   await installPauses(client)
-  // The stage itself stays, whatever Postgres is told to put off.
+  // The stage's own rows are durable, even if Postgres delays others.
   await client.query('checkpoint')
   const postgresRelay = await startPostgresRelay(cluster.connection)
   const service = await startDrilledService(postgresRelay.connection)
@@ -125,7 +128,7 @@ async function runCrash(
   const { api } = stage
   const prefix = `c${cycle}`
   const scenes = []
-  for (let i = 0; i < scenesEach; i += 1) scenes.push(await makeScene(plainly(api), bootstrapToken))
+  for (let i = 0; i < scenesEach; i += 1) scenes.push(await makeDrillScene(api))
   const load = startLoad(api, scenes, { clients, prefix, seed: seed + cycle })
   const before = clients * (1 + seeded(seed + cycle).integer(4))
   await until('the clients’ first mutations', () => load.acknowledged() >= before)
@@ -149,7 +152,7 @@ async function runCrash(
   return diff
 }
 
-/** Each kills, opens the trap, and leaves a service that can be asked and nothing of the old one at work. */
+/** Each kills, releases the trap, and leaves a service that answers, without any remains of the old one at work. */
 const kills: Record<
   Victim,
   (stage: Stage, open: () => Promise<void>, stopped: Promise<void>) => Promise<void>
@@ -158,8 +161,11 @@ const kills: Record<
     await stage.service.kill()
     await stopped
     await open()
-    // What the dead server had sent is still carried out, the commit included.
-    await until('the end of what was sent', async () => (await backendsOf(stage.client)).length === 0)
+    // Statements that the dead server had sent are still executed, the commit included.
+    await until(
+      'the end of the statements that were sent',
+      async () => (await backendsOf(stage.client)).length === 0,
+    )
     stage.service = await startDrilledService(stage.postgresRelay.connection)
   },
   async backends(stage, open, stopped) {

@@ -20,17 +20,17 @@ import { type Seeded, seeded } from '../../packages/server/test/seeded.ts'
 import { type Clocks, faultsOf, holdAt, openCache, pathOf, scope } from './disk-node.ts'
 
 export interface DamageOptions {
-  /** Random damages of each random kind, and processes killed. */
+  /** Random damages of each random kind, and killed processes. */
   cycles: number
   seed: number
-  /** Tries only every so many of the bytes and bits; 1: all. */
+  /** Tries one in this many of the bytes and bits; 1: all. */
   stride?: number
   signal?: AbortSignal
   say?: (line: string) => void
 }
 
-/** What came of one kind of damage. */
-export interface Tried {
+/** The results for one kind of damage. */
+interface Tried {
   damage: string
   tried: number
   refused: number
@@ -48,7 +48,7 @@ interface Run {
 const otherProject = '01930c3e-8f5a-7c31-9b0e-00000000c001'
 const tenant = '01930c3e-8f5a-7c31-9b0e-00000000a000'
 
-/** @returns what was tried, and what contradicts the promise. */
+/** @returns the number of tries, and what contradicts the promise. */
 export async function runDamage({ cycles, seed, stride = 1, signal, say = () => {} }: DamageOptions) {
   const root = mkdtempSync(join(tmpdir(), 'keyrail-p14-'))
   const run: Run = {
@@ -80,14 +80,14 @@ async function write({ cacheDir, at }: Run, version: number): Promise<Buffer> {
 }
 
 interface Expected {
-  /** Undefined: the file may be taken, if all that it says is so. */
+  /** Undefined: the file may be accepted, if every statement in it is true. */
   notice?: 'disk_unusable' | 'disk_file_refused' | 'disk_scope_mismatch'
-  /** Whether a store that is taken may be served. */
+  /** Whether an accepted store may be served. */
   isServing?: boolean
   reader?: Scope
 }
 
-/** Starts a node on what there is, and judges what it takes up. */
+/** Starts a node on the files, and judges what it accepts. */
 async function judge(run: Run, damage: string, what: string, expected: Expected): Promise<void> {
   const { notice, isServing = true, reader } = expected
   const entry = run.tried.get(damage) ?? { damage, tried: 0, refused: 0, taken: 0 }
@@ -143,7 +143,7 @@ const steps: Record<string, Step> = {
   async blocks(run, { cycles }) {
     const path = pathOf(run.cacheDir)
     const [older, newer] = [await write(run, 4), await write(run, 5)]
-    // Before this byte they are alike, and so is what is put together of them.
+    // Before this byte they are alike, and so is a file composed of both.
     const differs = older.findIndex((byte, at) => byte !== newer[at])
     for (let times = 0; times < cycles; times += 1) {
       const at = differs + 1 + run.random.integer(Math.min(older.length, newer.length) - 33 - differs)
@@ -159,7 +159,7 @@ const steps: Record<string, Step> = {
   },
   async confirmations(run, { stride }) {
     const path = `${pathOf(run.cacheDir)}.confirmed`
-    // A minute later it is confirmed again, and only that is written; then half a minute passes.
+    // A minute later it is confirmed again, and only the confirmation is written; then half a minute passes.
     const { cache } = openCache(run.cacheDir, run.at)
     const kept = holdAt(9, run.at.monotonic)
     await cache.load()

@@ -9,29 +9,29 @@ import { Store } from '../../packages/sdk/src/store/store.ts'
 import { createVerify } from '../../packages/sdk/src/verify/verify.ts'
 import { withChecksum } from '../../packages/sdk/test/keys.ts'
 
-/** What the drill of the disk knows of a policy at some version: all of it follows from the version. */
+/** What the disk drill knows about a policy at some version: everything follows from the version. */
 
 export const scope: Scope = {
   projectId: '01930c3e-8f5a-7c31-9b0e-00000000c000',
   env: 'live',
   tenantIds: [],
 }
-export const ttlMs = 60_000
-export const keysMost = 40
+const ttlMs = 60_000
+const keysMost = 40
 
 const idOf = (number: number) => `01930c3e-8f5a-7c31-9b0e-${number.toString(16).padStart(12, '0')}`
 
-/** Keys as the service issues them, the same in every run. */
-export const keys = Array.from({ length: keysMost }, (_, number) =>
+/** Keys in the service's format, the same in every run. */
+const keys = Array.from({ length: keysMost }, (_, number) =>
   withChecksum(`kr_live_${String(number).padStart(32, 'Drill')}`),
 )
 
-/** At a version some keys are there and the others revoked; which, nobody can tell from their number alone. */
+/** At each version some keys are present and the others revoked; the number of a key alone does not determine which. */
 const isThere = (number: number, version: number) => (number * 7 + version * 13) % 5 !== 0
 
 const tenantOf = (number: number) => idOf(0xa000 + (number % 3))
 
-/** What a node holds at a version, confirmed on its clock just now. */
+/** What a node holds at a version, just confirmed by its clock. */
 export function holdAt(version: number, confirmedAt: number): Kept {
   const store = new Store(keysMost)
   for (const [number, key] of keys.entries()) {
@@ -52,7 +52,7 @@ export function holdAt(version: number, confirmedAt: number): Kept {
 
 export const pathOf = (cacheDir: string): string => join(cacheDir, fileName(scope))
 
-/** Of one machine; the drill moves all three clocks. */
+/** The clocks of one machine; the drill moves all three. */
 export interface Clocks {
   wall: number
   monotonic: number
@@ -77,7 +77,7 @@ export function openCache(cacheDir: string, at: Clocks, reader: Scope = scope) {
   return { cache, notices }
 }
 
-/** In what a store that was taken up differs from the policy at its version, and what it lets pass that it must not. */
+/** How an accepted store differs from the policy at its version, and which keys it wrongly accepts. */
 export function faultsOf(resumed: Resumed, at: Clocks, isServing: boolean): string[] {
   const { store, version } = resumed
   const served = { store, hits: 0, misses: 0, evictions: 0, isPartial: !resumed.isWhole }
@@ -98,6 +98,6 @@ export function faultsOf(resumed: Resumed, at: Clocks, isServing: boolean): stri
       (verdict.keyId === idOf(number) &&
         verdict.tenantId === tenantOf(number) &&
         verdict.scopes.length === (number % 2 ? 1 : 2))
-    return isRight ? [] : [`key ${number} is told as ${JSON.stringify(verdict)}`]
+    return isRight ? [] : [`key ${number} is described as ${JSON.stringify(verdict)}`]
   })
 }

@@ -8,7 +8,7 @@ test('two equal dumps have no differences', () => {
   assert.deepEqual(differences(dump({ a: ['1', '2'] }), dump({ a: ['1', '2'] })), [])
 })
 
-test('a row more, a row less, another row, a double and a new table are each a difference', () => {
+test('an added, missing, changed or doubled row and a new table are each a difference', () => {
   const before = dump({ a: ['1', '2'] })
   for (const after of [
     { a: ['1'] },

@@ -23,7 +23,7 @@ export async function dumpDatabase(client: pg.Client): Promise<Dump> {
   return dump
 }
 
-/** A line for every row that one of the two has and the other has not. */
+/** A line for every row that only one of the two has. */
 export function differences(before: Dump, after: Dump): string[] {
   const lines: string[] = []
   for (const table of new Set([...before.keys(), ...after.keys()])) {

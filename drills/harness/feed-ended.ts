@@ -1,7 +1,7 @@
 import type { RefusalCode } from '../../packages/sdk/src/verify/verdict.ts'
 
-/** The last answer of a poll, as far as it tells why keys are gone. */
-export interface Told {
+/** The last answer of a poll, with the reasons that it gives for ended keys. */
+export interface FeedAnswer {
   object: string
   project_deleted: boolean
   generated_at: string
@@ -14,38 +14,40 @@ const codeBy: Readonly<Record<string, RefusalCode>> = {
   deleted: 'revoked_key',
 }
 
-/** When each key ends that a node has a record of, by id, whether or not that is past; Infinity: never. */
+/** When each key of a node's records ends, by id, past ends included; Infinity: never. */
 export type Ends = ReadonlyMap<string, number>
 
-/** Why a node should refuse the keys that it does not let pass: worked out from what it held and what it was told. */
+/** Why a node should refuse the keys that it does not accept: derived from the node's keys and the feed's answers. */
 export class EndedModel {
   #ends: Ends = new Map()
   readonly #ended = new Map<string, RefusalCode>()
 
-  /** @param told null where the node was told that nothing is new */
-  heard(ends: Ends, told: Told | null): void {
-    // A snapshot does not say why a key is not in it, unless all of them ended.
-    const isSaid = told !== null && (told.object === 'policy_delta' || told.project_deleted)
+  /** @param answer null for an answer without changes */
+  heard(ends: Ends, answer: FeedAnswer | null): void {
+    // A snapshot does not say why a key is missing, unless all of them ended.
+    const isSaid = answer !== null && (answer.object === 'policy_delta' || answer.project_deleted)
     for (const [id, end] of this.#ends) {
       if (!isSaid || ends.has(id)) continue
-      this.#ended.set(id, end > Date.parse(told.generated_at) ? 'revoked_key' : 'expired_key')
+      this.#ended.set(id, end > Date.parse(answer.generated_at) ? 'revoked_key' : 'expired_key')
     }
-    // A cause that the service tells counts, of keys that the node never held as well.
-    for (const { change, key_id, cause = '' } of told?.project_deleted ? [] : (told?.changes ?? [])) {
+    // A reason in the answer counts, also for keys that the node never held.
+    for (const { change, key_id, cause = '' } of answer?.project_deleted ? [] : (answer?.changes ?? [])) {
       const code = codeBy[cause]
       if (change === 'tombstone' && code !== undefined) this.#ended.set(key_id, code)
+      // It has not ended: if the node does not hold it, the node could not read it.
+      if (change === 'upsert') this.#ended.delete(key_id)
     }
     for (const id of ends.keys()) this.#ended.delete(id)
     this.#ends = ends
   }
 
-  /** The process has begun anew, with these. */
+  /** The process has restarted with these. */
   began(ends: Ends): void {
     this.#ended.clear()
     this.#ends = ends
   }
 
-  /** Of a key that may not be used. */
+  /** The reason for a key that may not be used. */
   codeOf(id: string): RefusalCode {
     return this.#ends.has(id) ? 'expired_key' : (this.#ended.get(id) ?? 'unknown_key')
   }

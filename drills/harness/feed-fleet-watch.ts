@@ -4,34 +4,34 @@ const everyMs = 10
 /** Between reading a node's age and reading the clock. */
 const readingMs = 1
 
-/** A key that was revoked, by the clock of `performance.now()`. */
+/** A revoked key, on the clock of `performance.now()`. */
 interface RevokedKey {
   key: string
-  /** When the service had answered that it is revoked. */
+  /** When the service had answered the revocation. */
   acknowledgedAt: number
 }
 
 export interface FleetWatch {
   /** Verifications so far. */
   readonly verified: number
-  /** Refused as `stale`, and rightly. */
+  /** Correctly refused as `stale`. */
   readonly stale: number
   /** What contradicts the promise, a line each. */
   readonly broken: readonly string[]
-  /** A key that every node must let pass for as long as what it knows is fresh. */
+  /** A key that every node must accept while its policy is fresh. */
   sound(key: string): void
-  /** A key that no node may let pass once it has heard of the service after the revocation. */
+  /** A key that no node may accept once it has got an answer of the service after the revocation. */
   revoked(name: string, key: RevokedKey): void
   /** When a node first refused a revoked key, in ms after the acknowledgement; below 0 before it. */
   refusedAfterMs(node: FleetNode, name: string): number | undefined
-  /** How old what it knew was when a node was last seen to let the sound key pass, at most, in ms; 0 before. */
+  /** The greatest age of a node's policy, in ms, at which it still accepted the sound key; 0 before. */
   oldestServedMs(node: FleetNode): number
   stop(): void
 }
 
 /**
- * Verifies keys on every node, again and again, and judges each verdict by what the node itself may know: when it
- * last heard of the service, and how old that may become. No rule of it depends on how busy the machine is.
+ * Verifies keys on every node, again and again, and judges each verdict by what the node can know: when it last got an
+ * answer from the service, and how old its policy may become. No rule depends on the load of the machine.
  */
 export function watchFleet({ nodes }: Pick<Fleet, 'nodes'>): FleetWatch {
   const broken: string[] = []
@@ -42,7 +42,7 @@ export function watchFleet({ nodes }: Pick<Fleet, 'nodes'>): FleetWatch {
   let verified = 0
   let stale = 0
 
-  /** The verdict, with how old the node's knowledge was at least and at most when it fell. */
+  /** The verdict, with the least and greatest age of the node's policy at that moment. */
   const verify = ({ keyring }: FleetNode, key: string) => {
     const least = keyring.stats().confirmedAgeMs ?? Number.POSITIVE_INFINITY
     const { code } = keyring.verify(key)
@@ -57,7 +57,7 @@ export function watchFleet({ nodes }: Pick<Fleet, 'nodes'>): FleetWatch {
     if (code === 'valid') oldest.set(node.name, Math.max(oldest.get(node.name) ?? 0, least))
     const isRight = code === 'valid' ? least < node.cachedTtlMs : code === 'stale' && most >= node.cachedTtlMs
     if (!isRight)
-      broken.push(`${node.name} judges a sound key ${code}, ${Math.round(least)} ms after it heard`)
+      broken.push(`${node.name} judges a sound key ${code}, ${Math.round(least)} ms after its last answer`)
   }
 
   const judgeRevoked = (node: FleetNode, name: string, { key, acknowledgedAt }: RevokedKey) => {
@@ -65,14 +65,15 @@ export function watchFleet({ nodes }: Pick<Fleet, 'nodes'>): FleetWatch {
     const now = performance.now()
     const at = `${node.name} ${name}`
     if (code === 'valid') {
-      if (refused.has(at)) broken.push(`${at}: let pass again after it was refused`)
+      if (refused.has(at)) broken.push(`${at}: accepted again after it was refused`)
       if (now - most - readingMs > acknowledgedAt)
-        broken.push(`${at}: let pass after a poll since the revocation`)
-      if (least >= node.cachedTtlMs) broken.push(`${at}: let pass ${Math.round(least)} ms after it heard`)
+        broken.push(`${at}: accepted after a poll since the revocation`)
+      if (least >= node.cachedTtlMs)
+        broken.push(`${at}: accepted ${Math.round(least)} ms after its last answer`)
     } else if (code === 'revoked_key') {
       if (!refused.has(at)) refused.set(at, now - acknowledgedAt)
     } else if (code !== 'stale' || most < node.cachedTtlMs) {
-      broken.push(`${at}: judged ${code}, ${Math.round(most)} ms after it heard`)
+      broken.push(`${at}: judged ${code}, ${Math.round(most)} ms after its last answer`)
     }
   }
 

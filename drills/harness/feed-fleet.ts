@@ -6,7 +6,7 @@ import type { Stage } from './stage.ts'
 export interface FleetNode {
   name: string
   kind: FleetKind
-  /** Whether its way to the service can be cut apart from the others'. */
+  /** Whether its connection to the service can be cut separately. */
   cuttable: boolean
   cachedTtlMs: number
   pollIntervalMs: number
@@ -22,10 +22,10 @@ export const fleetKinds = {
   held: { pollIntervalMs: 2_000, cachedTtlMs: 20_000 },
 } as const satisfies Record<FleetKind, unknown>
 
-/** Of each kind; every second one can be cut off. */
+/** Nodes of each kind; every second one can be cut off. */
 const nodesOfKind = 4
 
-/** How a network fails: bytes vanish, or nobody listens. */
+/** How a network fails: bytes are lost, or connections are refused. */
 export type Outage = 'silent' | 'refused'
 
 export interface Fleet {
@@ -36,7 +36,7 @@ export interface Fleet {
   close(): Promise<void>
 }
 
-/** Nobody listens on it: it is reserved, and never given out by the system. */
+/** Reserved without a listener, so the system assigns it to no other process. */
 const deadUrl = 'http://127.0.0.1:1'
 
 /** @param serviceUrl where the service is now; nodes keep the address of a relay before it. */
@@ -50,11 +50,11 @@ export async function openFleet({ scene }: Pick<Stage, 'scene'>, serviceUrl: () 
       const name = `${kind}-${at}`
       const cuttable = at % 2 === 1
       const keyring = createKeyring({
-        baseUrl: (cuttable ? frail : steady).url,
+        url: (cuttable ? frail : steady).url,
         secretKey: scene.live,
-        projectId: scene.projectId,
+        project: scene.projectId,
         node: name,
-        // Failures are what the drill is for; it reads them from the keyring's counts.
+        // Failures are the purpose of the drill; it reads them from the keyring's counts.
         onError: () => {},
         ...fleetKinds[kind],
       })

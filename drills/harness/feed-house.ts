@@ -7,10 +7,11 @@ import { openDeps } from '../../packages/server/src/deps.ts'
 import type { Connection } from '../../packages/server/src/platform/db/connection.ts'
 import { createLog, type Logger } from '../../packages/server/src/platform/log.ts'
 import { encryptionKey } from '../../packages/server/test/encryption-key.ts'
-import { type AskApi, makeScene, type Scene } from '../../packages/server/test/mutations.ts'
+import type { AskApi } from '../../packages/server/test/mutations.ts'
+import { makeScene, type Scene } from '../../packages/server/test/vendor.ts'
 import { bootstrapToken } from './service.ts'
 
-/** A service in this process on a database of its own, whose time is ours, and a workspace in it. */
+/** A service in this process on its own database, with a clock that the drill moves, and a workspace in it. */
 export interface FeedHouse {
   readonly app: FastifyInstance
   readonly ask: AskApi
@@ -27,14 +28,14 @@ export interface FeedHouse {
   close(): Promise<void>
 }
 
-/** How often the same is asked of a service that says 503. */
+/** How often a request is repeated after a 503. */
 const triesMost = 10
 
 let made = 0
 
 /**
- * @param template a migrated database that nobody is connected to
- * @param settings over the service's own; smaller bounds than may be configured are taken
+ * @param template a migrated database without connections
+ * @param settings over the service's own; smaller bounds than may be configured are accepted
  */
 export async function openFeedHouse(
   template: Connection,
@@ -44,7 +45,7 @@ export async function openFeedHouse(
   const connection = { ...template, database: `feed_${process.pid}_${made}` }
   const admin = new pg.Client({ ...template, database: 'postgres' })
   await admin.connect()
-  // Without a listener a cluster that has gone would end the process before anybody can say why.
+  // Without a listener, a stopped cluster would end the process before it could report why.
   admin.on('error', () => {})
   await admin.query(`create database ${connection.database} template ${template.database}`)
 
@@ -52,7 +53,7 @@ export async function openFeedHouse(
   await client.connect()
   client.on('error', () => {})
   let now = Date.now()
-  // A table, because a new function at every step would make every session plan its statements anew.
+  // A table, because a new function at every step would make every session plan its statements again.
   await client.query(`
     create table drill_time (at timestamptz(3) not null);
     grant select on drill_time to keyrail_app;
@@ -113,8 +114,8 @@ const askInProcess =
   }
 
 /**
- * Under a heavy load the service keeps its deadlines and says 503, which drills of its own judge. What was answered
- * so is asked again, though it may have happened: the truth is read from the tables.
+ * Under heavy load the service keeps its deadlines and answers 503, which other drills judge. Such a request is
+ * repeated, though it may have happened: the truth is read from the tables.
  */
 async function injectPatiently(app: FastifyInstance, request: InjectOptions) {
   for (let tries = 1; ; tries += 1) {
@@ -123,7 +124,7 @@ async function injectPatiently(app: FastifyInstance, request: InjectOptions) {
   }
 }
 
-/** What stands in for `fetch`: no socket, the same bytes. */
+/** Replaces `fetch`: no socket, the same bytes. */
 export const fetchFrom =
   (app: FastifyInstance): typeof fetch =>
   async (input, init) => {

@@ -9,7 +9,7 @@ import { type Committed, everyOrderOfTwo, randomActs, type Script, Writer } from
 const writersMost = 4
 const keysEach = 2
 
-export interface InterleavingTally {
+interface InterleavingTally {
   rounds: number
   committed: number
   rolledBack: number
@@ -23,13 +23,13 @@ export interface Interleavings {
   /** How many random ones; every order of two transactions comes before them. */
   cycles: number
   seed: number
-  /** Done to the database first; a drill that tests itself breaks something. */
+  /** Done to the database first; a test of the drill breaks something here. */
   sabotage?: string
   signal?: AbortSignal
   say?: (line: string) => void
 }
 
-/** @returns what was done, by what kind of round, and what contradicts the promise. */
+/** @returns the rounds by kind, and what contradicts the promise. */
 export async function runInterleavings({ cycles, seed, sabotage, signal, say = () => {} }: Interleavings) {
   const cluster = await startDrillCluster({ durable: false })
   const house = await openFeedHouse(cluster.connection)
@@ -67,8 +67,8 @@ function shuffled(acts: readonly (readonly unknown[])[], random: Seeded): number
   return order
 }
 
-/** What a reader was told between two versions. */
-interface Told {
+/** What a reader learned between two versions. */
+interface Learned {
   since: number
   version: number
   ids: string[]
@@ -76,7 +76,7 @@ interface Told {
 
 const readersOf = ['eager', 'lazy'] as const
 
-/** One project, the transactions that change it, and two nodes that look: after every step, and now and then. */
+/** One project, the transactions that change it, and two nodes that poll: after every step, and now and then. */
 class InterleavingStage {
   readonly tallies = new Map<string, InterleavingTally>()
   readonly broken: string[] = []
@@ -85,10 +85,10 @@ class InterleavingStage {
   readonly #keys: readonly string[]
   readonly #writers: readonly Writer[]
   readonly #readers: Record<(typeof readersOf)[number], FeedNode>
-  readonly #told: Told[]
+  readonly #learned: Learned[]
   readonly #committed: Committed = new Map()
   #rounds = 0
-  /** Of the round under way: its figures, its name, and what has been done in it. */
+  /** The current round: its figures, its name, and its acts so far. */
   #tally: InterleavingTally = emptyTally()
   #name = ''
   #done: string[] = []
@@ -98,8 +98,11 @@ class InterleavingStage {
     this.#projectId = world.projects[0] ?? ''
     this.#keys = keys
     this.#writers = writers
-    this.#told = []
-    this.#readers = { eager: readerOf(world, 'eager', this.#told), lazy: readerOf(world, 'lazy', this.#told) }
+    this.#learned = []
+    this.#readers = {
+      eager: readerOf(world, 'eager', this.#learned),
+      lazy: readerOf(world, 'lazy', this.#learned),
+    }
   }
 
   static async set(house: FeedHouse, writers: readonly Writer[], seed: number): Promise<InterleavingStage> {
@@ -127,7 +130,7 @@ class InterleavingStage {
     })
     const left = [...order]
     while (left.length > 0) {
-      // Who waits takes its turn when it can; the others go on in their order.
+      // A waiting act continues when it can; the others go on in their order.
       const [who = 0] = left.splice(
         left.findIndex(one => !own[one]?.isWaiting),
         1,
@@ -146,14 +149,14 @@ class InterleavingStage {
     if (writer.isWaiting) this.#tally.waited += 1
     if (act === 'commit') this.#tally.committed += 1
     if (act === 'rollback') this.#tally.rolledBack += 1
-    // A lock that is let go of passes to one who waits for it, before anybody looks.
+    // A released lock passes to a waiting transaction before the next poll.
     const waiting = own.filter(one => one.isWaiting)
     if (waiting.length > 0 && !own.some(one => one.holdsHead)) {
       await Promise.race(waiting.map(one => one.pending))
     }
   }
 
-  /** What the node holds is the truth, and each delta names what was committed between its versions, no more. */
+  /** The node holds the truth, and each delta names exactly what was committed between its versions. */
   async #look(name: (typeof readersOf)[number]): Promise<void> {
     const reader = this.#readers[name]
     const { error } = await reader.poll({ pageSize: null })
@@ -161,12 +164,12 @@ class InterleavingStage {
     if (error !== undefined) this.#break(`the poll failed: ${error.message}`)
     const truth = await readTruth(this.#house.client, this.#projectId)
     for (const line of reader.differsFrom(truth)) this.#break(`${name} node at ${reader.version} ${line}`)
-    for (const { since, version, ids } of this.#told.splice(0)) {
+    for (const { since, version, ids } of this.#learned.splice(0)) {
       this.#tally.changesRead += ids.length
       const due = new Set<string>()
       for (let at = since + 1; at <= version; at += 1) {
         const keys = this.#committed.get(at)
-        if (keys === undefined) this.#break(`version ${at} was told of and never committed`)
+        if (keys === undefined) this.#break(`version ${at} was sent but never committed`)
         for (const id of keys ?? []) due.add(id)
       }
       const isWhole = ids.length === due.size && ids.every(id => due.has(id))
@@ -188,7 +191,7 @@ const emptyTally = (): InterleavingTally => ({
   changesRead: 0,
 })
 
-function readerOf({ house, projects }: FeedWorld, name: string, told: Told[]): FeedNode {
+function readerOf({ house, projects }: FeedWorld, name: string, learned: Learned[]): FeedNode {
   return new FeedNode(house, {
     name,
     projectId: projects[0] ?? '',
@@ -198,7 +201,7 @@ function readerOf({ house, projects }: FeedWorld, name: string, told: Told[]): F
     onAnswer(text) {
       const { since, version, changes } = JSON.parse(text)
       if (changes)
-        told.push({ since, version, ids: changes.map((change: { key_id: string }) => change.key_id) })
+        learned.push({ since, version, ids: changes.map((change: { key_id: string }) => change.key_id) })
       return text
     },
   })

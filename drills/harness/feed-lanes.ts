@@ -4,7 +4,7 @@ import { feedBounds, runSeed, type SeedOptions } from './feed-seed.ts'
 
 /** Histories that run at once. A history waits for the store most of its time. */
 const lanes = 4
-/** After so many histories a lane begins on a fresh database, so that the last is as quick as the first. */
+/** After this many histories a lane begins on a fresh database, so that the last is as quick as the first. */
 const seedsPerHouse = 250
 
 export interface Seeds extends SeedOptions {
@@ -44,7 +44,7 @@ export async function runSeeds({ first, cycles, signal, say, ...options }: Seeds
   }
 
   try {
-    // Every lane ends before the cluster goes, or their lost connections would hide why one has failed.
+    // Every lane ends before the cluster does, or their lost connections would hide why one has failed.
     const ends = await Promise.allSettled(Array.from({ length: Math.min(lanes, cycles) }, runLane))
     for (const end of ends) if (end.status === 'rejected') throw end.reason
     return { ended, broken, serverVersion: cluster.serverVersion }

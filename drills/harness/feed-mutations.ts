@@ -3,16 +3,16 @@ import type { Answer } from '../../packages/server/test/mutations.ts'
 import type { Seeded } from '../../packages/server/test/seeded.ts'
 import type { FeedHouse } from './feed-house.ts'
 
-/** What one seed has made: its own projects and tenants, so that seeds share a workspace and nothing else. */
+/** What one seed has created: its projects and tenants, so that seeds share only a workspace. */
 export interface FeedWorld {
   house: FeedHouse
   random: Seeded
-  /** The first is what most happens to. */
+  /** Most commands use the first one. */
   projects: string[]
   tenants: string[]
   /** Key ids that may still be changed, oldest first. */
   keys: string[]
-  /** Whole keys by id, of every key there ever was. */
+  /** Whole keys by id, of every key ever created. */
   issued: Map<string, string>
 }
 
@@ -56,7 +56,7 @@ function limitsOf(random: Seeded) {
   return random.pick([[], [rule('all')], [rule('burst'), rule('day')]])
 }
 
-/** Milliseconds from now; null: never. Time moves by hours within a seed, so the nearest pass. */
+/** Milliseconds from now; null: never. Time moves by hours within a seed, so the nearest one passes. */
 const lives = [null, null, hourMs / 2, 2 * hourMs, 48 * hourMs]
 
 function expiryOf({ random, house }: FeedWorld): string | null {
@@ -67,7 +67,7 @@ function expiryOf({ random, house }: FeedWorld): string | null {
 const patchKey = (world: FeedWorld, body: unknown) =>
   send(world, 'PATCH', `/v1/keys/${world.random.pick(world.keys)}`, body)
 
-/** Every change that a feed may have to tell of, and one that it need not. */
+/** Every change that a feed may have to send, and one that it need not send. */
 const kinds = {
   async create(world: FeedWorld) {
     const { random, projects, tenants } = world
@@ -87,7 +87,7 @@ const kinds = {
   scopes: (world: FeedWorld) => patchKey(world, { scopes: world.random.pick(scopeLists) }),
   limits: (world: FeedWorld) =>
     patchKey(world, { rate_limits: world.random.integer(3) === 0 ? null : limitsOf(world.random) }),
-  /** Renews a key that has expired, or ends one at once. */
+  /** Renews an expired key, or ends one at once. */
   expiry: (world: FeedWorld) =>
     patchKey(world, {
       expires_at: world.random.integer(6) === 0 ? new Date(world.house.now()).toISOString() : expiryOf(world),
@@ -142,7 +142,7 @@ const remember = ({ keys, issued }: FeedWorld, { body }: Answer) => {
   issued.set(body.id, body.key)
 }
 
-/** @param late whether the project itself may go: little happens afterwards. */
+/** @param late whether the project itself may be deleted: little happens afterwards. */
 export function pickMutation({ random, keys }: FeedWorld, late: boolean): MutationKind {
   if (keys.length === 0) return 'create'
   return random.weighted({ ...weights, ...(late && { deleteProject: 2 }) })

@@ -6,17 +6,17 @@ import { readOptions } from '../../packages/sdk/src/keyring/options.ts'
 import type { Clock } from '../../packages/sdk/src/runtime/clock.ts'
 import { KeyrailError } from '../../packages/sdk/src/runtime/errors.ts'
 import { createVerify, type Served, type Verify } from '../../packages/sdk/src/verify/verify.ts'
-import { EndedModel, type Ends, type Told } from './feed-ended.ts'
+import { EndedModel, type Ends, type FeedAnswer } from './feed-ended.ts'
 import { type FeedHouse, fetchFrom } from './feed-house.ts'
 import { differences, heldKeys, type Sight, type Truth, usableKeys } from './feed-truth.ts'
 
-/** How one poll is to go. */
+/** The course of one poll. */
 export interface PollPlan {
   /** `max_keys` of every request; null: none is sent. */
   pageSize: number | null
   /** Done between two pages of a walk. */
   between?: () => Promise<void>
-  /** The answer of which request is lost on its way back, from 0; the service has heard the request. */
+  /** Which request's answer is lost on its way back, from 0; the service has received the request. */
   loseAnswer?: number
 }
 
@@ -26,23 +26,27 @@ export interface NodeOptions extends Sight {
   name: string
   projectId: string
   token: string
-  /** What is done to every answer on its way; a drill that tests itself forges with it. */
+  /** Changes every answer on its way; a test of the drill forges with it. */
   onAnswer?: (text: string) => string
+  /** Asks for the vendor's texts too. */
+  hasLabels?: boolean
+  /** What a keyring would report about answers that were accepted all the same. */
+  onOdd?: (error: KeyrailError) => void
 }
 
 /** Changes nothing, so no keyring waits for an answer and none is stale. */
 const timeless = { cachedTtlMs: 10_000 }
 
 /**
- * A node of a fleet: the SDK's own client, sync, store and verification, without its timer, so that every poll
- * comes when it is told to.
+ * A node of a fleet: the SDK's own client, sync, store and verification, without its timer, so that the drill decides
+ * when it polls.
  */
 export class FeedNode {
   readonly options: NodeOptions
   readonly #house: FeedHouse
   #plan: PollPlan = { pageSize: null }
   #requests = 0
-  #told: Told | null = null
+  #answer: FeedAnswer | null = null
   readonly #ended = new EndedModel()
   #served: Served = emptyServed()
   #sync: Sync
@@ -60,7 +64,7 @@ export class FeedNode {
     return this.#sync.version
   }
 
-  /** Starts the process anew: it knows nothing. */
+  /** Restarts the process without its memory. */
   restart(): void {
     const { sync, verify } = this.#open()
     this.#sync = sync
@@ -68,7 +72,7 @@ export class FeedNode {
     this.#ended.began(this.#ends())
   }
 
-  /** Starts the process anew, from what it has written down; the way to a disk and back is not gone. */
+  /** Restarts the process from what it has written down; the disk itself is left out. */
   restartFromDisk(): void {
     const { kept } = this.#sync
     this.restart()
@@ -84,7 +88,7 @@ export class FeedNode {
     this.#ended.began(this.#ends())
   }
 
-  /** Claims a version that the service has not come to, as after a restore of an old backup. */
+  /** Claims a version that the service has not reached, as after a restore of an old backup. */
   runAhead(by: number): void {
     if (this.#sync.version !== undefined) this.#sync.version += by
   }
@@ -93,10 +97,10 @@ export class FeedNode {
   async poll(plan: PollPlan): Promise<Polled> {
     this.#plan = plan
     this.#requests = 0
-    this.#told = null
+    this.#answer = null
     try {
       const result = await this.#sync.poll(new AbortController().signal)
-      this.#ended.heard(this.#ends(), this.#told)
+      this.#ended.heard(this.#ends(), this.#answer)
       return { result }
     } catch (error) {
       if (error instanceof KeyrailError) return { error }
@@ -104,7 +108,7 @@ export class FeedNode {
     }
   }
 
-  /** In what the store differs from the truth at this moment; empty when in nothing. */
+  /** How the store differs from the truth at this moment; empty when it does not. */
   differsFrom(truth: Truth): string[] {
     const usable = usableKeys(truth, this.options, this.#house.now())
     return differences(usable, this.held(truth))
@@ -116,13 +120,25 @@ export class FeedNode {
     return heldKeys({ records: store.records, find: digest => store.find(digest) }, truth, this.#house.now())
   }
 
-  /** Ids of keys whose verdict is not the one that is due, for the reason that this node can know. */
-  misjudges(truth: Truth, issued: ReadonlyMap<string, string>): string[] {
+  /**
+   * Ids of keys whose verdict is wrong, by the reason that this node can know.
+   *
+   * @param unread keys that it received in a form that it cannot read: refused, for any reason
+   */
+  misjudges(
+    truth: Truth,
+    issued: ReadonlyMap<string, string>,
+    unread: ReadonlySet<string> = new Set(),
+  ): string[] {
     const usable = usableKeys(truth, this.options, this.#house.now())
     const { env } = this.options
     const wrong: string[] = []
     for (const [id, key] of issued) {
       const verdict = this.#verify(key)
+      if (unread.has(id)) {
+        if (verdict.valid || verdict.code === 'stale') wrong.push(`judges unread key ${id} ${verdict.code}`)
+        continue
+      }
       const isOther = env !== 'both' && !key.includes(`_${env}_`)
       const due = isOther ? 'wrong_env' : usable.has(id) ? 'valid' : this.#ended.codeOf(id)
       if (verdict.code !== due) wrong.push(`judges key ${id} ${verdict.code} instead of ${due}`)
@@ -139,15 +155,17 @@ export class FeedNode {
   }
 
   #open(): { sync: Sync; verify: Verify } {
-    const { name, projectId, token, env, tenantIds } = this.options
+    const { name, projectId, token, env, tenantIds, hasLabels = false, onOdd } = this.options
     const settings = readOptions({
-      baseUrl: 'https://keyrail.invalid',
+      url: 'https://keyrail.invalid',
       secretKey: token,
-      projectId,
+      project: projectId,
       env,
       tenantIds,
       node: name,
       fetch: this.#fetch(),
+      names: hasLabels,
+      meta: hasLabels,
       ...timeless,
     })
     this.#served = emptyServed()
@@ -155,7 +173,7 @@ export class FeedNode {
     const served = this.#served
     const client = createFeedClient(settings)
     return {
-      sync: new Sync({ client, clock, settings, served, onRaised: () => {} }),
+      sync: new Sync({ client, clock, settings, served, onRaised: () => {}, onOdd }),
       verify: createVerify(served, { env, cachedTtlMs: settings.cachedTtlMs, clock }),
     }
   }
@@ -174,7 +192,7 @@ export class FeedNode {
       if (response.status !== 200) return response
       const { onAnswer = text => text } = this.options
       const text = onAnswer(await response.text())
-      this.#told = JSON.parse(text)
+      this.#answer = JSON.parse(text)
       return new Response(text, response)
     }
   }

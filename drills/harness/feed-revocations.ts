@@ -5,28 +5,28 @@ import { until } from './pauses.ts'
 import { type DrilledService, startDrilledService } from './service.ts'
 import { onStage, type Stage } from './stage.ts'
 
-/** Long enough for a fleet that can answer, short enough to be waited out for one that cannot. */
+/** Long enough for a fleet that can answer, short enough to wait for one that cannot. */
 const revokeWaitMs = 2_000
 const env = { SERVICE_REVOKE_WAIT_MS: String(revokeWaitMs) }
 
-/** How often the same is asked of a service that says 503. */
+/** How often a request is repeated after a 503. */
 const triesMost = 10
 
 export interface RevocationOptions {
   cycles: number
-  /** How long after the service's answer a revoked key may still pass, beyond the interval where one is polled. */
+  /** How long after the service's answer a revoked key may still be accepted, beyond the interval for polling nodes. */
   slackMs: number
   signal?: AbortSignal
   say?: (line: string) => void
 }
 
 /** Figures by situation: milliseconds, one a node and cycle. */
-export type Figures = Map<string, number[]>
+type Figures = Map<string, number[]>
 
 const situations = {
   polled: 'revoked, polled every 200 ms: refused after',
   held: 'revoked, answers held: refused after',
-  told: 'revoked with wait=true: refused after the answer',
+  awaited: 'revoked with wait=true: refused after the answer',
   cut: 'revoked while cut off: refused after the way is back',
   killed: 'service killed, 1,500 ms to live: oldest that passed',
   outlived: 'service killed, 20,000 ms to live: oldest that passed',
@@ -108,25 +108,25 @@ async function runCycle(
     const ms = watch.refusedAfterMs(node, 'first') ?? 0
     note(run, situations[node.kind], ms)
     const most = slackMs + (node.kind === 'polled' ? node.pollIntervalMs : 0)
-    if (ms > most) run.broken.push(`${node.name}: a revoked key passed for ${Math.round(ms)} ms`)
+    if (ms > most) run.broken.push(`${node.name}: accepted a revoked key for ${Math.round(ms)} ms`)
   }
 
-  // Up, and the caller is told when the fleet knows.
+  // Up, and the caller gets its answer when the whole fleet has the revocation.
   const { acknowledged, nodes: counted } = await revoke(run, watch, 'second', second, '?wait=true')
   if (counted < nodes.length) run.broken.push(`${counted} of ${nodes.length} nodes were waited for`)
   for (const node of nodes) {
     const ms = watch.refusedAfterMs(node, 'second')
     if (acknowledged && ms === undefined)
-      run.broken.push(`${node.name}: a key passed that the fleet was said to refuse`)
-    if (acknowledged) note(run, situations.told, Math.max(0, ms ?? 0))
+      run.broken.push(`${node.name}: accepted a key that the fleet was reported to refuse`)
+    if (acknowledged) note(run, situations.awaited, Math.max(0, ms ?? 0))
   }
 
   // A part of the fleet is cut off, and a key revoked.
   fleet.cutOff(outage)
-  const told = await revoke(run, watch, 'third', third, '?wait=true')
-  const missing = cutNodes.filter(({ name }) => !told.pending.includes(name))
-  if (told.acknowledged || missing.length > 0)
-    run.broken.push(`${missing.length} nodes that are cut off were said to know`)
+  const answer = await revoke(run, watch, 'third', third, '?wait=true')
+  const missing = cutNodes.filter(({ name }) => !answer.pending.includes(name))
+  if (answer.acknowledged || missing.length > 0)
+    run.broken.push(`${missing.length} nodes that are cut off were reported as up to date`)
 
   // Down.
   await run.service.kill()
@@ -138,7 +138,7 @@ async function runCycle(
   for (const node of nodes)
     note(run, situations[node.kind === 'polled' ? 'killed' : 'outlived'], watch.oldestServedMs(node))
 
-  // Back: the service first, and then the way to it.
+  // Back: first the service, then the connection to it.
   await restart(run)
   const restartedAt = performance.now()
   await all(
@@ -151,14 +151,14 @@ async function runCycle(
   await all(cutNodes, 'refuse the third key', node => watch.refusedAfterMs(node, 'third') !== undefined)
   for (const node of cutNodes) {
     const ms = watch.refusedAfterMs(node, 'third') ?? 0
-    const acknowledgedAt = told.acknowledgedAt + ms
+    const acknowledgedAt = answer.acknowledgedAt + ms
     note(run, situations.cut, Math.max(0, acknowledgedAt - healedAt))
   }
   await all(cutNodes, 'have heard', heardSince(healedAt))
   await all(nodes, 'serve again', ({ keyring }) => keyring.verify(sound.key).valid)
 }
 
-/** Whether it has asked the service, and been answered, since then. */
+/** Whether the service has answered it since then. */
 const heardSince = (at: number) => (node: FleetNode) =>
   performance.now() - (node.keyring.stats().confirmedAgeMs ?? Number.POSITIVE_INFINITY) > at
 
@@ -181,7 +181,7 @@ async function revoke(
   return { acknowledgedAt, acknowledged, nodes, pending }
 }
 
-/** Again where the service is too busy to answer in its time. @throws when it is refused */
+/** Repeated while the service is too busy to answer in time. @throws when it is refused */
 async function post({ api, stage }: Run, url: string, body?: unknown): Promise<Answer['body']> {
   for (let tries = 1; ; tries += 1) {
     const answer = await api.ask('POST', url, {

@@ -7,14 +7,13 @@ import { type FeedWorld, makeFeedWorld, mutateWorld, pickMutation } from './feed
 import { FeedNode, type NodeOptions, type Polled, type PollPlan } from './feed-node.ts'
 import { countLasting, goneKeys, readTruth, type Truth } from './feed-truth.ts'
 
-/** Bounds of the service that are met with a handful of keys. */
+/** Bounds of the service that a few keys reach. */
 export const feedBounds = { policyMaxWholeKeys: 6, policyMaxPageKeys: 4 }
 
 /** What was done, by name, and how often. */
 export type Tally = Map<string, number>
 
-export const count = (tally: Tally, name: string, times = 1) =>
-  tally.set(name, (tally.get(name) ?? 0) + times)
+const count = (tally: Tally, name: string, times = 1) => tally.set(name, (tally.get(name) ?? 0) + times)
 
 const firstKeys = 7
 const nodesMost = 4
@@ -102,7 +101,7 @@ class SeedRun {
       case 'restart from disk':
         return node.restartFromDisk()
       case 'claim to be ahead':
-        // As far as the service itself leaps when it is restored: a version is never used twice.
+        // As far as the service itself leaps after a restore: a version is never used twice.
         return node.runAhead(1_048_576)
       case 'changes pruned':
         return await this.#prune(random.pick(projects))
@@ -134,7 +133,7 @@ class SeedRun {
       this.#break(node, line)
   }
 
-  /** Changes happen meanwhile: it need not be current then, but what was gone before is gone. */
+  /** Changes happen meanwhile: the node need not be current, but must not hold keys that ended before. */
   async #unsettledPoll(node: FeedNode, plan: PollPlan, beside = async () => {}): Promise<void> {
     const before = await this.#truth(node)
     const [polled] = await Promise.all([node.poll(plan), beside()])
@@ -147,10 +146,10 @@ class SeedRun {
     if ((node.version ?? 0) < before.version) this.#break(node, `is behind ${before.version}`)
     const held = node.held(await this.#truth(node))
     for (const id of goneKeys(before))
-      if (held.has(id)) this.#break(node, `holds key ${id}, gone before it asked`)
+      if (held.has(id)) this.#break(node, `holds key ${id}, which ended before it asked`)
   }
 
-  /** A poll that fails has changed nothing. */
+  /** A failed poll has changed nothing. */
   async #lostPoll(node: FeedNode, plan: PollPlan): Promise<void> {
     const truth = await this.#truth(node)
     const { version } = node
@@ -163,7 +162,7 @@ class SeedRun {
       this.#break(node, 'was changed by a poll that failed')
   }
 
-  /** Ages the changes up to some version, and lets the service's own upkeep find them. */
+  /** Ages the changes up to some version, and lets the service's own upkeep prune them. */
   async #prune(projectId: string): Promise<void> {
     const { house, random } = this.#world
     const { version } = await readTruth(house.client, projectId)
@@ -211,5 +210,5 @@ function makeNode(
   })
 }
 
-/** 1 to more than the service gives; sometimes none. */
+/** 1 to more than the service returns; sometimes none. */
 const pageSize = (random: Seeded): number | null => random.pick([null, 1, 2, 3, 4, 5, 6, 5_000])

@@ -3,7 +3,7 @@ import { digestFromBase64 } from '../../packages/sdk/src/runtime/digest.ts'
 import { toWireRateLimits, type WireRateLimit } from '../../packages/sdk/src/store/rate-limits.ts'
 import type { Store } from '../../packages/sdk/src/store/store.ts'
 
-/** A key as its row has it; what follows from that is worked out here and not by the store. */
+/** A key as its row has it; everything derived from it is computed here and not by the store. */
 interface KeyRow {
   id: string
   tenant_id: string
@@ -17,7 +17,7 @@ interface KeyRow {
   tenant_deleted: boolean
 }
 
-/** A project at one moment: everything there is, whoever may use it. */
+/** A project at one moment: all its keys, usable or not. */
 export interface Truth {
   version: number
   deleted: boolean
@@ -25,7 +25,7 @@ export interface Truth {
   keys: KeyRow[]
 }
 
-/** One statement, so one moment. It shares nothing with those of the feed. */
+/** One statement, so one moment. It shares nothing with the feed's statements. */
 const readProject = `
   select h.version, p.deleted_at is not null as deleted, p.default_rate_limits,
     (select coalesce(json_agg(json_build_object(
@@ -56,11 +56,11 @@ const isGone = (truth: Truth, key: KeyRow) => truth.deleted || key.tenant_delete
 export const goneKeys = (truth: Truth): string[] =>
   truth.keys.filter(key => isGone(truth, key)).map(key => key.id)
 
-/** How many keys a snapshot may have, expired ones that nobody has touched since included. */
+/** How many keys a snapshot may have, including expired keys that were not changed since. */
 export const countLasting = (truth: Truth, sight: Sight): number =>
   truth.keys.filter(key => isSeen(key, sight) && !isGone(truth, key)).length
 
-/** What may be used now, by id, each in one line of text. */
+/** The keys that may be used now, by id, each in one line of text. */
 export function usableKeys(truth: Truth, sight: Sight, now: number): Map<string, string> {
   const usable = truth.keys.filter(
     key => isSeen(key, sight) && !isGone(truth, key) && (key.expires_at === null || key.expires_at > now),
@@ -79,8 +79,8 @@ export function usableKeys(truth: Truth, sight: Sight, now: number): Map<string,
 }
 
 /**
- * What a node's store holds that has not expired, in the same form. A record that is not found by the digest that
- * its key has in truth is told as such.
+ * The unexpired keys of a node's store, in the same form. A record that is not found by the digest of its key is
+ * marked.
  */
 export function heldKeys({ records, find }: StoreView, truth: Truth, now: number): Map<string, string> {
   const digests = new Map(truth.keys.map(key => [key.id, digestFromBase64(key.digest) ?? '']))
@@ -102,7 +102,7 @@ export function heldKeys({ records, find }: StoreView, truth: Truth, now: number
   return held
 }
 
-/** The store as it is compared. */
+/** The store in comparable form. */
 export type StoreView = Pick<Store, 'records'> & { find(digest: string): number }
 
 interface Line {
@@ -122,7 +122,7 @@ const lineOf = ({ tenantId, env, scopes, limits, expiresAt }: Line): string =>
     expiresAt,
   ])
 
-/** In what two sets of keys differ, a line a key. */
+/** The differences of two sets of keys, a line a key. */
 export function differences(truth: Map<string, string>, held: Map<string, string>): string[] {
   const lines: string[] = []
   for (const [id, line] of truth) {

@@ -2,19 +2,19 @@ import pg from 'pg'
 import type { Seeded } from '../../packages/server/test/seeded.ts'
 import type { FeedHouse } from './feed-house.ts'
 
-/** What a writer does, one after another. `bump` calls the service's own function, which assigns the version. */
+/** The acts of a writer, in sequence. `bump` calls the service's own function, which assigns the version. */
 export type Act = 'begin' | 'touch' | 'bump' | 'commit' | 'rollback'
 
 export interface Script {
   acts: readonly Act[]
-  /** Keys that it changes: nobody else's in the same round. */
+  /** Keys that it changes: no other writer's in the same round. */
   keys: readonly string[]
 }
 
-/** Committed changes of a project by their version, as the writers were told it. */
+/** Committed changes of a project by their version, as the writers received it. */
 export type Committed = Map<number, readonly string[]>
 
-/** One transaction on a connection of its own, done act by act. */
+/** One transaction on a separate connection, done act by act. */
 export class Writer {
   readonly #client: pg.Client
   readonly #observer: pg.Client
@@ -50,7 +50,7 @@ export class Writer {
     return this.#at === this.#script.acts.length && this.#settled
   }
 
-  /** Its last act has not come back: it waits for a lock. */
+  /** Its last act has not returned: it waits for a lock. */
   get isWaiting(): boolean {
     return !this.#settled
   }
@@ -60,12 +60,12 @@ export class Writer {
     return this.#settled && this.#versions.length > 0 && !this.isDone
   }
 
-  /** Resolves when the act that it waits in has come back. */
+  /** Resolves when the act that it waits in has returned. */
   get pending(): Promise<void> {
     return this.#pending
   }
 
-  /** @returns the act, once it has come back or is seen to wait. */
+  /** @returns the act, once it has returned or is seen to wait. */
   async step(projectId: string, workspaceId: string, committed: Committed): Promise<Act> {
     const act = this.#script.acts[this.#at] as Act
     this.#at += 1
@@ -112,7 +112,7 @@ export class Writer {
 
 const turn = () => new Promise<void>(resolve => setImmediate(resolve))
 
-/** Every order of two transactions that each begin, bump and end, with each end there is: 80. */
+/** Every order of two transactions that each begin, bump and end, with each possible end: 80. */
 export function everyOrderOfTwo(): { acts: Act[][]; order: number[] }[] {
   const all: { acts: Act[][]; order: number[] }[] = []
   const ends = ['commit', 'rollback'] as const

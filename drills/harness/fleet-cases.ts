@@ -1,22 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeInvite, makeKey } from '../../packages/server/test/mutations.ts'
 import { type MadePerson, makePerson, openSession } from '../../packages/server/test/people.ts'
+import { issueKey, makeInvite } from '../../packages/server/test/vendor.ts'
 import { plainly } from './api.ts'
 import { type Ask, expectSo, expectStatus, type FleetStage } from './fleet-stage.ts'
 
-/**
- * What one process does counts in every other. `here` and `there` are two of those that are up; `all` are all of them.
- */
+/** What one process does counts in every other. `here` and `there` are two running processes; `all` are all of them. */
 export type FleetCase = (stage: FleetStage, here: Ask, there: Ask, all: readonly Ask[]) => Promise<void>
 
-/** Longer than what was found of a secret key may be reused, by default. */
+/** Longer than the default time for which the look-up of a secret key may be reused. */
 const hotReuseMs = 5_000
 
 export const fleetCases: Record<string, FleetCase> = {
   async 'a revoked key is in the next delta of another'({ scene }, here, there) {
     const { live: token, projectId } = scene
-    const key = await makeKey({ ask: plainly({ ask: here, close() {} }), scene })
+    const key = await issueKey({ ask: plainly({ ask: here, close() {} }) }, scene)
     const delta = (since: number) =>
       expectStatus(
         there('GET', `/v1/policy/delta?project_id=${projectId}&since=${since}`, { token }),
@@ -83,7 +81,7 @@ export const fleetCases: Record<string, FleetCase> = {
       ),
     )
     const allowed = answers.filter(answer => answer.allowed).length
-    expectSo(allowed === 10, `of 30 checks at once through all of them 10 are allowed, not ${allowed}`)
+    expectSo(allowed === 10, `${allowed} of 30 checks at once through all processes are allowed, not 10`)
   },
 
   async 'one claim executes, and its answer is replayed by another'({ scene }, here, there, all) {
@@ -101,7 +99,7 @@ export const fleetCases: Record<string, FleetCase> = {
       Array.from({ length: 12 }, (_, i) => claim(all[i % all.length] as Ask)),
     )
     const winners = verdicts.filter(({ verdict }) => verdict === 'execute')
-    expectSo(winners.length === 1, `of 12 claims at once one executes, not ${winners.length}`)
+    expectSo(winners.length === 1, `${winners.length} of 12 claims at once execute, not 1`)
     const body = { ...record, lock_token: winners[0]?.lock_token, status: 201, body: 'b2s=' }
     await expectStatus(here('POST', '/v1/idempotency/complete', { token: scene.live, body }), 200, 'complete')
     expectSo((await claim(there)).verdict === 'replay', 'the answer is replayed by another process')
@@ -181,9 +179,9 @@ export const fleetCases: Record<string, FleetCase> = {
     )
   },
 
-  async 'usage is counted once, whoever is told'({ scene }, here, there, all) {
+  async 'usage is counted once, at any process'({ scene }, here, there, all) {
     const { live: token } = scene
-    const key = await makeKey({ ask: plainly({ ask: here, close() {} }), scene })
+    const key = await issueKey({ ask: plainly({ ask: here, close() {} }) }, scene)
     const hour = new Date().toISOString()
     const report = { report_id: randomUUID(), sample_rate: 1, records: [{ key_id: key.id, hour, count: 7 }] }
     await Promise.all(
@@ -194,11 +192,11 @@ export const fleetCases: Record<string, FleetCase> = {
       200,
       'usage',
     )
-    expectSo(total === 7, `a report that is told to all is counted once: 7, not ${total}`)
+    expectSo(total === 7, `a report sent to every process is counted once: 7, not ${total}`)
   },
 
-  async 'an invitation lets one in, through whichever'({ query, scene }, here, _there, all) {
-    const { token } = await makeInvite({ ask: plainly({ ask: here, close() {} }), scene })
+  async 'an invitation admits one, at any process'({ query, scene }, here, _there, all) {
+    const { token } = await makeInvite({ ask: plainly({ ask: here, close() {} }) }, scene)
     const people: MadePerson[] = []
     for (const _ of all) people.push(await makePerson(query))
     const answers = await Promise.all(
@@ -207,6 +205,6 @@ export const fleetCases: Record<string, FleetCase> = {
       ),
     )
     const joined = answers.filter(({ status }) => status === 200).length
-    expectSo(joined === 1, `of ${all.length} who accept at once one joins, not ${joined}`)
+    expectSo(joined === 1, `${joined} of ${all.length} simultaneous acceptances join, not 1`)
   },
 }

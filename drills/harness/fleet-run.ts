@@ -16,8 +16,8 @@ export interface FleetOptions {
 }
 
 /**
- * In each cycle one of three processes is killed in the middle of the cases: those go on with the two that are left
- * while it starts again, and then with all three.
+ * In each cycle one of three processes is killed in the middle of the cases. They go on with the two that are left
+ * while it restarts, and then with all three.
  */
 export function runFleet({ cycles, signal, say = () => {} }: FleetOptions): Promise<FleetFigures> {
   return onFleetStage(async stage => {
@@ -64,7 +64,7 @@ async function assertChain(stage: FleetStage, { broken }: FleetFigures): Promise
   try {
     for (const ask of stage.living()) {
       const { body } = await ask('GET', '/v1/audit_logs/chain', { token: stage.scene.live })
-      expectSo(body.valid === true, `the chain does not hold: ${body.reason}`)
+      expectSo(body.valid === true, `the chain is broken: ${body.reason}`)
     }
   } catch (error) {
     if (!(error instanceof Broken)) throw error

@@ -1,20 +1,21 @@
 import type pg from 'pg'
-import { makeScene, type Scene } from '../../packages/server/test/mutations.ts'
 import type { Query } from '../../packages/server/test/people.ts'
-import { type Api, openApi, plainly, type TimedAnswer } from './api.ts'
+import type { Scene } from '../../packages/server/test/vendor.ts'
+import { type Api, openApi, type TimedAnswer } from './api.ts'
 import { connectDirectly, type ScratchCluster, startDrillCluster } from './cluster.ts'
-import { bootstrapToken, type DrilledService, startDrilledService } from './service.ts'
+import { makeDrillScene } from './scene.ts'
+import { type DrilledService, startDrilledService } from './service.ts'
 
 export type Ask = Api['ask']
 
-/** Some processes of the service on one store, of which one may be away. */
+/** Several processes of the service on one store, of which one may be down. */
 export interface FleetStage {
   readonly serverVersion: string
   readonly scene: Scene
   readonly query: Query
-  /** Those that are up, in an order that moves on with each call, so that each case meets each of them. */
+  /** The running ones, in an order that rotates with each call, so that each case uses each of them. */
   living(): Ask[]
-  /** SIGKILL, and until it is gone. */
+  /** SIGKILL, and waits until it has ended. */
   kill(at: number): Promise<void>
   restart(at: number): Promise<void>
 }
@@ -56,7 +57,7 @@ class Fleet {
     const [first] = this.#members
     return {
       serverVersion: this.#cluster.serverVersion,
-      scene: await makeScene(plainly((first as Member).api), bootstrapToken),
+      scene: await makeDrillScene((first as Member).api),
       query: async (text, values) => (await client.query(text, values)).rows,
       living: () => this.#living(),
       kill: async at => {
@@ -91,7 +92,7 @@ class Fleet {
   }
 }
 
-/** @throws with what was answered, when that is not what was expected. */
+/** @throws with the answer, when it is not the expected one. */
 export async function expectStatus(asked: Promise<TimedAnswer>, status: number, what: string) {
   const answer = await asked
   if (answer.status !== status)
@@ -99,7 +100,7 @@ export async function expectStatus(asked: Promise<TimedAnswer>, status: number, 
   return answer.body
 }
 
-/** A case that came out otherwise than promised. */
+/** A case with another result than promised. */
 export class Broken extends Error {}
 
 export function expectSo(condition: boolean, what: string): asserts condition {

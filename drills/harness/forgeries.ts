@@ -1,20 +1,20 @@
 import { canonicalRow, nextHash } from '../../packages/server/src/audit/chain.ts'
 import type { ChainScene } from './chain-scene.ts'
 
-/** One change to a chain that nobody may make unnoticed. */
+/** One change to a chain that must be detected. */
 export interface Forgery {
   kind: string
   name: string
   forge(scene: ChainScene): Promise<unknown>
-  /** The first position that does not hold then; null where the chain must still hold. */
+  /** The first invalid position then; null where the chain must stay valid. */
   firstBad: number | null
-  /** Another position that is as right. */
+  /** Another position that is also correct. */
   orElse?: number
 }
 
 const flip = (column: string) => `set_byte(${column}, 7, get_byte(${column}, 7) # 1)`
 
-/** By column, other values that a forger might well want. */
+/** By column, other values that a forger might want. */
 const otherValues: Record<string, readonly string[]> = {
   workspace_id: ['gen_random_uuid()'],
   seq: ['seq + 1000', 'null'],
@@ -68,7 +68,7 @@ export function* forgeriesOf(length: number): Generator<Forgery> {
       kind: 'row doubled',
       name: `row ${n}`,
       firstBad: n + 1,
-      // Its address has a double then, too.
+      // Then its address has a double too.
       orElse: n,
       forge: sql('insert into audit_logs select * from audit_logs where workspace_id = $1 and seq = $2', n),
     }
@@ -104,7 +104,7 @@ function* changedColumns(n: number): Generator<Forgery> {
   }
 }
 
-/** Contents alone change places, or the rows with their hashes. */
+/** Only the contents are swapped, or the rows with their hashes. */
 function* swaps(one: number, other: number): Generator<Forgery> {
   const kind = other === one + 1 ? 'neighbours swapped' : 'far rows swapped'
   for (const columns of [contents, `${contents}, prev_hash, hash`]) {
@@ -123,7 +123,7 @@ function* swaps(one: number, other: number): Generator<Forgery> {
   }
 }
 
-/** A row put in behind row n, those behind it renumbered: a copy of row n, or one whose own hash is right. */
+/** A row inserted after row n, the following ones renumbered: a copy of row n, or one with a correct hash. */
 function* insertions(n: number, length: number): Generator<Forgery> {
   const makeRoom = async (scene: ChainScene) => {
     for (const table of ['audit_logs', 'audit_addresses'])
@@ -147,7 +147,7 @@ function* insertions(n: number, length: number): Generator<Forgery> {
   yield {
     kind: 'row inserted, well-formed',
     name: `behind row ${n}`,
-    // It stands well on the row before; what was behind it does not stand on it. At the end the head tells.
+    // It follows the row before correctly; the row after it does not follow it. At the end, the head shows it.
     firstBad: n === length ? n + 1 : n + 2,
     forge: async scene => {
       await makeRoom(scene)
@@ -157,7 +157,7 @@ function* insertions(n: number, length: number): Generator<Forgery> {
   }
 }
 
-/** Gives a row the hash that it has by right, on the row before. */
+/** Gives a row the correct hash for its content and the row before. */
 export async function rehash({ client, workspaceId }: ChainScene, seq: number): Promise<void> {
   const { rows } = await client.query(
     `select l.*, to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at,

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { type Relay, startRelay } from './relay.ts'
 
-/** A relay before the service. Its address stays the same while the service behind it is started anew. */
+/** A relay before the service. Its address stays the same while the service behind it restarts. */
 export async function startHttpRelay(serviceUrl: () => string): Promise<Relay & { url: string }> {
   const relay = await startRelay(
     { host: '127.0.0.1', port: 0 },

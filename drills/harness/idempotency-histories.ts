@@ -17,18 +17,18 @@ import {
   victims,
 } from './idempotency-stage.ts'
 
-/** Records of a history, all of which are asked about at once, so that their calls share statements. */
+/** Records of a history, all called at once, so that their calls share statements. */
 const records = 24
 const steps = 40
-/** Once in so many steps something is killed, while its calls are under way. */
+/** Once in this many steps something is killed, while its calls are under way. */
 const stepsAKill = 8
-/** Of one record at once. All their orders are tried: 24 at most. */
+/** Simultaneous calls of one record. All their orders are tried: 24 at most. */
 const mostAtOnce = 4
 
 /** Jumps over the ends of locks and of lives, a millisecond before, at, and after them. */
 const leapsMs = [0, 1, 10_000, 29_999, 30_000, 30_001, 60_000, 3_600_000, 86_400_000]
 const ttlsMs = [null, 60_000, 3_600_000]
-/** Base64 of an answer that rides with others, and of one that takes a connection of its own. */
+/** Base64 of an answer that shares a connection with others, and of one that takes a separate connection. */
 const bodies = [null, '', 'b2s=', 'AAAA'.repeat(30_000)]
 
 export interface Histories {
@@ -36,7 +36,7 @@ export interface Histories {
   seed: number
   signal?: AbortSignal
   say?(line: string): void
-  /** Stands between a history and the service, to find out whether a fault would be found. */
+  /** Changes a history's calls, to check that the drill detects a fault. */
   meddle?(ask: AskIdempotency): AskIdempotency
 }
 
@@ -50,7 +50,7 @@ export interface HistoryTally {
   serverVersion: string
 }
 
-/** Runs histories one after the other, each from its own seed, until one contradicts the model. */
+/** Runs histories one after another, each from its seed, until one contradicts the model. */
 export async function runHistories({ cycles, seed, signal, say, meddle }: Histories): Promise<HistoryTally> {
   return await onIdempotencyStage(async stage => {
     const tally: HistoryTally = {
@@ -72,9 +72,9 @@ export async function runHistories({ cycles, seed, signal, say, meddle }: Histor
 
 interface Tracked {
   readonly scope: string
-  /** What it may be, as far as its answers tell. */
+  /** The possible states, by the answers. */
   states: ModelState[]
-  /** Every token that anybody was ever given for it. */
+  /** Every token that any caller received for it. */
   readonly tokens: string[]
 }
 
@@ -128,7 +128,7 @@ async function runHistory(
     await all
     await stage.mend()
     if (tally.broken.length > 0) return
-    // Before time moves on, or it would happen at a time at which nobody asked for it.
+    // Before time moves on, or it would happen at a time at which no caller sent it.
     if (isUnsure) await stage.quiet()
   }
 }
@@ -139,7 +139,7 @@ function pickCall(random: Seeded, { tokens }: Tracked): Call {
     const fingerprint = (random.integer(4) === 0 ? 'b' : 'a').repeat(64)
     return { name, fingerprint, ttlMs: random.pick(ttlsMs) }
   }
-  // The newest and old ones alike, and one that nobody was given.
+  // New and old tokens alike, and one that no caller received.
   const token = random.integer(3) > 0 ? tokens.at(-1) : random.pick([...tokens, 'nobodys-token'])
   if (name !== 'complete') return { name, token: token ?? 'nobodys-token' }
   const status = 200 + random.integer(300)

@@ -1,6 +1,6 @@
 /**
- * What the idempotency calls must answer, told apart from how the service does it: a record that is only in memory, one
- * call at a time. Answers of simultaneous calls are right when some order of them explains all.
+ * What the idempotency calls must answer, independent of the service's way to do it: a record in memory alone, one call
+ * at a time. Answers of simultaneous calls are correct when some order of the calls explains all of them.
  */
 export type Call =
   | { readonly name: 'claim'; readonly fingerprint: string; readonly ttlMs: number | null }
@@ -14,13 +14,13 @@ export type Call =
   | { readonly name: 'release'; readonly token: string }
   | { readonly name: 'heartbeat'; readonly token: string }
 
-/** The body of a 200; null: nothing is known of it, the service said 503. */
+/** The body of a 200; null: unknown, the service answered 503. */
 export type CallAnswer = Readonly<Record<string, unknown>> | null
 
 /** Null: there is no record. */
 export type ModelState = {
   readonly fingerprint: string
-  /** Null: of a claim whose answer was lost. */
+  /** Null: the token of a claim whose answer was lost. */
   readonly token: string | null
   readonly lockedUntil: number
   readonly expiresAt: number
@@ -32,8 +32,8 @@ const lockMs = 30_000
 const ttlMsDefault = 86_400_000
 const hourMs = 3_600_000
 
-/** @returns the states that are possible when the call was answered so; none where it cannot have been. */
-export function explain(state: ModelState, call: Call, answer: CallAnswer, now: number): ModelState[] {
+/** @returns the possible states after a call with this answer; none where the answer is impossible. */
+function explain(state: ModelState, call: Call, answer: CallAnswer, now: number): ModelState[] {
   const [verdict, next] = call.name === 'claim' ? claimed(state, call, answer, now) : ended(state, call, now)
   if (answer === null) return [state, next]
   const { object: _, ...said } = answer
@@ -60,7 +60,7 @@ function claimed(
   return [{ verdict: 'replay', response: { status, headers: headersOf(status), body } }, state]
 }
 
-/** The token is the service's to draw; all else of the answer is known. */
+/** The service draws the token; the rest of the answer is known. */
 function taken(fingerprint: string, ttlMs: number | null, answer: CallAnswer, now: number): Explained {
   const token = typeof answer?.lock_token === 'string' ? answer.lock_token : null
   const ttl = ttlMs ?? ttlMsDefault
@@ -122,7 +122,7 @@ const distinct = (states: readonly ModelState[]): ModelState[] => [
   ...new Map(states.map(state => [JSON.stringify(state), state])).values(),
 ]
 
-/** Upkeep may have removed a record that is over, from the full hour after its expiry on. */
+/** Upkeep may have deleted an expired record, from the full hour after its expiry on. */
 export const withPruned = (states: readonly ModelState[], now: number): ModelState[] =>
   states.some(
     state =>

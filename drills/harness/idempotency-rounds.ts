@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { type AskIdempotency, type IdempotencyStage, onIdempotencyStage } from './idempotency-stage.ts'
 
-/** What all of a round claim at once, and how many of them may be told what. */
-const situations = ['nobody has claimed it', 'its lock has ended', 'it is answered'] as const
-export type Situation = (typeof situations)[number]
+/** The state that all claims of a round meet, and how many of them may get which answer. */
+const situations = ['not claimed yet', 'its lock has ended', 'it is answered'] as const
+type Situation = (typeof situations)[number]
 
 const lockMs = 30_000
+const completionTriesMost = 20
 const fingerprint = 'a'.repeat(64)
 const answer = { status: 201, headers: { 'content-type': 'text/plain' }, body: 'b2s=' }
 
@@ -24,11 +25,11 @@ export interface Rounds {
   sizes: readonly number[]
   signal?: AbortSignal
   say?(line: string): void
-  /** Stands between the rounds and the service, to find out whether a fault would be found. */
+  /** Changes the calls of the rounds, to check that the drill detects a fault. */
   meddle?(ask: AskIdempotency): AskIdempotency
 }
 
-/** Rounds of each size, by turns through one process and through two. */
+/** Rounds of each size, alternately through one process and through two. */
 export async function runRounds({ cycles, sizes, signal, say, meddle }: Rounds) {
   return await onIdempotencyStage(async stage => {
     const figures = new Map<string, Figures>()
@@ -50,7 +51,7 @@ export async function runRounds({ cycles, sizes, signal, say, meddle }: Rounds) 
 
 type Heard = Awaited<ReturnType<AskIdempotency>>
 
-/** One record through its life: claimed, taken over, answered, each time by all at once. @returns what is wrong. */
+/** One record through its life: claimed, taken over, answered, each time by all at once. @returns the faults. */
 async function runRound(
   stage: IdempotencyStage,
   asks: readonly AskIdempotency[],
@@ -65,13 +66,13 @@ async function runRound(
       Array.from({ length: size }, (_, i) => (asks[i % asks.length] as AskIdempotency)('claim', body)),
     )
     noted(situation, heard)
-    // What was answered 503 must not happen when time has moved on.
+    // A request that got 503 must not happen after time has moved on.
     if (heard.some(({ status }) => status === 503)) await stage.quiet()
     return heard
   }
   const held = (token: string) => ({ scope_hash: scope, env: 'live', lock_token: token })
 
-  const claimed = await claimAll('nobody has claimed it')
+  const claimed = await claimAll('not claimed yet')
   const faultOfFirst = await oneExecutes(stage, scope, claimed)
   if (faultOfFirst !== null) return faultOfFirst
   await stage.advance(lockMs)
@@ -79,9 +80,9 @@ async function runRound(
   const faultOfSecond = await oneExecutes(stage, scope, over)
   if (faultOfSecond !== null) return `taking over: ${faultOfSecond}`
   const [old = '', token = ''] = [tokensOf(claimed)[0], await tokenInStore(stage, scope)]
-  const lost = await first('complete', { ...held(old), ...answer, body: 'AAAA' })
+  const lost = await answered(stage, () => first('complete', { ...held(old), ...answer, body: 'AAAA' }))
   if (lost.body.verdict !== 'lost' && old !== '') return `the old token was answered ${lost.body.verdict}`
-  const completed = await first('complete', { ...held(token), ...answer })
+  const completed = await answered(stage, () => first('complete', { ...held(token), ...answer }))
   if (completed.body.verdict !== 'completed') return `the new token was answered ${completed.body.verdict}`
   const replayed = await claimAll('it is answered')
   const wrong = replayed.find(
@@ -92,12 +93,21 @@ async function runRound(
   return wrong === undefined ? null : `a replay was ${JSON.stringify(wrong.body)}`
 }
 
+/** A busy machine may answer a completion with 503; the same one again has the same result. */
+async function answered({ quiet }: IdempotencyStage, ask: () => Promise<Heard>): Promise<Heard> {
+  for (let tries = 1; ; tries++) {
+    const heard = await ask()
+    if (heard.status !== 503 || tries === completionTriesMost) return heard
+    await quiet()
+  }
+}
+
 const tokensOf = (heard: readonly Heard[]) =>
   heard.filter(({ body }) => body.verdict === 'execute').map(({ body }) => String(body.lock_token))
 
 /**
- * One is told to execute and all others to wait. Where the service said 503, its may be the one: then nobody else
- * is told to execute, and the record stands.
+ * One claim executes and all others wait. After a 503, the unanswered claim may be the one: then no other executes, and
+ * the record exists.
  */
 async function oneExecutes(
   stage: IdempotencyStage,
@@ -109,10 +119,12 @@ async function oneExecutes(
   const unavailable = heard.filter(({ status }) => status === 503).length
   if (tokens.length > 1) return `${tokens.length} execute`
   if (tokens.length + inProgress + unavailable !== heard.length)
-    return `${heard.length} claims, ${tokens.length} execute, ${inProgress} wait, ${unavailable} are told 503`
-  if (tokens.length === 0 && unavailable === 0) return 'nobody executes'
+    return `${heard.length} claims, ${tokens.length} execute, ${inProgress} wait, ${unavailable} get 503`
+  if (tokens.length === 0 && unavailable === 0) return 'no claim executes'
   const stored = await tokenInStore(stage, scope)
-  return tokens.length === 0 || stored === tokens[0] ? null : 'the record is not of the one who executes'
+  return tokens.length === 0 || stored === tokens[0]
+    ? null
+    : 'the record does not belong to the claim that executes'
 }
 
 async function tokenInStore({ query }: IdempotencyStage, scope: string): Promise<string> {

@@ -1,30 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { makeScene } from '../../packages/server/test/mutations.ts'
-import { type Api, openApi, plainly, Unanswered } from './api.ts'
+import { type Api, openApi, Unanswered } from './api.ts'
 import { connectDirectly, type ScratchCluster, startDrillCluster } from './cluster.ts'
-import { bootstrapToken, type DrilledService, startDrilledService } from './service.ts'
+import { makeDrillScene } from './scene.ts'
+import { type DrilledService, startDrilledService } from './service.ts'
 
-/** Who is killed, by SIGKILL: one of the two processes, every connection of both, or Postgres itself. */
+/** What SIGKILL ends: one of the two processes, every connection of both, or Postgres itself. */
 export const victims = ['service', 'backends', 'postmaster'] as const
 export type Victim = (typeof victims)[number]
 
-/** Two processes of the service on one store, whose time is ours. */
+/** Two processes of the service on one store, with a clock that the drill moves. */
 export interface IdempotencyStage {
   readonly serverVersion: string
-  /** One an each process. */
+  /** One for each process. */
   readonly ask: readonly AskIdempotency[]
   query(text: string, values: unknown[]): Promise<Record<string, unknown>[]>
   now(): number
   advance(milliseconds: number): Promise<void>
-  /** Waits until the store works on nothing any more: what was not answered has happened by then, or never will. */
+  /** Waits until the store is idle: a request without an answer has happened by then, or never will. */
   quiet(): Promise<void>
   kill(victim: Victim): Promise<void>
-  /** Starts what was killed; what was called meanwhile must have ended. */
+  /** Restarts what was killed; calls made meanwhile must have ended. */
   mend(): Promise<void>
 }
 
-/** @returns status and body of `POST /v1/idempotency/<name>`; where no whole answer came, as if it had been a 503. */
+/** @returns status and body of `POST /v1/idempotency/<name>`; without a complete answer, those of a 503. */
 export type AskIdempotency = (
   name: string,
   body: object,
@@ -35,6 +35,8 @@ interface Process {
   api: Api
 }
 
+/** Looks at a busy store, 50 ms apart, before the drill gives up. */
+const looksMost = 2_400
 const busy = `select count(*) as busy from pg_stat_activity
   where application_name like 'keyrail %' and state <> 'idle' and query like '%idempotency%'`
 
@@ -63,7 +65,7 @@ class House {
 
   async open(): Promise<IdempotencyStage> {
     this.#client = await connectDirectly(this.#cluster)
-    // A table, because a new function at every step would make every session plan its statements anew.
+    // A table, because a new function at every step would make every session plan its statements again.
     await this.#query(`
       create table drill_time (at timestamptz(3) not null);
       grant select on drill_time to keyrail_app;
@@ -71,7 +73,7 @@ class House {
     await this.#query('insert into drill_time values ($1)', [new Date(this.#now)])
     for (let at = 0; at < 2; at++) this.#processes.push(await this.#start())
     const [first] = this.#processes
-    this.#token = (await makeScene(plainly(first?.api as Api), bootstrapToken)).live
+    this.#token = (await makeDrillScene(first?.api as Api)).live
     return {
       serverVersion: this.#cluster.serverVersion,
       ask: [0, 1].map(at => (name, body) => this.#ask(at, name, body)),
@@ -115,9 +117,10 @@ class House {
   }
 
   async #quiet(): Promise<void> {
-    for (let looks = 0; looks < 3; ) {
+    for (let idle = 0, looks = 0; idle < 3; looks += 1) {
+      if (looks > looksMost) throw new Error('the store is still busy')
       const [row] = await this.#query(busy)
-      looks = row?.busy === 0 ? looks + 1 : 0
+      idle = row?.busy === 0 ? idle + 1 : 0
       await sleep(50)
     }
   }

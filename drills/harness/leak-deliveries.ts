@@ -2,10 +2,10 @@ import { type Seeded, seeded } from '../../packages/server/test/seeded.ts'
 import { type Leaking, type LeakStage, onLeakStage } from './leak-stage.ts'
 import { until } from './pauses.ts'
 
-/** Puts something in the way of one token. @returns how it is taken away. */
+/** Obstructs one token. @returns a function that removes the obstacle. */
 type Obstacle = (stage: LeakStage, victim: Leaking) => Promise<() => Promise<void>>
 
-/** A trigger that raises for what concerns the victim alone. */
+/** A trigger that raises for the victim's rows alone. */
 const raising =
   (tableOf: (victim: Leaking) => string, events: string, column: string): Obstacle =>
   async ({ query }, victim) => {
@@ -24,12 +24,12 @@ export const obstacles: Record<string, Obstacle> = {
   'its audit row cannot be written': raising(() => 'audit_logs', 'insert', 'target_id'),
   'its mail cannot be queued': raising(() => 'leak_reports', 'insert', 'credential_id'),
 }
-/** The service itself goes, in the midst of a delivery. */
+/** The service itself dies during a delivery. */
 export const killed = 'the service is killed'
 
-export interface LeakTally {
+interface LeakTally {
   deliveries: number
-  /** Revoked by a delivery that failed. */
+  /** Revoked by a failed delivery. */
   revokedAllTheSame: number
   redeliveries: number
   auditRows: number
@@ -100,12 +100,12 @@ async function obstruct(
   for (const leak of leaks) {
     const isVictim = leak === victim
     if (ended.has(leak.id) === isVictim)
-      fail(`${leak.table} ${isVictim ? 'was revoked' : 'was not revoked, and nothing was in its way'}`)
+      fail(`${leak.table} ${isVictim ? 'was revoked' : 'was not revoked, though nothing obstructed it'}`)
   }
   return ended.size
 }
 
-/** @returns how many tokens had been revoked when the service was gone. */
+/** @returns how many tokens were revoked when the service had died. */
 async function killMidway(
   stage: LeakStage,
   leaks: readonly Leaking[],
@@ -120,15 +120,15 @@ async function killMidway(
   await until('some tokens are revoked', async () => isOver || (await endedOf(stage, leaks)).size >= enough)
   await stage.killService()
   const { status } = await delivery
-  await until('what Postgres was told to commit is over', async () => (await countBackends(stage)) === 0)
+  await until('the commits sent to Postgres have ended', async () => (await countBackends(stage)) === 0)
   const ended = await endedOf(stage, leaks)
-  if (status === 200 && ended.size < leaks.length) fail('a delivery was acknowledged that was not done')
+  if (status === 200 && ended.size < leaks.length) fail('an unfinished delivery was acknowledged')
   await countRows(stage, leaks, fail, ended)
   await stage.startService()
   return ended.size
 }
 
-/** A service that is dead may have sent a commit that is still to happen. */
+/** A dead service may have sent a commit that is still to happen. */
 async function countBackends({ query }: LeakStage): Promise<number> {
   const [row] = await query(
     `select count(*) as backends from pg_stat_activity where application_name like 'keyrail %'`,
@@ -149,7 +149,7 @@ async function deliverAgain(stage: LeakStage, leaks: readonly Leaking[], fail: F
   return redeliveries
 }
 
-/** The ids of what is revoked or ended. */
+/** The ids of revoked or ended credentials. */
 async function endedOf({ query }: LeakStage, leaks: readonly Leaking[]): Promise<Set<string>> {
   const rows = await query(
     `select id from api_keys where id = any($1) and revoked_at is not null
@@ -161,8 +161,9 @@ async function endedOf({ query }: LeakStage, leaks: readonly Leaking[]): Promise
 }
 
 /**
- * Each that is revoked has one row in the log, and any other none. @returns how many rows there are.
- * @param ended all of them, unless given.
+ * Each revoked one has one row in the log, and any other none. @returns how many rows there are.
+ *
+ * @param ended all of them by default.
  */
 async function countRows(
   { query }: LeakStage,

@@ -1,10 +1,11 @@
 import { codehostKeysFile, reportPath, signedReport } from '../../packages/server/test/codehost.ts'
-import { makeScene, type Scene } from '../../packages/server/test/mutations.ts'
 import { makePerson } from '../../packages/server/test/people.ts'
+import type { Scene } from '../../packages/server/test/vendor.ts'
 import { faultsOf } from '../../packages/server/test/whole.ts'
-import { type Api, openApi, plainly, Unanswered } from './api.ts'
+import { type Api, openApi, Unanswered } from './api.ts'
 import { connectDirectly, startDrillCluster } from './cluster.ts'
-import { bootstrapToken, type DrilledService, startDrilledService } from './service.ts'
+import { makeDrillScene } from './scene.ts'
+import { type DrilledService, startDrilledService } from './service.ts'
 
 /** A credential that is about to leak. */
 export interface Leaking {
@@ -17,7 +18,7 @@ export interface Leaking {
 export interface LeakStage {
   readonly serverVersion: string
   query(text: string, values?: unknown[]): Promise<Record<string, unknown>[]>
-  /** Holds a row on a connection of its own, until the function that comes back is called. */
+  /** Locks a row on a separate connection, until the returned function is called. */
   hold(text: string, values: unknown[]): Promise<() => Promise<void>>
   /** New credentials of every kind, spread over the workspaces. */
   makeLeaks(count: number): Promise<Leaking[]>
@@ -25,7 +26,7 @@ export interface LeakStage {
   deliver(leaks: readonly Leaking[]): Promise<{ status: number | null; body: unknown }>
   killService(): Promise<void>
   startService(): Promise<void>
-  /** What is not whole in any of the workspaces. */
+  /** The inconsistencies in any of the workspaces. */
   faults(): Promise<string[]>
 }
 
@@ -53,7 +54,7 @@ export async function onLeakStage<T>(work: (stage: LeakStage) => Promise<T>): Pr
   try {
     await startService()
     const scenes: Scene[] = []
-    for (let n = 0; n < workspaces; n++) scenes.push(await makeScene(plainly(running()), bootstrapToken))
+    for (let n = 0; n < workspaces; n++) scenes.push(await makeDrillScene(running()))
     const make = async (n: number): Promise<Leaking> => {
       const scene = scenes[n % scenes.length] as Scene
       const kind = Math.floor(n / scenes.length) % 3

@@ -3,15 +3,15 @@ import { faultsOf } from '../../packages/server/test/whole.ts'
 import type { Api } from './api.ts'
 import { isAcknowledged, makeSent, type Sent, sendMutation } from './load.ts'
 
-/** What the diff of a load against the database came to. */
+/** The comparison of a load's answers with the database. */
 export interface Diff {
   acknowledged: number
-  /** Of the acknowledged, those that are not there, or more than once. */
+  /** Acknowledged mutations that are missing, or present more than once. */
   lost: number
   unacknowledged: number
-  /** Of the unacknowledged, those that had happened all the same. */
+  /** Unacknowledged mutations that happened all the same. */
   happened: number
-  /** Asked again with the same Idempotency-Key. */
+  /** Repeated with the same Idempotency-Key. */
   replayed: number
   broken: string[]
 }
@@ -24,10 +24,10 @@ interface AuditRow {
 }
 
 /**
- * Holds what clients were told against what the database has: every acknowledged mutation is there once, with one
- * audit row; every other one once or not at all; and what is there is whole. Then asks again, with the same
- * Idempotency-Key, for what may be asked again.
- * @param prefix that of the load
+ * Compares the answers that clients got with the database: every acknowledged mutation is there once, with one audit
+ * row; every other one once or not at all; and each is complete. Then repeats requests with the same Idempotency-Key.
+ *
+ * @param prefix the load's
  * @param client a direct connection; nothing of the service may still be at work behind it
  */
 export async function diffLoad(
@@ -40,11 +40,11 @@ export async function diffLoad(
     `${prefix}-%`,
   ])
   const touched = [...new Set([...workspaceIds, ...created.map(({ id }) => id as string)])]
-  const told = (await query(
+  const logged = (await query(
     'select workspace_id, action, target_id, payload from audit_logs where workspace_id = any($1::uuid[])',
     [touched],
   )) as AuditRow[]
-  const index = indexOf(told)
+  const index = indexOf(logged)
   const diff: Diff = { acknowledged: 0, lost: 0, unacknowledged: 0, happened: 0, replayed: 0, broken: [] }
 
   for (const one of sent) {
@@ -71,7 +71,7 @@ export async function diffLoad(
   return diff
 }
 
-/** What is there under one action: by target, and by each text that stands in the payload. */
+/** The rows under one action: by target, and by each text in the payload. */
 function indexOf(rows: readonly AuditRow[]): Map<string, AuditRow[]> {
   const index = new Map<string, AuditRow[]>()
   const put = (key: string, row: AuditRow) => index.set(key, [...(index.get(key) ?? []), row])
@@ -88,16 +88,16 @@ const indexKey = ({ plan: { shows } }: Sent) => `${shows.action} ${shows.by} ${s
 
 const describe = ({ plan }: Sent) => `${plan.call[0]} ${plan.call[1]} (${plan.shows.value})`
 
-/** The id of what a create or rotate made, as its audit row tells it. */
+/** The id of the resource that a create or rotate made, from its audit row. */
 const madeId = (row: AuditRow): string => JSON.parse(row.payload).successor?.id ?? row.target_id
 
 function answerFaults({ plan, answer }: Sent, row: AuditRow): string[] {
   const id = answer?.body?.id ?? answer?.body?.tenant_id
-  const told = plan.call[0] === 'POST' && plan.replayable ? madeId(row) : row.target_id
-  return id === told ? [] : [`answered ${id}, the log tells of ${told}`]
+  const logged = plan.call[0] === 'POST' && plan.replayable ? madeId(row) : row.target_id
+  return id === logged ? [] : [`answered ${id}, the log has ${logged}`]
 }
 
-/** What is asked again at most: of those acknowledged, of those that happened unacknowledged, of all others. */
+/** How many are repeated at most: acknowledged ones, unacknowledged ones that happened, all others. */
 const againMost = { acknowledged: 16, happened: 200, others: 64 }
 /** Few enough for a service that has just come back. */
 const atOnce = 8
@@ -132,12 +132,12 @@ function repeatFaults(repeat: Sent, row: AuditRow | undefined): string[] {
   if (answer === null) return [hung ? 'the socket hung' : 'no answer']
   const replayed = answer.headers['idempotent-replayed'] === 'true'
   if (row === undefined) {
-    // It had not happened, so now it does, unless what it needs has gone meanwhile.
+    // It had not happened, so now it does, unless its parent was deleted meanwhile.
     if (isAcknowledged(repeat) && !replayed) return []
     return [404, 409].includes(answer.status) ? [] : [`answered ${answer.status}, replayed: ${replayed}`]
   }
   if (!isAcknowledged(repeat) || !replayed)
     return [`it had happened, but was answered ${answer.status} as if new`]
   if (answer.body.id !== madeId(row)) return [`gave ${answer.body.id} where it had made ${madeId(row)}`]
-  return answer.body.key === undefined ? [] : ['gave the secret a second time']
+  return answer.body.key === undefined ? [] : ['returned the secret a second time']
 }

@@ -1,23 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Scene } from '../../packages/server/test/mutations.ts'
 import { seeded } from '../../packages/server/test/seeded.ts'
+import type { Scene } from '../../packages/server/test/vendor.ts'
 import { type Api, type TimedAnswer, Unanswered } from './api.ts'
 import { type MutationPlan, noBelongings, planMutation } from './client-mutations.ts'
 
-/** A mutation as a client sent it, and what it heard. */
+/** A mutation as a client sent it, and its answer. */
 export interface Sent {
   plan: MutationPlan
   replayKey: string | null
   /** On the clock of `performance.now()`. */
   sentAt: number
-  /** Null while, or when, no whole answer came. */
+  /** Null while, or when, no complete answer came. */
   answer: TimedAnswer | null
-  /** How long it took to be answered or cut. */
+  /** How long until it was answered or cut. */
   ms: number
   hung: boolean
 }
 
-/** A client that was refused takes breath before it tries again, in milliseconds. */
+/** How long a refused client waits before it tries again, in milliseconds. */
 const breathMs = 20
 
 export interface Load {
@@ -26,13 +26,14 @@ export interface Load {
   acknowledged(): number
   /** Mutations under way. */
   pending(): number
-  /** No client begins another mutation; resolves when those under way have ended, in whatever way. */
+  /** No client begins another mutation; resolves when those under way have ended, in any way. */
   stop(): Promise<void>
 }
 
 /**
- * Lets clients mutate at once until they are stopped, each its own belongings in one of the workspaces.
- * @param prefix begins every name and slug, so that what a load made is found again
+ * Lets clients mutate at once until they are stopped, each its own resources in one of the workspaces.
+ *
+ * @param prefix begins every name and slug, so that the load's rows can be found again
  */
 export function startLoad(
   api: Api,
@@ -86,7 +87,7 @@ export const makeSent = (plan: MutationPlan, replayKey: string | null): Sent => 
 export const isAcknowledged = ({ answer }: Sent): boolean =>
   answer !== null && answer.status >= 200 && answer.status < 300
 
-/** Sends it; what was heard is noted in it. */
+/** Sends it, and records the answer. */
 export async function sendMutation(api: Api, sent: Sent): Promise<void> {
   const [method, url, body] = sent.plan.call
   const headers = sent.replayKey === null ? {} : { 'idempotency-key': sent.replayKey }

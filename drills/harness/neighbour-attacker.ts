@@ -1,11 +1,11 @@
 import { setPriority } from 'node:os'
 import { type AttackName, startAttack, type Tally, type Target } from './neighbour-attacks.ts'
 
-/** An attacker in a process of its own, told what to do by its parent. */
+/** An attacker in its own process, which receives its commands from the parent. */
 export type AttackMessage = { type: 'start'; name: AttackName; target: Target } | { type: 'stop' }
 export type AttackReply = { type: 'started' } | { type: 'stopped'; tally: Tally }
 
-// Attackers have machines of their own; here theirs must not take the time of the service's.
+// Real attackers use other machines; here theirs must not take CPU time from the service.
 setPriority(19)
 
 let attack: ReturnType<typeof startAttack> | null = null

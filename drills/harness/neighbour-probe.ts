@@ -11,7 +11,7 @@ export interface Neighbour {
   readonly password: string
 }
 
-/** Milliseconds of each answer, by what was asked, and what was not answered as on a quiet day. */
+/** Milliseconds of each answer by request, and the answers that a quiet turn would not give. */
 export interface Probed {
   readonly ms: Readonly<Record<ProbeName, readonly number[]>>
   readonly refused: readonly string[]
@@ -21,7 +21,7 @@ export type ProbeName = keyof typeof probes
 
 type Ask = Api['ask']
 
-/** Milliseconds between two requests of a kind; one that takes longer delays the next. `since`: the version last heard. */
+/** Milliseconds between two requests of a kind; a slower one delays the next. `since`: the last version received. */
 const probes = {
   check: {
     everyMs: 25,
@@ -66,7 +66,7 @@ const probes = {
 
 export const probeNames = Object.keys(probes) as ProbeName[]
 
-/** Asks what a neighbour asks all day, one of each kind at a time. */
+/** Sends a neighbour's usual requests, one of each kind at a time. */
 export async function probe(api: Api, neighbour: Neighbour, forMs: number): Promise<Probed> {
   const ms = Object.fromEntries(probeNames.map(name => [name, [] as number[]])) as Record<ProbeName, number[]>
   const refused: string[] = []

@@ -2,22 +2,24 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { peakRssBytes, resetPeakRss } from '../../bench/harness/proc.ts'
-import { makeScene } from '../../packages/server/test/mutations.ts'
 import { madePassword, makePerson } from '../../packages/server/test/people.ts'
-import { openApi, plainly } from './api.ts'
+import { makeTenant } from '../../packages/server/test/vendor.ts'
+import { type Api, openApi, plainly } from './api.ts'
 import { connectDirectly, startDrillCluster } from './cluster.ts'
 import type { AttackMessage, AttackReply } from './neighbour-attacker.ts'
 import { type AttackName, attacks, type Tally, type Target } from './neighbour-attacks.ts'
-import { type Neighbour, type Probed, probe } from './neighbour-probe.ts'
-import type { Turns } from './neighbour-verdict.ts'
-import { bootstrapToken, startDrilledService } from './service.ts'
+import { besideOthers, type OwnProcesses, settle } from './neighbour-machine.ts'
+import { type Neighbour, type Probed, probe, probeNames } from './neighbour-probe.ts'
+import type { Round, Turns } from './neighbour-verdict.ts'
+import { makeDrillScene } from './scene.ts'
+import { startDrilledService } from './service.ts'
 
 export interface NeighbourRun {
-  /** Turns with each attack, each after one without. */
+  /** Rounds with each attack. */
   readonly cycles: number
-  /** How long a turn is, in ms. */
+  /** How long a turn with the attack is, in ms; the quiet turn before it and that after it have half of that each. */
   readonly turnMs: number
-  /** Rows that the attacker's chain has, and keys of its project. */
+  /** Rows of the attacker's chain, and keys of its project. */
   readonly rows: number
   readonly keys: number
   readonly names?: readonly AttackName[]
@@ -26,16 +28,16 @@ export interface NeighbourRun {
 }
 
 export interface Attacked extends Turns {
-  /** What the attacker heard, by status. */
+  /** The attacker's answers, by status. */
   readonly tally: Tally
 }
 
-/** Between two turns: what the last one left under way ends. */
+/** Until an attack is at full speed, and until its last requests have ended. */
 const restMs = 500
 /** Another network than the neighbour's 127.0.0.1. */
 const elsewhere = '127.0.0.2'
 
-/** Lets one attack after another be made at full speed, beside quiet turns, and measures a neighbour in both. */
+/** Runs one attack after another at full speed, between quiet turns, and measures a neighbour in both. */
 export async function runNeighbours(
   run: NeighbourRun,
 ): Promise<{ attacked: Attacked[]; serverVersion: string }> {
@@ -46,35 +48,38 @@ export async function runNeighbours(
   const attacker = new AttackerProcess()
   try {
     const query = async (text: string, values?: unknown[]) => (await client.query(text, values)).rows
-    const neighbour: Neighbour = {
-      ...(await makeScene(plainly(api), bootstrapToken)),
+    const person: Neighbour = {
+      ...(await makeDrillScene(api)),
       email: (await makePerson(query)).email,
       password: madePassword,
     }
     const target = await makeTarget(api, query, service.url, run)
-    await probe(api, neighbour, 2 * run.turnMs)
+    await probe(api, person, 2 * run.turnMs)
+    const own = { service: service.pid, attacker: attacker.pid, postmaster: cluster.pid }
     const attacked: Attacked[] = []
     for (const name of run.names ?? (Object.keys(attacks) as AttackName[])) {
       if (run.signal?.aborted) break
-      const quiet: Probed[] = []
-      const loud: Probed[] = []
+      // Each attack gets another tenant: the keys of all rounds together are more than one tenant may have.
+      const tenant = await makeTenant({ ask: plainly(api) }, person)
+      const neighbour = { ...person, tenantId: tenant.id }
+      const rounds: Round[] = []
       const tally: Tally = {}
       let grownBytes = 0
+      const attack: Attack = {
+        start: () => attacker.start(name, target),
+        async stop() {
+          for (const [status, times] of Object.entries(await attacker.stop()))
+            tally[status] = (tally[status] ?? 0) + times
+        },
+      }
+      const measure = (forMs: number) => probe(api, neighbour, forMs)
       for (let cycle = 0; cycle < run.cycles; cycle++) {
         run.say?.(`${name}, ${cycle + 1} of ${run.cycles}`)
-        quiet.push(await probe(api, neighbour, run.turnMs))
-        const before = peakRssBytes(service.pid)
-        resetPeakRss(service.pid)
-        await attacker.start(name, target)
-        await sleep(restMs)
-        loud.push(await probe(api, neighbour, run.turnMs))
-        for (const [status, times] of Object.entries(await attacker.stop()))
-          tally[status] = (tally[status] ?? 0) + times
-        grownBytes = Math.max(grownBytes, peakRssBytes(service.pid) - before)
-        await sleep(restMs)
-        resetPeakRss(service.pid)
+        const { grown, ...round } = await playRound(own, attack, measure, run.turnMs)
+        rounds.push(round)
+        grownBytes = Math.max(grownBytes, grown)
       }
-      attacked.push({ attack: name, quiet, loud, grownBytes, tally })
+      attacked.push({ attack: name, rounds, grownBytes, tally })
     }
     return { attacked, serverVersion: cluster.serverVersion }
   } finally {
@@ -86,14 +91,53 @@ export async function runNeighbours(
   }
 }
 
+interface Attack {
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** A turn with the attack between the halves of a quiet one, so that a machine that drifts slows both alike. */
+async function playRound(
+  own: OwnProcesses,
+  attack: Attack,
+  measure: (forMs: number) => Promise<Probed>,
+  turnMs: number,
+): Promise<Round & { grown: number }> {
+  const before = await besideOthers(own, () => measure(turnMs / 2))
+  const rssBefore = peakRssBytes(own.service)
+  resetPeakRss(own.service)
+  await attack.start()
+  await sleep(restMs)
+  const loud = await measure(turnMs)
+  await attack.stop()
+  await sleep(restMs)
+  const grown = peakRssBytes(own.service) - rssBefore
+  await settle(own)
+  resetPeakRss(own.service)
+  const after = await besideOthers(own, () => measure(turnMs / 2))
+  return {
+    quiet: both(before.result, after.result),
+    loud,
+    others: (before.others + after.others) / 2,
+    grown,
+  }
+}
+
+const both = (one: Probed, other: Probed): Probed => ({
+  ms: Object.fromEntries(
+    probeNames.map(name => [name, [...one.ms[name], ...other.ms[name]]]),
+  ) as unknown as Probed['ms'],
+  refused: [...one.refused, ...other.refused],
+})
+
 /** A workspace with a long chain, and a project with many keys. */
 async function makeTarget(
-  api: ReturnType<typeof openApi>,
+  api: Api,
   query: (text: string, values?: unknown[]) => Promise<unknown[]>,
   url: string,
   { rows, keys }: NeighbourRun,
 ): Promise<Target> {
-  const { live, projectId, tenantId } = await makeScene(plainly(api), bootstrapToken)
+  const { live, projectId, tenantId } = await makeDrillScene(api)
   const { body: workspace } = await api.ask('GET', '/v1/workspace', { token: live })
   const repeated = (what: string) => `array_fill(${what}, array[$2::int])`
   await query(
@@ -113,12 +157,16 @@ async function makeTarget(
   return { url, live, projectId, tenantId, from: elsewhere }
 }
 
-/** The attacker, in a process of its own, which ends with us. */
+/** The attacker, in its own process, which ends with ours. */
 class AttackerProcess {
   readonly #child: ChildProcess = fork(fileURLToPath(new URL('neighbour-attacker.ts', import.meta.url)), {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: {},
   })
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
 
   async start(name: AttackName, target: Target): Promise<void> {
     await this.#tell({ type: 'start', name, target })

@@ -1,6 +1,6 @@
 import type { FeedHouse } from './feed-house.ts'
 
-/** A key as a client of the first release reads it: no limits, and members that it does not know are passed over. */
+/** A key as a client of the first release reads it: no limits, and unknown members are ignored. */
 interface OldKey {
   key_id: string
   lookup_hash: string
@@ -17,8 +17,8 @@ type OldBody =
     }
 
 /**
- * A client from before there were pages and limits: it names no `max_keys`, looks for no `next_cursor`, and takes what
- * it is sent for the whole. Written by the specification and not with the SDK.
+ * A client from before pages and limits: it names no `max_keys`, looks for no `next_cursor`, and takes each answer for
+ * the whole. Written from the specification and not with the SDK.
  */
 export class OldClient {
   readonly keys = new Map<string, OldKey>()
@@ -38,20 +38,20 @@ export class OldClient {
       token: this.#house.scene.live,
     })
     if (status !== 200) return status
-    const told = body as OldBody
-    if (told.object === 'policy_snapshot' || told.project_deleted) this.keys.clear()
-    if (told.object === 'policy_snapshot') for (const key of told.keys) this.keys.set(key.key_id, key)
+    const answer = body as OldBody
+    if (answer.object === 'policy_snapshot' || answer.project_deleted) this.keys.clear()
+    if (answer.object === 'policy_snapshot') for (const key of answer.keys) this.keys.set(key.key_id, key)
     else {
-      for (const key of told.changes) {
+      for (const key of answer.changes) {
         if (key.change === 'upsert') this.keys.set(key.key_id, key)
         else this.keys.delete(key.key_id)
       }
     }
-    this.version = told.version
+    this.version = answer.version
     return status
   }
 
-  /** Ids of what it takes as valid, sorted. */
+  /** Ids of the keys that it accepts, sorted. */
   usable(now: number): string[] {
     const usable = [...this.keys.values()].filter(
       ({ expires_at }) => expires_at === null || Date.parse(expires_at) > now,

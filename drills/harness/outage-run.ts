@@ -13,17 +13,17 @@ export interface OutageOptions {
   /** How long the store is out. */
   outMs: number
   limits: {
-    /** Within which every request is answered, from when it was sent or the outage began. */
+    /** The time within which every request is answered, from its sending or the beginning of the outage. */
     answerMs: number
-    /** Within which requests succeed again, from the store's return. */
+    /** The time within which requests succeed again, after the store's return. */
     recoveryMs: number
   }
-  /** Whether to go on until that time has passed, and hear whether all succeed then. */
+  /** Whether to go on until that time has passed, and check that all requests then succeed. */
   waitOut?: boolean
 }
 
 export interface OutageResult {
-  /** Requests that were put while the store was out, by what they came to. */
+  /** Requests that were sent while the store was out, by result. */
   succeeded: number
   unavailable: number
   slowestMs: number
@@ -44,7 +44,7 @@ interface Heard {
   ms: number
 }
 
-/** Lets clients mutate and read through an outage and its end, then holds what they heard against the promise. */
+/** Lets clients mutate and read through an outage and its end, then compares the answers with the promise. */
 export async function runOutage(name: string, options: OutageOptions): Promise<OutageResult> {
   const outage = outages[name] as Outage
   const stage = await setOutageStage(outage.needsSmallDisk ?? false)
@@ -81,7 +81,7 @@ async function judgeOutage(
   await end()
   const backAt = performance.now()
   const recoveredMs = await untilRecovered(stage, load, backAt)
-  // Whoever asks later than that must not hear of it any more.
+  // A client that asks later than that must not notice it any more.
   if (waitOut) await sleep(Math.max(0, backAt + limits.recoveryMs - performance.now()) + 500)
   await watch.stop()
   await load.stop()
@@ -126,7 +126,7 @@ async function judgeOutage(
   }
 }
 
-/** A store that is only slow may still be in time for everybody. */
+/** A store that is only slow may still be in time for every request. */
 const slowMs = 250
 const hasNoticed = ({ status, ms }: Heard, { extent }: Outage) =>
   status === 503 || (extent === 'store hampered' && ms > slowMs)
@@ -143,7 +143,9 @@ const toHeard = ({ plan, sentAt, answer, ms }: Sent): Heard => ({
   ms,
 })
 
-/** What a vendor's servers ask for each request of their customers: of one key, and of a new request each time. */
+/**
+ * What a vendor's servers ask for each request of their customers: always with one key, for a new request each time.
+ */
 const customer = { project_id: randomUUID(), key_id: randomUUID() }
 const someCheck = () => ({
   ...customer,
@@ -155,7 +157,7 @@ const someClaim = () => {
   return { scope_hash: hash, fingerprint: hash, env: 'live' }
 }
 
-/** From when it was sent, or from when the outage began, should that be later. */
+/** From when it was sent, or from when the outage began, if that is later. */
 const waitedMs = ({ sentAt, ms }: Heard, beganAt: number) =>
   sentAt + ms - Math.max(sentAt, Math.min(beganAt, sentAt + ms))
 
@@ -164,13 +166,13 @@ function answeredFaults(heard: readonly Heard[], beganAt: number, answerMs: numb
     if (one.status === 0) return [`${one.what} was not answered, after ${Math.round(one.ms)} ms`]
     if (!isSuccess(one) && !(one.status === 503 && one.code === 'unavailable')) return [line(one)]
     if (one.what.includes('healthz') && one.status !== 200) return [line(one)]
-    // A deletion revokes every key in one transaction, and is let work as long as the store answers.
+    // A deletion revokes every key in one transaction, and may work as long as the store answers.
     if (one.what.startsWith('DELETE') && isSuccess(one)) return []
     return waitedMs(one, beganAt) > answerMs ? [`${line(one)}, more than ${answerMs}`] : []
   })
 }
 
-/** Until readiness is green and a mutation was acknowledged that was begun after the store's return. */
+/** Until readiness is green and a mutation begun after the store's return was acknowledged. */
 async function untilRecovered({ api }: OutageStage, load: Load, backAt: number): Promise<number> {
   let seen = load.sent.length
   await until('an acknowledged mutation', () => {

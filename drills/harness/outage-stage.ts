@@ -1,18 +1,19 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { makeScene, type Scene } from '../../packages/server/test/mutations.ts'
-import { type Api, openApi, plainly } from './api.ts'
+import { mountSmallDisk, type SmallDisk } from '../../packages/server/test/small-disk.ts'
+import type { Scene } from '../../packages/server/test/vendor.ts'
+import { type Api, openApi } from './api.ts'
 import { connectDirectly, type ScratchCluster, startDrillCluster } from './cluster.ts'
 import type { Sent } from './load.ts'
 import { startPostgresRelay } from './postgres-relay.ts'
-import { bootstrapToken, type DrilledService, startDrilledService } from './service.ts'
-import { mountSmallDisk, type SmallDisk } from './small-disk.ts'
+import { makeDrillScene } from './scene.ts'
+import { type DrilledService, startDrilledService } from './service.ts'
 
-/** All that an outage may do something to. */
+/** Everything that an outage may affect. */
 export interface OutageStage {
   cluster: ScratchCluster
-  /** The disk that the cluster lies on, where it has one of its own. */
+  /** The cluster's disk, where it has a separate one. */
   disk: SmallDisk | null
   /** Between the service and Postgres. */
   relay: Awaited<ReturnType<typeof startPostgresRelay>>
@@ -22,12 +23,12 @@ export interface OutageStage {
   scenes: Scene[]
   /** Mutations that the outage itself has sent; they are judged like the load's. */
   aside: Promise<Sent>[]
-  /** A direct connection, opened anew when Postgres was away. */
+  /** A direct connection, opened again when Postgres was away. */
   reconnect(): Promise<pg.Client>
   close(): Promise<void>
 }
 
-/** The service's pool, and how many connections Postgres takes at all. */
+/** The service's pool, and how many connections Postgres accepts in all. */
 const poolSize = 10
 const connectionsMost = 40
 
@@ -44,7 +45,7 @@ export async function setOutageStage(onSmallDisk: boolean): Promise<OutageStage>
   })
   const api = openApi(service.url)
   const scenes = []
-  for (let i = 0; i < 4; i += 1) scenes.push(await makeScene(plainly(api), bootstrapToken))
+  for (let i = 0; i < 4; i += 1) scenes.push(await makeDrillScene(api))
   let client: pg.Client | null = null
   return {
     cluster,

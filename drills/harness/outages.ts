@@ -9,12 +9,12 @@ import { until } from './pauses.ts'
 /** A way in which the store fails the service, and how it comes back. */
 export interface Outage {
   /**
-   * `store gone`: nothing can be had of it, so every request that needs it is 503 and readiness is red.
-   * `store hampered`: some requests may succeed. `store well`: all must.
+   * `store gone`: the store answers nothing, so every request that needs it is 503 and readiness is red. `store
+   * hampered`: some requests may succeed. `store well`: all must.
    */
   extent: 'store gone' | 'store hampered' | 'store well'
   needsSmallDisk?: boolean
-  /** Begins it; what comes back ends it, and resolves when the store is back. */
+  /** Begins it; the returned function ends it, and resolves when the store is back. */
   begin(stage: OutageStage): Promise<() => Promise<void>>
 }
 
@@ -55,7 +55,7 @@ export const outages: Record<string, Outage> = {
     extent: 'store gone',
     begin: async stage => freeze(stage),
   },
-  // A deletion may rightly work for a minute, so its deadline is not what ends the wait.
+  // A deletion may correctly work for a minute, so its deadline is not what ends the wait.
   'Postgres frozen amid deletions': {
     extent: 'store gone',
     async begin(stage) {
@@ -109,7 +109,7 @@ export const outages: Record<string, Outage> = {
       disk?.fill()
       return async () => {
         disk?.clear()
-        // Without room for its log Postgres ends itself, and an operator has to start it.
+        // Without space for its log Postgres ends itself, and an operator has to start it.
         if (!processesIn(cluster.dataDirectory).some(({ pid }) => pid === cluster.pid))
           await cluster.restart()
       }
@@ -130,12 +130,12 @@ function freeze({ cluster }: OutageStage): () => Promise<void> {
 
 const deletions = 4
 
-/** Deletes tenants, a workspace each, and lets the deletions come to the end of their work but not to the commit. */
+/** Deletes tenants, a workspace each, and stops the deletions after their work, before the commit. */
 async function beginDeletions({ cluster, api, scenes, aside }: OutageStage): Promise<() => Promise<void>> {
   const holder = await connectDirectly(cluster)
   await holder.query('begin')
   for (const { workspaceId, live } of scenes.slice(0, deletions)) {
-    // One that nobody else works with: whether it is gone in the end is for the store to say.
+    // A tenant that no other client uses: whether it is gone in the end depends on the store.
     const body = { external_id: randomUUID() }
     const made = await api.ask('POST', '/v1/tenants', { token: live, body })
     const tenantId: string = made.body.id

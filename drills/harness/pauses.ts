@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 
-/** Places inside of a transaction where a trigger can make a backend wait, by name. */
-export const pausePlaces = {
+/** Places inside a transaction where a trigger can make a backend wait, by name. */
+const pausePlaces = {
   'row written': ['after insert or update', ['workspaces', 'projects', 'tenants', 'api_keys', 'secret_keys']],
   'version raised': ['after update', ['policy_heads']],
   'answer recorded': ['after update', ['replays']],
@@ -17,9 +17,9 @@ const places = Object.keys(pausePlaces) as PausePlace[]
 const lockOf = (place: PausePlace) => places.indexOf(place) + 1
 
 /**
- * Adds the triggers. Each takes an advisory lock, shared, and gives it back at once; so it only waits while the
- * drill holds that lock. The lock is not kept to the end of the transaction: a drill that asks for it would wait
- * for transactions, and they for each other behind it.
+ * Adds the triggers. Each takes an advisory lock, shared, and releases it at once; so it only waits while the drill
+ * holds that lock. The lock is not kept to the end of the transaction: a drill that asks for it would wait for
+ * transactions, and they for each other behind it.
  */
 export async function installPauses(client: pg.Client): Promise<void> {
   await client.query(`create function drill_pause() returns trigger language plpgsql as $$ begin
@@ -42,7 +42,7 @@ export async function installPauses(client: pg.Client): Promise<void> {
   }
 }
 
-/** Backends that come to the place wait there from now on. */
+/** Backends that reach the place wait there from now on. */
 export const armPause = (client: pg.Client, place: PausePlace) =>
   client.query('select pg_advisory_lock($1)', [lockOf(place)])
 
@@ -57,12 +57,13 @@ export async function pausedBackends(client: pg.Client, place: PausePlace): Prom
   return rows[0].waiting
 }
 
-/** How often a state that Postgres does not announce is looked at, in milliseconds. */
+/** How often a state that Postgres does not announce is polled, in milliseconds. */
 const lookEveryMs = 2
 
 /**
- * Until a condition holds.
- * @param patienceMs far more than it can rightly take
+ * Waits until a condition holds.
+ *
+ * @param patienceMs far more than it can correctly take
  */
 export async function until(
   what: string,

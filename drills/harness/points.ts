@@ -23,8 +23,8 @@ export const points: Record<string, Catch> = {
     at: { side: 'to server', label: /^(Q commit|[PB] db\.commit)$/ },
   },
   'commit begun': { by: 'trigger', place: 'commit begun' },
-  'committed, server not told': { by: 'postgres relay', at: { side: 'to client', label: /^C COMMIT$/ } },
-  'committed, client not told': { by: 'http relay', at: { side: 'to client', label: /./ } },
+  'committed, server unaware': { by: 'postgres relay', at: { side: 'to client', label: /^C COMMIT$/ } },
+  'committed, client unaware': { by: 'http relay', at: { side: 'to client', label: /./ } },
 }
 
 export interface Traps {
@@ -37,9 +37,9 @@ export interface Traps {
 }
 
 export interface Trap {
-  /** Mutations that have come to the point and wait there. */
+  /** Mutations that have reached the point and wait there. */
   caught(): Promise<number>
-  /** Lets go; what was stopped in a relay is lost with its connection. */
+  /** Releases them; a message stopped in a relay is lost with its connection. */
   open(): Promise<void>
 }
 
@@ -61,7 +61,7 @@ export async function setTrap(
   return {
     caught: async () => relay.stopped(),
     async open() {
-      // A service that lives on would still be at work on what its clients have been cut off from.
+      // A service that lives on would still be at work for requests that its clients have lost.
       if (how.by === 'http relay')
         await until('the answer to every client', () => relay.stopped() >= pending())
       relay.cut()

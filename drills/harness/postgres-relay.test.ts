@@ -31,7 +31,7 @@ const streams: Record<Side, [Buffer[], string[]]> = {
 }
 
 for (const side of Object.keys(streams) as Side[]) {
-  test(`what goes ${side} is cut at its messages, however the bytes arrive`, () => {
+  test(`traffic ${side} is split at its messages, however the bytes arrive`, () => {
     const [messages, labels] = streams[side]
     const whole = Buffer.concat(messages)
     fc.assert(

@@ -4,9 +4,9 @@ import type { Connection } from '../../packages/server/src/platform/db/connectio
 import { type Piece, type Relay, type Side, type Splitter, startRelay } from './relay.ts'
 
 /**
- * A relay before a Postgres that is reached by a socket file. It knows the protocol well enough to stop at one
- * statement of a transaction. Labels: `Q <text>` for a plain query, `P <name>` and `B <name>` for a statement as
- * it is prepared and run, `C <tag>` for its end, and the bare message letter for all else.
+ * A relay before a Postgres on a socket file. It knows the protocol well enough to stop at one statement of a
+ * transaction. Labels: `Q <text>` for a plain query, `P <name>` and `B <name>` for a statement as it is prepared and
+ * run, `C <tag>` for its end, and the bare message letter for all else.
  */
 export async function startPostgresRelay(target: Connection): Promise<Relay & { connection: Connection }> {
   const directory = mkdtempSync('/tmp/keyrail-relay-')
@@ -29,7 +29,7 @@ export async function startPostgresRelay(target: Connection): Promise<Relay & { 
   }
 }
 
-/** Messages are a letter and a length that counts itself; the very first of a client has no letter. */
+/** Messages are a letter and a length that counts itself; a client's first one has no letter. */
 export function postgresSplitter(side: Side): Splitter {
   let rest = Buffer.alloc(0)
   let first = side === 'to server'

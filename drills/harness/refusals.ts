@@ -8,9 +8,9 @@ import { until } from './pauses.ts'
 import { bootstrapToken } from './service.ts'
 import type { Stage } from './stage.ts'
 
-/** A way in which the audit log cannot be written, and how it is mended. */
+/** An obstacle that keeps the audit log from being written, and how it is removed. */
 export interface Obstacle {
-  /** Whether it also meets a chain that is only being opened. */
+  /** Whether it also affects a new chain. */
   meetsNewChain: boolean
   raise(stage: Stage): Promise<() => Promise<void>>
 }
@@ -56,15 +56,15 @@ export const obstacles: Record<string, Obstacle> = {
 
 export interface Refused {
   operation: string
-  /** By obstacle: the status, or null where it does not meet this route. */
+  /** By obstacle: the status, or null where it does not affect this route. */
   statuses: Map<string, number | null>
-  /** What the same request was answered when the log could be written again. */
+  /** The answer to the same request when the log could be written again. */
   afterwards: number
 }
 
 /**
- * Sends every mutating route's request while the audit log cannot be written, and holds a dump of the whole
- * database before against one after. Then sends it once more, which must succeed: the refusal was for the log.
+ * Sends every mutating route's request while the audit log cannot be written, and compares dumps of the whole database
+ * from before and after. Then sends it once more, which must succeed: so the log was the reason for the refusal.
  */
 export async function refuseAll(
   stage: Stage,
@@ -82,7 +82,7 @@ export async function refuseAll(
       bootstrapToken,
       scene,
     })
-    // Mail that the preparation has queued is sent on the side, and writes what it sends.
+    // Mail that the preparation has queued is sent in the background, which writes rows.
     await until('the queue of mail to be empty', async () => (await jobs(client)) === 0)
     const statuses = new Map<string, number | null>()
     for (const name of names) {
@@ -106,11 +106,11 @@ export async function refuseAll(
     }
     const before = await dumpDatabase(client)
     const { status, headers } = await send(stage, route, request)
-    if (status !== route.answer.status) broken.push(`${route.operation}, log mended: answered ${status}`)
+    if (status !== route.answer.status) broken.push(`${route.operation}, log intact: answered ${status}`)
     if (headers['idempotent-replayed'] !== undefined)
       broken.push(`${route.operation}: a refused attempt is replayed`)
     if (differences(before, await dumpDatabase(client)).length === 0)
-      broken.push(`${route.operation}, log mended: changed nothing`)
+      broken.push(`${route.operation}, log intact: changed nothing`)
     refused.push({ operation: route.operation, statuses, afterwards: status })
     say(`${route.operation}: ${[...statuses.values()].join(' ')}`)
   }
@@ -129,9 +129,9 @@ const send = (
   })
 
 /**
- * A used credential's last_used_at is written on the side, at most once a minute by the store's clock. With the
- * clock held after the first use there is no second, and a dump is changed by mutations alone. So is the name of the
- * mail worker's task, once.
+ * A credential's last_used_at is written in the background, at most once a minute by the store's clock. With the clock
+ * stopped after the first use there is no second write, and only mutations change a dump. The mail worker's task name
+ * is written once too.
  */
 async function holdStoreTime({ api, client, scene }: Stage): Promise<void> {
   await client.query(`create or replace function service_now() returns timestamptz language sql stable

@@ -3,13 +3,13 @@ import { createServer, connect as dial, type NetConnectOpts, type Server, type S
 /** The direction in which bytes go. */
 export type Side = 'to server' | 'to client'
 
-/** A part of a stream that may be stopped at, with a word for what it is. */
+/** A part of a stream where the relay can stop, with its label. */
 export interface Piece {
   label: string
   bytes: Buffer
 }
 
-/** Cuts the bytes of one direction of one connection into pieces; keeps what is not whole yet. */
+/** Splits the bytes of one direction of one connection into pieces; keeps an incomplete one. */
 export type Splitter = (chunk: Buffer) => Piece[]
 
 /** Where the relay stops: at the next piece of that side with such a label. */
@@ -19,19 +19,19 @@ export interface StopAt {
 }
 
 /**
- * Stands between a client and a server, and does what networks do at the worst moment: stops at a named place,
- * delays, cuts.
+ * Stands between a client and a server, and does what networks do at the worst moment: stops at a named place, delays,
+ * cuts.
  */
 export interface Relay {
-  /** From now on every connection that comes to such a piece stops there, in that direction. */
+  /** From now on every connection stops at such a piece, in that direction. */
   arm(at: StopAt): void
   /** Connections that are stopped now. */
   stopped(): number
-  /** Lets the stopped go on and stops no more. */
+  /** Releases the stopped ones and stops no more. */
   release(): void
-  /** Cuts every connection there is; what was stopped is lost. */
+  /** Cuts every connection; stopped bytes are lost. */
   cut(): void
-  /** Every piece is held back for so many milliseconds in each direction; null swallows everything. */
+  /** Every piece is delayed for this many milliseconds in each direction; null drops everything. */
   delay(milliseconds: number | null): void
   close(): Promise<void>
 }
@@ -86,11 +86,11 @@ export async function startRelay(
 
 type Judge = (side: Side, label: string) => { stop: boolean; delayMs: number | null }
 
-/** One connection through the relay: two sockets and what is kept between them. */
+/** One connection through the relay: two sockets and the bytes kept between them. */
 class Line {
   readonly #client: Socket
   readonly #upstream: Socket
-  /** Pieces behind the place where a direction was stopped; null while it flows. */
+  /** Pieces after the place where a direction was stopped; null while it flows. */
   readonly #kept: Record<Side, Buffer[] | null> = { 'to server': null, 'to client': null }
 
   constructor(client: Socket, upstream: Socket, splitter: (side: Side) => Splitter, judge: Judge) {
@@ -112,7 +112,7 @@ class Line {
         else setTimeout(() => to.write(bytes), delayMs)
       }
     })
-    // A side that has gone takes the other along, and with it all that is kept or delayed.
+    // A side that ends takes the other along, with all kept or delayed bytes.
     from.on('error', () => {})
     from.on('close', () => to.destroy())
   }

@@ -4,6 +4,7 @@ import { type FeedHouse, openFeedHouse } from './feed-house.ts'
 import { makeFeedWorld, mutateWorld, pickMutation } from './feed-mutations.ts'
 import { FeedNode } from './feed-node.ts'
 import { countLasting, readTruth, usableKeys } from './feed-truth.ts'
+import { NewerMeeting } from './newer-releases.ts'
 import { OldClient } from './old-client.ts'
 
 /** So few that an old client is refused at times. */
@@ -18,9 +19,9 @@ export interface ReleasesOptions {
   say?: (line: string) => void
 }
 
-export type Counts = Map<string, number>
+type Counts = Map<string, number>
 
-/** @returns how often what was seen, and what contradicts the promise. */
+/** @returns how often each answer was seen, and what contradicts the promise. */
 export async function runReleases({ cycles, seed, signal, say = () => {} }: ReleasesOptions) {
   const cluster = await startDrillCluster({ durable: false, settings: { synchronous_commit: 'off' } })
   const house = await openFeedHouse(cluster.connection, bounds)
@@ -54,6 +55,8 @@ async function runHistory(house: FeedHouse, seed: number, counts: Counts): Promi
   const broken: string[] = []
   const count = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1)
 
+  const newer = new NewerMeeting(world, `newer-${seed}`, count)
+
   for (let at = 0; at < firstKeys; at += 1) await mutateWorld(world, 'create')
   for (let step = 0; step < stepsOfHistory && broken.length === 0; step += 1) {
     await mutateWorld(world, pickMutation(world, step > 0.7 * stepsOfHistory))
@@ -67,13 +70,13 @@ async function runHistory(house: FeedHouse, seed: number, counts: Counts): Promi
     const status = await old.poll()
     if (status === 200) {
       count('old client, new service: right')
-      if (old.usable(house.now()).join() !== usable) tell('the old client holds other keys than there are')
+      if (old.usable(house.now()).join() !== usable) tell('the old client holds other keys than the project')
     } else {
       count(`old client, new service: ${status}`)
       if (status !== 413 || !mayRefuse) tell(`the old client was answered ${status}`)
     }
 
-    // The service of the release before knew no pages.
+    // The service of the previous release had no pages.
     const { error } = await fresh.poll({ pageSize: null })
     if (error === undefined) {
       count('new client, old service: right')
@@ -83,19 +86,23 @@ async function runHistory(house: FeedHouse, seed: number, counts: Counts): Promi
       count(`new client, old service: ${error.code}`)
       if (error.code !== 'snapshot_too_large' || !mayRefuse) tell(`the new client failed: ${error.message}`)
     }
+
+    for (const line of await newer.poll(truth)) tell(`before a newer service: ${line}`)
   }
+  const last = await newer.sayAgain(await readTruth(house.client, projectId))
+  broken.push(...last.map(line => `seed ${seed}, at the end: ${line}`))
   return broken
 }
 
-/** What a service of the first release said: no `next_cursor`, no `rate_limits`. */
+/** An answer of the first release's service: no `next_cursor`, no `rate_limits`. */
 function asOldService(text: string): string {
   return JSON.stringify(
     JSON.parse(text, (name, value) => (name === 'next_cursor' || name === 'rate_limits' ? undefined : value)),
   )
 }
 
-/** Keys that the node says to have limits, of which it cannot have heard. */
+/** Keys with limits in the node's store, though it received none. */
 const withLimits = (node: FeedNode, truth: Awaited<ReturnType<typeof readTruth>>): string[] =>
   [...node.held(truth)]
     .filter(([, line]) => JSON.parse(line.replace(/, not found.*/, ''))[3].length > 0)
-    .map(([id]) => `key ${id} has limits that nobody told`)
+    .map(([id]) => `key ${id} has limits that no answer contained`)

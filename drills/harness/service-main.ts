@@ -5,7 +5,7 @@ import { createLog } from '../../packages/server/src/platform/log.ts'
 import { encryptionKey } from '../../packages/server/test/encryption-key.ts'
 import type { ClockMessage, StartMessage } from './service.ts'
 
-/** The service as a process of its own, for drills that kill it. It is told what to do by its parent. */
+/** The service in its own process, for drills that kill it. It receives its commands from the parent. */
 let offsetMs = 0
 const clock: Clock = { now: () => Date.now() + offsetMs, monotonic: () => performance.now() }
 

@@ -18,19 +18,17 @@ export interface ClockMessage {
 
 export const bootstrapToken = 'bootstrap-token-of-the-drills-0123456789'
 
-/** The service in a process of its own, on a loopback port. It ends with us. */
+/** The service in its own process, on a loopback port. It ends with ours. */
 export interface DrilledService {
   readonly url: string
   readonly pid: number
-  /** SIGKILL, and until it is gone. */
+  /** SIGKILL, and waits until it has ended. */
   kill(): Promise<void>
   /** Steps its wall clock, milliseconds ahead of ours or, negative, behind. */
   setClock(offsetMs: number): Promise<void>
 }
 
-/**
- * @param logFile where its log goes; a drill that is looked into wants it, others do not
- */
+/** @param logFile where its log goes; for debugging a drill */
 export async function startDrilledService(
   connection: Connection,
   { env = {}, logFile = '/dev/null' }: { env?: Record<string, string>; logFile?: string } = {},

@@ -1,7 +1,7 @@
 import type { ChainScene } from './chain-scene.ts'
 import type { Forgery } from './forgeries.ts'
 
-/** Changes to the addresses that stand beside the chain: any value of them forged shows, erasing them does not. */
+/** Changes to the addresses that are stored beside the chain: a forged one is detected, an erased one is valid. */
 export async function sideRowForgeries({ client, workspaceId, length }: ChainScene): Promise<Forgery[]> {
   const { rows } = await client.query<{ seq: number; path: string }>(
     'select seq, path from audit_addresses where workspace_id = $1 order by seq, path',

@@ -1,10 +1,11 @@
 import type pg from 'pg'
-import { makeScene, type Scene } from '../../packages/server/test/mutations.ts'
-import { type Api, openApi, plainly } from './api.ts'
+import type { Scene } from '../../packages/server/test/vendor.ts'
+import { type Api, openApi } from './api.ts'
 import { connectDirectly, type ScratchCluster, startDrillCluster } from './cluster.ts'
-import { bootstrapToken, type DrilledService, startDrilledService } from './service.ts'
+import { makeDrillScene } from './scene.ts'
+import { type DrilledService, startDrilledService } from './service.ts'
 
-/** A cluster, the service on it, a way to ask it, a direct connection, and a workspace with something in it. */
+/** A cluster, the service on it, an API client, a direct connection, and a workspace with some resources. */
 export interface Stage {
   cluster: ScratchCluster
   service: DrilledService
@@ -13,7 +14,7 @@ export interface Stage {
   scene: Scene
 }
 
-/** Sets one up for as long as the work takes. */
+/** Sets one up for the duration of the work. */
 export async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T> {
   const cluster = await startDrillCluster({ durable: false })
   try {
@@ -26,7 +27,7 @@ export async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T>
         service,
         api,
         client,
-        scene: await makeScene(plainly(api), bootstrapToken),
+        scene: await makeDrillScene(api),
       })
     } finally {
       api.close()

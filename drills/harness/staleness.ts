@@ -8,13 +8,13 @@ import { startDrillCluster } from './cluster.ts'
 import { type FeedHouse, fetchFrom, openFeedHouse } from './feed-house.ts'
 import { until } from './pauses.ts'
 
-/** What a node may go on for after it was last confirmed. The keyring's default, said again on purpose. */
+/** How long a node may go on after its last confirmation. The keyring's default, repeated on purpose. */
 const ttlMs = 60_000
 const hourMs = 3_600_000
-/** When a node is asked, after it was last confirmed. */
+/** When a node is asked, after its last confirmation. */
 export const moments = [0, ttlMs - 1, ttlMs, ttlMs + 1, ttlMs + hourMs] as const
 
-export interface Seen {
+interface Seen {
   situation: string
   /** Verdicts at each of the moments, and how often they came. */
   verdicts: Map<string, number>
@@ -23,14 +23,14 @@ export interface Seen {
 interface Machine {
   house: FeedHouse
   cacheDir: string
-  /** Of the machine that the node runs on; the drill moves it, and nothing else does. */
+  /** The machine's clock; only the drill moves it. */
   at: { monotonic: number; wall: number; uptime: number }
   /** The clock of the service, which is right. */
   serviceAt: number
   isCut: boolean
   /** How long the next answers take. */
   slowMs: number
-  /** When the last request was sent whose answer came. */
+  /** When the last answered request was sent. */
   heardAt: number
 }
 
@@ -40,9 +40,9 @@ async function openNode(machine: Machine): Promise<Keyring> {
   const ask = fetchFrom(house.app)
   const keyring = openKeyring(
     {
-      baseUrl: 'https://keyrail.invalid',
+      url: 'https://keyrail.invalid',
       secretKey: house.scene.live,
-      projectId: house.scene.projectId,
+      project: house.scene.projectId,
       pollIntervalMs: 100,
       cacheDir,
       onError: () => {},
@@ -83,7 +83,7 @@ const polls = (keyring: Keyring) => {
   return { heard: snapshot + delta + unchanged, unchanged, error }
 }
 
-/** From here on no answer comes; what was under way has ended. */
+/** From here on no answer comes; requests under way have ended. */
 async function cutOff(machine: Machine, keyring: Keyring): Promise<void> {
   machine.isCut = true
   const { error } = polls(keyring)
@@ -114,7 +114,7 @@ export const situations: Record<string, Situation> = {
     for (let times = 0; times < 5; times += 1) {
       pass(machine, 30_000)
       const { unchanged } = polls(keyring)
-      await until('the node is told that nothing has changed', () => polls(keyring).unchanged > unchanged + 1)
+      await until('the node gets an answer without a change', () => polls(keyring).unchanged > unchanged + 1)
     }
     await cutOff(machine, keyring)
     return keyring
@@ -137,7 +137,7 @@ export const situations: Record<string, Situation> = {
     machine.heardAt -= machine.at.monotonic - 40
     machine.at.monotonic = 40
     const keyring = await openNode(machine)
-    if (!keyring.verify(key).valid) throw new Error('the node has not taken up what it had written down')
+    if (!keyring.verify(key).valid) throw new Error('the node has not loaded its own snapshot')
     return keyring
   },
   async 'its clock set back an hour'(machine, key) {
@@ -158,7 +158,7 @@ async function issue(house: FeedHouse): Promise<{ id: string; key: string }> {
   return (await ask('POST', '/v1/keys', { token: scene.live, body })).body
 }
 
-/** @returns what was seen in each situation, and what contradicts the promise. */
+/** @returns the verdicts in each situation, and what contradicts the promise. */
 export async function runStaleness({
   cycles,
   seed,
@@ -206,7 +206,7 @@ export async function runStaleness({
           }
           machine.isCut = false
           await until('the node recovers', () => keyring.verify(key).valid).catch(() =>
-            broken.push(`${situation}: not valid again after the way is back`),
+            broken.push(`${situation}: not valid again after the reconnection`),
           )
         } finally {
           await keyring.close()

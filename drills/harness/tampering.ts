@@ -3,9 +3,9 @@ import { type Forgery, forgeriesOf, rehash } from './forgeries.ts'
 import { sideRowForgeries } from './side-rows.ts'
 import type { Stage } from './stage.ts'
 
-export interface KindTally {
+interface KindTally {
   tried: number
-  /** Told as it must be: refused with the right position, or still valid where it must be. */
+  /** Reported as it must be: invalid at the right position, or still valid where it must be. */
   right: number
 }
 
@@ -19,13 +19,13 @@ export interface Tampering {
 export interface TamperOptions {
   /** Rows of the chain, at least. */
   rows: number
-  /** One in so many forgeries is tried, beginning with this one. */
+  /** One in this many forgeries is tried, beginning with this one. */
   every?: number
   first?: number
   say?(line: string): void
 }
 
-/** Forges a chain in every way, one at a time, and asks the service about it each time. */
+/** Forges a chain in every way, one at a time, and asks the service to verify it each time. */
 export async function tamper(
   stage: Stage,
   { rows: least, every = 1, first = 0, say = () => {} }: TamperOptions,
@@ -41,13 +41,13 @@ export async function tamper(
   const tried = all.filter((_, place) => place % every === first % every)
   for (const { kind, name, forge, firstBad, orElse = firstBad } of tried) {
     await forge(scene)
-    const told = await askChain(stage)
+    const answer = await askChain(stage)
     const tally = kinds.get(kind) ?? { tried: 0, right: 0 }
     kinds.set(kind, tally)
     tally.tried += 1
-    const isRight = told.first_bad_seq === firstBad || told.first_bad_seq === orElse
-    if (told.valid === (firstBad === null) && isRight) tally.right += 1
-    else broken.push(`${kind}, ${name}: expected ${firstBad}, told ${told.first_bad_seq} (${told.reason})`)
+    const isRight = answer.first_bad_seq === firstBad || answer.first_bad_seq === orElse
+    if (answer.valid === (firstBad === null) && isRight) tally.right += 1
+    else broken.push(`${kind}, ${name}: expected ${firstBad}, got ${answer.first_bad_seq} (${answer.reason})`)
     await scene.putBack()
     say(`${kind}, ${name}: ${broken.length} broken`)
   }
@@ -63,8 +63,8 @@ async function askChain({ api, scene }: Stage) {
 }
 
 /**
- * What a chain cannot tell by itself: whoever owns the database may write the last rows and the head anew, hashes
- * and all. Then the head's hash is another, which shows to anyone who has noted it elsewhere.
+ * The limit of a chain: the owner of the database may rewrite the last rows and the head, hashes included. Then the
+ * head has another hash, which shows to anyone with an earlier copy of it.
  */
 async function rewritten(stage: Stage, scene: ChainScene): Promise<string> {
   const { client, workspaceId, length } = scene
@@ -79,8 +79,8 @@ async function rewritten(stage: Stage, scene: ChainScene): Promise<string> {
      where workspace_id = $1`,
     [workspaceId, length],
   )
-  const told = await askChain(stage)
+  const answer = await askChain(stage)
   await scene.putBack()
-  const seen = told.head_hash === noted.head_hash ? 'is the same' : 'is another than the one noted before'
-  return `outside of the promise: the last row and the head rewritten together are told valid: ${told.valid}; the head's hash ${seen}`
+  const seen = answer.head_hash === noted.head_hash ? 'is the same' : 'is another than the one noted before'
+  return `outside of the promise: with the last row and the head rewritten together, the chain verifies: ${answer.valid}; the head's hash ${seen}`
 }

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Api, Unanswered } from './api.ts'
 
-/** One question that was put during an outage, and what came of it. Times on the clock of `performance.now()`. */
+/** One request during an outage, and its result. Times on the clock of `performance.now()`. */
 export interface Probe {
   what: string
   sentAt: number
-  /** 0 where no whole answer came. */
+  /** 0 without a complete answer. */
   status: number
   code: string | undefined
   ms: number
 }
 
-/** A POST where there is a body. */
+/** A POST if it has a body. */
 export interface Question {
   url: string
   token?: string
@@ -20,7 +20,7 @@ export interface Question {
 
 const everyMs = 100
 
-/** Asks the same few questions again and again, each at its own pace, until stopped. */
+/** Repeats the same few requests, each at its own pace, until stopped. */
 export function startWatch(api: Api, questions: readonly Question[]) {
   const probes: Probe[] = []
   let stopping = false

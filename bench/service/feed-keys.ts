@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { PolicyKey } from '@keyrail/contract/feed'
 
-/** Keys as the feed tells them, the same in every process. */
+/** Keys of the feed, the same in every process. */
 
 const TENANTS = 1_000
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -11,8 +11,8 @@ const limits: NonNullable<PolicyKey['rate_limits']> = [
   { id: 'day', limit: 100_000, window_ms: 86_400_000, algorithm: 'fixed', scope: 'tenant' },
 ]
 
-/** Every second one expires, in many years; every fourth has limits of its own. */
-export function tellKey(number: number): PolicyKey {
+/** Every second one expires, in many years; every fourth has key limits. */
+export function feedKey(number: number): PolicyKey {
   const key = keyOf(number)
   return {
     key_id: idOf(`key ${number}`),
@@ -36,7 +36,7 @@ export function keyOf(number: number): string {
   return body + checksum
 }
 
-/** As a UUID of version 7 is: random but for its beginning. */
+/** Like a UUID of version 7: random but for its beginning. */
 export function idOf(seed: string): string {
   const random = hash('sha256', seed)
   return `01930c3e-8f5a-7${random.slice(0, 3)}-9${random.slice(3, 6)}-${random.slice(6, 18)}`

@@ -1,0 +1,36 @@
+import type { Arm } from './bench.ts'
+import { type CpuUsers, meterCpu } from './cpu.ts'
+import { closedLoop, type Load, type LoadResult } from './load.ts'
+
+type Unit = readonly [one: string, many: string]
+
+/** As many requests as a server will take, with the CPU time of one. Those cut off at the end are not counted. */
+export async function meteredLoop(
+  users: CpuUsers,
+  load: Load,
+  unit: Unit = ['request', 'requests'],
+): Promise<LoadResult & { values: Record<string, number> }> {
+  const { result, values } = await meterCpu(
+    users,
+    unit,
+    () => closedLoop(load),
+    ({ answered }) => answered,
+  )
+  return { ...result, values: { ...values, [`${unit[1]}/s`]: result.perSecond } }
+}
+
+/** An arm of a bench of one kind of request. @param answer what every answer says. */
+export const requestArm = (
+  name: string,
+  role: Arm['role'],
+  users: CpuUsers,
+  load: Omit<Load, 'seconds'>,
+  answer: string,
+): Arm => ({
+  name,
+  role,
+  async measure({ seconds }) {
+    const { values, doubt } = await meteredLoop(users, { ...load, seconds })
+    return { values, answer, doubt }
+  },
+})
