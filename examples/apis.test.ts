@@ -9,27 +9,27 @@ import { opened } from '../packages/sdk/src/protect/opened.ts'
 import { serveFetch } from '../packages/sdk/test/fetch-server.ts'
 import { startKeyrail } from '../packages/sdk/test/service.ts'
 
-/** Each example is run as its reader runs it, against a real service, and asked over a socket. */
+/** Runs each example as its reader does, against a real service, and calls it over a socket. */
 
 const { settings, issue, vendor, service } = await startKeyrail()
 const root = join(import.meta.dirname, '..')
 const month = { id: 'month', limit: 4, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }
 const env = {
-  KEYRAIL_URL: settings.baseUrl,
+  KEYRAIL_URL: settings.url,
   KEYRAIL_SECRET_KEY: await serverKey(),
-  KEYRAIL_PROJECT: settings.projectId,
+  KEYRAIL_PROJECT: settings.project,
   PORT: '0',
 }
 
-/** What a server is given: it can do what the SDK does, and nothing else. */
+/** What a server receives: a key that can do what the SDK does, and nothing else. */
 async function serverKey(): Promise<string> {
-  const body = { env: 'live', preset: 'node', project_ids: [settings.projectId] }
+  const body = { env: 'live', preset: 'node', project_ids: [settings.project] }
   const made = await service.ask('POST', '/v1/secret_keys', { token: vendor.live, body })
   assert.equal(made.status, 201)
   return made.body.key
 }
 
-/** @returns where it listens, and what ends it and tells its exit code */
+/** @returns its address, and a function that ends it and returns its exit code */
 async function run(file: string) {
   const child = spawn(process.execPath, ['bin/node.mjs', file], {
     cwd: root,
@@ -70,9 +70,9 @@ const ask = (url: string, { key, method = 'GET' }: Asked = {}) =>
     ...(method === 'POST' && { body: '{}' }),
   })
 
-/** What each of them promises: a key, a payment that is made once, limits. */
+/** What each example promises: keys, a payment that is made once, limits. */
 async function tryApi(start: () => Promise<string>) {
-  // Issued before it starts, so that it knows the key; a tenant of its own, so that nobody else is it.
+  // Issued before the example starts, so that the example knows the key; the tenant is used by this test alone.
   const { id: customer } = (
     await service.ask('POST', '/v1/tenants', { token: vendor.live, body: { external_id: randomUUID() } })
   ).body
@@ -92,7 +92,7 @@ async function tryApi(start: () => Promise<string>) {
 }
 
 for (const name of ['express', 'fastify', 'hono']) {
-  test(`the example for ${name} does what it promises, and ends when it is told to`, async () => {
+  test(`the ${name} example does what it promises, and ends on SIGTERM`, async () => {
     let stop = async () => ''
     await tryApi(async () => {
       const api = await run(`examples/${name}-api/server.ts`)
@@ -103,7 +103,7 @@ for (const name of ['express', 'fastify', 'hono']) {
   })
 }
 
-test('the example for Nest does what it promises, and ends when it is told to', async () => {
+test('the Nest example does what it promises, and ends on SIGTERM', async () => {
   // Below the packages that it imports.
   const cache = join(root, 'node_modules', '.cache')
   mkdirSync(cache, { recursive: true })
@@ -122,11 +122,11 @@ test('the example for Nest does what it promises, and ends when it is told to', 
   assert.equal(await stop(), '0')
 })
 
-test('the route handlers of the example for Next do what they promise', async () => {
+test('the route handlers of the Next example do what they promise', async () => {
   await tryApi(async () => {
     Object.assign(process.env, env)
     const { GET, POST } = await import('./next-api/app/payments/route.ts')
-    // A server of Next runs until it is ended; this process is to end by itself.
+    // A server of Next runs until it is stopped; this process must end by itself.
     const { protection } = await import('./next-api/app/protection.ts')
     after(async () => await (await opened(protection)).keyring.close?.())
     return serveFetch(request => (request.method === 'POST' ? POST : GET)(request, {}))

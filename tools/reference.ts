@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { build } from '../packages/sdk/build.ts'
 
 /**
- * Writes the reference of `@keyrail/sdk` as pages of HTML, from the types that are shipped.
+ * Writes the reference of `@keyrail/sdk` as pages of HTML, from the published types.
  *
  *   npm run reference             into packages/sdk/reference
  *   npm run reference -- FOLDER   elsewhere
@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, '..')
 const sdk = join(root, 'packages', 'sdk')
 const home = join(import.meta.dirname, 'reference')
 
-/** Names of the entries that are imported: `index` for the package itself. */
+/** Names of the entries: `index` for the package itself. */
 export function entries(): string[] {
   const { exports } = JSON.parse(readFileSync(join(sdk, 'package.json'), 'utf8'))
   return Object.keys(exports)
@@ -26,24 +26,29 @@ interface Installer {
   ensureInstalled(options: { root: string; dev?: boolean }): Promise<void>
 }
 
-/** What the service takes and answers: its own schemas say what their members mean. */
-const ofService = (): string[] =>
-  Array.from(
+/** The service's requests and answers without a comment: the service's own schemas document their members. */
+const ofService = (declarations: readonly string[]): string[] => {
+  const text = declarations.map(file => readFileSync(file, 'utf8')).join('\n')
+  return Array.from(
     readFileSync(join(sdk, 'src', 'admin', 'types.ts'), 'utf8').matchAll(/^export type (\w+)/gm),
-    ([, name]) => `admin.${name}`,
+    ([, name = '']) => name,
   )
+    .filter(name => !new RegExp(`\\*/\\s*(?:export |declare )*type ${name}\\b`).test(text))
+    .map(name => `admin.${name}`)
+}
 
-/** @returns what there is to complain of, a line each: an export without a word, a link to nothing */
+/** @returns the faults, a line each: an undocumented export, a broken link */
 export const writeReference = (into: string): Promise<string[]> =>
   inWorkFolder(async folder => {
     await build(folder)
     const types = entries().map(name => join(folder, 'cjs', `${name}.d.ts`))
-    return writePages(folder, types, into, ofService())
+    const declarations = globSync(join(folder, 'cjs', '*.d.ts'))
+    return writePages(folder, types, into, ofService(declarations))
   })
 
 /**
- * A folder below the packages whose types are named, and not in a node_modules, of which typedoc complains of nothing.
- * What writes pages is installed there too.
+ * A folder below the packages whose types are documented. Not in a node_modules, where typedoc reports no fault. The
+ * package that writes the pages is installed there too.
  */
 export async function inWorkFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const installer: Installer = await import(new URL('../bin/runtime.mjs', import.meta.url).href)
@@ -58,8 +63,8 @@ export async function inWorkFolder<T>(work: (folder: string) => Promise<T>): Pro
 
 /**
  * @param entryPoints declarations in the folder
- * @param unsaid names of what needs no comment
- * @returns what there is to complain of
+ * @param unsaid names that need no comment
+ * @returns the faults
  */
 export function writePages(
   folder: string,

@@ -2,7 +2,7 @@ import type { AuditChain, AuditLog } from '@keyrail/contract/vendor/audit'
 import { type Conversation, expect, paint, print } from './talk.ts'
 import type { Vendor } from './vendor.ts'
 
-/** What the vendor has done by the end, as the audit log must tell it. */
+/** The vendor's actions by the end, as the audit log must list them. */
 const history = [
   'workspace.created',
   'workspace_member.joined',
@@ -22,7 +22,7 @@ const history = [
   'api_key.revoked',
 ]
 
-/** Who did what, and that nobody has changed the log of it since. */
+/** The vendor reads who did what, and verifies that the log was not changed. */
 export async function proveIt(talk: Conversation, { token, key: { key } }: Vendor): Promise<void> {
   const audit = await talk.ask<{ data: AuditLog[] }>({
     title: 'Who did what? The audit log, oldest first',
@@ -40,19 +40,22 @@ export async function proveIt(talk: Conversation, { token, key: { key } }: Vendo
   print('')
   expect(
     audit.data.map(({ action }) => action).join() === history.join(),
-    'the log tells all of it, in order',
+    'the log lists all of it, in order',
   )
   expect(!JSON.stringify(audit).includes(key), 'the log holds no key')
 
   const chain = await talk.ask<AuditChain>({
-    title: 'Has anybody changed the log? Every hash is derived again',
+    title: 'Has the log been changed? The demo recomputes every hash',
     method: 'GET',
     path: '/v1/audit_logs/chain',
     token,
     status: 200,
     show: ['valid', 'checked', 'head_seq', 'head_hash'],
   })
-  expect(chain.valid && chain.checked === history.length, 'the chain holds from its first row to its last')
+  expect(
+    chain.valid && chain.checked === history.length,
+    'the chain is intact from its first row to its last',
+  )
   expect(chain.head_hash === audit.data.at(-1)?.hash, 'the chain ends where the log ends')
   print(
     paint('green', `The audit chain is verified: ${chain.checked} rows, unchanged since they were written.`),

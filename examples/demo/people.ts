@@ -8,13 +8,13 @@ import type { CreatedWorkspace } from '@keyrail/contract/vendor/workspace'
 import type { Static } from 'typebox'
 import { type Conversation, expect, Surprise } from './talk.ts'
 
-const password = 'a walk in the park'
+export const olive = 'olive@acme.example'
+export const password = 'a walk in the park'
 
-/** People sign up, open a workspace and invite a colleague; nobody has needed the operator for it. */
+/** People sign up, open a workspace and invite a colleague, without the operator. */
 export async function openWorkspace(talk: Conversation, mailFolder: string): Promise<{ token: string }> {
-  const olive = 'olive@acme.example'
   await talk.ask({
-    title: 'A person signs up; the answer is the same whoever asks',
+    title: 'A person signs up; the answer is the same for every address',
     method: 'POST',
     path: '/v1/auth/users',
     token: null,
@@ -23,7 +23,7 @@ export async function openWorkspace(talk: Conversation, mailFolder: string): Pro
     show: ['status'],
   })
   await talk.ask({
-    title: `She opens the link in her mail (in ${mailFolder}, until there is a mail server)`,
+    title: `She opens the link in her mail (in ${mailFolder}, as no mail server is set)`,
     method: 'POST',
     path: '/v1/auth/email_verifications/consume',
     token: null,
@@ -87,14 +87,14 @@ const signIn = (talk: Conversation, title: string, email: string) =>
     show: ['user.email', 'user.email_verified', 'workspace_id'],
   })
 
-/** Mail goes out after the answer. */
+/** Mail is sent after the answer. */
 const patienceMs = 20_000
 const lookMs = 50
 
-/** The token of the link in the message to this address, of which each message has one line. */
+/** The token of the link in the message to this address; each message has one line with it. */
 async function mailedToken(folder: string, to: string, subject = ''): Promise<string> {
   for (const until = performance.now() + patienceMs; performance.now() < until; await setTimeout(lookMs)) {
-    // The folder is there with its first message.
+    // The first message creates the folder.
     const names = existsSync(folder) ? readdirSync(folder) : []
     for (const name of names.filter(file => file.endsWith('.eml'))) {
       const source = readFileSync(join(folder, name), 'utf8')

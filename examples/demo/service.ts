@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** A Keyrail of the demo's own. */
+/** The demo's own Keyrail. */
 export interface DemoService {
   url: string
   dataDir: string
-  /** Where its mail is. */
+  /** Where it puts its mail. */
   mailFolder: string
-  /** Stops it with its Postgres, and removes its data. */
+  /** Stops it and its Postgres, and deletes its data. */
   remove(): Promise<void>
 }
 
@@ -20,17 +20,18 @@ const command = fileURLToPath(new URL('../../packages/server/src/cli/main.ts', i
 const listens = /^Keyrail \S+ listens on (http:\S+)$/
 
 /**
- * Starts `keyrail serve` on a fresh data directory and a free port, with an embedded Postgres. Whatever this
- * environment has set for another Keyrail is not handed on.
+ * Starts `keyrail serve` on a fresh data directory and a free port, with an embedded Postgres. Settings of another
+ * Keyrail in this environment are not passed on.
+ *
  * @throws with what it printed, when it ends instead.
  */
 export async function startDemoService(): Promise<DemoService> {
   const directory = mkdtempSync(join(tmpdir(), 'keyrail-demo-'))
-  // As root, Postgres runs under an account that has to get there; the secrets in it are closed by themselves.
+  // As root, Postgres runs under another account that must reach this folder; the secrets inside have their own modes.
   chmodSync(directory, 0o755)
   const dataDir = join(directory, 'data')
   const child = spawn(process.execPath, [command, 'serve'], {
-    // A group of its own: Ctrl-C reaches us, and we stop it when we have finished with it.
+    // Its own process group: Ctrl-C reaches the demo alone, which stops the service when it is done with it.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env.PATH, SERVICE_DATA_DIR: dataDir, SERVICE_PORT: '0', SERVICE_LOG_LEVEL: 'warn' },

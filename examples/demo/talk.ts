@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import type { Problem } from '@keyrail/contract/errors'
 
-/** What one step of the demo asks, and what it expects. */
+/** One step of the demo: what it asks, and what it expects. */
 export interface Step {
   /** What the vendor is doing, for the reader. */
   title: string
@@ -11,18 +11,18 @@ export interface Step {
   token: string | null
   body?: unknown
   status: number
-  /** Fields of the answer to print, dotted where they lie deeper. */
+  /** Fields of the answer to print, with dots for nested ones. */
   show: string[]
 }
 
-/** Something came out otherwise than promised. */
+/** An answer was not the promised one. */
 export class Surprise extends Error {}
 
 export function expect(condition: boolean, promise: string): asserts condition {
   if (!condition) throw new Surprise(`not so: ${promise}`)
 }
 
-/** Speaks to a service over HTTP, and prints each step: what was asked, what came back, how long it took. */
+/** Calls a service over HTTP, and prints each step: the request, the answer, and how long it took. */
 export class Conversation {
   readonly #url: string
   #steps = 0
@@ -31,13 +31,13 @@ export class Conversation {
     this.#url = url
   }
 
-  /** Begins a step that is more than one request. */
+  /** Begins a step of several requests. */
   begin(title: string): void {
     this.#steps += 1
     print(paint('bold', `${this.#steps}. ${title}`))
   }
 
-  /** @param url where it is asked, when not at the service. */
+  /** @param url the address to call, if not the service's. */
   async ask<Answer>(
     { title, method, path, token, body, status, show }: Step,
     url = this.#url,
@@ -75,7 +75,7 @@ export const paint = (format: 'bold' | 'dim' | 'cyan' | 'green' | 'red', text: s
 const valueAt = (answer: unknown, field: string) =>
   field.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown> | null)?.[name], answer)
 
-/** A secret is shortened to what may be shown of it: its prefix and the first 4 random characters. */
+/** Shortens a secret to what may be shown: its prefix and its first 4 random characters. */
 const shown = (value: unknown) =>
   typeof value === 'string' ? value.replaceAll(secret, '$1…') : JSON.stringify(value)
 

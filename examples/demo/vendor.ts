@@ -4,12 +4,12 @@ import type { Tenant } from '@keyrail/contract/vendor/tenants'
 import type { Static } from 'typebox'
 import { type Conversation, expect } from './talk.ts'
 
-/** What the vendor has set up: a key of a customer, and what is needed to issue more. */
+/** The vendor's setup: a customer's key, and what is needed to issue more. */
 export interface Vendor {
   token: string
   projectId: string
   tenantId: string
-  /** The customer's key that works. */
+  /** The customer's working key. */
   key: { id: string; key: string }
 }
 
@@ -33,7 +33,7 @@ export async function issueKeys(talk: Conversation, token: string): Promise<Vend
   })
 
   const tenant = await talk.ask<Tenant>({
-    title: "A customer signs up at the vendor's",
+    title: 'A customer signs up with the vendor',
     method: 'POST',
     path: '/v1/tenants',
     token,
@@ -61,7 +61,7 @@ export async function issueKeys(talk: Conversation, token: string): Promise<Vend
   expect(/^acme_live_[0-9A-Za-z]{38}$/.test(key), 'the key has the prefix of its project, and 38 characters')
 
   const read = await talk.ask<Key>({
-    title: 'Read later, the key itself is not there any more',
+    title: 'Later reads do not show the key itself',
     method: 'GET',
     path: `/v1/keys/${id}`,
     token,
@@ -82,7 +82,7 @@ export async function issueKeys(talk: Conversation, token: string): Promise<Vend
   })
   expect(
     rotated.rotated_from === id && rotated.key !== key,
-    'the successor is another key, and says of which',
+    'the successor is a new key, and names the one it replaces',
   )
 
   const revoked = await talk.ask<Key>({
@@ -104,10 +104,10 @@ export async function issueKeys(talk: Conversation, token: string): Promise<Vend
   }
 }
 
-/** What the servers of the vendor's API are given in place of the vendor's own key. */
+/** What the servers of the vendor's API receive instead of the vendor's own key. */
 export async function makeServerKey(talk: Conversation, vendor: Vendor): Promise<string> {
   const server = await talk.ask<{ key: string }>({
-    title: 'The server gets a key of its own, which verifies keys and can make none',
+    title: 'The server gets its own key, which verifies keys and cannot issue any',
     method: 'POST',
     path: '/v1/secret_keys',
     token: vendor.token,
@@ -116,7 +116,7 @@ export async function makeServerKey(talk: Conversation, vendor: Vendor): Promise
     show: ['id', 'permissions', 'project_ids', 'key'],
   })
   await talk.ask<{ code?: string }>({
-    title: 'Whoever steals it from the server makes no key with it',
+    title: 'A stolen server key cannot issue keys',
     method: 'POST',
     path: '/v1/keys',
     token: server.key,

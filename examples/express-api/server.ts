@@ -3,7 +3,7 @@ import { idempotent, keepRawBody, limit, requireKey } from '@keyrail/sdk/express
 import express from 'express'
 import { onStop, port, sayWhere, settings } from '../settings.ts'
 
-/** Keys, limits, usage, and payments that are made once however often they are sent. */
+/** Keys, limits, usage, and payments that are made once even if they are sent several times. */
 
 const keyrail = createKeyrail(settings)
 await keyrail.ready()

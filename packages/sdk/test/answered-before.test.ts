@@ -14,7 +14,7 @@ import { listen } from './fetch-server.ts'
 import { startKeyrail } from './service.ts'
 import { until } from './until.ts'
 
-/** Somebody else answers a request, such as a middleware with a time-out, while the service is still being asked. */
+/** Other middleware, such as one with a timeout, answers a request while the service is still being called. */
 const { settings, issue, openKeyring } = await startKeyrail()
 const month = { id: 'month', window_ms: 31 * 86_400_000, algorithm: 'fixed', scope: 'key', limit: 1_000 }
 const { key } = await issue({ rate_limits: [month] })
@@ -61,7 +61,7 @@ for (const [name, url] of [
   ['Express 4 with a limit', await expressApi(express4, limit(createLimiter(slow)))],
   ['Fastify', await fastifyApi(idempotency)],
 ] as const) {
-  test(`${name}: what was answered before the service was heard is not executed, and a retry is`, async () => {
+  test(`${name}: a request answered before its check ends is not executed, a retry is`, async () => {
     const headers = { authorization: `Bearer ${key}`, 'idempotency-key': randomUUID() }
     const ask = async () => (await fetch(url, { method: 'POST', headers })).status
     const before = world.calls

@@ -1,22 +1,24 @@
-/** Programs bundled as a vendor bundles them, by what bundles the SDK. */
+import { fileURLToPath } from 'node:url'
+
+/** Programs bundled as by a vendor, with the bundler of the SDK. */
 
 interface Installer {
   ensureInstalled(options: { root: string; dev?: boolean }): Promise<void>
 }
 
 interface Bundle {
-  /** Names of the modules that are written, and where each begins. */
+  /** Names of the modules to write, and the source of each. */
   entries: Readonly<Record<string, string>>
   into: string
-  /** Which of the package's exports are taken. */
+  /** The export conditions. */
   conditions: readonly string[]
 }
 
-/** Writes ES modules that have everything in them, for no runtime in particular. */
+/** Writes self-contained ES modules for any runtime. */
 export async function bundle({ entries, into, conditions }: Bundle): Promise<void> {
   const home = new URL('../bundling/', import.meta.url)
   const installer: Installer = await import(new URL('../../../bin/runtime.mjs', import.meta.url).href)
-  await installer.ensureInstalled({ root: home.pathname, dev: true })
+  await installer.ensureInstalled({ root: fileURLToPath(home), dev: true })
   const { rolldown } = await import(new URL('bundle.mjs', home).href)
   const made = await rolldown({
     input: entries,

@@ -5,14 +5,14 @@ import { after } from 'node:test'
 
 export interface Served {
   url: string
-  /** Resolves with its exit code when it has ended. */
+  /** Resolves with its exit code. */
   ended: Promise<number | null>
-  /** What it has said until now. */
+  /** Its output until now. */
   said(): string
   child: ChildProcess
 }
 
-/** Runs a program that prints where it listens. It is ended with the test file, at the latest. */
+/** Runs a program that prints the address where it listens. It ends with the test file at the latest. */
 export async function serveBy(
   command: string,
   args: readonly string[],

@@ -15,7 +15,7 @@ const scope = { projectId: id(0xc000), env: 'live' as const, tenantIds: [] as st
 export const name = `policy-${id(0xc000)}-live`
 let directories = 0
 
-/** A node of one machine, whose three clocks a test moves, and a directory of its own. */
+/** A node of one machine, with its own directory and three clocks that a test moves. */
 export function machine() {
   const cacheDir = join(root, `cache-${directories++}`)
   const at = { wall: Date.parse('2027-01-01T00:00:00Z'), monotonic: 1_000, uptime: 500_000 }
@@ -41,7 +41,7 @@ export function machine() {
     })
     return { cache, notices }
   }
-  /** A process that starts, keeps what it holds, and ends. */
+  /** A process that starts, saves its keys and ends. */
   const write = async (kept: ReturnType<typeof holding>) => {
     const { cache, notices } = open()
     await cache.load()
@@ -51,7 +51,7 @@ export function machine() {
   return { at, pass, open, write, cacheDir, path: join(cacheDir, name) }
 }
 
-/** What a node holds, confirmed at some time of its own clock. */
+/** The keys of a node, confirmed at some time of its clock. */
 export function holding(keys = 3, confirmedAt = 1_000) {
   const store = new Store(100)
   for (let number = 1; number <= keys; number++) addKey(store, number)

@@ -2,18 +2,18 @@ import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { codeBlocks, readDocument } from '../../../docs/documents.ts'
 
-/** The lines of code that the SDK's pages tell their readers to write. */
+/** The code blocks of the SDK's pages. */
 
 const checkout = join(import.meta.dirname, '..', '..', '..')
 
 export interface Documented {
   page: string
-  /** The heading above; of several with code the nearest. */
+  /** The nearest heading above. */
   heading: string
   code: string
 }
 
-/** Every block of TypeScript in the README and in `docs/sdk`, as it stands there. */
+/** Every block of TypeScript in the README and in `docs/sdk`, unchanged. */
 export const documented: readonly Documented[] = [
   'packages/sdk/README.md',
   ...globSync('docs/sdk/*.md', { cwd: checkout }).toSorted(),
@@ -27,12 +27,12 @@ export const documented: readonly Documented[] = [
     ),
 )
 
-/** One import, on as many lines as it takes. */
+/** One import, on one or more lines. */
 const imports = /^import (?:[^']*?from )?'[^']+'$/gm
 
 /**
- * The same lines in CommonJS, as the pages say: it has no `await` outside of functions, so what follows the imports stands
- * in one.
+ * The same code in CommonJS, as the pages explain: it has no top-level `await`, so the code after the imports is
+ * in a function.
  */
 export const inFunction = (code: string): string =>
   [

@@ -8,9 +8,9 @@ import {
 } from '../src/testing.ts'
 import type { BuildApi } from './protected-api.ts'
 
-/** The API of `protected-api.ts` on what a vendor tests with, in place of a service. */
+/** The API of `protected-api.ts` on the test doubles in place of a service. */
 export function testDoubles(name: string, buildApi: BuildApi): void {
-  test(`${name}: what stands in for the service in tests protects the API as the service does`, async () => {
+  test(`${name}: the test doubles protect the API as the service does`, async () => {
     const quiet = { onError: () => {} }
     const keyring = createTestKeyring()
     const limiter = createTestLimiter(quiet)

@@ -7,7 +7,7 @@ import { type Counters, charge } from '../../server/src/ratelimit/fold.ts'
 import { answerChecks } from '../src/testing/checks.ts'
 import { id } from './keys.ts'
 
-/** What stands in for the service is held to what the service itself answers. */
+/** Compares the test double with the service. */
 
 const rule = (number: number) =>
   fc.record({
@@ -26,7 +26,7 @@ const step = fc.record({
   raised: fc.boolean(),
 })
 
-test('checks are answered to the last byte as the service answers them, whatever the rules, the costs and the times', () => {
+test('the double answers checks exactly as the service does, for any rules, costs and times', () => {
   fc.assert(
     fc.property(
       fc.tuple(rule(1), rule(2), rule(3)),
@@ -38,7 +38,7 @@ test('checks are answered to the last byte as the service answers them, whatever
         const subjects = new Map<string, Counters>()
         for (const { wait, key, tenant, env, cost, raised } of steps) {
           now += wait
-          // A limit may change, and its counter goes on.
+          // A limit may change; its counter continues.
           const limits = rules
             .slice(0, count)
             .map(each => ({ ...each, limit: each.limit + (raised ? 3 : 0) }))

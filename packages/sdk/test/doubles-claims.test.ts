@@ -5,11 +5,11 @@ import fc from 'fast-check'
 import { answerClaims } from '../src/testing/claims.ts'
 import { startKeyrail } from './service.ts'
 
-/** What stands in for the service is held to the service: both are told the same, at the same times. */
+/** Sends the test double and the service the same calls at the same times, and compares the answers. */
 
 const { service, connection } = await startKeyrail()
 const began = Math.ceil(Date.now() / 1_000) * 1_000
-/** Since the beginning; it only grows, through all runs. */
+/** Since the start, over all runs. It only grows. */
 let now = 0
 let runs = 0
 
@@ -21,7 +21,7 @@ const step = fc.oneof(
     weight: 5,
     arbitrary: fc.record({
       do: fc.constantFrom('complete' as const, 'release' as const, 'heartbeat' as const),
-      // Of the claims that were won, counted from the last.
+      // An index into the won claims, from the last.
       holder: fc.nat(2),
       body: fc.constantFrom(null, 'eyJpZCI6MX0='),
       ttl,
@@ -40,11 +40,11 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 const wait: Step = { do: 'wait', ms: 29_999 }
 const beat: Step = { do: 'heartbeat', holder: 0, body: null, ttl: undefined }
 const claim: Step = { do: 'claim', print: 0, ttl: 60_000 }
-/** A handler that runs for longer than its record was to be kept. */
+/** A handler that runs for longer than the ttl of its record. */
 const outlived: Step[] = [claim, wait, beat, wait, beat, wait, claim, { ...claim, print: 1 }, beat]
 
 async function askService(name: string, body: object): Promise<Record<string, unknown>> {
-  const response = await fetch(`${connection.baseUrl}/v1/${name}`, {
+  const response = await fetch(`${connection.url}/v1/${name}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${connection.secretKey}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -53,13 +53,13 @@ async function askService(name: string, body: object): Promise<Record<string, un
   return (await response.json()) as Record<string, unknown>
 }
 
-/** With times counted from the beginning, and without the token, which each draws by itself. */
-const told = ({ lock_token, lock_expires_at, ...rest }: Record<string, unknown>, zero: number) => ({
+/** With times from the start, and without the token, which is random. */
+const comparable = ({ lock_token, lock_expires_at, ...rest }: Record<string, unknown>, zero: number) => ({
   ...rest,
   ...(lock_expires_at !== undefined && { lock_expires_at: Date.parse(String(lock_expires_at)) - zero }),
 })
 
-test('claims, and what becomes of them, are answered as the service answers them, in any order and at any time', async () => {
+test('the double answers idempotency calls as the service does, in any order and at any time', async () => {
   const double = answerClaims(() => now) as unknown as Record<
     string,
     (body: object) => Record<string, unknown>
@@ -90,7 +90,7 @@ test('claims, and what becomes of them, are answered as the service answers them
           })
           const said = double[name]?.(bodyFor(ours)) ?? assert.fail(name)
           const expected = await askService(name, bodyFor(theirs))
-          assert.deepEqual(told(said, 0), told(expected, began), JSON.stringify(steps))
+          assert.deepEqual(comparable(said, 0), comparable(expected, began), JSON.stringify(steps))
           if (said.lock_token !== undefined) won.push([said.lock_token, expected.lock_token])
         }
       }),

@@ -8,8 +8,8 @@ import { drawKey } from './keys.ts'
 import { startKeyrail } from './service.ts'
 
 /**
- * What a reader does with an empty project: installs the archive beside a framework, and writes what the README and
- * `docs/sdk` say, as a module and as CommonJS. The compiler is as strict as can be, and what serves is asked.
+ * Does what a reader does in an empty project: installs the archive beside a framework, and writes the code of the README
+ * and `docs/sdk`, as module and as CommonJS. Compiles it as strictly as possible, and sends requests to what serves.
  */
 
 const kinds = { module: 'm', CommonJS: 'c' } as const
@@ -23,7 +23,7 @@ const nest = [
 ] as const
 const onHono = { hono: 'hono', '@hono/node-server': '@hono/node-server' }
 
-/** What the pages call by name and leave to their reader. */
+/** Names in the pages that the reader defines. */
 const settings = `const { KEYRAIL_URL: url = '', KEYRAIL_SECRET_KEY: secretKey = '', KEYRAIL_PROJECT: project = '' } = process.env`
 const announce = `function announce(server: import('node:net').Server): void {
   const at = server.address()
@@ -42,12 +42,12 @@ interface Start {
   after: string
 }
 
-/** Behind lines for Express, whichever they are. */
+/** Appended to any code for Express. */
 const expressRoute = (app: string) => `
   ${app}.get('/', (request, response) => { response.json({ customer: request.apiKey?.tenantId }) })
   const server = ${app}.listen(0, '127.0.0.1', () => announce(server))`
 
-/** What is protected by the lines of a page, with what is behind them. */
+/** A program with the code of a page, and the routes that it protects. */
 const onExpress = (page: string, heading: string): Start => ({
   name: heading,
   page: `docs/sdk/${page}.md`,
@@ -68,7 +68,7 @@ const protectAnApi = {
 
 const starts: readonly Start[] = [
   { name: 'Express 5', ...protectAnApi, beside: express5 },
-  // Of Express 4 there are no types among what is installed; those of 5 know all that is used here.
+  // The types of Express 4 are not installed; those of 5 have everything that is used here.
   { name: 'Express 4', ...protectAnApi, beside: { ...express5, express: 'express4' } },
   {
     name: 'Fastify',
@@ -95,7 +95,7 @@ const starts: readonly Start[] = [
     heading: 'Next',
     beside: onHono,
     before: `import { serve } from '@hono/node-server'`,
-    // What Next asks of a route handler.
+    // What Next requires of a route handler.
     after: `const handler: (request: Request, context: { params: Promise<object> }) => Response | Promise<Response> = GET
       const context = { params: Promise.resolve({}) }
       const fetch = (request: Request) => handler(request, context)
@@ -155,10 +155,15 @@ const server = createServer((request, response) => {
   },
 ]
 
-/** Lines that serve nothing: what is declared before them. */
+/** Code that serves nothing, with the declarations before it. */
 const others: readonly { page: string; heading: string; before: string }[] = [
   { page: 'docs/sdk/admin.md', heading: 'Managing keys', before: `const tenant_id = ''` },
   { page: 'docs/sdk/deployment.md', heading: 'A copy on disk', before: '' },
+  {
+    page: 'docs/sdk/limits.md',
+    heading: 'Fewer calls',
+    before: `import { createKeyrail } from '@keyrail/sdk'`,
+  },
   {
     page: 'docs/sdk/testing.md',
     heading: 'Testing your API',
@@ -166,7 +171,7 @@ const others: readonly { page: string; heading: string; before: string }[] = [
   },
   { page: 'docs/sdk/workers.md', heading: 'Workers', before: '' },
 ]
-/** What `wrangler types` writes for a worker, as far as the page uses it. */
+/** The part of `wrangler types` that the page uses. */
 const workerTypes = `declare module 'cloudflare:workers' {
   export const env: { KEYRAIL_URL: string; KEYRAIL_SECRET_KEY: string; KEYRAIL_PROJECT: string }
 }
@@ -177,9 +182,9 @@ interface ExportedHandler {
 const { settings: given, issue, vendor } = await startKeyrail()
 const { key } = await issue({ scopes: ['orders:read'] })
 const env = {
-  KEYRAIL_URL: given.baseUrl,
+  KEYRAIL_URL: given.url,
   KEYRAIL_SECRET_KEY: given.secretKey,
-  KEYRAIL_PROJECT: given.projectId,
+  KEYRAIL_PROJECT: given.project,
 }
 
 const isAt = (page: string, heading: string) => (block: { page: string; heading: string }) =>
@@ -187,7 +192,7 @@ const isAt = (page: string, heading: string) => (block: { page: string; heading:
 const codeAt = (page: string, heading: string): string =>
   documented.find(isAt(page, heading))?.code ?? assert.fail(`${page} has no code below "${heading}"`)
 
-/** A program of each kind. Only what waits has to stand in a function, and what is exported cannot. */
+/** A program of each kind. Code with `await` must be in a function, and code with exports cannot be. */
 function programsOf(name: string, lines: readonly string[]): [file: string, text: string][] {
   const code = lines.join('\n')
   const waits = /^(?:const .*= |for )?await /m.test(code)
@@ -199,7 +204,7 @@ function programsOf(name: string, lines: readonly string[]): [file: string, text
 
 const slug = (name: string) => name.toLowerCase().replaceAll(' ', '-')
 
-/** What stands beside the same packages is compiled together, once. */
+/** Programs with the same packages are compiled together, once. */
 const projects = new Map<string, Promise<EmptyProject>>()
 function projectOf(beside: Start['beside']): Promise<EmptyProject> {
   const packages = JSON.stringify(beside)
@@ -212,7 +217,7 @@ function projectOf(beside: Start['beside']): Promise<EmptyProject> {
   return project
 }
 
-test('every block of code of the pages stands in a project of this file', () => {
+test('every code block of the pages is in a project of this file', () => {
   const tried = [...starts, ...others]
   for (const block of documented)
     assert.ok(tried.some(isAt(block.page, block.heading)), `${block.page}: ${block.heading}`)
@@ -220,7 +225,7 @@ test('every block of code of the pages stands in a project of this file', () => 
 
 for (const [kind, letter] of Object.entries(kinds))
   for (const { name, heading, beside } of starts)
-    test(`${name}, as ${kind}: the lines below "${heading}" compile, and let in who has a key`, async () => {
+    test(`${name}, as ${kind}: "${heading}" compiles, and lets in only valid keys`, async () => {
       const { folder, complaints } = await projectOf(beside)
       assert.deepEqual(complaints, [])
       const program = join('dist', `${slug(name)}.${letter}js`)
@@ -232,9 +237,9 @@ for (const [kind, letter] of Object.entries(kinds))
       child.kill()
     })
 
-test('lines that serve nothing compile, as module and as CommonJS', async () => {
+test('code that serves nothing compiles, as module and as CommonJS', async () => {
   const programs = others.flatMap(({ page, heading, before }) => {
-    // A worker is a module, which exports what serves.
+    // A worker is a module that exports its handler.
     const isWorker = heading === 'Workers'
     const lines = [isWorker ? '' : settings, before, codeAt(page, heading)]
     return programsOf(slug(heading), lines).slice(0, isWorker ? 1 : 2)

@@ -4,23 +4,23 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { installPacked, run } from './packed.ts'
 
-/** Projects that have nothing but the packed package and what its reader installs beside it. */
+/** Projects with only the packed package and what its reader installs beside it. */
 
 const modules = join(import.meta.dirname, '..', '..', '..', 'node_modules')
 
 export interface EmptyProject {
   folder: string
-  /** What the compiler says. What a framework ships is not counted. */
+  /** The errors of the compiler, without those in the files of a framework. */
   complaints: string[]
 }
 
 const { folder: installed, home } = await installPacked(tmpdir())
 
 /**
- * Writes programs into a new project and compiles them into `dist`, as strictly as can be: `.mts` is a module, and `.cts`
+ * Writes programs into a new project and compiles them into `dist`, as strictly as possible: `.mts` is a module, and `.cts`
  * is CommonJS.
  *
- * @param beside what is installed beside the SDK, and the folder of this checkout's `node_modules` that it is
+ * @param beside names of the packages to install beside the SDK, and their folders in this checkout's `node_modules`
  */
 export async function compileProject(
   beside: Readonly<Record<string, string>>,

@@ -1,12 +1,13 @@
 import { createServer } from 'node:http'
 import type express from 'express'
 import type { ErrorRequestHandler, Express, Request, Response } from 'express'
-import { idempotent, limit, requireKey, requireScope } from '../src/express.ts'
+import { embedHandler, idempotent, limit, requireKey, requireScope } from '../src/express.ts'
+import type { BuildEmbed } from './embed-suite.ts'
 import { listen } from './fetch-server.ts'
 import type { BuildGate } from './gate-suite.ts'
 import type { BuildApi } from './protected-api.ts'
 
-/** The same API on the Express that is given. */
+/** The same API on the given Express. */
 export const expressApi =
   (make: typeof express): BuildApi =>
   async ({ keyring, limiter, idempotency, usage, work }) => {
@@ -27,7 +28,7 @@ export const expressApi =
     })
     app.post('/large', async ({ body }, response) => {
       await work(body)
-      // In pieces, as a stream would come.
+      // In pieces, as from a stream.
       for (let piece = 0; piece < 20; piece++) response.write('x'.repeat(100))
       response.end()
     })
@@ -44,7 +45,20 @@ export const expressGate =
     app.get('/plain', answer)
     app.get('/scoped', requireScope('admin'), answer)
     app.post('/once', idempotent(idempotency), answer)
-    // Its own would write what a test throws into the log.
+    // Express's own would log what a test throws.
+    const failed: ErrorRequestHandler = (_error, _request, response, _next) => void response.status(500).end()
+    app.use(failed)
+    return listen(createServer(app))
+  }
+
+export const expressEmbed =
+  (make: typeof express): BuildEmbed =>
+  async ({ embed, customerOf, options }) => {
+    const app: Express = make()
+    app.use(
+      '/token',
+      embedHandler(embed, request => customerOf(request.get('x-session')), options),
+    )
     const failed: ErrorRequestHandler = (_error, _request, response, _next) => void response.status(500).end()
     app.use(failed)
     return listen(createServer(app))

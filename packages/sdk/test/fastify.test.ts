@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fastify, { type FastifyRequest } from 'fastify'
-import { type KeyrailPluginOptions, keyrailPlugin } from '../src/fastify.ts'
+import { embedHandler, type KeyrailPluginOptions, keyrailPlugin } from '../src/fastify.ts'
 import { createTestKeyring } from '../src/testing.ts'
+import { testEmbed } from './embed-suite.ts'
 import { testGate } from './gate-suite.ts'
 import { testProtectedApi } from './protected-api.ts'
 
@@ -38,7 +39,15 @@ testGate('Fastify', async ({ keyring, idempotency, options }) => {
   return app.listen({ port: 0, host: '127.0.0.1' })
 })
 
-test('Fastify: a public route needs no key, and a protected part leaves the rest of the instance alone', async () => {
+testEmbed('Fastify', async ({ embed, customerOf, options }) => {
+  const app = fastify({ forceCloseConnections: true })
+  after(() => app.close())
+  const check = ({ headers }: FastifyRequest) => customerOf(headers['x-session']?.toString())
+  app.all('/token', embedHandler(embed, check, options))
+  return app.listen({ port: 0, host: '127.0.0.1' })
+})
+
+test('Fastify: public routes, and routes outside a protected plugin, need no key', async () => {
   const keyring = createTestKeyring()
   const { key } = keyring.issue()
   const app = fastify()
@@ -62,7 +71,7 @@ test('Fastify: a public route needs no key, and a protected part leaves the rest
   assert.equal((await app.inject('/open')).body, 'null')
 })
 
-test('Fastify: a mistake in the set-up is an error at start, never an open route', async () => {
+test('Fastify: a wrong option is an error at startup, never an open route', async () => {
   const app = fastify()
   await assert.rejects(async () => app.register(keyrailPlugin, { keyring: undefined as never }), TypeError)
   const keyring = createTestKeyring()
@@ -73,7 +82,7 @@ test('Fastify: a mistake in the set-up is an error at start, never an open route
   )
 })
 
-test('Fastify: a mistake in what a route says is an error at start, or with every request of it', async () => {
+test('Fastify: a wrong route config is an error at startup, or with every request of the route', async () => {
   const keyring = createTestKeyring()
   const { key } = keyring.issue()
   const app = fastify()

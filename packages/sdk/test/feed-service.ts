@@ -7,7 +7,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { drawKey, id } from './keys.ts'
 
-export const projectId = id(0xc000)
+export const project = id(0xc000)
 export const workspaceId = id(0xd000)
 export const secretKey = drawKey('krsk_live')
 
@@ -20,38 +20,38 @@ export interface Asked {
   headers: IncomingMessage['headers']
 }
 
-/** What a test makes the service answer instead. A string or Buffer is sent as it is; `hang` never answers. */
+/** An answer that a test sets. A string or Buffer is sent unchanged; `hang` never answers. */
 export interface Instead {
   status?: number
   headers?: Record<string, string>
   body?: unknown
   hang?: true
-  /** Writes to the socket whatever it likes. */
+  /** Writes anything to the socket. */
   raw?: (socket: Socket) => void
-  /** Lets the request be answered as usual after this. */
+  /** Continues with the usual answer after this. */
   before?: () => void | Promise<void>
 }
 
 /**
- * A small service on a real socket that speaks the policy feed by the contract: pages, deltas, re-seeds, entity
- * tags and held answers. What it says of itself is held against the contract's schemas.
+ * A small service on a real socket that serves the policy feed by the contract: pages, deltas, snapshots in place of deltas, entity
+ * tags and held answers. Tests compare its answers with the contract's schemas.
  */
 export class FeedService {
   readonly keys = new Map<string, PolicyKey>()
   readonly asked: Asked[] = []
-  /** Answers to come before the usual ones, in order. */
+  /** Answers that come before the usual ones, in order. */
   readonly instead: Instead[] = []
-  /** What it answers for as long as this is set; undefined from it: as usual. */
+  /** Answers every request while it is set; if it returns undefined, the answer is the usual one. */
   misbehave: ((asked: Asked) => Instead | undefined) | undefined
   workspaceId = workspaceId
   version = 1
-  /** Deltas from below this are answered with a snapshot. */
+  /** A delta from a lower version gets a snapshot. */
   floor = 0
   deleted = false
   pageKeys = 1_000
   offersWait = false
   sendsDate = true
-  /** How far its clock is ahead of this machine's, in milliseconds. */
+  /** How far its clock is ahead of this machine's in ms. */
   aheadMs = 0
   env: 'live' | 'test' | null = 'live'
   url = ''
@@ -72,14 +72,14 @@ export class FeedService {
 
   upsert(key: PolicyKey): void {
     this.keys.set(key.key_id, key)
-    this.#tell({ change: 'upsert', ...key })
+    this.#record({ change: 'upsert', ...key })
   }
 
   revoke(keyId: string): void {
     const key = this.keys.get(keyId)
     assert.ok(key)
     this.keys.delete(keyId)
-    this.#tell({ change: 'tombstone', key_id: keyId, env: key.env, lookup_hash: key.lookup_hash })
+    this.#record({ change: 'tombstone', key_id: keyId, env: key.env, lookup_hash: key.lookup_hash })
   }
 
   delete(): void {
@@ -88,12 +88,12 @@ export class FeedService {
     this.#bump()
   }
 
-  /** Paths with their queries, as they were asked for. */
+  /** The requested paths with their queries. */
   get paths(): string[] {
     return this.asked.map(({ url }) => `${url.pathname.replace('/v1/policy/', '')}`)
   }
 
-  #tell(change: PolicyChange): void {
+  #record(change: PolicyChange): void {
     this.#bump()
     this.#changes.push({ version: this.version, change })
   }
@@ -144,7 +144,7 @@ export class FeedService {
   #head() {
     return {
       workspace_id: this.workspaceId,
-      project_id: projectId,
+      project_id: project,
       env: this.env,
       version: this.version,
       project_deleted: this.deleted,
@@ -152,7 +152,7 @@ export class FeedService {
     }
   }
 
-  /** A cursor is the walk's version and the number of keys behind it. */
+  /** A cursor is the version of the walk and the number of keys before it. */
   #snapshot(url: URL): PolicySnapshot {
     const [version = this.version, from = 0] = url.searchParams.get('cursor')?.split('.').map(Number) ?? []
     const size = Math.min(Number(url.searchParams.get('max_keys')), this.pageKeys)

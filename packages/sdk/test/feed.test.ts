@@ -8,18 +8,18 @@ import type { KeyringOptions } from '../src/keyring/options.ts'
 import { drawKey } from './keys.ts'
 import { until } from './until.ts'
 
-/** The keyring against the real service, on a real socket. */
+/** The keyring with the real service on a real socket. */
 
 const keyrings: Keyring[] = []
-// Before the service: its end waits for connections that are still in use.
+// Closed before the service, which waits for open connections.
 after(() => Promise.all(keyrings.map(keyring => keyring.close())))
 const service = await startHarness({ policyMaxPageKeys: 3 })
 const vendor = await makeVendor(service)
 await service.app.listen({ port: 0, host: '127.0.0.1' })
-const baseUrl = `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}`
+const url = `http://127.0.0.1:${(service.app.server.address() as AddressInfo).port}`
 
 async function start(options: Partial<KeyringOptions> = {}): Promise<Keyring> {
-  const keyring = createKeyring({ baseUrl, secretKey: vendor.live, projectId: vendor.projectId, ...options })
+  const keyring = createKeyring({ url, secretKey: vendor.live, project: vendor.projectId, ...options })
   keyrings.push(keyring)
   await keyring.ready()
   return keyring
@@ -27,7 +27,7 @@ async function start(options: Partial<KeyringOptions> = {}): Promise<Keyring> {
 
 const post = (path: string, body: unknown = {}) => service.ask('POST', path, { token: vendor.live, body })
 
-test('a key issued over the API is verified in memory, page after page, and a foreign one is not', async () => {
+test('a key issued over the API is verified in memory, across pages, and a foreign one is not', async () => {
   const keys = []
   for (let number = 0; number < 8; number++)
     keys.push(await issueKey(service, vendor, { scopes: ['orders:read'] }))
@@ -44,11 +44,11 @@ test('a key issued over the API is verified in memory, page after page, and a fo
   assert.equal(keyring.verify(keys[0]?.key, { scopes: ['orders:write'] }).code, 'insufficient_scope')
 })
 
-test('revoke with wait=true tells the truth: when it has answered, every node of the fleet refuses the key', async () => {
-  // A project of its own: nodes of other tests that are gone count as live for a while.
+test('after revoke with wait=true has answered, every node of the fleet refuses the key', async () => {
+  // In its own project, because nodes of other tests count as live for a while.
   const own = await makeVendor(service)
   const { id, key } = await issueKey(service, own)
-  const options = { secretKey: own.live, projectId: own.projectId, pollIntervalMs: 200 }
+  const options = { secretKey: own.live, project: own.projectId, pollIntervalMs: 200 }
   const fleet = await Promise.all([start(options), start(options), start(options)])
   for (const keyring of fleet) assert.equal(keyring.verify(key).code, 'valid')
   const { body } = await service.ask('POST', `/v1/keys/${id}/revoke?wait=true`, { token: own.live, body: {} })
@@ -92,16 +92,16 @@ test('a live keyring refuses test keys, and a test secret key sees nothing else'
   assert.deepEqual([both.verify(live.key).code, both.verify(testing.key).code], ['valid', 'valid'])
 })
 
-test('a wrong secret, and a project that is not there, reject ready with what the service said', async () => {
+test('a wrong secret and a missing project reject ready with the service’s error', async () => {
   await assert.rejects(start({ secretKey: drawKey('krsk_live') }), {
     code: 'unauthenticated',
     status: 401,
     docUrl: 'https://keyrail.dev/errors/unauthenticated',
   })
-  await assert.rejects(start({ projectId: vendor.tenantId }), { code: 'not_found', status: 404 })
+  await assert.rejects(start({ project: vendor.tenantId }), { code: 'not_found', status: 404 })
 })
 
-test('a deleted project ends all of its keys on the node', async () => {
+test('deleting a project ends all its keys on the node', async () => {
   const { key } = await issueKey(service, vendor)
   const keyring = await start({ pollIntervalMs: 200 })
   await service.ask('DELETE', `/v1/projects/${vendor.projectId}`, { token: vendor.live })

@@ -1,13 +1,14 @@
 import type { Keyring } from '../src/keyring/keyring.ts'
 import type { Valid } from '../src/verify/verdict.ts'
-import type { WithKeyOptions } from '../src/web.ts'
+import type { embedHandler, WithKeyOptions } from '../src/web.ts'
+import type { BuildEmbed } from './embed-suite.ts'
 import { serveFetch } from './fetch-server.ts'
 import type { BuildGate } from './gate-suite.ts'
 import type { BuildApi } from './protected-api.ts'
 
-/** The APIs that the suites ask for, of handlers of the Fetch API on a real server. */
+/** The APIs of the suites, made of handlers of the Fetch API on a real server. */
 
-/** Wraps a handler, as each entry for such handlers does. */
+/** Wraps a handler, like each entry for the Fetch API. */
 type WithKey = (
   keyring: Pick<Keyring, 'verify'>,
   handler: (request: Request, keyed: { apiKey: Valid }) => Response | Promise<Response>,
@@ -69,3 +70,8 @@ export const gateOf =
       '/once': withKey(keyring, answer, { ...options, idempotency }),
     })
   }
+
+export const embedOf =
+  (make: typeof embedHandler): BuildEmbed =>
+  async ({ embed, customerOf, options }) =>
+    serve({ '/token': make(embed, ({ headers }) => customerOf(headers.get('x-session')), options) })

@@ -6,7 +6,7 @@ import { after } from 'node:test'
 
 export type FetchHandler = (request: Request) => Response | Promise<Response>
 
-/** Serves what makes a Response of a Request on a real socket, as hosts of such frameworks do. */
+/** Serves a handler of the Fetch API on a real socket. */
 export async function serveFetch(handle: FetchHandler): Promise<string> {
   const answer = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { method = 'GET', rawHeaders, url = '/' } = incoming
@@ -27,7 +27,7 @@ export async function serveFetch(handle: FetchHandler): Promise<string> {
   return listen(server)
 }
 
-/** @returns where it listens, until the test file ends */
+/** @returns its address; it ends with the test file */
 export async function listen(server: ReturnType<typeof createServer>): Promise<string> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

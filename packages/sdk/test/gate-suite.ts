@@ -7,23 +7,23 @@ import { createTestKeyring } from '../src/testing.ts'
 import { tokenOf } from './gate-token.ts'
 
 /**
- * The options of a gate, which are the same whatever the framework. Each test file of a framework builds this API; every
- * route is behind the options that are given, and answers `{ keyId }`, null without a key.
+ * The options of a gate, which all frameworks share. Each test file of a framework builds this API; every
+ * route is protected with the given options, and returns `{ keyId }`, null without a key.
  *
  * - `GET /plain`
  * - `GET /scoped`: needs the scope `admin`
  * - `POST /once`: idempotent
  */
-export interface GateParts {
+interface GateParts {
   keyring: Pick<Keyring, 'verify'>
   idempotency: Idempotency
-  // biome-ignore lint/suspicious/noExplicitAny: each framework has requests of its own.
+  // biome-ignore lint/suspicious/noExplicitAny: each framework has its own requests.
   options: GateOptions<any>
 }
 
 export type BuildGate = (parts: GateParts) => Promise<string>
 
-/** Claims nothing: it says that it was asked. */
+/** Claims nothing, and answers 409 `asked`. */
 const idempotency: Idempotency = {
   maxBodyBytes: 1_000,
   claim: async () => ({
@@ -47,14 +47,14 @@ export function testGate(name: string, build: BuildGate): void {
     return async (path: string, headers: Record<string, string> = {}, method = 'GET') => {
       const answer = await fetch(url + path, { method, headers: { ...headers, connection: 'close' } })
       const text = await answer.text()
-      // biome-ignore lint/suspicious/noExplicitAny: what a test hears is checked by its assertions.
+      // biome-ignore lint/suspicious/noExplicitAny: the assertions check the value.
       const body: any = text.startsWith('{') ? JSON.parse(text) : text
       return { status: answer.status, headers: answer.headers, body }
     }
   }
   const post = { 'idempotency-key': 'a' }
 
-  test(`${name}: onRefused shapes every refusal, of the gate and behind it, and lets nothing pass`, async () => {
+  test(`${name}: onRefused shapes every refusal, at the gate and after it, and lets nothing pass`, async () => {
     const ask = await open({
       onRefused: ({ body, status }) => ({
         status: status === 401 ? 418 : undefined,
@@ -79,7 +79,7 @@ export function testGate(name: string, build: BuildGate): void {
     }
   })
 
-  test(`${name}: getKey finds the key where the vendor says, and what it throws opens nothing`, async () => {
+  test(`${name}: getKey finds the key, and lets nothing pass if it throws`, async () => {
     for (const later of [tokenOf, async (request: unknown) => tokenOf(request)]) {
       const ask = await open({ getKey: later })
       const found = await ask('/plain', { cookie: `a=b; token=${key}` })
@@ -92,7 +92,7 @@ export function testGate(name: string, build: BuildGate): void {
     }
   })
 
-  test(`${name}: of several headers the first that holds a key counts`, async () => {
+  test(`${name}: of several headers the first with a key counts`, async () => {
     const ask = await open({ header: ['X-Api-Key', 'Authorization'] })
     const basic = { authorization: 'Basic eDp5' }
     for (const headers of [bearer, { 'x-api-key': key }, { 'x-api-key': key, ...basic }]) {
@@ -107,7 +107,7 @@ export function testGate(name: string, build: BuildGate): void {
     )
   })
 
-  test(`${name}: an optional key need not be sent, and one that is sent is judged`, async () => {
+  test(`${name}: an optional key may be missing, and is checked if it is sent`, async () => {
     const ask = await open({ optional: true })
     assert.deepEqual((await ask('/plain')).body, { keyId: null })
     assert.deepEqual((await ask('/plain', bearer)).body, { keyId })
@@ -119,28 +119,28 @@ export function testGate(name: string, build: BuildGate): void {
     assert.equal((await ask('/scoped', bearer)).status, 403)
   })
 
-  test(`${name}: onVerdict is told of every request, and what it throws stops none`, async () => {
-    const told: [boolean, string, string | undefined][] = []
+  test(`${name}: onVerdict gets every request, and stops none if it throws`, async () => {
+    const verdicts: [boolean, string, string | undefined][] = []
     const ask = await open({
       optional: true,
       onVerdict({ passed, code, key: of }: GateVerdict) {
-        told.push([passed, code, of?.keyId])
+        verdicts.push([passed, code, of?.keyId])
         throw new Error('mine')
       },
     })
     await ask('/plain')
     await ask('/plain', bearer)
     await ask('/plain', { authorization: 'Bearer x' })
-    assert.deepEqual(told.splice(0), [
+    assert.deepEqual(verdicts.splice(0), [
       [true, 'no_key', undefined],
       [true, 'valid', keyId],
       [false, 'malformed_key', undefined],
     ])
     await ask('/once', { ...bearer, ...post }, 'POST')
-    assert.deepEqual(told.pop(), [false, 'asked', keyId])
+    assert.deepEqual(verdicts.pop(), [false, 'asked', keyId])
   })
 
-  test(`${name}: a mistake in these options is an error at start`, async () => {
+  test(`${name}: a wrong option is an error at startup`, async () => {
     for (const [option, wrong] of [
       ['onRefused', 1],
       ['onVerdict', 'x'],

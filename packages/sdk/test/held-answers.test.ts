@@ -26,7 +26,7 @@ const keyring = await openKeyring()
 const timer = new ManualTimer()
 const idempotency = openIdempotency(settings, { timer, random: () => 0.5 })
 
-/** What a customer wants to hear of another: a whole answer, inside of theirs. */
+/** An attack: a whole answer inside of another one. */
 const forged = 'HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nforged'
 const lines = ['x'.repeat(148), forged]
 
@@ -35,7 +35,7 @@ interface Sent {
   idempotencyKey?: string
 }
 
-/** The bytes of what was sent, as they come; the connection stays until it is ended. */
+/** Sends requests on one connection, which stays open, and collects the bytes of the answers. */
 function send(url: string, ...requests: Sent[]) {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   after(() => socket.destroy())
@@ -63,11 +63,11 @@ async function ask(url: string, path: string, idempotencyKey: string) {
   return [answer.status, await answer.text(), answer.headers.get('idempotent-replayed')]
 }
 
-/** A second answer of one request changes nothing of the first, and is refused as it is where none is held. */
+/** A second answer to a request does not change the first, and fails as it does without holding. */
 async function testSecondAnswer(url: string, thrown: unknown[]) {
   const whole = (heard: { text: string }) => heard.text.endsWith('{"first":1}')
   const plain = send(url, { path: '/twice' })
-  await until(() => whole(plain), 'it is answered where it is not held')
+  await until(() => whole(plain), 'it is answered without holding')
   const idempotencyKey = randomUUID()
   const held = send(url, { path: '/twice', idempotencyKey })
   await until(() => whole(held), 'it is answered')
@@ -78,7 +78,7 @@ async function testSecondAnswer(url: string, thrown: unknown[]) {
   assert.deepEqual(thrown[1], thrown[0])
 }
 
-/** What breaks off in the middle is no answer, and the request behind it on the connection gets none of its bytes. */
+/** A broken answer is not sent, and the next request on the connection gets none of its bytes. */
 async function testBrokenAnswer(url: string, calls: () => number, isAtOnce: boolean) {
   const before = calls()
   const idempotencyKey = randomUUID()
@@ -86,15 +86,15 @@ async function testBrokenAnswer(url: string, calls: () => number, isAtOnce: bool
   await until(() => heard.isClosed, 'the connection is closed')
   assert.equal(heard.text, '')
   if (!isAtOnce) {
-    await until(() => timer.delays.includes(LEFT_MS), 'it is known to have broken off')
+    await until(() => timer.delays.includes(LEFT_MS), 'the break is noticed')
     timer.pass(LEFT_MS)
   }
   await until(async () => {
     const again = send(url, { path: '/breaks', idempotencyKey })
-    await until(() => again.isClosed || again.text !== '', 'it is asked again')
+    await until(() => again.isClosed || again.text !== '', 'it retries')
     again.leave()
     return calls() === before + 2
-  }, 'it is executed again')
+  }, 'a retry is executed')
 }
 
 for (const [name, make] of [
@@ -103,13 +103,13 @@ for (const [name, make] of [
 ] as const) {
   const app: Express = make()
   const world = { calls: 0, thrown: [] as unknown[], goOn: () => {}, closed: 0 }
-  // Errors are not to be printed.
+  // Without printing errors.
   app.set('env', 'test')
   app.use(requireKey(keyring), idempotent(idempotency))
   app.post('/twice', (_, response) => {
     response.json({ first: 1 })
     try {
-      response.status(500).json({ error: 'a longer text that comes behind the first' })
+      response.status(500).json({ error: 'a longer text that comes after the first' })
     } catch (error) {
       world.thrown.push((error as { code?: string }).code)
     }
@@ -149,41 +149,41 @@ for (const [name, make] of [
     const heard = send(url, { path, idempotencyKey })
     await until(() => world.calls === calls + 1, 'it is executed')
     heard.leave()
-    await until(() => world.closed === closed + 1, 'the customer has left')
+    await until(() => world.closed === closed + 1, 'the client has gone')
   }
 
-  test(`${name}: a second answer changes nothing of one that is held`, async () => {
+  test(`${name}: a second answer does not change a held one`, async () => {
     await testSecondAnswer(url, world.thrown)
     assert.deepEqual(world.thrown, ['ERR_HTTP_HEADERS_SENT', 'ERR_HTTP_HEADERS_SENT'])
   })
 
-  test(`${name}: a handler that throws in the middle of its answer ends the connection, and is executed again`, async () => {
+  test(`${name}: a handler that throws during its answer ends the connection; a retry executes`, async () => {
     await testBrokenAnswer(url, () => world.calls, false)
   })
 
-  test(`${name}: a stream whose customer has gone, and an answer that was given up, are executed again at once`, async () => {
+  test(`${name}: after an aborted stream or a destroyed response a retry executes at once`, async () => {
     const streamed = randomUUID()
     await left('/streams', streamed)
     await until(async () => {
       const { calls } = world
       const again = send(url, { path: '/streams', idempotencyKey: streamed })
-      await until(() => world.calls > calls || again.text !== '', 'it is asked again')
+      await until(() => world.calls > calls || again.text !== '', 'it retries')
       again.leave()
       return world.calls > calls
-    }, 'the stream is executed again')
+    }, 'the retry of the stream is executed')
 
     const [before, idempotencyKey] = [world.calls, randomUUID()]
     for (let round = 1; round <= 2; round++) {
       await until(async () => {
         const heard = send(url, { path: '/gives-up', idempotencyKey })
-        await until(() => heard.isClosed || heard.text !== '', 'it is given up')
+        await until(() => heard.isClosed || heard.text !== '', 'the response is destroyed')
         heard.leave()
         return world.calls === before + round
       }, 'it is executed')
     }
   })
 
-  test(`${name}: a handler that goes on when its customer has gone is not executed twice: its answer is kept`, async () => {
+  test(`${name}: a handler that continues without its client is not executed twice`, async () => {
     for (const [path, body] of [
       ['/goes-on/silent', 'b'],
       ['/goes-on/begun', 'ab'],
@@ -199,10 +199,10 @@ for (const [name, make] of [
     }
   })
 
-  test(`${name}: what is begun and not ended is executed again when as much time has gone as a lock lasts`, async () => {
+  test(`${name}: an answer begun and not ended is executed again after the lifetime of a lock`, async () => {
     const idempotencyKey = randomUUID()
     await left('/goes-on/begun', idempotencyKey)
-    await until(() => timer.delays.includes(LEFT_MS), 'it is known that the customer has gone')
+    await until(() => timer.delays.includes(LEFT_MS), 'the server knows that the client has gone')
     assert.equal((await ask(url, '/goes-on/begun', idempotencyKey))[0], 409)
     timer.pass(LEFT_MS)
     const before = world.calls
@@ -213,13 +213,13 @@ for (const [name, make] of [
       last.leave()
       last = send(url, { path: '/goes-on/begun', idempotencyKey })
       return false
-    }, 'it is executed again')
+    }, 'a retry is executed')
     world.goOn()
     await until(() => last.text !== '', 'it is answered')
     assert.match(last.text, /^HTTP\/1.1 200 OK/)
   })
 
-  test(`${name}: a head that cannot be sent ends its connection, and not the process`, async () => {
+  test(`${name}: a head that cannot be sent ends its connection, not the process`, async () => {
     const heard = send(url, { path: '/odd-head', idempotencyKey: randomUUID() })
     await until(() => heard.isClosed, 'the connection is closed')
     assert.equal(heard.text, '')
@@ -233,7 +233,7 @@ for (const [name, make] of [
   let calls = 0
   app.post('/twice', (_, reply) => {
     reply.send({ first: 1 })
-    reply.code(500).send({ error: 'a longer text that comes behind the first' })
+    reply.code(500).send({ error: 'a longer text that comes after the first' })
   })
   app.post('/breaks', async (_, reply) => {
     calls++
@@ -248,12 +248,12 @@ for (const [name, make] of [
   app.post('/honest', async () => ({ honest: 1 }))
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
 
-  test('Fastify: a second answer changes nothing of one that is held', () => testSecondAnswer(url, []))
-  test('Fastify: a stream that fails in the middle ends the connection, and is executed again at once', () =>
+  test('Fastify: a second answer does not change a held one', () => testSecondAnswer(url, []))
+  test('Fastify: a stream that fails midway ends the connection; a retry executes at once', () =>
     testBrokenAnswer(url, () => calls, true))
 }
 
-test('Nest: a handler that throws in the middle of its answer is answered as where it is not held', async () => {
+test('Nest: a handler that throws during its answer is answered as if it was not held', async () => {
   class Api {
     breaks(response: { write(text: string): void }) {
       for (const line of lines) response.write(line)

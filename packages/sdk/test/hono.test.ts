@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { HTTPException } from 'hono/http-exception'
-import { idempotent, type KeyrailEnv, requireKey, requireScope } from '../src/hono.ts'
+import { embedHandler, idempotent, type KeyrailEnv, requireKey, requireScope } from '../src/hono.ts'
 import { createIdempotency } from '../src/idempotency/idempotent.ts'
 import { createLimiter } from '../src/limits/limit.ts'
 import { createTestKeyring } from '../src/testing.ts'
 import type { Valid } from '../src/verify/verdict.ts'
+import { testEmbed } from './embed-suite.ts'
 import { serveFetch } from './fetch-server.ts'
 import { testGate } from './gate-suite.ts'
 import { testProtectedApi } from './protected-api.ts'
@@ -35,6 +36,15 @@ await testProtectedApi('Hono', async ({ keyring, limiter, idempotency, usage, wo
   return serveFetch(request => app.fetch(request))
 })
 
+testEmbed('Hono', async ({ embed, customerOf, options }) => {
+  const app = new Hono()
+  app.all(
+    '/token',
+    embedHandler(embed, context => customerOf(context.req.header('x-session')), options),
+  )
+  return serveFetch(request => app.fetch(request))
+})
+
 testGate('Hono', async ({ keyring, idempotency, options }) => {
   const app = new Hono<{ Variables: { apiKey: Valid | undefined } }>()
   app.use(requireKey(keyring, { optional: false, ...options }) as MiddlewareHandler)
@@ -46,11 +56,11 @@ testGate('Hono', async ({ keyring, idempotency, options }) => {
   return serveFetch(request => app.fetch(request))
 })
 
-test('Hono: a route may pass on a request, and the answer that it was given, whose headers cannot be changed', async () => {
+test('Hono: a route may forward its request, and return a response with immutable headers', async () => {
   const behind = await serveFetch(
     async request => new Response(`heard ${await request.text()}`, { status: 201 }),
   )
-  const { settings, valid } = await startKeyrail()
+  const { valid, patient } = await startKeyrail()
   const held = await valid({
     rate_limits: [
       { id: 'month', window_ms: 31 * 86_400_000, algorithm: 'fixed', scope: 'key', limit: 1_000 },
@@ -58,8 +68,8 @@ test('Hono: a route may pass on a request, and the answer that it was given, who
   })
   const keyring = { verify: () => held }
   const app = new Hono<KeyrailEnv>()
-  const limiter = createLimiter(settings)
-  app.use(requireKey(keyring, { limiter }), idempotent(createIdempotency(settings)))
+  const limiter = createLimiter(patient)
+  app.use(requireKey(keyring, { limiter }), idempotent(createIdempotency(patient)))
   app.all('/pass', context => {
     const { method, body } = context.req.raw
     return fetch(behind, { method, body, duplex: 'half' } as RequestInit)
@@ -81,15 +91,15 @@ test('Hono: a route may pass on a request, and the answer that it was given, who
   assert.equal((await pay('/pass', 'three', keyed))[0], 422)
 })
 
-test('Hono: what has read the body before leaves it to idempotent, and to the route', async () => {
-  const { settings, valid } = await startKeyrail()
+test('Hono: idempotent and the route can read a body that was read before', async () => {
+  const { valid, patient } = await startKeyrail()
   const held = await valid()
   const app = new Hono<KeyrailEnv>()
   app.use(async (context, next) => {
     await context.req.json()
     await next()
   })
-  app.use(requireKey({ verify: () => held }), idempotent(createIdempotency(settings)))
+  app.use(requireKey({ verify: () => held }), idempotent(createIdempotency(patient)))
   app.post('/pay', async context => context.json(await context.req.json()))
   const url = await serveFetch(request => app.fetch(request))
   const headers = { authorization: 'Bearer x', 'idempotency-key': 'a' }
@@ -102,7 +112,7 @@ test('Hono: what has read the body before leaves it to idempotent, and to the ro
   assert.equal((await pay('{"a":2}'))[0], 422)
 })
 
-test('Hono: requireScope and idempotent without requireKey before them let nobody pass', async () => {
+test('Hono: requireScope and idempotent without requireKey before them let no request pass', async () => {
   const app = new Hono<KeyrailEnv>()
   app.use('/scope', requireScope('a'))
   app.get('/scope', context => context.text('open'))

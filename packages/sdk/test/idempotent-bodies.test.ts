@@ -14,13 +14,13 @@ import { createIdempotency } from '../src/idempotency/idempotent.ts'
 import { listen } from './fetch-server.ts'
 import { startKeyrail } from './service.ts'
 
-const { settings, issue, openKeyring } = await startKeyrail()
+const { issue, openKeyring, patient } = await startKeyrail()
 const { key } = await issue()
 const keyring = await openKeyring()
-const idempotency = createIdempotency(settings)
+const idempotency = createIdempotency(patient)
 const world = { calls: 0 }
 
-/** An API that does the same work for whatever is sent; what is sent says how much is paid. */
+/** An API whose routes parse bodies in different ways. */
 async function startApi(make: typeof express, ...parsers: RequestHandler[]) {
   const app: Express = make()
   app.use(requireKey(keyring), ...parsers, idempotent(idempotency))
@@ -47,7 +47,7 @@ for (const [name, make] of [
   ['Express 4', express4 as typeof express],
   ['Express 5', express],
 ] as const) {
-  test(`${name}: a body that no parser has taken is refused, since nobody knows what it says`, async () => {
+  test(`${name}: a body that no parser has read is refused`, async () => {
     for (const parser of [make.json(), make.json({ verify: keepRawBody })]) {
       const pay = await startApi(make, parser)
       const before = world.calls
@@ -61,14 +61,14 @@ for (const [name, make] of [
     }
   })
 
-  test(`${name}: the parts of a form with files are not read by a parser of the body, however it is spelt`, async () => {
+  test(`${name}: a multipart form without its bytes is refused, in any spelling of the type`, async () => {
     const pay = await startApi(make, make.urlencoded({ extended: true, type: () => true }))
     for (const type of ['multipart/form-data; boundary=a', 'Multipart/Form-Data; boundary=a']) {
       assert.deepEqual(await pay('--a\r\n\r\npay 1\r\n--a--', randomUUID(), type), unread)
     }
   })
 
-  test(`${name}: who reads the body and keeps it elsewhere must keep its bytes`, async () => {
+  test(`${name}: middleware that reads the body itself must keep its bytes`, async () => {
     const readElsewhere: RequestHandler = (request, _, next) => {
       text(request).then(said => next(void Object.assign(request, { said })), next)
     }
@@ -76,7 +76,7 @@ for (const [name, make] of [
     assert.deepEqual(await pay('pay 1', randomUUID(), 'text/plain'), unread)
   })
 
-  test(`${name}: what a parser has taken counts as what it was made of, also when that is nothing`, async () => {
+  test(`${name}: a parsed body counts, also if it is empty`, async () => {
     const pay = await startApi(
       make,
       make.json(),
@@ -100,7 +100,7 @@ for (const [name, make] of [
   })
 }
 
-test('over HTTP/2, which states no length, two bodies are two requests as well', async () => {
+test('over HTTP/2, without a length, two bodies are two requests', async () => {
   const app = fastify({ http2: true })
   after(() => app.close())
   await app.register(keyrailPlugin, { keyring, idempotency })

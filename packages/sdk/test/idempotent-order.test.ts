@@ -14,8 +14,8 @@ import { createLimiter } from '../src/limits/limit.ts'
 import { listen, serveFetch } from './fetch-server.ts'
 import { startKeyrail } from './service.ts'
 
-/** In what order protections stand: what a request is told must not depend on it more than it says. */
-const { settings, issue, openKeyring, vendor } = await startKeyrail()
+/** The order of protections affects the answers only as documented. */
+const { patient, issue, openKeyring, vendor } = await startKeyrail()
 const month = { id: 'month', window_ms: 31 * 86_400_000, algorithm: 'fixed', scope: 'key', limit: 1 }
 const writer = await issue({ scopes: ['orders:read', 'orders:write'] })
 const another = await issue({ scopes: ['orders:write', 'orders:read', 'reports'] })
@@ -23,13 +23,13 @@ const reader = await issue({ scopes: ['orders:read'] })
 const single = await issue({ rate_limits: [month] })
 const fresh = await issue({ scopes: ['a'] })
 const keyring = await openKeyring()
-const idempotency = createIdempotency(settings)
-const limiter = createLimiter(settings)
+const idempotency = createIdempotency(patient)
+const limiter = createLimiter(patient)
 const world = { calls: 0, counted: [] as string[] }
 const usage = { count: ({ keyId }: { keyId: string }) => void world.counted.push(keyId) }
 
 /**
- * `POST` routes behind `idempotent`: `/write` asks for a scope, `/limited` for the limits, `/twice` stands behind a second
+ * `POST` routes after `idempotent`: `/write` requires a scope, `/limited` checks limits, `/twice` follows a second
  * `requireKey` and a second `idempotent`, `/thrown` fails with the framework's own 422.
  */
 const frameworks: Record<string, () => Promise<string>> = {
@@ -86,7 +86,7 @@ for (const [name, start] of Object.entries(frameworks)) {
     return [answer.status, code ?? call, answer.headers.get('idempotent-replayed')]
   }
 
-  test(`${name}: a replay reaches no key that lacks a scope of the one that executed`, async () => {
+  test(`${name}: a key that lacks a scope of the one that executed gets no replay`, async () => {
     const idempotencyKey = randomUUID()
     const first = await ask('/write', writer, idempotencyKey)
     assert.deepEqual(first, [200, world.calls, null])
@@ -96,7 +96,7 @@ for (const [name, start] of Object.entries(frameworks)) {
     }
   })
 
-  test(`${name}: a refusal for a scope is not kept: who has it executes`, async () => {
+  test(`${name}: a refusal for a scope is not kept: a key with it executes`, async () => {
     const idempotencyKey = randomUUID()
     const before = world.calls
     for (let round = 0; round < 2; round++) {
@@ -114,7 +114,7 @@ for (const [name, start] of Object.entries(frameworks)) {
     assert.equal((await ask('/limited', fresh, idempotencyKey))[0], 200)
   })
 
-  test(`${name}: protection that stands there twice executes once and counts once`, async () => {
+  test(`${name}: doubled protection executes once and counts once`, async () => {
     const idempotencyKey = randomUUID()
     world.counted = []
     assert.deepEqual(await ask('/twice', writer, idempotencyKey), [200, world.calls, null])
@@ -123,7 +123,7 @@ for (const [name, start] of Object.entries(frameworks)) {
     assert.deepEqual(await ask('/twice', writer), [400, 'idempotency_key_missing', null])
   })
 
-  test(`${name}: what was answered is kept also where it was thrown: it may have been half done`, async () => {
+  test(`${name}: an answer made from a thrown error is kept, since work may have been done`, async () => {
     const idempotencyKey = randomUUID()
     const before = world.calls
     assert.deepEqual(await ask('/thrown', writer, idempotencyKey), [422, undefined, null])
@@ -132,7 +132,7 @@ for (const [name, start] of Object.entries(frameworks)) {
   })
 }
 
-test('all keys here are of one customer', () => {
+test('all keys here belong to one tenant', () => {
   const tenants = [writer, another, reader, single, fresh].map(({ key }) => {
     const verdict = keyring.verify(key)
     return verdict.valid && verdict.tenantId

@@ -4,15 +4,15 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { projectId, secretKey, startFeedService } from './feed-service.ts'
+import { project, secretKey, startFeedService } from './feed-service.ts'
 import { drawKey, id } from './keys.ts'
 import { until } from './until.ts'
 
-/** Scripts that have nothing else to do than to wait for the SDK, while the service is away. */
+/** Scripts that only wait for the SDK while the service is away. */
 
 const source = (name: string) => JSON.stringify(join(import.meta.dirname, '..', 'src', `${name}.ts`))
-/** Nobody listens there. */
-const connection = JSON.stringify({ baseUrl: 'http://127.0.0.1:1', secretKey: drawKey('krsk_live') })
+/** No server listens there. */
+const connection = JSON.stringify({ url: 'http://127.0.0.1:1', secretKey: drawKey('krsk_live') })
 
 const run = promisify(execFile)
 async function outputOf(script: string): Promise<string> {
@@ -20,7 +20,7 @@ async function outputOf(script: string): Promise<string> {
   return stdout.trim()
 }
 
-test('a script is not ended while a call of the admin client waits to be made again', async () => {
+test('a script does not end while a call of the admin client waits for its retry', async () => {
   const script = `
     import { createAdmin } from ${source('admin')}
     const admin = createAdmin(${connection})
@@ -29,7 +29,7 @@ test('a script is not ended while a call of the admin client waits to be made ag
   assert.equal(await outputOf(script), 'network_error\nnetwork_error')
 })
 
-test('a script is not ended while the last reports of usage wait to be sent again', async () => {
+test('a script does not end while the last usage reports wait for their retry', async () => {
   const script = `
     import { createUsageReporter } from ${source('usage/reporter')}
     const codes = []
@@ -40,7 +40,7 @@ test('a script is not ended while the last reports of usage wait to be sent agai
   assert.equal(await outputOf(script), 'usage_unsent 1')
 })
 
-test('a script is not ended while an answer waits to be stored', async () => {
+test('a script does not end while an answer waits to be stored', async () => {
   const script = `
     import { createIdempotency } from ${source('idempotency/idempotent')}
     const answers = {
@@ -49,7 +49,7 @@ test('a script is not ended while an answer waits to be stored', async () => {
     }
     const idempotency = createIdempotency({
       ...${connection},
-      projectId: '${id(2)}',
+      project: '${id(2)}',
       onError: () => {},
       async fetch(url) {
         const answer = answers[String(url).split('/').at(-1)].shift()
@@ -67,11 +67,11 @@ test('a script is not ended while an answer waits to be stored', async () => {
 })
 
 for (const offersWait of [false, true])
-  test(`a process with an open keyring goes on until close, where answers are ${offersWait ? 'held' : 'not held'}`, async () => {
+  test(`a process runs until its keyring closes, answers ${offersWait ? 'held' : 'not held'}`, async () => {
     const service = await startFeedService()
     service.offersWait = offersWait
-    const options = { baseUrl: service.url, secretKey, projectId, pollIntervalMs: 100 }
-    // What listens for a signal keeps no process alive.
+    const options = { url: service.url, secretKey, project, pollIntervalMs: 100 }
+    // A signal listener does not keep a process alive.
     const script = `
       import { createKeyring } from ${source('keyring/keyring')}
       const keyring = createKeyring(${JSON.stringify(options)})
@@ -81,7 +81,7 @@ for (const offersWait of [false, true])
     const ended = once(child, 'exit')
     try {
       const deltas = () => service.paths.filter(path => path === 'delta').length
-      await until(() => deltas() >= (offersWait ? 1 : 5), 'it goes on asking')
+      await until(() => deltas() >= (offersWait ? 1 : 5), 'it continues to poll')
       assert.equal(child.exitCode, null)
       child.kill('SIGTERM')
       assert.deepEqual(await ended, [0, null])

@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { PolicyKey } from '@keyrail/contract/feed'
 
-/** Keys as the service issues them, made apart from the SDK's own code for them. */
+/** Keys as the service issues them, made without the code of the SDK. */
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Adds the checksum to everything before it. */
+/** Appends the checksum. */
 export function withChecksum(body: string): string {
   let rest = crc32(body)
   let digits = ''
@@ -21,11 +21,11 @@ export function drawKey(prefix = 'kr_live'): string {
 
 export const lookupHash = (key: string): string => createHash('sha256').update(key).digest('base64')
 
-/** A uuid with a number in it that a failing test shows. */
+/** A UUID with a visible number. */
 export const id = (number: number): string =>
   `01930c3e-8f5a-7c31-9b0e-${number.toString(16).padStart(12, '0')}`
 
-/** The record of a key as the feed tells it. */
+/** The record of a key in the feed. */
 export function policyKey(key: string, number: number, more: Partial<PolicyKey> = {}): PolicyKey {
   return {
     key_id: id(number),

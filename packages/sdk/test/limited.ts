@@ -2,7 +2,7 @@ import type { RateLimit } from '../src/store/rate-limits.ts'
 import type { Valid } from '../src/verify/verdict.ts'
 import { id } from './keys.ts'
 
-/** A rule whose window no test sees the end of, and a key that has it. */
+/** A limit whose window outlasts every test, and a key with it. */
 
 export const hourly = (limit: number, more: Partial<RateLimit> = {}): RateLimit => ({
   id: 'hour',

@@ -1,6 +1,6 @@
 import type { Timer } from '../src/runtime/timer.ts'
 
-/** Time in which nothing happens until a test lets it pass. */
+/** A timer that a test advances. */
 export class ManualTimer implements Timer {
   #now = 0
   #waiting: { due: number; work: () => void }[] = []
@@ -13,7 +13,7 @@ export class ManualTimer implements Timer {
     }
   }
 
-  /** What is waited for, in milliseconds from now. */
+  /** The pending delays in ms. */
   get delays(): number[] {
     return this.#waiting.map(({ due }) => due - this.#now).toSorted((one, other) => one - other)
   }

@@ -1,6 +1,7 @@
 import 'reflect-metadata'
 import { after } from 'node:test'
 import {
+  All,
   Body,
   Controller,
   Get,
@@ -9,24 +10,36 @@ import {
   type INestApplication,
   Module,
   Post,
+  Req,
   Res,
   type Type,
 } from '@nestjs/common'
-import { ApiKey, Cost, KeyrailModule, type KeyrailModuleOptions, Scopes } from '../src/nest.ts'
+import {
+  ApiKey,
+  Cost,
+  embedHandler,
+  KeyrailModule,
+  type KeyrailModuleOptions,
+  type KeyrailRequest,
+  Public,
+  Scopes,
+} from '../src/nest.ts'
+import { createTestKeyring } from '../src/testing.ts'
 import type { Valid } from '../src/verify/verdict.ts'
+import type { BuildEmbed } from './embed-suite.ts'
 import type { BuildGate } from './gate-suite.ts'
 import type { BuildApi } from './protected-api.ts'
 
-/** Makes an application on the platform that is tested. */
+/** Makes an application on the tested platform. */
 export type MakeNest = (module: Type) => Promise<INestApplication>
 
-/** What replies of Express and of Fastify have in common. */
+/** What replies of Express and Fastify have in common. */
 interface Reply {
   header(name: string, value: string): unknown
   status(code: number): unknown
 }
 
-/** Decorators are called by hand: this runs as it is written, and Node knows none. */
+/** Calls decorators as functions, because Node has no decorator syntax. */
 export function decorate<T extends object>(
   controller: Type<T>,
   routes: { [Name in keyof T]?: [MethodDecorator[], ...ParameterDecorator[]] },
@@ -44,7 +57,7 @@ export function decorate<T extends object>(
   return controller
 }
 
-/** @returns where it listens, until the test file ends */
+/** @returns its address; it ends with the test file */
 export async function startNest(
   make: MakeNest,
   controllers: Type[],
@@ -58,7 +71,7 @@ export async function startNest(
   return app.getUrl()
 }
 
-/** The same API on the platform that is given. */
+/** The same API on the given platform. */
 export const nestApi =
   (make: MakeNest): BuildApi =>
   async ({ work, ...options }) => {
@@ -115,4 +128,18 @@ export const nestGate =
       once: [[Post('/once')], ApiKey()],
     })
     return startNest(make, [Api], { keyring, idempotency, ...options })
+  }
+
+export const nestEmbed =
+  (make: MakeNest): BuildEmbed =>
+  async ({ embed, customerOf, options }) => {
+    const check = ({ headers }: KeyrailRequest) => customerOf(headers['x-session'])
+    const answer = embedHandler(embed, check, options)
+    class Api {
+      token(request: KeyrailRequest, response: unknown) {
+        return answer(request, response)
+      }
+    }
+    decorate(Api, { token: [[All('/token'), Public()], Req(), Res()] })
+    return startNest(make, [Api], { keyring: createTestKeyring() })
   }

@@ -7,8 +7,9 @@ import { ApiKey, Cost, IdempotencyRequired, KeyrailModule, Public } from '../src
 import { createTestKeyring } from '../src/testing.ts'
 import { createUsageReporter } from '../src/usage/reporter.ts'
 import type { Valid } from '../src/verify/verdict.ts'
+import { testEmbed } from './embed-suite.ts'
 import { testGate } from './gate-suite.ts'
-import { decorate, type MakeNest, nestApi, nestGate, startNest } from './nest-api.ts'
+import { decorate, type MakeNest, nestApi, nestEmbed, nestGate, startNest } from './nest-api.ts'
 import { testProtectedApi } from './protected-api.ts'
 import { startKeyrail } from './service.ts'
 
@@ -21,8 +22,9 @@ const make: MakeNest = module =>
 
 await testProtectedApi('Nest on Express', nestApi(make))
 testGate('Nest on Express', nestGate(make))
+testEmbed('Nest on Express', nestEmbed(make))
 
-test('Nest: a public route needs no key, and every other does, of each controller', async () => {
+test('Nest: every route of every controller needs a key, unless it is public', async () => {
   class Open {
     open(apiKey: Valid | undefined) {
       return `${apiKey}`
@@ -44,7 +46,7 @@ test('Nest: a public route needs no key, and every other does, of each controlle
   assert.equal(await answer.text(), keyId)
 })
 
-test('Nest: a mistake in the set-up is an error at start, never an open route', async () => {
+test('Nest: a wrong option is an error at startup, never an open route', async () => {
   const keyring = createTestKeyring()
   for (const mistake of [{ keyring: undefined }, { keyring, scope: ['admin'] }] as never[]) {
     class Api {}
@@ -53,12 +55,12 @@ test('Nest: a mistake in the set-up is an error at start, never an open route', 
   }
 })
 
-test('Nest: the application closes what it was given, when its last request is answered', async () => {
-  const { issue, openKeyring, connection, settings } = await startKeyrail()
+test('Nest: the application closes the parts after its last request is answered', async () => {
+  const { issue, openKeyring, connection, patient } = await startKeyrail()
   const { key, id } = await issue()
   const keyring = await openKeyring()
   const usage = createUsageReporter(connection)
-  const idempotency = createIdempotency(settings)
+  const idempotency = createIdempotency(patient)
   class Api {
     slow() {
       begun.resolve()
@@ -83,7 +85,7 @@ test('Nest: the application closes what it was given, when its last request is a
   assert.deepEqual([usage.stats().reported, usage.stats().pending], [1, 0])
 })
 
-test('Nest: a cost that no request can have is an error where it is declared', () => {
+test('Nest: an invalid cost is an error where it is declared', () => {
   assert.throws(() => Cost(-1), /cost must be an integer/)
 })
 
@@ -107,14 +109,14 @@ test('Nest: a route may need an Idempotency-Key, and a controller too', async ()
     }
   }
   decorate(Orders, { order: [[Post('/order'), IdempotencyRequired()]], cancel: [[Post('/cancel')]] })
-  const { settings, valid } = await startKeyrail()
+  const { valid, patient } = await startKeyrail()
   const key = await valid()
   const keyring = { verify: () => key }
   const ask = async (url: string, method = 'POST') => {
     const answer = await fetch(url, { method, headers: { authorization: 'Bearer x' } })
     return [answer.status, /"code":"(\w+)"/.exec(await answer.text())?.[1]]
   }
-  const url = await startNest(make, [Payments, Orders], { keyring, idempotency: createIdempotency(settings) })
+  const url = await startNest(make, [Payments, Orders], { keyring, idempotency: createIdempotency(patient) })
   for (const path of ['/pay', '/order']) {
     assert.deepEqual(await ask(url + path), [400, 'idempotency_key_missing'])
   }

@@ -10,11 +10,11 @@ import { installRuntimes, runtimesFolder } from './runtimes.ts'
 import { startKeyrail } from './service.ts'
 import { until } from './until.ts'
 
-/** The example for Next with the package as it is installed, built and served by Next itself. */
+/** The example for Next with the installed package, built and served by Next. */
 
 await installRuntimes()
 const { settings, issue, vendor, service } = await startKeyrail()
-// Below the folder where Next is, for Next wants to be found from there.
+// Below the folder of Next, because Next must be resolvable from there.
 const { folder } = await installPacked(join(runtimesFolder, '.work'))
 cpSync(join(import.meta.dirname, '..', '..', '..', 'examples', 'next-api'), folder, { recursive: true })
 const root = JSON.stringify(runtimesFolder)
@@ -45,9 +45,9 @@ writeFileSync(
   export async function GET(request: Request) {
     const { KEYRAIL_URL = '', KEYRAIL_SECRET_KEY = '', KEYRAIL_PROJECT = '' } = process.env
     keyring ??= createWorkerKeyring({
-      baseUrl: KEYRAIL_URL,
+      url: KEYRAIL_URL,
       secretKey: KEYRAIL_SECRET_KEY,
-      projectId: KEYRAIL_PROJECT,
+      project: KEYRAIL_PROJECT,
     })
     await keyring.refresh({ waitUntil: after })
     return withKey(keyring, (_request, { apiKey }) => Response.json({ customer: apiKey.tenantId }))(request, {})
@@ -63,7 +63,7 @@ const env = {
   NODE_ENV: 'production',
 }
 
-// Neither a service nor a secret is there when it is built.
+// The build has neither a service nor a secret.
 await run(process.execPath, [next, 'build', folder], { cwd: folder, env }).catch(({ stdout, stderr }) =>
   assert.fail(`next build failed: ${stdout}${stderr}`),
 )
@@ -73,9 +73,9 @@ const start = (secretKey: string) =>
     cwd: folder,
     env: {
       ...env,
-      KEYRAIL_URL: settings.baseUrl,
+      KEYRAIL_URL: settings.url,
       KEYRAIL_SECRET_KEY: secretKey,
-      KEYRAIL_PROJECT: settings.projectId,
+      KEYRAIL_PROJECT: settings.project,
     },
   })
 
@@ -85,7 +85,7 @@ async function ask(url: string, key?: string, init: RequestInit = {}) {
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-test('Next serves what it has built: keys, scopes, limits, and a request that is done once', async () => {
+test('a Next build serves keys, scopes, limits and idempotency', async () => {
   const month = { id: 'month', limit: 5, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }
   const { key } = await issue({ rate_limits: [month] })
   const reader = await issue({ scopes: ['reports:read'] })
@@ -126,7 +126,7 @@ test('Next serves what it has built: keys, scopes, limits, and a request that is
   assert.equal((await ask(`${url}/payments`, key)).status, 200)
   assert.equal((await ask(`${url}/payments`, key)).status, 429)
 
-  // Polls go on behind the first request, past what Next keeps of answers that were fetched.
+  // Polls continue after the first request, and bypass Next's cache of fetched answers.
   const { id, key: later } = await issue()
   await until(async () => (await ask(`${url}/payments`, later)).status === 200, 'the new key is known')
   await service.ask('POST', `/v1/keys/${id}/revoke`, { token: vendor.live })
@@ -140,7 +140,7 @@ test('Next serves what it has built: keys, scopes, limits, and a request that is
   }
 })
 
-test('Next judges keys in its edge runtime, which has no Node', async () => {
+test('Next verifies keys in its edge runtime, without Node', async () => {
   const { key } = await issue()
   const { url, child, ended, said } = await start(settings.secretKey)
   const answers = [
@@ -158,7 +158,7 @@ test('Next judges keys in its edge runtime, which has no Node', async () => {
   await ended
 })
 
-test('Next with a secret that is refused leaves no route open, and tells nobody the secret', async () => {
+test('Next with a refused secret leaves no route open, and shows no secret', async () => {
   const { key } = await issue()
   const wrong = drawKey('krsk_live')
   const { url, child, ended, said } = await start(wrong)

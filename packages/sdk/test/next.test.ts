@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withKey } from '../src/next.ts'
+import { embedHandler, withKey } from '../src/next.ts'
 import { createTestKeyring } from '../src/testing.ts'
-import { apiOf, gateOf } from './fetch-apis.ts'
+import { testEmbed } from './embed-suite.ts'
+import { apiOf, embedOf, gateOf } from './fetch-apis.ts'
 import { testGate } from './gate-suite.ts'
 import { testProtectedApi } from './protected-api.ts'
 
-/** Route handlers as Next calls them: a request, and what the path says. */
+/** Route handlers as Next calls them: with a request and the params of the path. */
 await testProtectedApi('Next', apiOf(withKey))
 
 testGate('Next', gateOf(withKey))
 
-test('Next: a handler whose key is optional sees that in its types', async () => {
+testEmbed('Next', embedOf(embedHandler))
+
+test('Next: the types of a handler show an optional key', async () => {
   const keyring = createTestKeyring()
   const route = withKey(keyring, (_, { apiKey }) => Response.json(apiKey?.keyId ?? 'nobody'), {
     optional: true,
@@ -19,7 +22,7 @@ test('Next: a handler whose key is optional sees that in its types', async () =>
   assert.equal(await (await route(new Request('http://localhost/'), {})).json(), 'nobody')
 })
 
-test('Next: what Next tells of the route reaches the handler beside the key', async () => {
+test('Next: the route’s params reach the handler beside the key', async () => {
   const keyring = createTestKeyring()
   const { key, keyId } = keyring.issue()
   const route = withKey<Request, { params: Promise<{ id: string }> }>(
@@ -31,7 +34,7 @@ test('Next: what Next tells of the route reaches the handler beside the key', as
   assert.deepEqual(await response.json(), ['7', keyId])
 })
 
-test('Next: what is given to open a keyring is called with the first request, once for all routes', async () => {
+test('Next: a function that makes a keyring runs with the first request, once for all routes', async () => {
   const keyring = createTestKeyring()
   const { key } = keyring.issue({ scopes: ['a'] })
   const counted: string[] = []
@@ -54,7 +57,7 @@ test('Next: what is given to open a keyring is called with the first request, on
   assert.equal(without?.status, 401)
 })
 
-test('Next: where nothing can be opened no route is open', async () => {
+test('Next: if the function fails, no route is open', async () => {
   const request = () => new Request('http://localhost/')
   const rejected = { ready: () => Promise.reject(new Error('wrong secret')), verify: () => assert.fail() }
   for (const open of [
@@ -71,7 +74,7 @@ test('Next: where nothing can be opened no route is open', async () => {
   }
 })
 
-test('Next: a mistake in the set-up is an error at start, never an open route', () => {
+test('Next: a wrong option is an error at startup, never an open route', () => {
   const keyring = createTestKeyring()
   assert.throws(() => withKey(undefined as never, () => new Response()), TypeError)
   assert.throws(() => withKey(keyring, undefined as never), TypeError)

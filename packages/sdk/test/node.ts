@@ -4,17 +4,17 @@ import { Sync } from '../src/feed/sync.ts'
 import { type KeyringOptions, readOptions } from '../src/keyring/options.ts'
 import type { KeyrailError } from '../src/runtime/errors.ts'
 import { createVerify, type Served } from '../src/verify/verify.ts'
-import { type FeedService, projectId, secretKey } from './feed-service.ts'
+import { type FeedService, project, secretKey } from './feed-service.ts'
 import { drawKey, policyKey } from './keys.ts'
 
 const signal = new AbortController().signal
 
-/** One node whose polls a test makes one by one. */
+/** One node whose polls a test runs one by one. */
 export function openNode(service: FeedService, options: Partial<KeyringOptions> = {}) {
   const settings = readOptions({
-    baseUrl: service.url,
+    url: service.url,
     secretKey,
-    projectId,
+    project,
     cachedTtlMs: 10_000,
     ...options,
   })
@@ -48,7 +48,7 @@ export function openNode(service: FeedService, options: Partial<KeyringOptions> 
   }
 }
 
-/** As many keys as asked for, told to the service; the keys themselves. */
+/** Adds this many keys to the service, and returns the keys themselves. */
 export const issueKeys = (service: FeedService, count: number, from = 1): string[] =>
   Array.from({ length: count }, (_, at) => {
     const key = drawKey()

@@ -13,10 +13,11 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import express, { type Express } from 'express'
+import { makeVendor } from '../../server/test/vendor.ts'
 import { idempotent } from '../src/express.ts'
 import { scopeHashOf } from '../src/idempotency/fingerprint.ts'
 import { createIdempotency } from '../src/idempotency/idempotent.ts'
-import type { Keyring } from '../src/keyring/keyring.ts'
+import { createKeyring, type Keyring } from '../src/keyring/keyring.ts'
 import { createLimiter, type Limiter } from '../src/limits/limit.ts'
 import { type InstrumentOptions, instrument } from '../src/otel.ts'
 import { createUsageReporter, type UsageReporter } from '../src/usage/reporter.ts'
@@ -33,14 +34,14 @@ trace.setGlobalTracerProvider(
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
 after(() => reader.shutdown())
 
-const { settings, connection, issue, openKeyring, vendor } = await startKeyrail()
+const { service, settings, patient, connection, issue, openKeyring, vendor } = await startKeyrail()
 const { key, id: keyId } = await issue({
   rate_limits: [{ id: 'month', limit: 2, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }],
 })
 const keyring = await openKeyring()
-const limiter = createLimiter(settings)
-const idempotency = createIdempotency(settings)
-// What it sends is sent when the test says so.
+const limiter = createLimiter(patient)
+const idempotency = createIdempotency(patient)
+// The test decides when it exports.
 const usage = createUsageReporter({ ...connection, flushIntervalMs: 3_600_000 })
 
 const root = join(import.meta.dirname, '..', '..', '..')
@@ -48,7 +49,7 @@ const page = readFileSync(join(root, 'docs', 'sdk', 'deployment.md'), 'utf8').sp
   '## Metrics and traces\n',
 )[1]
 
-/** The lines of the page, as they stand there. */
+/** The code of the page, unchanged. */
 async function protectByPage(api: Express): Promise<void> {
   const [, lines = ''] = /```ts\n([\s\S]*?)```/.exec(page ?? '') ?? []
   const [imports = '', code = ''] = lines.split('\n\n')
@@ -85,23 +86,23 @@ const pay = async (presented?: string) => {
   return answer.status
 }
 
-/** Data points by the name of what was measured. */
+/** Data points by metric name. */
 async function points(scope = '@keyrail/sdk') {
   measured.reset()
   await reader.forceFlush()
-  const told = measured
+  const recorded = measured
     .getMetrics()
     .flatMap(({ scopeMetrics }) => scopeMetrics.filter(each => each.scope.name === scope))
     .flatMap(each => each.metrics)
-  return new Map(told.map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints]))
+  return new Map(recorded.map(({ descriptor, dataPoints }) => [descriptor.name, dataPoints]))
 }
 const spans = () => traced.getFinishedSpans()
 
-test('verdicts, calls and the lag are told as the page says', async () => {
+test('verdicts, calls and the lag are recorded as the page says', async () => {
   assert.deepEqual([await pay(key), await pay(key), await pay(key), await pay()], [201, 201, 429, 401])
   await usage.close()
-  const told = await points()
-  const verdicts = told
+  const recorded = await points()
+  const verdicts = recorded
     .get('keyrail.verdicts')
     ?.map(({ attributes, value }) => [attributes['keyrail.code'], attributes['keyrail.passed'], value])
   assert.deepEqual(verdicts, [
@@ -109,10 +110,11 @@ test('verdicts, calls and the lag are told as the page says', async () => {
     ['rate_limited', false, 1],
     ['missing_key', false, 1],
   ])
-  const [lag, ...more] = told.get('keyrail.feed.lag') ?? []
+  const [lag, ...more] = recorded.get('keyrail.feed.lag') ?? []
   assert.ok(typeof lag?.value === 'number' && lag.value >= 0 && more.length === 0)
+  assert.deepEqual(lag.attributes, { 'keyrail.project': settings.project, 'keyrail.env': 'live' })
   const calls = new Map(
-    told
+    recorded
       .get('keyrail.call.duration')
       ?.map(({ attributes, value }) => [
         attributes['keyrail.call'],
@@ -132,30 +134,22 @@ test('verdicts, calls and the lag are told as the page says', async () => {
   const attributes = { 'keyrail.call': 'idempotency.claim', 'http.response.status_code': 200 }
   assert.deepEqual([claim.kind, claim.attributes], [SpanKind.CLIENT, attributes])
   const names = Array.from(page?.matchAll(/^\| `([\w.<>]+)`/gm) ?? [], ([, name = '']) => name)
-  assert.deepEqual(names.toSorted(), ['keyrail.<call>', ...told.keys()].toSorted())
+  assert.deepEqual(names.toSorted(), ['keyrail.<call>', ...recorded.keys()].toSorted())
 })
 
-test('nothing that is told names a key, a customer, a request or a secret', async () => {
-  const told = JSON.stringify([
+test('no telemetry names a key, a tenant, a request or a secret', async () => {
+  const recorded = JSON.stringify([
     [...(await points())],
     spans().map(({ name, attributes, events, status }) => ({ name, attributes, events, status })),
   ])
-  assert.ok(told.includes('idempotency.complete'))
-  const hash = scopeHashOf(settings.projectId, vendor.tenantId, 'order-1')
+  assert.ok(recorded.includes('idempotency.complete'))
+  const hash = scopeHashOf(settings.project, vendor.tenantId, 'order-1')
   const random = key.slice(8, 40)
-  for (const secret of [
-    random,
-    keyId,
-    vendor.tenantId,
-    settings.projectId,
-    hash,
-    'order-1',
-    settings.secretKey,
-  ])
-    assert.ok(!told.includes(secret), secret)
+  for (const secret of [random, keyId, vendor.tenantId, hash, 'order-1', settings.secretKey])
+    assert.ok(!recorded.includes(secret), secret)
 })
 
-test('a call that fails tells the code of its error, and one that the service refuses its status too', async () => {
+test('a failed call records its error code, and the status if the service answered', async () => {
   traced.reset()
   const quiet = { ...settings, onError: () => {} }
   const limited = keyring.verify(key)
@@ -187,7 +181,7 @@ test('a call that fails tells the code of its error, and one that the service re
   assert.equal(failed[0]?.parentSpanContext?.spanId, outer.spanContext().spanId)
 })
 
-test('a keyring that was never confirmed tells no lag, and what follows the policy is not traced', async () => {
+test('a keyring never confirmed records no lag, and polls are not traced', async () => {
   traced.reset()
   const stats = { ...keyring.stats(), confirmedAgeMs: null }
   instrument({ keyring: { stats: () => stats }, meter: metrics.getMeter('another') })
@@ -195,6 +189,85 @@ test('a keyring that was never confirmed tells no lag, and what follows the poli
   await using other = await openKeyring()
   assert.ok(other.stats().serving)
   assert.deepEqual(spans(), [])
+})
+
+/** The recorded lags with their projects. */
+const lags = async (scope: string) =>
+  ((await points(scope)).get('keyrail.feed.lag') ?? []).map(({ attributes, value }) => ({
+    project: attributes['keyrail.project'],
+    value,
+  }))
+
+test('two keyrings in one process each record their lag until stopped', async () => {
+  const own = await makeVendor(service)
+  const theirs = { ...settings, secretKey: own.live, project: own.projectId, cachedTtlMs: 10_000 }
+  await using other = createKeyring(theirs)
+  await other.ready()
+  let asked = 0
+  const watched = {
+    stats() {
+      asked++
+      return other.stats()
+    },
+  }
+  const meter = metrics.getMeter('two')
+  const [first, second] = [instrument({ keyring, meter }), instrument({ keyring: watched, meter })]
+  const recorded = await lags('two')
+  assert.deepEqual(
+    recorded.map(({ project }) => project).toSorted(),
+    [settings.project, own.projectId].toSorted(),
+  )
+  assert.ok(recorded.every(({ value }) => typeof value === 'number' && value >= 0))
+  second.stop()
+  second.stop()
+  asked = 0
+  await lags('two')
+  assert.equal(asked, 0, 'a stopped keyring is not read')
+  first.stop()
+})
+
+test('after stop nothing is recorded, and an earlier instrument continues', async () => {
+  const limited = keyring.verify(key)
+  assert.ok(limited.valid)
+  const quiet = createLimiter({ ...settings, onError() {}, fetch: () => Promise.reject(new Error('away')) })
+  const recorded = async (scope: string) => {
+    const seen = await points(scope)
+    const calls = seen.get('keyrail.call.duration')?.map(({ value }) => (value as { count: number }).count)
+    return [calls?.[0] ?? 0, seen.get('keyrail.verdicts')?.[0]?.value ?? 0]
+  }
+  const parts = ['before', 'after'].map(name => instrument({ meter: metrics.getMeter(name) }))
+  const [before, later] = parts
+  const act = async () => {
+    await quiet.limit(limited)
+    for (const { onVerdict } of parts) onVerdict({ passed: true, code: 'valid' })
+  }
+  await act()
+  assert.deepEqual(
+    [await recorded('before'), await recorded('after')],
+    [
+      [0, 1],
+      [1, 1],
+    ],
+  )
+  later?.stop()
+  later?.stop()
+  await act()
+  assert.deepEqual(
+    [await recorded('before'), await recorded('after')],
+    [
+      [1, 2],
+      [1, 1],
+    ],
+  )
+  before?.stop()
+  await act()
+  assert.deepEqual(
+    [await recorded('before'), await recorded('after')],
+    [
+      [1, 2],
+      [1, 1],
+    ],
+  )
 })
 
 test('a mistake in the options is an error that names it', () => {

@@ -10,14 +10,14 @@ import { installPacked, run } from './packed.ts'
 import { installRuntimes, runtimesFolder } from './runtimes.ts'
 import { startKeyrail } from './service.ts'
 
-/** The package under Jest as it comes, which loads nothing but CommonJS. */
+/** The package under an unconfigured Jest, which loads only CommonJS. */
 
 await installRuntimes()
 const { settings, issue, vendor } = await startKeyrail()
 const { folder } = await installPacked(tmpdir())
 const jest = createRequire(join(runtimesFolder, 'package.json')).resolve('jest/bin/jest')
 
-test('a test of Jest requires every entry, and holds keys of the service', async () => {
+test('under Jest every entry can be required, and keys of the service are verified', async () => {
   const { key } = await issue({ scopes: ['orders:read'] })
   const home = join(folder, 'jest')
   mkdirSync(home)
@@ -56,18 +56,18 @@ test('a test of Jest requires every entry, and holds keys of the service', async
       await keyring.close()
       expect(notices).toEqual([])
     })
-    test('tells errors', async () => {
-      const keyring = createKeyring({ ...settings, projectId: '${randomUUID()}', onError() {} })
+    test('rejects with its errors', async () => {
+      const keyring = createKeyring({ ...settings, project: '${randomUUID()}', onError() {} })
       await expect(keyring.ready()).rejects.toBeInstanceOf(KeyrailError)
       await keyring.close()
     })
     `,
   )
-  const told = await run(process.execPath, [jest, '--ci', '--json'], {
+  const result = await run(process.execPath, [jest, '--ci', '--json'], {
     cwd: home,
     env: { HOME: folder },
   }).catch(error => error)
-  assert.equal(told.code, undefined, `${told.stdout}${told.stderr}`)
-  const { numPassedTests, numTotalTests } = JSON.parse(told.stdout)
+  assert.equal(result.code, undefined, `${result.stdout}${result.stderr}`)
+  const { numPassedTests, numTotalTests } = JSON.parse(result.stdout)
   assert.deepEqual([numPassedTests, numTotalTests], [4, 4])
 })

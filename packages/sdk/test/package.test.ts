@@ -5,13 +5,13 @@ import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { publint } from 'publint'
 import { bundle } from './bundled.ts'
-import { projectId, secretKey, startFeedService } from './feed-service.ts'
+import { project, secretKey, startFeedService } from './feed-service.ts'
 import { drawKey, policyKey } from './keys.ts'
 import { installPacked, run } from './packed.ts'
 import { installRuntimes, runtimePath } from './runtimes.ts'
 import { reachedFrom } from './workerd.ts'
 
-/** The package as it is installed from its archive, in a folder that knows nothing of this checkout. */
+/** The package installed from its archive, in a folder outside of this checkout. */
 
 await installRuntimes()
 const source = join(import.meta.dirname, '..')
@@ -22,18 +22,18 @@ const texts = globSync('dist/**/*', { cwd: home })
   .filter(file => /\.(?:js|d\.ts)$/.test(file))
   .map(file => ({ file, text: readFileSync(join(home, file), 'utf8') }))
 
-/** Every Node that the package is made for. */
+/** Every supported Node. */
 const nodes = [process.execPath, ...(['oldestNode', 'node20', 'node22'] as const).map(runtimePath)]
-/** Entries that need no framework to load. */
+/** Entries that load without a framework. */
 const entries = ['', '/admin', '/express', '/fastify', '/hono', '/next', '/testing', '/web', '/worker']
 
-test('both forms load, take keys from a service and verify them, on every Node', async () => {
+test('both forms load keys from a service and verify them, on every Node', async () => {
   const service = await startFeedService()
   const key = drawKey()
   service.upsert(policyKey(key, 1))
   const cacheDir = join(folder, 'cache')
   const work = `
-    const keyring = createKeyring(${JSON.stringify({ baseUrl: service.url, secretKey, projectId, cacheDir })})
+    const keyring = createKeyring(${JSON.stringify({ url: service.url, secretKey, project, cacheDir })})
     await keyring.ready()
     const codes = [keyring.verify(${JSON.stringify(key)}).code, keyring.verify('x').code, typeof requireKey(keyring)]
     await keyring.close()
@@ -52,7 +52,7 @@ test('both forms load, take keys from a service and verify them, on every Node',
       for (const file of ['esm.mjs', 'cjs.cjs']) {
         const { stdout, stderr } = await run(node, [join(folder, file)], { env: {} })
         assert.equal(stdout.trim(), 'valid,malformed_key,function', `${node} ${file}: ${stderr}`)
-        // The disk would be warned of here, if one Node could not read what another has written.
+        // A warning would show here if one Node could not read another's file.
         assert.equal(stderr, '')
       }
     }
@@ -62,7 +62,7 @@ test('both forms load, take keys from a service and verify them, on every Node',
   }
 })
 
-test('both forms are of one make: what is imported is what is required', async () => {
+test('import and require return the same objects', async () => {
   const program = join(folder, 'one.mjs')
   writeFileSync(
     program,
@@ -78,7 +78,7 @@ test('both forms are of one make: what is imported is what is required', async (
   for (const node of nodes) await run(node, [program], { env: {} })
 })
 
-test('an error of one installed copy is an instance of the class of another', async () => {
+test('an error of one installed copy is an instance of another copy’s class', async () => {
   const program = join(folder, 'copies.cjs')
   writeFileSync(
     program,
@@ -106,7 +106,7 @@ test('an error of one installed copy is an instance of the class of another', as
   for (const node of nodes) await run(node, [program], { env: {} })
 })
 
-test('a server that is bundled into one ES module starts, though it has no require', async () => {
+test('a server bundled into one ES module starts, although it has no require', async () => {
   const program = join(folder, 'server.mjs')
   writeFileSync(
     program,
@@ -128,7 +128,7 @@ test('a server that is bundled into one ES module starts, though it has no requi
   }
 })
 
-test('a bundler for browsers finds an error in place of what holds a secret key', async () => {
+test('a browser bundle throws, because it would hold a secret key', async () => {
   const program = join(folder, 'browser.mjs')
   for (const entry of ['', '/admin']) {
     writeFileSync(program, `await import('@keyrail/sdk${entry}')`)
@@ -139,7 +139,7 @@ test('a bundler for browsers finds an error in place of what holds a secret key'
   }
 })
 
-/** Where a framework is named, and whether it is for its types alone. */
+/** Imports of frameworks, and whether they are only for types. */
 const frameworks: Record<string, RegExp> = {
   'express.d.ts': /^express$/,
   'fastify.d.ts': /^fastify$/,
@@ -150,7 +150,7 @@ const frameworks: Record<string, RegExp> = {
   'otel.js': /^@opentelemetry\/api$/,
 }
 
-test('bundlers for workers find what works there, and no module of Node in it', async () => {
+test('a worker bundle contains no module of Node', async () => {
   const program = join(folder, 'worker.mjs')
   writeFileSync(
     program,
@@ -174,7 +174,7 @@ test('bundlers for workers find what works there, and no module of Node in it', 
     assert.doesNotMatch(readFileSync(join(home, 'dist', 'esm', name), 'utf8'), ofNode, name)
 })
 
-test('what a bundler for workers finds has every name that types promise', async () => {
+test('the worker entry has every name that the types have', async () => {
   const program = join(folder, 'names.mjs')
   writeFileSync(
     program,
@@ -185,11 +185,11 @@ test('what a bundler for workers finds has every name that types promise', async
   await run(process.execPath, [program], { env: {} })
 })
 
-/** Code and types of a module are those of CommonJS. */
+/** The ES modules re-export code and types of CommonJS. */
 const isDoor = (file: string, name: string): boolean =>
   file.startsWith('dist/esm/') && name === `../cjs/${basename(file).replace(/\.(?:d\.ts|js)$/, '')}.js`
 
-test('what is shipped imports nothing but Node, and each framework where it is served', () => {
+test('the package imports only Node, and each framework in its entry', () => {
   assert.ok(texts.length > 40)
   for (const { file, text } of texts) {
     for (const [, name = ''] of text.matchAll(
@@ -201,13 +201,13 @@ test('what is shipped imports nothing but Node, and each framework where it is s
   }
 })
 
-test('the whole package is smaller than 300 KB, without the source maps', () => {
+test('the package without its source maps is smaller than 315 KiB', () => {
   const counted = files.filter(({ path }) => !path.endsWith('.map'))
   const size = counted.reduce((sum, file) => sum + file.size, 0)
-  assert.ok(counted.length > 40 && size < 300_000, `${size} bytes`)
+  assert.ok(counted.length > 40 && size < 315 * 1_024, `${size} bytes`)
 })
 
-test('`npm pack` builds, and ships code, types, maps, the README and the licence, and nothing else', async () => {
+test('`npm pack` builds and ships only code, types, maps, the README and the licence', async () => {
   const args = ['pack', '--json', '--pack-destination', folder]
   const { stdout } = await run('npm', args, { cwd: source })
   const [archive] = JSON.parse(
@@ -229,14 +229,14 @@ test('`npm pack` builds, and ships code, types, maps, the README and the licence
   assert.equal(licence(home), licence(join(source, '..', '..')))
 })
 
-test('the code can be read: names and lines are those of the sources, and maps lead there', async () => {
+test('the shipped code keeps the names and lines of the sources, and maps lead to them', async () => {
   const verify = readFileSync(join(home, 'dist', 'cjs', 'core.js'), 'utf8')
   assert.match(verify, /^function createVerify\(/m)
   const code = texts.filter(({ file }) => /^dist\/cjs\/.*\.js$/.test(file))
   for (const { file, text } of code) {
     assert.ok(text.split('\n').length > text.length / 100, `${file} has lines`)
-    assert.doesNotMatch(text, /\bget: function/, `${file} hands out names as they are`)
-    // Nothing of a source is in what hands on the exports of others.
+    assert.doesNotMatch(text, /\bget: function/, `${file} exports plain values`)
+    // A module that only re-exports contains no source.
     if (
       /^(?:(?:const \w+ = require\(|exports\.|Object\.defineProperty\(exports|"use strict").*\n?|\n)+$/.test(
         text,
@@ -250,13 +250,13 @@ test('the code can be read: names and lines are those of the sources, and maps l
   }
   const program = join(folder, 'mistake.mjs')
   writeFileSync(program, `import { createKeyring } from '@keyrail/sdk'\ncreateKeyring({ wrong: 1 })`)
-  const told = await run(process.execPath, ['--enable-source-maps', program], { env: {} }).catch(
+  const result = await run(process.execPath, ['--enable-source-maps', program], { env: {} }).catch(
     error => error,
   )
-  assert.match(told.stderr, /src\/keyring\/keyring\.ts:\d+/)
+  assert.match(result.stderr, /src\/keyring\/keyring\.ts:\d+/)
 })
 
-test('publint and are-the-types-wrong find nothing to say against it', async () => {
+test('publint and are-the-types-wrong find no fault', async () => {
   const { messages } = await publint({ pkgDir: home, strict: true })
   assert.deepEqual(messages, [])
   const wrong = join(modules, '.bin', 'attw')

@@ -5,22 +5,22 @@ import { after } from 'node:test'
 import { promisify } from 'node:util'
 import { build } from '../build.ts'
 
-/** The package as it is installed from its archive. */
+/** The package installed from its archive. */
 
 export const run = promisify(execFile)
 const source = join(import.meta.dirname, '..')
 
 export interface Packed {
-  /** An empty project with the package installed, gone when the test file has ended. */
+  /** An empty project with the package installed. It is deleted at the end of the test file. */
   folder: string
-  /** Where the package is in it. */
+  /** The folder of the package in it. */
   home: string
   tarball: string
-  /** What is in it, in bytes. */
+  /** The files and their bytes. */
   files: readonly { path: string; size: number }[]
 }
 
-/** @param above where the project is made: what it finds beside the package is what stands there */
+/** @param above the parent folder of the project, whose `node_modules` it finds too */
 export async function installPacked(above: string): Promise<Packed> {
   mkdirSync(above, { recursive: true })
   const folder = mkdtempSync(join(above, 'keyrail-sdk-'))
@@ -34,7 +34,7 @@ export async function installPacked(above: string): Promise<Packed> {
   const [archive] = JSON.parse(packed) as { filename: string; files: Packed['files'] }[]
   writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
   const tarball = join(workshop, archive?.filename ?? '')
-  // Its peers are optional, so there is nothing else to fetch.
+  // Its peers are optional, so nothing else is downloaded.
   await run('npm', ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball], {
     cwd: folder,
   })

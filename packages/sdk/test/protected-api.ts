@@ -9,10 +9,11 @@ import { createTestKeyring } from '../src/testing.ts'
 import { createUsageReporter, type UsageReporter } from '../src/usage/reporter.ts'
 import { testDoubles } from './doubles-api.ts'
 import { startKeyrail } from './service.ts'
+import { until } from './until.ts'
 
 /**
- * What a protected API does, whatever framework it is built with. Each test file of a framework builds this API, and
- * every test of it is made over a real socket, against the real service.
+ * The behaviour of a protected API in every framework. Each test file of a framework builds this API, and
+ * every test uses a real socket and the real service.
  *
  * - `GET /orders`: `{ tenantId }` of the key
  * - `GET /write`: needs the scope `orders:write`; text `wrote`
@@ -22,12 +23,12 @@ import { startKeyrail } from './service.ts'
  *
  * `POST` routes are idempotent, all routes limited and counted. `/write` costs 2.
  */
-export interface ApiParts {
+interface ApiParts {
   keyring: Pick<Keyring, 'verify'>
   limiter: Limiter
   idempotency: Idempotency
   usage: UsageReporter
-  /** What the routes do; it may take its time. */
+  /** The work of the routes. */
   work(body: unknown): Promise<{ calls: number; body: unknown }>
 }
 
@@ -35,7 +36,7 @@ export type BuildApi = (parts: ApiParts) => Promise<string>
 
 export async function testProtectedApi(name: string, buildApi: BuildApi): Promise<void> {
   testDoubles(name, buildApi)
-  const { settings, connection, issue, openKeyring, vendor } = await startKeyrail()
+  const { settings, patient, connection, issue, openKeyring, vendor } = await startKeyrail()
   const minute = { id: 'month', window_ms: 31 * 86_400_000, algorithm: 'fixed', scope: 'key' }
   const issued = (limit: number, scopes = ['orders:read', 'orders:write']) =>
     issue({ scopes, rate_limits: [{ ...minute, limit }] })
@@ -46,8 +47,8 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
   const world = { calls: 0, gate: Promise.resolve() }
   const parts: ApiParts = {
     keyring,
-    limiter: createLimiter(settings),
-    idempotency: createIdempotency({ ...settings, maxBodyBytes: 1_000 }),
+    limiter: createLimiter(patient),
+    idempotency: createIdempotency({ ...patient, maxBodyBytes: 1_000 }),
     usage,
     async work(body) {
       const calls = ++world.calls
@@ -77,7 +78,7 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
         headers: response.headers as Record<string, string | undefined>,
         type,
         text,
-        // biome-ignore lint/suspicious/noExplicitAny: what a test hears is checked by its assertions.
+        // biome-ignore lint/suspicious/noExplicitAny: the assertions check the value.
         body: (type.includes('json') ? JSON.parse(text) : text) as any,
       }
     }
@@ -86,12 +87,12 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
     ask('/payments', { key: plenty.key, method: 'POST', body: '{"amount":"12.50"}', ...more })
   const keyed = (idempotencyKey: string) => ({ 'idempotency-key': idempotencyKey })
 
-  test(`${name}: a request with a valid key reaches the route, which knows whose key it is`, async () => {
+  test(`${name}: a request with a valid key reaches the route, which gets the key`, async () => {
     const { status, body } = await ask('/orders', { key: plenty.key })
     assert.deepEqual([status, body], [200, { tenantId: vendor.tenantId }])
   })
 
-  test(`${name}: a request without a key, or with a wrong one, is a 401 problem that tells which`, async () => {
+  test(`${name}: a missing or wrong key gets a 401 problem with its code`, async () => {
     const { key } = createTestKeyring().issue()
     const two = [`Bearer ${plenty.key}`, `Bearer ${plenty.key}`] as unknown as string
     for (const [headers, code, challenge] of [
@@ -117,7 +118,7 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
     assert.deepEqual([status, body.code, body.scopes], [403, 'insufficient_scope', ['orders:write']])
   })
 
-  test(`${name}: limits are told with every answer, and a key that has used them up gets 429`, async () => {
+  test(`${name}: every answer has the limits, and a key that has used them up gets 429`, async () => {
     const first = await ask('/orders', { key: few.key })
     assert.match(first.headers.ratelimit ?? '', /^"month";r=2;/)
     assert.match(first.headers['ratelimit-policy'] ?? '', /^"month";q=3;/)
@@ -129,7 +130,7 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
     assert.match(denied.type, /^application\/problem\+json/)
   })
 
-  test(`${name}: a request with an Idempotency-Key is executed once, and answered the same again`, async () => {
+  test(`${name}: a request with an Idempotency-Key is executed once and then replayed`, async () => {
     const before = world.calls
     const first = await pay({ headers: keyed('once') })
     assert.deepEqual(
@@ -160,16 +161,13 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
     assert.equal(world.calls, before + 2)
   })
 
-  test(`${name}: while the first is under way the second is told 409, and when to come again`, async () => {
+  test(`${name}: while the first request runs, the second gets 409 with Retry-After`, async () => {
     const before = world.calls
     const { promise, resolve } = Promise.withResolvers<void>()
     world.gate = promise
     const first = pay({ headers: keyed('slow') })
-    const second = (async () => {
-      while (world.calls === before) await new Promise(done => setImmediate(done))
-      return pay({ headers: keyed('slow') })
-    })()
-    const { status, body, headers } = await second
+    await until(() => world.calls > before, 'the first request runs')
+    const { status, body, headers } = await pay({ headers: keyed('slow') })
     assert.deepEqual([status, body.code], [409, 'idempotency_in_progress'])
     assert.match(headers['retry-after'] ?? '', /^\d+$/)
     resolve()
@@ -178,7 +176,7 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
     assert.equal(world.calls, before + 1)
   })
 
-  test(`${name}: what failed is executed again, and what was too large to keep is not`, async () => {
+  test(`${name}: a failed request is executed again, and one with a large answer is not`, async () => {
     const before = world.calls
     const post = (path: string) =>
       ask(path, { key: plenty.key, method: 'POST', body: '{}', headers: keyed(path) })
@@ -193,7 +191,7 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
     assert.equal(world.calls, before + 3)
   })
 
-  test(`${name}: it fails closed: nothing is executed while keys, limits or claims cannot be judged`, async () => {
+  test(`${name}: nothing is executed while keys, limits or claims cannot be checked`, async () => {
     const before = world.calls
     const away = { ...settings, fetch: () => Promise.reject(new Error('away')), onError: () => {} }
     const test = createTestKeyring()
@@ -208,7 +206,7 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
         keyring: test,
         limiter: createLimiter(away),
         idempotency: createIdempotency(away),
-        // Nest closes what its application was given.
+        // Nest closes the parts itself.
         usage: counted,
       }),
     )
@@ -230,7 +228,7 @@ export async function testProtectedApi(name: string, buildApi: BuildApi): Promis
     await counted.close()
   })
 
-  test(`${name}: what was let pass is counted once and reaches the service, what a limit refused is not`, async () => {
+  test(`${name}: each request that passes is counted once, and none that a limit refused`, async () => {
     await usage.flush()
     const { reported } = usage.stats()
     const statuses = []

@@ -10,7 +10,7 @@ import { createTestKeyring } from '../src/testing.ts'
 import { usageReporterOptionNames } from '../src/usage/reporter.ts'
 import { startKeyrail } from './service.ts'
 
-/** The quick starts of the README and of `docs/sdk`, each run as it stands there, with an app around it, against the real service. */
+/** The quick starts of the README and of `docs/sdk`, each run unchanged in an app, with the real service. */
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const pages = ['packages/sdk/README.md', ...globSync('docs/sdk/*.md', { cwd: root })]
@@ -19,7 +19,7 @@ const section = (heading: string) =>
   readme.split(`${heading}\n`)[1]?.split(/^##+ /m)[0] ?? assert.fail(heading)
 const codeOf = (text: string) => /```ts\n([\s\S]*?)```/.exec(text)?.[1] ?? assert.fail('no code')
 
-/** What a reader has around the lines: an app before, a route and a port after. */
+/** The reader's own code: an app before, a route and a port after. */
 const around: { heading: string; before: string; after: string }[] = [
   {
     heading: '## Protect an API',
@@ -78,8 +78,8 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 const files = around.map(({ heading, before, after }, number) => {
   const file = join(folder, `start-${number}.mts`)
-  const told = `const { baseUrl: url, secretKey, projectId: project } = ${JSON.stringify(settings)}`
-  writeFileSync(file, [told, before, codeOf(section(heading)), after].join('\n'))
+  const given = `const { url, secretKey, project } = ${JSON.stringify(settings)}`
+  writeFileSync(file, [given, before, codeOf(section(heading)), after].join('\n'))
   return file
 })
 const compiled = spawnSync(
@@ -102,7 +102,7 @@ const compiled = spawnSync(
 assert.equal(compiled.status, 0, compiled.stdout)
 
 for (const [number, { heading }] of around.entries()) {
-  test(`the quick start below "${heading}" protects an API with its five lines`, async () => {
+  test(`"${heading}" protects an API with its five lines`, async () => {
     const lines = codeOf(section(heading)).split('\n')
     assert.ok(lines.filter(line => line !== '').length <= 6)
     const { key } = await issue()
@@ -129,7 +129,7 @@ for (const [number, { heading }] of around.entries()) {
   })
 }
 
-test('every option that the pages name beside the quick starts is one', () => {
+test('every option that the pages name exists', () => {
   const known = new Set([...limiterOptionNames, ...idempotencyOptionNames, ...usageReporterOptionNames])
   for (const name of ['timeoutMs', 'onUnavailable', 'maxBodyBytes', 'maxRunMs', 'sampleRate', 'maxEntries']) {
     assert.ok(readme.includes(`\`${name}`) && known.has(name), name)

@@ -15,7 +15,7 @@ test('the README is short', () => {
   assert.ok(readme.split(/\s+/).length < 900)
 })
 
-test('links of the README work on npm, and lead to what is there', () => {
+test('links of the README work on npm, and their targets exist', () => {
   const ours = 'https://github.com/keyrail/keyrail/'
   const links = Array.from(readme.matchAll(/\]\(([^)\s]+)\)/g), ([, target = '']) => target)
   assert.ok(links.length > 5)
@@ -28,7 +28,7 @@ test('links of the README work on npm, and lead to what is there', () => {
   for (const each of pages) assert.ok(links.includes(`${ours}blob/main/${each}`), `${each} is linked`)
 })
 
-/** Rows of the table below a heading of a page, without the backquotes. */
+/** Rows of the table below a heading, without the backquotes. */
 function table(name: string, heading: string): string[][] {
   const section = page(name).split(`## ${heading}\n`)[1]?.split('\n## ')[0] ?? assert.fail(heading)
   const rows = section.split('\n').filter(line => line.startsWith('| `'))
@@ -40,7 +40,7 @@ function table(name: string, heading: string): string[][] {
   )
 }
 
-test('the page lists every refusal in the order in which they are told, with the status that Express answers', () => {
+test('the page lists every refusal in order, with its status in Express', () => {
   const rows = table('verify-keys', 'Verdicts').map(([code, , status]) => [code, Number(status)])
   const codes = Object.keys(refusals) as RefusalCode[]
   assert.deepEqual(
@@ -55,7 +55,7 @@ test('the page lists every option, with its default', () => {
     rows.map(([name]) => name),
     optionNames,
   )
-  const least = { baseUrl: 'https://keys.example.com', secretKey: drawKey('krsk_live'), projectId: id(1) }
+  const least = { url: 'https://keys.example.com', secretKey: drawKey('krsk_live'), project: id(1) }
   const settings = readOptions(least) as unknown as Record<string, unknown>
   for (const [name = '', value = ''] of rows) {
     if (/^\d+$/.test(value)) assert.equal(settings[name], Number(value), name)

@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path/posix'
 import { test } from 'node:test'
 import { importsOf, sourceFiles } from '../../server/test/source-files.ts'
 
-/** The order of the SDK's folders, as the imports show it. */
+/** The order of the SDK's folders by their imports. */
 const source = 'packages/sdk/src/'
 const files = sourceFiles(`${source}**/*.ts`).filter(({ path }) => !path.endsWith('.test.ts'))
 
-/** The folder of a file below `src`; the files beside the folders are the entries that `package.json` exports. */
+/** The folder of a file below `src`. Files without a folder are the entries that `package.json` exports. */
 const roomOf = (path: string) => (path.includes('/') ? (path.split('/')[0] ?? '') : 'entries')
 
 const arrows = files.flatMap(file => {
@@ -18,14 +18,15 @@ const arrows = files.flatMap(file => {
     .filter(({ to }) => roomOf(to) !== roomOf(from))
 })
 
-/** What a room takes from beside `runtime`, which all stand on. */
+/** The rooms that a room imports, beside `runtime`, which all import. */
 const betweenRooms: Record<string, string[]> = {
   admin: ['http'],
   disk: ['feed', 'store'],
+  embed: ['admin', 'http'],
   feed: ['http', 'store', 'verify'],
   http: ['verify'],
   idempotency: ['http', 'verify'],
-  keyrail: ['admin', 'http', 'idempotency', 'keyring', 'limits', 'usage'],
+  keyrail: ['admin', 'embed', 'http', 'idempotency', 'keyring', 'limits', 'usage'],
   keyring: ['disk', 'feed', 'http', 'verify'],
   limits: ['http', 'store', 'verify'],
   protect: ['http', 'idempotency', 'keyring', 'limits', 'usage', 'verify'],
@@ -36,12 +37,12 @@ const betweenRooms: Record<string, string[]> = {
   verify: ['store'],
 }
 
-test('the arrows between rooms are exactly those that are listed', () => {
+test('the imports between rooms are exactly the listed ones', () => {
   const rooms = [...new Set(files.map(({ path }) => roomOf(path.slice(source.length))))]
   assert.deepEqual(
     rooms.filter(room => room !== 'entries').toSorted(),
     Object.keys(betweenRooms),
-    'the folders are those that are listed',
+    'the folders are the listed ones',
   )
   for (const [room, listed] of Object.entries(betweenRooms)) {
     const others = arrows.filter(({ from, to }) => roomOf(from) === room && roomOf(to) !== 'runtime')
@@ -49,7 +50,7 @@ test('the arrows between rooms are exactly those that are listed', () => {
   }
 })
 
-test('the arrows between rooms run in no circle', () => {
+test('imports between rooms have no cycle', () => {
   const reaches = (room: string, seen: string[] = []): void => {
     assert.ok(!seen.includes(room), [...seen, room].join(' → '))
     for (const to of betweenRooms[room] ?? []) reaches(to, [...seen, room])
@@ -57,7 +58,7 @@ test('the arrows between rooms run in no circle', () => {
   for (const room of Object.keys(betweenRooms)) reaches(room)
 })
 
-test('nothing is marked as internal: what is not for vendors is exported by no entry', () => {
+test('no export is marked as internal', () => {
   for (const { path, text } of files) assert.doesNotMatch(text, /@internal\b[^/]*\*\/\s*export\b/, path)
 })
 
@@ -65,9 +66,9 @@ test('no room imports an entry', () => {
   for (const { from, to } of arrows) assert.notEqual(roomOf(to), 'entries', `${from} imports ${to}`)
 })
 
-test('every entry that stands before routes runs the suites that hold all of them to one behaviour', () => {
+test('every entry that protects routes runs the shared suites', () => {
   const helpers = sourceFiles('packages/sdk/test/*.ts')
-  // What a test builds its API with may stand beside it.
+  // The API of a test may be in a file beside it.
   const tests = helpers
     .filter(({ path }) => path.endsWith('.test.ts'))
     .map(file => {
@@ -92,8 +93,8 @@ test('every entry that stands before routes runs the suites that hold all of the
   }
 })
 
-test('the entries are those that the package exports', () => {
-  const { text } = sourceFiles('packages/sdk/package.json')[0] ?? assert.fail('there is no package.json')
+test('the entries are the exports of the package', () => {
+  const { text } = sourceFiles('packages/sdk/package.json')[0] ?? assert.fail('package.json is missing')
   const exported = [...text.matchAll(/"\.\/dist\/esm\/([\w-]+)\.js"/g)].map(([, name]) => `${name}.ts`)
   const entries = files
     .map(({ path }) => path.slice(source.length))

@@ -1,6 +1,6 @@
 /**
- * An API of fetch handlers that the installed package protects, as each runtime serves one. Plain JavaScript, for the
- * oldest Node has no other. It prints where it listens, and ends by itself once it was asked for `/end`.
+ * An API of fetch handlers protected by the installed package, for each runtime. Plain JavaScript, because the
+ * oldest Node runs nothing else. It prints its address, and ends after a request for `/end`.
  */
 export const programFor = (options: object): string => `
 import { createIdempotency, createKeyring, createLimiter } from '@keyrail/sdk'
@@ -10,8 +10,9 @@ const { settings, cacheDir } = ${JSON.stringify(options)}
 const notices = []
 const keyring = createKeyring({ ...settings, cachedTtlMs: 10_000, cacheDir, onNotice: ({ code }) => notices.push(code) })
 await keyring.ready()
-const idempotency = createIdempotency(settings)
-const protection = { limiter: createLimiter(settings), idempotency }
+const patient = { ...settings, timeoutMs: 60_000 }
+const idempotency = createIdempotency(patient)
+const protection = { limiter: createLimiter(patient), idempotency }
 let calls = 0
 const read = withKey(keyring, (_, { apiKey }) => Response.json({ tenantId: apiKey.tenantId }), protection)
 const write = withKey(keyring, () => Response.json({ calls: ++calls }, { status: 201 }), protection)

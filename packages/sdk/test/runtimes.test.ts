@@ -10,7 +10,7 @@ import { programFor } from './runtime-program.ts'
 import { installRuntimes, runtimePath, runtimesFolder } from './runtimes.ts'
 import { startKeyrail } from './service.ts'
 
-/** The package as it is installed, on every runtime that it is made for, against the real service. */
+/** The installed package on every supported runtime, with the real service. */
 
 await installRuntimes()
 const { settings, issue, vendor } = await startKeyrail()
@@ -19,7 +19,7 @@ const cacheDir = join(folder, 'cache')
 const month = { id: 'month', limit: 1_000, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }
 const { key } = await issue({ rate_limits: [month] })
 
-/** Those that ask before they touch a disk are told what they may. */
+/** Permissions for runtimes that need them for a disk. */
 const denoMay = (...rights: readonly string[]) => [
   ...['run', '--no-prompt', '--no-lock', '--no-remote', '--cached-only', '--node-modules-dir=manual'],
   '--allow-net=127.0.0.1',
@@ -62,7 +62,7 @@ async function ask(
   return { status: response.status, headers: response.headers, body: JSON.parse(await response.text()) }
 }
 
-/** Ends the program in its own way. */
+/** Ends the program by its route. */
 async function end({ url, ended, said }: Served): Promise<{ notices: string[]; node: string }> {
   const { body } = await ask(`${url}/end`)
   assert.equal(await ended, 0, said())
@@ -70,7 +70,7 @@ async function end({ url, ended, said }: Served): Promise<{ notices: string[]; n
 }
 
 for (const { name, command, args } of runtimes) {
-  test(`${name}: an API is protected, limits and repetitions included, and the process ends`, async () => {
+  test(`${name}: keys, limits and idempotency work, and the process ends`, async () => {
     const served = await start(command, args)
     const { url } = served
     const codes = []
@@ -91,7 +91,7 @@ for (const { name, command, args } of runtimes) {
       assert.deepEqual([status, body, headers.get('idempotent-replayed')], [201, { calls: 1 }, replayed])
     }
     const { notices, node } = await end(served)
-    // The disk is warned of where one runtime cannot read what another has written.
+    // A notice would show here if one runtime could not read another's file.
     assert.deepEqual(notices, [])
     const host = hostname().replace(/[^A-Za-z0-9._:-]/g, '')
     assert.ok(node.startsWith(`${host}:${served.child.pid}.`), node)
@@ -99,7 +99,7 @@ for (const { name, command, args } of runtimes) {
   })
 }
 
-test('Deno: where the disk is not allowed, keys are served without, and it is told', async () => {
+test('Deno: without permission for the disk, keys are served without it, with a notice', async () => {
   const served = await start(runtimePath('deno'), denoMay())
   assert.equal((await ask(served.url, { presented: key })).status, 200)
   const { notices, node } = await end(served)
@@ -107,7 +107,7 @@ test('Deno: where the disk is not allowed, keys are served without, and it is to
   assert.match(node, /^node:/)
 })
 
-test('what is installed to bundle the SDK and to try it on is pinned by its hash, and comes from no place that is named', () => {
+test('the lockfiles pin every package by its hash, and name no registry', () => {
   for (const folder of [runtimesFolder, join(runtimesFolder, '..', 'bundling')]) {
     const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'))
     const installed = Object.entries<{ integrity?: string; resolved?: string }>(packages).filter(

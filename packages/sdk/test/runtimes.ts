@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Runtimes and frameworks that only the SDK is tried on: a lockfile of their own, so that no start waits for them. */
+/** Runtimes and frameworks for tests of the SDK, with their own lockfile, so that starting the service installs none of them. */
 export const runtimesFolder = join(import.meta.dirname, '..', 'runtimes')
 const modules = join(runtimesFolder, 'node_modules')
 
@@ -9,7 +9,7 @@ interface Installer {
   ensureInstalled(options: { root: string; dev?: boolean }): Promise<void>
 }
 
-/** Installs them where they are not; two tests that come at once install once. */
+/** Installs them if they are missing. Concurrent tests install once. */
 export async function installRuntimes(): Promise<void> {
   const installer = new URL('../../../bin/runtime.mjs', import.meta.url)
   const { ensureInstalled }: Installer = await import(installer.href)
@@ -26,9 +26,9 @@ const executables = {
   workerd: `@cloudflare/workerd-linux-${isArm ? 'arm64' : '64'}/bin/workerd`,
 }
 
-/** @throws Error where the system is none that the lockfile has it for */
+/** @throws Error if the lockfile does not have it for this system */
 export function runtimePath(name: keyof typeof executables): string {
   const path = join(modules, executables[name])
-  if (!existsSync(path)) throw new Error(`there is no ${name} for this system in ${runtimesFolder}`)
+  if (!existsSync(path)) throw new Error(`${name} for this system is missing in ${runtimesFolder}`)
   return path
 }

@@ -4,13 +4,13 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { test } from 'node:test'
 
-/** The lines of `docs/sdk/testing.md`, run as they stand there. */
+/** The code of `docs/sdk/testing.md`, run unchanged. */
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const page = readFileSync(join(root, 'docs', 'sdk', 'testing.md'), 'utf8')
 const lines = Array.from(page.matchAll(/```ts\n([\s\S]*?)```/g), ([, code = '']) => code)
 
-/** What a reader has: an API that is started with what it is given. */
+/** The reader's own code: an API that starts with the given parts. */
 const before = `import assert from 'node:assert/strict'
   import express from 'express'
   import { idempotent, limit, requireKey, requireScope } from '@keyrail/sdk/express'
@@ -36,7 +36,7 @@ const before = `import assert from 'node:assert/strict'
     }
   }`
 
-test('a test of an API that is written as the page says passes', () => {
+test('the test of the page passes', () => {
   assert.equal(lines.length, 2)
   // Below the packages that it imports.
   const cache = join(root, 'node_modules', '.cache')

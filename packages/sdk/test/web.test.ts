@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createTestKeyring } from '../src/testing.ts'
-import { withKey } from '../src/web.ts'
-import { apiOf, gateOf } from './fetch-apis.ts'
+import { embedHandler, withKey } from '../src/web.ts'
+import { testEmbed } from './embed-suite.ts'
+import { apiOf, embedOf, gateOf } from './fetch-apis.ts'
 import { testGate } from './gate-suite.ts'
 import { testProtectedApi } from './protected-api.ts'
 
@@ -10,11 +11,13 @@ await testProtectedApi('Fetch', apiOf(withKey))
 
 testGate('Fetch', gateOf(withKey))
 
+testEmbed('Fetch', embedOf(embedHandler))
+
 const keyring = createTestKeyring()
 const { key, keyId } = keyring.issue()
 const request = () => new Request('http://localhost/', { headers: { authorization: `Bearer ${key}` } })
 
-test('Fetch: what a host hands over beside the request reaches the handler as it is, behind the key', async () => {
+test('Fetch: the host’s other arguments reach the handler unchanged, after the key', async () => {
   class Server {
     address = () => '10.0.0.7'
   }
@@ -36,7 +39,7 @@ test('Fetch: what a host hands over beside the request reaches the handler as it
   assert.equal(await (await opened(request(), new Server())).text(), '10.0.0.7')
 })
 
-test('Fetch: a handler of a request alone fits where hosts hand over more, and an optional key is seen in its types', async () => {
+test('Fetch: a handler may ignore the host’s arguments, and its types show an optional key', async () => {
   const fetch: (request: Request, env: object, context: object) => Promise<Response> = withKey(
     keyring,
     (_, { apiKey }) => Response.json(apiKey?.keyId ?? 'nobody'),
@@ -46,12 +49,12 @@ test('Fetch: a handler of a request alone fits where hosts hand over more, and a
   assert.equal(await (await fetch(request(), {}, {})).json(), keyId)
 })
 
-test('Fetch: a mistake in the set-up is an error at start, never an open handler', () => {
+test('Fetch: a wrong option is an error at startup, never an open handler', () => {
   assert.throws(() => withKey(undefined as never, () => new Response()), TypeError)
-  assert.throws(() => withKey(keyring, undefined as never), /withKey takes a handler of requests/)
-  const told = { idempotencyRequired: 'no' as never }
+  assert.throws(() => withKey(keyring, undefined as never), /withKey takes a request handler/)
+  const options = { idempotencyRequired: 'no' as never }
   assert.throws(
-    () => withKey(keyring, () => new Response(), told),
+    () => withKey(keyring, () => new Response(), options),
     /idempotencyRequired must be true or false/,
   )
   const misspelt = { scope: ['admin'] } as object

@@ -4,7 +4,7 @@ import { createRequire, stripTypeScriptTypes } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { projectId, secretKey, startFeedService } from './feed-service.ts'
+import { project, secretKey, startFeedService } from './feed-service.ts'
 import { drawKey, policyKey } from './keys.ts'
 import { installPacked } from './packed.ts'
 import { installRuntimes } from './runtimes.ts'
@@ -12,28 +12,29 @@ import { startKeyrail } from './service.ts'
 import { until } from './until.ts'
 import { serveWorker, type WorkerOptions } from './workerd.ts'
 
-/** The parts without disk on the runtime of Cloudflare, against the real service. */
+/** The parts that need no disk, on Cloudflare's runtime with the real service. */
 
 await installRuntimes()
 const { settings, issue, vendor, service } = await startKeyrail()
 const { folder, home } = await installPacked(tmpdir())
 const bindings = {
-  KEYRAIL_URL: settings.baseUrl,
+  KEYRAIL_URL: settings.url,
   KEYRAIL_SECRET_KEY: settings.secretKey,
-  KEYRAIL_PROJECT: settings.projectId,
+  KEYRAIL_PROJECT: settings.project,
 }
 
-/** Everything is made when the worker is loaded, where a host allows neither I/O nor chance. */
+/** Makes everything when the worker is loaded, where the host allows neither I/O nor randomness. */
 const program = `
   import { env } from 'cloudflare:workers'
   import { createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, createWorkerKeyring } from './sdk/worker.js'
   import { createAdmin } from './sdk/admin.js'
   import { withKey } from './sdk/next.js'
 
-  const settings = { baseUrl: env.KEYRAIL_URL, secretKey: env.KEYRAIL_SECRET_KEY, projectId: env.KEYRAIL_PROJECT }
+  const settings = { url: env.KEYRAIL_URL, secretKey: env.KEYRAIL_SECRET_KEY, project: env.KEYRAIL_PROJECT }
   const keyring = createWorkerKeyring({ ...settings, pollIntervalMs: 100 })
-  const admin = createAdmin({ baseUrl: settings.baseUrl, secretKey: settings.secretKey })
-  const protection = { limiter: createLimiter(settings), idempotency: createIdempotency(settings) }
+  const admin = createAdmin({ url: settings.url, secretKey: settings.secretKey })
+  const patient = { ...settings, timeoutMs: 60_000 }
+  const protection = { limiter: createLimiter(patient), idempotency: createIdempotency(patient) }
   let calls = 0
   const read = withKey(keyring, (_, { apiKey }) => Response.json({ tenantId: apiKey.tenantId }), protection)
   const write = withKey(keyring, async request => Response.json({ calls: ++calls, ...(await request.json()) }, { status: 201 }), protection)
@@ -51,7 +52,7 @@ const program = `
       }
       if (new URL(request.url).pathname === '/issue') {
         const { tenant_id } = await request.json()
-        return Response.json(await admin.keys.create({ project_id: settings.projectId, tenant_id, env: 'live' }))
+        return Response.json(await admin.keys.create({ project_id: settings.project, tenant_id, env: 'live' }))
       }
       await keyring.refresh(context)
       return (request.method === 'POST' ? write : read)(request, {})
@@ -73,9 +74,9 @@ const ask = async (url: string, key?: string, init: RequestInit = {}) => {
 }
 
 for (const flags of [[], ['nodejs_compat']]) {
-  const name = flags.length === 0 ? 'a worker without Node' : 'a worker with what it has of Node'
+  const name = flags.length === 0 ? 'a worker without Node' : 'a worker with nodejs_compat'
 
-  test(`${name}: requests that come together before any key is known are all judged`, async () => {
+  test(`${name}: concurrent requests before the first keys are all judged`, async () => {
     const { key } = await issue()
     const url = await start(flags)
     const all = await Promise.all(Array.from({ length: 20 }, () => ask(url, key)))
@@ -94,7 +95,7 @@ for (const flags of [[], ['nodejs_compat']]) {
     )
   })
 
-  test(`${name}: limits are charged, and a repetition is answered as the first request was`, async () => {
+  test(`${name}: limits are charged, and a repetition is replayed`, async () => {
     const month = { id: 'month', limit: 3, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }
     const { key } = await issue({ rate_limits: [month] })
     const url = await start(flags)
@@ -113,7 +114,7 @@ for (const flags of [[], ['nodejs_compat']]) {
     assert.deepEqual([denied.status, denied.body.code], [429, 'rate_limited'])
   })
 
-  test(`${name}: new and revoked keys are heard of while requests come`, async () => {
+  test(`${name}: requests bring new keys and revocations`, async () => {
     const url = await start(flags)
     const first = await issue()
     assert.equal((await ask(url, first.key)).status, 200)
@@ -125,14 +126,14 @@ for (const flags of [[], ['nodejs_compat']]) {
     assert.equal((await ask(url, first.key)).status, 200)
   })
 
-  test(`${name}: whoever waits for the first keys gets them, also when the request that asked has gone`, async () => {
+  test(`${name}: waiting requests get the first keys, also if the one that polls is aborted`, async () => {
     const feed = await startFeedService()
     const key = drawKey()
     feed.upsert(policyKey(key, 1))
     const { promise, resolve } = Promise.withResolvers<void>()
     feed.instead.push({ before: () => promise })
     try {
-      const ofFeed = { KEYRAIL_URL: feed.url, KEYRAIL_SECRET_KEY: secretKey, KEYRAIL_PROJECT: projectId }
+      const ofFeed = { KEYRAIL_URL: feed.url, KEYRAIL_SECRET_KEY: secretKey, KEYRAIL_PROJECT: project }
       const url = await start(flags, { bindings: ofFeed })
       const leaving = new AbortController()
       const first = ask(url, key, { signal: leaving.signal })
@@ -142,7 +143,7 @@ for (const flags of [[], ['nodejs_compat']]) {
       await assert.rejects(first, { name: 'AbortError' })
       resolve()
       assert.equal((await second).status, 200)
-      // A poll may have followed by now.
+      // Another poll may have followed by now.
       assert.deepEqual(
         feed.paths.filter(path => path === 'snapshot'),
         ['snapshot'],
@@ -152,7 +153,7 @@ for (const flags of [[], ['nodejs_compat']]) {
     }
   })
 
-  test(`${name}: the admin client issues a key, which works there`, async () => {
+  test(`${name}: the admin client issues a working key`, async () => {
     const url = await start(flags)
     const { body } = await ask(`${url}/issue`, undefined, {
       method: 'POST',
@@ -161,7 +162,7 @@ for (const flags of [[], ['nodejs_compat']]) {
     await until(async () => (await ask(url, body.key)).status === 200, 'the key is known')
   })
 
-  test(`${name}: what cannot work there says so when it is made`, async () => {
+  test(`${name}: parts that cannot work there throw when they are made`, async () => {
     const { body } = await ask(`${await start(flags)}/wrong`)
     assert.match(body[0], /no createKeyrail: use createWorkerKeyring/)
     assert.match(body[1], /use createWorkerKeyring/)
@@ -172,7 +173,7 @@ for (const flags of [[], ['nodejs_compat']]) {
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/sdk/workers.md'), 'utf8')
 
-/** What a worker of the page is expected to do. */
+/** Checks a worker of the page. */
 async function tryWorker(text: string, libraries: WorkerOptions['libraries'] = []): Promise<void> {
   const { key } = await issue()
   const url = await start([], {
@@ -187,10 +188,10 @@ async function tryWorker(text: string, libraries: WorkerOptions['libraries'] = [
   assert.deepEqual(answers[2]?.body, { customer: vendor.tenantId })
 }
 
-test('the worker of docs/sdk protects an API as it stands there', () =>
+test('the worker of docs/sdk protects an API', () =>
   tryWorker(/```ts\n([\s\S]*?)```/.exec(page)?.[1] ?? assert.fail('no code')))
 
-test('the line of docs/sdk for Hono keeps the keys of a worker current', async () => {
+test('the line for Hono in docs/sdk keeps the keys of a worker current', async () => {
   const line = /`(app\.use\(async [^`]+)`/.exec(page)?.[1] ?? assert.fail('no line')
   const hono = dirname(createRequire(import.meta.url).resolve('hono')).replace(/cjs$/, '')
   const text = `
@@ -198,8 +199,8 @@ test('the line of docs/sdk for Hono keeps the keys of a worker current', async (
     import { createWorkerKeyring } from '@keyrail/sdk/worker'
     import { requireKey } from '@keyrail/sdk/hono'
     import { Hono } from './hono/index.js'
-    const { KEYRAIL_URL: baseUrl, KEYRAIL_SECRET_KEY: secretKey, KEYRAIL_PROJECT: projectId } = env
-    const keyring = createWorkerKeyring({ baseUrl, secretKey, projectId })
+    const { KEYRAIL_URL: url, KEYRAIL_SECRET_KEY: secretKey, KEYRAIL_PROJECT: project } = env
+    const keyring = createWorkerKeyring({ url, secretKey, project })
     const app = new Hono()
     ${line}
     app.use(requireKey(keyring))

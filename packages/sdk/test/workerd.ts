@@ -7,7 +7,7 @@ import { after } from 'node:test'
 import { bundle } from './bundled.ts'
 import { runtimePath } from './runtimes.ts'
 
-/** Every module that some lead to, themselves included. */
+/** All modules reachable from some modules, including these. */
 export function reachedFrom(folder: string, entries: readonly string[]): string[] {
   const reached = new Set(entries)
   for (const name of reached) {
@@ -20,7 +20,7 @@ export function reachedFrom(folder: string, entries: readonly string[]): string[
   return [...reached]
 }
 
-/** Modules as they are, below a name of their own. */
+/** Modules to add unchanged, by name. */
 interface Library {
   name: string
   folder: string
@@ -28,18 +28,18 @@ interface Library {
 }
 
 export interface WorkerOptions {
-  /** Where files may be written. */
+  /** A folder for files. */
   folder: string
   /** The installed package. */
   home: string
   program: string
-  /** What it imports beside the package, which is `./sdk`. */
+  /** Its imports beside the package, which is `./sdk`. */
   libraries?: readonly Library[]
   bindings: Readonly<Record<string, string>>
   flags?: readonly string[]
 }
 
-/** The package as a bundler for workers writes it, once for a test file. */
+/** The package bundled for workers, once per test file. */
 function bundledBelow(home: string): Promise<string> {
   bundled ??= (async () => {
     const into = join(home, 'bundled')
@@ -53,15 +53,15 @@ function bundledBelow(home: string): Promise<string> {
 let bundled: Promise<string> | undefined
 
 const workers: ChildProcess[] = []
-// Of the file: within a test, what the bundler calls back no longer knows which test it is of.
+// In the file's own context, because callbacks of the bundler lose the context of a test.
 after(() => {
   for (const worker of workers) worker.kill('SIGKILL')
 })
 
 /**
- * Runs a worker on the runtime of Cloudflare: what a module of the package imports that the host has not ends the start.
+ * Runs a worker on Cloudflare's runtime, which does not start if a module imports something that it lacks.
  *
- * @returns where it listens, until the test file ends
+ * @returns its address; it ends with the test file
  */
 export async function serveWorker({
   folder,
@@ -116,12 +116,12 @@ export async function serveWorker({
   })
   ended.catch(() => {})
   const control = child.stdio[3] as Readable
-  let told = ''
+  let log = ''
   control.setEncoding('utf8').on('data', (text: string) => {
-    told += text
+    log += text
   })
   for (;;) {
-    const listening = /"event":\s*"listen".*?"port":\s*(\d+)/.exec(told)
+    const listening = /"event":\s*"listen".*?"port":\s*(\d+)/.exec(log)
     if (listening) return `http://127.0.0.1:${listening[1]}`
     await Promise.race([once(control, 'data'), ended])
   }

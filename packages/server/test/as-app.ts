@@ -2,13 +2,13 @@ import { after } from 'node:test'
 import pg from 'pg'
 import type { Harness } from './harness.ts'
 
-/** Whose rows a transaction is to see; what is null stays unset, which it is only on a connection that never had it. */
-export interface AppScope {
+/** The rows that a transaction may see. A null id stays unset, as on a connection that never set it. */
+interface AppScope {
   workspaceId?: string | null
   userId?: string | null
 }
 
-export interface Outcome {
+interface Outcome {
   code?: string
   count?: number
   // biome-ignore lint/suspicious/noExplicitAny: rows of any shape, read by the test that asked for them.
@@ -17,10 +17,10 @@ export interface Outcome {
 
 export type AsApp = (scope: AppScope, text: string, values?: unknown[]) => Promise<Outcome>
 
-/** Runs a statement as a request's transaction would, in its role and scope, and takes it back. */
+/** Runs a statement in a request's role and scope, then rolls it back. */
 export async function openAsApp({ connection }: Harness): Promise<AsApp> {
   const used = new pg.Client(connection)
-  // The database may be dropped before the connection is let go.
+  // The database may be dropped before this connection closes.
   used.on('error', () => {})
   await used.connect()
   after(() => used.end())

@@ -11,22 +11,35 @@ import { type Field, readField, specRows } from './spec-rows.ts'
 import { makeVendor, type Vendor } from './vendor.ts'
 
 /**
- * Every field of every body at each of its bounds, one below and one above, as the specification has them: what
- * is within is taken and shown again, what is not is refused by its path and writes nothing.
+ * Sends every field of every body at each of its bounds, one below and one above. A value within the bounds is
+ * accepted and returned. A value outside is refused with the field's path, and nothing is written.
  */
-// As few characters of a password as the service can be told to take.
+// The shortest minimum length that the setting allows.
 const harness = await startHarness({ passwordMinLength: 8 })
 const { ask, query } = harness
 
-/** Fields that the specification does not show. */
+const scopeRules: Record<string, Field> = {
+  known_scopes: {
+    schema: {
+      type: 'array',
+      maxItems: 200,
+      'x-unique': true,
+      items: { type: 'string', minLength: 1, maxLength: 200 },
+    },
+    required: false,
+  },
+  strict_scopes: { schema: { type: 'boolean' }, required: false },
+}
+/** Fields that are not in the specification. */
 const beyond: Record<string, Record<string, Field>> = {
   'POST /v1/projects': {
     key_prefix: { schema: { type: 'string', pattern: '^[a-z][a-z0-9]{1,15}$' }, required: false },
+    ...scopeRules,
   },
-  'PATCH /v1/projects/:id': { slug: readField('Slug') },
+  'PATCH /v1/projects/:id': { slug: readField('Slug'), ...scopeRules },
 }
 
-/** What may be within its bounds and still be nothing that is there, such as a secret, and how that is told: past the bounds, and not by them. */
+/** Values within their bounds that the service refuses for another reason, such as a wrong password. */
 const wrongOnes: Record<string, [status: number, code: string]> = {
   'signIn.password': [401, 'invalid_credentials'],
   'changePassword.current_password': [403, 'invalid_credentials'],
@@ -37,7 +50,7 @@ const wrongOnes: Record<string, [status: number, code: string]> = {
   'createEmbedKey.scopes': [403, 'insufficient_scope'],
 }
 
-/** What must be there for a value to be taken. */
+/** What a field needs before the service accepts a value. */
 const needs: Record<string, (value: unknown) => Promise<unknown>> = {
   'signIn.email': email => ask('POST', '/v1/auth/users', { body: { email, password: madePassword } }),
 }
@@ -49,8 +62,8 @@ const bodies = specRows.flatMap(row => {
 })
 
 for (const { route, fields } of bodies) {
-  test(`${nameOf(route)} takes every field to its bounds and not beyond, and writes nothing when it refuses`, async () => {
-    // A workspace of its own, since slugs and external ids at the bounds are few.
+  test(`${nameOf(route)} accepts every field up to its bounds, and writes nothing beyond`, async () => {
+    // Slugs and external ids at the bounds are few, so each route has its own workspace.
     const vendor = await makeVendor(harness)
     const { url, token, body } = await sampleOf(route, harness, vendor)
     const before = await dump(query)
@@ -78,7 +91,7 @@ for (const { route, fields } of bodies) {
   })
 }
 
-test('rate limits that share an id are refused in the words of the specification', async () => {
+test('rate limits with the same id are refused with the specification’s message', async () => {
   const { live } = await makeVendor(harness)
   const rule = { id: 'burst', limit: 1, window_ms: 1_000, algorithm: 'fixed', scope: 'key' }
   const { body } = await ask('POST', '/v1/projects', {
@@ -107,7 +120,7 @@ async function assertRefused(
   assert.equal(heard.body.detail, `${path}: ${heard.body.errors[0].message}`)
 }
 
-/** A value at its bound is taken, and shown again where the answer has the field. */
+/** A value at its bound is accepted, and returned if the response has the field. */
 async function assertTaken(route: Route, vendor: Vendor, name: string, { value }: Edge): Promise<void> {
   const { url, token, body } = await sampleOf(route, harness, vendor)
   const place = `${route.operation}.${name}`
@@ -119,7 +132,7 @@ async function assertTaken(route: Route, vendor: Vendor, name: string, { value }
   if (wrong !== undefined && !isEmptyList)
     return assert.deepEqual([heard.status, heard.body.code], wrong, said)
   assert.equal(heard.status, route.answer.status, said)
-  // On the request path an answer is a verdict, which shows more than was said.
+  // A response of the hot plane is a verdict; its fields mean something else than the request's.
   if (route.plane === 'hot' || !(name in heard.body)) return
   const shown = name === 'expires_at' && value !== null ? new Date(value as string).toISOString() : value
   assert.deepEqual(heard.body[name], shown, said)

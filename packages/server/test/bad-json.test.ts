@@ -7,7 +7,7 @@ import { nameOf, sampleOf } from './samples.ts'
 import { sendBytes } from './send-bytes.ts'
 import { makeVendor } from './vendor.ts'
 
-/** Bodies that are wrong whatever the route: each is refused by every route that reads one, and writes nothing. */
+/** Bodies that are invalid on every route: each route that reads a body refuses them and writes nothing. */
 const harness = await startHarness()
 const { query } = harness
 const vendor = await makeVendor(harness)
@@ -15,17 +15,17 @@ const vendor = await makeVendor(harness)
 const bytes = (...parts: (string | number)[]) =>
   Buffer.concat(parts.map(part => (typeof part === 'string' ? Buffer.from(part) : Buffer.of(part))))
 
-/** What is no JSON, or JSON that two readers may read differently. */
+/** Texts that are not JSON, or that two parsers may read differently. */
 const malformed: Record<string, string | Uint8Array> = {
-  'no JSON': 'name=x',
-  'white space alone': ' \n',
-  'an object cut short': '{"name":"x"',
-  'a string cut short': '{"name":"x',
+  'not JSON': 'name=x',
+  'only white space': ' \n',
+  'an object cut off': '{"name":"x"',
+  'a string cut off': '{"name":"x',
   'a trailing comma': '{"name":"x",}',
   'single quotes': "{'name':'x'}",
   'a comment': '{/* x */}',
   'two values': '{}{}',
-  'a word that JSON has not': '{"x":NaN}',
+  'a word that JSON does not have': '{"x":NaN}',
   'a number with a plus': '{"x":+1}',
   'a number with a leading zero': '{"x":01}',
   'a hexadecimal number': '{"x":0x10}',
@@ -37,28 +37,28 @@ const malformed: Record<string, string | Uint8Array> = {
   'a byte that is not UTF-8': bytes('{"x":"', 0xff, '"}'),
   'an overlong form of NUL': bytes('{"x":"', 0xc0, 0x80, '"}'),
   'a surrogate in UTF-8': bytes('{"x":"', 0xed, 0xa0, 0x80, '"}'),
-  'a character cut short': bytes('{"x":"', 0xf0, 0x9f, '"}'),
+  'a character cut off': bytes('{"x":"', 0xf0, 0x9f, '"}'),
   'a member given twice': '{"x":1,"x":1}',
-  'a member given twice, once in escapes': '{"x":1,"\\u0078":1}',
-  'a member given twice, within': '{"x":[{"y":{"z":1,"z":2}}]}',
+  'a member given twice, once escaped': '{"x":1,"\\u0078":1}',
+  'a member given twice, nested': '{"x":[{"y":{"z":1,"z":2}}]}',
   '__proto__ given twice': '{"__proto__":1,"__proto__":2}',
   '33 levels': `{"x":${'['.repeat(32)}${']'.repeat(32)}}`,
   '8,000 levels': '['.repeat(8_000) + ']'.repeat(8_000),
   '3,000 levels never closed': '{"x":'.repeat(3_000),
 }
 
-/** Members that no text or number of theirs can stand for, and the path that is named. */
+/** Members with text or numbers that cannot be stored, and the path in the error. */
 const impossible: Record<string, [member: string, path: string]> = {
   'an escaped NUL': ['"x":"a\\u0000"', 'x'],
   'an escaped NUL in a name': ['"x\\u0000":1', 'x\uFFFD'],
   'half a surrogate pair': ['"x":"\\ud83d"', 'x'],
   'a surrogate pair the wrong way round': ['"x":"\\ude00\\ud83d"', 'x'],
   'half a surrogate pair in a name': ['"\\ud83d":1', '\uFFFD'],
-  'half a surrogate pair far within': ['"x":[{"y":["\\ud83d"]}]', 'x.0.y.0'],
+  'half a surrogate pair deeply nested': ['"x":[{"y":["\\ud83d"]}]', 'x.0.y.0'],
   'a number beyond a double': ['"x":1e400', 'x'],
   'a negative number beyond a double': ['"x":-1e400', 'x'],
   'an integer beyond 2^53': ['"x":9007199254740993', 'x'],
-  'an integer beyond 2^53 far within': ['"x":{"y":[0,-9007199254740993]}', 'x.y.1'],
+  'an integer beyond 2^53 deeply nested': ['"x":{"y":[0,-9007199254740993]}', 'x.y.1'],
 }
 
 const unknownNames = [
@@ -73,7 +73,7 @@ const unknownNames = [
 ]
 
 for (const route of routes.filter(({ body }) => body !== null)) {
-  test(`${nameOf(route)} refuses what is no unambiguous JSON object of its fields, and writes nothing`, async () => {
+  test(`${nameOf(route)} refuses anything but one unambiguous JSON object of its fields`, async () => {
     const { url, token, body } = await sampleOf(route, harness, vendor)
     const own = JSON.stringify(body ?? {}).slice(1, -1)
     const withMember = (member: string) => `{${[member, own].filter(Boolean).join(',')}}`
@@ -120,7 +120,7 @@ for (const route of routes.filter(({ body }) => body !== null)) {
     }
     const long = await send(withMember(`"${'x'.repeat(route.bodyLimit / 2)}":1`))
     assert.equal(long.body.errors[0].path, 'x'.repeat(200))
-    assert.ok(JSON.stringify(long.body).length < 2_000, 'an answer repeats what was sent at length')
+    assert.ok(JSON.stringify(long.body).length < 2_000, 'the response repeats too much of the request')
     const large = await send(`{${own}}`.padEnd(route.bodyLimit + 1))
     assert.deepEqual([large.status, large.body.code], [413, 'payload_too_large'])
     const deepest = await send('['.repeat(route.bodyLimit))
@@ -128,11 +128,11 @@ for (const route of routes.filter(({ body }) => body !== null)) {
     assert.deepEqual(await dump(query), before)
 
     const largest = await send(`{${own}}`.padEnd(route.bodyLimit))
-    assert.equal(largest.status, route.answer.status, 'a body of exactly its limit')
+    assert.equal(largest.status, route.answer.status, 'a body of exactly the limit is accepted')
   })
 }
 
-test('no body is larger than the specification needs', () => {
+test('no route’s body limit is larger than the specification needs', () => {
   const larger: Record<string, number> = { completeIdempotency: 8, receiveLeaks: 5, reportUsage: 1 }
   for (const { operation, access, bodyLimit } of routes) {
     const mebibytes = larger[operation]
@@ -141,7 +141,7 @@ test('no body is larger than the specification needs', () => {
   }
 })
 
-test('meta takes any name and any nesting that a body may have, and gives it back unchanged', async () => {
+test('meta accepts any names and nesting within the limits, and returns them unchanged', async () => {
   const deep = `{"a":${'['.repeat(29)}${']'.repeat(29)}}`
   for (const meta of [
     '{"__proto__":{"x":1},"constructor":null,"toString":"x","":0}',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { auditActions } from '@keyrail/contract/vendor/audit'
 import type { Route } from '../src/gate/route.ts'
 import { routes } from '../src/routes.ts'
 import { dump } from './dump.ts'
@@ -11,17 +12,23 @@ import { nameOf, sampleOf, withQuery } from './samples.ts'
 import { type Fragment, readField, specRows } from './spec-rows.ts'
 import { issueKey, makeVendor, uniqueSlug, type Vendor } from './vendor.ts'
 
-/** Every query parameter at its bounds and in every shape that is no plain value, and cursors from elsewhere. */
+/** Every query parameter at its bounds and in every invalid form, and cursors from other lists. */
 const harness = await startHarness()
 const { ask, query } = harness
 const vendor = await makeVendor(harness)
 const other = await makeVendor(harness)
 
 const pageFields = { limit: readField('integer 1 to 200, default 50'), cursor: readField('string 1 to 512') }
+const q = readField('string 1 to 64')
+const ids = readField('TenantIds')
 const beyond: Record<string, object> = {
-  'GET /v1/projects': pageFields,
-  'GET /v1/tenants': pageFields,
-  'GET /v1/keys': pageFields,
+  'GET /v1/projects': { ...pageFields, q, ids },
+  'GET /v1/tenants': { ...pageFields, q, ids },
+  'GET /v1/keys': {
+    ...pageFields,
+    q,
+    status: { schema: { type: 'string', enum: ['active', 'expiring', 'expired', 'revoked'] } },
+  },
   'GET /v1/embed/keys': { cursor: pageFields.cursor },
   'GET /v1/secret_keys': {
     ...pageFields,
@@ -29,7 +36,26 @@ const beyond: Record<string, object> = {
     include_revoked: readField('true or false'),
   },
   'DELETE /v1/members/:userId': { revoke_keys: readField('true or false') },
-  'GET /v1/audit_logs': pageFields,
+  'GET /v1/audit_logs': {
+    ...pageFields,
+    before_seq: readField('integer at least 1'),
+    order: { schema: { type: 'string', enum: ['asc', 'desc'] } },
+    action: { schema: { type: 'string', enum: [...auditActions] } },
+    actor_id: readField('Node'),
+    target_id: readField('uuid'),
+    env: readField('Env'),
+  },
+  'GET /v1/projects/:id/nodes': pageFields,
+  'GET /v1/overview': { env: readField('Env') },
+  'GET /v1/usage/tenants': {
+    month: { schema: { type: 'string', pattern: '^[1-9][0-9]{3}-(0[1-9]|1[0-2])-01$' } },
+  },
+  'GET /v1/usage/daily': {
+    project_id: readField('uuid'),
+    tenant_id: readField('uuid'),
+    env: readField('Env'),
+    days: readField('integer 1 to 90, default 30'),
+  },
 }
 
 const queries = routes.flatMap(route => {
@@ -38,7 +64,7 @@ const queries = routes.flatMap(route => {
   return Object.entries(fields).map(([name, { schema }]) => ({ route, name, schema }))
 })
 
-/** Percent-encoded texts that are no plain decimal integer, whatever the bounds. */
+/** Percent-encoded texts that are not plain decimal integers, whatever the bounds. */
 const noIntegers = [
   '',
   '0x10',
@@ -60,7 +86,7 @@ const noIntegers = [
   '9'.repeat(40),
 ]
 
-/** What is no text at all, whatever the parameter. */
+/** Values that cannot be decoded to text, whatever the parameter. */
 const noText = ['%00', '%zz', '%', '%E2%82', '%FF', '%ED%A0%80', '%C0%80']
 
 function edgesOf(name: string, schema: Fragment): { taken: string[]; refused: string[] } {
@@ -100,13 +126,18 @@ function edgesOf(name: string, schema: Fragment): { taken: string[]; refused: st
       ],
     }
   }
+  if (schema.maxLength !== undefined) {
+    const astral = (count: number) => encodeURIComponent('\u{1F600}'.repeat(count))
+    const most = Number(schema.maxLength)
+    return { taken: ['%20', '%25', '\\', astral(most)], refused: ['', astral(most + 1), 'a'.repeat(10_000)] }
+  }
   assert.equal(schema.format, 'uuid', `no edges for ${name}`)
   return { taken: [vendor.projectId], refused: noUuids }
 }
 
 for (const { route, name, schema } of queries) {
-  test(`${nameOf(route)} takes ${name} at its bounds, and refuses it beyond and in any other shape`, async () => {
-    const { url, token } = await sampleOf(route, harness, vendor)
+  test(`${nameOf(route)} accepts ${name} at its bounds and refuses everything else`, async () => {
+    const { url, token } = await sampleFor(route, name)
     const { taken, refused } = edgesOf(name, schema)
     const before = await dump(query)
     const valid = taken[0] ?? 'x'
@@ -121,13 +152,13 @@ for (const { route, name, schema } of queries) {
       name,
     ]) {
       const { status, body } = await ask(route.method, withQuery(url, text), { ...(token && { token }) })
-      // A parameter that is a list names the place too.
+      // For a list parameter, the path also has the index.
       const path = body.errors?.[0].path.replace(/\.\d+$/, '')
       assert.deepEqual([text, status, body.code, path], [text, 400, 'validation_failed', name])
     }
     assert.deepEqual(await dump(query), before)
     for (const value of taken) {
-      const sample = await sampleOf(route, harness, vendor)
+      const sample = await sampleFor(route, name)
       const { status } = await ask(route.method, withQuery(sample.url, `${name}=${value}`), {
         ...(token && { token }),
       })
@@ -136,9 +167,15 @@ for (const { route, name, schema } of queries) {
   })
 }
 
+/** A request on which the parameter has a meaning. */
+async function sampleFor(route: Route, name: string) {
+  const sample = await sampleOf(route, harness, vendor)
+  return name === 'before_seq' ? { ...sample, url: withQuery(sample.url, 'order=desc') } : sample
+}
+
 const encodedName = (name: string) => `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`
 
-test('a parameter that nobody knows is ignored, whatever its name and value', async () => {
+test('an unknown parameter is ignored, whatever its name and value', async () => {
   for (const route of routes.filter(({ method }) => method === 'GET')) {
     const { url, token } = await sampleOf(route, harness, vendor)
     const plain = await ask('GET', url, { ...(token && { token }) })
@@ -163,26 +200,26 @@ test('a parameter that nobody knows is ignored, whatever its name and value', as
   }
 })
 
-test('an integer’s least value gives the least page', async () => {
+test('the smallest limit returns the smallest page', async () => {
   for (const route of lists()) {
     await fill(route)
-    const { body } = await ask('GET', `${route.path}?limit=1`, { token: await readerOf(route, vendor) })
+    const { body } = await ask('GET', `${urlOf(route)}?limit=1`, { token: await readerOf(route, vendor) })
     assert.deepEqual([body.data.length, body.has_more], [1, true], nameOf(route))
   }
 })
 
-test('a cursor works on its own list in its own workspace alone, and no change to it goes unnoticed', async () => {
+test('a cursor works only unchanged, on its own list and in its own workspace', async () => {
   const cursors = new Map<string, string>()
   for (const route of lists()) {
     await fill(route)
-    const { body } = await ask('GET', `${route.path}?limit=1`, { token: await readerOf(route, vendor) })
+    const { body } = await ask('GET', `${urlOf(route)}?limit=1`, { token: await readerOf(route, vendor) })
     cursors.set(route.path, body.next_cursor)
   }
   const before = await dump(query)
   for (const route of lists()) {
     const own = cursors.get(route.path) ?? ''
     const token = await readerOf(route, vendor)
-    assert.equal((await ask('GET', `${route.path}?cursor=${own}`, { token })).status, 200)
+    assert.equal((await ask('GET', `${urlOf(route)}?cursor=${own}`, { token })).status, 200)
     const others = [...cursors].filter(([path]) => path !== route.path).map(([, cursor]) => cursor)
     const changed = [...own].map(
       (char, at) => own.slice(0, at) + (char === 'A' ? 'B' : 'A') + own.slice(at + 1),
@@ -206,21 +243,25 @@ test('a cursor works on its own list in its own workspace alone, and no change t
   assert.deepEqual(await dump(query), before)
 })
 
-async function assertNoCursor({ path }: Route, cursor: string, token: string): Promise<void> {
-  const { status, body } = await ask('GET', `${path}?cursor=${cursor}`, { token })
+async function assertNoCursor(route: Route, cursor: string, token: string): Promise<void> {
+  const { path } = route
+  const { status, body } = await ask('GET', `${urlOf(route)}?cursor=${cursor}`, { token })
   assert.deepEqual(
     [path, cursor, status, body.errors],
     [path, cursor, 400, [{ path: 'cursor', message: 'is not a cursor of this list' }]],
   )
 }
 
-/** Who reads a list: the vendor, or its tenant in a browser. */
+/** The credential that reads the list: the vendor's, or its tenant's in a browser. */
 const readerOf = async ({ plane }: Route, vendor: Vendor) =>
   plane === 'embed' ? await mintToken(harness, vendor) : vendor.live
 
+/** Lists below an id are those of the vendor's project. */
+const urlOf = ({ path }: Route) => path.replace(':id', vendor.projectId)
+
 const lists = () => queries.filter(({ name }) => name === 'limit').map(({ route }) => route)
 
-/** Puts two more things into a list. */
+/** Adds two rows to the list. */
 async function fill({ path }: Route): Promise<void> {
   const bodies: Record<string, () => object> = {
     '/v1/projects': () => ({ name: 'n', slug: uniqueSlug() }),
@@ -229,7 +270,12 @@ async function fill({ path }: Route): Promise<void> {
   }
   for (let i = 0; i < 2; i++) {
     const body = bodies[path]
-    if (body === undefined) await issueKey(harness, vendor)
+    if (path.endsWith('/nodes')) await poll(`n${i}`)
+    else if (body === undefined) await issueKey(harness, vendor)
     else await ask('POST', path, { token: vendor.live, body: body() })
   }
 }
+
+/** Asks as a node, which is then recorded. */
+const poll = (node: string) =>
+  ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=1&node=${node}`, { token: vendor.live })

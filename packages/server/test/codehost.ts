@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A code host that signs what it reports, as GitHub does. */
+/** A code host that signs its reports, as GitHub does. */
 export interface Codehost {
   readonly keyId: string
   readonly privateKey: KeyObject
-  /** As an entry of its document of keys. */
+  /** This key as an entry in the host's key document. */
   readonly listed: { key_identifier: string; key: string; is_current: boolean }
-  /** The headers that sign a body. */
+  /** Returns the headers that sign a body. */
   sign(body: string | Buffer): Record<string, string>
 }
 
@@ -36,7 +36,7 @@ export const signatureHeaders = (keyId: string, signature: Buffer) => ({
 export const documentOf = (...hosts: Pick<Codehost, 'listed'>[]): string =>
   JSON.stringify({ public_keys: hosts.map(({ listed }) => listed) })
 
-/** The code host of the tests of this process, and the file with its document. */
+/** The code host that all tests of this process share, and the file with its key document. */
 export const codehost = makeCodehost()
 const folder = mkdtempSync(join(tmpdir(), 'keyrail-codehost-'))
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }))

@@ -4,8 +4,8 @@ import { readField } from './spec-rows.ts'
 
 /** Values, as SQL, at the bounds of a column and beyond. */
 
-export const text = (value: string) => `convert_from('\\x${Buffer.from(value).toString('hex')}', 'UTF8')`
-export const json = (value: unknown) => `${text(JSON.stringify(value))}::jsonb`
+const text = (value: string) => `convert_from('\\x${Buffer.from(value).toString('hex')}', 'UTF8')`
+const json = (value: unknown) => `${text(JSON.stringify(value))}::jsonb`
 export const repeated = (count: number) => `repeat(U&'\\+01F600', ${count})`
 export const strings = (count: number, each = `'x'`) => `array_fill(${each}::text, array[${count}])`
 
@@ -13,8 +13,8 @@ export interface Bound {
   column: string
   ok: string[]
   bad: string[]
-  /** The constraint that speaks first, where it is another one. */
-  toldBy?: string
+  /** The constraint that reports the violation, if it is a different one. */
+  reportedBy?: string
 }
 export const bound = (column: string, ok: string[], bad: string[]): Bound => ({ column, ok, bad })
 export const length = (column: string, least: number, most: number, nullable = true) =>
@@ -47,7 +47,10 @@ export const meta = (column: string) =>
     [`'{}'`, `json_build_object('x', repeat('a', 65536 - 10))`],
     [`json_build_object('x', repeat('a', 65536 - 9))`, `'[]'`, `'null'`, `'"x"'`],
   )
-/** Edges of the specification's RateLimits. A rule’s type of `id` and its unknown members are the contract’s alone. */
+/**
+ * Edges of the specification's RateLimits. Only the contract checks the type of a rule's `id` and rejects
+ * unknown members.
+ */
 const rules = edgesOf(readField('RateLimits').schema).filter(
   ({ value }) => !JSON.stringify(value).match(/"id":(?:5|true|\[|\{)|"unknown"/),
 )

@@ -9,7 +9,7 @@ import { startHarness } from './harness.ts'
 import { nameOf, type Sample, sampleOf } from './samples.ts'
 import { makeVendor } from './vendor.ts'
 
-/** What each credential is answered, `status` or `status code`, for groups of routes that answer alike. */
+/** Groups of routes that give the same answer, `status` or `status code`, to each credential. */
 interface Group {
   why: string
   routes: string[]
@@ -23,11 +23,11 @@ const vendor = await makeVendor(harness)
 const current = freshCredentials(harness, vendor)
 const kinds = Object.keys(await current())
 
-test('every route stands in the matrix once, and nothing else does', () => {
+test('every route is in the matrix exactly once, and nothing else is', () => {
   assert.deepEqual(groups.flatMap(group => group.routes).toSorted(), routes.map(nameOf).toSorted())
 })
 
-test('every group of the matrix tells of every credential', () => {
+test('every group of the matrix has an answer for every credential', () => {
   for (const { why, answers } of groups) assert.deepEqual(Object.keys(answers), kinds, why)
 })
 
@@ -37,7 +37,7 @@ for (const route of routes) {
   })
 }
 
-test('a refused credential is told the same whatever is wrong with it', async () => {
+test('a refused credential gets the same response whatever is wrong with it', async () => {
   const refused = [
     'malformed',
     'wrong scheme',
@@ -55,17 +55,17 @@ test('a refused credential is told the same whatever is wrong with it', async ()
   for (const heard of answers) assert.deepEqual(heard, answers[0])
 })
 
-test('without a credential the challenge names no error, with a bad one it does', async () => {
+test('the challenge names an error for a bad credential, and none for a missing one', async () => {
   const challenge = async (name: string) =>
     (await answer({ url: '/v1/workspace', token: undefined }, 'GET', name)).headers['www-authenticate']
   assert.equal(await challenge('none'), 'Bearer')
   assert.equal(await challenge('revoked'), 'Bearer error="invalid_token"')
 })
 
-/** What the route answers to each credential; a sample that was spent by a success is made anew. */
+/** The route's answer to each credential. A success uses up the sample, so the next credential gets a new one. */
 async function answersOf(route: Route): Promise<Record<string, string>> {
   const answers: Record<string, string> = {}
-  // What changes something may change what a credential is worth, or end it.
+  // A request that changes something may change or end a credential.
   const own = route.method === 'GET' ? await current() : await makeCredentials(harness, vendor)
   let sample = await sampleOf(route, harness, vendor)
   for (const name of kinds) {
@@ -76,7 +76,7 @@ async function answersOf(route: Route): Promise<Record<string, string>> {
   return answers
 }
 
-/** Asks with a credential; one that is refused must be told the challenge, and no other. */
+/** Sends a request with a credential. A 401 must have the challenge, other responses must not. */
 async function answer(
   { url, body, signed }: Sample,
   method: string,
@@ -88,7 +88,7 @@ async function answer(
   const response = await harness.app.inject({
     method: method as 'GET',
     url,
-    // A list is sent as so many headers; its type knows of one alone.
+    // An array is sent as that many headers; the type only allows one.
     headers: {
       ...(authorization.length > 0 && { authorization: authorization as unknown as string }),
       ...signed?.headers,
@@ -99,7 +99,7 @@ async function answer(
   const heard = {
     status: response.statusCode,
     headers: response.headers as Record<string, string | undefined>,
-    // The export of the log is a line of JSON a row.
+    // The audit export is one JSON object per line.
     body: /[/+]json\b/.test(String(response.headers['content-type'])) ? response.json() : response.body,
   }
   assertKeepsContract({ method, url, ...heard })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import type { EmbedClaims } from '../src/platform/crypto/embed-token.ts'
+import type { EmbedClaims } from '../src/gate/authenticate-embed.ts'
 import { drawToken } from '../src/platform/crypto/token.ts'
 import { signToken } from './embed.ts'
 import { bootstrapToken, type Harness } from './harness.ts'
 import { makePerson, type PersonTraits } from './people.ts'
-import { issueKey, makeVendor, uniqueSlug, type Vendor } from './vendor.ts'
+import { issueKey, makeSecretKey, makeVendor, uniqueSlug, type Vendor } from './vendor.ts'
 
-/** Everything that can stand in `Authorization`, by what it is: the values of the header, one a line. */
+/** Every kind of `Authorization` header, by name: the values to send, one per header. */
 export async function makeCredentials(harness: Harness, vendor: Vendor): Promise<Record<string, string[]>> {
   const make = (env: string, more: object = {}) => makeSecretKey(harness, vendor, { env, ...more })
   const revoked = await make('live')
@@ -38,10 +38,10 @@ export async function makeCredentials(harness: Harness, vendor: Vendor): Promise
   }
 }
 
-/** As long as each embed token among the credentials surely lives, in ms, with room for one more walk of them. */
+/** How long the embed tokens in a set are certain to stay valid, in ms. It leaves time for one more walk. */
 const freshMs = 120_000
 
-/** The same credentials for many calls, made anew before the embed tokens among them expire. */
+/** Returns the same credentials for many calls, and makes new ones before the embed tokens expire. */
 export function freshCredentials(harness: Harness, vendor: Vendor): () => Promise<Record<string, string[]>> {
   let madeAt = Number.NEGATIVE_INFINITY
   let held: Record<string, string[]> = {}
@@ -54,7 +54,7 @@ export function freshCredentials(harness: Harness, vendor: Vendor): () => Promis
   }
 }
 
-/** Embed tokens of every standing, each but one as the service would have signed it. They live five minutes. */
+/** Embed tokens in every state. The service signs all but the forged one. They live five minutes. */
 async function makeEmbedTokens(
   harness: Harness,
   vendor: Vendor,
@@ -88,7 +88,7 @@ async function makeEmbedTokens(
   }
 }
 
-/** Sessions of every standing: by role, of who was removed, of elsewhere, of nowhere, and no longer alive. */
+/** Sessions in every state: by role, removed, in another workspace, in no workspace, ended and expired. */
 async function makeSessions(harness: Harness, { workspaceId }: Vendor): Promise<Record<string, string[]>> {
   const { query } = harness
   const session = async (traits: PersonTraits, change = '') => {
@@ -123,22 +123,11 @@ async function makeSessions(harness: Harness, { workspaceId }: Vendor): Promise<
   }
 }
 
-interface Made {
-  id: string
-  key: string
-}
-
-async function makeSecretKey({ ask }: Harness, { live }: Vendor, body: object): Promise<Made> {
-  const made = await ask('POST', '/v1/secret_keys', { token: live, body })
-  assert.equal(made.status, 201, JSON.stringify(made.body))
-  return made.body
-}
-
-/** Admins’ keys are made by admins, and the first admin of a workspace is invited by mail: here, by hand. */
-async function demoted({ query }: Harness, { id, key }: Made): Promise<string> {
+/** Makes an admin's key. Only admins make such keys, and the first admin joins by mail, so this changes the row. */
+async function demoted({ query }: Harness, { id, key }: { id: string; key: string }): Promise<string> {
   await query(`update secret_keys set role = 'admin' where id = $1`, [id])
   return key
 }
 
-/** The last character is another one. */
+/** Changes the last character. */
 const mistyped = (token: string) => token.slice(0, -1) + (token.endsWith('a') ? 'b' : 'a')

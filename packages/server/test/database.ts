@@ -3,17 +3,17 @@ import pg from 'pg'
 import type { Connection } from '../src/platform/db/connection.ts'
 import { migrate } from '../src/platform/db/migrate.ts'
 
-/** The cluster that `npm test` has started, as its runner hands it to every test file. */
+/** The cluster that `npm test` starts, passed to every test file. */
 export const clusterVariable = 'KEYRAIL_TEST_CLUSTER'
-export const templateDatabase = 'keyrail_template'
+const templateDatabase = 'keyrail_template'
 
 export function testCluster(): Connection {
   const given = process.env[clusterVariable]
-  if (given === undefined) throw new Error(`${clusterVariable} is not set; run tests through npm test`)
+  if (given === undefined) throw new Error(`${clusterVariable} is not set; run the tests with npm test`)
   return JSON.parse(given)
 }
 
-/** Makes the migrated database that every test file starts from a copy of. */
+/** Makes the migrated database that every test file copies. */
 export async function makeTemplate(cluster: Connection): Promise<void> {
   await onCluster(cluster, client => client.query(`create database ${templateDatabase}`))
   await migrate({ ...cluster, database: templateDatabase })
@@ -24,7 +24,7 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-/** A fresh copy of the template; `empty` gives a database that was never migrated. */
+/** A new copy of the template. `empty` makes a database without migrations. */
 export async function makeDatabase(cluster: Connection, empty = false): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   const source = empty ? '' : `template ${templateDatabase}`

@@ -2,14 +2,15 @@ import type { Harness } from './harness.ts'
 
 type Query = Harness['query']
 
-/** What is folded and written a moment after its request, so that no two moments could be compared. */
+/** Security events that the service writes some time after the request, so two dumps could not be compared. */
 const noted = `('sign_in_failed', 'reset_requested', 'permission_refused', 'address_refused', 'throttled',
   'workspace_entered')`
 
 /**
- * Every row of every table, in a stable order, so that two moments can be compared. `last_used_at` of secret
- * keys and `last_seen_at` of sessions are left out: the gate notes them for any request with a valid credential, refused
- * later or not. So are security events of what was refused, unless they are asked for: flush them first.
+ * Reads every row of every table in a stable order, so that two dumps can be compared. It leaves out
+ * `last_used_at` of secret keys and `last_seen_at` of sessions, because the gate writes them for any request
+ * with a valid credential. It also leaves out security events of refused requests unless `withNoted` is set:
+ * flush them first.
  */
 export async function dump(
   query: Query,

@@ -1,4 +1,4 @@
-/** Texts at the bounds of a format or a pattern of the specification, written out by hand. */
+/** Texts at the bounds of the specification's formats and patterns, written by hand. */
 interface Texts {
   ok: string[]
   bad: string[]
@@ -7,7 +7,7 @@ interface Texts {
 const label63 = `a${'b'.repeat(61)}c`
 
 export const formatEdges: Record<string, Texts> = {
-  // Ids that are well-formed and unknown are for the tests of foreign ids.
+  // The tests of foreign ids cover ids that are well-formed and unknown.
   uuid: {
     ok: [],
     bad: [
@@ -117,6 +117,21 @@ export const patternEdges: Record<string, Texts> = {
       `0x${'a'.repeat(62)}`,
     ],
   },
+  // First day of a month
+  '^[1-9][0-9]{3}-(0[1-9]|1[0-2])-01$': {
+    ok: ['1000-01-01', '2027-02-01', '9999-12-01'],
+    bad: [
+      '',
+      '2027-02',
+      '2027-02-02',
+      '2027-00-01',
+      '2027-13-01',
+      '0999-01-01',
+      '2027-2-01',
+      '10000-01-01',
+      '2027-02-01\n',
+    ],
+  },
   // Node id
   '^[A-Za-z0-9._:-]{1,128}$': {
     ok: ['a', 'Z9._:-', 'a'.repeat(128)],
@@ -183,7 +198,24 @@ export const patternEdges: Record<string, Texts> = {
       `key_scope:${'a'.repeat(211)}`,
     ],
   },
-  // Key prefix; the names that other credentials have are not free.
+  // Colour
+  '^#[0-9A-Fa-f]{6}$': {
+    ok: ['#1d6a58', '#FFFFFF', '#09afAF'],
+    bad: [
+      '',
+      '#',
+      '1d6a58',
+      '#1d6a5',
+      '#1d6a588',
+      '#fff',
+      '#1d6a5g',
+      ' #1d6a58',
+      '#1d6a58\n',
+      'red',
+      'url(x)',
+    ],
+  },
+  // Key prefix. Prefixes of other credentials are reserved.
   '^[a-z][a-z0-9]{1,15}$': {
     ok: ['ab', 'a0', 'acme', 'a'.repeat(16), 'krs'],
     bad: [

@@ -1,23 +1,23 @@
 import { formatEdges, patternEdges } from './edge-texts.ts'
 import type { Fragment } from './spec-rows.ts'
 
-/** A value at or beyond a bound. One that must be refused names where, from the field on. */
+/** A value at or beyond a bound. A refused value says where the error is, relative to the field. */
 export type Edge = { value: unknown } & ({ ok: true } | { ok: false; at: string })
 
 const ok = (value: unknown): Edge => ({ value, ok: true })
 const bad = (value: unknown, at = ''): Edge => ({ value, ok: false, at })
 
-/** As long as a text in a body of an open route can be. */
+/** The longest text that fits into a body of an open route. */
 const longest = 'a'.repeat(15_000)
 
 /**
- * Outside of the Basic Multilingual Plane: each one code point, two UTF-16 units, four bytes. No two in a row are the
- * same, for a password that repeats one is a bad one.
+ * Characters outside the Basic Multilingual Plane: each is one code point, two UTF-16 units and four bytes.
+ * Neighbours differ, because a password of one repeated character is refused.
  */
 const astral = (count: number) =>
   Array.from({ length: count }, (_, i) => String.fromCodePoint(0x1f600 + (i % 64))).join('')
 
-/** Every bound of a schema, one below, at, and one above; and every JSON type that it does not name. */
+/** Every bound of a schema: one below, at, and one above; and every JSON type that it does not allow. */
 export function edgesOf(schema: Fragment): Edge[] {
   const types = [schema.type].flat() as string[]
   const wrong: Record<string, unknown[]> = {
@@ -39,6 +39,7 @@ export function edgesOf(schema: Fragment): Edge[] {
 }
 
 const ofType: Record<string, (schema: Fragment) => Edge[]> = {
+  boolean: () => [ok(true), ok(false)],
   string: stringEdges,
   integer: schema => [...numberEdges(schema, 1), bad(1.5)],
   number: schema => [...numberEdges(schema, 0.001), ok(0.5)],
@@ -73,7 +74,7 @@ function stringEdges(schema: Fragment): Edge[] {
   ]
 }
 
-/** Of each text that decodes to the same bytes one is taken: with padding, nothing between, no bit left over. */
+/** Only the canonical encoding of the bytes is accepted: padded, no characters between, no bits left over. */
 const base64Edges = (maxLength: number): Edge[] => [
   ...['', 'AA==', 'AAA=', '+/9A', 'A'.repeat(maxLength)].map(ok),
   ...['A', 'AA', 'AAA', 'AB==', 'AAB=', 'A===', 'AA==\n', 'AA ==', '-_9A', 'AA==AA==', 'AAAA='].map(text =>
@@ -104,7 +105,7 @@ function arrayEdges(schema: Fragment): Edge[] {
   ]
 }
 
-/** An item that is valid, and another one for another place. */
+/** A valid item, different for each place. */
 function validItem(items: Fragment, place: number): unknown {
   if (items.type === 'object')
     return { id: `r${place}`, limit: 10, window_ms: 60_000, algorithm: 'fixed', scope: 'key' }
@@ -113,7 +114,7 @@ function validItem(items: Fragment, place: number): unknown {
   return pattern.startsWith('^https') ? `https://h${place}.example` : `s${place}`
 }
 
-/** Each member at its bounds while the others are valid, each one missing, and one that is unknown. */
+/** Each member at its bounds while the others are valid, each one missing, and one unknown member. */
 function memberEdges({ properties, required }: Fragment): Edge[] {
   const valid = validItem({ type: 'object' }, 0) as Record<string, unknown>
   return [
@@ -144,10 +145,10 @@ function recordEdges({ propertyNames, additionalProperties }: Fragment): Edge[] 
   ]
 }
 
-/** At most 64 KiB of compact JSON, 256 members a level, an object at the top. */
+/** At most 64 KiB of compact JSON, 256 members per level, an object at the top. */
 function metaEdges(): Edge[] {
   const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`m${i}`, i]))
-  /** `{"x":"…"}` has 8 bytes without its text. */
+  /** `{"x":"…"}` is 8 bytes plus its text. */
   const ofBytes = (count: number) => ({ x: 'é'.repeat(Math.floor((count - 8) / 2)) + 'a'.repeat(count % 2) })
   return [
     ok({}),

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import type { EmbedClaims } from '../src/platform/crypto/embed-token.ts'
+import type { EmbedClaims } from '../src/gate/authenticate-embed.ts'
 import type { Harness } from './harness.ts'
 import type { AskApi } from './mutations.ts'
 import type { Vendor } from './vendor.ts'
 
-/** What most tests mint for: everything that a widget may do, with two scopes for the keys that are made. */
-export const embedScopes = ['keys:read', 'keys:write', 'key_scope:charges:read', 'key_scope:refunds']
+/** The default scopes in tests: everything a widget may do, and two scopes for the keys that it makes. */
+const embedScopes = ['keys:read', 'keys:write', 'key_scope:charges:read', 'key_scope:refunds']
 
 /** Mints a token over the API, as a vendor's server would. */
 export async function mintToken(
@@ -21,7 +21,7 @@ export async function mintToken(
   return body.token
 }
 
-/** A token that the service has signed and never handed out: one of another age, epoch or standing. */
+/** Signs a token that the service never issued, for example with another age, epoch or parent. */
 export async function signToken(
   { deps }: Pick<Harness, 'deps'>,
   vendor: Pick<Vendor, 'workspaceId' | 'projectId' | 'tenantId' | 'liveId'>,

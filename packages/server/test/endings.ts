@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { connect } from '../src/platform/db/connection.ts'
-import { removeWorkspace } from '../src/platform/db/workspace-removal.ts'
+import { removeWorkspace } from '../src/workspace/removal.ts'
 import type { Harness, Heard } from './harness.ts'
 import { type MadePerson, madePassword, openSession } from './people.ts'
 import type { Vendor } from './vendor.ts'
 
-/** Ways in which a right ends while a request that has it is under way. Each ends it with one request of the API. */
+/** Ways to end a right while a request that uses it is running. Each one ends it with one API request. */
 
 export interface Ending {
   name: string
-  /** A row that the request locks behind all that it waits for, and before its commit. */
+  /** The last row that the request locks before its commit. */
   lastLock(): [string, unknown[]]
   end(): Promise<Pick<Heard, 'status'>>
 }
@@ -25,7 +25,7 @@ export const revokeSecretKey = ({ ask }: Harness, { live, workspaceId }: Vendor,
   end: () => ask('POST', `/v1/secret_keys/${id}/revoke`, { token: live }),
 })
 
-/** @param minter a secret key that nothing else needs; it is revoked by itself. */
+/** @param minter a secret key that nothing else uses; one of the endings revokes it. */
 export const endEmbedTokens = (
   { ask }: Harness,
   { live, workspaceId }: Pick<Vendor, 'live' | 'workspaceId'>,

@@ -8,7 +8,7 @@ import { readText, serviceFiles, stringsOf } from './source-files.ts'
 const codes = Object.keys(errors) as ErrorCode[]
 const files = serviceFiles()
 
-/** Codes that are answered before or outside of any route. */
+/** Codes that the service returns before or outside of any route. */
 const outsideOfRoutes: ErrorCode[] = [
   'route_not_found',
   'method_not_allowed',
@@ -16,7 +16,7 @@ const outsideOfRoutes: ErrorCode[] = [
   'headers_too_large',
 ]
 
-/** What a route says that it can refuse with; it throws nothing. */
+/** The list of refusals in a route. It throws nothing, so the search for thrown codes skips it. */
 const refusalList = /refusals: \[([^\]]*)\]/g
 
 /** The page's sections by their code. */
@@ -27,11 +27,11 @@ const sections = new Map(
     .map(section => [section.split('\n')[0] ?? '', section] as const),
 )
 
-test('every code has its section in docs/errors.md, in the order of the catalogue, and no section is of a code that is gone', () => {
+test('docs/errors.md has one section for each code, in the order of the catalogue', () => {
   assert.deepEqual([...sections.keys()], codes)
 })
 
-test('every section states the status of the catalogue and how to mend it', () => {
+test('every section states the status of the catalogue and how to fix the request', () => {
   for (const [code, section] of sections) {
     const [status] = errors[code as ErrorCode]
     assert.match(section, new RegExp(`^Status ${status}[.,]`, 'm'), code)
@@ -39,7 +39,7 @@ test('every section states the status of the catalogue and how to mend it', () =
   }
 })
 
-test('a code’s name has the form that a program can rely on, and its status is an error', () => {
+test('a code’s name has the documented form, and its status is an error', () => {
   for (const [code, [status, meaning]] of Object.entries(errors)) {
     assert.match(code, /^[a-z]+(_[a-z]+)*$/)
     assert.ok(status >= 400 && status <= 599, code)
@@ -47,16 +47,16 @@ test('a code’s name has the form that a program can rely on, and its status is
   }
 })
 
-test('every code is thrown or mapped somewhere in the service', () => {
+test('the service throws or maps every code', () => {
   const used = new Set(
     files
       .filter(({ path }) => !path.endsWith('src/reference.ts'))
       .flatMap(file => stringsOf({ ...file, text: file.code.replace(refusalList, '') })),
   )
-  for (const code of codes) assert.ok(used.has(code), `${code} is never thrown`)
+  for (const code of codes) assert.ok(used.has(code), `${code} is never used`)
 })
 
-test('every code that is thrown or admitted stands in the catalogue', () => {
+test('every code that is thrown or listed is in the catalogue', () => {
   for (const { path, code } of files) {
     const thrown = [...code.matchAll(/new Refusal\(\s*'([^']*)'/g)].map(([, name = '']) => name)
     const admitted = [...code.matchAll(refusalList)].flatMap(([, list = '']) =>
@@ -66,7 +66,7 @@ test('every code that is thrown or admitted stands in the catalogue', () => {
   }
 })
 
-test('every code is admitted by a route, or answered outside of any', () => {
+test('a route lists every code, or it is returned outside of any route', () => {
   const admitted = new Set(routes.flatMap(refusalsOf))
   for (const code of codes) {
     assert.notEqual(admitted.has(code), outsideOfRoutes.includes(code), code)

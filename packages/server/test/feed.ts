@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Harness } from './harness.ts'
 import type { Vendor } from './vendor.ts'
 
-/** Asks the policy feed of a vendor's project, with its live key unless another is given. */
+/** Requests the policy feed of a vendor's project, with its live key unless another one is given. */
 export const askFeed =
   ({ ask }: Harness) =>
   (vendor: Vendor, path: 'snapshot' | 'delta', more = '', headers = {}, token = vendor.live) =>
@@ -12,7 +12,7 @@ export const idsOf = (body: { keys: { key_id: string }[] }) => body.keys.map(key
 export const changesOf = (body: { changes: { change: string; key_id: string }[] }) =>
   body.changes.map(({ change, key_id }) => [change, key_id])
 
-/** Walks a snapshot to its end. */
+/** Reads a snapshot to its last page. */
 export async function walkSnapshot(harness: Harness, vendor: Vendor, size: number) {
   const get = askFeed(harness)
   const pages = []

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
-import { METHODS } from 'node:http'
-import { test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
-import { deadlineMs } from '../src/platform/db/deadline.ts'
+import { once } from 'node:events'
+import { type IncomingMessage, METHODS } from 'node:http'
+import type { Socket } from 'node:net'
+import { mock, test } from 'node:test'
+import { serviceBudgets } from '../src/platform/budgets.ts'
 import { dump } from './dump.ts'
 import { startHarness } from './harness.ts'
+import { until } from './until.ts'
 import { makeVendor } from './vendor.ts'
 import { openWire, readAll, readAnswers } from './wire.ts'
 
-/** What reaches the service before or beside its routes, sent byte for byte over a socket. */
+/** Odd requests that reach the service before or beside its routes, sent byte for byte over a socket. */
 const harness = await startHarness()
 const { query, logged } = harness
 const vendor = await makeVendor(harness)
@@ -17,7 +19,7 @@ const bearer = `authorization: Bearer ${vendor.live}`
 const json = 'content-type: application/json'
 const tenant = (name: string) => JSON.stringify({ external_id: name })
 
-/** Sends what is no request and expects a problem on a connection that is then closed. */
+/** Sends an invalid request and expects a problem on a connection that is then closed. */
 async function assertRefused(bytes: string | Uint8Array, status: number, code: string, end = false) {
   const answers = await wire.send(bytes, { end })
   assert.deepEqual(
@@ -30,7 +32,7 @@ async function assertRefused(bytes: string | Uint8Array, status: number, code: s
   assert.equal(answer?.headers.connection, 'close')
 }
 
-test('what is not HTTP is answered 400 with a problem, and the connection is closed', async () => {
+test('malformed HTTP gets a problem with 400, and the connection closes', async () => {
   for (const bytes of [
     'hello\r\n\r\n',
     'GET /healthz HTTP/9.9\r\nhost: here\r\n\r\n',
@@ -61,7 +63,7 @@ test('a request without Host, or with two, is 400', async () => {
   }
 })
 
-test('a header section beyond 16 KiB is 431, whether in one header or in many', async () => {
+test('a header section beyond 16 KiB is 431, in one header or in many', async () => {
   const head = 'GET /healthz HTTP/1.1\r\nhost: here\r\n'
   await assertRefused(`${head}x: ${'a'.repeat(20_000)}\r\n\r\n`, 431, 'headers_too_large')
   await assertRefused(`${head}${'x: aaaaaaaaaaaaaaaa\r\n'.repeat(1_000)}\r\n`, 431, 'headers_too_large')
@@ -72,7 +74,7 @@ test('a header section beyond 16 KiB is 431, whether in one header or in many', 
   )
 })
 
-test('every method that a route does not have is 405 and names those that it has, without reading the body', async () => {
+test('an unsupported method is 405 with the supported ones, and the body is not read', async () => {
   const others = METHODS.filter(method => !['GET', 'HEAD', 'POST', 'CONNECT'].includes(method))
   for (const method of [...others, 'DELETE']) {
     const answer = await wire.ask(`${method} /v1/keys`, ['content-type: text/odd'], 'not json')
@@ -83,20 +85,20 @@ test('every method that a route does not have is 405 and names those that it has
   assert.equal(headers.allow, 'GET, HEAD, PATCH')
 })
 
-test('an unknown route is 404 whatever the method and the body, a path that cannot be decoded 400', async () => {
+test('an unknown route is 404 whatever the request, a path that cannot be decoded 400', async () => {
   for (const method of ['GET', 'POST', 'PUT', 'PROPFIND', 'OPTIONS']) {
     const answer = await wire.ask(`${method} /v1/nothing`, ['content-type: text/odd'], 'not json')
     assert.deepEqual([method, answer.status, answer.body.code], [method, 404, 'route_not_found'])
   }
   const { status, body } = await wire.ask('GET /v1/keys/%zz', [bearer])
   assert.deepEqual([status, body.code], [400, 'malformed_request'])
-  for (const path of ['/', '/v1', '/v1/', '/V1/keys', '/v1//keys', '/v1/keys/../tenants', '//v1/keys', '*']) {
+  for (const path of ['/v1', '/v1/', '/V1/keys', '/v1//keys', '/v1/keys/../tenants', '//v1/keys', '*']) {
     const answer = await wire.ask(`GET ${path}`, [bearer])
     assert.deepEqual([path, answer.status, answer.body.code], [path, 404, 'route_not_found'])
   }
 })
 
-test('HEAD answers as GET does, without the body', async () => {
+test('HEAD answers like GET, without the body', async () => {
   for (const [path, headers, status] of [
     ['/healthz', [], '200'],
     ['/v1/keys', [bearer], '200'],
@@ -114,7 +116,7 @@ test('HEAD answers as GET does, without the body', async () => {
   }
 })
 
-test('a body cut short leaves nothing behind, and no failure of the service in its log', async () => {
+test('an incomplete body changes nothing and logs no service failure', async () => {
   const before = await dump(query)
   const head = `POST /v1/tenants HTTP/1.1\r\nhost: here\r\n${bearer}\r\n${json}\r\n`
   for (const request of [
@@ -136,11 +138,11 @@ test('a body cut short leaves nothing behind, and no failure of the service in i
   )
 })
 
-test('a body beyond the limit is 413 however it is framed, at once when its length is told', async () => {
+test('a body beyond the limit is 413, at once when its length is announced', async () => {
   const tooMuch = ' '.repeat(262_145)
-  const told = await wire.ask('POST /v1/tenants', [bearer, json, 'content-length: 262145'])
+  const announced = await wire.ask('POST /v1/tenants', [bearer, json, 'content-length: 262145'])
   assert.deepEqual(
-    [told.status, told.body.code, told.headers.connection],
+    [announced.status, announced.body.code, announced.headers.connection],
     [413, 'payload_too_large', 'close'],
   )
   const chunk = `${tooMuch.length.toString(16)}\r\n${tooMuch}\r\n0\r\n\r\n`
@@ -165,19 +167,25 @@ test('a chunked body is read like any other', async () => {
   assert.equal(empty.status, 200, JSON.stringify(empty.body))
 })
 
-test('a body that takes longer to arrive than the store may take to answer is no fault of the store', async () => {
+test('a body that arrives slower than the store’s deadline is not the store’s fault', async () => {
+  const impatient = await harness.startImpatient()
+  const impatientWire = await openWire(impatient)
   const body = tenant('slow')
-  const socket = await wire.open()
+  const arrived = once(impatient.app.server, 'request')
+  const socket = await impatientWire.open()
   socket.write(
     `POST /v1/tenants HTTP/1.1\r\nhost: here\r\nconnection: close\r\n${bearer}\r\n${json}\r\ncontent-length: ${body.length}\r\n\r\n{`,
   )
-  await setTimeout(deadlineMs + 100)
+  const [request] = (await arrived) as [IncomingMessage]
+  await until(() => request.listenerCount('data') > 0)
+  const now = performance.now.bind(performance)
+  mock.method(performance, 'now', () => now() + serviceBudgets.requestMs + 100)
   socket.write(body.slice(1))
   const [answer] = readAnswers(await readAll(socket))
   assert.equal(answer?.status, 201, JSON.stringify(answer?.body))
 })
 
-test('requests that are sent at once are answered in their order', async () => {
+test('pipelined requests are answered in order', async () => {
   const request = (path: string, more = '') =>
     `GET ${path} HTTP/1.1\r\nhost: here\r\n${bearer}\r\n${more}\r\n`
   const answers = await wire.send(
@@ -192,7 +200,7 @@ test('requests that are sent at once are answered in their order', async () => {
   )
 })
 
-test('Expect: 100-continue is granted, and an expectation that nobody knows hinders nothing', async () => {
+test('Expect: 100-continue is granted, and an unknown expectation is ignored', async () => {
   const answer = await wire.ask(
     'POST /v1/tenants',
     [bearer, json, 'expect: 100-continue'],
@@ -207,7 +215,7 @@ test('Expect: 100-continue is granted, and an expectation that nobody knows hind
   assert.equal(odd.status, 201)
 })
 
-test('who may not ask is told before the body has come', async () => {
+test('a missing credential is refused before the body has arrived', async () => {
   const socket = await wire.open()
   socket.write(`POST /v1/tenants HTTP/1.1\r\nhost: here\r\n${json}\r\ncontent-length: 1000000000\r\n\r\n{`)
   const first = await new Promise<Buffer>(resolve => socket.once('data', resolve))
@@ -216,30 +224,33 @@ test('who may not ask is told before the body has come', async () => {
   socket.destroy()
 })
 
-test('two Authorization headers are 401, though both be valid', async () => {
+test('two Authorization headers are 401, even if both are valid', async () => {
   const { status, body } = await wire.ask('GET /v1/workspace', [bearer, bearer])
   assert.deepEqual([status, body.code], [401, 'unauthenticated'])
 })
 
-test('while the service closes, what was already sent is answered as ever', async () => {
+test('a request sent before the service closes still gets its response', async () => {
   const last = await startHarness()
   const lastWire = await openWire(last)
+  const connected = once(last.app.server, 'connection')
   const socket = await lastWire.open()
   socket.write('GET /healthz HTTP/1.1\r\nhost: here\r\n\r\n')
   const first = await new Promise<Buffer>(resolve => socket.once('data', resolve))
   assert.equal(readAnswers(first.toString('latin1'))[0]?.status, 200)
-  // A request that is half there keeps the connection from being taken for idle.
+  // A request that has begun keeps the connection from being idle.
+  const [end] = (await connected) as [Socket]
+  const before = end.bytesRead
   socket.write('GET /healthz HTTP/1.1\r\n')
-  await setTimeout(50)
+  await until(() => end.bytesRead > before)
   const closed = last.app.close()
-  await setTimeout(50)
+  await until(() => !last.app.server.listening)
   socket.write('host: here\r\n\r\n')
   const [answer] = readAnswers(await readAll(socket))
   assert.deepEqual([answer?.status, answer?.headers.connection], [200, 'close'])
   await closed
 })
 
-test('an x-request-id that is sent is not believed', async () => {
+test('an x-request-id in the request is ignored', async () => {
   const { headers } = await wire.ask('GET /healthz', ['x-request-id: req_000000000000000000000000'])
   assert.notEqual(headers['x-request-id'], 'req_000000000000000000000000')
 })

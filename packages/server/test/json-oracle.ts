@@ -1,8 +1,8 @@
 import { type JSONPath, visit } from 'jsonc-parser'
 
 /**
- * What is wrong with a well-formed JSON text beside its form, as a parser of another make walks it: the detail of the
- * refusal, or null. Slow and plain; the service's own scan is held against it.
+ * The detail of the refusal of a well-formed JSON text, or null, found with another parser. Slow and plain;
+ * tests compare the service's own scan with it.
  */
 export function faultByWalk(text: string): string | null {
   const seen: Set<string>[] = []

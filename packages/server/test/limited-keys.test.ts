@@ -7,31 +7,26 @@ import { routes } from '../src/routes.ts'
 import { dump } from './dump.ts'
 import { startHarness } from './harness.ts'
 import { nameOf, type Sample, sampleOf, withQuery } from './samples.ts'
-import { issueKey, makeVendor, uniqueSlug } from './vendor.ts'
+import { until } from './until.ts'
+import { issueKey, makeProject, makeSecretKey, makeVendor, uniqueSlug } from './vendor.ts'
 
-/** Every route, asked with secret keys that are limited: to permissions, and to a project. */
+/** Sends requests to every route with limited secret keys: limited to permissions, or to one project. */
 const harness = await startHarness()
 const { ask, query } = harness
 const vendor = await makeVendor(harness)
 const { live } = vendor
 const other = {
   ...vendor,
-  projectId: (await ask('POST', '/v1/projects', { token: live, body: { name: 'Other', slug: uniqueSlug() } }))
-    .body.id,
+  projectId: (await makeProject(harness, vendor)).id,
 }
 
 async function makeLimited(limits: Record<string, unknown>): Promise<{ id: string; key: string }> {
-  const { status, body } = await ask('POST', '/v1/secret_keys', {
-    token: live,
-    body: { env: 'live', ...limits },
-  })
-  assert.equal(status, 201, JSON.stringify(body))
-  // Its first use is written down, and no later one for a minute.
-  await ask('GET', '/v1/keys', { token: body.key })
-  while (
-    (await query('select 1 from secret_keys where id = $1 and last_used_at is null', [body.id])).length > 0
-  );
-  return body
+  const made = await makeSecretKey(harness, vendor, limits)
+  // The first use of a key is written down, and no later one for a minute.
+  await ask('GET', '/v1/keys', { token: made.key })
+  const unused = 'select from secret_keys where id = $1 and last_used_at is null'
+  await until(async () => (await query(unused, [made.id])).length === 0)
+  return made
 }
 
 const withPermission = routes.flatMap(route =>
@@ -48,7 +43,7 @@ for (const one of permissions) {
 }
 const bound = await makeLimited({ project_ids: [vendor.projectId] })
 
-test('every permission is asked for by a route, and every route that takes a secret key asks for one', () => {
+test('every permission is required by a route, and every secret-key route requires one', () => {
   const asked = new Set(withPermission.map(({ permission }) => permission))
   assert.deepEqual([...asked].toSorted(), [...permissions].toSorted())
   const takers = routes.filter(({ access }) => !access.open && access.credentials.includes('secret_key'))
@@ -59,7 +54,7 @@ test('every permission is asked for by a route, and every route that takes a sec
 })
 
 for (const { route, access, permission } of withPermission) {
-  test(`${nameOf(route)} refuses a key with every permission but ${permission}, before it looks at the request`, async () => {
+  test(`${nameOf(route)} refuses a key that lacks only ${permission}, before validation`, async () => {
     const { url, body } = await sampleOf(route, harness, vendor)
     const before = await dump(query)
     for (const sent of [body, { unknown: 1 }, '{']) {
@@ -73,7 +68,8 @@ for (const { route, access, permission } of withPermission) {
     assert.deepEqual(await dump(query), before)
   })
 
-  test(`${nameOf(route)} ${access.unlimitedOnly ? 'refuses a key with' : 'takes a key with'} ${permission} alone`, async () => {
+  const verdict = access.unlimitedOnly ? 'refuses' : 'accepts'
+  test(`${nameOf(route)} ${verdict} a key with only ${permission}`, async () => {
     const { url, body } = await sampleFor(route, permission)
     const heard = await askAs(keyWith.get(permission) ?? '', route, { url, body })
     if (access.unlimitedOnly)
@@ -82,7 +78,7 @@ for (const { route, access, permission } of withPermission) {
   })
 }
 
-/** A request that gives nobody more than the permission. */
+/** A request that gives no right beyond the permission. */
 async function sampleFor(route: Route, permission: Permission): Promise<Pick<Sample, 'url' | 'body'>> {
   const { url, body } = await sampleOf(route, harness, vendor)
   if (route.operation === 'createSecretKey') return { url, body: { ...body, permissions: [permission] } }
@@ -95,8 +91,8 @@ const askAs = (token: string, { method }: Route, { url, body }: { url: string; b
   ask(method, url, { token, ...(body !== undefined && { body }) })
 
 /**
- * What a key that is bound to one project is answered about another one, by `operation`: the status, and the code where
- * it is no success. Every route that takes such keys is here.
+ * The answer that a key bound to one project gets about another project, by `operation`: the status, and the
+ * code of a refusal. Has every route that accepts such keys.
  */
 const ofAnother: Record<string, [status: number, code?: string]> = {
   getPolicySnapshot: [404, 'not_found'],
@@ -104,6 +100,7 @@ const ofAnother: Record<string, [status: number, code?: string]> = {
   checkRateLimits: [404, 'not_found'],
   createEmbedToken: [404, 'not_found'],
   createKey: [404, 'not_found'],
+  identifyKey: [404, 'not_found'],
   getKey: [404, 'not_found'],
   updateKey: [404, 'not_found'],
   rotateKey: [404, 'not_found'],
@@ -112,28 +109,29 @@ const ofAnother: Record<string, [status: number, code?: string]> = {
   getProject: [404, 'not_found'],
   updateProject: [404, 'not_found'],
   deleteProject: [404, 'not_found'],
+  listNodes: [404, 'not_found'],
   getSecretKey: [404, 'not_found'],
   rotateSecretKey: [404, 'not_found'],
   revokeSecretKey: [404, 'not_found'],
-  // Without project_ids it would be a key of every project.
+  // Without project_ids this would be a key for every project.
   createSecretKey: [403, 'whole_workspace_required'],
-  // Lists that leave out what is of another project; a tenant is of none.
+  // These lists leave out other projects. Tenants belong to no project.
   listKeys: [200],
   listProjects: [200],
   listSecretKeys: [200],
   listTenants: [200],
   getTenant: [200],
   createTenant: [201],
-  // Counts nothing, as for a key that nobody has.
+  // Ignores usage of other projects, as of unknown keys.
   reportUsage: [202],
-  // Records name no project; whoever holds the scope of one is its owner.
+  // Records name no project: a caller that knows the scope owns the record.
   claimIdempotency: [200],
   completeIdempotency: [200],
   releaseIdempotency: [200],
   extendIdempotencyLock: [200],
 }
 
-test('every route that takes a key of a project is in the table, and no other', () => {
+test('every route that accepts a project’s key is in the table, and no other', () => {
   const taking = withPermission
     .filter(({ access }) => access.withinProjects)
     .map(({ route }) => route.operation)
@@ -141,7 +139,7 @@ test('every route that takes a key of a project is in the table, and no other', 
 })
 
 for (const { route, access } of withPermission) {
-  test(`${nameOf(route)} shows and does nothing of another project to a key that is bound to one`, async () => {
+  test(`${nameOf(route)} hides other projects from a key that is bound to one`, async () => {
     const sample = await sampleOf(route, harness, other)
     const [status, code] = ofAnother[route.operation] ?? [
       403,
@@ -155,22 +153,26 @@ for (const { route, access } of withPermission) {
     if (route.operation === 'reportUsage') assert.deepEqual([heard.body.accepted, heard.body.ignored], [0, 1])
     if (status < 300) return
     assert.deepEqual(await dump(query), before)
-    // The same answer as to what nobody has.
+    // The response must equal the one for an unknown id.
     if (status !== 404) return
     const parameter = parameterOf(route.path)
-    const nobodys =
+    const unknown =
       parameter === undefined
         ? {
             url: sample.url.replace(other.projectId, randomUUID()),
-            ...(sample.body && { body: { ...sample.body, project_id: randomUUID() } }),
+            ...(sample.body && { body: { ...sample.body, ...unknownFor(route) } }),
           }
         : { ...sample, url: sample.url.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, randomUUID()) }
-    const { body } = await askAs(bound.key, route, nobodys)
+    const { body } = await askAs(bound.key, route, unknown)
     assert.deepEqual({ ...heard.body, request_id: '' }, { ...body, request_id: '' })
   })
 }
 
-test('a key that is bound to a project does with that project what one without limits does', async () => {
+/** What a body names, and does not exist. */
+const unknownFor = ({ operation }: Route) =>
+  operation === 'identifyKey' ? { key: 'unknown' } : { project_id: randomUUID() }
+
+test('a key bound to a project has the same rights there as a key without limits', async () => {
   const ask = (route: Route, sample: Sample) => askAs(bound.key, route, sample)
   for (const { route } of withPermission) {
     const [status] = ofAnother[route.operation] ?? []
@@ -183,7 +185,7 @@ test('a key that is bound to a project does with that project what one without l
   assert.equal((await harness.ask('PATCH', url, { token: bound.key, body: { name: 'Renamed' } })).status, 200)
 })
 
-test('lists hold what is of the key’s projects, page by page, whatever is asked for', async () => {
+test('lists return only the key’s projects, on every page and with every filter', async () => {
   const [own, others] = [[] as string[], [] as string[]]
   for (let i = 0; i < 5; i += 1) {
     own.push((await issueKey(harness, vendor)).id)
@@ -208,7 +210,7 @@ test('lists hold what is of the key’s projects, page by page, whatever is aske
   assert.deepEqual(await walk('/v1/projects'), [vendor.projectId])
 })
 
-test('a fleet whose project is deleted is told so by a key that is bound to it', async () => {
+test('a key bound to a project learns that the project is deleted', async () => {
   const { body: doomed } = await ask('POST', '/v1/projects', {
     token: live,
     body: { name: 'Doomed', slug: uniqueSlug() },

@@ -5,38 +5,36 @@ import { permissions } from '@keyrail/contract/vendor/permissions'
 import { parameterOf, type Route } from '../src/gate/route.ts'
 import { routes } from '../src/routes.ts'
 import { startHarness } from './harness.ts'
-import { makeInvite } from './mutations.ts'
 import { makePerson } from './people.ts'
 import { nameOf, sampleOf } from './samples.ts'
-import { makeVendor } from './vendor.ts'
+import { makeInvite, makeSecretKey, makeVendor } from './vendor.ts'
 
-/** No way leads from a secret key that is limited to anything beyond its limits. */
+/** A limited secret key cannot gain anything beyond its limits. */
 const harness = await startHarness()
 const { ask, query } = harness
 const vendor = await makeVendor(harness)
-const { live, workspaceId } = vendor
+const { workspaceId } = vendor
 
-async function makeLimited(limits: Record<string, unknown>): Promise<string> {
-  const body = { env: 'live', ...limits }
-  const made = await ask('POST', '/v1/secret_keys', { token: live, body })
-  assert.equal(made.status, 201, JSON.stringify(made.body))
-  return made.body.key
-}
+const makeLimited = async (limits: Record<string, unknown>): Promise<string> =>
+  (await makeSecretKey(harness, vendor, limits)).key
 
 const takers = routes.filter(({ access }) => !access.open && access.credentials.includes('secret_key'))
 
 const limitsTried: [what: string, limits: Record<string, unknown>][] = [
   ['every permission', { permissions: [...permissions] }],
-  ['what makes keys and members', { permissions: ['secret_keys:write', 'members:write', 'workspace:write'] }],
+  [
+    'permissions that make keys and members',
+    { permissions: ['secret_keys:write', 'members:write', 'workspace:write'] },
+  ],
   ['one project', { project_ids: [vendor.projectId] }],
   ['one address', { allowed_cidrs: ['127.0.0.1'] }],
 ]
 for (const [what, limits] of limitsTried) {
-  test(`an owner’s key that is limited to ${what} finds no way to more, whatever route it tries`, async () => {
+  test(`an owner’s key limited to ${what} gains nothing beyond it on any route`, async () => {
     let refused = 0
     for (const route of takers) {
       for (const { url, body } of await tries(route, limits)) {
-        // Some of what is tried ends the key that tries.
+        // Some requests end the key that sends them.
         const key = await makeLimited(limits)
         const before = await powersOf(limits)
         const heard = await ask(route.method, url, { token: key, body })
@@ -50,7 +48,7 @@ for (const [what, limits] of limitsTried) {
   })
 }
 
-/** The request as it is meant, and with all that could take a limit away. */
+/** The sample request, plain and with every value that could lift a limit. */
 async function tries(route: Route, limits: Record<string, unknown>) {
   if (route.method === 'GET') return []
   const sample = await sampleOf(route, harness, vendor)
@@ -73,14 +71,14 @@ async function tries(route: Route, limits: Record<string, unknown>) {
   return urls.flatMap(url => bodies.map(body => ({ url, body })))
 }
 
-/** What somebody would aim at who wants more: a key without limits, a person, an invitation. */
+/** Targets of an attacker who wants more rights: a key without limits, a person, an invitation. */
 async function targetsOf(): Promise<string[]> {
-  const key = await ask('POST', '/v1/secret_keys', { token: live, body: { env: 'live' } })
+  const { id } = await makeSecretKey(harness, vendor)
   const { userId } = await makePerson(query, { workspaceId, role: 'member' })
-  return [key.body.id, userId, (await makeInvite({ ask, scene: vendor })).id]
+  return [id, userId, (await makeInvite(harness, vendor)).id]
 }
 
-/** All that somebody in the workspace has which a key with these limits has not. */
+/** Everything in the workspace that exceeds these limits. */
 async function powersOf(limits: Record<string, unknown>): Promise<Set<string>> {
   const rows = await query(
     `select 'member ' || user_id || ' ' || role as found from workspace_members

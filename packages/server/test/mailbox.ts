@@ -6,29 +6,29 @@ import { setTimeout } from 'node:timers/promises'
 import { type ParsedMail, simpleParser } from 'mailparser'
 import type { MailSettings } from '../src/platform/mail/settings.ts'
 
-export interface Received {
+interface Received {
   to: string
   subject: string
   text: string
   html: string
-  /** Where its link leads, without the token. */
+  /** The page that the link leads to, without the token. */
   page: string | undefined
   token: string | undefined
 }
 
-/** A folder in which mail arrives, read as a mail program would. */
+/** A folder that receives mail, read as a mail program would read it. */
 export interface Mailbox {
   /** For `startHarness({ mail })`; then `harness.deps.mail.start()`. */
   settings: MailSettings
-  /** Waits for a message to this address whose subject fits, and takes it out. */
+  /** Waits for a message to this address with a matching subject, and removes it. */
   take(to: string, subject?: RegExp): Promise<Received>
-  /** What is there now. */
+  /** All messages in the folder. */
   all(): Promise<Received[]>
 }
 
-/** Far longer than a message takes. */
-const patienceMs = 30_000
 const lookMs = 20
+/** Half a minute: far longer than any message takes. */
+const looksMost = 1_500
 
 export function makeMailbox(): Mailbox {
   const path = mkdtempSync(join(tmpdir(), 'keyrail-mailbox-'))
@@ -46,15 +46,16 @@ export function makeMailbox(): Mailbox {
       from: { name: 'Keyrail', address: 'no-reply@keyrail.example' },
     },
     async take(to, subject = /./) {
-      for (const until = performance.now() + patienceMs; performance.now() < until; ) {
-        const found = (await read()).find(({ mail }) => mail.to === to && subject.test(mail.subject))
+      let found: Awaited<ReturnType<typeof read>>[number] | undefined
+      for (let looks = 0; looks < looksMost; looks += 1) {
+        found = (await read()).find(({ mail }) => mail.to === to && subject.test(mail.subject))
         if (found !== undefined) {
           rmSync(join(path, found.name))
           return found.mail
         }
         await setTimeout(lookMs)
       }
-      throw new Error(`no mail to ${to} whose subject fits ${subject}`)
+      throw new Error(`no mail to ${to} with a subject that matches ${subject}`)
     },
     all: async () => (await read()).map(({ mail }) => mail),
   }

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import type { Harness } from './harness.ts'
 import { type MadePerson, makePerson } from './people.ts'
-import { makeVendor, uniqueSlug } from './vendor.ts'
+import { makeInvite, makeSecretKey, makeVendor } from './vendor.ts'
 
-/** What people and secret keys make, for tests of what becomes of it. */
+/** Makes secret keys and invitations for tests of cascades. */
 
 export interface MadeKey {
   id: string
@@ -24,30 +23,21 @@ interface Row {
 export function makersOf(harness: Harness) {
   const { ask, query } = harness
   const makers = {
-    async makeKey(token: string, env = 'live'): Promise<MadeKey> {
-      const { status, body } = await ask('POST', '/v1/secret_keys', { token, body: { env } })
-      assert.equal(status, 201, JSON.stringify(body))
-      return body
-    },
-    async invite(token: string): Promise<MadeInvite> {
-      const address = `${uniqueSlug()}@example.com`
-      const invitation = { email: address, role: 'owner' }
-      const { status, body } = await ask('POST', '/v1/invites', { token, body: invitation })
-      assert.equal(status, 201, JSON.stringify(body))
-      return body
-    },
+    makeKey: (token: string, env = 'live'): Promise<MadeKey> =>
+      makeSecretKey(harness, { live: token }, { env }),
+    invite: (token: string): Promise<MadeInvite> => makeInvite(harness, { live: token }, { role: 'owner' }),
     revoke: (token: string, id: string, body?: object) =>
       ask('POST', `/v1/secret_keys/${id}/revoke`, { token, ...(body && { body }) }),
     accept: ({ token }: MadePerson, invitation: { token: string }) =>
       ask('POST', '/v1/auth/invites/accept', { token, body: { token: invitation.token } }),
     isAlive: async ({ key }: { key: string }) =>
       (await ask('GET', '/v1/workspace', { token: key })).status === 200,
-    /** Of an invitation. */
+    /** The status of an invitation. */
     async statusOf(token: string, { id }: { id: string }): Promise<string> {
       const { body } = await ask('GET', '/v1/invites?limit=200', { token })
       return body.data.find((row: { id: string }) => row.id === id).status
     },
-    /** What the log tells of keys and invitations that were revoked, oldest first. */
+    /** The revocations of keys and invitations in the audit log, oldest first. */
     async revocationsIn(token: string) {
       const rows: Row[] = (await ask('GET', '/v1/audit_logs?limit=200', { token })).body.data
       return rows
@@ -59,7 +49,7 @@ export function makersOf(harness: Harness) {
           ancestor,
         }))
     },
-    /** A workspace with an owner who stays, and one whose time is over soon: they have made a key, which has made another. */
+    /** A workspace with two owners. The leaver, removed later, has made a key, and that key another one. */
     async makeScene() {
       const vendor = await makeVendor(harness)
       const { workspaceId } = vendor

@@ -15,7 +15,7 @@ const { body: document } = await ask('GET', '/v1/openapi.json')
 const operationOf = ({ method, path }: Route) =>
   document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
 
-test('the document is OpenAPI 3.1 by its own schema', async () => {
+test('the document is valid OpenAPI 3.1', async () => {
   const validator = new Validator()
   const { valid, errors: faults } = await validator.validate(structuredClone(document))
   assert.ok(valid, JSON.stringify(faults))
@@ -29,7 +29,7 @@ test('the document lists exactly the routes', () => {
   assert.deepEqual(listed.toSorted(), routes.map(nameOf).toSorted())
 })
 
-test('every operation has an id of its own', () => {
+test('every operation has a unique id', () => {
   const ids = routes.map(route => operationOf(route).operationId)
   assert.equal(new Set(ids).size, routes.length)
   assert.deepEqual(
@@ -39,22 +39,29 @@ test('every operation has an id of its own', () => {
 })
 
 for (const route of routes) {
-  test(`${nameOf(route)} is documented with its credentials, its fields and all that it can answer`, () => {
+  test(`${nameOf(route)} documents its credentials, fields and responses`, () => {
     const operation = operationOf(route)
     assert.deepEqual(operation.security.flatMap(Object.keys), kindsOf(route))
     for (const kind of kindsOf(route)) assert.ok(document.components.securitySchemes[kind], kind)
     assert.equal(operation.summary, route.summary)
+    assert.match(route.summary, /^[A-Z][^.,;:]{3,34}$/, 'the title is a verb and a noun')
+    assert.match(route.description, /^$|\.$/)
+    assert.ok(operation.description.startsWith(route.description))
+    for (const tag of operation.tags)
+      assert.ok(document.tags.some(({ name }: { name: string }) => name === tag))
 
     const codes = refusalsOf(route)
     const statuses = new Set([route.answer.status, ...codes.map(code => errors[code][0])].map(String))
-    if (route.plane === 'feed') statuses.add('304')
+    if (route.conditional) statuses.add('304')
     assert.deepEqual(Object.keys(operation.responses).toSorted(), [...statuses].toSorted())
     const type = route.answer.type ?? 'application/json'
-    assert.ok(operation.responses[route.answer.status].content[type].schema)
-    const told = Object.values<Response>(operation.responses).flatMap(
+    const { content: answers } = operation.responses[route.answer.status]
+    assert.deepEqual(Object.keys(answers), [type, ...(route.answer.lines ? ['application/x-ndjson'] : [])])
+    for (const answer of Object.values<{ schema?: object }>(answers)) assert.ok(answer.schema)
+    const documented = Object.values<Response>(operation.responses).flatMap(
       ({ content = {} }) => content['application/problem+json']?.schema.properties.code.enum ?? [],
     )
-    assert.deepEqual(told.toSorted(), codes.toSorted())
+    assert.deepEqual(documented.toSorted(), codes.toSorted())
 
     const fields = propertiesOf(route.query)
     assert.deepEqual(namesIn('query', operation), Object.keys(fields))
@@ -63,7 +70,11 @@ for (const route of routes) {
       [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name),
     )
     const signing = route.signed === null ? [] : Object.values(route.signed.headers)
-    assert.deepEqual(namesIn('header', operation), route.replayable ? ['Idempotency-Key'] : signing)
+    assert.deepEqual(namesIn('header', operation), [
+      ...(route.replayable ? ['Idempotency-Key'] : []),
+      ...(route.access.open ? [] : ['Keyrail-Workspace']),
+      ...signing,
+    ])
     const body = operation.requestBody
     assert.equal(body !== undefined, route.body !== null || route.signed !== null)
     if (body === undefined) return
@@ -79,7 +90,7 @@ for (const route of routes) {
   })
 }
 
-test('a wrong password is told as 401 at sign-in, and as 403 where the session itself is valid', () => {
+test('a wrong password is 401 at sign-in, and 403 with a valid session', () => {
   const statusesOf = (operation: string) => {
     const route = routes.find(route => route.operation === operation)
     assert.ok(route)
@@ -92,7 +103,7 @@ test('a wrong password is told as 401 at sign-in, and as 403 where the session i
   assert.deepEqual([statusesOf('signIn'), statusesOf('changePassword')], [['401'], ['403']])
 })
 
-test('what is not there below the reference page is told as anywhere else', async () => {
+test('an unknown path below the reference page gets the usual 404', async () => {
   for (const url of ['/docs/xyz', '/docs/%00', '/docs/js/']) {
     const { statusCode, headers, body } = await app.inject({ url })
     assert.deepEqual(
@@ -103,9 +114,8 @@ test('what is not there below the reference page is told as anywhere else', asyn
   }
 })
 
-test('the reference page loads nothing from another host and runs no script but its own', async () => {
-  const moved = await app.inject({ url: '/docs' })
-  assert.equal(moved.headers.location, '/docs/')
+test('the reference page loads nothing from other hosts and runs only its own script', async () => {
+  assert.equal((await app.inject({ url: '/docs' })).headers.location, '/docs/')
   const page = await app.inject({ url: '/docs/' })
   assert.equal(page.statusCode, 200)
   assert.match(String(page.headers['content-type']), /^text\/html/)
@@ -132,7 +142,7 @@ test('the reference page loads nothing from another host and runs no script but 
   }
 })
 
-test('every script of the reference page is served from here, under the same policy', async () => {
+test('the service serves every script of the reference page, under the same policy', async () => {
   const page = await app.inject({ url: '/docs/' })
   const scripts = [...page.body.matchAll(/<script[^>]*src="([^"]+)"/g)].map(([, src = '']) => src)
   assert.ok(scripts.length > 0)

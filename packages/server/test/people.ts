@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { drawMailedToken } from '../src/platform/crypto/mailed-token.ts'
 import { drawToken, tokenDigest } from '../src/platform/crypto/token.ts'
 
-/** SQL as the owner of the tables. */
+/** Runs SQL as the owner of the tables. */
 // biome-ignore lint/suspicious/noExplicitAny: rows of any shape, read by the test that asked for them.
 export type Query = (text: string, values?: unknown[]) => Promise<any[]>
 
@@ -10,11 +10,11 @@ export interface MadePerson {
   userId: string
   email: string
   sessionId: string
-  /** Of a session. */
+  /** The session's token. */
   token: string
 }
 
-/** Of everybody made here; its hash is one that the service itself has made. */
+/** The password of everyone made here; the service itself made its hash. */
 export const madePassword = 'correct horse battery staple'
 const madeHash =
   '$argon2id$v=19$m=19456,t=2,p=1$cGVvcGxlIG9mIHRlc3RzLg$bmCvKFtbX8sL+JXMvr9qSNS9wA8QOEVdTQI45+bdDhI'
@@ -23,12 +23,12 @@ export interface PersonTraits {
   email?: string
   name?: string | null
   verified?: boolean
-  /** Where the person is, and as what; the session acts there. */
+  /** The workspace and role of the person; the session acts there. */
   workspaceId?: string
   role?: 'owner' | 'admin' | 'member'
 }
 
-/** An account with a session, written down as the service would: signing up costs two hashes of a password. */
+/** Writes an account and a session directly to the database: over the API, signing up costs two password hashes. */
 export async function makePerson(query: Query, traits: PersonTraits = {}): Promise<MadePerson> {
   const { name = 'Made', verified = true, workspaceId, role = 'member' } = traits
   const userId = randomUUID()
@@ -49,7 +49,7 @@ export const addMember = (query: Query, workspaceId: string, userId: string, rol
     [workspaceId, userId, role],
   )
 
-/** Another session of a person. */
+/** Opens another session of a person. */
 export async function openSession(query: Query, userId: string, workspaceId?: string) {
   const sessionId = randomUUID()
   const token = drawToken('krses', randomBytes)
@@ -65,7 +65,7 @@ export async function openSession(query: Query, userId: string, workspaceId?: st
   return { sessionId, token }
 }
 
-/** What a mailed link would carry. */
+/** Makes the token of a mailed link. */
 export async function makeMailedToken(
   query: Query,
   userId: string,
@@ -81,5 +81,5 @@ export async function makeMailedToken(
   return token
 }
 
-/** Tables whose rows are of one person each, and of no workspace. */
+/** Tables whose rows each belong to one person, not to a workspace. */
 export const personalTables = ['users', 'user_passwords', 'sessions', 'mail_tokens']

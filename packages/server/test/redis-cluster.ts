@@ -1,26 +1,26 @@
-import { setTimeout } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { type RedisServer, startRedis } from './redis-server.ts'
+import { until } from './until.ts'
 
 /** A real Redis Cluster of three masters, each with a third of the slots, and a replica of the first. */
 export interface RedisCluster {
   readonly masters: readonly RedisServer[]
   readonly replica: RedisServer
-  /** `REDIS_URL` that names two of its nodes. */
+  /** A `REDIS_URL` with two of its nodes. */
   readonly url: string
-  /** Which of the masters was given a slot. */
+  /** The master that has a slot. */
   masterOf(slot: number): RedisServer
   ask(server: RedisServer, ...command: [string, ...string[]]): Promise<unknown>
 }
 
 const slotCount = 16_384
-/** Longer than a process waits for its turn on a busy machine: a node that is late is taken for one that has gone. */
+/** Longer than a process waits for its turn on a busy machine, because the cluster takes a late node for dead. */
 const nodeTimeoutMs = 2_000
 
 export async function startRedisCluster(): Promise<RedisCluster> {
   const settings = [
     ...['--cluster-enabled', 'yes', '--cluster-node-timeout', `${nodeTimeoutMs}`],
-    // Without it the loss of one shard stops the others.
+    // Without this setting, losing one shard stops the others.
     ...['--cluster-require-full-coverage', 'no', '--cluster-replica-validity-factor', '0'],
     ...['--repl-diskless-sync', 'yes', '--repl-diskless-sync-delay', '0'],
   ]
@@ -64,11 +64,3 @@ const untilInfo = (server: RedisServer, command: 'CLUSTER' | 'INFO', wanted: Reg
   until(async () =>
     wanted.test(String(await (command === 'INFO' ? ask(server, 'INFO') : ask(server, 'CLUSTER', 'INFO')))),
   )
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let asked = 0; asked < 1_000; asked++) {
-    if (await isSo()) return
-    await setTimeout(20)
-  }
-  throw new Error('the cluster does not come together')
-}

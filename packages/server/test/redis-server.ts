@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after } from 'node:test'
 
-/** A real redis-server on a loopback port of its own, gone when the test file ends. */
+/** A real redis-server on its own loopback port. It stops when the test file ends. */
 export interface RedisServer {
   readonly port: number
   readonly url: string
-  /** Ends it as `kill -9` does. */
+  /** Kills it as `kill -9` does. */
   kill(): Promise<void>
   /** Starts it again on its port and in its directory. */
   start(): Promise<void>
@@ -19,13 +19,13 @@ export interface RedisServer {
 
 const attempts = 5
 
-/** @param settings as on the command line: `['--requirepass', 'x']`; of its port where they depend on that. */
+/** @param settings command-line arguments such as `['--requirepass', 'x']`, or a function of the port. */
 export async function startRedis(
   settings: readonly string[] | ((port: number) => readonly string[]) = [],
 ): Promise<RedisServer> {
   const directory = mkdtempSync(join(tmpdir(), 'keyrail-redis-'))
   after(() => rmSync(directory, { recursive: true, force: true }))
-  // Between the look for a free port and its use somebody else may take it.
+  // Another process may take the free port before it is used.
   for (let attempt = 1; ; attempt++) {
     const port = await freePort()
     const own = typeof settings === 'function' ? settings(port) : settings
@@ -52,7 +52,7 @@ function redisServer(port: number, directory: string, settings: readonly string[
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       const said: string[] = []
       started.once('error', reject)
-      started.once('exit', () => reject(new Error(`redis-server has ended:\n${said.join('\n')}`)))
+      started.once('exit', () => reject(new Error(`redis-server exited:\n${said.join('\n')}`)))
       createInterface(started.stdout as NodeJS.ReadableStream).on('line', line => {
         said.push(line)
         if (line.includes('Ready to accept connections')) resolve()
@@ -69,11 +69,12 @@ function redisServer(port: number, directory: string, settings: readonly string[
   }
 }
 
-async function freePort(): Promise<number> {
+/** A port on which nothing listens. */
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
   await new Promise(resolve => server.close(resolve))
-  // A node of a cluster needs another one, 10,000 above its own.
+  // A cluster node also needs the port 10,000 above its own.
   return port > 55_000 ? port - 30_000 : port
 }

@@ -6,9 +6,9 @@ import { routes } from '../src/routes.ts'
 import { dump } from './dump.ts'
 import { type Ask, bootstrapToken, type Heard, startHarness } from './harness.ts'
 import { nameOf, type Sample, sampleOf } from './samples.ts'
-import { makeVendor, uniqueSlug } from './vendor.ts'
+import { makeSecretKey, makeVendor, uniqueSlug } from './vendor.ts'
 
-/** What an `Idempotency-Key` promises, on every route that takes one, and that no other route looks at it. */
+/** What an `Idempotency-Key` promises on every route that accepts one, and that other routes ignore it. */
 const harness = await startHarness()
 const { ask, query } = harness
 const vendor = await makeVendor(harness)
@@ -28,19 +28,19 @@ const send = (
     ...more,
   })
 
-/** An answer without what is shown once. */
+/** A response without the values that are shown once. */
 function withoutSecrets(body: Heard['body']): Heard['body'] {
   const { key: _, token: __, secret_key, ...rest } = body
   return { ...rest, ...(secret_key !== undefined && { secret_key: withoutSecrets(secret_key) }) }
 }
 
-/** As well-formed as the one of the sample. */
+/** As valid as the body of the sample, but different. */
 function anotherBody({ path }: Route, { body }: Sample): Record<string, unknown> {
   if (path.endsWith('/rotate')) return { overlap_hours: 1 }
   return path === '/v1/invites' ? { ...body, role: 'owner' } : { ...body, name: 'another' }
 }
 
-test('creates and rotates take an Idempotency-Key but for those of browsers, and nothing else does', () => {
+test('creates and rotates accept an Idempotency-Key, except from browsers', () => {
   const expected = routes.filter(
     ({ method, path }) =>
       method === 'POST' && /\/v1\/[a-z_]+$|\/rotate$/.test(path) && !path.startsWith('/v1/embed'),
@@ -49,7 +49,7 @@ test('creates and rotates take an Idempotency-Key but for those of browsers, and
 })
 
 for (const route of replayable) {
-  test(`${nameOf(route)} answers a repeat as it did at first, without the secret, and executes once`, async () => {
+  test(`${nameOf(route)} repeats its response without the secret, and executes once`, async () => {
     const key = randomUUID()
     const sample = await sampleOf(route, harness, vendor)
     const first = await send(route, sample, key)
@@ -63,7 +63,7 @@ for (const route of replayable) {
     assert.deepEqual(await dump(query), before)
   })
 
-  test(`${nameOf(route)} refuses another body, or another address, under the same key`, async () => {
+  test(`${nameOf(route)} refuses another body or URL under the same key`, async () => {
     const key = randomUUID()
     const sample = await sampleOf(route, harness, vendor)
     assert.equal((await send(route, sample, key)).status, route.answer.status)
@@ -80,18 +80,18 @@ for (const route of replayable) {
     )
   })
 
-  test(`${nameOf(route)} executes one of simultaneous requests under one key, and the others get its answer`, async () => {
+  test(`${nameOf(route)} executes one of the simultaneous requests under one key`, async () => {
     const key = randomUUID()
     const sample = await sampleOf(route, harness, vendor)
     const answers = await Promise.all(Array.from({ length: 5 }, () => send(route, sample, key)))
     const [executed, ...more] = answers.filter(({ headers }) => headers['idempotent-replayed'] === undefined)
-    assert.ok(executed !== undefined && more.length === 0, 'not exactly one executed')
+    assert.ok(executed !== undefined && more.length === 0, 'not exactly one request executed')
     for (const { status, body } of answers) {
       assert.deepEqual([status, withoutSecrets(body)], [route.answer.status, withoutSecrets(executed.body)])
     }
   })
 
-  test(`${nameOf(route)} executes anew after 24 hours, and not a moment before`, async () => {
+  test(`${nameOf(route)} executes again after 24 hours, and not before`, async () => {
     const key = randomUUID()
     const sample = await sampleOf(route, harness, vendor)
     const first = await send(route, sample, key)
@@ -110,7 +110,7 @@ for (const route of replayable) {
     }
   })
 
-  test(`${nameOf(route)} records the answer together with the mutation, or neither`, async () => {
+  test(`${nameOf(route)} stores the response and the mutation together, or neither`, async () => {
     const key = randomUUID()
     const sample = await sampleOf(route, harness, vendor)
     await query(
@@ -132,12 +132,12 @@ for (const route of replayable) {
   })
 }
 
-test('one caller’s key is nothing to another, be it of the same workspace', async () => {
+test('one caller’s Idempotency-Key is unknown to others, even in the same workspace', async () => {
   const key = randomUUID()
-  const second = await ask('POST', '/v1/secret_keys', { token: vendor.live, body: { env: 'live' } })
+  const second = await makeSecretKey(harness, vendor)
   const foreign = await makeVendor(harness)
   const ids = new Set<string>()
-  for (const token of [vendor.live, second.body.key, foreign.live]) {
+  for (const token of [vendor.live, second.key, foreign.live]) {
     const { status, headers, body } = await ask('POST', '/v1/tenants', {
       token,
       body: { external_id: uniqueSlug() },
@@ -149,7 +149,7 @@ test('one caller’s key is nothing to another, be it of the same workspace', as
   assert.equal(ids.size, 3)
 })
 
-test('a refusal is not stored: the same request succeeds once what stood in its way is gone', async () => {
+test('a refusal is not stored: the same request succeeds once its obstacle is gone', async () => {
   const headers = { 'idempotency-key': randomUUID() }
   const slug = uniqueSlug()
   const create = () => ask('POST', '/v1/projects', { token: vendor.live, headers, body: { name: 'n', slug } })
@@ -172,7 +172,7 @@ test('a refusal is not stored: the same request succeeds once what stood in its 
   assert.equal((await rotate(key.url.split('/')[3] ?? '')).status, 200)
 })
 
-test('a refused workspace leaves the bootstrap token’s key free for another try', async () => {
+test('a refused workspace leaves the bootstrap token’s Idempotency-Key free', async () => {
   const headers = { 'idempotency-key': randomUUID() }
   const slug = uniqueSlug()
   const create = (name: string) =>
@@ -184,7 +184,7 @@ test('a refused workspace leaves the bootstrap token’s key free for another tr
   assert.equal((await create('m')).body.code, 'idempotency_key_reused')
 })
 
-test('a replay is still the answer after what it made has changed', async () => {
+test('a replay repeats the first response even if the resource has changed since', async () => {
   const headers = { 'idempotency-key': randomUUID() }
   const body = { name: 'old', slug: uniqueSlug() }
   const create = () => ask('POST', '/v1/projects', { token: vendor.live, body, headers })
@@ -194,7 +194,7 @@ test('a replay is still the answer after what it made has changed', async () => 
   assert.deepEqual((await create()).body, first.body)
 })
 
-test('what is kept longer than 24 hours goes with the next request, of this workspace alone', async () => {
+test('records older than 24 hours are removed by the next request of their workspace', async () => {
   const [one, two] = [await makeVendor(harness), await makeVendor(harness)]
   const create = ({ live }: typeof one) =>
     ask('POST', '/v1/tenants', {
@@ -214,7 +214,7 @@ test('what is kept longer than 24 hours goes with the next request, of this work
 })
 
 for (const route of routes.filter(({ method, replayable }) => method !== 'GET' && !replayable)) {
-  test(`${nameOf(route)} ignores an Idempotency-Key, be it malformed`, async () => {
+  test(`${nameOf(route)} ignores an Idempotency-Key, even a malformed one`, async () => {
     for (const key of [randomUUID(), '', 'é'.repeat(300)]) {
       const sample = await sampleOf(route, harness, vendor)
       const { status, headers } = await send(route, sample, key)

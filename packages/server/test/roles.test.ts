@@ -5,13 +5,12 @@ import { parameterOf, type Route } from '../src/gate/route.ts'
 import { routes } from '../src/routes.ts'
 import { dump } from './dump.ts'
 import { startHarness } from './harness.ts'
-import { makeInvite } from './mutations.ts'
 import { makePerson } from './people.ts'
 import { nameOf, sampleOf } from './samples.ts'
 import { sendBytes } from './send-bytes.ts'
-import { makeVendor } from './vendor.ts'
+import { makeInvite, makeSecretKey, makeVendor } from './vendor.ts'
 
-/** What a role does not allow is refused before anything is looked at, and no way leads from one role to a higher one. */
+/** A missing role is refused before the request is examined, and no route leads from a role to a higher one. */
 const harness = await startHarness()
 const { ask, query } = harness
 const vendor = await makeVendor(harness)
@@ -19,15 +18,15 @@ const { workspaceId } = vendor
 const member = await makePerson(query, { workspaceId, role: 'member' })
 const admin = await makePerson(query, { workspaceId, role: 'admin' })
 const owner = await makePerson(query, { workspaceId, role: 'owner' })
-const makeAdminKey = async () =>
-  (await ask('POST', '/v1/secret_keys', { token: admin.token, body: { env: 'live' } })).body
+const makeAdminKey = () => makeSecretKey(harness, { live: admin.token })
 const [usedKey, sparedKey] = [await makeAdminKey(), await makeAdminKey()]
 
-const isSafe = ({ method }: Route) => method === 'GET'
-/** All that is asked in a workspace: what a person does to their own account is theirs, whatever they are elsewhere. */
-const ofWorkspaces = routes.filter(({ plane }) => !['open', 'webhook', 'person'].includes(plane))
+/** A key does not belong in a URL, so the route that finds one by itself is a POST. */
+const isSafe = ({ method, operation }: Route) => method === 'GET' || operation === 'identifyKey'
+/** Routes of a workspace. A person's own account is theirs in every role, so its routes are left out. */
+const ofWorkspaces = routes.filter(({ plane }) => !['open', 'codehost', 'person'].includes(plane))
 
-/** Requests that whoever may call a route is told are wrong: 404, 400 twice, 415. */
+/** Requests that are wrong for a caller with the right role: 404, 400 twice, 415. */
 const wrong = (route: Route) => {
   const parameter = parameterOf(route.path)
   const url = route.path.replace(/:\w+/, randomUUID())
@@ -41,7 +40,7 @@ const wrong = (route: Route) => {
 }
 
 for (const route of ofWorkspaces.filter(route => !isSafe(route))) {
-  test(`${nameOf(route)} refuses a member before it looks at the request, and does nothing`, async () => {
+  test(`${nameOf(route)} refuses a member before it validates the request`, async () => {
     const { url, body, token } = await sampleOf(route, harness, vendor)
     const right = {
       url,
@@ -56,7 +55,7 @@ for (const route of ofWorkspaces.filter(route => !isSafe(route))) {
       assert.equal(sent.body.code === 'credential_not_accepted', !takesSessions(route))
     }
     assert.deepEqual(await dump(query), before)
-    // The same are wrong to somebody who may: so the 403 came first.
+    // The same requests are wrong for an allowed caller, so the 403 came first.
     for (const { url, payload, headers } of wrong(route)) {
       const { status } = await sendBytes(harness, route.method, url, { token, payload, headers })
       assert.ok([400, 404, 415].includes(status), `${payload} to ${url} answered ${status}`)
@@ -64,13 +63,14 @@ for (const route of ofWorkspaces.filter(route => !isSafe(route))) {
   })
 }
 
-test('a member reads what the workspace has', async () => {
+test('a member can read the workspace’s data', async () => {
   for (const route of ofWorkspaces.filter(isSafe).filter(takesSessions)) {
-    // Who was refused is for owners alone; the matrix says so.
+    // Only owners may read security events, as the matrix says.
     if (route.operation === 'listSecurityEvents') continue
-    const { url } = await sampleOf(route, harness, vendor)
+    const { url, body: payload } = await sampleOf(route, harness, vendor)
     const headers = { authorization: `Bearer ${member.token}` }
-    assert.equal((await harness.app.inject({ url, headers })).statusCode, 200, nameOf(route))
+    const request = { method: route.method, url, headers, ...(payload !== undefined && { payload }) }
+    assert.equal((await harness.app.inject(request)).statusCode, 200, nameOf(route))
   }
 })
 
@@ -78,7 +78,7 @@ for (const [who, token] of [
   ['an admin’s session', admin.token],
   ['an admin’s secret key', usedKey.key],
 ] as const) {
-  test(`${who} finds no way to an owner’s rights, whatever route it tries`, async () => {
+  test(`${who} gains no owner’s rights on any route`, async () => {
     assert.ok(token)
     let refused = 0
     for (const route of routes) {
@@ -87,22 +87,22 @@ for (const [who, token] of [
         const sent = await ask(route.method, url, { token, ...(body !== undefined && { body }) })
         const what = `${nameOf(route)} ${JSON.stringify(body)} answered ${JSON.stringify(sent.body)}`
         for (const found of await ownersOf(workspaceId)) assert.ok(before.has(found), `${found} by ${what}`)
-        // Who is removed or demoted by an admin was no owner.
+        // An admin can only remove or demote members other than owners.
         for (const was of before)
           if (was.startsWith('member')) assert.ok((await ownersOf(workspaceId)).has(was), `${was} by ${what}`)
         if (sent.body.code === 'owner_required') refused += 1
-        // Whatever key was answered acts as its role says: not as an owner of this workspace.
+        // A returned key acts only in its role, not as an owner of this workspace.
         const key = sent.body.key
         if (typeof key === 'string' && key.startsWith('krsk_')) await assertNoOwner(key)
       }
     }
-    assert.ok(refused >= 10, `${refused} were told that an owner is needed`)
+    assert.ok(refused >= 10, `${refused} requests were refused for lack of the owner role`)
   })
 }
 
-/** The request of a route as it is meant, and with all that could make an owner of somebody. */
+/** The sample request of a route, plain and with every value that could make someone an owner. */
 async function tries(route: Route): Promise<{ url: string; body?: Record<string, unknown> }[]> {
-  // These end the session that asks, and no role depends on what they do.
+  // These end the session that sends them, and change no role.
   if (route.operation === 'endCurrentSession') return []
   const { url, body } = await sampleOf(route, harness, vendor)
   const meant = { url, ...(body !== undefined && { body }) }
@@ -112,15 +112,15 @@ async function tries(route: Route): Promise<{ url: string; body?: Record<string,
   return [meant, ...urls.flatMap(url => bodies.map(body => ({ url, ...(!isSafe(route) && { body }) })))]
 }
 
-/** Who and what an admin would aim at: themselves, an owner, an owner's key, an invitation to be one. */
+/** An admin's targets: the admin, an owner, an owner's key, an invitation as owner. */
 async function targets(): Promise<string[]> {
-  const key = await ask('POST', '/v1/secret_keys', { token: vendor.live, body: { env: 'live' } })
-  const invite = await makeInvite({ ask, scene: vendor })
+  const key = await makeSecretKey(harness, vendor)
+  const invite = await makeInvite(harness, vendor)
   await query(`update workspace_invites set role = 'owner' where id = $1`, [invite.id])
-  return [admin.userId, owner.userId, sparedKey.id, key.body.id, invite.id]
+  return [admin.userId, owner.userId, sparedKey.id, key.id, invite.id]
 }
 
-/** Every way in which somebody is an owner of a workspace, or may become one. */
+/** Every member, key and invitation that is or can become an owner of a workspace. */
 async function ownersOf(id: string): Promise<Set<string>> {
   const rows = await query(
     `select 'member ' || user_id as found from workspace_members

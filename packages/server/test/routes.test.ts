@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Route } from '../src/gate/route.ts'
 import { routes } from '../src/routes.ts'
 import { bootstrapToken, startHarness } from './harness.ts'
@@ -11,7 +12,7 @@ const nameOf = ({ method, path }: { method: string; path: string }) => `${method
 const served = specRows.filter(row => row.served)
 const routeOf = new Map(routes.map(route => [nameOf(route), route]))
 
-/** Routes that no row of the specification shows. */
+/** Routes that are not in the specification's rows. */
 const beyondRows: Record<string, string> = {
   'GET /healthz': 'the specification says that probes exist and does not show their paths',
   'GET /readyz': 'the specification says that probes exist and does not show their paths',
@@ -19,51 +20,73 @@ const beyondRows: Record<string, string> = {
   'GET /v1/readyz': 'every path starts with /v1',
   'GET /.well-known/jwks.json': 'the specification says that it exists and does not show its path',
   'GET /v1/.well-known/jwks.json': 'every path starts with /v1',
-  'POST /v1/usage/reports': 'the specification shows no way in for what usage tells',
-  'GET /v1/security_events': 'who was refused, and from where, stands in no audit log',
-  'GET /v1/auth/security_events': 'a person sees what befell their own account',
-  'GET /v1/audit_logs/export': 'a log of a million rows is not read by pages of 200',
-  'GET /.well-known/audit-checkpoint-key': 'what verifies the checkpoint of a chain stands beside the JWKS',
+  'POST /v1/keys/identify': 'support is sent a key, not an id',
+  'POST /v1/usage/reports': 'the specification has no route that receives usage',
+  'GET /v1/projects/:id/nodes': 'people see which servers hold the keys, and which are behind',
+  'GET /v1/usage/daily': 'a chart of a project or tenant, or of all of them, and not of one key',
+  'GET /v1/overview': 'the first screen of a person asks once and not nine times',
+  'GET /v1/security_events': 'refused requests and their sources are not in the audit log',
+  'GET /v1/auth/security_events': 'a person sees the security events of their account',
+  'GET /v1/audit_logs/export': 'a log of a million rows is too long for pages of 200',
+  'GET /.well-known/audit-checkpoint-key': 'the key that verifies checkpoints is published beside the JWKS',
   'GET /v1/.well-known/audit-checkpoint-key': 'every path starts with /v1',
 }
 
-/** Fields that no row of the specification shows. */
+/** Fields that are not in the specification's rows. */
 const beyondFields: Record<string, string> = {
-  'POST /v1/projects body.key_prefix': 'the keys of a project may carry a prefix of their own',
-  'PATCH /v1/projects/:id body.slug': 'a project may be renamed whole',
-  'GET /v1/projects query.slug': 'a thing is found by the name that its owner gave it',
-  'GET /v1/tenants query.external_id': 'a thing is found by the name that its owner gave it',
-  'GET /v1/keys query.name': 'a thing is found by the name that its owner gave it',
-  'GET /v1/keys query.external_id': 'a tenant is named by what its owner calls it',
-  'POST /v1/keys body.external_id': 'a tenant is named by what its owner calls it',
-  'POST /v1/embed_tokens body.external_id': 'a tenant is named by what its owner calls it',
-  'GET /v1/policy/snapshot query.features': 'a node says what it can read, and the service what it must',
-  'GET /v1/policy/delta query.features': 'a node says what it can read, and the service what it must',
+  'POST /v1/projects body.key_prefix': 'a project may choose a prefix for its keys',
+  'PATCH /v1/projects/:id body.slug': 'a project may be renamed completely',
+  'POST /v1/projects body.known_scopes': 'a typo in a scope is an outage',
+  'POST /v1/projects body.strict_scopes': 'a typo in a scope is an outage',
+  'PATCH /v1/projects/:id body.known_scopes': 'a typo in a scope is an outage',
+  'PATCH /v1/projects/:id body.strict_scopes': 'a typo in a scope is an outage',
+  'GET /v1/projects query.slug': 'find by the vendor’s own name',
+  'GET /v1/tenants query.external_id': 'find by the vendor’s own name',
+  'GET /v1/projects query.q': 'people look for a name',
+  'GET /v1/projects query.ids': 'a list shows the names of its rows',
+  'GET /v1/tenants query.q': 'people look for a name',
+  'GET /v1/tenants query.ids': 'a list shows the names of its rows',
+  'GET /v1/keys query.q': 'people look for a name or a visible prefix',
+  'GET /v1/keys query.status': 'which keys end soon, have ended or are revoked',
+  'GET /v1/keys query.name': 'find by the vendor’s own name',
+  'GET /v1/keys query.external_id': 'name a tenant by the vendor’s own id',
+  'POST /v1/keys body.external_id': 'name a tenant by the vendor’s own id',
+  'POST /v1/embed_tokens body.external_id': 'name a tenant by the vendor’s own id',
+  'PATCH /v1/workspace body.embed_theme': 'the widget fits the pages of the vendor',
+  'POST /v1/embed_tokens body.create_tenant': 'the page of a customer without a tenant',
+  'GET /v1/policy/snapshot query.features': 'a node lists the features that it understands',
+  'GET /v1/policy/delta query.features': 'a node lists the features that it understands',
   'GET /v1/projects query.limit': 'every list is paged',
   'GET /v1/projects query.cursor': 'every list is paged',
   'GET /v1/tenants query.limit': 'every list is paged',
   'GET /v1/tenants query.cursor': 'every list is paged',
   'GET /v1/keys query.cursor': 'every list is paged',
   'GET /v1/embed/keys query.cursor': 'every list is paged',
-  'POST /v1/secret_keys body.permissions': 'a key of a server has no use for most of what its role may do',
-  'POST /v1/secret_keys body.preset': 'names for what most keys are made for',
-  'POST /v1/secret_keys body.project_ids': 'a key of one API has no business with another',
-  'POST /v1/secret_keys body.allowed_cidrs': 'a stolen key is of no use elsewhere',
-  'GET /v1/secret_keys query.env': 'filtered as GET /v1/keys is',
-  'GET /v1/secret_keys query.include_revoked': 'filtered as GET /v1/keys is',
+  'POST /v1/secret_keys body.permissions': 'a server’s key needs few of its role’s permissions',
+  'POST /v1/secret_keys body.preset': 'names for common sets of permissions',
+  'POST /v1/secret_keys body.project_ids': 'a key for one API should not reach another',
+  'POST /v1/secret_keys body.allowed_cidrs': 'a stolen key is useless elsewhere',
+  'GET /v1/secret_keys query.env': 'the same filter as GET /v1/keys',
+  'GET /v1/secret_keys query.include_revoked': 'the same filter as GET /v1/keys',
   'GET /v1/secret_keys query.limit': 'every list is paged',
   'GET /v1/secret_keys query.cursor': 'every list is paged',
-  'POST /v1/secret_keys/:id/revoke body.cascade':
-    'what a key has made may have been made by whoever stole it',
+  'POST /v1/secret_keys/:id/revoke body.cascade': 'a thief may have made the keys that a stolen key made',
   'PATCH /v1/members/:userId body.revoke_keys': 'as for secret keys',
   'DELETE /v1/members/:userId query.revoke_keys': 'as for secret keys',
   'GET /v1/audit_logs query.cursor': 'every list is paged',
+  'GET /v1/audit_logs query.order': 'people read the newest rows first',
+  'GET /v1/audit_logs query.before_seq': 'the counterpart of after_seq for the newest first',
+  'GET /v1/audit_logs query.action': 'find what happened',
+  'GET /v1/audit_logs query.actor_id': 'find what somebody did',
+  'GET /v1/audit_logs query.target_id': 'find what happened to something',
+  'GET /v1/audit_logs query.env': 'the same filter as GET /v1/keys',
   'GET /v1/auth/sessions query.limit': 'every list is paged',
   'GET /v1/auth/sessions query.cursor': 'every list is paged',
   'GET /v1/members query.limit': 'every list is paged',
   'GET /v1/members query.cursor': 'every list is paged',
   'GET /v1/invites query.limit': 'every list is paged',
   'GET /v1/invites query.cursor': 'every list is paged',
+  'GET /v1/usage/tenants query.month': 'people read one month, not all months since',
   'GET /v1/usage/tenants query.limit': 'every list is paged',
   'GET /v1/usage/tenants query.cursor': 'every list is paged',
 }
@@ -73,16 +96,16 @@ test('the table has every endpoint row of the specification once', () => {
   assert.equal(new Set(specRows.map(nameOf)).size, 65)
 })
 
-test('every route is a row of the specification or stands in the list of extras, and none of these is stale', () => {
+test('every route is in the specification or the list of extras, and no extra is stale', () => {
   const rows = new Set(served.map(nameOf))
   const extras = [...routeOf.keys()].filter(name => !rows.has(name))
   assert.deepEqual(extras.toSorted(), Object.keys(beyondRows).toSorted())
 })
 
 for (const row of served) {
-  test(`${nameOf(row)} takes and answers what the specification says`, () => {
+  test(`${nameOf(row)} accepts and returns what the specification says`, () => {
     const route = routeOf.get(nameOf(row))
-    assert.ok(route, 'is marked as served and is no route')
+    assert.ok(route, 'is marked as served but is not a route')
     assert.deepEqual(kindsOf(route).toSorted(), row.credentials.toSorted())
     assert.equal(route.answer.status, row.status)
     assertFields(`${nameOf(row)} query`, row.query, route.query as Fragment)
@@ -91,7 +114,17 @@ for (const row of served) {
   })
 }
 
-test('no field beyond the specification is listed that no route has', () => {
+test('every schema of a route is valid JSON Schema 2020-12', () => {
+  const ajv = new Ajv2020({ strict: false })
+  const isValid = (schema: Fragment) => ajv.validateSchema(schema)
+  assert.equal(isValid({ type: 'text' }), false)
+  for (const route of routes) {
+    for (const schema of [route.query, route.body, route.answer.schema])
+      assert.ok(isValid((schema ?? {}) as Fragment), nameOf(route))
+  }
+})
+
+test('every listed field beyond the specification exists on a route', () => {
   const names = routes.flatMap(route => [
     ...fieldsOf(route.query as Fragment).map(field => `${nameOf(route)} query.${field}`),
     ...fieldsOf((route.body ?? {}) as Fragment).map(field => `${nameOf(route)} body.${field}`),
@@ -99,7 +132,7 @@ test('no field beyond the specification is listed that no route has', () => {
   for (const name of Object.keys(beyondFields)) assert.ok(names.includes(name), name)
 })
 
-test('a row that is marked as not served is really not served', async () => {
+test('a row marked as not served is not a route', async () => {
   for (const row of specRows.filter(({ served }) => !served)) {
     assert.equal(routeOf.get(nameOf(row)), undefined, nameOf(row))
     const url = row.path.replace(/:\w+/, '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11')
@@ -115,12 +148,13 @@ const kindsOf = ({ access }: Route): string[] => (access.open ? [] : [...access.
 
 const fieldsOf = (schema: Fragment) => Object.keys((schema.properties as object | undefined) ?? {})
 
-/** Every field of the row is there with its bounds, and every other one stands in the list with a reason. */
+/** Asserts that every field of the row has its bounds, and that every other field is listed with a reason. */
 function assertFields(at: string, expected: Record<string, Field>, schema: Fragment): void {
   const properties = (schema.properties ?? {}) as Record<string, Fragment>
   const required = (schema.required ?? []) as string[]
   for (const name of Object.keys(properties)) {
-    if (expected[name] === undefined) assert.ok(beyondFields[`${at}.${name}`], `${at}.${name} is no row’s`)
+    if (expected[name] === undefined)
+      assert.ok(beyondFields[`${at}.${name}`], `${at}.${name} is in no row and not listed`)
   }
   for (const [name, field] of Object.entries(expected)) {
     const found = properties[name]
@@ -133,13 +167,16 @@ function assertFields(at: string, expected: Record<string, Field>, schema: Fragm
   }
 }
 
-/** Keywords that tell and do not bound, and the two bounds of `meta` that only this service has. */
+/** Keywords that describe and do not restrict, and the two bounds of `meta` that only this service has. */
 const harmless = ['description', 'examples', 'additionalProperties', 'x-max-bytes', 'x-max-members']
 
-/** The same bounds: every keyword of the specification with its value, and none that narrows it. */
+/** Asserts equal bounds: every keyword of the specification with its value, and no further restriction. */
 function assertHolds(at: string, expected: Fragment, found: Fragment): void {
   for (const keyword of Object.keys(found)) {
-    assert.ok(keyword in expected || harmless.includes(keyword), `${at} has a bound of its own: ${keyword}`)
+    assert.ok(
+      keyword in expected || harmless.includes(keyword),
+      `${at} has a bound that is not in the specification: ${keyword}`,
+    )
   }
   for (const [keyword, value] of Object.entries(expected)) {
     if (keyword === 'items') assertHolds(`${at}[]`, value as Fragment, found.items as Fragment)

@@ -8,7 +8,7 @@ import { sendBytes } from './send-bytes.ts'
 import { makeVendor } from './vendor.ts'
 import { openWire } from './wire.ts'
 
-/** Every answer there is, whoever makes it, is kept by no cache and taken by no browser for what it does not say it is. */
+/** No cache may store a response, and no browser may guess its type, whichever part of the service sends it. */
 const harness = await startHarness()
 const { app } = harness
 const vendor = await makeVendor(harness)
@@ -16,7 +16,7 @@ const wire = await openWire(harness)
 
 type Headers = Record<string, string | string[] | number | undefined>
 
-/** What a success says of caching. Published keys may be kept by anybody, and the feed's pages by who asks for them. */
+/** The caching of a success. Anyone may cache published keys; only the caller may cache pages of the feed. */
 const cachingOf = ({ path, plane }: Route): RegExp =>
   path.includes('/.well-known/')
     ? /^public, max-age=300$/
@@ -30,7 +30,7 @@ function assertSafe(headers: Headers, what: string, caching = /^no-store$/): voi
 }
 
 for (const route of routes) {
-  test(`${nameOf(route)} says no-store and nosniff with success and with every refusal`, async () => {
+  test(`${nameOf(route)} sends no-store and nosniff with every success and refusal`, async () => {
     const { url, token, body, signed } = await sampleOf(route, harness, vendor)
     const sent = {
       token,
@@ -85,8 +85,8 @@ for (const route of routes) {
   })
 }
 
-test('what leads nowhere, cannot be decoded or is no request says so too', async () => {
-  for (const url of ['/', '/v1/nothing', '/docs/nothing', '/pages/nothing']) {
+test('unknown routes, undecodable paths and malformed requests send them too', async () => {
+  for (const url of ['/nothing', '/v1/nothing', '/docs/nothing', '/app/assets/nothing']) {
     const { statusCode, headers } = await app.inject({ url })
     assert.equal(statusCode, 404)
     assertSafe(headers, url)

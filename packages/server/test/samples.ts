@@ -5,17 +5,17 @@ import { routes } from '../src/routes.ts'
 import { signedReport } from './codehost.ts'
 import { mintToken } from './embed.ts'
 import { bootstrapToken, type Harness } from './harness.ts'
-import { makeInvite, makeKey, mutationsOf } from './mutations.ts'
+import { mutationsOf } from './mutations.ts'
 import { madePassword, makeMailedToken, makePerson, openSession } from './people.ts'
-import { claimScope, makeVendor, type Vendor } from './vendor.ts'
+import { claimScope, issueKey, makeInvite, makeVendor, type Vendor } from './vendor.ts'
 
-/** A request that its route answers with success when it is sent once. */
+/** A request that succeeds when it is sent once. */
 export interface Sample {
   url: string
-  /** Undefined for a route that asks for no credential. */
+  /** Undefined for a route without credentials. */
   token: string | undefined
   body?: Record<string, unknown>
-  /** In place of the body, for a route that takes a signed one. */
+  /** Replaces the body on a route that takes a signed one. */
   signed?: { body: string; headers: Record<string, string> }
 }
 
@@ -23,18 +23,18 @@ const mutations = new Map(mutationsOf(routes).map(({ route, prepare }) => [route
 
 export const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>) => `${method} ${path}`
 
-/** The nouns of `/v1/<noun>/:id`, each with a way to make one in a workspace. */
+/** The nouns of `/v1/<noun>/:id`, each with a function that makes one in a workspace. */
 const things: Record<string, (harness: Harness, vendor: Vendor) => Promise<string>> = {
   projects: async (_, vendor) => vendor.projectId,
   tenants: async (_, vendor) => vendor.tenantId,
   secret_keys: async (_, vendor) => vendor.liveId,
-  keys: async ({ ask }, vendor) => (await makeKey({ ask, scene: vendor })).id,
-  embed: async ({ ask }, vendor) => (await makeKey({ ask, scene: vendor })).id,
-  invites: async ({ ask }, vendor) => (await makeInvite({ ask, scene: vendor })).id,
+  keys: async (harness, vendor) => (await issueKey(harness, vendor)).id,
+  embed: async (harness, vendor) => (await issueKey(harness, vendor)).id,
+  invites: async (harness, vendor) => (await makeInvite(harness, vendor)).id,
   members: async ({ query }, { workspaceId }) => (await makePerson(query, { workspaceId })).userId,
 }
 
-/** The id of a thing in this workspace, live where it has an environment, for the `:id` of a route. */
+/** Makes a row for the `:id` of a route in this workspace, in the live environment if it has one. */
 export async function idFor(route: Route, harness: Harness, vendor: Vendor): Promise<string> {
   const noun = route.path.split('/')[2] ?? ''
   const make = things[noun]
@@ -48,7 +48,7 @@ const queries: Record<string, (vendor: Vendor) => string> = {
   getPolicyDelta: ({ projectId }) => `project_id=${projectId}&since=1`,
 }
 
-/** What a vendor's servers send, by `operation`. */
+/** Bodies of requests that write no audit row, by `operation`, although another body of the same route may. */
 const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Record<string, unknown>>> = {
   checkRateLimits: async ({ projectId, tenantId }) => ({
     project_id: projectId,
@@ -57,6 +57,7 @@ const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Re
     cost: 0,
     limits: [{ id: 'burst', limit: 10, window_ms: 60_000, algorithm: 'sliding', scope: 'tenant' }],
   }),
+  identifyKey: async (vendor, harness) => ({ key: (await issueKey(harness, vendor)).key }),
   createEmbedToken: async ({ projectId, tenantId }) => ({
     project_id: projectId,
     tenant_id: tenantId,
@@ -75,7 +76,7 @@ const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Re
     sample_rate: 0.5,
     records: [
       {
-        key_id: (await makeKey({ ask: harness.ask, scene: vendor })).id,
+        key_id: (await issueKey(harness, vendor)).id,
         hour: new Date().toISOString(),
         count: 1,
       },
@@ -83,10 +84,10 @@ const hotBodies: Record<string, (vendor: Vendor, harness: Harness) => Promise<Re
   }),
 }
 
-/** What people change their password to. */
+/** The password that samples change to. */
 export const newPassword = 'a new horse and battery'
 
-/** What a person asks of the person plane, by `operation`, each with a session of its own. */
+/** Samples of the person plane, by `operation`, each with its own session. */
 const personSamples: Record<string, (harness: Harness) => Promise<Omit<Sample, 'url'> & { id?: string }>> = {
   signUp: async () => ({
     token: undefined,
@@ -128,10 +129,10 @@ const personSamples: Record<string, (harness: Harness) => Promise<Omit<Sample, '
   },
 }
 
-/** What the vendor's own tenant sends from a browser: with a token for its live keys, about one of them. */
+/** A request from a tenant's browser: an embed token for its live keys, and one of these keys. */
 async function embedSample({ method, path }: Route, harness: Harness, vendor: Vendor): Promise<Sample> {
   const token = await mintToken(harness, vendor)
-  const { id } = await makeKey({ ask: harness.ask, scene: vendor })
+  const { id } = await issueKey(harness, vendor)
   return {
     url: path.replace(':id', id),
     token,
@@ -139,7 +140,7 @@ async function embedSample({ method, path }: Route, harness: Harness, vendor: Ve
   }
 }
 
-/** A sample's url with more in its query; of what it has itself, that is replaced. */
+/** Adds parameters to a sample's URL and replaces those with the same name. */
 export function withQuery(url: string, more: string): string {
   const [path, own = ''] = url.split('?')
   const given = more.split('&').map(pair => pair.split('=')[0])
@@ -147,11 +148,12 @@ export function withQuery(url: string, more: string): string {
   return `${path}?${[...kept, more].join('&')}`
 }
 
-/** Makes what a request of this route needs, and gives back the request. */
+/** Makes what a request of this route needs, and returns the request. */
 export async function sampleOf(route: Route, harness: Harness, vendor: Vendor): Promise<Sample> {
   if (route.plane === 'embed') return await embedSample(route, harness, vendor)
+  const hotBody = hotBodies[route.operation]
   const prepare = mutations.get(route.operation)
-  if (prepare !== undefined) {
+  if (prepare !== undefined && hotBody === undefined) {
     const { ask, query } = harness
     const { url, token, body } = await prepare({ ask, query, bootstrapToken, scene: vendor })
     return { url, token, ...(body !== undefined && { body: body as Record<string, unknown> }) }
@@ -162,7 +164,7 @@ export async function sampleOf(route: Route, harness: Harness, vendor: Vendor): 
     return { ...asked, url: route.path.replace(':id', id) }
   }
   if (route.signed !== null) {
-    const { key } = await makeKey({ ask: harness.ask, scene: vendor })
+    const { key } = await issueKey(harness, vendor)
     return {
       url: route.path,
       token: undefined,
@@ -172,7 +174,6 @@ export async function sampleOf(route: Route, harness: Harness, vendor: Vendor): 
   const token = route.access.open ? undefined : vendor.live
   const query = queries[route.operation]
   if (query !== undefined) return { url: `${route.path}?${query(vendor)}`, token }
-  const hotBody = hotBodies[route.operation]
   if (hotBody !== undefined) return { url: route.path, token, body: await hotBody(vendor, harness) }
   const parameter = parameterOf(route.path)
   if (parameter === undefined) return { url: route.path, token }

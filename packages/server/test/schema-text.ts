@@ -1,9 +1,9 @@
 import type { Harness } from './harness.ts'
 
 /**
- * The schema as text, read from the catalogue: tables with columns and constraints, indexes, policies,
- * grants beyond the owner's, functions. The same on every version of Postgres that is supported, and in an
- * order that does not depend on when things were made.
+ * Reads the schema as text from the catalogue: tables with columns and constraints, indexes, policies, grants
+ * beyond the owner's, and functions. The text is the same on every supported version of Postgres and does not
+ * depend on the order of creation.
  */
 export async function schemaText(query: Harness['query']): Promise<string> {
   const tables = await query(tablesQuery)
@@ -44,7 +44,7 @@ const columnsQuery = `
   from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
   where a.attrelid = $1 and a.attnum > 0 and not a.attisdropped order by a.attnum`
 
-/** Postgres 18 keeps NOT NULL as a constraint, earlier ones do not; the columns tell of it. */
+/** Postgres 18 stores NOT NULL as a constraint and earlier versions do not; the columns show it. */
 const constraintsQuery = `
   select format('constraint %s %s', conname, pg_get_constraintdef(oid)) as line
   from pg_constraint where conrelid = $1 and contype <> 'n' order by contype, conname`

@@ -21,6 +21,10 @@ table api_keys row level security
   updated_at timestamp(3) with time zone not null
   original_expires_at timestamp(3) with time zone
   embedded_at timestamp(3) with time zone
+  is_revoked boolean default (revoked_at IS NOT NULL)
+  name_folded text default lower(("left"(name, 64) COLLATE "C"))
+  display_prefix_folded text default lower(("left"(display_prefix, 64) COLLATE "C"))
+  idle_since timestamp(3) with time zone not null default service_now()
   constraint api_keys_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
   constraint api_keys_lookup_hash_length CHECK ((octet_length(lookup_hash) = 32))
   constraint api_keys_meta_bounds CHECK (((json_typeof(meta) = 'object'::text) AND (octet_length((meta)::text) <= 65536)))
@@ -34,10 +38,17 @@ table api_keys row level security
   constraint api_keys_pkey PRIMARY KEY (workspace_id, id)
   CREATE INDEX api_keys_active_by_project ON public.api_keys USING btree (workspace_id, project_id, id) WHERE (revoked_at IS NULL)
   CREATE INDEX api_keys_active_by_tenant ON public.api_keys USING btree (workspace_id, tenant_id, id) WHERE (revoked_at IS NULL)
+  CREATE INDEX api_keys_by_display_prefix_folded ON public.api_keys USING btree (workspace_id, env, is_revoked, display_prefix_folded, id)
+  CREATE INDEX api_keys_by_expiry ON public.api_keys USING btree (workspace_id, env, expires_at, id) WHERE ((revoked_at IS NULL) AND (expires_at IS NOT NULL))
+  CREATE INDEX api_keys_by_idleness ON public.api_keys USING btree (workspace_id, env, idle_since, id) WHERE (revoked_at IS NULL)
   CREATE INDEX api_keys_by_name ON public.api_keys USING btree (workspace_id, name, id) WHERE (name IS NOT NULL)
+  CREATE INDEX api_keys_by_name_folded ON public.api_keys USING btree (workspace_id, env, is_revoked, name_folded, id) WHERE (name_folded IS NOT NULL)
   CREATE INDEX api_keys_by_project ON public.api_keys USING btree (workspace_id, project_id, id)
+  CREATE INDEX api_keys_by_revocation ON public.api_keys USING btree (workspace_id, env, is_revoked, id)
   CREATE INDEX api_keys_by_tenant ON public.api_keys USING btree (workspace_id, tenant_id, id)
   CREATE INDEX api_keys_embedded ON public.api_keys USING btree (workspace_id, tenant_id, embedded_at) WHERE (embedded_at IS NOT NULL)
+  CREATE INDEX api_keys_endless ON public.api_keys USING btree (workspace_id, env, id) WHERE ((revoked_at IS NULL) AND (expires_at IS NULL))
+  CREATE UNIQUE INDEX api_keys_lookup_hash_unique ON public.api_keys USING btree (workspace_id, lookup_hash)
   policy api_keys_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app
 
@@ -57,6 +68,9 @@ table audit_heads row level security
   workspace_id uuid not null
   seq bigint not null
   hash bytea not null
+  verified_at timestamp(3) with time zone
+  verification_due_at timestamp(3) with time zone
+  first_bad_seq bigint
   constraint audit_heads_hash_length CHECK ((octet_length(hash) = 32))
   constraint audit_heads_seq CHECK ((seq >= 0))
   constraint audit_heads_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
@@ -88,6 +102,17 @@ table audit_logs row level security
   constraint audit_logs_target_type CHECK (((target_type <> ''::text) AND (translate(target_type, 'abcdefghijklmnopqrstuvwxyz_'::text, ''::text) = ''::text)))
   constraint audit_logs_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint audit_logs_pkey PRIMARY KEY (workspace_id, seq)
+  CREATE INDEX audit_logs_by_action ON public.audit_logs USING btree (workspace_id, action, (
+CASE
+    WHEN (env IS NULL) THEN ''::text
+    ELSE env
+END), seq)
+  CREATE INDEX audit_logs_by_actor ON public.audit_logs USING btree (workspace_id, actor_id, action, (
+CASE
+    WHEN (env IS NULL) THEN ''::text
+    ELSE env
+END), seq) WHERE (actor_id IS NOT NULL)
+  CREATE INDEX audit_logs_by_target ON public.audit_logs USING btree (workspace_id, target_id, seq)
   CREATE INDEX audit_logs_of_test ON public.audit_logs USING btree (workspace_id, seq) WHERE (COALESCE(env, 'test'::text) = 'test'::text)
   policy audit_logs_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select to keyrail_app
@@ -168,6 +193,15 @@ table keyrail_migrations
   run_on timestamp without time zone not null
   constraint keyrail_migrations_pkey PRIMARY KEY (id)
 
+table leak_letters row level security
+  workspace_id uuid not null
+  letter_id uuid not null
+  noted_at timestamp(3) with time zone not null
+  constraint leak_letters_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+  constraint leak_letters_pkey PRIMARY KEY (workspace_id, letter_id)
+  policy leak_letters_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant delete, insert, select to keyrail_app
+
 table leak_reports row level security
   workspace_id uuid not null
   credential_id uuid not null
@@ -178,6 +212,7 @@ table leak_reports row level security
   reported_at timestamp(3) with time zone not null
   secret_keys_revoked integer not null default 0
   invitations_revoked integer not null default 0
+  letter_id uuid
   constraint leak_reports_display_prefix_bounds CHECK (((char_length(display_prefix) >= 1) AND (char_length(display_prefix) <= 64)))
   constraint leak_reports_invitations_revoked CHECK ((invitations_revoked >= 0))
   constraint leak_reports_kind CHECK ((kind = ANY (ARRAY['api_key'::text, 'secret_key'::text, 'session'::text])))
@@ -277,12 +312,17 @@ table projects row level security
   created_at timestamp(3) with time zone not null
   updated_at timestamp(3) with time zone not null
   deleted_at timestamp(3) with time zone
+  name_folded text default lower(("left"(name, 64) COLLATE "C"))
+  known_scopes text[]
+  strict_scopes boolean not null default false
   constraint projects_default_rate_limits_bounds CHECK (rate_limits_valid(default_rate_limits))
   constraint projects_key_prefix_bounds CHECK (((key_prefix ~ '^[a-z][a-z0-9]{1,15}$'::text) AND (key_prefix <> ALL (ARRAY['krsk'::text, 'krses'::text, 'sk'::text, 'pk'::text, 'rk'::text, 'ghp'::text]))))
+  constraint projects_known_scopes_bounds CHECK (((known_scopes IS NULL) OR (((cardinality(known_scopes) >= 1) AND (cardinality(known_scopes) <= 200)) AND lengths_between(known_scopes, 1, 200))))
   constraint projects_name_bounds CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200)))
   constraint projects_slug_bounds CHECK ((slug ~ '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'::text))
   constraint projects_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint projects_pkey PRIMARY KEY (workspace_id, id)
+  CREATE INDEX projects_by_name_folded ON public.projects USING btree (workspace_id, name_folded, id) WHERE (deleted_at IS NULL)
   CREATE UNIQUE INDEX projects_slug_unique ON public.projects USING btree (workspace_id, slug) WHERE (deleted_at IS NULL)
   policy projects_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app
@@ -446,21 +486,43 @@ table tenants row level security
   created_at timestamp(3) with time zone not null
   updated_at timestamp(3) with time zone not null
   deleted_at timestamp(3) with time zone
+  name_folded text default lower(("left"(name, 64) COLLATE "C"))
+  external_id_folded text default lower(("left"(external_id, 64) COLLATE "C"))
+  met_at timestamp(3) with time zone
   constraint tenants_embed_epoch CHECK ((embed_epoch >= 1))
   constraint tenants_external_id_bounds CHECK (((char_length(external_id) >= 1) AND (char_length(external_id) <= 200)))
   constraint tenants_meta_bounds CHECK (((json_typeof(meta) = 'object'::text) AND (octet_length((meta)::text) <= 65536)))
   constraint tenants_name_bounds CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200)))
   constraint tenants_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint tenants_pkey PRIMARY KEY (workspace_id, id)
+  CREATE INDEX tenants_by_external_id_folded ON public.tenants USING btree (workspace_id, external_id_folded, id) WHERE (deleted_at IS NULL)
+  CREATE INDEX tenants_by_name_folded ON public.tenants USING btree (workspace_id, name_folded, id) WHERE ((deleted_at IS NULL) AND (name_folded IS NOT NULL))
+  CREATE INDEX tenants_met ON public.tenants USING btree (workspace_id, met_at) WHERE (met_at IS NOT NULL)
   CREATE UNIQUE INDEX tenants_external_id_unique ON public.tenants USING btree (workspace_id, external_id) WHERE (deleted_at IS NULL)
   policy tenants_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app
+
+table usage_days row level security
+  workspace_id uuid not null
+  env text not null
+  tenant_id uuid not null
+  project_id uuid not null
+  day date not null
+  requests numeric not null
+  estimated boolean not null default false
+  constraint usage_days_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
+  constraint usage_days_requests_bounds CHECK ((requests > (0)::numeric))
+  constraint usage_days_pkey PRIMARY KEY (workspace_id, env, tenant_id, project_id, day)
+  CREATE INDEX usage_days_by_day ON public.usage_days USING btree (((day + 0)))
+  policy usage_days_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant select to keyrail_app
 
 table usage_hours row level security
   workspace_id uuid not null
   key_id uuid not null
   hour timestamp(0) with time zone not null
   requests numeric not null
+  estimated boolean not null default false
   constraint usage_hours_requests_bounds CHECK ((requests > (0)::numeric))
   constraint usage_hours_pkey PRIMARY KEY (workspace_id, key_id, hour)
   CREATE INDEX usage_hours_by_hour ON public.usage_hours USING btree (hour)
@@ -474,6 +536,7 @@ table usage_months row level security
   project_id uuid not null
   env text not null
   requests numeric not null
+  estimated boolean not null default false
   constraint usage_months_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
   constraint usage_months_month CHECK ((EXTRACT(day FROM month) = (1)::numeric))
   constraint usage_months_requests_bounds CHECK ((requests > (0)::numeric))
@@ -584,8 +647,14 @@ table workspaces row level security
   embed_origins text[] not null default '{}'::text[]
   created_at timestamp(3) with time zone not null
   updated_at timestamp(3) with time zone not null
+  embed_accent text
+  embed_radius smallint
+  embed_logo_text text
   constraint workspaces_billing_email_bounds CHECK (((char_length(billing_email) >= 3) AND (char_length(billing_email) <= 320)))
+  constraint workspaces_embed_accent_form CHECK ((embed_accent ~ '^#[0-9A-Fa-f]{6}$'::text))
+  constraint workspaces_embed_logo_text_bounds CHECK (((char_length(embed_logo_text) >= 1) AND (char_length(embed_logo_text) <= 40)))
   constraint workspaces_embed_origins_bounds CHECK (((cardinality(embed_origins) <= 20) AND lengths_between(embed_origins, 8, 255)))
+  constraint workspaces_embed_radius_bounds CHECK (((embed_radius >= 0) AND (embed_radius <= 24)))
   constraint workspaces_name_bounds CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200)))
   constraint workspaces_slug_bounds CHECK ((slug ~ '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'::text))
   constraint workspaces_pkey PRIMARY KEY (id)
@@ -952,6 +1021,50 @@ CREATE OR REPLACE FUNCTION public.service_now()
 AS $function$ select date_trunc('milliseconds', clock_timestamp()) $function$
   -- execute: public
 
+CREATE OR REPLACE FUNCTION public.service_rights()
+ RETURNS SETOF text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with role as (select oid from pg_roles where rolname = 'keyrail_serve'),
+  ours as (
+    select c.oid, c.relkind, c.relrowsecurity, format('%I.%I', n.nspname, c.relname) as name,
+      case when n.nspname <> 'public' then 'select, insert, update, delete'
+        when c.relname in ('audit_logs', 'audit_addresses', 'keyrail_migrations') then 'select'
+        -- The daily verification notes its result there.
+        when c.relname = 'audit_heads' then 'select, update'
+        else 'select, insert, update, delete' end as needed
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname in ('public', 'graphile_worker') and c.relkind in ('r', 'p', 'v', 'S')
+      and c.relowner = (select relowner from pg_class where oid = 'public.workspaces'::regclass)
+      and pg_has_role(c.relowner, 'usage')
+  ),
+  schemas as (
+    select n.oid, n.nspname from pg_namespace n
+    where n.nspname in ('public', 'graphile_worker') and exists (select from ours)
+  )
+  select format('grant usage on schema %I to keyrail_serve', s.nspname) from schemas s, role
+    where not has_schema_privilege(role.oid, s.oid, 'usage')
+  union all
+  select format('grant %s on %s to keyrail_serve', o.needed, o.name) from ours o, role
+    where o.relkind <> 'S' and exists (
+      select from unnest(string_to_array(o.needed, ', ')) one where not has_table_privilege(role.oid, o.oid, one))
+  union all
+  select format('grant usage, select on sequence %s to keyrail_serve', o.name) from ours o, role
+    where o.relkind = 'S' and not has_sequence_privilege(role.oid, o.oid, 'usage')
+  union all
+  select format('create policy keyrail_serve on %s for %s to keyrail_serve using (true)', o.name,
+      case when o.needed = 'select' then 'select' else 'all' end)
+    from ours o, role
+    where o.relrowsecurity
+      and not exists (select from pg_policy p where p.polrelid = o.oid and p.polname = 'keyrail_serve')
+  union all
+  select format('grant execute on function %s to keyrail_serve', p.oid::regprocedure)
+    from pg_proc p join schemas s on s.oid = p.pronamespace, role
+    where p.prokind = 'f' and pg_has_role(p.proowner, 'usage') and not has_function_privilege(role.oid, p.oid, 'execute')
+$function$
+  -- execute: owner
+
 CREATE OR REPLACE FUNCTION public.store_database_id()
  RETURNS oid
  LANGUAGE sql
@@ -1012,7 +1125,7 @@ begin
   if pg_is_in_recovery() then return 'standby'; end if;
   return left(pg_walfile_name(pg_current_wal_lsn()), 8);
 exception
-  -- Storage that its replicas share, as Aurora's, has no log of its own; a fail-over loses nothing there.
+  -- Storage that replicas share, such as Aurora's, has no WAL; a fail-over loses nothing there.
   when feature_not_supported or object_not_in_prerequisite_state then
     return case when pg_is_in_recovery() then 'standby' else 'none' end;
 end $function$

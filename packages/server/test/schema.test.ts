@@ -5,22 +5,22 @@ import { startHarness } from './harness.ts'
 import { schemaText } from './schema-text.ts'
 
 /**
- * The schema that the migrations leave, beside the one that was last agreed to. After a migration:
- * `UPDATE_SCHEMA=1 npm test -- packages/server/test/schema.test.ts`, and the difference is reviewed with it.
- * The schema of the job queue is left out: its library makes it, and its revision is held by `job-queue.test.ts`.
+ * Compares the schema after all migrations with the reviewed one. After a migration, run `UPDATE_SCHEMA=1 npm
+ * test -- packages/server/test/schema.test.ts` and review the difference. The schema of the job queue is left
+ * out: its library makes it, and `job-queue.test.ts` checks its revision.
  */
 const file = new URL('schema.sql', import.meta.url)
 const { query } = await startHarness()
 
-/** Tables that are keyed by what is unique across workspaces, or that no workspace owns. */
+/** Tables with keys that are unique across workspaces, or that belong to no workspace. */
 const global: Record<string, string> = {
   workspaces: 'is the workspace',
   workspace_slugs: 'a slug is unique across workspaces',
-  credentials: 'a credential is found by its digest, before its workspace is known',
+  credentials: 'a credential is looked up by its digest, before its workspace is known',
   service_secrets: 'belongs to the service',
   store_timelines: 'belongs to the service',
   signing_keys: 'belongs to the service',
-  users: 'a person is of no workspace',
+  users: 'a person belongs to no workspace',
   user_passwords: 'as a person',
   sessions: 'as a person',
   mail_tokens: 'as a person',
@@ -34,7 +34,7 @@ test('the migrations leave exactly the schema of schema.sql', async () => {
   assert.equal(text, readFileSync(file, 'utf8'))
 })
 
-test('the workspace leads every key, every unique index and every foreign key of a workspace’s table', async () => {
+test('keys, unique indexes and foreign keys of workspace tables start with the workspace', async () => {
   const keys = await query(`
     select c.relname as table, x.relname as name, a.attname as first
     from pg_index i join pg_class c on c.oid = i.indrelid join pg_class x on x.oid = i.indexrelid
@@ -50,7 +50,7 @@ test('the workspace leads every key, every unique index and every foreign key of
   }
 })
 
-test('every table belongs to a workspace or stands in the list of those that do not, and none of these is stale', async () => {
+test('every table belongs to a workspace or is listed, and no listed one is stale', async () => {
   const tables = await query(`
     select c.relname as name, exists (select from pg_attribute a where a.attrelid = c.oid
       and a.attname = 'workspace_id' and a.attnotnull and not a.attisdropped) as owned
@@ -63,7 +63,7 @@ test('every table belongs to a workspace or stands in the list of those that do 
     )
 })
 
-test('every bound that has a name of its own says whose it is, so that a violation can be told', async () => {
+test('every named bound starts with its table, so that a violation can be reported', async () => {
   const checks = await query(`select c.relname as table, k.conname as name from pg_constraint k
     join pg_class c on c.oid = k.conrelid where k.contype = 'c' and c.relnamespace = 'public'::regnamespace`)
   for (const { table, name } of checks) assert.ok(name.startsWith(`${table}_`), name)

@@ -8,8 +8,8 @@ import { mentionsOf, serviceFiles, stringsOf } from './source-files.ts'
 import { makeVendor } from './vendor.ts'
 
 /**
- * A person is kept apart as a workspace is: statements name the person, and row-level security shows a transaction
- * what is its person's own. Each is tried as if the other were not there.
+ * Persons are isolated twice, as workspaces are: statements name the person, and row-level security shows a
+ * transaction only its person's rows. Each is tested without the other.
  */
 const harness = await startHarness()
 const { query } = harness
@@ -25,9 +25,9 @@ const ownerOf = (table: string) => (table === 'users' ? 'id' : 'user_id')
 for (const table of personalTables) {
   const owner = ownerOf(table)
 
-  test(`${table}: what is of another person is neither read, written, changed nor removed`, async () => {
+  test(`${table}: another person’s rows cannot be read, written, changed or removed`, async () => {
     const rows = await query(`select to_jsonb(t) as row from ${table} t where ${owner} = $1`, [theirs.userId])
-    assert.ok(rows.length > 0, 'has no row to try it on')
+    assert.ok(rows.length > 0, 'the table has no row to test with')
     const before = await query(`select to_jsonb(t) as row from ${table} t order by 1`)
     for (const userId of [mine.userId, '', null]) {
       const seen = await asApp({ userId }, `select ${owner}::text as of from ${table}`)
@@ -43,12 +43,12 @@ for (const table of personalTables) {
     assert.deepEqual(await query(`select to_jsonb(t) as row from ${table} t order by 1`), before)
   })
 
-  test(`${table}: nothing of one’s own can be handed to another person`, async () => {
+  test(`${table}: a person cannot hand a row to another person`, async () => {
     const { code } = await asApp(own, `update ${table} set ${owner} = '${theirs.userId}'`)
     assert.equal(code, '42501')
   })
 
-  test(`${table}: a workspace sees who is in it, and nothing else of them`, async () => {
+  test(`${table}: a workspace sees its members, and none of their private data`, async () => {
     const { rows } = await asApp(
       { workspaceId: here.workspaceId },
       `select ${owner}::text as of from ${table}`,
@@ -63,7 +63,7 @@ for (const table of personalTables) {
   })
 }
 
-test('security_events: a person adds and sees their own, a workspace those of its members, and neither changes any', async () => {
+test('security_events: persons and workspaces add and read their own, and change none', async () => {
   const nowhere = '00000000-0000-0000-0000-000000000000'
   const add = `insert into security_events (workspace_id, id, kind, user_id, count, details, created_at, last_at)
     values ($1, gen_random_uuid(), 'sign_in_failed', $2, 1, '{}', now(), now())`
@@ -86,7 +86,7 @@ test('security_events: a person adds and sees their own, a workspace those of it
     assert.equal((await asApp(own, statement)).code, '42501')
 })
 
-test('a person sees in which workspaces they are, whatever the workspace, and changes none of it by that', async () => {
+test('a person sees their workspaces from any workspace, and can change none of them', async () => {
   const seen = await asApp(own, 'select workspace_id, user_id from workspace_members')
   assert.deepEqual(seen.rows, [{ workspace_id: there.workspaceId, user_id: mine.userId }])
   const workspaces = await asApp(own, 'select id from workspaces')
@@ -103,7 +103,7 @@ test('a person sees in which workspaces they are, whatever the workspace, and ch
     assert.equal((await asApp(own, `select from ${table}`)).count, 0, table)
 })
 
-test('in a workspace a person still joins and changes no other one', async () => {
+test('in a workspace, a person joins it and changes no other one', async () => {
   const scope = { ...own, workspaceId: here.workspaceId }
   const seen = await asApp(scope, 'select distinct user_id from workspace_members')
   const expected = [colleague.userId, mine.userId].toSorted()
@@ -118,7 +118,7 @@ test('in a workspace a person still joins and changes no other one', async () =>
   assert.equal((await asApp(scope, move, [here.workspaceId, there.workspaceId])).code, '42501')
 })
 
-test('who was removed from a workspace sees it no more, and it sees who they are', async () => {
+test('a removed member no longer sees the workspace, which still sees the member', async () => {
   const { workspaceId } = await makeVendor(harness)
   const { userId } = await makePerson(query, { workspaceId })
   await query('update workspace_members set removed_at = now() where workspace_id = $1', [workspaceId])
@@ -126,14 +126,14 @@ test('who was removed from a workspace sees it no more, and it sees who they are
   assert.deepEqual((await asApp({ workspaceId }, 'select id from users')).rows, [{ id: userId }])
 })
 
-test('a credential of no workspace is a session’s, and only a person’s transaction adds one', async () => {
+test('a credential without a workspace is a session, and only its person can add it', async () => {
   const add = 'insert into credentials (digest, kind, workspace_id, id) values (sha256($1), $2, null, $3)'
   const values = (kind: string) => [randomUUID(), kind, mine.sessionId]
   assert.equal((await asApp(own, add, values('session'))).count, 1)
   for (const kind of ['secret_key', 'api_key'])
     assert.equal((await asApp(own, add, values(kind))).code, '42501', kind)
   assert.equal((await asApp({ workspaceId: here.workspaceId }, add, values('session'))).code, '42501')
-  // Nor of another person's session, whatever workspace it says to be of.
+  // Nor for another person's session, whatever workspace the row names.
   const foreign = `insert into credentials (digest, kind, workspace_id, id) values (sha256($1), 'session', $2, $3)`
   for (const workspaceId of [null, here.workspaceId]) {
     const scope = { ...own, workspaceId: here.workspaceId }
@@ -142,8 +142,8 @@ test('a credential of no workspace is a session’s, and only a person’s trans
   }
 })
 
-test('every transaction of a person leaves nobody’s scope on its connection', async () => {
-  const { db } = harness.deps
+test('a person’s transaction leaves no scope behind on its connection', async () => {
+  const { db } = harness
   const scopes = await Promise.all(
     Array.from({ length: 40 }, (_, i) => {
       const { userId } = i % 2 === 0 ? mine : theirs
@@ -159,17 +159,18 @@ test('every transaction of a person leaves nobody’s scope on its connection', 
     assert.deepEqual([...new Set(rows.map(({ user_id }) => user_id))], userId === '' ? [] : [userId])
 })
 
-/** Statements that are not of one person, by what they have in them. */
+/** Statements that are not about one person, by a part of their text. */
 const ofAnybody: Record<string, string> = {
-  'd(address_key, place)': 'an account is found by its address before anybody is signed in',
-  'd(digest, place)': 'a session is found by its digest before anybody is signed in',
-  'last_seen_at = service_now()': 'notes the use of sessions that were found',
-  "interval '30 days'": 'upkeep removes what is old, whoever it is of',
+  'd(address_key, place)': 'an account is looked up by its address before sign-in',
+  'from users limit 1': 'the first visit of an installation asks whether there is any account',
+  'd(digest, place)': 'a session is looked up by its digest before sign-in',
+  'last_seen_at = service_now()': 'records the last use of the sessions it found',
+  "interval '30 days'": 'upkeep removes old rows of every person',
 }
-/** Statements of the operator. */
-const ofOperator = ['platform/db/person-removal.ts', 'platform/db/dump/restore.ts']
+/** Statements that only the operator runs. */
+const ofOperator = ['people/removal.ts']
 
-test('every statement in the source names the person for every table of people that it touches', () => {
+test('every statement names the person for every table of persons that it touches', () => {
   const mention = new RegExp(
     `\\b(?:from|join|into|update|table|truncate)\\s+(?:only\\s+)?(${personalTables.join('|')})\\b`,
     'gi',
@@ -187,17 +188,20 @@ test('every statement in the source names the person for every table of people t
         exempt.add(reason)
         continue
       }
-      // The table of people is keyed by the person's own id.
+      // The table of users is keyed by the person's own id.
       const ownId = touched.includes('users') && /\bid = |\(id, /.test(text) ? 1 : 0
       const named = mentionsOf('user_id', text, file) + ownId
-      assert.ok(named >= touched.length, `${path} touches ${touched.join(', ')} of nobody: ${text}`)
+      assert.ok(
+        named >= touched.length,
+        `${path} touches ${touched.join(', ')} without naming a person: ${text}`,
+      )
     }
   }
-  assert.ok(seen > 15, 'the search finds nothing')
+  assert.ok(seen > 15, 'the search found too few statements')
   assert.deepEqual([...exempt].toSorted(), Object.keys(ofAnybody).toSorted())
 })
 
-/** Somebody with a row in every table of people. */
+/** Makes a person with a row in every table of persons. */
 async function makeWholePerson() {
   const person = await makePerson(query)
   await makeMailedToken(query, person.userId, 'password_reset')

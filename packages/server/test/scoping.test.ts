@@ -3,40 +3,49 @@ import { test } from 'node:test'
 import { openAsApp } from './as-app.ts'
 import { tablesOf } from './dump.ts'
 import { bootstrapToken, startHarness } from './harness.ts'
-import { makeInvite } from './mutations.ts'
 import { makePerson, personalTables } from './people.ts'
 import { mentionsOf, serviceFiles, stringsOf } from './source-files.ts'
-import { answerOnce, issueKey, leakOnce, makeVendor, spendOnce, uniqueSlug, useOnce } from './vendor.ts'
+import {
+  answerOnce,
+  issueKey,
+  leakOnce,
+  makeInvite,
+  makeVendor,
+  spendOnce,
+  uniqueSlug,
+  useOnce,
+} from './vendor.ts'
+import { writtenColumns } from './written-columns.ts'
 
 /**
- * A workspace is kept apart twice: every statement names it, and the role of a request's transaction sees no
- * other by row-level security. Each is tried as if the other were not there.
+ * Workspaces are isolated twice: every statement names its workspace, and row-level security hides the others
+ * from the role of a request's transaction. Each is tested without the other.
  */
 const harness = await startHarness()
 const { ask, query } = harness
 const asApp = await openAsApp(harness)
 const [mine, theirs] = [await makeFullWorkspace(), await makeFullWorkspace()]
 
-/** Tables that hold nothing of one workspace alone; the role can read none of them. */
+/** Tables that do not belong to one workspace; the role of a request cannot read them. */
 const global: Record<string, string> = {
   service_secrets: 'keys of the service itself',
   signing_keys: 'keys of the service itself',
-  store_timelines: 'which database this is',
+  store_timelines: 'identifies this database',
   keyrail_migrations: 'the migrations that were applied',
-  mail_throttles: 'how often an address was written to, whoever’s it is',
+  mail_throttles: 'how often an address was written to, in any workspace',
 }
 const tables = await tablesOf(query)
 const kept = tables.filter(table => global[table] === undefined)
-/** What is of a person and of no workspace is tried in scoping-people.test.ts. */
+/** scoping-people.test.ts tests the rows that belong to a person and not to a workspace. */
 const scoped = kept.filter(table => !personalTables.includes(table))
 const scopeOf = (table: string) => (table === 'workspaces' ? 'id' : 'workspace_id')
 
-/** Policies of a table that is written in another scope than it is read. */
+/** The further policies of tables that are written in another scope than they are read. */
 const more: Record<string, string[]> = {
   workspace_members: ['workspace_members_join', 'workspace_members_change'],
 }
 
-test('every table is kept apart by row-level security and a policy, or is listed as global', async () => {
+test('every table has row-level security and a policy, or is listed as global', async () => {
   for (const table of kept) {
     const [{ rls, forced, policies }] = await query(
       `select relrowsecurity as rls, relforcerowsecurity as forced,
@@ -50,7 +59,7 @@ test('every table is kept apart by row-level security and a policy, or is listed
   for (const table of Object.keys(global)) assert.ok(tables.includes(table), table)
 })
 
-test('the role of a request owns nothing, cannot log in, and is above no rule', async () => {
+test('the role of a request owns nothing, cannot log in and bypasses no policy', async () => {
   const [role] =
     await query(`select rolsuper, rolbypassrls, rolcanlogin, rolcreaterole, rolcreatedb, rolinherit
     from pg_roles where rolname = 'keyrail_app'`)
@@ -67,11 +76,12 @@ test('the role of a request owns nothing, cannot log in, and is above no rule', 
 for (const table of scoped) {
   const scope = scopeOf(table)
 
-  test(`${table}: what is of another workspace is neither read, written, changed nor removed`, async () => {
+  test(`${table}: another workspace’s rows cannot be read, written, changed or removed`, async () => {
     const rows = await query(`select to_jsonb(t) as row, ctid from ${table} t where ${scope} = $1`, [
       theirs.workspaceId,
     ])
-    assert.ok(rows.length > 0, 'has no row to try it on')
+    assert.ok(rows.length > 0, 'the table has no row to test with')
+    const columns = await writtenColumns(query, table)
     const before = await query(`select to_jsonb(t) as row from ${table} t order by 1`)
     for (const setting of [mine.workspaceId, '', null]) {
       const own = setting === mine.workspaceId
@@ -88,14 +98,14 @@ for (const table of scoped) {
         (
           await asApp(
             { workspaceId: setting },
-            `insert into ${table} select (jsonb_populate_record(null::${table}, $1)).*`,
+            `insert into ${table} (${columns}) select ${columns} from jsonb_populate_record(null::${table}, $1)`,
             [JSON.stringify(rows[0].row)],
           )
         ).code,
         '42501',
         'inserted',
       )
-      // Without the right to read, a condition is refused as well; with it, the rows are simply not there.
+      // Without the right to read, a condition is refused too. With it, the rows are invisible.
       const change = await asApp(
         { workspaceId: setting },
         `update ${table} set ${scope} = ${scope} where ${scope} = '${theirs.workspaceId}'`,
@@ -117,7 +127,7 @@ for (const table of scoped) {
     assert.deepEqual(await query(`select to_jsonb(t) as row from ${table} t order by 1`), before)
   })
 
-  test(`${table}: nothing of one’s own can be handed to another workspace`, async () => {
+  test(`${table}: a workspace cannot hand a row to another workspace`, async () => {
     const moved = await asApp(
       { workspaceId: mine.workspaceId },
       `update ${table} set ${scope} = '${theirs.workspaceId}'`,
@@ -126,7 +136,7 @@ for (const table of scoped) {
   })
 }
 
-test('the role can neither change nor remove an audit row, and reads no credential and no secret of the service', async () => {
+test('the role cannot change audit rows, and reads neither credentials nor service secrets', async () => {
   const { workspaceId } = mine
   for (const statement of [
     `update audit_logs set payload = '{}'`,
@@ -156,13 +166,13 @@ test('the role can neither change nor remove an audit row, and reads no credenti
   }
 })
 
-/** Statements of the operator, who is not of one workspace. No request reaches them. */
+/** Statements that the operator runs across workspaces. No request reaches them. */
 const wholeInstallation: Record<string, string> = {
-  'platform/db/dump/restore.ts': 'a restore brings back every workspace, and raises every version',
-  'platform/db/person-removal.ts': 'a person is erased from every workspace',
+  'people/removal.ts': 'an erased person is removed from every workspace',
+  'policy/raise.ts': 'the versions of every workspace are raised',
 }
 
-test('every statement in the source names the workspace for every table of a workspace that it touches', () => {
+test('every statement names the workspace for every workspace table that it touches', () => {
   const mention = new RegExp(
     `\\b(?:from|join|into|update|table|truncate)\\s+(?:only\\s+)?(${scoped.join('|')})\\b`,
     'gi',
@@ -181,11 +191,11 @@ test('every statement in the source names the workspace for every table of a wor
       }
       // The table of workspaces is keyed by the workspace's own id.
       const own = touched.includes('workspaces') && /\bid = (?:\$1|u\.workspace_id)|\(id, /.test(text) ? 1 : 0
-      // Which workspaces a person is in, is asked by the person.
+      // The query for a person's workspaces names the person.
       const byPerson = touched.includes('workspace_members') && /\buser_id = \$1/.test(text) ? 1 : 0
-      // The credential of a session is of no workspace.
+      // The credential of a session belongs to no workspace.
       const ofSession = touched.includes('credentials') && text.includes(`kind = 'session'`) ? 1 : 0
-      // Whether an address is invited anywhere is asked of all workspaces; a yes or no is all that comes back.
+      // Searches all workspaces for invitations of an address, and returns only yes or no.
       const byAddress = text.startsWith('select d.place ') && text.includes('d.address_key') ? 1 : 0
       const named = mentionsOf('workspace_id', text, file) + own + byPerson + ofSession + byAddress
       assert.ok(
@@ -194,11 +204,11 @@ test('every statement in the source names the workspace for every table of a wor
       )
     }
   }
-  assert.ok(seen > 30, 'the search finds nothing')
+  assert.ok(seen > 30, 'the search found too few statements')
   assert.deepEqual([...exempt], Object.keys(wholeInstallation))
 })
 
-/** A workspace with a row in every table. */
+/** Makes a workspace with a row in every table. */
 async function makeFullWorkspace() {
   const vendor = await makeVendor(harness)
   await issueKey(harness, vendor)
@@ -216,8 +226,8 @@ async function makeFullWorkspace() {
   await useOnce(harness, vendor)
   await leakOnce(harness, vendor)
   await makePerson(query, { workspaceId: vendor.workspaceId })
-  await makeInvite({ ask, scene: vendor })
-  // Of no workspace: seen by none.
+  await makeInvite(harness, vendor)
+  // Belongs to no workspace, so no workspace sees it.
   await ask('POST', '/v1/workspaces', {
     token: bootstrapToken,
     headers: { 'idempotency-key': uniqueSlug() },

@@ -4,7 +4,6 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { simpleParser } from 'mailparser'
 import type { Route } from '../src/gate/route.ts'
@@ -18,11 +17,12 @@ import { bootstrapToken, type Heard, startHarness } from './harness.ts'
 import { madePassword, makePerson } from './people.ts'
 import { nameOf, newPassword, type Sample, sampleOf } from './samples.ts'
 import { sendBytes } from './send-bytes.ts'
+import { until } from './until.ts'
 import { makeVendor } from './vendor.ts'
 
 /**
- * Every route is asked, rightly and wrongly, with credentials in every place where they may stand by mistake.
- * Afterwards no secret stands anywhere but in the one answer that shows it.
+ * Calls every route, correctly and incorrectly, with credentials in every place where a client may put them by
+ * mistake. Afterwards each secret is found only in the one response that shows it.
  */
 const mailFolder = mkdtempSync(join(tmpdir(), 'keyrail-secrets-'))
 after(() => rmSync(mailFolder, { recursive: true }))
@@ -36,11 +36,11 @@ const { query, logged, app } = harness
 const vendor = await makeVendor(harness)
 const current = freshCredentials(harness, vendor)
 
-/** Sent by mistake, and never issued: whatever is sent is not told to anyone either. */
+/** Sent by mistake and never issued; the service must not repeat it anywhere. */
 const stray = drawToken('krsk_live', randomBytes)
 const strayMailed = drawMailedToken(randomUUID(), randomBytes).token
 const strayPassword = `${randomUUID()} horse`
-/** All that was issued, as the answers showed it, and what people keep to themselves. */
+/** Every secret that a response has issued, and the passwords. */
 const issued = new Set<string>([
   bootstrapToken,
   stray,
@@ -51,13 +51,13 @@ const issued = new Set<string>([
   madePassword,
   newPassword,
 ])
-/** Where the links of the letters lead. */
+/** The pages that mailed links lead to. */
 const pages = new Set<string>()
-/** What was queued, before any of it was sent. */
+/** The queued jobs, before any of them ran. */
 let jobs = ''
 const answers: { what: string; heard: Heard; shows: string[] }[] = []
 
-/** A credential, a token of a mailed link, or the hash of a password. */
+/** A credential, the token of a mailed link, or the hash of a password. */
 const anySecret =
   /\bkr(?:(?:sk)?_(?:live|test)|ses)_[0-9A-Za-z]{38}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[\w-]{43}|\$argon2/
 
@@ -92,7 +92,7 @@ const mistakes: Record<
   'as the current password': {
     payload: JSON.stringify({ current_password: strayPassword, password: strayPassword }),
   },
-  'as a number’s text': { payload: `{"overlap_hours":"${stray}"}` },
+  'as the text of a number': { payload: `{"overlap_hours":"${stray}"}` },
   'in broken JSON': { payload: `{"key":"${stray}"` },
   'as the whole body': { payload: stray },
   'as a content type': { payload: '{}', headers: { 'content-type': stray } },
@@ -105,7 +105,7 @@ before(async () => {
   for (const route of routes) {
     const name = nameOf(route)
     const { url, token, body } = await sample(route)
-    // What a person does to themselves may end the session that it is tried with.
+    // A request of a person may end the session that sends it.
     const own =
       route.plane === 'person' && route.method !== 'GET'
         ? await makeCredentials(harness, vendor)
@@ -144,7 +144,7 @@ before(async () => {
     await hear(`${name}, rightly`, harness.ask(route.method, fresh.url, asked))
     await hear(`${name}, once more`, harness.ask(route.method, fresh.url, asked))
   }
-  // What stands in the header is kept with the session and in the log of security events.
+  // The user agent is stored with the session and in the security events.
   const body = { email: (await makePerson(query)).email, password: madePassword }
   await hear(
     'a sign-in, a credential as a user agent',
@@ -155,20 +155,25 @@ before(async () => {
   await sendMail()
 })
 
-/** The request of a route; what of it is a secret must stand nowhere either. */
+/** The sample request of a route. Its secrets must not be found anywhere either. */
 async function sample(route: Route): Promise<Sample> {
   const made = await sampleOf(route, harness, vendor)
   const reported = made.signed === undefined ? [] : JSON.parse(made.signed.body)
-  const secrets = [made.token, made.body?.token, ...reported.map(({ token }: { token: string }) => token)]
+  const secrets = [
+    made.token,
+    made.body?.token,
+    made.body?.key,
+    ...reported.map(({ token }: { token: string }) => token),
+  ]
   for (const secret of secrets) if (typeof secret === 'string') issued.add(secret)
   return made
 }
 
-/** Sends what is queued, so that the tokens of the links are drawn, and learns them from the letters. */
+/** Sends the queued mail, which draws the tokens of the links, and collects them from the messages. */
 async function sendMail(): Promise<void> {
   harness.deps.mail.start()
   const waiting = `select from graphile_worker._private_jobs where attempts = 0 or locked_at is not null`
-  while ((await query(waiting)).length > 0) await sleep(20)
+  await until(async () => (await query(waiting)).length === 0)
   for (const name of readdirSync(mailFolder)) {
     const { text = '' } = await simpleParser(readFileSync(join(mailFolder, name)))
     const [, page = '', token = ''] = /\/([\w-]+)#token=(\S+)/.exec(text) ?? []
@@ -178,7 +183,7 @@ async function sendMail(): Promise<void> {
   }
 }
 
-/** Tables whose rows quote something that is nobody else's business. */
+/** Tables whose rows have confidential values that a database error would quote. */
 const refusing = [
   'credentials',
   'secret_keys',
@@ -195,7 +200,7 @@ const refusing = [
   'security_events',
 ]
 
-/** Every mutation once more, while the store refuses it and quotes the whole row. */
+/** Sends every mutation again while the database refuses it with an error that quotes the whole row. */
 async function failInside(): Promise<void> {
   await query(`create function refuse_row() returns trigger language plpgsql as $$
     begin raise 'refused' using detail = to_jsonb(new)::text, hint = current_query(); end $$`)
@@ -236,7 +241,7 @@ function assertHidden(text: string, where: string): void {
   assert.doesNotMatch(text, anySecret, where)
 }
 
-test('the run has succeeded and failed in every way that it was to', () => {
+test('the run had every kind of success and failure', () => {
   const statuses = new Set(answers.map(({ heard }) => heard.status))
   for (const status of [200, 201, 400, 401, 403, 404, 415, 500]) assert.ok(statuses.has(status), `${status}`)
   const failed = answers.filter(({ heard }) => heard.status === 500).map(({ what }) => what)
@@ -250,7 +255,7 @@ test('the run has succeeded and failed in every way that it was to', () => {
   assert.deepEqual([...pages].toSorted(), ['accept-invite', 'reset-password', 'verify-email'])
 })
 
-test('a secret stands in the answer that issues it and in no other', () => {
+test('a secret is only in the response that issues it', () => {
   for (const { what, heard, shows } of answers) {
     const text = shows.reduce(
       (rest, secret) => rest.replaceAll(secret, ''),
@@ -261,13 +266,13 @@ test('a secret stands in the answer that issues it and in no other', () => {
   }
 })
 
-test('no line of the log has a secret, nor the row that a database error quotes', () => {
+test('no log line has a secret or the row that a database error quotes', () => {
   assert.ok(logged.some(line => line.includes('"message":"refused"')))
   assert.ok(!logged.some(line => line.includes('display_prefix') || line.includes('@')))
   assertHidden(logged.join(''), 'the log')
 })
 
-test('no column of any table has a secret in any form, but for the hashes of passwords in their own', async () => {
+test('no column has a secret in any form, except the password hashes', async () => {
   await harness.deps.securityEvents.flush()
   const { user_passwords, ...tables } = await dump(query, { withNoted: true })
   for (const table of ['sessions', 'security_events'])
@@ -277,9 +282,9 @@ test('no column of any table has a secret in any form, but for the hashes of pas
   assertHidden(JSON.stringify(user_passwords).replaceAll('$argon2id$', ''), 'user_passwords')
 })
 
-test('a job of mail has ids and nothing else: no address, no token, no secret', async () => {
-  assertHidden(jobs, 'the jobs before they were done')
-  assert.ok(!jobs.includes('@'), 'an address stands in a job')
+test('a mail job has only ids: no address, token or secret', async () => {
+  assertHidden(jobs, 'the jobs before they ran')
+  assert.ok(!jobs.includes('@'), 'a job has an address')
   const left = await query('select to_jsonb(j) as job from graphile_worker._private_jobs j')
   assertHidden(JSON.stringify(left), 'the jobs that are left')
 })
@@ -290,6 +295,6 @@ test('the metrics have no secret and no id', async () => {
   assert.doesNotMatch(text, /[0-9a-f]{8}-[0-9a-f]{4}-/)
 })
 
-test('the API’s own description has no secret', async () => {
+test('the API reference has no secret', async () => {
   for (const url of ['/v1/openapi.json', '/docs/']) assertHidden((await app.inject({ url })).body, url)
 })

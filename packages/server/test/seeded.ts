@@ -1,9 +1,9 @@
-/** Random choices that a seed repeats: mulberry32, a full period of 2^32. Not for secrets. */
+/** Random choices that a seed repeats: mulberry32, with a full period of 2^32. Not for secrets. */
 export interface Seeded {
-  /** 0 up to, but not including, `below`. */
+  /** From 0 up to, but not including, `below`. */
   integer(below: number): number
   pick<T>(items: readonly T[]): T
-  /** An item by its weight. */
+  /** Picks an item by its weight. */
   weighted<T extends string>(weights: Readonly<Record<T, number>>): T
 }
 

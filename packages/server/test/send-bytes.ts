@@ -3,12 +3,12 @@ import type { Harness, Heard } from './harness.ts'
 
 export interface Bytes {
   token?: string | undefined
-  /** An array sends the header so many times. */
+  /** An array sends the header once per value. */
   headers?: Record<string, string | string[]>
   payload?: string | Uint8Array
 }
 
-/** Sends a body byte for byte, with no header that was not asked for, and holds the answer against the contract. */
+/** Sends a body byte for byte, with only the given headers, and checks the response against the contract. */
 export async function sendBytes(
   { app }: Harness,
   method: string,
@@ -27,7 +27,7 @@ export async function sendBytes(
   const heard = {
     status: response.statusCode,
     headers: response.headers as Heard['headers'],
-    // The export of the log is a line of JSON a row.
+    // The audit export is one JSON object per line.
     body: /[/+]json\b/.test(String(response.headers['content-type'])) ? response.json() : response.body,
   }
   assertKeepsContract({ method, url, ...heard })

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * The endpoint rows of the specification, copied by hand into `spec-rows.json` in its own words
- * (`integer 1 to 200, default 50`), read here as the JSON Schema that those words mean. Nothing of it comes
- * from the service, so that a test can hold one against the other.
+ * The endpoint rows of the specification, copied by hand into `spec-rows.json` in its own words (`integer 1 to
+ * 200, default 50`), and parsed here into JSON Schema. Nothing here comes from the service, so a test can
+ * compare the two.
  */
 export type Fragment = { type?: string | string[]; enum?: unknown[] } & Record<string, unknown>
 
@@ -16,7 +16,7 @@ export interface SpecRow {
   method: string
   path: string
   plane: string
-  /** Kinds of credential that the route takes; none for one that asks for no credential. */
+  /** The kinds of credentials that the route accepts; empty for a route without credentials. */
   credentials: string[]
   status: number
   query: Record<string, Field>
@@ -35,7 +35,7 @@ const written: { types: Record<string, Fragment>; rows: WrittenRow[] } = JSON.pa
   readFileSync(new URL('spec-rows.json', import.meta.url), 'utf8'),
 )
 
-/** `<type>[ or null][, required][, default <value>]`, the type a name or words with bounds. */
+/** Parses `<type>[ or null][, required][, default <value>]`, where the type is a name or words with bounds. */
 export function readField(words: string): Field {
   const [type = '', ...notes] = words.split(', ')
   const schema = type.endsWith(' or null') ? orNull(readType(type.slice(0, -8))) : readType(type)
@@ -54,7 +54,7 @@ function readType(words: string): Fragment {
   if (words === 'true or false') return { type: 'string', enum: ['true', 'false'] }
   const [, type = '', from, to, least] =
     /^(string|integer|number) (?:(\d+) to (\d+)|at least (\d+))$/.exec(words) ?? []
-  if (type === '') throw new Error(`"${words}" is no type of the specification`)
+  if (type === '') throw new Error(`"${words}" is not a type of the specification`)
   const [lower, upper] = type === 'string' ? ['minLength', 'maxLength'] : ['minimum', 'maximum']
   return { type, [lower]: Number(from ?? least), ...(to !== undefined && { [upper]: Number(to) }) }
 }

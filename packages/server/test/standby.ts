@@ -2,34 +2,38 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Connection } from '../src/platform/db/connection.ts'
-import { type ScratchCluster, startScratchCluster } from '../src/platform/db/embedded/scratch.ts'
 import { migrate } from '../src/platform/db/migrate.ts'
+import { type ScratchCluster, startScratchCluster } from './scratch.ts'
+import { until } from './until.ts'
 
-/** A primary and a standby that streams from it, both real, behind one address that leads to one of them. */
+/** A real primary and a real standby that streams from it, behind one address that leads to one of them. */
 export interface Pair {
-  /** The address. It leads to the primary until somebody is told otherwise. */
+  /** The address. It leads to the primary until `leadTo` changes it. */
   readonly connection: Connection
-  /** Lets the address lead to that server. Connections through it are cut. */
+  /** Both servers, past the address. */
+  readonly servers: Readonly<Record<'primary' | 'standby', Connection>>
+  /** Points the address to that server. Connections through it are cut. */
   leadTo(server: 'primary' | 'standby'): void
-  /** SQL on one server, past the address. */
+  /** Runs SQL on one server directly, not through the address. */
   // biome-ignore lint/suspicious/noExplicitAny: rows of any shape, read by the test that asked for them.
   on(server: 'primary' | 'standby', text: string, values?: unknown[]): Promise<any[]>
-  /** From now on the primary commits nothing that the standby does not have. */
+  /** From now on the primary commits only what the standby has. */
   synchronous(): Promise<void>
-  /** From now on the standby gets nothing of what the primary commits. It has all that was committed until here. */
+  /** From now on the standby receives no commits. It has everything that was committed before. */
   holdBack(): Promise<void>
-  /** SIGKILL of the primary; the standby becomes the primary, and the address leads to it. */
+  /** Kills the primary with SIGKILL. */
+  killPrimary(): void
+  /** Kills the primary with SIGKILL, promotes the standby, and points the address to it. */
   failOver(): Promise<void>
   remove(): Promise<void>
 }
 
-/** @param bin folder of another Postgres than the embedded one. */
+/** @param bin the folder of another Postgres than the embedded one. */
 export async function startPair(bin?: string): Promise<Pair> {
   const folder = mkdtempSync('/tmp/keyrail-pair-')
-  // As root, Postgres runs under another account, and that has to pass through.
+  // As root, Postgres runs under another account, which must be able to enter the folder.
   chmodSync(folder, 0o755)
   const [first, second] = [join(folder, 'a'), join(folder, 'b')]
   const own = bin === undefined ? {} : { bin }
@@ -55,6 +59,7 @@ export async function startPair(bin?: string): Promise<Pair> {
   }
   return {
     connection: { ...primary.connection, host: '127.0.0.1', port: address.port },
+    servers: { primary: primary.connection, standby: standby.connection },
     leadTo: server => address.leadTo(servers[server].connection),
     on,
     async synchronous() {
@@ -69,6 +74,7 @@ export async function startPair(bin?: string): Promise<Pair> {
       await on('standby', 'select pg_reload_conf()')
       await until(async () => (await on('primary', 'select from pg_stat_replication')).length === 0)
     },
+    killPrimary: () => void process.kill(primary.pid, 'SIGKILL'),
     async failOver() {
       process.kill(primary.pid, 'SIGKILL')
       await on('standby', 'select pg_promote()')
@@ -83,7 +89,7 @@ export async function startPair(bin?: string): Promise<Pair> {
   }
 }
 
-/** A copy of the stopped primary's files, which are whole then; both run when this returns. */
+/** Copies the files of the stopped primary, which are consistent then. Both servers run when this returns. */
 async function copyAsStandby(
   primary: ScratchCluster,
   from: string,
@@ -95,7 +101,7 @@ async function copyAsStandby(
   const copy = join(to, data.slice(from.length))
   mkdirSync(dirname(copy), { recursive: true, mode: 0o755 })
   cpSync(join(from, 'postgres-password'), join(to, 'postgres-password'))
-  // With owners and modes, which Postgres looks at.
+  // Postgres checks owners and modes, so the copy keeps them.
   execFileSync('cp', ['-a', data, copy])
   await primary.restart()
   writeFileSync(join(copy, 'standby.signal'), '')
@@ -104,17 +110,13 @@ async function copyAsStandby(
   return await startScratchCluster({ directory: to, settings: { primary_conninfo }, ...own })
 }
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(20)
-}
-
 interface Address {
   readonly port: number
   leadTo(server: Connection): void
   close(): Promise<void>
 }
 
-/** A port on loopback that leads to one socket or another. */
+/** A port on loopback that leads to one of two sockets. */
 async function openAddress(to: Connection): Promise<Address> {
   const sockets = new Set<Socket>()
   let target = to

@@ -14,7 +14,7 @@ import { encryptionKeys } from './encryption-key.ts'
 import { startHarness } from './harness.ts'
 import { makeVendor } from './vendor.ts'
 
-/** Somebody has a copy of the database, or a backup, and looks for anything that signs what we would believe. */
+/** A thief has a copy of the database, or a backup, and looks for anything that signs what the service trusts. */
 const harness = await startHarness()
 const { ask, query } = harness
 const vendor = await makeVendor(harness)
@@ -33,14 +33,14 @@ const secretOf = async (name: string) => {
 }
 const [cursor, seed] = [await secretOf('cursor'), await secretOf('audit_checkpoint')]
 
-/** Everything in a text that may be bytes: as Postgres and JSON write them, or in base64 or hexadecimal. */
+/** Every part of a text that may be bytes: as Postgres and JSON write them, or in base64 or hexadecimal. */
 function bytesIn(text: string): Buffer[] {
   const found = [...text.matchAll(/[0-9a-f]{64,}/gi)].map(([run]) => Buffer.from(run, 'hex'))
   for (const [run] of text.matchAll(/[A-Za-z0-9+/_-]{43,}/g)) found.push(Buffer.from(run, 'base64'))
   return found
 }
 
-/** What a thief could sign with, of all that stands in a text. */
+/** The signing secrets in a text. */
 function findSigners(text: string): string[] {
   const found = new Set<string>()
   for (const [pem] of text.matchAll(/-----BEGIN [A-Z ]*PRIVATE KEY-----/g)) found.add(`PEM ${pem}`)
@@ -61,7 +61,7 @@ function findSigners(text: string): string[] {
 }
 
 function isPrivateKey(der: Buffer): boolean {
-  // A sequence with a version: how both forms begin.
+  // Both forms begin with a sequence that starts with a version.
   if (der[0] !== 0x30 || !der.subarray(0, 8).includes(0x02)) return false
   return (['pkcs8', 'sec1'] as const).some(type => parse(der, type) !== null)
 }
@@ -91,19 +91,19 @@ async function backupText(): Promise<string> {
   return gunzipSync(packed).toString()
 }
 
-test('a copy of the database has nothing that mints a token, signs a checkpoint or makes a cursor', async () => {
+test('a copy of the database cannot mint tokens, sign checkpoints or make cursors', async () => {
   const text = JSON.stringify(await dump(query))
   assert.ok(text.includes('signing_keys') && text.includes('sealed'))
   assert.deepEqual(findSigners(text), [])
 })
 
-test('a backup has no such thing either', async () => {
+test('neither can a backup', async () => {
   const text = await backupText()
   assert.ok(text.includes('service_secrets'))
   assert.deepEqual(findSigners(text), [])
 })
 
-test('what is looked for would be found, as the release before kept it, and a backup would leave it out', async () => {
+test('the search finds secrets of the previous release, and a backup leaves them out', async () => {
   const [{ kid, sealed }] = await query('select kid, sealed from signing_keys')
   const key = sealing.open(placeOf(signingKeys, kid), sealed)
   assert.equal(

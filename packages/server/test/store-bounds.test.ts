@@ -15,13 +15,12 @@ import {
 } from './column-bounds.ts'
 import { mintToken } from './embed.ts'
 import { startHarness } from './harness.ts'
-import { makeInvite } from './mutations.ts'
 import { makeMailedToken, makePerson } from './people.ts'
-import { answerOnce, issueKey, leakOnce, makeVendor, spendOnce, useOnce } from './vendor.ts'
+import { answerOnce, issueKey, leakOnce, makeInvite, makeVendor, spendOnce, useOnce } from './vendor.ts'
 
 /**
- * The store refuses what the contract refuses: each check constraint is tried by direct SQL, past the service,
- * with a value at its bound and with one beyond. A constraint without an entry here fails the test.
+ * The database refuses what the contract refuses. Direct SQL tries each check constraint, past the service, with
+ * values at its bound and beyond. A constraint without an entry here fails the test.
  */
 const harness = await startHarness()
 const { query, ask } = harness
@@ -43,7 +42,7 @@ await mintToken(harness, vendor)
 
 const { userId } = await makePerson(query, { workspaceId: vendor.workspaceId })
 await makeMailedToken(query, userId, 'verification')
-await makeInvite({ ask, scene: vendor })
+await makeInvite(harness, vendor)
 await leakOnce(harness, vendor)
 await query(
   `insert into mail_throttles (address_hash, kind, queued_at, expires_at)
@@ -127,13 +126,18 @@ const bounds: Record<string, Bound> = {
   mail_tokens_digest_length: bytes('digest', 32),
   mail_tokens_kind: among('kind', ['verification', 'password_reset']),
   policy_heads_floor: bound('floor', ['1', 'version'], ['0', 'version + 1']),
-  // A version below 1 is below every floor too, and the floor is looked at first.
-  policy_heads_version: { ...bound('version', ['1000000'], ['0', '-1']), toldBy: 'policy_heads_floor' },
+  // A version below 1 is also below every floor, and Postgres checks the floor first.
+  policy_heads_version: { ...bound('version', ['1000000'], ['0', '-1']), reportedBy: 'policy_heads_floor' },
   policy_nodes_node_bounds: pattern('node', '^[A-Za-z0-9._:-]{1,128}$'),
   policy_nodes_sees: among('sees', [...environments, 'both']),
   policy_nodes_version: bound('version', ['0', '1000000'], ['-1']),
   projects_default_rate_limits_bounds: rateLimits('default_rate_limits', false),
   projects_key_prefix_bounds: pattern('key_prefix', '^[a-z][a-z0-9]{1,15}$'),
+  projects_known_scopes_bounds: bound(
+    'known_scopes',
+    ['null', strings(200), strings(1, repeated(200))],
+    [`'{}'`, strings(201), `'{""}'`, strings(1, repeated(201))],
+  ),
   projects_name_bounds: length('name', 1, 200, false),
   projects_slug_bounds: pattern('slug', slug),
   rate_counters_cells: bound(
@@ -201,6 +205,8 @@ const bounds: Record<string, Bound> = {
   workspace_invites_mailed_digest_length: bytes('mailed_digest', 32),
   workspace_invites_role: among('role', roles),
   workspace_members_role: among('role', roles),
+  usage_days_env: among('env', environments),
+  usage_days_requests_bounds: bound('requests', ['1e-9', '1', '1e30'], ['0', '-1']),
   usage_hours_requests_bounds: bound('requests', ['1e-9', '1', '1e30'], ['0', '-1']),
   usage_months_env: among('env', environments),
   usage_months_month: bound('month', [`'2028-02-01'`], [`'2028-02-02'`, `'2028-02-29'`]),
@@ -213,11 +219,14 @@ const bounds: Record<string, Bound> = {
     ['null', `'a@b'`, `repeat('a', 320)`],
     [`'a@'`, `repeat('a', 321)`],
   ),
+  workspaces_embed_accent_form: pattern('embed_accent', '^#[0-9A-Fa-f]{6}$'),
+  workspaces_embed_logo_text_bounds: length('embed_logo_text', 1, 40),
   workspaces_embed_origins_bounds: bound(
     'embed_origins',
     [`'{}'`, strings(20, `'http://a'`), strings(1, `repeat('a', 255)`)],
     [strings(21, `'http://a'`), `'{x}'`, strings(1, `repeat('a', 256)`)],
   ),
+  workspaces_embed_radius_bounds: bound('embed_radius', ['0', '24', 'null'], ['-1', '25']),
   workspaces_name_bounds: length('name', 1, 200, false),
   workspaces_slug_bounds: pattern('slug', slug),
 }
@@ -226,24 +235,25 @@ const constraints: { table: string; name: string }[] = await query(`
   select c.relname as table, k.conname as name from pg_constraint k join pg_class c on c.oid = k.conrelid
   where k.contype = 'c' and c.relnamespace = 'public'::regnamespace order by k.conname`)
 
-test('every constraint has its bounds here, and every entry its constraint', () => {
+test('every constraint has bounds here, and every entry has a constraint', () => {
   assert.deepEqual(Object.keys(bounds).toSorted(), constraints.map(({ name }) => name).toSorted())
 })
 
 for (const { table, name } of constraints) {
-  test(`${name} lets its bounds pass and nothing beyond`, async () => {
-    const { column, ok, bad, toldBy = name } = bounds[name] ?? bound('', [], [])
+  test(`${name} accepts values at its bounds and nothing beyond`, async () => {
+    const { column, ok, bad, reportedBy = name } = bounds[name] ?? bound('', [], [])
     assert.ok(ok.length > 0 && bad.length > 0)
     for (const value of ok) assert.equal(await refusalOf(table, column, value), null, value.slice(0, 200))
-    for (const value of bad) assert.equal(await refusalOf(table, column, value), toldBy, value.slice(0, 200))
+    for (const value of bad)
+      assert.equal(await refusalOf(table, column, value), reportedBy, value.slice(0, 200))
   })
 }
 
-/** The check constraint that refuses a value on an existing row, or null. Nothing of it is kept. */
+/** The check constraint that refuses a value on an existing row, or null. The change is rolled back. */
 async function refusalOf(table: string, column: string, value: string): Promise<string | null> {
   await query('begin')
   try {
-    // Other rules than the one in question, such as foreign keys, do not stand in the way.
+    // Turns off other rules, such as foreign keys.
     await query(`set local session_replication_role = replica`)
     await query(`update ${table} set ${column} = ${value} where ctid = (select ctid from ${table} limit 1)`)
     return null

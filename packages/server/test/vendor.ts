@@ -1,58 +1,100 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { reportPath, signedReport } from './codehost.ts'
-import { bootstrapToken, type Harness } from './harness.ts'
+import type { Harness } from './harness.ts'
+import type { Answer, AskApi } from './mutations.ts'
 
-/** A workspace with what most tests need in it, made over the API as a vendor would. */
-export interface Vendor {
+/** Makes what tests and drills need, over the API as a vendor would. */
+
+/** A workspace with a project and a tenant. */
+export interface Scene {
   workspaceId: string
-  /** Owner's live secret key. */
+  /** The owner's live secret key. */
   live: string
-  /** Owner's test secret key. */
-  test: string
-  liveId: string
-  testId: string
   projectId: string
   tenantId: string
 }
 
-export const uniqueSlug = (name = 'acme') => `${name}-${randomBytes(4).toString('hex')}`
-
-export async function makeVendor({ ask }: Harness): Promise<Vendor> {
-  const created = await ask('POST', '/v1/workspaces', {
-    token: bootstrapToken,
-    body: { name: 'Acme', slug: uniqueSlug() },
-  })
-  assert.equal(created.status, 201, JSON.stringify(created.body))
-  const live = created.body.secret_key.key
-  const test = await ask('POST', '/v1/secret_keys', { token: live, body: { env: 'test' } })
-  const project = await ask('POST', '/v1/projects', {
-    token: live,
-    body: { name: 'Payments', slug: uniqueSlug('pay') },
-  })
-  const tenant = await ask('POST', '/v1/tenants', { token: live, body: { external_id: uniqueSlug('org') } })
-  return {
-    workspaceId: created.body.id,
-    live,
-    test: test.body.key,
-    liveId: created.body.secret_key.id,
-    testId: test.body.id,
-    projectId: project.body.id,
-    tenantId: tenant.body.id,
-  }
+export interface Vendor extends Scene {
+  /** The owner's test secret key. */
+  test: string
+  liveId: string
+  testId: string
 }
 
-/** Issues a key and returns the answer, the key itself included. */
-export async function issueKey({ ask }: Harness, vendor: Vendor, more: Record<string, unknown> = {}) {
-  const { status, body } = await ask('POST', '/v1/keys', {
-    token: vendor.live,
-    body: { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live', ...more },
-  })
+/** Where builders send their requests. */
+interface Api {
+  ask: AskApi
+}
+
+/** A secret key, or a session that may make the same. */
+interface Maker {
+  live: string
+}
+
+export const uniqueSlug = (name = 'acme') => `${name}-${randomBytes(6).toString('hex')}`
+
+async function made(answer: Promise<Answer>): Promise<Answer['body']> {
+  const { status, body } = await answer
   assert.equal(status, 201, JSON.stringify(body))
   return body
 }
 
-/** Claims a new record, and returns what its holder says of itself. */
+export const makeProject = ({ ask }: Api, { live }: Maker) =>
+  made(ask('POST', '/v1/projects', { token: live, body: { name: 'Payments', slug: uniqueSlug('pay') } }))
+
+export const makeTenant = ({ ask }: Api, { live }: Maker) =>
+  made(ask('POST', '/v1/tenants', { token: live, body: { external_id: uniqueSlug('org') } }))
+
+export const makeSecretKey = ({ ask }: Api, { live }: Maker, more: Record<string, unknown> = {}) =>
+  made(ask('POST', '/v1/secret_keys', { token: live, body: { env: 'live', ...more } }))
+
+export const makeInvite = ({ ask }: Api, { live }: Maker, more: Record<string, unknown> = {}) =>
+  made(
+    ask('POST', '/v1/invites', {
+      token: live,
+      body: { email: `${uniqueSlug('made')}@example.com`, role: 'admin', ...more },
+    }),
+  )
+
+/** Issues a key and returns the response, with the key itself. */
+export const issueKey = (
+  { ask }: Api,
+  { live, projectId, tenantId }: Omit<Scene, 'workspaceId'>,
+  more: Record<string, unknown> = {},
+) =>
+  made(
+    ask('POST', '/v1/keys', {
+      token: live,
+      body: { project_id: projectId, tenant_id: tenantId, env: 'live', ...more },
+    }),
+  )
+
+export async function makeScene(
+  ask: AskApi,
+  bootstrapToken: string,
+  more: Record<string, unknown> = { billing_email: 'billing@example.com' },
+): Promise<Scene & { liveId: string }> {
+  const workspace = await made(
+    ask('POST', '/v1/workspaces', {
+      token: bootstrapToken,
+      body: { name: 'Acme', slug: uniqueSlug(), ...more },
+    }),
+  )
+  const { id: liveId, key: live } = workspace.secret_key
+  const project = await makeProject({ ask }, { live })
+  const tenant = await makeTenant({ ask }, { live })
+  return { workspaceId: workspace.id, live, liveId, projectId: project.id, tenantId: tenant.id }
+}
+
+/** Makes what most tests need: a scene, and a test key as well. */
+export async function makeVendor({ ask, deps }: Pick<Harness, 'ask' | 'deps'>): Promise<Vendor> {
+  const scene = await makeScene(ask, deps.config.bootstrapToken ?? '', {})
+  const test = await makeSecretKey({ ask }, scene, { env: 'test' })
+  return { ...scene, test: test.key, testId: test.id }
+}
+
+/** Claims a new record, and returns what its holder sends later. */
 export async function claimScope({ ask }: Harness, { live }: Vendor) {
   const held = { scope_hash: randomBytes(32).toString('hex'), env: 'live' }
   const { body } = await ask('POST', '/v1/idempotency/claim', {
@@ -63,7 +105,7 @@ export async function claimScope({ ask }: Harness, { live }: Vendor) {
   return { ...held, lock_token: String(body.lock_token) }
 }
 
-/** Claims a record and stores an answer, so that there is a row of each. */
+/** Claims a record and completes it, so that both tables have a row. */
 export async function answerOnce(harness: Harness, vendor: Vendor): Promise<void> {
   const held = await claimScope(harness, vendor)
   const { body } = await harness.ask('POST', '/v1/idempotency/complete', {
@@ -71,10 +113,10 @@ export async function answerOnce(harness: Harness, vendor: Vendor): Promise<void
     body: { ...held, status: 201, headers: { 'content-type': 'text/plain' }, body: 'b2s=' },
   })
   assert.equal(body.verdict, 'completed', JSON.stringify(body))
-  await harness.deps.idempotency.storedBytes.tell()
+  await harness.deps.idempotency.storedBytes.flush()
 }
 
-/** Reports a request of a new key, so that there is a row of each kind of usage. */
+/** Reports one request of a new key, so that every usage table has a row. */
 export async function useOnce(harness: Harness, vendor: Vendor): Promise<void> {
   const { id } = await issueKey(harness, vendor)
   const [{ now }] = await harness.query('select service_now() as now')
@@ -95,9 +137,12 @@ export async function spendOnce({ ask }: Harness, { live, projectId, tenantId }:
   assert.equal(status, 200, JSON.stringify(body))
 }
 
-/** Reports a new key as found in public, so that there is a row of it. */
+/** Reports a new key as leaked, so that there is a row for the leak; and one for a letter, as a killed process leaves it. */
 export async function leakOnce(harness: Harness, vendor: Vendor): Promise<void> {
   const { key } = await issueKey(harness, vendor)
   const { status, body } = await harness.ask('POST', reportPath, signedReport([{ token: key }]))
   assert.deepEqual([status, body[0].label], [200, 'true_positive'])
+  await harness.query('insert into leak_letters values ($1, gen_random_uuid(), service_now())', [
+    vendor.workspaceId,
+  ])
 }

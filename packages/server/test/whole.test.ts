@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from './harness.ts'
-import { makeInvite } from './mutations.ts'
 import { makePerson } from './people.ts'
-import { issueKey, makeVendor } from './vendor.ts'
+import { issueKey, makeInvite, makeVendor } from './vendor.ts'
 import { faultsOf } from './whole.ts'
 
 const harness = await startHarness()
@@ -16,11 +15,11 @@ await ask('POST', `/v1/keys/${revoked.id}/revoke`, { token: live })
 const rotated = await issueKey(harness, vendor)
 await ask('POST', `/v1/keys/${rotated.id}/rotate`, { token: live })
 await ask('PATCH', `/v1/keys/${key.id}`, { token: live, body: { name: 'renamed', scopes: ['a'] } })
-const invite = await makeInvite({ ask, scene: vendor })
-await ask('POST', `/v1/invites/${(await makeInvite({ ask, scene: vendor })).id}/revoke`, { token: live })
+const invite = await makeInvite(harness, vendor)
+await ask('POST', `/v1/invites/${(await makeInvite(harness, vendor)).id}/revoke`, { token: live })
 const accept = async () => {
   const { userId, token } = await makePerson(query)
-  const body = { token: (await makeInvite({ ask, scene: vendor })).token }
+  const body = { token: (await makeInvite(harness, vendor)).token }
   assert.equal((await ask('POST', '/v1/auth/invites/accept', { token, body })).status, 200)
   return userId
 }
@@ -28,13 +27,13 @@ const [joined, promoted, removed] = [await accept(), await accept(), await accep
 await ask('PATCH', `/v1/members/${promoted}`, { token: live, body: { role: 'owner' } })
 await ask('DELETE', `/v1/members/${removed}`, { token: live })
 await ask('POST', `/v1/tenants/${tenantId}/embed_tokens/revoke`, { token: live })
-const standing = /workspace_members: not what the last audit row tells/
+const standing = /workspace_members: differs from the last audit row/
 
-test('a workspace that only the service has touched is whole', async () => {
+test('a workspace that only the service has changed is whole', async () => {
   assert.deepEqual(await faultsOf(query, workspaceId), [])
 })
 
-/** Halves of mutations, as a lost write would leave them. */
+/** Incomplete mutations, as a lost write would leave them. */
 const halves: Record<string, [string, RegExp]> = {
   'a key without its audit row': [
     `insert into api_keys (workspace_id, id, project_id, tenant_id, env, display_prefix, lookup_hash, created_at, updated_at)
@@ -59,11 +58,11 @@ const halves: Record<string, [string, RegExp]> = {
   ],
   'an update that was undone': [
     `update api_keys set name = 'old' where id = '${key.id}'`,
-    /not the one of the last audit row/,
+    /differs from the last audit row/,
   ],
   'a version that was not raised': [
     `update policy_heads set version = version - 1 where project_id = '${projectId}'`,
-    /policy version \d+, the log tells of \d+/,
+    /policy version \d+, the log has \d+/,
   ],
   'a version without its change': [
     `delete from policy_changes where key_id = '${key.id}'`,
@@ -83,7 +82,7 @@ const halves: Record<string, [string, RegExp]> = {
   ],
   'an epoch that was not raised': [
     `update tenants set embed_epoch = 1 where id = '${tenantId}'`,
-    /the epoch is not what the log tells/,
+    /the epoch differs from the log/,
   ],
   'an invitation without its audit row': [
     `insert into workspace_invites (workspace_id, id, email, address_key, role, digest, created_at, expires_at)
@@ -94,11 +93,11 @@ const halves: Record<string, [string, RegExp]> = {
     `update workspace_invites set revoked_at = now() where id = '${invite.id}'`,
     /workspace_invites: revoked_at but 0 rows of workspace_invite.revoked/,
   ],
-  'an audit row of somebody who never joined': [
+  'an audit row of a person who never joined': [
     `delete from workspace_members where user_id = '${joined}'`,
     standing,
   ],
-  'a role that nobody gave': [
+  'a role that no mutation gave': [
     `update workspace_members set role = 'owner' where user_id = '${joined}'`,
     standing,
   ],
@@ -117,16 +116,16 @@ const halves: Record<string, [string, RegExp]> = {
   'a cut tail': [
     `delete from audit_logs where workspace_id = '${workspaceId}'
        and seq = (select max(seq) from audit_logs where workspace_id = '${workspaceId}')`,
-    /audit head: does not stand at the last row/,
+    /audit head: is not at the last row/,
   ],
   'a gap in the chain': [
     `delete from audit_logs where workspace_id = '${workspaceId}' and seq = 3`,
-    /seq 4 does not stand on the row before/,
+    /seq 4 does not follow the row before it/,
   ],
 }
 
 for (const [name, [statement, fault]] of Object.entries(halves)) {
-  test(`${name} is named as a fault`, async () => {
+  test(`faultsOf finds ${name}`, async () => {
     await query('begin')
     try {
       await query(statement)

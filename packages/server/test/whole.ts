@@ -1,7 +1,7 @@
 /**
- * What must hold in a workspace after any number of mutations, whatever was killed meanwhile: each of them is
- * there with its rows, its audit row and its version bump, or it is not there at all. Read from the database
- * alone, so that it also judges a service that has just died.
+ * What must hold in a workspace after any number of mutations, even if processes were killed: each mutation is
+ * there with its rows, its audit row and its version bump, or it is not there at all. Reads only the database,
+ * so it also checks a service that has just died.
  */
 export type Query = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
 
@@ -35,9 +35,9 @@ const rotated = (table: string, action: string) => `
       or (t.rotated_to is null
         and exists (select from ${table} s where s.workspace_id = $1 and s.rotated_from = t.id)))`
 
-/** The last name that the log tells is the one that stands. */
+/** The name must equal the last one in the audit log. */
 const renamed = (table: string, type: string) => `
-  select '${table}: its name is not the one of the last audit row', t.id::text
+  select '${table}: its name differs from the last audit row', t.id::text
   from ${table} t join lateral (
     select payload::json->'name'->>'new' as name from audit_logs l
     where l.workspace_id = $1 and l.target_type = '${type}' and l.target_id = t.id
@@ -45,9 +45,9 @@ const renamed = (table: string, type: string) => `
     order by l.seq desc limit 1) last on last.name is distinct from t.name
   where t.workspace_id = $1`
 
-/** Of everybody whom the log tells of, its last row says whether they are in, and as what. */
+/** The last audit row of each member must match the membership and the role. */
 const standing = `
-  select 'workspace_members: not what the last audit row tells', l.target_id::text
+  select 'workspace_members: differs from the last audit row', l.target_id::text
   from (
     select distinct on (target_id) target_id, action, payload::json as payload from audit_logs
     where workspace_id = $1 and target_type = 'workspace_member' order by target_id, seq desc) l
@@ -98,7 +98,7 @@ const faults = `
     full join (select id from secret_keys where workspace_id = $1) k on k.id = c.id
   where c.id is null or k.id is null
   union all
-  select 'the epoch is not what the log tells', t.id::text
+  select 'the epoch differs from the log', t.id::text
   from tenants t
   where t.workspace_id = $1 and t.embed_epoch <> 1 + (select count(*) from audit_logs l
     where l.workspace_id = $1 and l.target_id = t.id
@@ -108,8 +108,8 @@ const faults = `
   from replays where workspace_id = $1 and (status is null or body is null)`
 
 /**
- * One row a version that the log tells of; `keys` says whether it also stands in policy_changes. A tenant that is updated
- * raises each project in which it had keys that were not revoked.
+ * One row per version in the audit log; `keys` says whether it is also in policy_changes. An update of a tenant
+ * raises the version of each project in which it has keys that are not revoked.
  */
 const versions = `
   select coalesce(payload::json->>'project_id', payload::json->'successor'->>'project_id')::uuid as project_id, true as keys
@@ -139,29 +139,29 @@ const versions = `
     and (action = 'project.deleted' or (action = 'project.updated' and payload::jsonb ? 'default_rate_limits'))`
 
 const versionFaults = `
-  with told as (select project_id, count(*) as all_of_them, count(*) filter (where keys) as with_keys
+  with logged as (select project_id, count(*) as all_of_them, count(*) filter (where keys) as with_keys
                 from (${versions}) v group by project_id)
-  select 'policy version ' || h.version || ', the log tells of ' || 1 + coalesce(t.all_of_them, 0)
-    || '; changes at ' || c.versions || ' versions, the log tells of ' || coalesce(t.with_keys, 0) as fault,
+  select 'policy version ' || h.version || ', the log has ' || 1 + coalesce(t.all_of_them, 0)
+    || '; changes at ' || c.versions || ' versions, the log has ' || coalesce(t.with_keys, 0) as fault,
     h.project_id::text as id
-  from policy_heads h left join told t on t.project_id = h.project_id
+  from policy_heads h left join logged t on t.project_id = h.project_id
     cross join lateral (select count(distinct version) as versions, coalesce(max(version), 1) as newest
       from policy_changes c where c.workspace_id = h.workspace_id and c.project_id = h.project_id) c
   where h.workspace_id = $1 and (h.version <> 1 + coalesce(t.all_of_them, 0)
     or c.versions <> coalesce(t.with_keys, 0) or c.newest > h.version)`
 
 const chainFaults = `
-  select 'audit chain: seq ' || seq || ' does not stand on the row before' as fault, $1::text as id
+  select 'audit chain: seq ' || seq || ' does not follow the row before it' as fault, $1::text as id
   from (select seq, prev_hash, lag(hash) over w as before, row_number() over w as place
         from audit_logs where workspace_id = $1 window w as (order by seq)) l
   where seq <> place or prev_hash is distinct from before and place > 1
   union all
-  select 'audit head: does not stand at the last row', $1::text
+  select 'audit head: is not at the last row', $1::text
   from audit_heads h left join lateral (select seq, hash from audit_logs l where l.workspace_id = h.workspace_id
     order by seq desc limit 1) l on true
   where h.workspace_id = $1 and (h.seq is distinct from l.seq or h.hash is distinct from l.hash)`
 
-/** @returns a line a fault; empty when the workspace is whole. */
+/** @returns one line per fault; empty if the workspace is whole. */
 export async function faultsOf(query: Query, workspaceId: string): Promise<string[]> {
   const rows: Record<string, unknown>[] = []
   for (const text of [faults, versionFaults, chainFaults]) rows.push(...(await query(text, [workspaceId])))

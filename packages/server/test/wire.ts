@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { assertKeepsContract, type Heard as Judged } from './contract-watch.ts'
 import type { Harness } from './harness.ts'
 
-/** An answer as it came over the wire. */
+/** A response as it came over the wire. */
 export interface WireAnswer {
   status: number
   headers: Record<string, string>
@@ -10,20 +10,20 @@ export interface WireAnswer {
   body: any
 }
 
-/** Bytes to a listening service, past any HTTP library that would mend them. */
+/** Sends raw bytes to a listening service, because an HTTP library would correct them. */
 export interface Wire {
   port: number
-  /** Sends bytes and reads until the service closes the connection, which a `connection: close` asks it to. */
+  /** Sends bytes and reads until the service closes the connection; send `connection: close` for that. */
   send(bytes: string | Uint8Array, options?: { end?: boolean }): Promise<WireAnswer[]>
-  /** One well-formed request whose head is given line by line. */
+  /** Sends one valid request whose head is given line by line. */
   ask(line: string, headers: readonly string[], body?: string | Uint8Array): Promise<WireAnswer>
   open(): Promise<Socket>
 }
 
-/** How long an answer may take before the test is told what came until then. It bounds a hang, nothing else. */
+/** Bounds a hang: after this time the test fails and shows what has arrived. */
 const patienceMs = 20_000
 
-export async function openWire({ app }: Harness): Promise<Wire> {
+export async function openWire({ app }: Pick<Harness, 'app'>): Promise<Wire> {
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as { port: number }
 
@@ -64,7 +64,7 @@ export async function openWire({ app }: Harness): Promise<Wire> {
   }
 }
 
-/** Everything that comes until the service closes. A reset after the answer counts as the end. */
+/** Reads until the service closes the connection. A reset after the response counts as the end. */
 export async function readAll(socket: Socket): Promise<string> {
   const chunks: Buffer[] = []
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -80,7 +80,7 @@ export async function readAll(socket: Socket): Promise<string> {
   }
 }
 
-/** Reads answers that follow each other; each has a content-length, as all of this service's have. */
+/** Reads consecutive responses. Each one has a content-length, as all responses of this service do. */
 export function readAnswers(text: string): WireAnswer[] {
   const answers: WireAnswer[] = []
   for (let rest = text; rest !== ''; ) {

@@ -7,7 +7,7 @@ import { KeyrailError } from '../runtime/errors.ts'
 
 const { connection } = await startKeyrail()
 
-test('a secret key is revoked with all that was made by it, where `cascade` says so', async () => {
+test('`cascade` revokes a secret key and all keys made with it', async () => {
   const admin = createAdmin(connection)
   const first = await admin.secretKeys.create({ env: 'live' })
   const second = await createAdmin({ ...connection, secretKey: first.key ?? '' }).secretKeys.create({
@@ -25,7 +25,7 @@ test('a secret key is revoked with all that was made by it, where `cascade` says
   )
 })
 
-test('`revoke_keys` of a removal goes as a parameter, and left out it is not sent', async () => {
+test('`revoke_keys` of a removal is sent as a query parameter, or not at all', async () => {
   const sent: string[] = []
   const recorded: typeof fetch = (url, init) => {
     sent.push(`${init?.method} ${new URL(String(url)).search}`)

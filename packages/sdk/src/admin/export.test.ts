@@ -12,7 +12,7 @@ import { openAdmin } from './open.ts'
 const { connection } = await startKeyrail()
 const admin = createAdmin(connection)
 for (let made = 0; made < 12; made++) {
-  // A line break of Unicode that is none of JSON, and characters of several bytes that a piece may cut.
+  // A Unicode line break that does not end a line, and characters of several bytes that a chunk may cut.
   await admin.tenants.create({ external_id: randomUUID(), name: `Line\u2028Separator 😀 ${made}` })
 }
 async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
@@ -22,7 +22,7 @@ async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
 }
 const log: AuditLog[] = await all(admin.auditLogs.list({ limit: 200 }))
 
-/** A client whose answers a test may change on their way, one after another, and the queries that it sent. */
+/** A client whose answers a test can change one by one, and the queries that it sent. */
 function open(options: Partial<AdminOptions> = {}) {
   const timer = new ManualTimer()
   const queries: string[] = []
@@ -37,7 +37,7 @@ function open(options: Partial<AdminOptions> = {}) {
   return { exported: client.auditLogs.export, timer, queries, instead }
 }
 
-/** A part of what was sent, and then what `end` does. */
+/** A part of the answer, followed by `end`. */
 const cut =
   (keep: (text: string) => string, end: (controller: ReadableStreamDefaultController<Uint8Array>) => void) =>
   (body: ReadableStream<Uint8Array>) => {
@@ -72,7 +72,7 @@ async function failure(rows: AsyncIterable<unknown>): Promise<KeyrailError> {
   return error
 }
 
-test('the export is the log, whole or behind a row, asked for when it is read and again when it is read again', async () => {
+test('an export reads the log, whole or after a row, anew for each iteration', async () => {
   const { exported, queries } = open()
   assert.ok(log.length >= 12)
   const rows = exported()
@@ -85,11 +85,11 @@ test('the export is the log, whole or behind a row, asked for when it is read an
   assert.deepEqual(queries, ['', '', `?after_seq=${behind}`, '?after_seq=9999'])
 })
 
-test('an export that breaks off is gone on with behind the last row, and each row comes once', async () => {
+test('a broken export continues after the last row, and returns each row once', async () => {
   const { exported, timer, queries, instead } = open({ maxRetries: 2 })
   instead.push(
     cut(firstLines(3, 40), breaks),
-    // Ended as it should be, as far as HTTP can tell.
+    // A complete answer by the rules of HTTP.
     cut(firstLines(4, 40), ends),
     cut(firstLines(0, 0), breaks),
   )
@@ -97,7 +97,7 @@ test('an export that breaks off is gone on with behind the last row, and each ro
   for (const failures of [1, 2, 3]) {
     await until(
       () => queries.length === failures && (timer.delays[0] ?? 30_000) < 10_000,
-      'it waits to go on',
+      'it waits to continue',
     )
     timer.pass(10_000)
   }
@@ -106,7 +106,7 @@ test('an export that breaks off is gone on with behind the last row, and each ro
   assert.deepEqual(queries, ['', `?after_seq=${third}`, `?after_seq=${seventh}`, `?after_seq=${seventh}`])
 })
 
-test('one that fails again and again, without a row between, fails for whoever reads it', async () => {
+test('an export that fails repeatedly without a row between rejects', async () => {
   const { exported, queries, instead } = open({ maxRetries: 0 })
   for (const [keep, code] of [
     [firstLines(0, 20), 'bad_response'],
@@ -128,17 +128,17 @@ test('one that fails again and again, without a row between, fails for whoever r
   )
   const error = await failure(exported())
   assert.deepEqual([error.code, error.retryable], ['bad_response', true])
-  assert.match(error.message, /^GET \/v1\/audit_logs\/export was answered with not UTF-8/)
+  assert.match(error.message, /^GET \/v1\/audit_logs\/export was answered with bytes that are not UTF-8/)
   assert.equal(queries.length, 7)
 })
 
-test('what is refused is told by its code, and not asked for again', async () => {
+test('an export that the service refuses rejects with its code, without a retry', async () => {
   const { exported, queries } = open()
   const error = await failure(exported({ after_seq: -1 }))
   assert.deepEqual([error.code, error.status, queries.length], ['validation_failed', 400, 1])
 })
 
-/** A service that sends one row, and then nothing, whatever its caller's signal says. */
+/** A service that sends one row and then nothing, and ignores the caller's signal. */
 const silent: typeof fetch = async () =>
   new Response(
     new ReadableStream<Uint8Array>({
@@ -146,21 +146,21 @@ const silent: typeof fetch = async () =>
     }),
   )
 
-test('the wait for more is bounded, however long the whole takes, and a rest of the reader does not count', async () => {
+test('`timeoutMs` bounds the wait for data, not the whole export or pauses of the reader', async () => {
   const { exported, timer } = open({ fetch: silent, maxRetries: 0 })
   const rows = exported(undefined, { timeoutMs: 1_000 })[Symbol.asyncIterator]()
   assert.deepEqual((await rows.next()).value, log[0])
   assert.deepEqual(timer.delays, [])
   timer.pass(60_000)
   const next = assert.rejects(rows.next() as Promise<unknown>, { code: 'timeout' })
-  await until(() => timer.delays.length === 1, 'it waits for more')
+  await until(() => timer.delays.length === 1, 'it waits for data')
   assert.deepEqual(timer.delays, [1_000])
   timer.pass(1_000)
   await next
   assert.deepEqual(await rows.next(), { done: true, value: undefined })
 })
 
-test('a signal gives it up, before the first row, between two and while it waits to go on', async () => {
+test('a signal aborts an export before, between and after rows', async () => {
   const { exported } = open({ fetch: silent })
   assert.equal((await failure(exported({}, { signal: AbortSignal.abort() }))).code, 'aborted')
   const controller = new AbortController()
@@ -173,12 +173,12 @@ test('a signal gives it up, before the first row, between two and while it waits
   const away = open({ fetch: () => Promise.reject(new Error(`away ${connection.secretKey}`)) })
   const other = new AbortController()
   const reading = failure(away.exported({}, { signal: other.signal }))
-  await until(() => away.timer.delays.length === 1, 'it waits to ask again')
+  await until(() => away.timer.delays.length === 1, 'it waits to retry')
   other.abort()
   assert.equal((await reading).code, 'aborted')
 })
 
-test('who stops reading ends the request: as many as one likes can be begun', async () => {
+test('a reader that stops ends the request, so that its connection is free', async () => {
   const signals: AbortSignal[] = []
   const { exported } = open({
     fetch(url, init) {

@@ -7,14 +7,14 @@ import { createLimiter } from '../limits/limit.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
 import type { SecretKeyCreate } from './types.ts'
 
-/** What the SDK does with a secret key that is limited, and what it says where that is too little. */
-const { vendor, connection, settings, issue } = await startKeyrail()
+/** The SDK with limited secret keys, and its errors if a key lacks a permission. */
+const { vendor, connection, settings, patient, issue } = await startKeyrail()
 const admin = createAdmin(connection)
 const keyOf = async (limits: Partial<SecretKeyCreate>) =>
   (await admin.secretKeys.create({ env: 'live', ...limits })).key ?? ''
-const node = await keyOf({ preset: 'node', project_ids: [settings.projectId] })
+const node = await keyOf({ preset: 'node', project_ids: [settings.project] })
 
-test('a key of the preset node is all that a server needs', async () => {
+test('a key of the preset node suffices for a server', async () => {
   const { key } = await issue({
     rate_limits: [{ id: 'a', limit: 1, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }],
   })
@@ -22,12 +22,12 @@ test('a key of the preset node is all that a server needs', async () => {
   await keyring.ready()
   const verdict = keyring.verify(key)
   assert.ok(verdict.valid)
-  const limiter = createLimiter({ ...settings, secretKey: node })
+  const limiter = createLimiter({ ...patient, secretKey: node })
   assert.equal((await limiter.limit(verdict)).allowed, true)
   assert.equal((await limiter.limit(verdict)).allowed, false)
 })
 
-test('a keyring whose key may not read policy says which permission is missing, and tries no more', async () => {
+test('a keyring whose key may not read policy names the missing permission and stops', async () => {
   await using keyring = createKeyring({ ...settings, secretKey: await keyOf({ preset: 'embed' }) })
   await assert.rejects(keyring.ready(), (error: KeyrailError) => {
     assert.deepEqual([error.code, error.status, error.retryable], ['insufficient_permission', 403, false])
@@ -36,13 +36,13 @@ test('a keyring whose key may not read policy says which permission is missing, 
   })
 })
 
-test('a keyring of another project than its key finds no such project', async () => {
+test('a keyring of a project outside its key’s projects gets not_found', async () => {
   const { id } = await admin.projects.create({ name: 'Other', slug: 'other' })
-  await using keyring = createKeyring({ ...settings, projectId: id, secretKey: node })
+  await using keyring = createKeyring({ ...settings, project: id, secretKey: node })
   await assert.rejects(keyring.ready(), { code: 'not_found', retryable: false })
 })
 
-test('what manages a workspace says which permission its key lacks', async () => {
+test('the admin client reports which permission its key lacks', async () => {
   const { keys, secretKeys, auditLogs, usage } = createAdmin({ ...connection, secretKey: node })
   const body = { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live' } as const
   for (const [call, permission] of [
@@ -61,7 +61,7 @@ test('what manages a workspace says which permission its key lacks', async () =>
   }
 })
 
-test('a test secret key is told that what it reads needs a live one', async () => {
+test('a test secret key gets live_credential_required where a live key is needed', async () => {
   const { usage, securityEvents } = createAdmin({ ...connection, secretKey: vendor.test })
   for (const read of [
     () => usage.billing(),
@@ -75,7 +75,7 @@ test('a test secret key is told that what it reads needs a live one', async () =
     })
 })
 
-test('limits are answered as they were given', async () => {
+test('the limits of a key are returned as they were set', async () => {
   const { permissions, project_ids, allowed_cidrs } = await admin.secretKeys.create({
     env: 'live',
     permissions: ['keys:read'],
@@ -88,7 +88,7 @@ test('limits are answered as they were given', async () => {
   )
 })
 
-test('from elsewhere the key is refused by its address, and nothing is tried again', async () => {
+test('a key used from another address is refused, without a retry', async () => {
   const elsewhere = createAdmin({
     ...connection,
     secretKey: await keyOf({ allowed_cidrs: ['203.0.113.0/24'] }),

@@ -17,13 +17,13 @@ import { digestOf } from '../runtime/digest.ts'
 
 const HOUR = 3_600_000
 
-test('the first start is a cold one, without a word', async () => {
+test('the first start is a cold one, without a notice', async () => {
   const { cache, notices } = machine().open()
   assert.equal(await cache.load(), undefined)
   assert.deepEqual(notices, [])
 })
 
-test('the directory and its files are for their owner alone, and nothing is left lying about', async () => {
+test('only the owner can access the directory and its files, and no other files are left', async () => {
   const { write, cacheDir } = machine()
   await write(holding())
   assert.equal(lstatSync(cacheDir).mode & 0o777, 0o700)
@@ -31,11 +31,11 @@ test('the directory and its files are for their owner alone, and nothing is left
   assert.equal(lstatSync(join(cacheDir, name)).mode & 0o777, 0o600)
 })
 
-test('what was kept is served by the next process for what is left of its time', async () => {
+test('the next process serves the saved keys for the rest of their time', async () => {
   const { at, pass, open, write } = machine()
   pass(10_000)
   await write(holding(3, 1_000))
-  // Another process of the same machine: its own monotonic clock begins elsewhere.
+  // Another process of the same machine has another monotonic clock.
   pass(20_000)
   at.monotonic = 77
   const resumed = await open().cache.load()
@@ -44,7 +44,7 @@ test('what was kept is served by the next process for what is left of its time',
   assert.equal(resumed?.store.confirmedAt, 77 - 30_000)
 })
 
-test('at the end of its time a file is not served, but says from which version on to ask', async () => {
+test('an expired file is not served, but gives the version to continue from', async () => {
   const { pass, open, write } = machine()
   await write(holding())
   pass(59_999)
@@ -55,21 +55,21 @@ test('at the end of its time a file is not served, but says from which version o
   assert.equal(resumed?.store.confirmedAt, Number.NEGATIVE_INFINITY)
 })
 
-test('a wall clock that was set back keeps no file fresh, and one that was set forward makes none', async () => {
+test('setting the wall clock back or forward makes no file fresh', async () => {
   const back = machine()
   await back.write(holding())
   back.pass(2 * HOUR)
   back.at.wall -= 2 * HOUR
-  assert.equal((await back.open().cache.load())?.isFresh, false, 'as old as the other clock says')
+  assert.equal((await back.open().cache.load())?.isFresh, false, 'as old as by the other clock')
   back.at.wall -= HOUR
-  assert.equal((await back.open().cache.load())?.isFresh, false, 'from a time to come')
+  assert.equal((await back.open().cache.load())?.isFresh, false, 'from the future')
   const forward = machine()
   await forward.write(holding())
   forward.at.wall += HOUR
   assert.equal((await forward.open().cache.load())?.isFresh, false)
 })
 
-test('after a restart of the machine the wall clock alone tells how old a file is', async () => {
+test('after a restart of the machine only the wall clock gives the age of a file', async () => {
   const { at, pass, open, write } = machine()
   await write(holding())
   pass(30_000)
@@ -79,7 +79,7 @@ test('after a restart of the machine the wall clock alone tells how old a file i
   assert.equal((await open().cache.load())?.isFresh, false)
 })
 
-test('between changes only the confirmation is written, and it counts for the snapshot that it names', async () => {
+test('between changes only the confirmation is written, and counts only for its snapshot', async () => {
   const { at, pass, open, cacheDir } = machine()
   const { cache } = open()
   await cache.load()
@@ -98,7 +98,7 @@ test('between changes only the confirmation is written, and it counts for the sn
   const note = readFileSync(join(cacheDir, `${name}.confirmed`), 'utf8')
   for (const [what, odd] of [
     ['cut short', note.slice(0, -1)],
-    ['of another snapshot', note.replace(/"of":"../, '"of":"zz')],
+    ['for another snapshot', note.replace(/"of":"../, '"of":"zz')],
     ['with another time', note.replace('"uptime_ms":', '"uptime_ms":9')],
     ['empty', ''],
   ] as const) {
@@ -107,7 +107,7 @@ test('between changes only the confirmation is written, and it counts for the sn
   }
 })
 
-test('a confirmation of what is not on the disk is never written: a revoked key must not be confirmed', async () => {
+test('no confirmation is written for keys that are not on the disk', async () => {
   const { at, pass, open, cacheDir } = machine()
   const { cache } = open()
   await cache.load()
@@ -127,7 +127,7 @@ test('a confirmation of what is not on the disk is never written: a revoked key 
   assert.deepEqual([resumed?.store.size, resumed?.store.hasId(id(1))], [2, false])
 })
 
-test('polls one after the other write every few seconds, and close writes the rest', async () => {
+test('frequent polls write every few seconds, and close writes the rest', async () => {
   const { pass, open } = machine()
   const { cache } = open()
   await cache.load()
@@ -147,7 +147,7 @@ test('polls one after the other write every few seconds, and close writes the re
   assert.equal((await open().cache.load())?.store.size, 5)
 })
 
-test('a disk that fails is told of once for as long as it does, and the node goes on', async () => {
+test('a failing disk is reported once, and the node continues', async () => {
   const { pass, open, cacheDir } = machine()
   const { cache, notices } = open()
   await cache.load()
@@ -165,7 +165,7 @@ test('a disk that fails is told of once for as long as it does, and the node goe
   assert.equal((await open().cache.load())?.store.size, 3)
 })
 
-test('what a killed process left half written is removed in time, and what another is writing is not', async () => {
+test('old temporary files are removed, recent ones are not', async () => {
   const { at, open, write, cacheDir } = machine()
   await write(holding())
   const [old, fresh] = [join(cacheDir, `${name}.0123.tmp`), join(cacheDir, `${name}.4567.tmp`)]

@@ -14,7 +14,7 @@ import { test } from 'node:test'
 import { holding, machine } from '../../test/disk-machine.ts'
 import { id } from '../../test/keys.ts'
 
-test('a directory that others could write to is not used, and neither is one that is none', async () => {
+test('a path that is not a directory, or that others can write to, is not used', async () => {
   const spoil: [string, (cacheDir: string) => void][] = [
     ['group-writable', cacheDir => chmodSync(cacheDir, 0o770)],
     ['world-writable', cacheDir => chmodSync(cacheDir, 0o707)],
@@ -47,7 +47,7 @@ test('a directory that others could write to is not used, and neither is one tha
   }
 })
 
-test('a symbolic link is not followed, however its path is written', async () => {
+test('a symbolic link is not followed, in any spelling of its path', async () => {
   const { open, write, cacheDir } = machine()
   await write(holding())
   symlinkSync(cacheDir, `${cacheDir}-link`)
@@ -60,7 +60,7 @@ test('a symbolic link is not followed, however its path is written', async () =>
   assert.equal((await open({ cacheDir: `${cacheDir}/` }).cache.load())?.store.size, 3)
 })
 
-test('a file that others could have written is refused, and the next process finds one of ours in its place', async () => {
+test('a file that others could have written is refused and replaced', async () => {
   const spoil: [string, (path: string) => void][] = [
     ['world-writable', path => chmodSync(path, 0o666)],
     [

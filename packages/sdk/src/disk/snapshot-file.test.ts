@@ -36,7 +36,7 @@ function filled(count: number, maxKeys = 1_000): Store {
   return store
 }
 
-/** A block of memory of its own, as the reader asks for. */
+/** An ArrayBuffer that holds the file alone, as the reader requires. */
 const blockOf = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer
 
 const decode = (bytes: Uint8Array, reader: Scope = scope, most = 1_000) =>
@@ -48,7 +48,7 @@ function accepted(bytes: Uint8Array, reader: Scope = scope): Loaded {
   return loaded
 }
 
-/** Everything that a store knows of its keys, the least recently used first. */
+/** The full contents of a store, least recently used first. */
 function contentOf({ records }: Store) {
   return [...records.slots()]
     .sort((one, other) => records.used(one) - records.used(other))
@@ -62,7 +62,7 @@ function contentOf({ records }: Store) {
     ])
 }
 
-test('what is read is what was written, whatever has come and gone before', () => {
+test('a store reads back as it was written, after any changes', () => {
   const ids = fc.oneof(
     fc.nat(40).map(id),
     fc.constantFrom('odd', 'ODD', id(1).toUpperCase(), '', 'ключ', id(7).slice(1)),
@@ -86,7 +86,7 @@ test('what is read is what was written, whatever has come and gone before', () =
         assert.equal(one === -1, other === -1)
         if (one !== -1) assert.equal(loaded.store.records.keyId(other), store.records.keyId(one))
       }
-      // It goes on as the one that was written: what comes and goes is found and lost the same.
+      // Further changes have the same effect on both.
       for (const { keyId, number } of changes.slice(0, 10)) {
         for (const each of [store, loaded.store]) each.remove(keyId, digestOf(`key ${number}`))
         for (const each of [store, loaded.store]) if (number % 2) each.upsert(key(number, { keyId }))
@@ -99,7 +99,7 @@ test('what is read is what was written, whatever has come and gone before', () =
   )
 })
 
-test('the facts beside the keys come back as they were', () => {
+test('the facts beside the keys read back as they were written', () => {
   const { store: _, sum: __, ...rest } = accepted(encodeSnapshot(filled(3), scope, facts))
   assert.deepEqual(rest, { ...facts, isWhole: true, features: [] })
   const unknown = encodeSnapshot(filled(3), scope, { ...facts, confirmedService: undefined })
@@ -111,10 +111,10 @@ test('a file cut off after any byte is refused', () => {
   for (let length = 0; length < bytes.length; length++) {
     assert.ok('refused' in decode(bytes.subarray(0, length)), `${length} of ${bytes.length} bytes`)
   }
-  assert.ok('refused' in decode(Buffer.concat([bytes, Buffer.alloc(1)])), 'a byte too many')
+  assert.ok('refused' in decode(Buffer.concat([bytes, Buffer.alloc(1)])), 'an extra byte')
 })
 
-test('a file with any one bit turned is refused', () => {
+test('a file with any one bit flipped is refused', () => {
   const bytes = encodeSnapshot(filled(3), scope, facts)
   for (let at = 0; at < bytes.length; at++) {
     for (let bit = 1; bit < 256; bit <<= 1) {
@@ -126,7 +126,7 @@ test('a file with any one bit turned is refused', () => {
   accepted(bytes)
 })
 
-test('a file of another project or environment is refused, and one for other tenants as a scope mismatch', () => {
+test('a file of another project or environment is refused; other tenants are a scope mismatch', () => {
   const bytes = encodeSnapshot(filled(3), scope, facts)
   const narrowed: Scope = { ...scope, tenantIds: [id(0xa000), id(0xa001)] }
   const narrowBytes = encodeSnapshot(filled(3), narrowed, facts)
@@ -145,12 +145,12 @@ test('a file of another project or environment is refused, and one for other ten
   assert.equal(accepted(narrowBytes, narrowed).isWhole, true)
 })
 
-test('a file with more keys than the reader may hold is not taken', () => {
+test('a file with more keys than the reader may hold is refused', () => {
   const loaded = decode(encodeSnapshot(filled(5), scope, facts), scope, 4)
   assert.equal('refused' in loaded && loaded.refused, 'scope')
 })
 
-/** The header of a file, and the same file with another one: sum and lengths are right. */
+/** The header of a file, and the same file with another header and a right checksum. */
 function headerOf(bytes: Buffer) {
   const length = bytes.readInt32LE(24)
   return JSON.parse(bytes.toString('utf8', 28, 28 + length))
@@ -161,7 +161,7 @@ const withHeader = (more: Record<string, unknown>) => {
   return assemble(header, (words, ids) => store.records.dump(words, ids))
 }
 
-test('the header has no more than the specification names and what loading takes, and no secret', () => {
+test('the header has only the fields of the specification and of loading, and no secret', () => {
   const header = headerOf(encodeSnapshot(filled(3), scope, facts))
   assert.deepEqual(
     { ...header, tenants: 0, scopes: 0, rate_limits: 0 },
@@ -186,7 +186,7 @@ test('the header has no more than the specification names and what loading takes
   )
 })
 
-test('a file that does not say whose keys it has is loaded by a reader of the project, who does not trust that it is complete', () => {
+test('a file without a scope is loaded for a whole project, but not as complete', () => {
   const bytes = withHeader({ scope: undefined, complete: true })
   const loaded = accepted(bytes)
   assert.deepEqual([loaded.store.size, loaded.isWhole], [3, false])
@@ -194,11 +194,11 @@ test('a file that does not say whose keys it has is loaded by a reader of the pr
   assert.equal('refused' in narrowed && narrowed.refused, 'scope')
 })
 
-test('a newer writer may say more', () => {
+test('a file with unknown header fields is loaded', () => {
   assert.equal(accepted(withHeader({ colour: 'red' })).store.size, 3)
 })
 
-test('a file whose sum is right and whose contents are not is refused, not loaded and not a crash', () => {
+test('a file with a right checksum and wrong contents is refused without a crash', () => {
   const wrong: Record<string, unknown>[] = [
     { workspace_id: 7 },
     { project_id: undefined },

@@ -23,9 +23,9 @@ const request = (more: Partial<FeedRequest> = {}): FeedRequest => ({
 })
 
 const clientOf = (fetch = globalThis.fetch, url = service.url) =>
-  createFeedClient({ baseUrl: new URL(url), secretKey, fetch })
+  createFeedClient({ url: new URL(url), secretKey, fetch })
 
-/** The error of a request that must fail, after looking for the secret in all that can be seen of it. */
+/** The error of a request that must fail, after checking that nothing visible in it contains the secret. */
 async function failure(running: Promise<unknown>): Promise<KeyrailError> {
   const error = await running.then(
     () => assert.fail('it did not fail'),
@@ -36,7 +36,7 @@ async function failure(running: Promise<unknown>): Promise<KeyrailError> {
   return error
 }
 
-test('a refusal tells code, status, request id and page of the documentation, and whether to try again', async () => {
+test('an error has code, status, request id, documentation and whether to retry', async () => {
   service.instead.push({
     status: 401,
     headers: { 'content-type': 'application/problem+json' },
@@ -65,7 +65,7 @@ test('a refusal tells code, status, request id and page of the documentation, an
   assert.match(error.message, /answered 401 unauthenticated: No such key as \[secret key\]/)
 })
 
-test('an answer of something else than the service gets a code of its status, and odd texts are left out', async () => {
+test('an answer without a code gets http_<status>, and invalid fields are left out', async () => {
   service.instead.push(
     { status: 502, body: '<html>', headers: { 'retry-after': '3' } },
     { status: 429, body: '[]' },
@@ -86,7 +86,7 @@ test('an answer of something else than the service gets a code of its status, an
   assert.ok(long.message.length < 400)
 })
 
-test('an answer that echoes the secret, whole or where it would be cut, leaves nothing of it', () => {
+test('no error contains a secret that the answer echoes, whole or cut', () => {
   const echo = (detail: string) =>
     JSON.stringify({ code: 'odd', detail, request_id: secretKey, type: `https://a.b/${secretKey}` })
   for (let before = 240; before < 310; before += 1) {
@@ -100,7 +100,7 @@ test('an answer that echoes the secret, whole or where it would be cut, leaves n
   }
 })
 
-test('a redirect is refused, so that the secret goes nowhere else', async () => {
+test('a redirect is refused, so that the secret is sent nowhere else', async () => {
   const elsewhere = await startFeedService()
   try {
     service.instead.push({ status: 307, headers: { location: `${elsewhere.url}/v1/policy/snapshot` } })
@@ -111,33 +111,33 @@ test('a redirect is refused, so that the secret goes nowhere else', async () => 
   }
 })
 
-test('a service that cannot be reached, and one that hangs up, are network errors that may pass', async () => {
+test('no connection and a closed one are retryable network errors', async () => {
   const refused = await failure(clientOf(globalThis.fetch, 'http://127.0.0.1:1')(request()))
   assert.deepEqual([refused.code, refused.retryable], ['network_error', true])
   service.instead.push({ hang: true })
   const running = failure(clientOf()(request()))
-  await until(() => service.asked.length === 1, 'the service was asked')
+  await until(() => service.asked.length === 1, 'the service has the request')
   await service.close()
   assert.equal((await running).code, 'network_error')
 })
 
-test('a service that does not answer is a time-out', async () => {
+test('a service that does not answer is a timeout', async () => {
   service.instead.push({ hang: true })
   const error = await failure(clientOf()(request({ timeoutMs: 50 })))
   assert.deepEqual([error.code, error.retryable], ['timeout', true])
 })
 
-test('closing ends a request in flight, and one that was not begun', async () => {
+test('closing ends requests in flight, and ones not yet sent', async () => {
   const closing = new AbortController()
   service.instead.push({ hang: true })
   const running = failure(clientOf()(request({ signal: closing.signal })))
-  await until(() => service.asked.length === 1, 'the service was asked')
+  await until(() => service.asked.length === 1, 'the service has the request')
   closing.abort()
   assert.equal((await running).code, 'closed')
   assert.equal((await failure(clientOf()(request({ signal: closing.signal })))).code, 'closed')
 })
 
-test('what a fetch of the caller throws is not shown, for it may hold the request', async () => {
+test('an error that a custom fetch throws is not shown', async () => {
   for (const thrown of [
     new Error(`sent ${secretKey}`),
     secretKey,
@@ -149,7 +149,7 @@ test('what a fetch of the caller throws is not shown, for it may hold the reques
   }
 })
 
-test('a body that never ends is given up', async () => {
+test('a body that never ends is aborted', async () => {
   const chunk = new Uint8Array(1024 * 1024)
   let cancelled = false
   const endless = new ReadableStream({

@@ -15,7 +15,7 @@ afterEach(() => service.close())
 const node = (options: Partial<KeyringOptions> = {}) => openNode(service, options)
 const issue = (count: number, from = 1) => issueKeys(service, count, from)
 
-test('a snapshot beyond maxCachedKeys raises the bound as far as it may', async () => {
+test('a snapshot beyond maxCachedKeys raises the limit up to maxAutoCachedKeys', async () => {
   const keys = issue(12)
   service.pageKeys = 5
   const { poll, code, raised, served } = node({ maxCachedKeys: 4, maxAutoCachedKeys: 12 })
@@ -25,7 +25,7 @@ test('a snapshot beyond maxCachedKeys raises the bound as far as it may', async 
   assert.equal(served.store?.evictions, 0)
 })
 
-test('a node that has never served refuses a project that does not fit; one that serves keeps what it held', async () => {
+test('if a project does not fit, a new node refuses to start and a serving one keeps its keys', async () => {
   const keys = issue(4)
   const bounds = { maxCachedKeys: 4, maxAutoCachedKeys: 4 }
   const serving = node(bounds)
@@ -37,7 +37,7 @@ test('a node that has never served refuses a project that does not fit; one that
   for (const round of [1, 2, 3]) {
     service.upsert(policyKey(keys[0] ?? '', 1))
     service.floor = service.version
-    // Longer than what is known may be served without being confirmed.
+    // Longer than `cachedTtlMs`.
     serving.time.monotonic += 10_000
     assert.equal(await serving.poll(), 'snapshot')
     for (const key of keys) assert.equal(serving.code(key), 'valid', `round ${round}`)
@@ -45,7 +45,7 @@ test('a node that has never served refuses a project that does not fit; one that
   }
 })
 
-test('a delta beyond the bound drops the least recently used key, which this node can no longer judge', async () => {
+test('a delta beyond the limit drops the least recently used key, which is then not_held', async () => {
   const [first = '', second = ''] = issue(2)
   const { poll, code, served } = node({ maxCachedKeys: 2, maxAutoCachedKeys: 0 })
   await poll()
@@ -57,7 +57,7 @@ test('a delta beyond the bound drops the least recently used key, which this nod
   assert.equal(served.store?.evictions, 1)
 })
 
-test('a keyring narrowed to tenants asks for them, sorted and once each, and takes no key of another', async () => {
+test('a keyring with tenantIds requests each once, sorted, and accepts no other tenant’s keys', async () => {
   const { poll, code, odd } = node({ tenantIds: [id(0xa001), id(0xa000), id(0xa001)] })
   issue(1)
   await poll()
@@ -68,7 +68,7 @@ test('a keyring narrowed to tenants asks for them, sorted and once each, and tak
   assert.deepEqual([code(foreign), odd.map(error => error.code)], ['unknown_key', ['unreadable_key']])
 })
 
-test('a keyring of both environments asks for neither and takes both', async () => {
+test('a keyring of both environments names neither, and accepts both', async () => {
   service.env = null
   const { poll, code } = node({ env: 'both' })
   const [live, testing] = [drawKey(), drawKey('kr_test')]

@@ -5,7 +5,7 @@ import { id, policyKey } from '../../test/keys.ts'
 import { issueKeys, openNode } from '../../test/node.ts'
 import type { KeyringOptions } from '../keyring/options.ts'
 
-/** What a node says of keys that it held until the service took them away. */
+/** The verdicts on keys that the service removed from a node. */
 
 let service: FeedService
 beforeEach(async () => {
@@ -15,13 +15,13 @@ afterEach(() => service.close())
 
 const node = (options: Partial<KeyringOptions> = {}) => openNode(service, options)
 const issue = (count: number, from = 1) => issueKeys(service, count, from)
-/** The next answer is a snapshot. */
+/** Makes the next answer a snapshot. */
 const reseed = () => {
   service.version++
   service.floor = service.version
 }
 
-test('a revoked key is told as revoked by who held it, and as unknown by who came later or never held it', async () => {
+test('a revoked key is revoked on nodes that held it, and unknown on others', async () => {
   const [first = '', second = ''] = issue(2)
   const early = node()
   await early.poll()
@@ -37,7 +37,7 @@ test('a revoked key is told as revoked by who held it, and as unknown by who cam
   assert.deepEqual(codes(late), ['unknown_key', 'revoked_key', 'unknown_key'])
 })
 
-test('a key that is taken away after its time was over has expired, one before it was revoked', async () => {
+test('a key removed after its expiry is expired, and one removed before it is revoked', async () => {
   const [over = '', ahead = '', shortened = ''] = issue(3)
   const times = [Date.now() - 60_000, Date.now() + 3_600_000, Date.now() + 3_600_000]
   for (const [at, key] of [over, ahead, shortened].entries())
@@ -51,7 +51,7 @@ test('a key that is taken away after its time was over has expired, one before i
   assert.deepEqual([over, ahead, shortened].map(code), ['expired_key', 'revoked_key', 'expired_key'])
 })
 
-test('a key that comes again is valid, and nothing is left of its end where it then finds no room', async () => {
+test('a key that returns is valid, or not_held if there is no room, but not revoked', async () => {
   const bounds = { maxCachedKeys: 2, maxAutoCachedKeys: 2 }
   const [first = ''] = issue(1)
   const { poll, code } = node(bounds)
@@ -67,7 +67,7 @@ test('a key that comes again is valid, and nothing is left of its end where it t
   assert.equal(code(first), 'not_held')
 })
 
-test('a snapshot tells the end of no key, forgets none, and takes back that of a key which it has', async () => {
+test('a snapshot ends no key and forgets no end, except of keys that it contains', async () => {
   const [revoked = '', renewed = '', missing = '', kept = ''] = issue(4)
   const { poll, code } = node()
   await poll()
@@ -90,7 +90,7 @@ test('a snapshot tells the end of no key, forgets none, and takes back that of a
   ])
 })
 
-test('a key that comes again in a walk with no room for it may be valid: it is not called revoked', async () => {
+test('a key that returns in a walk without room is not called revoked', async () => {
   const [first = '', second = ''] = issue(2)
   const { poll, code } = node({ maxCachedKeys: 2, maxAutoCachedKeys: 2 })
   await poll()
@@ -103,7 +103,7 @@ test('a key that comes again in a walk with no room for it may be valid: it is n
   assert.deepEqual([first, second].map(code), ['not_held', 'valid'])
 })
 
-test('all keys of a deleted project were revoked, whether a delta or a snapshot tells that it is', async () => {
+test('all keys of a deleted project are revoked, after a delta or a snapshot', async () => {
   const keys = issue(3)
   const nodes = [node(), node()]
   for (const { poll } of nodes) await poll()

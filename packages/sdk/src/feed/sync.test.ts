@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { type FeedService, projectId, secretKey, startFeedService } from '../../test/feed-service.ts'
+import { type FeedService, project, secretKey, startFeedService } from '../../test/feed-service.ts'
 import { drawKey, id, policyKey } from '../../test/keys.ts'
 import { issueKeys, openNode } from '../../test/node.ts'
 import type { KeyringOptions } from '../keyring/options.ts'
@@ -14,7 +14,7 @@ afterEach(() => service.close())
 const node = (options: Partial<KeyringOptions> = {}) => openNode(service, options)
 const issue = (count: number, from = 1) => issueKeys(service, count, from)
 
-test('a node takes a snapshot page by page, asks as the contract says, and then knows every key', async () => {
+test('a node reads a snapshot page by page by the contract, and then knows every key', async () => {
   const keys = issue(25)
   service.pageKeys = 10
   const { poll, code, sync } = node({ node: 'api:1' })
@@ -24,7 +24,7 @@ test('a node takes a snapshot page by page, asks as the contract says, and then 
   assert.equal(sync.version, service.version)
   const { url, headers } = service.asked[0] ?? assert.fail()
   assert.deepEqual(Object.fromEntries(url.searchParams), {
-    project_id: projectId,
+    project_id: project,
     env: 'live',
     node: 'api:1',
     max_keys: '5000',
@@ -32,7 +32,7 @@ test('a node takes a snapshot page by page, asks as the contract says, and then 
   assert.equal(headers.authorization, `Bearer ${secretKey}`)
 })
 
-test('a delta brings new keys, changes and revocations, and names the version that the node holds', async () => {
+test('a delta adds, changes and revokes keys, and names the version that the node holds', async () => {
   const [kept = '', revoked = ''] = issue(2)
   const { poll, code, sync } = node()
   await poll()
@@ -61,7 +61,7 @@ test('an unchanged answer and a 304 both confirm, and change nothing', async () 
   assert.equal(code(key), 'stale')
 })
 
-test('what is confirmed counts from when the request was sent, not from when it was answered', async () => {
+test('a confirmation counts from when the request was sent, not from the answer', async () => {
   const [key = ''] = issue(1)
   const { poll, code, time } = node()
   service.instead.push({
@@ -76,7 +76,7 @@ test('what is confirmed counts from when the request was sent, not from when it 
   assert.equal(code(key), 'stale')
 })
 
-test('a key revoked in the middle of a walk is gone after the delta that follows it', async () => {
+test('a key revoked during a walk is gone after the next delta', async () => {
   const keys = issue(25)
   service.pageKeys = 10
   const { poll, code, sync } = node()
@@ -89,7 +89,7 @@ test('a key revoked in the middle of a walk is gone after the delta that follows
   assert.equal(code(keys[24] ?? ''), 'valid')
 })
 
-test('a walk that breaks off leaves what was served, and the next one begins anew', async () => {
+test('a broken walk leaves the served keys, and the next one starts over', async () => {
   const [first = ''] = issue(1)
   const { poll, code, fails } = node()
   await poll()
@@ -106,7 +106,7 @@ test('a walk that breaks off leaves what was served, and the next one begins ane
   assert.deepEqual(service.paths.slice(1), ['delta', 'snapshot', 'delta', 'snapshot', 'snapshot'])
 })
 
-test('a version that the service has forgotten, or never had, is answered with a snapshot that replaces all', async () => {
+test('a version unknown to the service gets a snapshot that replaces everything', async () => {
   const [first = ''] = issue(1)
   const { poll, code, sync } = node()
   await poll()
@@ -131,7 +131,7 @@ test('a deleted project empties the store, and an empty delta never does', async
   assert.equal(late.code(key), 'unknown_key')
 })
 
-test('a change of an unknown kind is answered by taking a snapshot', async () => {
+test('after a change of an unknown kind the node takes a snapshot', async () => {
   const [key = ''] = issue(1)
   const { poll, code } = node()
   await poll()
@@ -149,14 +149,14 @@ test('a change of an unknown kind is answered by taking a snapshot', async () =>
 
 const head = () => ({
   workspace_id: id(0xd000),
-  project_id: projectId,
+  project_id: project,
   env: 'live',
   version: service.version,
   project_deleted: false,
   generated_at: '2027-01-01T00:00:00.000Z',
 })
 
-test('an answer that is not right in every part changes nothing', async () => {
+test('an answer with any wrong part changes nothing', async () => {
   const [key = ''] = issue(1)
   const { poll, fails, code } = node()
   await poll()
@@ -188,7 +188,7 @@ test('an answer that is not right in every part changes nothing', async () => {
   assert.equal(code(key), 'valid')
 })
 
-test('a 304 that was not asked for is an error', async () => {
+test('an unrequested 304 is an error', async () => {
   issue(1)
   const { poll, fails } = node()
   await poll()
@@ -196,7 +196,7 @@ test('a 304 that was not asked for is an error', async () => {
   await fails('http_304')
 })
 
-test('a page of another version, and pages without end, are errors', async () => {
+test('a page of another version and endless pages are errors', async () => {
   const { fails } = node()
   const page = { ...head(), object: 'policy_snapshot', keys: [], next_cursor: 'on' }
   service.instead.push({ body: page }, { body: { ...page, version: 9, next_cursor: null } })
@@ -206,7 +206,7 @@ test('a page of another version, and pages without end, are errors', async () =>
   assert.ok(service.instead.length > 0)
 })
 
-test('an older service that tells no next_cursor and no rate_limits is understood, and so is a newer one', async () => {
+test('answers of older and newer services are read', async () => {
   const key = drawKey()
   const { poll, code } = node()
   service.instead.push({
@@ -216,13 +216,13 @@ test('an older service that tells no next_cursor and no rate_limits is understoo
   assert.equal(code(key), 'valid')
 })
 
-test('a held question that is not answered is given up, and the next asks for an answer at once', async () => {
+test('a held request without an answer times out, and the next asks for an immediate answer', async () => {
   issue(1)
   service.offersWait = true
   const { poll, fails } = node({ cachedTtlMs: 12_000 })
   await poll()
   service.instead.push({ hang: true })
-  // A second that it may be held, and five.
+  // Held for one second at most, plus five.
   await fails('timeout')
   assert.equal(await poll(), 'unchanged')
   service.upsert(policyKey(drawKey(), 2))

@@ -5,11 +5,11 @@ import type { KeyrailError } from '../runtime/errors.ts'
 import { readConnection } from './connection-options.ts'
 import type { SecretKeySource } from './secret-key.ts'
 
-/** What the service hears of two calls. */
+/** The headers of two calls. */
 async function heard(secretKey: SecretKeySource) {
   const sent: Headers[] = []
   const call = readConnection({
-    baseUrl: 'https://keys.example.com',
+    url: 'https://keys.example.com',
     secretKey,
     fetch: async (_, init) => {
       sent.push(new Headers(init?.headers))
@@ -22,7 +22,7 @@ async function heard(secretKey: SecretKeySource) {
   return sent
 }
 
-test('a secret key that a function returns may change from call to call', async () => {
+test('a function may return another secret key for each call', async () => {
   const [one, two] = [drawKey('krsk_live'), drawKey('krsk_live')]
   for (const later of [(key: string) => key, async (key: string) => key]) {
     const keys = [one, two]
@@ -34,13 +34,13 @@ test('a secret key that a function returns may change from call to call', async 
   }
 })
 
-test('every call names the SDK, its version and the runtime', async () => {
+test('every call sends the SDK’s version and the runtime', async () => {
   for (const headers of await heard(drawKey('krsk_live'))) {
     assert.match(headers.get('user-agent') ?? '', /^keyrail-sdk\/\d+\.\d+\.\d+ node\/\d+/)
   }
 })
 
-test('a function that brings no secret key is an error of the call that shows none, and one that hangs times out', async () => {
+test('a secretKey function that fails or hangs fails the call, and shows no secret', async () => {
   const secret = drawKey('krsk_live')
   const wrong: [string, () => unknown][] = [
     ['secret_key_unavailable', () => assert.fail(secret)],

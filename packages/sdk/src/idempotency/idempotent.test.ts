@@ -16,7 +16,7 @@ import {
   openIdempotency,
 } from './idempotent.ts'
 
-const { service, settings, vendor } = await startKeyrail()
+const { service, settings, vendor, patient } = await startKeyrail()
 
 const key: Valid = {
   valid: true,
@@ -69,9 +69,9 @@ function open(options: Partial<IdempotencyOptions> = {}) {
   return { timer, errors, idempotency }
 }
 
-const { claim, close } = createIdempotency(settings)
+const { claim, close } = createIdempotency(patient)
 
-test('a request is executed once, and its repetition answered as it was, but for what was of that exchange alone', async () => {
+test('a request is executed once, and replayed without the headers of one exchange', async () => {
   const request = payment()
   await executed(await claim(request)).answered(...made)
   const again = await claim(request)
@@ -87,7 +87,7 @@ test('a request is executed once, and its repetition answered as it was, but for
   await close()
 })
 
-test('of many at once one is executed, and the others are told 409 and when to come again', async () => {
+test('one of many concurrent requests is executed, the others get 409 with Retry-After', async () => {
   const request = payment()
   const verdicts = await Promise.all(Array.from({ length: 50 }, () => claim(request)))
   const [first] = verdicts.filter(({ verdict }) => verdict === 'execute')
@@ -101,7 +101,7 @@ test('of many at once one is executed, and the others are told 409 and when to c
   await executed(first as IdempotencyVerdict).answered(...made)
 })
 
-test('the same key for another request is 422; of another customer, project or environment it is another key', async () => {
+test('a reused key is 422; another tenant, project or environment has its own keys', async () => {
   const request = payment()
   await executed(await claim(request)).answered(...made)
   for (const more of [{ method: 'PUT' }, { target: '/payments?a=1' }, { body: '{}' }]) {
@@ -113,10 +113,10 @@ test('the same key for another request is 422; of another customer, project or e
   }
   executed(await claim({ ...request, key: { ...key, tenantId: id(9) } }))
   executed(await claim({ ...request, key: { ...key, env: 'test' } }))
-  executed(await open({ projectId: id(7) }).idempotency.claim(request))
+  executed(await open({ project: id(7) }).idempotency.claim(request))
 })
 
-test('an answer is replayed to keys with all scopes of the one that executed, however many, and to no other', async () => {
+test('an answer is replayed only to keys with all scopes of the key that executed', async () => {
   const scopes = Array.from({ length: 64 }, (_, at) => `${at}:${'ü'.repeat(190)}`)
   const request = payment({ key: { ...key, scopes } })
   await executed(await claim(request)).answered(...made)
@@ -135,7 +135,7 @@ test('an answer is replayed to keys with all scopes of the one that executed, ho
   }
 })
 
-test('a 5xx is not kept, and neither is what was thrown: a retry executes', async () => {
+test('a retry executes after a 5xx or an error', async () => {
   const request = payment()
   await executed(await claim(request)).answered(503, [], Buffer.from('away'))
   await executed(await claim(request)).release()
@@ -143,7 +143,7 @@ test('a 5xx is not kept, and neither is what was thrown: a retry executes', asyn
   assert.equal((await claim(request)).verdict, 'replay')
 })
 
-test('an answer that is too large, or has a header that cannot be kept, is not replayed and not executed again', async () => {
+test('an answer too large to keep, in body or header, is neither replayed nor executed again', async () => {
   for (const [headers, body] of [
     [[], null],
     [[['x-long', 'x'.repeat(4_097)]], Buffer.from('')],
@@ -155,7 +155,7 @@ test('an answer that is too large, or has a header that cannot be kept, is not r
   }
 })
 
-test('heartbeats keep a slow request for as long as it runs, and end with it', async () => {
+test('heartbeats keep the claim of a slow request until it ends', async () => {
   const { timer, errors, idempotency } = open()
   const request = payment()
   const slow = executed(await idempotency.claim(request))
@@ -164,7 +164,7 @@ test('heartbeats keep a slow request for as long as it runs, and end with it', a
     for (let seconds = 10; seconds <= 60; seconds += 10) {
       await service.setStoreTime(new Date(start + seconds * 1_000))
       timer.pass(10_000)
-      await until(() => timer.delays.length === 1, 'the next heartbeat is due')
+      await until(() => timer.delays.length === 1, 'the next heartbeat is scheduled')
     }
     assert.equal(refused(await claim(request))[1], 'idempotency_in_progress')
     assert.equal(slow.taken.aborted, false)
@@ -176,7 +176,7 @@ test('heartbeats keep a slow request for as long as it runs, and end with it', a
   }
 })
 
-test('a request that was taken over tells its handler, and changes nothing any more', async () => {
+test('a request that loses its claim aborts its signal, and changes nothing more', async () => {
   const { timer, idempotency } = open()
   const request = payment()
   const slow = executed(await idempotency.claim(request))
@@ -184,7 +184,7 @@ test('a request that was taken over tells its handler, and changes nothing any m
     await service.setStoreTime(new Date(Date.now() + 31_000))
     const other = executed(await claim(request))
     timer.pass(10_000)
-    await until(() => slow.taken.aborted, 'the first is told')
+    await until(() => slow.taken.aborted, 'the first is aborted')
     await slow.answered(200, [], Buffer.from('too late'))
     assert.equal(refused(await claim(request))[1], 'idempotency_in_progress')
     await other.answered(...made)
@@ -196,18 +196,18 @@ test('a request that was taken over tells its handler, and changes nothing any m
   }
 })
 
-test('a handler that never ends is given up, so that its heartbeats do too', async () => {
+test('a handler that exceeds its time loses its heartbeats', async () => {
   const { timer, idempotency } = open({ maxRunMs: 20_000 })
   const claimed = executed(await idempotency.claim(payment()))
   for (let beat = 0; beat < 2; beat++) {
-    await until(() => timer.delays.length === 1, 'a heartbeat is due')
+    await until(() => timer.delays.length === 1, 'a heartbeat is scheduled')
     timer.pass(10_000)
   }
   await claimed.settled
   assert.deepEqual(timer.delays, [])
 })
 
-test('an end that cannot be said is said again, and nobody executes meanwhile', async () => {
+test('an end that cannot be reported is retried, and no retry executes meanwhile', async () => {
   let away = false
   const { timer, errors, idempotency } = open({
     fetch: (...asked) => (away ? Promise.reject(new Error('away')) : fetch(...asked)),
@@ -218,18 +218,18 @@ test('an end that cannot be said is said again, and nobody executes meanwhile', 
   await first.answered(...made)
   assert.deepEqual(errors, ['network_error'])
   assert.equal(refused(await claim(request))[1], 'idempotency_in_progress')
-  await until(() => timer.delays.length === 2, 'it waits to say it again, beside the heartbeat')
+  await until(() => timer.delays.length === 2, 'the retry and the heartbeat are scheduled')
   timer.pass(5_000)
-  await until(() => errors.length === 2, 'it was said again')
+  await until(() => errors.length === 2, 'the retry has failed')
   away = false
-  await until(() => timer.delays.length === 2, 'it waits once more')
+  await until(() => timer.delays.length === 2, 'it waits again')
   timer.pass(5_000)
   await idempotency.close()
   assert.equal((await claim(request)).verdict, 'replay')
   assert.deepEqual(timer.delays, [])
 })
 
-test('a request that cannot be claimed is refused with 503, or executed where that was chosen', async () => {
+test('a request that cannot be claimed gets 503, or is executed with `allow`', async () => {
   for (const answer of [
     () => Promise.reject(new Error('away')),
     async () => new Response('<html>'),
@@ -246,7 +246,7 @@ test('a request that cannot be claimed is refused with 503, or executed where th
   }
 })
 
-test('while the service hangs one claim at a time asks it, and the others are decided at once', async () => {
+test('while the service hangs one claim at a time is sent, and the others are decided at once', async () => {
   let calls = 0
   const hang = () => {
     calls++
@@ -259,7 +259,7 @@ test('while the service hangs one claim at a time asks it, and the others are de
   assert.deepEqual([calls, errors.length], [6, 6])
 })
 
-test('what the service refuses is no outage, and a refused key claims nothing, whatever was chosen', async () => {
+test('a refusal by the service is no outage, and a refused key claims nothing', async () => {
   const revoked = async () => Response.json({ code: 'unauthenticated' }, { status: 401 })
   const { idempotency, errors } = open({ fetch: revoked, onUnavailable: 'allow' })
   assert.deepEqual(refused(await idempotency.claim(payment())), [503, 'idempotency_unavailable', '1'])
@@ -270,7 +270,7 @@ test('what the service refuses is no outage, and a refused key claims nothing, w
   assert.deepEqual(errors, ['unauthenticated', 'misused', 'misused', 'misused'])
 })
 
-test('a key that is no key is refused before anybody is asked', async () => {
+test('an invalid Idempotency-Key is refused without a call', async () => {
   const { idempotency } = open({ fetch: () => assert.fail('asked') })
   for (const idempotencyKey of ['', 'x'.repeat(256), 'a\nb', 'käse']) {
     const verdict = await idempotency.claim(payment({ idempotencyKey }))
@@ -278,10 +278,10 @@ test('a key that is no key is refused before anybody is asked', async () => {
   }
 })
 
-test('a mistake in the options is an error at start that shows no secret', () => {
+test('a wrong option is an error at startup that shows no secret', () => {
   const secretKey = drawKey('krsk_live')
   for (const [name, wrong] of [
-    ['projectId', 'x'],
+    ['project', 'x'],
     ['ttlMs', 59_999],
     ['maxBodyBytes', 4_718_593],
     ['maxRunMs', 9_999],

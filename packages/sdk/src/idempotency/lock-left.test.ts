@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { startKeyrail } from '../../test/service.ts'
 import { createIdempotency } from './idempotent.ts'
 
-const { service, settings, valid } = await startKeyrail()
-const { claim } = createIdempotency(settings)
+const { service, valid, patient } = await startKeyrail()
+const { claim } = createIdempotency(patient)
 
-test('Retry-After is what is left of the lock of the first request, in whole seconds and one at least', async () => {
+test('Retry-After is the rest of the first request’s lock, in whole seconds, at least 1', async () => {
   const key = await valid()
   const request = { key, idempotencyKey: 'once', method: 'POST', target: '/payments', body: '{}' }
   const begun = Date.parse('2030-01-01T00:00:00Z')

@@ -4,13 +4,13 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, beforeEach, test } from 'node:test'
-import { type FeedService, projectId, secretKey, startFeedService } from '../../test/feed-service.ts'
+import { type FeedService, project, secretKey, startFeedService } from '../../test/feed-service.ts'
 import { drawKey, id, policyKey } from '../../test/keys.ts'
 import { until } from '../../test/until.ts'
 import { type Keyring, openKeyring } from './keyring.ts'
 import type { KeyringOptions } from './options.ts'
 
-/** A node that ends and starts again, with a directory that stays. */
+/** A node that restarts, with a directory that stays. */
 
 const root = mkdtempSync(join(tmpdir(), 'keyrail-restart-'))
 after(() => rmSync(root, { recursive: true, force: true }))
@@ -19,7 +19,7 @@ let service: FeedService
 let cacheDir = ''
 let directories = 0
 const open: Keyring[] = []
-/** Of the machine: both clocks go on while no process runs. */
+/** The clocks of the machine, which continue while no process runs. */
 const at = { wall: 0, uptime: 0 }
 beforeEach(async () => {
   service = await startFeedService()
@@ -32,15 +32,15 @@ afterEach(async () => {
   await service.close()
 })
 
-function start(options: Partial<KeyringOptions> = {}) {
+function start(options: Partial<KeyringOptions> = {}, random = Math.random) {
   const errors: string[] = []
   const notices: string[] = []
   const time = { monotonic: 50 }
   const keyring = openKeyring(
     {
-      baseUrl: service.url,
+      url: service.url,
       secretKey,
-      projectId,
+      project,
       pollIntervalMs: 100,
       cacheDir,
       onError: ({ code }) => errors.push(code),
@@ -50,7 +50,7 @@ function start(options: Partial<KeyringOptions> = {}) {
     {
       clock: { wall: () => at.wall, monotonic: () => time.monotonic },
       uptimeMs: () => at.uptime,
-      random: Math.random,
+      random,
     },
   )
   open.push(keyring)
@@ -63,7 +63,7 @@ function issue(number = 1): string {
   return key
 }
 
-/** A process that has taken what there is, and ended. */
+/** A process that has loaded the keys and ended. */
 async function ran(options: Partial<KeyringOptions> = {}): Promise<void> {
   const { keyring, notices } = start(options)
   await keyring.ready()
@@ -71,7 +71,7 @@ async function ran(options: Partial<KeyringOptions> = {}): Promise<void> {
   assert.deepEqual(notices, [])
 }
 
-test('a process that starts while the service is away serves what the one before it knew, until its time is over', async () => {
+test('a process started without the service serves the saved keys until they are stale', async () => {
   const key = issue()
   await ran()
   await service.close()
@@ -89,7 +89,27 @@ test('a process that starts while the service is away serves what the one before
   assert.equal(code(key), 'stale')
 })
 
-test('a process that starts too late serves nothing before it has asked, and asks only for what has changed', async () => {
+test('a process started from disk polls at once, and serves until the answer', async () => {
+  const [kept, revoked] = [issue(1), issue(2)]
+  const rarely = { pollIntervalMs: 50_000 }
+  await ran(rarely)
+  service.revoke(id(2))
+  at.wall += 59_000
+  at.uptime += 59_000
+  service.asked.length = 0
+  const { promise: held, resolve: answer } = Promise.withResolvers<void>()
+  service.instead.push({ before: () => held })
+  // However late the polls after it are.
+  const { keyring, code } = start(rarely, () => 0.9)
+  await keyring.ready()
+  await until(() => service.asked.length > 0, 'it polls')
+  assert.deepEqual([code(kept), code(revoked)], ['valid', 'valid'])
+  answer()
+  await until(() => code(revoked) === 'revoked_key', 'it is reported')
+  assert.deepEqual([code(kept), service.paths[0]], ['valid', 'delta'])
+})
+
+test('a process with an expired file serves nothing before its first poll, which takes a delta', async () => {
   const [kept, revoked] = [issue(1), issue(2)]
   await ran()
   const version = service.version
@@ -109,7 +129,7 @@ test('a process that starts too late serves nothing before it has asked, and ask
   assert.equal(service.asked[0]?.url.searchParams.get('since'), String(version))
 })
 
-test('a process whose file is too old still refuses to start for what only a person can mend', async () => {
+test('a process with an expired file still refuses to start after a permanent error', async () => {
   issue()
   await ran()
   at.wall += 3_600_000
@@ -117,7 +137,7 @@ test('a process whose file is too old still refuses to start for what only a per
   await assert.rejects(start().keyring.ready(), { status: 401 })
 })
 
-test('a process that starts from the disk too late refuses to start where the project no longer fits', async () => {
+test('a process with an expired file refuses to start if the project no longer fits', async () => {
   issue(1)
   const bounds = { maxCachedKeys: 2, maxAutoCachedKeys: 0 }
   await ran(bounds)
@@ -128,19 +148,19 @@ test('a process that starts from the disk too late refuses to start where the pr
   await assert.rejects(start(bounds).keyring.ready(), { refusedToStart: true })
 })
 
-test('a machine that slept serves no key that was confirmed before, though its own clock stood still', async () => {
+test('a machine that slept serves no key confirmed before, although its clock stood still', async () => {
   const key = issue()
   const { keyring, code } = start({ cacheDir: undefined })
   await keyring.ready()
   await service.close()
   at.uptime += 50_000
-  await until(() => Number(keyring.stats().confirmedAgeMs) >= 50_000, 'it has noticed')
+  await until(() => Number(keyring.stats().confirmedAgeMs) >= 50_000, 'the clock has advanced')
   assert.equal(code(key), 'valid')
   at.uptime += 10_000
   await until(() => code(key) === 'stale', 'it is refused')
 })
 
-test('a file that is of the same project in another workspace is forgotten with the first answer', async () => {
+test('a file of the same project id in another workspace is dropped after the first answer', async () => {
   const key = issue()
   await ran()
   service.keys.clear()
@@ -167,7 +187,7 @@ test('a file written for other tenants is reported, and the start is a cold one'
   assert.deepEqual(again.notices, [])
 })
 
-test('a directory that others may write to is told of, and the node runs without it', async () => {
+test('a directory that others can write to is reported, and the node runs without it', async () => {
   const key = issue()
   await ran()
   chmodSync(cacheDir, 0o777)
@@ -189,7 +209,7 @@ test('no file holds a key or the secret key', async () => {
   }
 })
 
-test('a process that starts from the disk judges expiry by the service too, however wrong this machine is', async () => {
+test('a process started from disk judges expiry by the service’s clock, not the machine’s', async () => {
   for (const wrong of [-7_200_000, 7_200_000]) {
     cacheDir = join(root, `node-${directories++}`)
     await service.close()
@@ -205,17 +225,17 @@ test('a process that starts from the disk judges expiry by the service too, howe
     at.uptime += 30_000
     const { keyring, code } = start()
     await keyring.ready()
-    assert.deepEqual([code(soon), code(later)], ['expired_key', 'valid'], `a clock that is ${wrong} ms wrong`)
+    assert.deepEqual([code(soon), code(later)], ['expired_key', 'valid'], `a clock wrong by ${wrong} ms`)
     await keyring.close()
   }
 })
 
-test("a file that does not tell the service's time is not served before the service has answered", async () => {
+test("a file without the service's time is not served before the service answers", async () => {
   const key = issue()
   await ran()
-  const path = join(cacheDir, `policy-${projectId}-live`)
+  const path = join(cacheDir, `policy-${project}-live`)
   const file = readFileSync(path)
-  // The member under a name that is not known, as in a file of an older kind; and the sum made right.
+  // The field under an unknown name, as in an older file, with a right checksum.
   const older = Buffer.from(file.toString('latin1').replace('"service_at"', '"service_of"'), 'latin1')
   assert.notDeepEqual(older, file)
   const sum = createHash('sha256').update(older.subarray(0, -32)).digest()
@@ -228,7 +248,7 @@ test("a file that does not tell the service's time is not served before the serv
   assert.deepEqual([code(key), notices, service.paths.at(-1)], ['valid', [], 'delta'])
 })
 
-test('answers without a date tell the time by their bodies, and a 304 changes nothing', async () => {
+test('without a Date the time comes from the bodies, and a 304 changes nothing', async () => {
   service.sendsDate = false
   const key = drawKey()
   service.upsert(policyKey(key, 1, { expires_at: new Date(Date.now() + 1_800_000).toISOString() }))
@@ -240,7 +260,7 @@ test('answers without a date tell the time by their bodies, and a 304 changes no
   assert.equal(code(key), 'valid')
 })
 
-test('expiry is judged by the service, however wrong this machine is and however its clock is set', async () => {
+test('expiry is judged by the service’s clock, however wrong or changed the machine’s is', async () => {
   const soon = drawKey()
   const expiresAt = Date.now() + 3_600_000
   service.upsert(policyKey(soon, 1, { expires_at: new Date(expiresAt).toISOString() }))
@@ -248,9 +268,9 @@ test('expiry is judged by the service, however wrong this machine is and however
     at.wall = Date.now() + wrong
     const { keyring, code } = start({ cacheDir: undefined })
     await keyring.ready()
-    assert.equal(code(soon), 'valid', `a clock that is ${wrong} ms wrong`)
+    assert.equal(code(soon), 'valid', `a clock wrong by ${wrong} ms`)
     at.wall -= 2 * wrong
-    assert.equal(code(soon), 'valid', `and is set by ${-2 * wrong} ms`)
+    assert.equal(code(soon), 'valid', `then changed by ${-2 * wrong} ms`)
     await keyring.close()
   }
 })

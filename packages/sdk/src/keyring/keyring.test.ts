@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { inspect } from 'node:util'
-import { FeedService, projectId, secretKey, startFeedService } from '../../test/feed-service.ts'
+import { FeedService, project, secretKey, startFeedService } from '../../test/feed-service.ts'
 import { drawKey, id, policyKey } from '../../test/keys.ts'
 import { until } from '../../test/until.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
@@ -19,16 +19,16 @@ afterEach(async () => {
   await service.close()
 })
 
-/** A keyring on the test's own time, polling quickly. */
+/** A keyring on the test's clock that polls often. */
 function start(options: Partial<KeyringOptions> = {}, random = Math.random) {
   const time = { monotonic: () => performance.now() }
   const errors: KeyrailError[] = []
   const notices: Notice[] = []
   const keyring = openKeyring(
     {
-      baseUrl: service.url,
+      url: service.url,
       secretKey,
-      projectId,
+      project,
       pollIntervalMs: 100,
       onError: error => errors.push(error),
       onNotice: notice => notices.push(notice),
@@ -55,7 +55,7 @@ test('every key is refused before the first snapshot, and known keys are valid a
   assert.equal(code(drawKey()), 'unknown_key')
 })
 
-test('a polling node serves a new key and refuses a revoked one without being told', async () => {
+test('a polling node serves a new key and refuses a revoked one', async () => {
   const key = issue()
   const { keyring, code } = start()
   await keyring.ready()
@@ -65,7 +65,7 @@ test('a polling node serves a new key and refuses a revoked one without being to
   await until(() => code(key) === 'revoked_key', 'the revoked key is refused')
 })
 
-test('where the service holds its answers, one request waits for the change and brings it', async () => {
+test('if the service holds its answers, one request waits for the change and returns it', async () => {
   service.offersWait = true
   const key = issue()
   const { keyring, code } = start({ pollIntervalMs: 20_000 }, () => 0)
@@ -84,7 +84,9 @@ test('a node whose service is away serves for cachedTtlMs, then refuses, and rec
   const port = Number(new URL(service.url).port)
   await service.close()
   await until(() => errors.length > 2, 'polls have failed')
-  const confirmedAt = performance.now() - Number(keyring.stats().confirmedAgeMs)
+  const now = performance.now()
+  time.monotonic = () => now
+  const confirmedAt = now - Number(keyring.stats().confirmedAgeMs)
   time.monotonic = () => confirmedAt + 59_999
   assert.equal(code(key), 'valid')
   assert.equal(keyring.stats().serving, true)
@@ -106,7 +108,7 @@ test('a node whose service is away serves for cachedTtlMs, then refuses, and rec
   }
 })
 
-test('before the first snapshot, what only a person can mend rejects ready and ends the polling', async () => {
+test('before the first snapshot a permanent error rejects ready and ends the polling', async () => {
   for (const status of [400, 401, 403, 404]) {
     service.asked.length = 0
     service.instead.push({ status, body: { code: 'refused_here' } })
@@ -124,14 +126,14 @@ test('before the first snapshot, what only a person can mend rejects ready and e
   }
 })
 
-test('before the first snapshot, what may pass is waited for', async () => {
+test('before the first snapshot a temporary error is retried', async () => {
   const key = issue()
   const headers = { 'content-type': 'text/html' }
   service.instead.push(
     { status: 503 },
     { status: 429, headers: { 'retry-after': '0' } },
     { body: '<html>' },
-    // Not of the service, which names a code: of something before it, that did not find it.
+    // From something in front of the service: the service's own has a code.
     { status: 404, headers, body: '<h1>default backend</h1>' },
     { status: 403, body: { message: 'Forbidden' } },
   )
@@ -144,7 +146,7 @@ test('before the first snapshot, what may pass is waited for', async () => {
   assert.equal(code(key), 'valid')
 })
 
-test('after the first snapshot, a secret that is refused is reported and polled on with', async () => {
+test('after the first snapshot a refused secret is reported, and polling continues', async () => {
   const key = issue()
   const { keyring, errors, code } = start()
   await keyring.ready()
@@ -152,10 +154,10 @@ test('after the first snapshot, a secret that is refused is reported and polled 
   await until(() => errors.length === 3, 'three polls were refused')
   assert.equal(code(key), 'valid')
   service.revoke(id(1))
-  await until(() => code(key) === 'revoked_key', 'polling goes on')
+  await until(() => code(key) === 'revoked_key', 'polling continues')
 })
 
-test('a project that does not fit rejects ready; a node that serves reports it on each poll and keeps serving', async () => {
+test('a project that does not fit rejects ready; a serving node reports it with each poll', async () => {
   const key = issue(1)
   const bounds = { maxCachedKeys: 1, maxAutoCachedKeys: 1 }
   const serving = start(bounds)
@@ -166,14 +168,14 @@ test('a project that does not fit rejects ready; a node that serves reports it o
     name: 'PolicyScopeTooLargeError',
     refusedToStart: true,
   })
-  await until(() => serving.errors.length > 2, 'it was reported again and again')
+  await until(() => serving.errors.length > 2, 'it was reported repeatedly')
   assert.ok(serving.errors.every(error => error.code === 'policy_scope_too_large'))
   assert.deepEqual([serving.code(key), serving.code(fresh)], ['not_held', 'valid'])
   const { complete, evictions, keys, evictionRate } = serving.keyring.stats()
   assert.deepEqual([complete, evictions, keys, evictionRate], [false, 1, 1, 0.5])
 })
 
-test('raising the bound is told to both channels', async () => {
+test('raising the limit is reported to onError and onNotice', async () => {
   for (let number = 1; number <= 3; number++) issue(number)
   const { keyring, notices, errors } = start({ maxCachedKeys: 2 })
   await keyring.ready()
@@ -193,7 +195,7 @@ test('a keyring narrowed to tenants is never complete', async () => {
   assert.equal(keyring.stats().complete, false)
 })
 
-test('close ends the polling, refuses every key, rejects who still waits, and may be called twice', async () => {
+test('close ends the polling, refuses every key, rejects ready, and may be called twice', async () => {
   const key = issue()
   service.offersWait = true
   const { keyring, code } = start()
@@ -212,15 +214,15 @@ test('close ends the polling, refuses every key, rejects who still waits, and ma
   assert.equal(waiting.errors.length, 0)
 })
 
-test('closing waits for no fetch that heeds no signal', async () => {
+test('closing does not wait for a fetch that ignores its signal', async () => {
   service.instead.push({ hang: true })
   const { keyring } = start({ fetch: (url, init) => fetch(url, { ...init, signal: null }) })
-  await until(() => service.asked.length === 1, 'it is asked')
+  await until(() => service.asked.length === 1, 'the service has the request')
   await keyring.close()
   assert.deepEqual(keyring.stats().polls, { snapshot: 0, delta: 0, unchanged: 0, error: 0 })
 })
 
-test('a listener that throws, at once or later, is warned of and stops nothing', async () => {
+test('a listener that throws or rejects causes a warning and stops nothing', async () => {
   const warnings: (Error & { code?: string })[] = []
   const hear = (warning: Error) => warnings.push(warning)
   process.on('warning', hear)
@@ -245,7 +247,7 @@ test('a listener that throws, at once or later, is warned of and stops nothing',
   }
 })
 
-test('without a listener, a service that stays away is warned of once', async () => {
+test('without a listener, a lasting outage causes one warning', async () => {
   const warnings: (Error & { code?: string })[] = []
   const hear = (warning: Error) => warnings.push(warning)
   process.on('warning', hear)
@@ -262,9 +264,16 @@ test('without a listener, a service that stays away is warned of once', async ()
   }
 })
 
-test('nothing that a keyring shows holds its secret key', async () => {
+test('nothing that a keyring shows contains its secret key', async () => {
   const { keyring } = start()
   await keyring.ready()
   const shown = inspect([keyring, keyring.stats()], { depth: 9, showHidden: true }) + JSON.stringify(keyring)
   assert.ok(!shown.includes(secretKey.slice(10)))
+})
+
+test('a detail that ends in a full stop gets no second one', async () => {
+  service.instead.push({ status: 503, body: { code: 'unavailable', detail: 'The store is away.' } })
+  const { keyring, errors } = start()
+  await keyring.ready()
+  assert.match(errors[0]?.message ?? '', /: The store is away\. Still trying, and ready\(\) waits$/)
 })

@@ -9,10 +9,10 @@ import { type KeyringOptions, readOptions } from './options.ts'
 import { createWorkerKeyring } from './worker-keyring.ts'
 
 const live = drawKey('krsk_live')
-const least: KeyringOptions = { baseUrl: 'https://keys.example.com/', secretKey: live, projectId: id(1) }
+const least: KeyringOptions = { url: 'https://keys.example.com/', secretKey: live, project: id(1) }
 
-test('three options are enough, and the rest has its documented defaults', () => {
-  const { baseUrl, scope, node, fetch, ...rest } = readOptions(least)
+test('three options are enough, and the others have their documented defaults', () => {
+  const { url, scope, node, fetch, ...rest } = readOptions(least)
   assert.deepEqual(rest, {
     secretKey: live,
     env: 'live',
@@ -39,26 +39,25 @@ test('a keyring takes the environment of its secret key, so that production take
   }
 })
 
-test('what is not given is taken from the environment of the process, and its absence is told', () => {
+test('missing options come from the environment, or else are named in an error', () => {
   const given = { KEYRAIL_URL: 'https://keys.example.com', KEYRAIL_SECRET_KEY: live, KEYRAIL_PROJECT: id(7) }
   Object.assign(process.env, given)
   try {
-    const { baseUrl, secretKey, scope } = readOptions({})
-    assert.deepEqual([baseUrl.href, secretKey, scope.projectId], ['https://keys.example.com/', live, id(7)])
+    const { url, secretKey, scope } = readOptions({})
+    assert.deepEqual([url.href, secretKey, scope.projectId], ['https://keys.example.com/', live, id(7)])
     assert.equal(readOptions(least).scope.projectId, id(1))
     process.env.KEYRAIL_PROJECT = ''
-    assert.throws(() => readOptions({}), /projectId is not given, and KEYRAIL_PROJECT is not set/)
+    assert.throws(() => readOptions({}), /project is not given, and KEYRAIL_PROJECT is not set/)
   } finally {
     for (const name of Object.keys(given)) delete process.env[name]
   }
-  assert.throws(() => readOptions({ ...least, baseUrl: undefined }), /KEYRAIL_URL is not set/)
+  assert.throws(() => readOptions({ ...least, url: undefined }), /KEYRAIL_URL is not set/)
   assert.throws(() => readOptions({ ...least, secretKey: undefined }), /KEYRAIL_SECRET_KEY is not set/)
 })
 
-test('http reaches this machine alone, unless the secret key may be read on its way', () => {
+test('http is allowed only to this machine, unless insecure is set', () => {
   const own = ['localhost', 'keys.localhost', '127.0.0.1:8080', '127.8.9.1', '[::1]:8080']
-  for (const host of own)
-    assert.equal(readOptions({ ...least, baseUrl: `http://${host}` }).baseUrl.protocol, 'http:')
+  for (const host of own) assert.equal(readOptions({ ...least, url: `http://${host}` }).url.protocol, 'http:')
   for (const host of [
     'keys.internal',
     '10.0.0.7',
@@ -67,21 +66,21 @@ test('http reaches this machine alone, unless the secret key may be read on its 
     '[::2]',
     '0.0.0.0',
   ]) {
-    const baseUrl = `http://${host}:8080`
-    const told = (error: Error) =>
+    const url = `http://${host}:8080`
+    const isRefused = (error: Error) =>
       error instanceof TypeError &&
       error.message.includes(`${host} is not this machine`) &&
       /https.*insecure: true/.test(error.message)
-    assert.throws(() => readOptions({ ...least, baseUrl }), told)
-    assert.throws(() => readOptions({ ...least, baseUrl, insecure: false }), told)
-    assert.equal(readOptions({ ...least, baseUrl, insecure: true }).baseUrl.host, `${host}:8080`)
-    const connection = { baseUrl, secretKey: live, projectId: id(1) }
-    const { projectId, ...withoutProject } = connection
-    assert.throws(() => createLimiter(connection), told)
-    assert.throws(() => createIdempotency(connection), told)
-    assert.throws(() => createWorkerKeyring(connection), told)
-    assert.throws(() => createUsageReporter(withoutProject), told)
-    assert.throws(() => createAdmin(withoutProject), told)
+    assert.throws(() => readOptions({ ...least, url }), isRefused)
+    assert.throws(() => readOptions({ ...least, url, insecure: false }), isRefused)
+    assert.equal(readOptions({ ...least, url, insecure: true }).url.host, `${host}:8080`)
+    const connection = { url, secretKey: live, project: id(1) }
+    const { project, ...withoutProject } = connection
+    assert.throws(() => createLimiter(connection), isRefused)
+    assert.throws(() => createIdempotency(connection), isRefused)
+    assert.throws(() => createWorkerKeyring(connection), isRefused)
+    assert.throws(() => createUsageReporter(withoutProject), isRefused)
+    assert.throws(() => createAdmin(withoutProject), isRefused)
     createLimiter({ ...connection, insecure: true })
     createIdempotency({ ...connection, insecure: true })
     createAdmin({ ...withoutProject, insecure: true })
@@ -90,13 +89,13 @@ test('http reaches this machine alone, unless the secret key may be read on its 
   assert.throws(() => readOptions(wrong), /insecure must be true or false/)
 })
 
-test('of a secret key that a function returns the environment is live, unless another is asked for', () => {
-  const secretKey = () => assert.fail('called before there is a call')
+test('with a secretKey function the environment is live by default', () => {
+  const secretKey = () => assert.fail('called before any call of the service')
   assert.equal(readOptions({ ...least, secretKey }).env, 'live')
   assert.equal(readOptions({ ...least, secretKey, env: 'test' }).env, 'test')
 })
 
-test('tenant ids are sorted and told once each', () => {
+test('tenant ids are sorted and unique', () => {
   const { scope } = readOptions({ ...least, tenantIds: [id(3).toUpperCase(), id(2), id(3)] })
   assert.deepEqual(scope.tenantIds, [id(2), id(3)])
   assert.deepEqual(readOptions({ ...least, tenantIds: [] }).scope.tenantIds, [])
@@ -104,15 +103,15 @@ test('tenant ids are sorted and told once each', () => {
 
 test('a wrong option is a TypeError that names it and never shows the secret', () => {
   const wrong: [name: string, options: Record<string, unknown>][] = [
-    ['baseUrl', { baseUrl: 'keys.example.com' }],
-    ['baseUrl', { baseUrl: 'file:///etc' }],
-    ['baseUrl', { baseUrl: undefined }],
-    ['baseUrl', { baseUrl: 'https://a:b@keys.example.com' }],
-    ['baseUrl', { baseUrl: 'https://keys.example.com?x=1' }],
+    ['url', { url: 'keys.example.com' }],
+    ['url', { url: 'file:///etc' }],
+    ['url', { url: undefined }],
+    ['url', { url: 'https://a:b@keys.example.com' }],
+    ['url', { url: 'https://keys.example.com?x=1' }],
     ['secretKey', { secretKey: undefined }],
     ['secretKey', { secretKey: `${live}x` }],
     ['secretKey', { secretKey: drawKey('kr_live') }],
-    ['projectId', { projectId: 'payments' }],
+    ['project', { project: 'payments' }],
     ['env', { env: 'prod' }],
     ['tenantIds', { tenantIds: id(1) }],
     ['tenantIds.1', { tenantIds: [id(1), 'x'] }],

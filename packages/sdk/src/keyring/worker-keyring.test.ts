@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import { type FeedService, projectId, secretKey, startFeedService } from '../../test/feed-service.ts'
+import { type FeedService, project, secretKey, startFeedService } from '../../test/feed-service.ts'
 import { drawKey, id, policyKey } from '../../test/keys.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
 import { openWorkerKeyring, type WorkerKeyringOptions } from './worker-keyring.ts'
@@ -11,13 +11,13 @@ beforeEach(async () => {
 })
 afterEach(() => service.close())
 
-/** A worker on the test's own time; `request` is what it does for each request before it judges a key. */
+/** A worker on the test's clock; `request` is its work for each request before it verifies a key. */
 function start(options: Partial<WorkerKeyringOptions> = {}) {
   const time = { now: 0 }
   const errors: KeyrailError[] = []
   const behind: Promise<unknown>[] = []
   const keyring = openWorkerKeyring(
-    { baseUrl: service.url, secretKey, projectId, onError: error => errors.push(error), ...options },
+    { url: service.url, secretKey, project, onError: error => errors.push(error), ...options },
     { clock: { wall: () => Date.now(), monotonic: () => time.now }, random: () => 0.5 },
   )
   const request = () => keyring.refresh({ waitUntil: work => void behind.push(work) })
@@ -30,7 +30,7 @@ function issue(number = 1): string {
   return key
 }
 
-test('nothing is asked before the first request, whose keys the next ones find', async () => {
+test('the first request loads the keys, and later ones find them', async () => {
   const key = issue()
   const { request, code, time } = start()
   assert.equal(code(key), 'not_ready')
@@ -42,7 +42,7 @@ test('nothing is asked before the first request, whose keys the next ones find',
   assert.deepEqual(service.paths, ['snapshot'])
 })
 
-test('requests that come together ask once, and all of them wait for the first keys', async () => {
+test('concurrent first requests poll once, and all wait for the keys', async () => {
   const key = issue()
   const { request, code, behind } = start()
   const codes = await Promise.all(Array.from({ length: 20 }, () => request().then(() => code(key))))
@@ -50,7 +50,7 @@ test('requests that come together ask once, and all of them wait for the first k
   assert.deepEqual([service.paths, behind.length], [['snapshot'], 1])
 })
 
-test('after an interval one request asks for changes, which it is judged by; no answer is held', async () => {
+test('after an interval one request polls and is judged by the result; no answer is held', async () => {
   service.offersWait = true
   const [kept, revoked] = [issue(1), issue(2)]
   const { request, code, time } = start()
@@ -64,7 +64,7 @@ test('after an interval one request asks for changes, which it is judged by; no 
   assert.ok(service.asked.every(({ headers }) => headers.prefer === undefined))
 })
 
-test('while one request asks for changes, others are judged by what is known', async () => {
+test('while one request polls, others are judged by the keys held', async () => {
   const key = issue()
   const { request, code, time } = start()
   await request()
@@ -79,8 +79,8 @@ test('while one request asks for changes, others are judged by what is known', a
   assert.deepEqual(service.paths, ['snapshot', 'delta'])
 })
 
-test('while the service is away keys are served for 60 s and then refused, and asked for again at random', async () => {
-  // The service's own clock is not the one that passes here.
+test('while the service is away keys are served for 60 s, then refused, and polls back off', async () => {
+  // The service has its own clock, which does not advance here.
   service.sendsDate = false
   const key = issue()
   const { request, code, time, errors } = start()
@@ -95,7 +95,7 @@ test('while the service is away keys are served for 60 s and then refused, and a
   assert.deepEqual(
     errors.map(error => error.code),
     ['network_error', 'network_error'],
-    'not asked again a millisecond later',
+    'no poll a millisecond later',
   )
   time.now = 60_000
   await request()
@@ -106,7 +106,7 @@ test('while the service is away keys are served for 60 s and then refused, and a
   assert.equal(code(key), 'valid')
 })
 
-test('a poll that ended with its request keeps nobody from asking anew, and brings nothing any more', async () => {
+test('a poll lost with its request blocks no later poll, and changes nothing', async () => {
   const key = issue()
   const { request, code, time, behind } = start()
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -123,7 +123,7 @@ test('a poll that ended with its request keeps nobody from asking anew, and brin
   assert.notEqual(code(key), 'valid')
 })
 
-test('a wrong secret is told and refuses every key', async () => {
+test('a wrong secret is reported, and every key is refused', async () => {
   const key = issue()
   const { request, code, errors } = start()
   service.instead.push({ status: 401, body: { code: 'invalid_credential', status: 401 } })
@@ -132,20 +132,20 @@ test('a wrong secret is told and refuses every key', async () => {
   assert.deepEqual([errors.length, errors[0]?.status], [1, 401])
 })
 
-test('more keys than may be held are told, and none is served', async () => {
+test('too many keys are reported, and none is served', async () => {
   for (let number = 1; number <= 4; number++) issue(number)
   const { request, errors, keyring } = start({ maxCachedKeys: 2, maxAutoCachedKeys: 0 })
   await request()
   assert.deepEqual([errors[0]?.code, keyring.verify(drawKey()).code], ['policy_scope_too_large', 'not_ready'])
 })
 
-test('options are read like those of a keyring, and a disk is none of them', () => {
+test('the options are those of a keyring without cacheDir', () => {
   assert.throws(() => start({ cacheDir: '/tmp' } as never), /no cacheDir/)
   assert.throws(() => start({ secretKey: 'x' }), /secretKey/)
   assert.throws(() => start({ polls: 1 } as never), TypeError)
 })
 
-test('a worker names itself once, with the first request', async () => {
+test('a worker draws its node name once, with the first request', async () => {
   const { request, time } = start()
   await request()
   time.now = 6_000

@@ -5,12 +5,12 @@ import { hourly, someKey } from '../../test/limited.ts'
 import type { Valid } from '../verify/verdict.ts'
 import { openLimiter } from './limit.ts'
 
-/** What is remembered of a counter that has denied, on a clock of the test. No service is asked. */
+/** Denials on the test's clock, without a service. */
 
 const settings = {
-  baseUrl: 'https://keys.example.com',
+  url: 'https://keys.example.com',
   secretKey: drawKey('krsk_live'),
-  projectId: id(3),
+  project: id(3),
 }
 
 const denied = (ids: string[], retry_after_ms: number | null, rules = [hourly(1)]) =>
@@ -26,7 +26,7 @@ const denied = (ids: string[], retry_after_ms: number | null, rules = [hourly(1)
     },
   })
 
-/** A limiter on a clock of the test, whose service denies all, and the costs that it was asked about. */
+/** A limiter on the test's clock whose service denies everything, and the costs that it received. */
 function denying(answer: () => Response) {
   const time = { now: 5_000 }
   const asked: number[] = []
@@ -39,7 +39,7 @@ function denying(answer: () => Response) {
   return { time, asked, limiter, code }
 }
 
-test('a counter that has denied is not asked again before it can have room, and a second at most', async () => {
+test('a counter that denied is not checked again before it can have room, one second at most', async () => {
   for (const [retryAfterMs, until] of [
     [400, 400],
     [60_000, 1_000],
@@ -60,7 +60,7 @@ test('a counter that has denied is not asked again before it can have room, and 
   }
 })
 
-test('what may pass all the same is asked: less cost, another key, a rule that was changed', async () => {
+test('a lower cost, another key and a changed limit are checked', async () => {
   const { asked, code } = denying(() => denied(['hour'], 60_000))
   await code(someKey, 5)
   await code(someKey, 6)
@@ -72,7 +72,7 @@ test('what may pass all the same is asked: less cost, another key, a rule that w
   assert.deepEqual(asked, [5, 4, 7, 8, 9])
 })
 
-test('keys of a tenant share the denials of its counters, and are told of these alone', async () => {
+test('keys of a tenant share the denials of its counters, and only these', async () => {
   const rules = [hourly(3), hourly(1, { id: 'all', scope: 'tenant' })]
   const { asked, limiter, code } = denying(() => denied(['all'], 60_000, rules))
   await code({ ...someKey, rateLimits: rules })
@@ -81,7 +81,7 @@ test('keys of a tenant share the denials of its counters, and are told of these 
   assert.equal(other.headers['ratelimit-policy'], '"all";q=1;w=60')
 })
 
-test('of several counters that deny only the same key is denied without being asked', async () => {
+test('after a denial by several counters only the same key is denied without a check', async () => {
   const rules = [hourly(3), hourly(1, { id: 'all', scope: 'tenant' })]
   const { asked, code } = denying(() => denied(['hour', 'all'], 60_000, rules))
   await code({ ...someKey, rateLimits: rules })

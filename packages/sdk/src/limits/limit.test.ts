@@ -8,12 +8,12 @@ import { toWireRateLimits } from '../store/rate-limits.ts'
 import { refused } from '../verify/verdict.ts'
 import { createLimiter, type LimiterOptions, openLimiter } from './limit.ts'
 
-const { settings, valid } = await startKeyrail()
+const { settings, valid, patient } = await startKeyrail()
 
-/** Rules as the service is told them. */
+/** Limits in the form of the service. */
 const issued = (...given: Parameters<typeof hourly>) => toWireRateLimits([hourly(...given)])
 
-/** A limiter whose service answers what a test makes of it. */
+/** A limiter whose service's answers a test sets. */
 function answered(answer: () => Promise<Response>, options: Partial<LimiterOptions> = {}) {
   const errors: KeyrailError[] = []
   const limiter = createLimiter({
@@ -25,8 +25,8 @@ function answered(answer: () => Promise<Response>, options: Partial<LimiterOptio
   return { limiter, errors }
 }
 
-test('a request passes as often as its key may, is told what is left, and is then answered 429', async () => {
-  const { limit } = createLimiter(settings)
+test('a key passes up to its limit, with the remaining count, and then gets 429', async () => {
+  const { limit } = createLimiter(patient)
   const key = await valid({ rate_limits: issued(2) })
   const first = await limit(key)
   assert.deepEqual([first.allowed, first.code], [true, 'allowed'])
@@ -43,8 +43,8 @@ test('a request passes as often as its key may, is told what is left, and is the
   assert.equal(headers['content-type'], 'application/problem+json')
 })
 
-test('the cost of a request is what it takes, and 0 looks only', async () => {
-  const { limit } = createLimiter(settings)
+test('a request takes its cost, and cost 0 takes nothing', async () => {
+  const { limit } = createLimiter(patient)
   const key = await valid({ rate_limits: issued(10) })
   const left = async (cost: number) =>
     /r=(\d+)/.exec((await limit(key, { cost })).headers.ratelimit ?? '')?.[1]
@@ -54,8 +54,8 @@ test('the cost of a request is what it takes, and 0 looks only', async () => {
   assert.equal(never.problem.headers['retry-after'], undefined)
 })
 
-test('limits of a tenant are shared by its keys, and those of a key are its own', async () => {
-  const { limit } = createLimiter(settings)
+test('keys of a tenant share its limits, but not those of a key', async () => {
+  const { limit } = createLimiter(patient)
   const rate_limits = issued(1, { id: 'all', scope: 'tenant' })
   const [one, other] = [await valid({ rate_limits }), await valid({ rate_limits })]
   assert.equal((await limit(one)).allowed, true)
@@ -72,13 +72,13 @@ test('a key without limits passes without a call', async () => {
   assert.deepEqual(errors, [])
 })
 
-test('whatever keeps the service from answering refuses the request with 503, or lets it pass where that was chosen', async () => {
+test('without an answer of the service a request gets 503, or passes with `allow`', async () => {
   const ok = (body: unknown) => async () => Response.json(body)
   const headers = { 'RateLimit-Policy': '"hour";q=1;w=1', RateLimit: '"hour";r=0;t=1' }
   const verdict = { object: 'ratelimit_check', allowed: true, headers }
   const problems: [string, () => Promise<Response>][] = [
     ['network_error', () => Promise.reject(new Error('no way'))],
-    // They heed no signal.
+    // They ignore their signal.
     ['timeout', () => new Promise(() => {})],
     ['timeout', async () => new Response(new ReadableStream())],
     ['http_500', async () => new Response('<html>', { status: 500 })],
@@ -108,7 +108,7 @@ test('whatever keeps the service from answering refuses the request with 503, or
   }
 })
 
-test('what the service refuses is no outage: the request is denied whatever was chosen for one', async () => {
+test('a refusal by the service is no outage: the request is refused also with `allow`', async () => {
   for (const [status, code] of [
     [401, 'unauthenticated'],
     [403, 'insufficient_permission'],
@@ -124,7 +124,7 @@ test('what the service refuses is no outage: the request is denied whatever was 
   }
 })
 
-test('whatever is no verdict of a valid key, or no cost, is a 500 that tells the vendor what is wrong', async () => {
+test('an argument that is not a valid verdict or cost gets 500, and onError says why', async () => {
   const { limiter, errors } = answered(() => assert.fail('asked'), { onUnavailable: 'allow' })
   const odd = [
     [undefined],
@@ -152,16 +152,19 @@ test('whatever is no verdict of a valid key, or no cost, is a 500 that tells the
     errors.map(({ code }) => code),
     odd.map(() => 'misused'),
   )
-  assert.match(errors[4]?.message ?? '', /a key refused as unknown_key: call it where verdict\.valid is true/)
+  assert.match(
+    errors[4]?.message ?? '',
+    /a key refused as unknown_key: call it only if verdict\.valid is true/,
+  )
 })
 
-test('a flood of one customer costs the service few calls, and admits what the limit allows', async () => {
+test('a flood from one customer costs few calls, and passes up to the limit', async () => {
   let calls = 0
   const counted: typeof fetch = (...given) => {
     calls++
     return fetch(...given)
   }
-  // A clock that stands: nothing is forgotten, however slow the machine is.
+  // A stopped clock: no denial is dropped, however slow the machine is.
   const { limit } = openLimiter({ ...settings, fetch: counted }, { now: () => 0 })
   const key = await valid({ rate_limits: issued(5) })
   let passed = 0
@@ -169,7 +172,7 @@ test('a flood of one customer costs the service few calls, and admits what the l
   assert.deepEqual([passed, calls], [5, 6])
 })
 
-test('while the service hangs one request at a time asks it, and the others are decided at once', async () => {
+test('while the service hangs one check at a time is sent, and the others are decided at once', async () => {
   for (const onUnavailable of ['deny', 'allow'] as const) {
     let calls = 0
     let answer: () => Promise<Response> = () => new Promise(() => {})
@@ -193,19 +196,19 @@ test('while the service hangs one request at a time asks it, and the others are 
   }
 })
 
-test('a check that failed is not made again: it may have been charged', async () => {
+test('a failed check is not repeated, because it may have been charged', async () => {
   let calls = 0
   const { limiter } = answered(() => Promise.reject(new Error(`call ${++calls}`)))
   await limiter.limit(someKey)
   assert.equal(calls, 1)
 })
 
-test('a mistake in the options is an error at start that shows no secret', () => {
+test('a wrong option is an error at startup that shows no secret', () => {
   const secretKey = drawKey('krsk_live')
   for (const [name, wrong] of [
-    ['baseUrl', 'ftp://x'],
+    ['url', 'ftp://x'],
     ['secretKey', drawKey('kr_live')],
-    ['projectId', 'payments'],
+    ['project', 'payments'],
     ['timeoutMs', 0],
     ['onUnavailable', 'perhaps'],
     ['fetch', {}],

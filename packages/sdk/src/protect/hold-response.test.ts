@@ -6,21 +6,21 @@ import { after, test } from 'node:test'
 import { until } from '../../test/until.ts'
 import { holdResponse } from './hold-response.ts'
 
-interface Told {
+interface Answered {
   status: number
   headers: Record<string, unknown>
   body: string | null
 }
 
-/** One answer of a real server; it is let go when the test says so. */
+/** One answer of a real server; `store` releases it. */
 async function answer(handle: (response: ServerResponse) => void, maxBytes = 100) {
-  const told: Told[] = []
+  const answers: Answered[] = []
   const ends: string[] = []
   const { promise: stored, resolve: store } = Promise.withResolvers<void>()
   const server = createServer((_, response) => {
     holdResponse(response, maxBytes, {
       async answered(status, headers, body) {
-        told.push({
+        answers.push({
           status,
           headers: Object.fromEntries(headers),
           body: body === null ? null : Buffer.from(body).toString(),
@@ -50,13 +50,13 @@ async function answer(handle: (response: ServerResponse) => void, maxBytes = 100
     })
   })
   asked.on('error', () => {})
-  await until(() => told.length + ends.length === 1, 'it is told')
-  return { told, ends, heard, store }
+  await until(() => answers.length + ends.length === 1, 'it is reported')
+  return { answers, ends, heard, store }
 }
 
-test('nothing is sent before it is stored, and then all of it as it was written', async () => {
+test('nothing is sent before it is stored, and then everything as it was written', async () => {
   let written = 0
-  const { told, heard, store } = await answer(response => {
+  const { answers, heard, store } = await answer(response => {
     response.writeHead(201, 'Made', { 'x-a': '1', 'x-b': ['2', '3'] })
     assert.equal(response.headersSent, true)
     response.write('héllo ', () => written++)
@@ -65,46 +65,48 @@ test('nothing is sent before it is stored, and then all of it as it was written'
     response.end(' end', () => written++)
     response.end('again')
   })
-  assert.deepEqual(told, [{ status: 201, headers: { 'x-a': '1', 'x-b': ['2', '3'] }, body: 'héllo hi! end' }])
+  assert.deepEqual(answers, [
+    { status: 201, headers: { 'x-a': '1', 'x-b': ['2', '3'] }, body: 'héllo hi! end' },
+  ])
   assert.equal(heard.begun, false)
   store()
-  await until(() => heard.ended && written === 2, 'it is heard')
+  await until(() => heard.ended && written === 2, 'it has arrived')
   assert.deepEqual(
     [heard.text, heard.response?.statusCode, heard.response?.statusMessage, heard.response?.headers['x-b']],
     ['héllo hi! end', 201, 'Made', '2, 3'],
   )
 })
 
-test('headers are taken in every form that writeHead takes', async () => {
+test('headers are read in every form that writeHead takes', async () => {
   for (const headers of [{ a: 'b' }, ['a', 'b'], [['a', 'b']]]) {
-    const { told, store } = await answer(response => response.writeHead(200, headers as string[]).end())
-    assert.deepEqual([told[0]?.headers, told[0]?.body], [{ a: 'b' }, ''])
+    const { answers, store } = await answer(response => response.writeHead(200, headers as string[]).end())
+    assert.deepEqual([answers[0]?.headers, answers[0]?.body], [{ a: 'b' }, ''])
     store()
   }
 })
 
-test('what grows too large is told without its body before a byte of it is sent, and passes as it comes', async () => {
+test('an answer that grows too large is stored without its body, and then passes as it comes', async () => {
   let response: ServerResponse | undefined
-  const { told, heard, store } = await answer(given => {
+  const { answers, heard, store } = await answer(given => {
     response = given
     given.setHeader('content-length', '160')
     for (let piece = 0; piece < 11; piece++) given.write('x'.repeat(10))
   })
-  assert.deepEqual([told[0]?.body, heard.begun], [null, false])
+  assert.deepEqual([answers[0]?.body, heard.begun], [null, false])
   store()
   await until(() => heard.text.length === 110, 'it passes')
   response?.write('y'.repeat(25))
   await until(() => heard.text.length === 135, 'it passes at once')
   response?.end('z'.repeat(25))
   await until(() => heard.ended, 'it ends')
-  assert.deepEqual([heard.text.length, told.length], [160, 1])
+  assert.deepEqual([heard.text.length, answers.length], [160, 1])
 })
 
-test('one piece that is too large, and headers that are sent on, are told without a body', async () => {
+test('a chunk that is too large, and flushed headers, are stored without a body', async () => {
   const large = await answer(response => response.end('x'.repeat(101)))
-  assert.equal(large.told[0]?.body, null)
+  assert.equal(large.answers[0]?.body, null)
   large.store()
-  await until(() => large.heard.ended, 'it is heard')
+  await until(() => large.heard.ended, 'it has arrived')
   assert.equal(large.heard.text.length, 101)
 
   let response: ServerResponse | undefined
@@ -113,15 +115,15 @@ test('one piece that is too large, and headers that are sent on, are told withou
     given.setHeader('content-type', 'text/event-stream')
     given.flushHeaders()
   })
-  assert.equal(flushed.told[0]?.body, null)
+  assert.equal(flushed.answers[0]?.body, null)
   flushed.store()
-  await until(() => flushed.heard.begun, 'the headers are heard')
+  await until(() => flushed.heard.begun, 'the headers have arrived')
   response?.end('done')
-  await until(() => flushed.heard.ended, 'it is heard')
+  await until(() => flushed.heard.ended, 'it has arrived')
   assert.equal(flushed.heard.text, 'done')
 })
 
-test('what has begun has its head: nobody changes it any more, and nobody is told that it could be', async () => {
+test('once an answer has begun, its head cannot change and does not look changeable', async () => {
   const sent = { code: 'ERR_HTTP_HEADERS_SENT' }
   for (const begin of [
     (response: ServerResponse) => response.writeHead(201, { 'x-a': '1' }),
@@ -130,7 +132,7 @@ test('what has begun has its head: nobody changes it any more, and nobody is tol
       response.setHeader('x-a', '1').write('')
     },
   ]) {
-    const { told, heard, store } = await answer(response => {
+    const { answers, heard, store } = await answer(response => {
       assert.deepEqual([response.headersSent, response.writableEnded], [false, false])
       begin(response)
       assert.deepEqual([response.headersSent, response.writableEnded], [true, false])
@@ -142,9 +144,9 @@ test('what has begun has its head: nobody changes it any more, and nobody is tol
       response.end('made')
       assert.deepEqual([response.headersSent, response.writableEnded], [true, true])
     })
-    assert.deepEqual(told, [{ status: 201, headers: { 'x-a': '1' }, body: 'made' }])
+    assert.deepEqual(answers, [{ status: 201, headers: { 'x-a': '1' }, body: 'made' }])
     store()
-    await until(() => heard.ended, 'it is heard')
+    await until(() => heard.ended, 'it has arrived')
     const { statusCode, statusMessage, headers } = heard.response as IncomingMessage
     assert.deepEqual(
       [statusCode, statusMessage, headers['x-a'], headers['content-length']],
@@ -153,9 +155,9 @@ test('what has begun has its head: nobody changes it any more, and nobody is tol
   }
 })
 
-test('who wants to know when an answer begins is told once, and what they set then is told too', async () => {
+test('replaced writeHead is called once, and headers that it sets are stored', async () => {
   const begun = { outside: 0 }
-  const { told, heard, store } = await answer(response => {
+  const { answers, heard, store } = await answer(response => {
     const { writeHead } = response
     Object.assign(response, {
       writeHead(...given: unknown[]) {
@@ -166,16 +168,16 @@ test('who wants to know when an answer begins is told once, and what they set th
     })
     response.end('made')
   })
-  assert.deepEqual(told[0]?.headers, { 'x-began': '1' })
+  assert.deepEqual(answers[0]?.headers, { 'x-began': '1' })
   store()
-  await until(() => heard.ended, 'it is heard')
+  await until(() => heard.ended, 'it has arrived')
   assert.deepEqual([begun.outside, heard.response?.headers['x-began']], [1, '1'])
 })
 
-test('a mistake is thrown where it is made: a status or a chunk that is none, and what is written behind the end', async () => {
+test('an invalid status or chunk, and a write after the end, fail as in Node', async () => {
   const late: (string | undefined)[] = []
   const hear = (error?: Error | null) => void late.push((error as { code?: string } | undefined)?.code)
-  const { told, store } = await answer(response => {
+  const { answers, store } = await answer(response => {
     assert.throws(() => response.writeHead(1_000), { code: 'ERR_HTTP_INVALID_STATUS_CODE' })
     assert.throws(() => response.write(5), { code: 'ERR_INVALID_ARG_TYPE' })
     assert.throws(() => response.end({}), { code: 'ERR_INVALID_ARG_TYPE' })
@@ -184,22 +186,22 @@ test('a mistake is thrown where it is made: a status or a chunk that is none, an
     assert.equal(response.write('more', 'utf8', hear), false)
     response.end(hear)
   })
-  assert.equal(told[0]?.body, 'made')
-  await until(() => late.length === 2, 'who wrote too late is told')
+  assert.equal(answers[0]?.body, 'made')
+  await until(() => late.length === 2, 'both late calls have failed')
   assert.deepEqual(late, ['ERR_STREAM_WRITE_AFTER_END', 'ERR_STREAM_ALREADY_FINISHED'])
   store()
 })
 
-test('what is named twice in a list of headers is sent twice', async () => {
+test('a header named twice in a list is sent twice', async () => {
   const { heard, store } = await answer(response => {
     response.writeHead(200, ['set-cookie', 'a=1', 'Set-Cookie', 'b=2']).end()
   })
   store()
-  await until(() => heard.ended, 'it is heard')
+  await until(() => heard.ended, 'it has arrived')
   assert.deepEqual(heard.response?.headers['set-cookie'], ['a=1', 'b=2'])
 })
 
-test('a source that is faster than the store is told to wait, and then to go on', async () => {
+test('a source faster than the store has to wait for drain', async () => {
   let response: ServerResponse | undefined
   let drained = 0
   const { heard, store } = await answer(given => {
@@ -210,8 +212,8 @@ test('a source that is faster than the store is told to wait, and then to go on'
   })
   assert.equal(drained, 0)
   store()
-  await until(() => drained === 1, 'more is asked for')
+  await until(() => drained === 1, 'drain is emitted')
   response?.end('y')
-  await until(() => heard.ended, 'it is heard')
+  await until(() => heard.ended, 'it has arrived')
   assert.equal(heard.text, `${'x'.repeat(101)}y`)
 })

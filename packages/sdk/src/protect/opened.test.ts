@@ -5,7 +5,7 @@ import { createOpener } from './opened.ts'
 
 const failing = () => Promise.reject(new Error('wrong secret'))
 
-test('what could not be opened is not asked for again at once, by nobody, and then once for all', async () => {
+test('a failure to open is shared for a while, and then retried once for all', async () => {
   const time = { now: 0 }
   const opened = createOpener(() => time.now)
   const keyring = createTestKeyring()

@@ -5,7 +5,7 @@ import { readCredential } from './credential.ts'
 import { toHttpRefusal } from './refusal.ts'
 
 test('every refusal has its status, its challenge and its code', () => {
-  const told = Object.fromEntries(
+  const shown = Object.fromEntries(
     Object.keys(refusals).map(code => {
       const { status, headers, body } = toHttpRefusal(refused[code as RefusalCode])
       assert.equal(headers['content-type'], 'application/problem+json')
@@ -14,7 +14,7 @@ test('every refusal has its status, its challenge and its code', () => {
     }),
   )
   const invalid = [401, 'Bearer error="invalid_token"']
-  assert.deepEqual(told, {
+  assert.deepEqual(shown, {
     missing_key: [401, 'Bearer'],
     malformed_key: invalid,
     wrong_env: invalid,
@@ -30,7 +30,7 @@ test('every refusal has its status, its challenge and its code', () => {
   })
 })
 
-test('a missing scope is named in the body, and in the header where it can stand there', () => {
+test('a missing scope is named in the body, and in the header if the header can carry it', () => {
   const { headers, body } = toHttpRefusal(refused.insufficient_scope, {
     scopes: ['orders:read', 'a"b', 'ü', 'x\r\ny'],
   })
@@ -38,7 +38,7 @@ test('a missing scope is named in the body, and in the header where it can stand
   assert.deepEqual(body.scopes, ['orders:read', 'a"b', 'ü', 'x\r\ny'])
 })
 
-test('the key is read from one header, and what cannot be one is told apart', () => {
+test('the key is read from one header, and each fault is distinguished', () => {
   const read = (...headers: string[]) => {
     const { key, fault } = readCredential(headers, 'authorization')
     return fault ?? key

@@ -5,13 +5,13 @@ import { drawKey, lookupHash } from '../../test/keys.ts'
 import type * as Digest from './digest.ts'
 import * as fast from './digest.ts'
 
-/** The same module as it is loaded on a host of workers, which has neither `process` nor `Buffer`. */
+/** The same module loaded without `process` and `Buffer`, as in workers. */
 const { process, Buffer } = globalThis
 Object.assign(globalThis, { process: undefined, Buffer: undefined })
 const plain: typeof Digest = await import(new URL('./digest.ts?plain', import.meta.url).href)
 Object.assign(globalThis, { process, Buffer })
 
-test('a host without Node finds a key by the same digest', () => {
+test('a host without Node computes the same digest', () => {
   for (let round = 0; round < 100; round++) {
     const key = drawKey()
     assert.equal(plain.digestOf(key), fast.digestOf(key))
@@ -20,7 +20,7 @@ test('a host without Node finds a key by the same digest', () => {
   assert.equal(plain.digestFromBase64(`${lookupHash('k')}=`), undefined)
 })
 
-test('a host without Node has the same fingerprint of a body', () => {
+test('a host without Node computes the same fingerprint', () => {
   for (const length of [0, 1, 55, 56, 64, 5_000]) {
     const pieces = [randomBytes(3), randomBytes(length)]
     assert.equal(plain.hexDigestOf(pieces), fast.hexDigestOf(pieces))

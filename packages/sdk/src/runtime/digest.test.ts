@@ -11,7 +11,7 @@ test('the lookup_hash of a key and the digest of the key are the same 32 bytes',
   }
 })
 
-test('a text that is not 32 bytes in padded standard base64 is no digest', () => {
+test('only 32 bytes in padded standard base64 are a digest', () => {
   const hash = Buffer.alloc(32, 0xfb).toString('base64')
   assert.equal(digestFromBase64(hash)?.length, 16)
   const urlSafe = Buffer.alloc(32, 0xfb).toString('base64url')

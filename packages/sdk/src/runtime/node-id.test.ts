@@ -5,7 +5,7 @@ import { makeNodeId } from './node-id.ts'
 
 const valid = new RegExp((NodeId as { pattern?: string }).pattern ?? assert.fail())
 
-test('a node id is one the service takes, whatever the host is called', () => {
+test('a node id is valid for any host name', () => {
   for (const host of ['api-7f9c', '', 'büro host/№1', '☃', 'x'.repeat(300), 'a b:c']) {
     for (let round = 0; round < 50; round++) {
       const id = makeNodeId(host, 4_194_304)
@@ -17,7 +17,7 @@ test('a node id is one the service takes, whatever the host is called', () => {
   assert.ok(makeNodeId('☃', 7).startsWith('node:7.'))
 })
 
-test('two processes of one host and one process id have two names', () => {
+test('two processes with the same host and process id have different names', () => {
   const ids = new Set(Array.from({ length: 1_000 }, () => makeNodeId('host', 1)))
   assert.equal(ids.size, 1_000)
 })

@@ -10,14 +10,14 @@ afterEach(() => {
   console.warn = warn
 })
 
-/** What the edge runtime of Next has: a process that throws. */
+/** A process that throws, as in Next's edge runtime. */
 const throwing = new Proxy({} as NodeJS.Process, {
   get: () => {
     throw new Error('a Node.js API is used')
   },
 })
 
-test('what Node has is found in Node, and is nothing where it is not, or may not be looked for', () => {
+test('a feature of Node is found in Node, and undefined where it is missing or forbidden', () => {
   const pid = () => ofNode(given => given.pid)
   assert.equal(pid(), process.pid)
   for (const other of [undefined, {}, throwing]) {
@@ -30,7 +30,7 @@ test('what Node has is found in Node, and is nothing where it is not, or may not
   }
 })
 
-test('a warning reaches the console where there is no process to warn', () => {
+test('without a process a warning goes to the console', () => {
   const warned: string[] = []
   console.warn = text => void warned.push(text)
   for (const other of [undefined, throwing]) {

@@ -16,7 +16,7 @@ function setUp() {
   return { at: clock.at, pass, time: new ServiceTime(clock) }
 }
 
-test('before the first answer the time is that of this machine, after it that of the service', () => {
+test('before the first answer the time is the machine’s, after it the service’s', () => {
   const { at, pass, time } = setUp()
   assert.equal(time.now(), NOON)
   at.wall += HOUR
@@ -26,7 +26,7 @@ test('before the first answer the time is that of this machine, after it that of
   assert.equal(time.now(), NOON + 1_007)
 })
 
-test('a machine whose clock is wrong, or is set an hour either way, changes nothing after the first answer', () => {
+test('after the first answer a wrong or changed machine clock has no effect', () => {
   for (const step of [-HOUR, HOUR]) {
     const { at, pass, time } = setUp()
     time.heard(NOON, NOON)
@@ -38,13 +38,13 @@ test('a machine whose clock is wrong, or is set an hour either way, changes noth
   }
 })
 
-test('a body that was put together long ago does not set the time back', () => {
+test('a body generated long ago does not set the time back', () => {
   const { time } = setUp()
   time.heard(NOON - HOUR, NOON)
   assert.equal(time.now(), NOON)
 })
 
-test('the whole seconds of Date never turn the time back', () => {
+test('the whole seconds of Date never set the time back', () => {
   const { pass, time } = setUp()
   time.heard(NOON + 900, NOON)
   pass(50)
@@ -52,14 +52,14 @@ test('the whole seconds of Date never turn the time back', () => {
   assert.equal(time.now(), NOON + 950)
 })
 
-test('a process that was stopped, and its clock with it, hears of it with the next answer, with or without a body', () => {
+test('a process that was stopped gets the time from the next answer, with or without a body', () => {
   const { time } = setUp()
   time.heard(NOON, NOON)
   time.heard(undefined, NOON + HOUR)
   assert.equal(time.now(), NOON + HOUR)
 })
 
-test('a service whose clock was ahead and is set right is followed once its answers have agreed for five seconds', () => {
+test('a service clock that is set back is followed after its answers agree for 5 s', () => {
   const { pass, time } = setUp()
   time.heard(NOON + HOUR, NOON + HOUR)
   for (const second of [0, 1, 2, 3, 4]) {
@@ -71,7 +71,7 @@ test('a service whose clock was ahead and is set right is followed once its answ
   assert.equal(time.now(), NOON + 5_000)
 })
 
-test('a date that stands still, or that is old by turns, sets nothing back and confirms what it says', () => {
+test('a frozen or alternating Date does not set the time back', () => {
   const { at, pass, time } = setUp()
   time.heard(NOON, NOON)
   const began = at.monotonic
@@ -84,7 +84,7 @@ test('a date that stands still, or that is old by turns, sets nothing back and c
   assert.equal(time.answeredAt(at.monotonic, undefined), at.monotonic)
 })
 
-test('where an answer tells no date its body counts, and never sets the time back; where it has none, nothing changes', () => {
+test('without a Date the body’s time counts, but never sets the time back', () => {
   for (const wrong of [-HOUR, HOUR]) {
     const { at, pass, time } = setUp()
     at.wall += wrong
@@ -101,10 +101,10 @@ test('where an answer tells no date its body counts, and never sets the time bac
   const { at, time } = setUp()
   time.heard()
   at.wall += HOUR
-  assert.equal(time.now(), NOON + HOUR, 'it is the time of this machine still')
+  assert.equal(time.now(), NOON + HOUR, 'still the time of this machine')
 })
 
-test('what an earlier process knew of the time counts until an answer says otherwise, either way', () => {
+test('the time of an earlier process counts until an answer corrects it', () => {
   const { at, pass, time } = setUp()
   at.wall += HOUR
   assert.equal(time.at(5_000), undefined)

@@ -13,7 +13,7 @@ const others = fc.oneof(
   uuids.map(uuid => `${uuid.slice(0, 35)}\u0130`),
 )
 
-test('an id comes out as it was put in, and is found by itself alone, whatever its form', () => {
+test('an id of any form reads back unchanged, and only it finds its slot', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.oneof(uuids, others), { minLength: 2, maxLength: 20 }), ids => {
       const held = new KeyIds()
@@ -44,7 +44,7 @@ test('an id of another form is never taken for a UUID whose 16 bytes are the sam
   assert.deepEqual([held.isSought(0), held.isSought(1)], [false, true])
 })
 
-test('a slot that is used anew has nothing of the id before', () => {
+test('a reused slot has nothing of the previous id', () => {
   const held = new KeyIds()
   held.reserve(1)
   for (const id of ['one', '01930c3e-8f5a-7c31-9b0e-000000000001', 'two']) {

@@ -6,7 +6,7 @@ import { digestOf } from '../runtime/digest.ts'
 import type { StoredKey } from './records.ts'
 import { Store } from './store.ts'
 
-/** The same store in the plainest way: a list, the least recently used first. */
+/** A model of the store: a list, least recently used first. */
 class NaiveStore {
   readonly maxKeys: number
   list: StoredKey[] = []
@@ -37,7 +37,7 @@ class NaiveStore {
 }
 
 const digests = Array.from({ length: 24 }, (_, number) => digestOf(`key ${number}`))
-// Digests that begin alike, so that probes run into each other.
+// Digests that begin alike, so that probes collide.
 for (let number = 0; number < 12; number++)
   digests.push(digestOf('one start').slice(0, 4) + digestOf(`${number}`).slice(4))
 
@@ -70,7 +70,7 @@ const command = fc.oneof(
   fc.record({ do: fc.constant('clear' as const) }),
 )
 
-/** Everything that can be asked of one record. */
+/** Everything that the store returns for one record. */
 function read({ records }: Store, slot: number): StoredKey {
   return {
     keyId: records.keyId(slot),
@@ -83,7 +83,7 @@ function read({ records }: Store, slot: number): StoredKey {
   }
 }
 
-test('the store holds what the plainest store holds, and drops the least recently used in the same order', () => {
+test('the store equals a plain list, and evicts in the same order', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 16 }),
@@ -127,7 +127,7 @@ const plain = (number: number, more: Partial<StoredKey> = {}): StoredKey => ({
   ...more,
 })
 
-test('twenty thousand keys come and go, and each is found by its own digest alone', () => {
+test('20,000 keys come and go, and only its own digest finds each', () => {
   const store = new Store(20_000)
   for (let number = 0; number < 20_000; number++) store.upsert(plain(number))
   for (let number = 0; number < 20_000; number += 2) store.remove(id(number), digestOf(`key ${number}`))
@@ -138,7 +138,7 @@ test('twenty thousand keys come and go, and each is found by its own digest alon
   }
 })
 
-test('scopes handed out by the store cannot be changed, and are one object for all who have the same', () => {
+test('scopes in verdicts are frozen and shared', () => {
   const store = new Store(10)
   store.upsert(plain(1))
   store.upsert(plain(2, { scopes: ['read'] }))
@@ -147,7 +147,7 @@ test('scopes handed out by the store cannot be changed, and are one object for a
   assert.throws(() => (scopes as string[]).push('admin'), TypeError)
 })
 
-test('tenants that come and go leave nothing behind', () => {
+test('removed tenants are not kept in memory', () => {
   const store = new Store(10)
   for (let number = 0; number < 20_000; number++) store.upsert(plain(number, { tenantId: id(number) }))
   assert.ok(store.sharedValues < 5_000, `${store.sharedValues} shared values for 10 keys`)

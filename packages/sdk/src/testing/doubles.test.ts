@@ -17,13 +17,13 @@ function valid(rateLimits: readonly RateLimit[] = []) {
 const perMinute = (limit: number): RateLimit[] => [
   { id: 'minute', limit, windowMs: 60_000, algorithm: 'fixed', scope: 'key' },
 ]
-function told() {
+function collectCodes() {
   const codes: string[] = []
   return { codes, onError: ({ code }: KeyrailError) => void codes.push(code) }
 }
 
-test('a limiter charges, refuses and has room again as time is let pass, and tells it as production does', async () => {
-  const { codes, onError } = told()
+test('a test limiter charges, refuses and recovers with time, as in production', async () => {
+  const { codes, onError } = collectCodes()
   const limiter = createTestLimiter({ onError })
   const key = valid(perMinute(3))
   const first = await limiter.limit(key, { cost: 2 })
@@ -49,12 +49,12 @@ test('a limiter charges, refuses and has room again as time is let pass, and tel
   assert.deepEqual(codes, ['misused'])
 })
 
-test('a limiter whose service is lost refuses, or lets pass where that was chosen, and charges nothing meanwhile', async () => {
+test('a test limiter without its service refuses, or passes with `allow`, and charges nothing', async () => {
   for (const [onUnavailable, code] of [
     [undefined, 'limits_unavailable'],
     ['allow', 'unchecked'],
   ] as const) {
-    const { codes, onError } = told()
+    const { codes, onError } = collectCodes()
     const limiter = createTestLimiter({ onUnavailable, onError })
     const key = valid(perMinute(1))
     limiter.lose()
@@ -76,7 +76,7 @@ function executed(verdict: IdempotencyVerdict): HeldClaim {
 }
 const answer = Buffer.from('{"id":1}')
 
-test('a request is executed once, replayed, and executed again when its answer is no longer kept', async () => {
+test('a request is executed once, replayed, and executed again after its ttl', async () => {
   const idempotency = createTestIdempotency({ ttlMs: 60_000, maxBodyBytes: 10 })
   assert.equal(idempotency.maxBodyBytes, 10)
   const request = payment('a')
@@ -95,8 +95,8 @@ test('a request is executed once, replayed, and executed again when its answer i
   executed(await idempotency.claim(request))
 })
 
-test('heartbeats keep a claim while time is let pass, and it is taken over where the service does not hear them', async () => {
-  const { codes, onError } = told()
+test('heartbeats keep a claim while time advances, and without them it is taken over', async () => {
+  const { codes, onError } = collectCodes()
   const idempotency = createTestIdempotency({ onError })
   const request = payment('slow')
   const slow = executed(await idempotency.claim(request))
@@ -113,8 +113,8 @@ test('heartbeats keep a claim while time is let pass, and it is taken over where
   assert.equal(codeOf(await idempotency.claim(request)), 'idempotency_in_progress')
 })
 
-test('an answer that could not be said is said when time is let pass', async () => {
-  const { codes, onError } = told()
+test('an answer that could not be stored is stored when time advances', async () => {
+  const { codes, onError } = collectCodes()
   const idempotency = createTestIdempotency({ onError })
   const request = payment('away')
   const claim = executed(await idempotency.claim(request))
@@ -128,8 +128,8 @@ test('an answer that could not be said is said when time is let pass', async () 
   assert.equal((await idempotency.claim(request)).verdict, 'replay')
 })
 
-test('what was counted can be read by key, also when the service was lost meanwhile', async () => {
-  const { codes, onError } = told()
+test('counts can be read by key, also after the service was lost', async () => {
+  const { codes, onError } = collectCodes()
   await using usage = createTestUsage({ onError })
   const [one, other] = [valid(), valid()]
   usage.count(one)
@@ -143,17 +143,17 @@ test('what was counted can be read by key, also when the service was lost meanwh
   assert.deepEqual(await usage.reported(), { [one.keyId]: 4, [other.keyId]: 2 })
   usage.count(one)
   usage.advance(10_000)
-  await until(() => usage.stats().reported === 7, 'it is sent when the time for it has come')
+  await until(() => usage.stats().reported === 7, 'it is sent when it is due')
 })
 
-test('counts are told as the service adds them up, where only a part is counted', async () => {
+test('sampled counts are multiplied as by the service', async () => {
   await using usage = createTestUsage({ sampleRate: 0.5 })
   const key = valid()
   usage.count(key, 100_000)
   assert.deepEqual(await usage.reported(), { [key.keyId]: 100_000 })
 })
 
-test('what no service would take, and an option that there is not, are errors that name it', () => {
+test('values that the service rejects and unknown options are errors that name them', () => {
   for (const milliseconds of [-1, 0.5, Number.NaN, undefined as never])
     assert.throws(() => createTestLimiter().advance(milliseconds), /^TypeError: milliseconds must be/)
   const rule = { id: 'a', limit: 1, windowMs: 60, algorithm: 'fixed', scope: 'key' }
@@ -162,7 +162,24 @@ test('what no service would take, and an option that there is not, are errors th
   assert.throws(issue({ limit: 0 }), /^TypeError: rateLimits\.0\.limit must be/)
   for (const make of [createTestLimiter, createTestIdempotency, createTestUsage]) {
     assert.throws(() => make({ onUnavailabel: 'allow' } as never), /has no option "onUnavailabel"/)
-    // Whatever is asked, nothing else than the stand-in is.
-    make({ baseUrl: 'ftp://x', secretKey: '', fetch: null } as never)
+    // Every call goes to the in-memory service.
+    make({ url: 'ftp://x', secretKey: '', fetch: null } as never)
   }
+})
+
+test('with `prepay` the limiter holds units, which pass while the service is away', async () => {
+  const limiter = createTestLimiter({ prepay: {}, onError: () => {} })
+  const minute = { id: 'minute', limit: 1_000, windowMs: 60_000, algorithm: 'fixed', scope: 'key' }
+  const { verify, issue } = createTestKeyring()
+  const key = verify(issue({ rateLimits: [minute] }).key)
+  assert.ok(key.valid)
+  for (let n = 0; n < 20; n++) assert.equal((await limiter.limit(key)).allowed, true)
+  const { unitsHeld, calls } = limiter.stats()
+  assert.ok(unitsHeld > 0 && calls < 20)
+  limiter.lose()
+  for (let n = 0; n < unitsHeld; n++) assert.equal((await limiter.limit(key)).source, 'prepaid')
+  assert.equal((await limiter.limit(key)).code, 'limits_unavailable')
+  limiter.recover()
+  limiter.advance(60_000)
+  assert.equal((await limiter.limit(key)).limits?.[0]?.remaining, 999)
 })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { withChecksum } from '../../test/keys.ts'
 import { createTestKeyring } from './keyring.ts'
 
-test('a test key is judged as a real one is: form, environment, scopes, expiry', () => {
+test('a test key is verified like a real one: form, environment, scopes, expiry', () => {
   const keyring = createTestKeyring()
   const rateLimits = [{ id: 'a', limit: 1, windowMs: 1_000, algorithm: 'fixed', scope: 'key' }] as const
   const { key, keyId, tenantId } = keyring.issue({ scopes: ['a'], rateLimits, tenantId: 'acme' })
@@ -21,7 +21,7 @@ test('a test key is judged as a real one is: form, environment, scopes, expiry',
   assert.equal(keyring.verify(undefined).code, 'missing_key')
 })
 
-test('it can revoke a key, and lose the service and find it again', () => {
+test('a test keyring can revoke a key, lose the service and recover', () => {
   const keyring = createTestKeyring({ env: 'both' })
   const [one, other] = [keyring.issue(), keyring.issue({ env: 'test' })]
   keyring.revoke(one)

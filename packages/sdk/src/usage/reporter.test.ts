@@ -13,7 +13,7 @@ import { createUsageReporter, openUsageReporter, type UsageReporterOptions } fro
 const { service, vendor, connection, issue } = await startKeyrail()
 const HOUR = 3_600_000
 
-/** A reporter whose reports are kept and passed on, unless a test answers them. */
+/** A reporter whose reports are recorded and passed on, unless a test answers them. */
 function open(options: Partial<UsageReporterOptions> = {}, random = () => 0.5) {
   const timer = new ManualTimer()
   const time = { now: Date.now(), ofService: false }
@@ -25,7 +25,7 @@ function open(options: Partial<UsageReporterOptions> = {}, random = () => 0.5) {
       ...connection,
       onError: ({ code }: KeyrailError) => void errors.push(code),
       fetch: async (url, init) => {
-        // What time it is by the service, unless a test gives it one of its own.
+        // The service's time, unless a test sets it.
         if (init?.method === 'GET') return time.ofService ? fetch(url, init) : dated(time.now)
         sent.push(JSON.parse(String(init?.body)))
         const answer = instead.shift()
@@ -46,24 +46,24 @@ async function usageOf(keyId: string): Promise<number> {
 const dated = (at: number) => new Response('{}', { headers: { date: new Date(at).toUTCString() } })
 const away = () => Promise.reject(new Error('away'))
 
-test('what was counted is told by key when the interval is over, and once', async () => {
+test('counts are reported by key after the interval, once', async () => {
   const { timer, sent, reporter } = open()
   const [one, other] = [await issue(), await issue()]
   for (let request = 0; request < 5; request++) reporter.count({ keyId: one.id })
   reporter.count({ keyId: other.id }, 7)
   assert.equal(sent.length, 0)
   timer.pass(7_500)
-  await until(() => reporter.stats().pending === 0, 'it is told')
+  await until(() => reporter.stats().pending === 0, 'it is reported')
   assert.deepEqual([await usageOf(one.id), await usageOf(other.id)], [5, 7])
-  await until(() => timer.delays.length === 1, 'the next is due')
+  await until(() => timer.delays.length === 1, 'the next report is scheduled')
   assert.deepEqual(timer.delays, [10_000])
   timer.pass(10_000)
-  await until(() => timer.delays.length === 1, 'the next is due')
+  await until(() => timer.delays.length === 1, 'the next report is scheduled')
   assert.equal(sent.length, 1)
   assert.deepEqual(reporter.stats(), { pending: 0, reported: 12, dropped: 0, lastError: null })
 })
 
-test('a report whose answer was lost is sent again as it was, and applied once; later counts go into the next', async () => {
+test('a report without an answer is sent again unchanged, and counted once', async () => {
   const { errors, sent, instead, reporter } = open()
   const { id: keyId } = await issue()
   reporter.count({ keyId }, 3)
@@ -84,25 +84,25 @@ test('a report whose answer was lost is sent again as it was, and applied once; 
   assert.equal(await usageOf(keyId), 7)
 })
 
-test('while the service is away counts of one key and hour are one entry, and it is asked at random within the interval', async () => {
+test('while the service is away counts are merged by key and hour, and reports back off', async () => {
   const { timer, sent, instead, reporter } = open()
   const { id: keyId } = await issue()
   instead.push(away, away)
   reporter.count({ keyId })
   timer.pass(7_500)
-  await until(() => timer.delays.length === 1, 'it is asked again')
+  await until(() => timer.delays.length === 1, 'it retries')
   assert.deepEqual(timer.delays, [250])
   for (let request = 0; request < 10_000; request++) reporter.count({ keyId })
   timer.pass(250)
-  await until(() => timer.delays.length === 1, 'it is asked again')
+  await until(() => timer.delays.length === 1, 'it retries')
   assert.deepEqual(timer.delays, [500])
   timer.pass(500)
-  await until(() => reporter.stats().pending === 0, 'all is told')
+  await until(() => reporter.stats().pending === 0, 'everything is reported')
   assert.equal(await usageOf(keyId), 10_001)
   assert.equal(sent.length, 4)
 })
 
-test('requests are told by the hour in which they were counted, a thousand records a report, a billion a record', async () => {
+test('reports count by hour, with 1,000 records a report and a billion requests a record', async () => {
   const { time, sent, instead, reporter } = open()
   instead.push(...Array.from({ length: 4 }, () => async () => new Response('{}', { status: 202 })))
   time.now = Date.UTC(2027, 0, 1, 10, 59, 59, 999)
@@ -117,7 +117,7 @@ test('requests are told by the hour in which they were counted, a thousand recor
   assert.deepEqual(first, [1_000_000_000, 1_000_000_000, 500_000_000])
 })
 
-test('a sampled reporter counts a part and says which, so that the service tells the whole', async () => {
+test('a sampled reporter counts a share and sends its rate', async () => {
   let draw = 0
   const { sent, reporter } = open({ sampleRate: 0.25 }, () => (draw++ % 4) / 4)
   draw = 0
@@ -128,7 +128,7 @@ test('a sampled reporter counts a part and says which, so that the service tells
   assert.equal(await usageOf(keyId), 40)
 })
 
-test('memory is bounded: beyond it new keys are dropped and told, and those that are there go on', async () => {
+test('beyond maxEntries new keys are dropped and counted, and known ones continue', async () => {
   const { time, reporter, instead } = open({ maxEntries: 2 })
   for (const key of [1, 2, 3, 1]) reporter.count({ keyId: id(key) }, 5)
   assert.deepEqual(reporter.stats(), { pending: 15, reported: 0, dropped: 5, lastError: null })
@@ -139,7 +139,7 @@ test('memory is bounded: beyond it new keys are dropped and told, and those that
   assert.equal(reporter.stats().dropped, 6)
 })
 
-test('hours that the service no longer takes are dropped, and a report that it refuses is not in the way of others', async () => {
+test('hours that are too old are dropped, and a rejected report does not block others', async () => {
   const { time, sent, instead, reporter } = open()
   reporter.count({ keyId: id(1) }, 3)
   time.now += 8 * 24 * HOUR
@@ -151,7 +151,7 @@ test('hours that the service no longer takes are dropped, and a report that it r
   assert.deepEqual(reporter.stats(), { pending: 0, reported: 0, dropped: 7, lastError: 'validation_failed' })
 })
 
-test('closing tells what is left, again where it must, and says what could not be told', async () => {
+test('closing sends the rest, with retries, and reports what could not be sent', async () => {
   const { id: keyId } = await issue()
   await using reporter = createUsageReporter(connection)
   reporter.count({ keyId }, 2)
@@ -164,7 +164,7 @@ test('closing tells what is left, again where it must, and says what could not b
   gone.reporter.count({ keyId }, 9)
   const closed = gone.reporter.close()
   for (let wait = 0; wait < 2; wait++) {
-    await until(() => gone.timer.delays.length === 2, 'it waits to try again')
+    await until(() => gone.timer.delays.length === 2, 'it waits to retry')
     gone.timer.pass(1_000)
   }
   await closed
@@ -172,14 +172,14 @@ test('closing tells what is left, again where it must, and says what could not b
   assert.deepEqual([gone.reporter.stats().pending, gone.timer.delays], [9, []])
 })
 
-test('closing a reporter whose service hangs takes no longer than it may, and says what could not be told', async () => {
+test('closing while the service hangs ends in time, and reports what could not be sent', async () => {
   for (const isAnswering of [false, true]) {
     const { timer, errors, instead, reporter } = open()
     const hang = () => new Promise<Response>(() => {})
     instead.push(isAnswering ? away : hang, hang, hang)
     reporter.count({ keyId: id(1) }, 9)
     const closed = reporter.close({ timeoutMs: 3_000 })
-    if (isAnswering) await until(() => timer.delays.length === 2, 'it waits to try again')
+    if (isAnswering) await until(() => timer.delays.length === 2, 'it waits to retry')
     timer.pass(3_000)
     await closed
     assert.deepEqual(errors, isAnswering ? ['network_error', 'usage_unsent'] : ['usage_unsent'])
@@ -190,13 +190,13 @@ test('closing a reporter whose service hangs takes no longer than it may, and sa
   await reporter.close()
 })
 
-/** A program that counts seven requests and comes to its end. */
+/** A program that counts seven requests and ends. */
 const program = (settings: object, keyId: string) => `
   import { createUsageReporter } from ${JSON.stringify(new URL('./reporter.ts', import.meta.url))}
   const usage = createUsageReporter({ ...${JSON.stringify(settings)}, onError: e => console.log(e.code) })
   usage.count({ keyId: ${JSON.stringify(keyId)} }, 7)`
 
-test('a process that comes to its end by itself loses no counts, and ends where nobody takes them', async () => {
+test('a process that ends by itself loses no counts, and ends also without the service', async () => {
   const run = async (settings: object, keyId: string) => {
     const args = ['--no-warnings', '--input-type=module-typescript', '-e', program(settings, keyId)]
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: import.meta.dirname })
@@ -205,11 +205,11 @@ test('a process that comes to its end by itself loses no counts, and ends where 
   const { id: keyId } = await issue()
   assert.deepEqual(await run(connection, keyId), [''])
   assert.equal(await usageOf(keyId), 7)
-  const nobody = { ...connection, baseUrl: 'http://127.0.0.1:9' }
+  const nobody = { ...connection, url: 'http://127.0.0.1:9' }
   assert.equal((await run(nobody, keyId)).at(-1), 'usage_unsent')
 })
 
-test('a key that is none of the service is dropped alone, and what the service passed over is told', async () => {
+test('an invalid key id is dropped alone, and records that the service ignores are reported', async () => {
   const { errors, reporter } = open()
   const { id: keyId } = await issue()
   reporter.count({ keyId }, 500)
@@ -231,7 +231,7 @@ test('a key that is none of the service is dropped alone, and what the service p
   assert.deepEqual([await usageOf(keyId), errors.length, reporter.stats().reported], [502, 2, 503])
 })
 
-test("hours are those of the service's clock, however wrong this machine's is", async () => {
+test("hours follow the service's clock, however wrong this machine's is", async () => {
   for (const wrong of [-30 * 24 * HOUR, 2 * HOUR]) {
     const { time, errors, sent, reporter } = open()
     const { id: keyId } = await issue()
@@ -250,7 +250,7 @@ test("hours are those of the service's clock, however wrong this machine's is", 
   }
 })
 
-test('what is counted after the end is dropped, and counted as that', async () => {
+test('counts after close are dropped, and counted as dropped', async () => {
   const { reporter, sent, timer } = open()
   const { id: keyId } = await issue()
   reporter.count({ keyId }, 2)
@@ -262,21 +262,21 @@ test('what is counted after the end is dropped, and counted as that', async () =
   assert.deepEqual([await usageOf(keyId), sent.length > 0, timer.delays], [5, true, []])
 })
 
-test('nothing is lost when the service restarts: what it did not acknowledge is told to the next', async () => {
+test('a restart of the service loses no counts', async () => {
   const { id: keyId } = await issue()
   const { instead, reporter } = open()
-  let told = 0
+  let counted = 0
   for (let round = 0; round < 20; round++) {
-    reporter.count({ keyId }, ++told)
+    reporter.count({ keyId }, ++counted)
     if (round % 3 === 0) instead.push(async () => new Response('', { status: 503 }))
     if (round % 5 === 0) instead.push(away)
     await reporter.flush()
   }
   await reporter.close()
-  assert.equal(await usageOf(keyId), (told * (told + 1)) / 2)
+  assert.equal(await usageOf(keyId), (counted * (counted + 1)) / 2)
 })
 
-test('whatever is counted, counting does not throw and makes no call', () => {
+test('counting never throws and makes no call', () => {
   const { sent, reporter } = open()
   for (const requests of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])
     reporter.count({ keyId: id(1) }, requests)

@@ -24,7 +24,7 @@ function storeOf(keys: readonly string[], expiresAt = Number.POSITIVE_INFINITY):
   return store
 }
 
-test('as many are remembered as there is room for, and the oldest is forgotten first', () => {
+test('up to the limit ends are remembered, and the oldest is dropped first', () => {
   const keys = Array.from({ length: 5 }, () => drawKey())
   const { records } = storeOf(keys)
   const ended = new EndedKeys(3)
@@ -40,7 +40,7 @@ test('as many are remembered as there is room for, and the oldest is forgotten f
   assert.equal(ended.size, 0)
 })
 
-test('a key whose time was over has expired, at its end too, and any other was revoked', () => {
+test('a key removed at or after its expiry is expired, any other is revoked', () => {
   for (const [expiresAt, code] of [
     [NOW - 1, 'expired_key'],
     [NOW, 'expired_key'],
@@ -54,7 +54,7 @@ test('a key whose time was over has expired, at its end too, and any other was r
   }
 })
 
-test('a record tells the digest that it was stored by, whatever its bytes', () => {
+test('a record returns the digest that it was stored with', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), bytes => {
       const digest = Buffer.from(bytes).toString('utf16le')

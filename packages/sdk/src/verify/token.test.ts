@@ -6,7 +6,7 @@ import { drawToken, isWellFormedToken } from '../../../server/src/platform/crypt
 import { drawKey, withChecksum } from '../../test/keys.ts'
 import { readKeyForm } from './token.ts'
 
-test('every key that the service draws is well formed, and its environment is read from it', () => {
+test('every key that the service issues is well formed and has its environment', () => {
   for (const prefix of ['kr', 'ab', 'a1b2c3d4e5f6g7h8']) {
     for (const env of ['live', 'test'] as const) {
       for (let round = 0; round < 200; round++) {
@@ -37,7 +37,7 @@ test('a live key whose environment was edited to test is malformed, and so is a 
   assert.equal(readKeyForm(key.toUpperCase()), 'malformed')
 })
 
-test('keys of many prefixes and environments, one after the other, are each read for what they are', () => {
+test('alternating prefixes and environments are each read correctly', () => {
   for (let round = 0; round < 200; round++) {
     for (const head of ['kr_live', 'kr_test', 'ks_live', 'krr_live', 'a1_test']) {
       const key = drawKey(head)
@@ -47,7 +47,7 @@ test('keys of many prefixes and environments, one after the other, are each read
   }
 })
 
-test('a right checksum does not save a wrong prefix, environment or length', () => {
+test('a right checksum does not make up for a wrong prefix, environment or length', () => {
   const random = '0'.repeat(32)
   for (const head of [
     'k_live_',
@@ -66,7 +66,7 @@ test('a right checksum does not save a wrong prefix, environment or length', () 
   assert.equal(readKeyForm(withChecksum(`kr_live_${random}`)), 'live')
 })
 
-test('what the reader takes for a key, the service takes for one, and the other way round', () => {
+test('the SDK and the service accept the same forms of keys', () => {
   const near = fc.tuple(
     fc.constantFrom('kr', 'k', 'a0', 'A0', 'kr_live', ''),
     fc.constantFrom('_live_', '_test_', '_', '__', '_lives_'),
@@ -79,7 +79,7 @@ test('what the reader takes for a key, the service takes for one, and the other 
   fc.assert(
     fc.property(text, fc.boolean(), (body, checked) => {
       const candidate = checked ? withChecksum(body) : body
-      // The service's form also allows a credential without an environment, which no issued key is.
+      // The service's form also allows a credential without an environment, which API keys always have.
       const issued = isWellFormedToken(candidate) && /_(?:live|test)_[0-9A-Za-z]{38}$/.test(candidate)
       assert.equal(readKeyForm(candidate) !== 'malformed', issued)
     }),

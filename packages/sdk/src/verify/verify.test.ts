@@ -12,7 +12,7 @@ import { createVerify, type Requirements, type Served, type VerifyDeps } from '.
 const TTL = 60_000
 const NOW = Date.parse('2027-01-01T00:00:00Z')
 
-/** A verifier over a store of its own, whose two clocks a test moves. */
+/** A verifier with its own store and two clocks that a test sets. */
 function setUp({ env = 'both', onUnavailable }: Partial<Pick<VerifyDeps, 'env' | 'onUnavailable'>> = {}) {
   const time = { wall: NOW, monotonic: 1_000_000 }
   const store = new Store(100)
@@ -35,7 +35,7 @@ function setUp({ env = 'both', onUnavailable }: Partial<Pick<VerifyDeps, 'env' |
   return { time, store, served, verify, add, code }
 }
 
-test('a known key is valid, and the verdict tells whose it is and holds nothing secret', () => {
+test('a known key is valid, and the verdict names its tenant and holds no secret', () => {
   const { verify, add } = setUp()
   const key = drawKey()
   const rateLimits = [{ id: 'burst', limit: 5, windowMs: 1000, algorithm: 'fixed', scope: 'key' }] as const
@@ -79,11 +79,11 @@ test('a key confirmed at t is served up to t + 59,999 ms and refused from t + 60
     [TTL + 5, 'stale'],
   ] as const) {
     time.monotonic = confirmedAt + after
-    assert.equal(code(key), expected, `${after} ms after, confirmed again 5 ms after`)
+    assert.equal(code(key), expected, `${after} ms later, confirmed again after 5 ms`)
   }
 })
 
-test('the wall clock, stepped an hour either way, makes no key stale and keeps none fresh', () => {
+test('stepping the wall clock by an hour makes no key stale and keeps none fresh', () => {
   const { time, add, code } = setUp()
   const key = drawKey()
   add(key)
@@ -96,7 +96,7 @@ test('the wall clock, stepped an hour either way, makes no key stale and keeps n
   assert.equal(code(key), 'stale')
 })
 
-test('a key is valid before its expiry and refused at it', () => {
+test('a key is valid before its expiry and refused from then on', () => {
   const { time, add, code } = setUp()
   const key = drawKey()
   add(key, { expiresAt: NOW })
@@ -136,7 +136,7 @@ test('a record whose environment contradicts its key is not served', () => {
   assert.equal(code(key), 'unknown_key')
 })
 
-test('a key that is missing where not all keys are held may be valid elsewhere: it is not called unknown', () => {
+test('an absent key is not_held, not unknown, if the node does not hold all keys', () => {
   const { served, store, code } = setUp()
   assert.equal(code(drawKey()), 'unknown_key')
   store.evictions = 1
@@ -146,7 +146,7 @@ test('a key that is missing where not all keys are held may be valid elsewhere: 
   assert.equal(code(drawKey()), 'not_held')
 })
 
-test('a key that the service took away is refused for that, also where not all keys are held, and nobody is asked', () => {
+test('a removed key is refused with its cause, also if not all keys are held', () => {
   const own = { valid: true, code: 'valid' } as Valid
   const { served, store, add, code } = setUp({ onUnavailable: () => own })
   const [revoked, expired, left] = [drawKey(), drawKey(), drawKey()]
@@ -164,7 +164,7 @@ test('a key that the service took away is refused for that, also where not all k
   assert.deepEqual(codes(), ['revoked_key', 'expired_key', 'not_held'])
 })
 
-test('who chooses to decide for itself is asked only about what cannot be judged, and held to what all keys are', () => {
+test('onUnavailable decides only about keys that cannot be judged, within the same conditions', () => {
   const key = drawKey()
   const own: Valid = {
     valid: true,
@@ -178,8 +178,8 @@ test('who chooses to decide for itself is asked only about what cannot be judged
   let answer: unknown = own
   const asked: string[] = []
   const { time, store, served, verify, code } = setUp({
-    onUnavailable({ code }, told) {
-      asked.push(`${code} ${told === key}`)
+    onUnavailable({ code }, given) {
+      asked.push(`${code} ${given === key}`)
       if (answer instanceof Error) throw answer
       return answer as Verdict
     },
@@ -216,42 +216,42 @@ test('who chooses to decide for itself is asked only about what cannot be judged
   }
 })
 
-test('of several reasons the first in the list of refusals is told', () => {
+test('of several reasons the first in the list of refusals is the verdict', () => {
   const { time, served, store, add, code } = setUp({ env: 'live' })
   const key = drawKey()
   served.store = undefined
   const order: RefusalCode[] = []
-  const tell = (candidate: string, more?: Requirements) => order.push(code(candidate, more) as RefusalCode)
-  tell('')
-  tell('kr_test_x')
-  tell(drawKey('kr_test'))
-  tell(key)
+  const judge = (candidate: string, more?: Requirements) => order.push(code(candidate, more) as RefusalCode)
+  judge('')
+  judge('kr_test_x')
+  judge(drawKey('kr_test'))
+  judge(key)
   served.store = store
   add(key, { expiresAt: NOW })
   time.monotonic += TTL
-  tell(key, { scopes: ['none'] })
+  judge(key, { scopes: ['none'] })
   store.confirm(time.monotonic)
   store.evictions = 1
-  tell(drawKey(), { scopes: ['none'] })
+  judge(drawKey(), { scopes: ['none'] })
   store.evictions = 0
-  tell(drawKey(), { scopes: ['none'] })
+  judge(drawKey(), { scopes: ['none'] })
   const revoked = drawKey()
   add(revoked, { keyId: id(2) })
   served.ended = new EndedKeys()
   served.ended.add(store.records, store.find(digestOf(revoked)), NOW)
   store.remove(id(2), digestOf(revoked))
-  tell(revoked, { scopes: ['none'] })
+  judge(revoked, { scopes: ['none'] })
   for (const cause of ['disabled', 'suspended']) {
     served.ended.addCause(digestOf(revoked), cause)
-    tell(revoked, { scopes: ['none'] })
+    judge(revoked, { scopes: ['none'] })
   }
-  tell(key, { scopes: ['none'] })
+  judge(key, { scopes: ['none'] })
   time.wall = NOW - 1
-  tell(key, { scopes: ['none'] })
+  judge(key, { scopes: ['none'] })
   assert.deepEqual(order, Object.keys(refusals))
 })
 
-test('whatever is handed over is refused without a throw, and never valid', () => {
+test('any argument that is not a key is refused without a throw', () => {
   const { add, code, verify } = setUp()
   const known = drawKey()
   add(known)
@@ -282,7 +282,7 @@ test('a clock that gives no number refuses', () => {
   assert.equal(code(key), 'expired_key')
 })
 
-test('hits and misses are counted; what is refused by its form is neither', () => {
+test('hits and misses are counted; malformed keys are neither', () => {
   const { served, add, code } = setUp()
   const key = drawKey()
   add(key)

@@ -6,7 +6,7 @@ import { createKeyring, type Keyring } from '../../src/keyring/keyring.ts'
 import {
   type FeedService,
   type Instead,
-  projectId,
+  project,
   secretKey,
   startFeedService,
   workspaceId,
@@ -14,7 +14,7 @@ import {
 import { drawKey, id, policyKey } from '../keys.ts'
 import { until } from '../until.ts'
 
-/** What takes more than one answer to go wrong, or another service. Each answer by itself stands among the modes. */
+/** Failures of several answers, or of another service. The modes cover single answers. */
 
 let service: FeedService
 let keyring: Keyring
@@ -28,9 +28,9 @@ beforeEach(async () => {
   service.upsert(policyKey(key, 1))
   errors.length = 0
   keyring = createKeyring({
-    baseUrl: service.url,
+    url: service.url,
     secretKey,
-    projectId,
+    project,
     pollIntervalMs: 100,
     onError: ({ code }) => errors.push(code),
   })
@@ -43,7 +43,7 @@ afterEach(async () => {
 
 const head = () => ({
   workspace_id: workspaceId,
-  project_id: projectId,
+  project_id: project,
   env: 'live',
   version: service.version + 1,
   project_deleted: false,
@@ -57,7 +57,7 @@ const snapshot = (more: object = {}) => ({
   body: { object: 'policy_snapshot', ...head(), keys: [policyKey(forged, 66)], next_cursor: null, ...more },
 })
 
-/** The answer is refused with this code, and changes nothing. */
+/** Checks that the answer is refused with this code and changes nothing. */
 async function refuses(answer: Instead, code: string): Promise<void> {
   const before = keyring.stats().version
   const times = errors.length
@@ -68,7 +68,7 @@ async function refuses(answer: Instead, code: string): Promise<void> {
   assert.deepEqual([keyring.verify(key).code, keyring.verify(forged).code], ['valid', 'unknown_key'])
 }
 
-test('a change of an unknown kind makes the node take everything anew, from the service as it is', async () => {
+test('after a change of an unknown kind the node takes a new snapshot', async () => {
   const fresh = drawKey()
   service.upsert(policyKey(fresh, 2))
   service.instead.push(delta({ since: service.version - 1 }, [{ change: 'suspend', key_id: id(1) }]))
@@ -77,14 +77,14 @@ test('a change of an unknown kind makes the node take everything anew, from the 
   assert.ok(keyring.stats().polls.snapshot >= 1)
 })
 
-test('one page that is right and one that is not', async () => {
+test('a walk with one wrong page changes nothing', async () => {
   service.instead.push(snapshot({ next_cursor: 'on' }))
   await refuses(snapshot({ version: service.version + 2 }), 'bad_response')
   service.instead.push(snapshot({ next_cursor: 'on' }))
   await refuses(snapshot({ workspace_id: id(0xd001) }), 'bad_response')
 })
 
-test('a redirect to another host is refused, and the bearer does not travel', async () => {
+test('a redirect to another host is refused, and the secret key is not sent there', async () => {
   const heard: unknown[] = []
   const elsewhere = createServer((request, response) => {
     heard.push(request.headers)
@@ -101,7 +101,7 @@ test('a redirect to another host is refused, and the bearer does not travel', as
   }
 })
 
-test('an answer that never ends is given up, and the node polls on', async () => {
+test('an answer that never ends is aborted, and polling continues', async () => {
   const chunk = new Uint8Array(1024 * 1024).fill(32)
   let isEndless = true
   let cancelled = 0
@@ -116,29 +116,29 @@ test('an answer that never ends is given up, and the node polls on', async () =>
     })
     return new Response(body, { headers: { 'content-type': 'application/json' } })
   }
-  const told: string[] = []
+  const codes: string[] = []
   const other = createKeyring({
-    baseUrl: service.url,
+    url: service.url,
     secretKey,
-    projectId,
+    project,
     pollIntervalMs: 100,
     fetch: answers,
-    onError: ({ code }) => told.push(code),
+    onError: ({ code }) => codes.push(code),
   })
   try {
     await other.ready()
-    await until(() => cancelled === 1, 'the stream is given up')
+    await until(() => cancelled === 1, 'the stream is cancelled')
     assert.equal(other.verify(key).code, 'valid')
     const fresh = drawKey()
     service.upsert(policyKey(fresh, 2))
-    await until(() => other.verify(fresh).valid, 'it polls on')
-    assert.deepEqual(told, ['response_too_large'])
+    await until(() => other.verify(fresh).valid, 'polling continues')
+    assert.deepEqual(codes, ['response_too_large'])
   } finally {
     await other.close()
   }
 })
 
-test('a service of an older kind is understood: no next_cursor, no rate_limits, no entity tags, no held answers', async () => {
+test('an old service without cursors, limits, entity tags and held answers is understood', async () => {
   const old = drawKey()
   const { next_cursor: _, ...body } = snapshot({ keys: [policyKey(key, 1), policyKey(old, 3)] }).body as {
     next_cursor?: unknown

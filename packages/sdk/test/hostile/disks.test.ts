@@ -7,17 +7,17 @@ import { join } from 'node:path'
 import { after, afterEach, beforeEach, test } from 'node:test'
 import { openKeyring } from '../../src/keyring/keyring.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { type FeedService, projectId, secretKey, startFeedService } from '../feed-service.ts'
+import { type FeedService, project, secretKey, startFeedService } from '../feed-service.ts'
 import { drawKey, policyKey } from '../keys.ts'
 import { until } from '../until.ts'
 
-/** A disk that does not answer: a pipe that nobody writes to holds each thread that would work on files. */
+/** A disk that does not answer: a pipe without a writer blocks every thread that reads it. */
 
 const root = mkdtempSync(join(tmpdir(), 'keyrail-hangs-'))
 after(() => rmSync(root, { recursive: true, force: true }))
 const pipe = join(root, 'pipe')
 execFileSync('mkfifo', [pipe])
-/** More than there are threads. */
+/** More than the threads for files. */
 const OPENS = 8
 
 let service: FeedService
@@ -38,7 +38,7 @@ function hang(): void {
 }
 
 async function release(): Promise<void> {
-  // Opened for both ways it lets all go who wait to read, and does not wait itself.
+  // Opening it for reading and writing does not block, and unblocks all readers.
   const writer = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)
   await Promise.all(hung)
   closeSync(writer)
@@ -51,9 +51,9 @@ function start() {
   const cacheDir = mkdtempSync(join(root, 'node-'))
   const keyring = openKeyring(
     {
-      baseUrl: service.url,
+      url: service.url,
       secretKey,
-      projectId,
+      project,
       cacheDir,
       pollIntervalMs: 100,
       onNotice: ({ code }) => notices.push(code),
@@ -63,7 +63,7 @@ function start() {
   return { keyring, key, notices }
 }
 
-test('a disk that hangs when the process starts: the node goes on without it, and says so', async () => {
+test('a node whose disk hangs at startup continues without it, with a notice', async () => {
   hang()
   const { keyring, key, notices } = start()
   await keyring.ready()
@@ -72,20 +72,20 @@ test('a disk that hangs when the process starts: the node goes on without it, an
   assert.deepEqual(notices, ['disk_unusable'])
 })
 
-test('a disk that hangs while a process starts does not keep it from closing', async () => {
+test('a disk that hangs at startup does not keep the process from closing', async () => {
   hang()
   const { keyring, notices } = start()
   await keyring.close()
   assert.deepEqual(notices, ['disk_unusable'])
 })
 
-test('a disk that hangs when the process ends: close waits no longer than it must, and says so', async () => {
+test('close does not wait for a hanging disk beyond its limit, and reports it', async () => {
   const { keyring, notices } = start()
   await keyring.ready()
   hang()
   const fresh = drawKey()
   service.upsert(policyKey(fresh, 2))
-  await until(() => keyring.verify(fresh).valid, 'there is something to write')
+  await until(() => keyring.verify(fresh).valid, 'the store has changed')
   await keyring.close()
   assert.deepEqual(notices, ['disk_write_failed'])
 })

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { PAGE_FLOOR_MS } from '../../src/feed/walk.ts'
+import { FLOOR_MS } from '../../src/http/schedule.ts'
 import { openKeyring } from '../../src/keyring/keyring.ts'
-import { type FeedService, projectId, secretKey, startFeedService } from '../feed-service.ts'
+import { pause } from '../../src/runtime/pause.ts'
+import { type FeedService, project, secretKey, startFeedService } from '../feed-service.ts'
 import { drawKey, policyKey } from '../keys.ts'
 import { until } from '../until.ts'
 import { bodyModes } from './body-modes.ts'
@@ -10,52 +13,59 @@ import { statusModes } from './status-modes.ts'
 import { wireModes } from './wire-modes.ts'
 
 /**
- * Every way in which a service can misbehave that we know of, before a node has ever served and after. Whatever it is: no key is
- * served that was not confirmed in time, none that was made up, it is told of once each time, the service is not flooded, and
- * the node is well as soon as the service is.
+ * Every known way in which a service can misbehave, before a node has ever served and after. In every case: no key is
+ * served that was not confirmed in time or is invented, each failure is reported once, the service is not flooded, and
+ * the node recovers with the service.
  */
 
 const modes: readonly Mode[] = [...wireModes, ...statusModes, ...bodyModes]
-/** Far more than a busy machine keeps a test waiting. */
+/** Far more than the delays of a busy machine. */
 const TTL_MS = 60_000
-/** No two polls begin within less. A timer may fire a millisecond early. */
-const FLOOR_MS = 99
-/** So many failures show whether a node asks too often. */
+/** Enough failures to show whether a node polls too often. */
 const FAILURES = 12
 
-/** Waits as long as the longest pause that a service can make a node take. */
+/** Waits for the longest pause that a service can cause. */
 const patient = async (holds: () => boolean, what: string) => {
   for (let turn = 0; turn < 2 && !holds(); turn++) await until(holds, what).catch(() => {})
   await until(holds, what)
 }
 
 function openNode(service: FeedService, cachedTtlMs: number) {
-  const time = { passedMs: 0 }
+  const time = { passedMs: 0, pausedMs: 0 }
   const errors: { code: string; message: string }[] = []
-  const openedAt = performance.now()
+  const pauses: number[] = []
   const keyring = openKeyring(
     {
-      baseUrl: service.url,
+      url: service.url,
       secretKey,
-      projectId,
+      project,
       pollIntervalMs: 100,
       cachedTtlMs,
       onError: ({ code, message }) => errors.push({ code, message }),
     },
     {
-      clock: { wall: () => Date.now() + time.passedMs, monotonic: () => performance.now() + time.passedMs },
+      // Advances only between polls, so that no pause is shortened by the time that a poll takes.
+      clock: {
+        wall: () => Date.now() + time.passedMs,
+        monotonic: () => time.pausedMs + time.passedMs,
+        pause: async (milliseconds, signal) => {
+          pauses.push(milliseconds)
+          await pause(milliseconds, signal)
+          if (milliseconds !== PAGE_FLOOR_MS) time.pausedMs += milliseconds
+        },
+      },
       random: Math.random,
     },
   )
-  /** What holds at any time, whatever the service does. */
+  /** Checks what holds at any time, whatever the service does. */
   const check = (forged: string) => {
     assert.ok(!keyring.verify(forged).valid)
     assert.equal(({} as { valid?: unknown }).valid, undefined)
     for (const { message } of errors) assert.ok(!message.includes(secretKey.slice(10)), message)
     for (const { headers } of service.asked) assert.equal(headers.authorization, bearer)
-    // The first two begin at once, and each may ask for changes and then for all, or for a second page.
-    const polls = (performance.now() - openedAt) / FLOOR_MS + 2
-    assert.ok(service.asked.length <= 2 * polls + 2, `${service.asked.length} requests`)
+    for (const each of pauses) assert.ok(each === PAGE_FLOOR_MS || each >= FLOOR_MS, `a pause of ${each} ms`)
+    // Each pause is followed by a poll or a page, and a poll may send a second request, for a snapshot.
+    assert.ok(service.asked.length <= 2 * (pauses.length + 1), `${service.asked.length} requests`)
   }
   return { keyring, time, errors, check }
 }
@@ -86,14 +96,14 @@ async function tryIt(mode: Mode, isServing: boolean): Promise<void> {
     else
       await patient(
         () => failed() >= (mode.ends || mode.isSlow || mode.isTaken ? 1 : FAILURES),
-        `${code} is told`,
+        `${code} is reported`,
       )
     check(forged)
     if (code === undefined) {
       assert.deepEqual(errors, [])
       assert.equal(verdict(), 'valid')
     } else if (!mode.isTaken) {
-      // Told once for each poll that failed. What is large may also not come in time, on a busy machine.
+      // Reported once for each failed poll. On a busy machine a large answer may also time out.
       assert.equal(keyring.stats().polls.error, errors.length)
       assert.ok(errors.every(error => error.code === code || error.code === 'timeout'))
       assert.equal(verdict(), isServing ? 'valid' : 'not_ready')
@@ -109,7 +119,7 @@ async function tryIt(mode: Mode, isServing: boolean): Promise<void> {
     }
     service.misbehave = undefined
     service.upsert(policyKey(fresh, 2))
-    await patient(() => keyring.verify(fresh).valid && verdict() === 'valid', 'the node is well again')
+    await patient(() => keyring.verify(fresh).valid && verdict() === 'valid', 'the node recovers')
     await keyring.ready()
     check(forged)
   } finally {
@@ -118,14 +128,18 @@ async function tryIt(mode: Mode, isServing: boolean): Promise<void> {
   }
 }
 
-test('every mode has a name of its own, and there are many', () => {
+test('every mode has a unique name, and there are many', () => {
   assert.equal(new Set(modes.map(({ name }) => name)).size, modes.length)
   assert.ok(modes.length >= 100)
 })
 
-describe('whatever the service does', { concurrency: 32 }, () => {
-  for (const mode of modes) {
+function play(played: readonly Mode[]): void {
+  for (const mode of played) {
     if (mode.only !== 'start') test(`${mode.name}, to a node that serves`, () => tryIt(mode, true))
     if (mode.only !== 'serving') test(`${mode.name}, to a node that starts`, () => tryIt(mode, false))
   }
-})
+}
+
+describe('whatever the service does', { concurrency: 32 }, () => play(modes.filter(mode => !mode.isAlone)))
+
+describe('however much the service sends', () => play(modes.filter(mode => mode.isAlone)))

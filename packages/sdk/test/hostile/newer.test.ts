@@ -9,7 +9,7 @@ import { drawKey, id, policyKey } from '../keys.ts'
 import { until } from '../until.ts'
 import { deltaOf, openWitness, snapshotOf, type Witness } from './node.ts'
 
-/** Services that know more or less than a node asks for: whose key it is, in the vendor's own words. */
+/** Services that know more or fewer features than a node asks for: names and `meta`. */
 
 const root = mkdtempSync(join(tmpdir(), 'keyrail-newer-'))
 after(() => rmSync(root, { recursive: true, force: true }))
@@ -33,7 +33,7 @@ async function start(options: Partial<KeyringOptions>) {
   return witness
 }
 
-/** What a service tells that knows both features, of a key and its tenant. */
+/** The answers of a service with both features. */
 const labels = { name: 'CI', meta: { plan: { seats: 3 } } }
 const tenant = { tenant_id: tenantId, external_id: 'acme-1', name: 'Acme', meta: null }
 const whole = () =>
@@ -53,7 +53,7 @@ function whoseOf({ keyring }: Witness) {
   return { externalId, tenantName, keyName, meta, tenantMeta }
 }
 
-test('a node that asks is told whose key it is, of which nothing can be changed; one that does not asks for nothing', async () => {
+test('a node gets frozen names and meta only if it asks for them', async () => {
   service.misbehave = asked =>
     isDelta(asked) ? deltaOf(service, [], { features: ['meta', 'names'] }) : whole()
   const asking = await start(both)
@@ -66,7 +66,7 @@ test('a node that asks is told whose key it is, of which nothing can be changed;
   for (const name of Object.keys(whose)) assert.ok(!(name in verdict), name)
 })
 
-test('a tenant that changes, and a key that changes its name: a delta tells of both', async () => {
+test('a delta brings changed tenants and key names', async () => {
   service.misbehave = asked => (isDelta(asked) ? undefined : whole())
   const witness = await start(both)
   const features = ['meta', 'names']
@@ -74,11 +74,11 @@ test('a tenant that changes, and a key that changes its name: a delta tells of b
   await until(() => whoseOf(witness).tenantName === 'Acme Ltd', 'the tenant has its new name')
   const change = { change: 'upsert', ...policyKey(key, 1), ...labels, name: null }
   service.instead.push(deltaOf(service, [change], { features, tenants: [tenant] }))
-  await until(() => whoseOf(witness).keyName === null, 'the key has lost its name')
+  await until(() => whoseOf(witness).keyName === null, 'the key has no name')
   assert.deepEqual(whoseOf(witness), { ...whose, keyName: null })
 })
 
-test('a service that knows no features, and is then upgraded: keys are taken anew, once', async () => {
+test('after an upgrade of the service to features, keys are taken anew, once', async () => {
   let isNew = false
   service.misbehave = asked => {
     if (!isDelta(asked)) return isNew ? whole() : snapshotOf(service, { keys: [policyKey(key, 1)] })
@@ -87,13 +87,13 @@ test('a service that knows no features, and is then upgraded: keys are taken ane
   const witness = await start(both)
   assert.deepEqual(whoseOf(witness).externalId, undefined)
   isNew = true
-  await until(() => whoseOf(witness).externalId === 'acme-1', 'keys were taken anew')
+  await until(() => whoseOf(witness).externalId === 'acme-1', 'a snapshot was taken')
   const { unchanged } = witness.keyring.stats().polls
-  await until(() => witness.keyring.stats().polls.unchanged > unchanged + 2, 'it goes on with changes')
+  await until(() => witness.keyring.stats().polls.unchanged > unchanged + 2, 'it continues with deltas')
   assert.equal(service.paths.filter(path => path === 'snapshot').length, 2)
 })
 
-test('words that cannot be read: they are left out, and the key is served', async () => {
+test('unreadable names and meta are left out, and the key is served', async () => {
   let meta: unknown = 1
   for (let level = 0; level < 100; level++) meta = { meta }
   const keys = [{ ...policyKey(key, 1), name: 7, meta }]
@@ -105,7 +105,7 @@ test('words that cannot be read: they are left out, and the key is served', asyn
   assert.deepEqual(witness.errors, [])
 })
 
-test('a copy on disk keeps the words, and one that was written for other features is not used', async () => {
+test('a copy on disk keeps names and meta, and is not used with other features', async () => {
   const cacheDir = join(root, 'node')
   service.misbehave = asked =>
     isDelta(asked) ? deltaOf(service, [], { features: ['meta', 'names'] }) : whole()
@@ -113,7 +113,7 @@ test('a copy on disk keeps the words, and one that was written for other feature
   service.asked.length = 0
   const again = await start({ ...both, cacheDir })
   assert.deepEqual(whoseOf(again), whose)
-  await until(() => service.asked.length > 0, 'it has asked')
+  await until(() => service.asked.length > 0, 'it has polled')
   assert.deepEqual([...new Set(service.paths)], ['delta'])
   await again.keyring.close()
   service.asked.length = 0

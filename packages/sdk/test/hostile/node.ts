@@ -1,35 +1,28 @@
 import { createKeyring, type Keyring, type KeyringOptions, type Notice } from '../../src/index.ts'
-import { type FeedService, projectId, secretKey, startFeedService, workspaceId } from '../feed-service.ts'
+import { type FeedService, project, secretKey, startFeedService, workspaceId } from '../feed-service.ts'
 import { drawKey, policyKey } from '../keys.ts'
 
-/** A node before a service that misbehaves, what it was told, and when it asked. */
+/** A node with a service that misbehaves, and the node's reports. */
 export interface Witness {
   keyring: Keyring
   errors: { code: string; message: string }[]
   notices: Notice[]
-  /** When each request left, on the clock of this process, in milliseconds. */
-  sentAt: number[]
 }
 
-/** A keyring that asks often, so that a test need not wait. */
+/** A keyring that polls often, so that a test need not wait. */
 export function openWitness(service: FeedService, options: Partial<KeyringOptions> = {}): Witness {
   const errors: Witness['errors'] = []
   const notices: Notice[] = []
-  const sentAt: number[] = []
   const keyring = createKeyring({
-    baseUrl: service.url,
+    url: service.url,
     secretKey,
-    projectId,
+    project,
     pollIntervalMs: 100,
     onError: ({ code, message }) => errors.push({ code, message }),
     onNotice: notice => notices.push(notice),
-    fetch: (input, init) => {
-      sentAt.push(performance.now())
-      return fetch(input, init)
-    },
     ...options,
   })
-  return { keyring, errors, notices, sentAt }
+  return { keyring, errors, notices }
 }
 
 /** A node that serves one key, before its service begins to misbehave. */
@@ -42,10 +35,10 @@ export async function serveOneKey(): Promise<{ service: FeedService; key: string
   return { service, key, witness }
 }
 
-/** The head of a body that the service could have sent now. */
-export const headOf = ({ version }: FeedService) => ({
+/** The head of a valid body. */
+const headOf = ({ version }: FeedService) => ({
   workspace_id: workspaceId,
-  project_id: projectId,
+  project_id: project,
   env: 'live',
   version,
   project_deleted: false,

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { createLimiter } from '../../src/index.ts'
-import { type FeedService, projectId, secretKey } from '../feed-service.ts'
+import { type FeedService, project, secretKey } from '../feed-service.ts'
 import { serveFetch } from '../fetch-server.ts'
 import { drawKey, id, policyKey } from '../keys.ts'
 import { until } from '../until.ts'
-import { deltaOf, serveOneKey, snapshotOf, type Witness } from './node.ts'
+import { deltaOf, openWitness, serveOneKey, snapshotOf, type Witness } from './node.ts'
 
-/** Records that this version cannot read: each costs its own key, which is refused and reported, and no other one. */
+/** Records that this version cannot read: each costs only its own key, which is refused and reported. */
 
 let service: FeedService
 let witness: Witness
@@ -23,25 +23,25 @@ afterEach(async () => {
 const code = (which: string) => witness.keyring.verify(which).code
 const deep = (levels: number): unknown => (levels === 0 ? 1 : { in: deep(levels - 1) })
 
-/** Members of a record, and what the report names. */
+/** Fields of a record, and what the report names. */
 const unreadable: [mode: string, members: object, names: RegExp][] = [
   ['an environment that is new', { env: 'preview' }, /env/],
   ['an environment that was not asked for', { env: 'test' }, /env, which was not asked for/],
   ['no tenant', { tenant_id: 7 }, /tenant_id/],
-  ['scopes that are no list', { scopes: 'all' }, /scopes/],
-  ['scopes that are no texts', { scopes: [1] }, /scopes/],
-  ['no word of its end', { expires_at: undefined }, /expires_at/],
-  ['an end without a zone', { expires_at: '2027-01-01T00:00:00' }, /expires_at/],
-  ['an end as a number', { expires_at: 1_900_000_000_000 }, /expires_at/],
-  ['rules that are no list', { rate_limits: { id: 'x' } }, /rate_limits/],
+  ['scopes that are not a list', { scopes: 'all' }, /scopes/],
+  ['scopes that are not strings', { scopes: [1] }, /scopes/],
+  ['no expiry', { expires_at: undefined }, /expires_at/],
+  ['an expiry without a zone', { expires_at: '2027-01-01T00:00:00' }, /expires_at/],
+  ['an expiry as a number', { expires_at: 1_900_000_000_000 }, /expires_at/],
+  ['limits that are not a list', { rate_limits: { id: 'x' } }, /rate_limits/],
   ['a rule that is a text', { rate_limits: ['10/s'] }, /rate_limits/],
   ['a rule of a thousand levels', { rate_limits: [deep(1_000)] }, /rate_limits/],
-  ['an id that is no text', { key_id: 5 }, /key_id/],
-  ['a hash that is none', { lookup_hash: 'short' }, /lookup_hash/],
+  ['an id that is not a string', { key_id: 5 }, /key_id/],
+  ['an invalid hash', { lookup_hash: 'short' }, /lookup_hash/],
 ]
 
 for (const [mode, members, names] of unreadable) {
-  test(`${mode}, on a page: that key is refused and reported, and the others of the page are served`, async () => {
+  test(`${mode}, on a page: only that key is refused, and it is reported`, async () => {
     const [odd, next] = [drawKey(), drawKey()]
     const keys = [policyKey(key, 1), { ...policyKey(odd, 2), ...members }, policyKey(next, 3)]
     service.instead.push(snapshotOf(service, { keys }))
@@ -54,7 +54,7 @@ for (const [mode, members, names] of unreadable) {
     assert.match(witness.errors[0]?.message ?? '', names)
   })
 
-  test(`${mode}, in a change of a key that is held: that key is refused from then on, and the rest is applied`, async () => {
+  test(`${mode}, in a change: that key is refused from then on, and the rest is applied`, async () => {
     const next = drawKey()
     const changes = [
       { change: 'upsert', ...policyKey(key, 1), ...members },
@@ -75,7 +75,7 @@ for (const change of [
   { change: 'tombstone' },
   { change: 'pause', key_id: id(1) },
 ])
-  test(`a change that names no key, or is of a new kind (${JSON.stringify(change)}): all keys are taken anew`, async () => {
+  test(`after the unreadable change ${JSON.stringify(change)} all keys are taken anew`, async () => {
     const [fresh, forged] = [drawKey(), drawKey()]
     service.upsert(policyKey(fresh, 2))
     const changes = [{ change: 'upsert', ...policyKey(forged, 3) }, change]
@@ -85,7 +85,7 @@ for (const change of [
     assert.deepEqual(witness.errors, [])
   })
 
-test('members and changes beside what is known: they are passed over', async () => {
+test('unknown fields are ignored', async () => {
   const next = drawKey()
   const record = { ...policyKey(next, 2), colour: 'red', nested: deep(20) }
   service.instead.push(deltaOf(service, [{ change: 'upsert', ...record, since: 4 }], { weather: 'fine' }))
@@ -93,7 +93,7 @@ test('members and changes beside what is known: they are passed over', async () 
   assert.deepEqual(witness.errors, [])
 })
 
-test('a rule of a new algorithm: the node takes the key, and the limiter sends the rule on as it came', async () => {
+test('a limit with a new algorithm is accepted and sent to the service unchanged', async () => {
   const rules = [
     { id: 'a', limit: 10, window_ms: 1_000, algorithm: 'sliding', scope: 'key' },
     { id: 'b', algorithm: 'bucket', rate: { units: 5, per: 'second' }, burst: 9 },
@@ -106,14 +106,14 @@ test('a rule of a new algorithm: the node takes the key, and the limiter sends t
   }, 'the rules have come')
   assert.deepEqual(witness.errors, [])
   let asked: { limits?: unknown } = {}
-  const baseUrl = await serveFetch(async request => {
+  const url = await serveFetch(async request => {
     asked = (await request.json()) as typeof asked
     const headers = { 'RateLimit-Policy': '"a"', RateLimit: '"a"' }
     return Response.json({ object: 'ratelimit_check', allowed: true, denied_by: [], headers })
   })
   const verdict = witness.keyring.verify(key)
   assert.ok(verdict.valid)
-  const limiter = createLimiter({ baseUrl, secretKey, projectId })
+  const limiter = createLimiter({ url, secretKey, project })
   assert.deepEqual(verdict.rateLimits, [
     { id: 'a', limit: 10, windowMs: 1_000, algorithm: 'sliding', scope: 'key' },
     rules[1],
@@ -142,11 +142,29 @@ for (const [cause, verdict] of [
     await until(() => code(key) === 'valid', 'a key that comes again is valid')
   })
 
-test('a tombstone with a cause, of a key that this node never held: the verdict says why all the same', async () => {
+test('the verdict has the cause of a tombstone also for a key that the node never held', async () => {
   const brief = drawKey()
   const { key_id, lookup_hash, env } = policyKey(brief, 2)
   service.instead.push(
     deltaOf(service, [{ change: 'tombstone', key_id, lookup_hash, env, cause: 'revoked' }]),
   )
   await until(() => code(brief) === 'revoked_key', 'the cause is known')
+})
+
+test('without a listener, a key that no poll can read causes one warning', async () => {
+  const warnings: Error[] = []
+  const hear = (warning: Error) => warnings.push(warning)
+  process.on('warning', hear)
+  const { keyring } = openWitness(service, { onError: undefined })
+  try {
+    await keyring.ready()
+    const odd = { change: 'upsert', ...policyKey(drawKey(), 7), env: 'preview' }
+    service.misbehave = ({ url }) => deltaOf(service, [odd], { since: Number(url.searchParams.get('since')) })
+    const polls = () => keyring.stats().polls.delta
+    await until(() => polls() > 3, 'it has polled')
+    assert.equal(warnings.length, 1)
+  } finally {
+    process.off('warning', hear)
+    await keyring.close()
+  }
 })

@@ -1,7 +1,7 @@
 import type { Instead } from '../feed-service.ts'
 import { type Mode, modesOf } from './mode.ts'
 
-/** Statuses that were not asked for, with and without a word of the service, and redirects. */
+/** Unexpected statuses, with and without a problem of the service, and redirects. */
 
 const problem =
   (status: number, code: string, headers: Record<string, string> = {}) =>
@@ -35,15 +35,20 @@ export const statusModes: Mode[] = modesOf([
   ['425 of the service', problem(425, 'too_early'), 'too_early'],
   ['429 of the service', problem(429, 'too_many_requests'), 'too_many_requests'],
   [
-    '429 that asks for a second',
+    '429 with a Retry-After of a second',
     problem(429, 'too_many_requests', { 'retry-after': '1' }),
     'too_many_requests',
   ],
-  ['429 that asks for less than nothing', bare(429, { 'retry-after': '-5' }), 'http_429'],
-  ['429 that asks for a word', bare(429, { 'retry-after': 'tomorrow' }), 'http_429'],
-  ['429 that asks for what no number holds', bare(429, { 'retry-after': '9'.repeat(400) }), 'http_429'],
-  ['429 until long ago', bare(429, { 'retry-after': new Date(0).toUTCString() }), 'http_429'],
-  ['429 that asks for thirty years', bare(429, { 'retry-after': '999999999' }), 'http_429', { isSlow: true }],
+  ['429 with a negative Retry-After', bare(429, { 'retry-after': '-5' }), 'http_429'],
+  ['429 with a word as Retry-After', bare(429, { 'retry-after': 'tomorrow' }), 'http_429'],
+  ['429 with an infinite Retry-After', bare(429, { 'retry-after': '9'.repeat(400) }), 'http_429'],
+  ['429 with a Retry-After in the past', bare(429, { 'retry-after': new Date(0).toUTCString() }), 'http_429'],
+  [
+    '429 with a Retry-After of thirty years',
+    bare(429, { 'retry-after': '999999999' }),
+    'http_429',
+    { isSlow: true },
+  ],
   [
     '503 until the year 9999',
     bare(503, { 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' }),

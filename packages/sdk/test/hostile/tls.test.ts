@@ -10,7 +10,7 @@ import { drawKey, policyKey } from '../keys.ts'
 import { until } from '../until.ts'
 import { openWitness } from './node.ts'
 
-/** Services behind a certificate that is not theirs: they hear nothing of a node, whose secret key stays where it is. */
+/** Services with a wrong certificate: a node sends them no request, and so no secret key. */
 
 const right = makeCertificate()
 const ofAnotherHost = makeCertificate('keys.example.com')
@@ -42,17 +42,17 @@ afterEach(async () => {
 
 const modes = {
   'a certificate of another host': ofAnotherHost,
-  'a certificate that nobody trusts': untrusted,
+  'an untrusted certificate': untrusted,
 }
 for (const [mode, { key: privateKey, cert }] of Object.entries(modes))
-  test(`${mode}: the service hears nothing, it is reported, and the node begins when the certificate is right`, async () => {
+  test(`${mode}: no request is sent, it is reported, and the node starts once it is right`, async () => {
     front.setSecureContext({ key: privateKey, cert })
     const { port } = front.address() as AddressInfo
-    const { keyring, errors } = openWitness(service, { baseUrl: `https://localhost:${port}` })
+    const { keyring, errors } = openWitness(service, { url: `https://localhost:${port}` })
     await using _closed = keyring
     await until(() => errors.length > 2, 'it is reported')
     assert.deepEqual([...new Set(errors.map(({ code }) => code))], ['network_error'])
-    assert.match(errors[0]?.message ?? '', /its certificate is not trusted, or is of another host/)
+    assert.match(errors[0]?.message ?? '', /its certificate is not trusted or belongs to another host/)
     assert.deepEqual([heard, keyring.verify(key).code], [0, 'not_ready'])
     front.setSecureContext({ key: right.key, cert: right.cert })
     await keyring.ready()

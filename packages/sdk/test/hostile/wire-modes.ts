@@ -1,23 +1,23 @@
 import type { Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import type { Instead } from '../feed-service.ts'
-import { isDelta, type Mode, modesOf, told } from './mode.ts'
+import { answerWith, isDelta, type Mode, modesOf } from './mode.ts'
 
-/** What goes wrong below JSON: sockets, heads, lengths and codings. */
+/** Failures below JSON: sockets, heads, lengths and encodings. */
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
 const raw = (write: (socket: Socket) => void) => (): Instead => ({ raw: write })
 const says = (...parts: (string | Buffer)[]) =>
   raw(socket => socket.end(Buffer.concat(parts.map(Buffer.from))))
 
-/** One byte after the other, without end. */
+/** Sends one byte after the other, without end. */
 const trickles = (start: string, piece: string) =>
   raw(socket => {
     socket.write(start)
     const timer = setInterval(() => socket.write(piece), 50)
     socket.once('close', () => clearInterval(timer))
   })
-/** As much as is taken. */
+/** Sends as much as the client reads. */
 const floods = (start: string, piece: Buffer) =>
   raw(socket => {
     const more = () => {
@@ -30,11 +30,12 @@ const floods = (start: string, piece: Buffer) =>
 
 const spaces = Buffer.alloc(1024 * 1024, ' ')
 const chunk = Buffer.concat([Buffer.from('100000\r\n'), spaces, Buffer.from('\r\n')])
-/** So that a request times out sooner than keys go stale, and sooner than a test's patience ends. */
+/** Lets a request time out before keys go stale and before the test gives up. */
 const briefly = { cachedTtlMs: 30_000, isSlow: true } as const
-const slowly = { isSlow: true } as const
+/** Megabytes an answer: beside others on a busy machine none would come before its time-out. */
+const alone = { isSlow: true, isAlone: true } as const
 let bomb: Buffer | undefined
-/** 100 KB that become 100 MB. */
+/** 100 KB that decompress to 100 MB. */
 const bombed = () => {
   bomb ??= gzipSync(Buffer.alloc(100 * 1024 * 1024, ' '))
   return bomb
@@ -74,39 +75,42 @@ export const wireModes: Mode[] = modesOf([
   ['a length that is negative', says(`${HEAD}Content-Length: -1\r\n\r\n{}`), 'network_error'],
   ['two lengths', says(`${HEAD}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`), 'network_error'],
   ['chunks without a size', says(`${HEAD}Transfer-Encoding: chunked\r\n\r\nxyz\r\n{}`), 'network_error'],
-  ['bytes that are no HTTP', says(Buffer.from([0, 255, 1, 254, 13, 10, 13, 10])), 'network_error'],
+  ['bytes that are not HTTP', says(Buffer.from([0, 255, 1, 254, 13, 10, 13, 10])), 'network_error'],
   ['another protocol', says('SSH-2.0-OpenSSH_9.9\r\n'), 'network_error'],
-  ['a status that is none', says('HTTP/1.1 999999 Odd\r\n\r\n'), 'network_error'],
+  ['an invalid status', says('HTTP/1.1 999999 Odd\r\n\r\n'), 'network_error'],
   ['a header with a control character', says(`${HEAD}X-Odd: a\u0000b\r\n\r\n`), 'network_error'],
   ['a head that never ends', floods(HEAD, Buffer.from(`X-More: ${'x'.repeat(4_000)}\r\n`)), 'network_error'],
-  ['a body that never ends', floods(`${HEAD}\r\n`, spaces), 'response_too_large', slowly],
+  ['a body that never ends', floods(`${HEAD}\r\n`, spaces), 'response_too_large', alone],
   [
     'chunks that never end',
     floods(`${HEAD}Transfer-Encoding: chunked\r\n\r\n`, chunk),
     'response_too_large',
-    slowly,
+    alone,
   ],
-  ['a bomb of gzip', () => ({ headers: gzip, body: bombed() }), 'response_too_large', slowly],
-  ['gzip that is none', () => ({ headers: gzip, body: 'not gzip' }), 'network_error'],
+  ['a bomb of gzip', () => ({ headers: gzip, body: bombed() }), 'response_too_large', alone],
+  ['invalid gzip', () => ({ headers: gzip, body: 'not gzip' }), 'network_error'],
   [
-    'gzip that is cut',
+    'truncated gzip',
     () => ({ headers: gzip, body: gzipSync('{"object":1}').subarray(0, 15) }),
     'bad_response',
   ],
   [
     'the right body as another type',
-    (asked, service) => ({ ...told(asked, service, {}), headers: { 'content-type': 'image/png' } }),
+    (asked, service) => ({ ...answerWith(asked, service, {}), headers: { 'content-type': 'image/png' } }),
   ],
   [
-    'an entity tag that is of nothing',
-    (asked, service) => ({ ...told(asked, service, {}), headers: { etag: `W/"${'x'.repeat(8_000)}"` } }),
+    'an unknown entity tag',
+    (asked, service) => ({
+      ...answerWith(asked, service, {}),
+      headers: { etag: `W/"${'x'.repeat(8_000)}"` },
+    }),
   ],
   [
-    'that it holds answers, and it holds none',
-    (asked, service) => ({ ...told(asked, service, {}), headers: { 'preference-applied': 'wait=25' } }),
+    'a false Preference-Applied',
+    (asked, service) => ({ ...answerWith(asked, service, {}), headers: { 'preference-applied': 'wait=25' } }),
   ],
   [
-    'a Retry-After with what is right',
-    (asked, service) => ({ ...told(asked, service, {}), headers: { 'retry-after': '86400' } }),
+    'a Retry-After with the right body',
+    (asked, service) => ({ ...answerWith(asked, service, {}), headers: { 'retry-after': '86400' } }),
   ],
 ])

@@ -21,7 +21,7 @@ const read = async (
 ): Promise<{ data: Row[]; has_more: boolean; next_cursor: string | null }> =>
   (await ask('GET', `/v1/audit_logs?${filter}`, { token })).body
 
-test('the log is read oldest first, from after a seq, page by page, without gap or double', async () => {
+test('the audit log is listed oldest first after a seq, without gaps or duplicates', async () => {
   const whole = (await read('limit=200')).data
   assert.deepEqual(
     whole.map(row => row.seq),
@@ -46,12 +46,12 @@ test('the log is read oldest first, from after a seq, page by page, without gap 
   assert.deepEqual((await read('after_seq=9007199254740')).data, [])
 })
 
-test('each row stands on the hash of the one before', async () => {
+test('the hash of each row covers the hash before it', async () => {
   const rows = (await ask('GET', '/v1/audit_logs?limit=200', { token: live })).body.data
   for (const [i, row] of rows.entries()) if (i > 0) assert.equal(row.prev_hash, rows[i - 1].hash)
 })
 
-test('a creation tells every public field and no secret', async () => {
+test('the audit row of a creation has every public field and no secret', async () => {
   const key = await issueKey(harness, vendor, { meta: { a: 1 } })
   const { key: secret, ...fields } = key
   const row = (await read('limit=200')).data.findLast(row => row.action === 'api_key.created')
@@ -60,7 +60,7 @@ test('a creation tells every public field and no secret', async () => {
   assert.ok(!JSON.stringify(await read('limit=200')).includes(secret))
 })
 
-test('a test credential sees rows without environment and of test, no person’s payload and nothing of live', async () => {
+test('a test credential sees no audit row of live and no payload about a person', async () => {
   const liveKey = await issueKey(harness, vendor)
   const testKey = await issueKey(harness, vendor, { env: 'test' })
   const tenant = await ask('POST', '/v1/tenants', { token: live, body: { external_id: 'gone' } })
@@ -81,7 +81,7 @@ test('a test credential sees rows without environment and of test, no person’s
   assert.deepEqual(deleted?.payload, { keys_revoked: { test: 0 } })
 })
 
-test('the chain verifies for live and test credentials alike and discloses counts and hashes only', async () => {
+test('live and test credentials can verify the chain, which returns counts and hashes only', async () => {
   const { body } = await ask('GET', '/v1/audit_logs/chain', { token: vendor.test })
   const rows = (await read('limit=200')).data
   assert.deepEqual(
@@ -91,10 +91,10 @@ test('the chain verifies for live and test credentials alike and discloses count
   assert.match(body.head_hash, /^[0-9a-f]{64}$/)
 })
 
-test('those who ask at once share a run of their workspace, and workspaces wait for their turn', async () => {
+test('concurrent verifications of a workspace share a run; workspaces take turns', async () => {
   const others = await Promise.all(Array.from({ length: 5 }, () => makeVendor(harness)))
   const chain = (token: string) => ask('GET', '/v1/audit_logs/chain', { token })
-  // All are authenticated by one batch of the credential lane, so they start in one turn; two run at a time.
+  // One batch of the credential lane authenticates all of them, so they start together; two run at a time.
   const answers = await Promise.all([live, live, ...others.map(other => other.live)].map(chain))
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
 })

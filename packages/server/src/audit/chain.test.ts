@@ -27,7 +27,7 @@ const row: fc.Arbitrary<ChainRow> = fc.record({
     .map(payload => canonicalize(payload) ?? '{}'),
 })
 
-test('a row is hashed in its RFC 8785 form', () => {
+test('the hash of a row covers its RFC 8785 form', () => {
   fc.assert(
     fc.property(row, row => {
       const { workspaceId, actorType, actorId, targetType, targetId, createdAt, payload, ...same } = row
@@ -46,7 +46,7 @@ test('a row is hashed in its RFC 8785 form', () => {
   )
 })
 
-test('the store that appends and the process that verifies agree on the bytes of every row', async () => {
+test('Postgres and the verifier derive the same bytes for every row', async () => {
   await fc.assert(
     fc.asyncProperty(row, async row => {
       const [{ canonical }] = await harness.query(
@@ -69,7 +69,7 @@ test('the store that appends and the process that verifies agree on the bytes of
   )
 })
 
-test('the first hash stands on the domain and the workspace, every other on the one before', () => {
+test('the first hash covers the domain and the workspace, every other the hash before it', () => {
   const id = '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11'
   assert.equal(genesisHash(id).toString('hex'), hash('sha256', `keyrail-audit-v1\n${id}`))
   const bytes = Buffer.concat([Buffer.from('keyrail-audit-v1\n'), genesisHash(id), Buffer.from('{}')])
@@ -130,7 +130,7 @@ test('any chain verifies, and any one change of it is found at its first positio
   )
 })
 
-test('a row behind the head, a head behind the rows and a missing head are each found', () => {
+test('a head that differs from the last row, and a missing head, are found', () => {
   const id = '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11'
   const first = nextHash(genesisHash(id), 'a')
   const second = nextHash(first, 'b')

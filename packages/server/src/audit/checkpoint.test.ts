@@ -14,7 +14,7 @@ const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 })
 const name = 'keys.example.com/audit'
 const workspaceId = '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11'
 
-test('a note and a key of another implementation are read', () => {
+test('a note and a key of another implementation can be read', () => {
   const key = readVerifierKey('PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW')
   assert.ok(key)
   const text =
@@ -25,7 +25,7 @@ test('a note and a key of another implementation are read', () => {
   assert.equal(openNote(`${text.replace('answer', 'Answer')}\n${signature}`, key), null)
 })
 
-test('what was signed is read again, and nothing else is', () => {
+test('a signed checkpoint is read back; other notes are not', () => {
   fc.assert(
     fc.property(bytes, bytes, fc.nat(), (seed, hash, seq) => {
       const head = { seq, hash: Buffer.from(hash) }
@@ -48,14 +48,14 @@ test('any one change of a note is found', () => {
   const key = checkpointKeyOf(name, seed)
   const note = writeCheckpoint(name, seed, workspaceId, { seq: 17, hash: Buffer.alloc(32, 1) })
   assert.ok(readCheckpoint(note, key))
-  // Behind the signature's last byte base64 has bits that say nothing, and the line feed ends it.
+  // After the last byte of the signature, base64 has unused bits; then the line feed ends it.
   for (let i = 0; i < note.length - 3; i++) {
     const changed = note.slice(0, i) + String.fromCharCode(note.charCodeAt(i) ^ 1) + note.slice(i + 1)
     assert.equal(readCheckpoint(changed, key), null, `${i}`)
   }
 })
 
-test('a signature of somebody else beside ours is passed by', () => {
+test('signatures of other keys on a note are ignored', () => {
   const seed = Buffer.alloc(32, 7)
   const head = { seq: 17, hash: Buffer.alloc(32, 1) }
   const [text = '', ours = ''] = writeCheckpoint(name, seed, workspaceId, head).split('\n\n')
@@ -65,7 +65,7 @@ test('a signature of somebody else beside ours is passed by', () => {
   assert.equal(readCheckpoint(`${text}\n\n${theirs}`, checkpointKeyOf(name, seed)), null)
 })
 
-test('a key whose id is another’s is none', () => {
+test('a verifier key with the wrong key id is rejected', () => {
   const written = writeVerifierKey(checkpointKeyOf(name, Buffer.alloc(32, 7)))
   for (const bad of ['', 'x', written.replace(/\+\w{8}\+/, '+00000000+'), `${written}A`, ` ${written}`]) {
     assert.equal(readVerifierKey(bad), null, bad)

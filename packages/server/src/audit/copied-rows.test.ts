@@ -12,7 +12,7 @@ const harness = await startHarness()
 const client = await connect(harness.connection, 'test', false)
 after(() => client.end())
 await client.query('create temp table copied (like audit_logs)')
-// Finer than the chain keeps them, as whoever owns the database could have them.
+// Finer than the chain keeps times, as an owner of the database could store them.
 await client.query('alter table copied alter created_at type timestamptz')
 
 const workspaceId = randomUUID()
@@ -27,7 +27,7 @@ interface Given {
   createdAt?: string
 }
 
-/** What Postgres sends of these rows, and their canonical forms as the store makes them. */
+/** The bytes that Postgres sends for these rows, and their canonical forms as Postgres derives them. */
 async function copy(given: Given[]): Promise<{ bytes: Buffer; canonical: string[]; hashes: string[] }> {
   await client.query('truncate copied')
   for (const [i, row] of given.entries()) {
@@ -61,7 +61,7 @@ async function copy(given: Given[]): Promise<{ bytes: Buffer; canonical: string[
   }
 }
 
-/** Reads in chunks of the sizes given, again and again. */
+/** Reads in chunks of the given sizes, repeated. */
 function read(bytes: Buffer, sizes: readonly number[]): { canonical: string[]; hashes: string[] } {
   const rows = new CopiedRows(workspaceId)
   const canonical: string[] = []
@@ -92,7 +92,7 @@ const edges = await copy([
   { seq: Number.MAX_SAFE_INTEGER },
 ])
 
-test('rows are read as the store hashes them, however the stream is cut', () => {
+test('rows are read as Postgres hashes them, wherever the stream is cut', () => {
   const sizes = fc.array(fc.integer({ min: 1, max: 70_000 }), { minLength: 1, maxLength: 20 })
   fc.assert(
     fc.property(sizes, sizes => {
@@ -102,12 +102,12 @@ test('rows are read as the store hashes them, however the stream is cut', () => 
   )
 })
 
-test('a chain of no rows has none', async () => {
+test('an empty chain has no rows', async () => {
   const { bytes } = await copy([])
   for (const size of [1, 19, bytes.length]) assert.deepEqual(read(bytes, [size]).canonical, [])
 })
 
-test('reading stops at the row that is not taken', () => {
+test('reading stops at the first row that is not accepted', () => {
   const rows = new CopiedRows(workspaceId)
   const seen: number[] = []
   const take = ({ seq }: CopiedRow) => seen.push(seq) < 3
@@ -115,7 +115,7 @@ test('reading stops at the row that is not taken', () => {
   assert.deepEqual(seen, [1, 2, 3])
 })
 
-test('a time that no row is hashed with never looks like one that is', async () => {
+test('a time that the chain cannot contain never looks like one that it can', async () => {
   const times = [
     'infinity',
     '-infinity',
@@ -124,13 +124,13 @@ test('a time that no row is hashed with never looks like one that is', async () 
     '4000-01-01 BC',
   ]
   const { bytes } = await copy(times.map(createdAt => ({ createdAt })))
-  const told = read(bytes, [bytes.length]).canonical.map(text => JSON.parse(text).created_at)
-  assert.equal(told.length, times.length)
-  for (const time of told) assert.doesNotMatch(time, /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
-  assert.equal(new Set(told).size, times.length)
+  const texts = read(bytes, [bytes.length]).canonical.map(text => JSON.parse(text).created_at)
+  assert.equal(texts.length, times.length)
+  for (const time of texts) assert.doesNotMatch(time, /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
+  assert.equal(new Set(texts).size, times.length)
 })
 
-test('a seq that is negative, or beyond the exact numbers, is no other row’s', async () => {
+test('a negative or inexact seq never looks like that of another row', async () => {
   const given = [-5, -(2 ** 40), 2n ** 53n + 2n, 2n ** 62n].toSorted((a, b) => (a < b ? -1 : 1))
   const { bytes } = await copy(given.map(seq => ({ seq })))
   const seqs: number[] = []

@@ -8,7 +8,7 @@ import { largeBytesMax, mediumBytesMax } from '../platform/http/large-bodies.ts'
 
 const harness = await startHarness()
 
-test('an export for which there is no memory gives its place back at once', async () => {
+test('an export that gets no memory releases its place at once', async () => {
   const { live } = await makeVendor(harness)
   const ask = () => harness.ask('GET', '/v1/audit_logs/export', { token: live })
   const others = new EventEmitter() as unknown as ServerResponse

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { type Row, verify } from '../../../../docs/audit-verifier.ts'
 import { bootstrapToken, startHarness } from '../../test/harness.ts'
 import { addMember, makePerson } from '../../test/people.ts'
+import { until } from '../../test/until.ts'
 import { issueKey, makeVendor, uniqueSlug } from '../../test/vendor.ts'
 import type { ChainHead } from './chain.ts'
 import { genesisHash } from './chain.ts'
@@ -36,7 +37,7 @@ const headOf = (row: { seq: number; hash: string }): ChainHead => ({
   hash: Buffer.from(row.hash, 'hex'),
 })
 
-/** A log with addresses, and with text at which Unicode breaks lines. */
+/** A log with addresses, and with characters that Unicode treats as line breaks. */
 async function makeLog() {
   const created = await ask('POST', '/v1/workspaces', {
     token: bootstrapToken,
@@ -56,7 +57,7 @@ async function makeLog() {
   return { token, workspaceId: created.body.id as string }
 }
 
-test('the export is the list, whole and in order, and a stranger’s verifier says that it holds', async () => {
+test('the export is the whole list in order, and an independent verifier accepts it', async () => {
   const { token, workspaceId } = await makeLog()
   const text = await exportOf(token)
   const { body: list } = await ask('GET', '/v1/audit_logs?limit=200', { token })
@@ -70,7 +71,7 @@ test('the export is the list, whole and in order, and a stranger’s verifier sa
   }
 })
 
-test('an export of more than a page goes on behind any row, and ends at what was the last row', async () => {
+test('an export can continue after any row and ends at the last row of its start', async () => {
   const { token, workspaceId } = await makeLog()
   await query(
     `select audit_append($1, 'system', null, service_now(), array_fill('workspace.updated'::text, array[1300]),
@@ -95,7 +96,7 @@ test('an export of more than a page goes on behind any row, and ends at what was
   assert.deepEqual([verdict.valid, verdict.checked], [true, 610])
 })
 
-test('a test credential exports what it may list, and such a file is said to be no whole log', async () => {
+test('a test credential exports what it can list, and that file is not a complete log', async () => {
   const vendor = await makeVendor(harness)
   await issueKey(harness, vendor)
   const text = await exportOf(vendor.test)
@@ -104,7 +105,7 @@ test('a test credential exports what it may list, and such a file is said to be 
   await assert.rejects(verifyText(text), NoAuditLog)
 })
 
-test('any one changed byte of a row is found at its row', async () => {
+test('any changed byte of a row is found at that row', async () => {
   const { token } = await makeLog()
   const lines = (await exportOf(token)).split('\n')
   const changes: ((row: Row) => void)[] = [
@@ -131,7 +132,7 @@ test('any one changed byte of a row is found at its row', async () => {
   assert.deepEqual((await verifyText(lines.toSpliced(4, 1).join('\n'))).reason, 'gap')
 })
 
-test('a cut tail and a log that was written anew show against a head or a checkpoint that was kept', async () => {
+test('a kept head or checkpoint reveals a truncated tail and a rewritten log', async () => {
   const { token, workspaceId } = await makeLog()
   const text = await exportOf(token)
   const { body: chain } = await ask('GET', '/v1/audit_logs/chain', { token })
@@ -152,7 +153,7 @@ test('a cut tail and a log that was written anew show against a head or a checkp
   assert.equal((await verifyText(anew, { head: kept, workspaceId })).valid, false)
 })
 
-test('a head that the file cannot show is never said to be held', async () => {
+test('a head outside of the file is never reported as verified', async () => {
   const { token, workspaceId } = await makeLog()
   const text = await exportOf(token)
   const rows = rowsOf(text)
@@ -166,7 +167,7 @@ test('a head that the file cannot show is never said to be held', async () => {
   assert.deepEqual((await verifyText(text, { head: zeros(5) })).firstBadSeq, 5)
 })
 
-test('a row that another program could read otherwise is none', async () => {
+test('a row that another parser could read differently is rejected', async () => {
   const { token } = await makeLog()
   const [line = ''] = (await exportOf(token)).split('\n')
   const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
@@ -194,7 +195,7 @@ test('a row that another program could read otherwise is none', async () => {
   }
 })
 
-test('a HEAD fetches nothing behind its first page, and a workspace exports once at a time', async () => {
+test('HEAD reads one page only, and a workspace has one export at a time', async () => {
   const { token, workspaceId } = await makeLog()
   await query(
     `select audit_append($1, 'system', null, service_now(), array_fill('workspace.updated'::text, array[2000]),
@@ -217,17 +218,19 @@ test('a HEAD fetches nothing behind its first page, and a workspace exports once
   const refused = await open()
   assert.deepEqual([refused.status, refused.headers.get('retry-after')], [429, '5'])
   const other = await makeLog()
-  assert.equal(rowsOf(await exportOf(other.token)).length, 10, 'another workspace has a place of its own')
+  assert.equal(rowsOf(await exportOf(other.token)).length, 10, 'another workspace is not blocked')
   assert.equal(rowsOf(await first.text()).length, 2010)
-  // The place is free when the stream has closed, and again when a reader hangs up in the middle.
-  for (let taken = 0; taken < 2; ) {
-    const again = await open()
-    if (again.status === 200) taken += 1
-    await again.body?.cancel()
+  // The place is free once the stream has closed, and again once a reader disconnects during an export.
+  for (let taken = 0; taken < 2; taken += 1) {
+    await until(async () => {
+      const again = await open()
+      await again.body?.cancel()
+      return again.status === 200
+    }, 'the place is free')
   }
 })
 
-/** More rows than sockets take from a service whose reader takes nothing. */
+/** Adds more rows than the sockets buffer while the reader takes nothing. */
 const lengthenLog = (workspaceId: string) =>
   query(
     `select audit_append($1, 'system', null, service_now(), array_fill('workspace.updated'::text, array[6000]),
@@ -236,7 +239,7 @@ const lengthenLog = (workspaceId: string) =>
     [workspaceId, JSON.stringify({ x: 'x'.repeat(4_000) })],
   )
 
-test('an export whose secret key ends meanwhile breaks off at its next page', async () => {
+test('an export breaks off at its next page once its secret key is revoked', async () => {
   const { token, workspaceId } = await makeLog()
   const { body: reader } = await ask('POST', '/v1/secret_keys', { token, body: { env: 'live' } })
   await lengthenLog(workspaceId)
@@ -247,7 +250,7 @@ test('an export whose secret key ends meanwhile breaks off at its next page', as
   await assert.rejects(response.text(), { message: 'terminated' })
 })
 
-test('an export breaks off when its member is removed, though their session acts in another workspace by then', async () => {
+test('an export breaks off once its member is removed, wherever the session acts', async () => {
   const { token, workspaceId } = await makeLog()
   const other = await makeVendor(harness)
   const member = await makePerson(query, { workspaceId, role: 'member' })
@@ -265,14 +268,14 @@ test('an export breaks off when its member is removed, though their session acts
   await assert.rejects(response.text(), { message: 'terminated' })
 })
 
-test('a chain that does not hold is not signed', async () => {
+test('an invalid chain is not signed', async () => {
   const { token, workspaceId } = await makeLog()
   await query(`update audit_logs set payload = '{"x":1}' where workspace_id = $1 and seq = 3`, [workspaceId])
   const { body } = await ask('GET', '/v1/audit_logs/chain', { token })
   assert.deepEqual([body.valid, body.first_bad_seq, body.checkpoint], [false, 3, null])
 })
 
-test('what is no exported log is said to be none, by its line', async () => {
+test('a file that is not an exported log is rejected with the line', async () => {
   const { token } = await makeLog()
   const text = await exportOf(token)
   for (const [bad, line] of [

@@ -15,7 +15,7 @@ function startAll() {
   return { time, exports, cut, begin, places }
 }
 
-test('a workspace exports once at a time', () => {
+test('a workspace has one export at a time', () => {
   const { exports, begin, places, cut } = startAll()
   assert.throws(() => begin('w0'), isRefused)
   assert.deepEqual([exports.underWay, cut], [exportsMax, []])
@@ -23,7 +23,7 @@ test('a workspace exports once at a time', () => {
   begin('w0')
 })
 
-test('when all places are taken the slowest reader gives way, but not in its first half minute', () => {
+test('when all places are taken, the slowest export ends, but not in its first 30 s', () => {
   const { time, exports, cut, begin, places } = startAll()
   time.now = holdMs - 1
   assert.throws(() => begin('late'), isRefused)
@@ -32,7 +32,7 @@ test('when all places are taken the slowest reader gives way, but not in its fir
   for (const [name, place] of places) place.took(name === 'w7' ? 10 : 1_000_000)
   const late = begin('late')
   assert.deepEqual([cut, exports.underWay], [['w7'], exportsMax])
-  // Its stream closes a moment later, and takes nobody's place away by that.
+  // Its stream closes a moment later, which must not release the place of the new export.
   places.get('w7')?.end()
   assert.equal(exports.underWay, exportsMax)
   late.end()

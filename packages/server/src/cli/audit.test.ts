@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { ask, Installation, type Serving } from './test-keyrail.ts'
+import { ask, Installation, type Serving } from '../../test/installation.ts'
 
 describe('keyrail audit verify', () => {
   let installation: Installation
@@ -33,11 +33,11 @@ describe('keyrail audit verify', () => {
   })
   after(() => installation.remove())
 
-  test('an exported log holds, by file and by pipe, and its head is told', async () => {
+  test('an exported log verifies from a file and from a pipe, and its head is printed', async () => {
     const { head_hash } = await chain()
     const { code, out } = await verify(file('log', text))
     assert.equal(code, 0)
-    assert.match(out, /^The log holds: 5 rows of workspace [0-9a-f-]{36}\.\nIts last row, to be noted: 5:/)
+    assert.match(out, /^The log verifies: 5 rows of workspace [0-9a-f-]{36}\.\nIts last row, to note: 5:/)
     assert.ok(out.includes(`5:${head_hash}`))
     const piped = installation.run('/bin/sh', [
       '-c',
@@ -47,7 +47,7 @@ describe('keyrail audit verify', () => {
     assert.deepEqual([verdict.valid, verdict.checked, verdict.head_hash], [true, 5, head_hash])
   })
 
-  test('against a noted head and against a kept checkpoint', async () => {
+  test('it verifies against a noted head and against a kept checkpoint', async () => {
     const { head_hash, checkpoint } = await chain()
     const keys = await ask(`${service.url}/.well-known/audit-checkpoint-key`)
     const key = keys?.body.verifier_keys[0]
@@ -63,23 +63,23 @@ describe('keyrail audit verify', () => {
     ]) {
       const { code, out } = await verify(cut, ...against)
       assert.equal(code, 1)
-      assert.match(out, /does NOT hold: head_mismatch at seq 4\. 3 rows before it hold/)
+      assert.match(out, /does NOT verify: head_mismatch at seq 4\. The 3 rows before it do/)
     }
     const forged = file('forged', checkpoint.replace('\n5\n', '\n3\n'))
     assert.match((await verify(cut, '--checkpoint', forged, '--key', key)).err, /not signed by this key/)
   })
 
-  test('a changed row is named', async () => {
+  test('the verdict names a changed row', async () => {
     const { code, out } = await verify(file('changed', text.replace('"two"', '"TWO"')), '--json')
     assert.equal(code, 1)
     const { valid, first_bad_seq, reason } = JSON.parse(out)
     assert.deepEqual([valid, first_bad_seq, reason], [false, 4, 'hash_mismatch'])
   })
 
-  test('what cannot be used is said, without a stack', async () => {
+  test('unusable input gets a message without a stack', async () => {
     for (const [args, message] of [
       [['/no/such/file'], /cannot be read/],
-      [[file('other', 'hello\n')], /Line 1 is no JSON/],
+      [[file('other', 'hello\n')], /Line 1 is not JSON/],
       [[file('log', text), '--head', '5:x'], /--head takes SEQ:HASH/],
       [[file('log', text), '--checkpoint', file('log', text)], /needs --key/],
     ] as const) {

@@ -6,21 +6,29 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import {
+  asRestored,
+  contentsOf,
+  freshDatabase,
+  query,
+  untilUsesAreRecorded,
+} from '../../test/dump-contents.ts'
 import { encryptionKey } from '../../test/encryption-key.ts'
 import { startHarness } from '../../test/harness.ts'
+import { until } from '../../test/until.ts'
 import { issueKey, makeVendor } from '../../test/vendor.ts'
 import type { Connection } from '../platform/db/connection.ts'
-import { asRestored, contentsOf, freshDatabase, query } from '../platform/db/dump/test-contents.ts'
+import { makeOwnKey } from '../platform/db/dump/age.ts'
 
 const source = await startHarness()
 await issueKey(source, await makeVendor(source))
+await untilUsesAreRecorded(source.connection)
 const restored = await contentsOf(source.connection, asRestored)
 
 const folder = mkdtempSync(join(tmpdir(), 'keyrail-cli-'))
-// Postgres may run as another account than ours, and has to pass through.
+// Postgres may run as another account, which must be able to enter the folder.
 chmodSync(folder, 0o755)
 after(() => rmSync(folder, { recursive: true, force: true }))
 const file = join(folder, 'first.keyrail')
@@ -46,31 +54,31 @@ function start(where: Connection | string, args: string[], key = encryptionKey) 
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const out: Buffer[] = []
-  const told: string[] = []
+  const messages: string[] = []
   child.stdout.on('data', piece => out.push(piece))
-  child.stderr.on('data', piece => told.push(String(piece)))
+  child.stderr.on('data', piece => messages.push(String(piece)))
   const ended = once(child, 'close').then(([code]) => ({
     code: code as number | null,
     bytes: Buffer.concat(out),
     out: Buffer.concat(out).toString(),
-    told: told.join(''),
+    messages: messages.join(''),
   }))
   return { child, ended }
 }
 
 const run = (where: Connection | string, ...args: string[]) => start(where, args).ended
 
-test('a backup and its restore tell what they did, as text and as JSON', async () => {
+test('a backup and its restore print a summary, as text and as JSON', async () => {
   const made = await run(source.connection, 'backup', file)
-  assert.deepEqual([made.code, made.told.split('\n').length], [0, 3], made.told)
+  assert.deepEqual([made.code, made.messages.split('\n').length], [0, 3], made.messages)
   assert.match(
     made.out,
-    /^Backed up \d+ rows of \d+ tables to .*first\.keyrail \([\d,]+ bytes, SHA-256 \w{64}\)\.\nThe key of SERVICE_ENCRYPTION_KEY is not in it\. Keep a copy of it, in another place than the backup\.\n$/,
+    /^Backed up \d+ rows of \d+ tables to .*first\.keyrail \([\d,]+ bytes, SHA-256 \w{64}\)\.\nThe key of SERVICE_ENCRYPTION_KEY is not in it\. Keep a copy of it, apart from the backup\.\n$/,
   )
 
   const target = await freshDatabase(true)
   const done = await run(target, 'restore', file)
-  assert.equal(done.code, 0, done.told)
+  assert.equal(done.code, 0, done.messages)
   assert.match(
     done.out,
     /^Restored \d+ rows, taken at .*\nRaised the policy version of 1 projects by 1048576\.\n$/,
@@ -78,19 +86,19 @@ test('a backup and its restore tell what they did, as text and as JSON', async (
   assert.deepEqual(await contentsOf(target), restored)
 
   const json = await run(source.connection, 'backup', file, '--force', '--json')
-  assert.deepEqual([json.code, json.told], [0, ''])
+  assert.deepEqual([json.code, json.messages], [0, ''])
   const summary = JSON.parse(json.out)
   assert.equal(summary.file, file)
   assert.equal(summary.tables.api_keys, 1)
   assert.equal(summary.bytes, readFileSync(file).length)
   const again = await run(target, 'restore', file, '--force', '--json')
-  assert.deepEqual([again.code, JSON.parse(again.out).projects_raised], [0, 1], again.told)
+  assert.deepEqual([again.code, JSON.parse(again.out).projects_raised], [0, 1], again.messages)
 })
 
 test('a backup to standard output is the same file, and nothing else is printed there', async () => {
   const made = await run(source.connection, 'backup', '-')
-  assert.equal(made.code, 0, made.told)
-  assert.match(made.told, /Backed up \d+ rows .* to standard output/)
+  assert.equal(made.code, 0, made.messages)
+  assert.match(made.messages, /Backed up \d+ rows .* to standard output/)
   const copy = join(folder, 'stdout.keyrail')
   writeFileSync(copy, made.bytes)
   const target = await freshDatabase(true)
@@ -98,40 +106,58 @@ test('a backup to standard output is the same file, and nothing else is printed 
   assert.deepEqual(await contentsOf(target), restored)
 })
 
-test('what cannot be done is said in a sentence, without a stack, with exit code 1', async () => {
+test('a failure prints one sentence without a stack, and exits with 1', async () => {
   const target = await freshDatabase(true)
   const damaged = join(folder, 'damaged.keyrail')
   const bytes = readFileSync(file)
   bytes[100] = (bytes[100] ?? 0) ^ 1
   writeFileSync(damaged, bytes)
   for (const [where, args, message] of [
-    [source.connection, ['backup', file], /exists\. Give another name, or --force/],
+    [source.connection, ['backup', file], /exists\. Choose another name, or use --force/],
     [source.connection, ['restore', file], /Keyrail is running on this database|it has workspaces/],
-    [target, ['restore', damaged], /is damaged: its checksum is not that of its bytes/],
+    [target, ['restore', damaged], /is damaged: its checksum does not match its bytes/],
     [target, ['backup', join(folder, 'none')], /nothing to back up/],
   ] as const) {
-    const { code, out, told } = await run(where, ...args)
-    assert.deepEqual([code, out], [1, ''], told)
-    assert.match(told, message)
-    assert.doesNotMatch(told, /\n\s+at /)
+    const { code, out, messages } = await run(where, ...args)
+    assert.deepEqual([code, out], [1, ''], messages)
+    assert.match(messages, message)
+    assert.doesNotMatch(messages, /\n\s+at /)
   }
 })
 
-test('a backup goes from an outside database to an embedded one and back', async () => {
+test('a backup that is encrypted for a key is restored with its identity alone', async () => {
+  const { identity, recipient } = await makeOwnKey([])
+  const key = join(folder, 'backup.key')
+  writeFileSync(key, `# created\n${identity}\n`)
+  const closed = join(folder, 'closed.keyrail.age')
+  const made = await run(source.connection, 'backup', closed, '--recipient', recipient, '--json')
+  assert.equal(made.code, 0, made.messages)
+  assert.equal(JSON.parse(made.out).bytes, readFileSync(closed).length)
+  const target = await freshDatabase(true)
+  const without = await run(target, 'restore', closed)
+  assert.match(without.messages, /is encrypted\. Give the file with its identity: --identity FILE\n$/)
+  const done = await run(target, 'restore', closed, '--identity', key)
+  assert.equal(done.code, 0, done.messages)
+  assert.deepEqual(await contentsOf(target), restored)
+  const wrong = await run(source.connection, 'backup', join(folder, 'no'), '--recipient', identity)
+  assert.deepEqual([wrong.code, wrong.messages.includes(identity)], [1, false])
+})
+
+test('a backup moves from an outside database to an embedded one and back', async () => {
   const data = join(folder, 'data')
   const taken = await run(data, 'restore', file)
-  assert.equal(taken.code, 0, taken.told)
+  assert.equal(taken.code, 0, taken.messages)
   const back = join(folder, 'back.keyrail')
   const made = await run(data, 'backup', back)
-  assert.equal(made.code, 0, made.told)
+  assert.equal(made.code, 0, made.messages)
   const target = await freshDatabase(true)
   assert.equal((await run(target, 'restore', back)).code, 0)
-  // Raised once more by the second restore.
+  // The second restore has raised them again.
   await query(target, 'update policy_heads set floor = floor - 1048576, version = version - 1048576')
   assert.deepEqual(await contentsOf(target), restored)
 })
 
-test('a restore without the key of the backup works, and says what is lost and what to do', async () => {
+test('a restore without the backup’s key works, and names what is lost and what to do', async () => {
   const other = randomBytes(32).toString('base64')
   const lost = ['service_secrets cursor']
   for (const [key, given] of [
@@ -139,11 +165,14 @@ test('a restore without the key of the backup works, and says what is lost and w
     ['', /no encryption key is given/],
   ] as const) {
     const target = await freshDatabase(true)
-    const { code, told } = await start(target, ['restore', file], key).ended
-    assert.equal(code, 0, told)
-    assert.match(told, given)
-    assert.match(told, /are lost\. The service makes new ones:\n {2}service_secrets cursor: cursors of lists/)
-    assert.match(told, /give it by SERVICE_ENCRYPTION_KEY and restore again with --force/)
+    const { code, messages } = await start(target, ['restore', file], key).ended
+    assert.equal(code, 0, messages)
+    assert.match(messages, given)
+    assert.match(
+      messages,
+      /are lost\. The service makes new ones:\n {2}service_secrets cursor: cursors of lists/,
+    )
+    assert.match(messages, /add it to SERVICE_ENCRYPTION_KEY and restore again with --force/)
     assert.deepEqual(await contentsOf(target), { ...restored, service_secrets: [] })
     const json = await start(target, ['restore', file, '--force', '--json'], key).ended
     assert.deepEqual(JSON.parse(json.out).secrets_lost, lost)
@@ -154,7 +183,7 @@ test('a restore without the key of the backup works, and says what is lost and w
   assert.deepEqual(await contentsOf(target), restored)
 })
 
-test('a backup that is told to stop leaves no partial file', async () => {
+test('a backup that is signalled to stop leaves no partial file', async () => {
   const blocker = new pg.Client(source.connection)
   await blocker.connect()
   after(() => blocker.end())
@@ -162,7 +191,7 @@ test('a backup that is told to stop leaves no partial file', async () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const path = join(folder, signal)
     const { child, ended } = start(source.connection, ['backup', path])
-    while (!existsSync(`${path}.partial`)) await sleep(20)
+    await until(() => existsSync(`${path}.partial`))
     child.kill(signal)
     assert.equal((await ended).code, 130)
     assert.deepEqual([existsSync(path), existsSync(`${path}.partial`)], [false, false])

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { Installation, root, until } from './test-keyrail.ts'
+import { Installation, root } from '../../test/installation.ts'
+import { until } from '../../test/until.ts'
 
-/** A command reduced to its database: opens it, says of what kind it is, then does what it is told. */
+/** A command that only opens its database, prints the kind, and then runs a piece of code. */
 const holder = (then: string) => `
   import { readConfig } from ${JSON.stringify(join(root, 'packages/server/src/config.ts'))}
   import { openDatabase } from ${JSON.stringify(join(root, 'packages/server/src/cli/database.ts'))}
@@ -23,14 +24,14 @@ describe('the database of a command', () => {
     installation.run(process.execPath, ['--input-type=module', '--eval', holder(then)])
   const waitForever = 'setInterval(() => {}, 60_000)'
 
-  test('started for the command, it is stopped when the command is done', async () => {
+  test('a database started for a command stops when the command is done', async () => {
     const { code, out, err } = await hold('await database.close()').ended
     assert.deepEqual([code, out], [0, 'started\n'], err)
     assert.deepEqual(installation.postgresPids(), [])
   })
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    test(`a command that ${signal} breaks off takes the Postgres along that it has started`, async () => {
+    test(`a command interrupted by ${signal} stops the Postgres that it started`, async () => {
       const { child, output, ended } = hold(waitForever)
       await until(() => output.out === 'started\n')
       child.kill(signal)
@@ -39,12 +40,12 @@ describe('the database of a command', () => {
     })
   }
 
-  test('a command that exits without closing takes it along too', async () => {
+  test('so does a command that exits without closing', async () => {
     assert.equal((await hold('process.exit(3)').ended).code, 3)
     await until(() => installation.postgresPids().length === 0)
   })
 
-  test('beside a command that has started it, another one uses the same', async () => {
+  test('a second command uses the database that the first one started', async () => {
     const { child, output, ended } = hold(waitForever)
     await until(() => output.out === 'started\n')
     assert.equal((await hold('await database.close()').ended).out, 'running\n')

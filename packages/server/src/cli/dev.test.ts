@@ -4,20 +4,21 @@ import { chmodSync, existsSync, mkdtempSync, readdirSync, realpathSync } from 'n
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { createKeyring } from '@keyrail/sdk'
+import { ask, Installation, type Running, root } from '../../test/installation.ts'
+import { until } from '../../test/until.ts'
 import { findPlace } from '../platform/db/embedded/directory.ts'
 import { layoutOf, listClusters } from '../platform/db/embedded/layout.ts'
 import { isAlive, processesIn } from '../platform/db/embedded/processes.ts'
-import { ask, Installation, type Running, root, until } from './test-keyrail.ts'
 
 const installation = new Installation()
 after(() => installation.remove())
 
-/** A folder for temporary files of its own, so that what is left there is seen. */
+/** A separate folder for temporary files, so that the test sees what is left in it. */
 function temporary(): string {
   return mkdtempSync(join(installation.place.temp, 'tmp-'))
 }
 
-/** What it has printed to copy. */
+/** The value that the command has printed for copying. */
 const printed = ({ output }: Running, name: string): string | undefined =>
   new RegExp(`^${name}=(\\S+)`, 'm').exec(output.out)?.[1]
 
@@ -30,10 +31,13 @@ async function untilPrinted(running: Running): Promise<void> {
   if (isOver) assert.fail(JSON.stringify(await running.ended))
 }
 
-/** Where the database of the one service in a folder lies: as root elsewhere, where its account cannot get there. */
+/**
+ * The database directory of the one service in a folder. For root it is elsewhere if its account cannot enter
+ * the folder.
+ */
 function databaseBelow(folder: string): string {
   const [name = ''] = readdirSync(folder).filter(each => each.startsWith('keyrail-dev-'))
-  return findPlace(join(folder, name, 'data'))?.base ?? assert.fail(`there is no database in ${folder}`)
+  return findPlace(join(folder, name, 'data'))?.base ?? assert.fail(`${folder} has no database`)
 }
 
 function postgresIn(base: string): ReturnType<typeof processesIn> {
@@ -41,14 +45,14 @@ function postgresIn(base: string): ReturnType<typeof processesIn> {
   return processesIn(realpathSync(dataDirectory))
 }
 
-test('what it prints works: keys of three tenants in an API, and the line of curl', async () => {
+test('what it prints works: the keys of three tenants, and the curl command', async () => {
   const running = installation.start(['dev'], { TMPDIR: temporary() })
   await untilPrinted(running)
   const value = (name: string) => printed(running, name) ?? assert.fail(name)
   const keyring = createKeyring({
-    baseUrl: value('KEYRAIL_URL'),
+    url: value('KEYRAIL_URL'),
     secretKey: value('KEYRAIL_SECRET_KEY'),
-    projectId: value('KEYRAIL_PROJECT'),
+    project: value('KEYRAIL_PROJECT'),
   })
   await keyring.ready()
   const verdicts = ['GLOBEX_KEY', 'INITECH_KEY', 'HOOLI_KEY'].map(name => keyring.verify(value(name)))
@@ -68,7 +72,7 @@ test('what it prints works: keys of three tenants in an API, and the line of cur
   assert.equal((await running.ended).code, 0)
 })
 
-test('Ctrl-C ends it, and neither Postgres nor a file is left', async () => {
+test('Ctrl-C ends it, and neither Postgres nor a file remains', async () => {
   for (const [file, args, mode] of [
     [process.execPath, [join(root, 'bin/keyrail.mjs'), 'dev'], 0o755],
     ['npm', ['run', '--silent', 'dev:service'], 0o700],
@@ -80,7 +84,7 @@ test('Ctrl-C ends it, and neither Postgres nor a file is left', async () => {
     const database = databaseBelow(folder)
     const postgres = postgresIn(database)
     assert.ok(postgres.length > 0)
-    // A terminal tells the whole group.
+    // A terminal signals the whole group.
     process.kill(-(running.child.pid ?? Number.NaN), 'SIGINT')
     const { code } = await running.ended
     assert.equal(code, 0)
@@ -93,7 +97,7 @@ test('Ctrl-C ends it, and neither Postgres nor a file is left', async () => {
   }
 })
 
-test('a start that fails, or is broken off, leaves nothing either', async () => {
+test('a start that fails or is interrupted leaves nothing either', async () => {
   const folder = temporary()
   const left = () => readdirSync(folder).filter(name => name.startsWith('keyrail-dev-'))
   const wrong = await installation.start(['dev', '--port', 'x'], { TMPDIR: folder }).ended

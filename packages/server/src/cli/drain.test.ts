@@ -16,13 +16,13 @@ describe('draining a service', async () => {
   const start = () =>
     startService({ config, log: createLog('silent'), connection: { ...database.connection } })
 
-  /** A request of which the service has the head, and never gets the body. */
+  /** Sends the head of a request, and never its body. */
   async function hangOn(url: string) {
     const { hostname, port } = new URL(url)
     const socket = connect(Number(port), hostname)
     socket.on('error', () => {})
     socket.write(
-      'POST /v1/workspaces HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\nexpect: 100-continue\r\n\r\n',
+      'POST /v1/auth/sessions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\nexpect: 100-continue\r\n\r\n',
     )
     await once(socket, 'data')
     return socket
@@ -34,15 +34,40 @@ describe('draining a service', async () => {
     await assert.rejects(fetch(`${service.url}/healthz`))
   })
 
-  test('a request that never ends is cut off when the time is over', async () => {
+  test('a request that never ends is cut off at the end of the drain', async () => {
     const service = await start()
     const socket = await hangOn(service.url)
     const closed = once(socket, 'close')
-    assert.equal(await drain(service, new Promise(() => {}), 100), 'cut')
+    assert.equal(await drain(service, new Promise(() => {}), { limitMs: 100 }), 'cut')
     await closed
   })
 
-  test('a request that never ends is cut off when somebody is in a hurry', async () => {
+  test('within the delay it is not ready, and serves on as before', async () => {
+    const service = await start()
+    const { promise: hurry, resolve: hurryUp } = Promise.withResolvers<void>()
+    const held = await hangOn(service.url)
+    const drained = drain(service, hurry, { delayMs: 3_600_000 })
+    const readiness = await fetch(`${service.url}/readyz`)
+    assert.equal(readiness.status, 503)
+    assert.match(await readiness.text(), /This process is about to stop\./)
+    const liveness = await fetch(`${service.url}/healthz`)
+    assert.equal(liveness.status, 200)
+    assert.equal(liveness.headers.get('connection'), 'keep-alive')
+    held.write('{}       ')
+    const [answer] = await once(held, 'data')
+    assert.match(String(answer), /^HTTP\/1\.1 4\d\d .*\r\nConnection: keep-alive\r\n/is)
+    hurryUp()
+    assert.equal(await drained, 'cut')
+    await assert.rejects(fetch(`${service.url}/healthz`))
+  })
+
+  test('after the delay it ends by itself', async () => {
+    const service = await start()
+    assert.equal(await drain(service, new Promise(() => {}), { delayMs: 1 }), 'drained')
+    await assert.rejects(fetch(`${service.url}/healthz`))
+  })
+
+  test('a request that never ends is cut off when the caller hurries', async () => {
     const service = await start()
     const socket = await hangOn(service.url)
     const closed = once(socket, 'close')

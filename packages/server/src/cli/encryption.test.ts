@@ -4,10 +4,10 @@ import { chmodSync, lstatSync, readFileSync, renameSync, rmSync, symlinkSync, wr
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { makeDatabase, type TestDatabase, testCluster } from '../../test/database.ts'
+import { contentsOf } from '../../test/dump-contents.ts'
 import { encryptionKey } from '../../test/encryption-key.ts'
+import { ask, Installation, looksLikeStack, root, urlOf } from '../../test/installation.ts'
 import { readEncryptionKeys } from '../platform/crypto/encryption-keys.ts'
-import { contentsOf } from '../platform/db/dump/test-contents.ts'
-import { ask, Installation, looksLikeStack, root, urlOf } from './test-keyrail.ts'
 
 const makeKey = () => randomBytes(32).toString('base64')
 const idOf = (key: string) => readEncryptionKeys(key).keys[0]?.id ?? ''
@@ -40,7 +40,7 @@ describe('the encryption key of an embedded database', () => {
   }
   let published: unknown
 
-  test('the first start makes it, for its owner alone, and later ones leave it', async () => {
+  test('the first start makes the key for its owner only, and later starts keep it', async () => {
     published = await serve(kids)
     const made = readFileSync(file, 'utf8')
     assert.equal(readEncryptionKeys(made).keys.length, 1)
@@ -49,23 +49,23 @@ describe('the encryption key of an embedded database', () => {
     assert.equal(readFileSync(file, 'utf8'), made)
   })
 
-  test('a key that is missing or another one is told by name, and nothing new is made', async () => {
+  test('a missing or different key is named, and no new one is made', async () => {
     const made = readFileSync(file, 'utf8')
     renameSync(file, `${file}.away`)
     const missing = await refused(
-      /encryption-key is missing\. Secrets in the database are sealed by the key /,
+      /encryption-key is missing\. Secrets in the database are sealed with the key /,
     )
     assert.ok(missing.includes(idOf(made)) && missing.includes('keyrail encryption rotate --discard'))
     assert.throws(() => lstatSync(file))
 
     const other = makeKey()
     writeFileSync(file, other, { mode: 0o600 })
-    const wrong = await refused(/Secrets in the database are sealed by the encryption key /)
+    const wrong = await refused(/Secrets in the database are sealed with the encryption key /)
     assert.ok(wrong.includes(idOf(made)) && wrong.includes(idOf(other)))
     assert.ok(!wrong.includes(other))
 
     writeFileSync(file, 'not a key\n')
-    await refused(/must hold the encryption key: key 1 of 3 must be 32 bytes/)
+    await refused(/must contain the encryption key: key 1 of 3 must be 32 bytes/)
     rmSync(file)
     symlinkSync(`${file}.away`, file)
     await refused(/encryption-key is a symbolic link, which is not followed/)
@@ -74,7 +74,7 @@ describe('the encryption key of an embedded database', () => {
     assert.deepEqual(await serve(kids), published)
   })
 
-  test('the doctor tells of the key, and of a file that others can read', async () => {
+  test('the doctor reports the key, and a file that others can read', async () => {
     const examine = async () => {
       const { out } = await installation.start(['doctor', '--json']).ended
       const { checks } = JSON.parse(out) as { checks: { name: string; status: string; message: string }[] }
@@ -82,7 +82,7 @@ describe('the encryption key of an embedded database', () => {
     }
     const healthy = await examine()
     assert.equal(healthy('encryption key')?.status, 'ok')
-    assert.match(healthy('sealed secrets')?.message ?? '', /^all \d are sealed by the first key$/)
+    assert.match(healthy('sealed secrets')?.message ?? '', /^all \d are sealed with the first key$/)
     chmodSync(file, 0o644)
     const open = await examine()
     assert.deepEqual(open('data directory')?.message, `${file} can be read by other accounts`)
@@ -92,14 +92,14 @@ describe('the encryption key of an embedded database', () => {
     const older = await examine()
     assert.match(
       older('sealed secrets')?.message ?? '',
-      new RegExp(`are sealed by ${idOf(made)}, an older key$`),
+      new RegExp(`are sealed with ${idOf(made)}, an older key$`),
     )
     writeFileSync(file, makeKey())
     assert.equal((await examine())('sealed secrets')?.status, 'fault')
     writeFileSync(file, made)
   })
 
-  test('a new key above the old one, and a rotation: then the old one opens nothing and is not needed', async () => {
+  test('after adding a new key and a rotation, the old key is no longer needed', async () => {
     const old = readFileSync(file, 'utf8').trim()
     const next = makeKey()
     writeFileSync(file, `${next}\n${old}\n`)
@@ -107,7 +107,7 @@ describe('the encryption key of an embedded database', () => {
       assert.deepEqual(await kids(url), published)
       const { code, out, err } = await rotate()
       assert.equal(code, 0, err)
-      assert.match(out, new RegExp(`^Sealed [2-9] secrets anew\\. All are sealed by key ${idOf(next)}\\.`))
+      assert.match(out, new RegExp(`^Resealed [2-9] secrets\\. All are sealed with key ${idOf(next)}\\.`))
       assert.match(out, new RegExp(`${idOf(old)} seals nothing any more: remove it from .*encryption-key`))
       assert.deepEqual(await kids(url), published)
     })
@@ -122,7 +122,7 @@ describe('the encryption key of an embedded database', () => {
     assert.deepEqual(await serve(kids), published)
   })
 
-  test('a key that is lost for good: what it has sealed is removed when asked for, named, and made anew', async () => {
+  test('secrets of a lost key are removed on request, named, and made again', async () => {
     rmSync(file)
     const kept = await rotate()
     assert.deepEqual([kept.code, kept.out], [1, ''])
@@ -130,7 +130,7 @@ describe('the encryption key of an embedded database', () => {
     assert.equal(code, 0, err)
     assert.match(err, /Removed service_secrets cursor, which no given key opens\./)
     assert.match(err, /Restart every process/)
-    assert.match(out, /^Sealed 0 secrets anew/)
+    assert.match(out, /^Resealed 0 secrets/)
     assert.notDeepEqual(await serve(kids), published)
   })
 })
@@ -147,7 +147,7 @@ describe('the encryption key of an outside database', () => {
     await database.drop()
   })
 
-  test('without one serve refuses before it changes anything, with the commands that make one', async () => {
+  test('without a key serve changes nothing, and prints the commands that make one', async () => {
     const { code, err } = await installation.start(['serve'], { SERVICE_ENCRYPTION_KEY: '' }).ended
     assert.equal(code, 1)
     assert.match(err, /SERVICE_ENCRYPTION_KEY is not set, and DATABASE_URL is/)
@@ -159,9 +159,9 @@ describe('the encryption key of an outside database', () => {
     const first = await installation.run('bash', ['-ec', script], { SERVICE_ENCRYPTION_KEY: '' }).ended
     assert.equal(first.code, 0, first.err)
     const made = readFileSync(join(installation.place.temp, 'encryption-key'), 'utf8')
-    const { code: wrong, err: told } = await installation.start(['serve']).ended
+    const { code: wrong, err: message } = await installation.start(['serve']).ended
     assert.equal(wrong, 1)
-    assert.ok(told.includes(idOf(made)) && told.includes(idOf(encryptionKey)), told)
+    assert.ok(message.includes(idOf(made)) && message.includes(idOf(encryptionKey)), message)
   })
 
   test('without one the doctor reports a fault, and says what to do', async () => {
@@ -171,7 +171,7 @@ describe('the encryption key of an outside database', () => {
     assert.match(out, /openssl rand -base64 32/)
   })
 
-  test('a bad one stops the start with the reason, and is not quoted', async () => {
+  test('a bad key stops the start with the reason, and is not quoted', async () => {
     const bad = 'pass-phrase-pass-phrase'
     const { code, err } = await installation.start(['serve'], { SERVICE_ENCRYPTION_KEY: bad }).ended
     assert.equal(code, 1)

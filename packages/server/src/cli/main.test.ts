@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { Installation, root } from './test-keyrail.ts'
+import { Installation, root } from '../../test/installation.ts'
 
 describe('keyrail', () => {
   const installation = new Installation()
@@ -14,7 +14,7 @@ describe('keyrail', () => {
     assert.equal((await run('--version')).out, `${version}\n`)
   })
 
-  test('every command explains itself, without a usable configuration', async () => {
+  test('every command prints its help, without a usable configuration', async () => {
     const commands = [
       [],
       ['serve'],
@@ -36,7 +36,7 @@ describe('keyrail', () => {
     }
   })
 
-  test('what is no command or no option is refused with a way to find out', async () => {
+  test('an unknown command or option is refused with a hint', async () => {
     for (const args of [['sreve'], ['doctor', '--jsn']]) {
       const { code, err } = await run(...args)
       assert.equal(code, 1)

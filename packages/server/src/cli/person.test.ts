@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { ask, Installation, type Serving } from './test-keyrail.ts'
+import { ask, Installation, type Serving } from '../../test/installation.ts'
 
 describe('keyrail person erase', () => {
   let installation: Installation
@@ -12,7 +12,7 @@ describe('keyrail person erase', () => {
   after(() => installation.remove())
 
   const password = 'a walk in the park'
-  /** Signs up and in. @returns the session’s token. */
+  /** Signs up and in. @returns the session's token. */
   const enter = async (email: string): Promise<string> => {
     await ask(`${service.url}/v1/auth/users`, { body: { email, password } })
     return (await ask(`${service.url}/v1/auth/sessions`, { body: { email, password } }))?.body.token
@@ -20,15 +20,15 @@ describe('keyrail person erase', () => {
   const erase = (...flags: string[]) => installation.start(['person', 'erase', ...flags]).ended
   const me = async (token: string) => (await ask(`${service.url}/v1/auth/me`, { token }))?.status
 
-  test('without a terminal it wants --yes, and does nothing otherwise', async () => {
+  test('without a terminal it requires --yes, and does nothing otherwise', async () => {
     const token = await enter('asked.first@example.com')
     const { code, out, err } = await erase('asked.first@example.com')
     assert.deepEqual([code, out], [1, ''])
-    assert.match(err, /erases the person for good\. Give --yes/)
+    assert.match(err, /erases the person for good\. Confirm with --yes/)
     assert.equal(await me(token), 200)
   })
 
-  test('beside a running service it ends the sessions, and the address may sign up anew', async () => {
+  test('beside a running service it ends the sessions, and the address can sign up again', async () => {
     const token = await enter('gone@example.com')
     const { code, out } = await erase('Gone@Example.com', '--yes', '--json')
     assert.equal(code, 0)
@@ -38,7 +38,7 @@ describe('keyrail person erase', () => {
     assert.equal(await me(await enter('gone@example.com')), 200)
   })
 
-  test('the only owner of a workspace stays, and the operator is told of which', async () => {
+  test('the only owner of a workspace is refused, with the workspace’s name', async () => {
     const token = await enter('owner@example.com')
     await ask(`${service.url}/v1/workspaces`, { token, body: { name: 'Acme', slug: 'acme-alone' } })
     const { code, err } = await erase('owner@example.com', '--yes')
@@ -47,9 +47,9 @@ describe('keyrail person erase', () => {
     assert.equal(await me(token), 200)
   })
 
-  test('of an address that nobody has it says so', async () => {
+  test('an unknown address is reported', async () => {
     const { code, err } = await erase('nobody@example.com', '--yes')
     assert.equal(code, 1)
-    assert.match(err, /Nothing is known of this address/)
+    assert.match(err, /This address is unknown/)
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { ask, Installation, looksLikeStack, type Serving } from './test-keyrail.ts'
+import { ask, Installation, looksLikeStack, type Serving } from '../../test/installation.ts'
 
 describe('keyrail secret-keys create', () => {
   let installation: Installation
@@ -16,7 +16,7 @@ describe('keyrail secret-keys create', () => {
 
   const create = (...flags: string[]) => installation.start(['secret-keys', 'create', ...flags]).ended
 
-  test('prints the key alone to standard output, and it works over HTTP at once, with its role and env', async () => {
+  test('prints only the key to standard output, and it works over HTTP at once', async () => {
     const made = await create(
       '--workspace',
       workspace,
@@ -44,7 +44,7 @@ describe('keyrail secret-keys create', () => {
       [row.action, row.actor_type, row.target_id, row.env],
       ['secret_key.created', 'operator', key.id, 'live'],
     )
-    assert.ok(!JSON.stringify(audit?.body).includes(token), 'no log holds the key')
+    assert.ok(!JSON.stringify(audit?.body).includes(token), 'no log contains the key')
     assert.equal((await ask(`${service.url}/v1/audit_logs/chain`, { token }))?.body.valid, true)
   })
 
@@ -55,7 +55,7 @@ describe('keyrail secret-keys create', () => {
     assert.equal((await ask(`${service.url}/v1/workspace`, { token: key.key }))?.body.id, workspace)
   })
 
-  test('what it is limited to is kept, in the words of the API', async () => {
+  test('its limits are stored, with the names of the API', async () => {
     const made = (role: string, ...flags: string[]) =>
       create('--workspace', workspace, '--env', 'live', '--role', role, '--json', ...flags)
     const owner = JSON.parse((await made('owner')).out)
@@ -77,11 +77,11 @@ describe('keyrail secret-keys create', () => {
     assert.deepEqual(two.permissions, ['keys:read', 'keys:write'])
   })
 
-  test('what is missing or wrong is told at once, and without a terminal nothing is asked', async () => {
+  test('missing or invalid flags are reported at once; without a terminal nothing is asked', async () => {
     const whole = ['--workspace', workspace, '--env', 'live', '--role', 'owner']
     const cases: [flags: string[], message: RegExp][] = [
       [[], /Missing: --workspace ID, --env live\|test, --role owner\|admin/],
-      [['--workspace', 'acme', '--env', 'live', '--role', 'owner'], /"acme" is no id of a workspace/],
+      [['--workspace', 'acme', '--env', 'live', '--role', 'owner'], /"acme" is not a workspace id/],
       [['--workspace', workspace, '--env', 'prod', '--role', 'owner'], /Allowed choices are live, test/],
       [['--workspace', workspace, '--env', 'live', '--role', 'member'], /Allowed choices are owner, admin/],
       [
@@ -90,14 +90,14 @@ describe('keyrail secret-keys create', () => {
       ],
       [
         ['--workspace', '01890000-0000-7000-8000-000000000000', '--env', 'live', '--role', 'owner'],
-        /There is no workspace 01890000-0000-7000-8000-000000000000/,
+        /Workspace 01890000-0000-7000-8000-000000000000 does not exist/,
       ],
       [[...whole, '--preset', 'all'], /Allowed choices are node, embed/],
       [[...whole, '--permission', 'keys'], /Allowed choices are policy:read, /],
       [[...whole, '--preset', 'node', '--permission', 'keys:read'], /cannot be used with option/],
-      [[...whole, '--project', 'payments'], /"payments" is no id of a project/],
+      [[...whole, '--project', 'payments'], /"payments" is not a project id/],
       [[...whole, '--project', workspace], /One of the projects is not in the workspace/],
-      [[...whole, '--cidr', '10.0.0.1/8'], /"10.0.0.1\/8" has bits set behind its prefix of 8/],
+      [[...whole, '--cidr', '10.0.0.1/8'], /"10.0.0.1\/8" has bits set after its prefix of 8/],
     ]
     for (const [flags, message] of cases) {
       const { code, out, err } = await create(...flags)

@@ -11,10 +11,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { isRoot } from '../platform/db/embedded/test-service.ts'
-import { Installation, looksLikeStack } from './test-keyrail.ts'
+import { isRoot } from '../../test/embedded-service.ts'
+import { Installation, looksLikeStack } from '../../test/installation.ts'
 
-/** What others control, the service does not use: whoever can plant a file there would be let in by it. */
+/** The service uses no file that others control: anyone who can plant a file there could let themselves in. */
 describe('a data directory that is not ours alone', () => {
   let installation: Installation
   before(() => {
@@ -32,7 +32,7 @@ describe('a data directory that is not ours alone', () => {
     assert.match(examined.out, /"name": "(data directory|bootstrap token|database)",\s+"status": "fault"/)
   }
 
-  test('a symbolic link is refused, and its target left as it was', async () => {
+  test('a symbolic link is refused, and its target is not changed', async () => {
     const target = join(installation.place.temp, 'target')
     const link = join(installation.place.temp, 'link')
     mkdirSync(target, { mode: 0o755 })
@@ -41,7 +41,7 @@ describe('a data directory that is not ours alone', () => {
     assert.deepEqual(readdirSync(target), [])
   })
 
-  test('one that group or others may write to is refused with the command that closes it', async () => {
+  test('a directory that others can write in is refused with the command that closes it', async () => {
     mkdirSync(installation.dataDir)
     for (const mode of [0o775, 0o777, 0o1777]) {
       chmodSync(installation.dataDir, mode)
@@ -51,14 +51,14 @@ describe('a data directory that is not ours alone', () => {
   })
 
   if (isRoot) {
-    test('another user’s is refused with both ids', async () => {
+    test('another user’s directory is refused with both user ids', async () => {
       chownSync(installation.dataDir, 65_534, 65_534)
-      await isRefused(/belongs to user id 65534, and we run as user id 0/)
+      await isRefused(/belongs to user id 65534, and Keyrail runs as user id 0/)
       chownSync(installation.dataDir, 0, 0)
     })
   }
 
-  test('a planted link in the place of a secret is not followed', async () => {
+  test('a planted link in place of a secret is not followed', async () => {
     assert.equal((await installation.start(['migrate']).ended).code, 0)
     const planted = join(installation.place.temp, 'planted')
     writeFileSync(planted, `${'known-to-somebody-else'.repeat(2)}\n`, { mode: 0o600 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { ask, Installation, until } from './test-keyrail.ts'
+import { ask, Installation } from '../../test/installation.ts'
+import { until } from '../../test/until.ts'
 
 describe('what may happen to a service', () => {
   let installation: Installation
@@ -9,20 +10,20 @@ describe('what may happen to a service', () => {
   })
   after(() => installation.remove())
 
-  test('whoever reads its output may go away', async () => {
+  test('the service keeps running when the reader of its output exits', async () => {
     const service = await installation.serve()
     service.child.stdout?.destroy()
     service.child.stderr?.destroy()
-    // Each request is a line of the log, and by the second one the pipe is known to be broken.
+    // Each request logs a line, and the second line fails if the pipe is broken.
     for (let times = 0; times < 3; times += 1) assert.equal((await ask(`${service.url}/readyz`))?.status, 200)
     service.child.kill('SIGTERM')
     assert.equal((await service.ended).code, 0)
     assert.deepEqual(installation.postgresPids(), [])
   })
 
-  test('an error that nobody caught ends it with code 1, logged, and without a Postgres left behind', async () => {
-    // Put in from outside: the code has no place that fails at a wish.
-    const fault = `process.on('SIGUSR2', () => { throw new Error('nobody caught this') })`
+  test('an uncaught error ends it with code 1, logged, and leaves no Postgres running', async () => {
+    // Injected from outside, because the code has no place that fails on demand.
+    const fault = `process.on('SIGUSR2', () => { throw new Error('no handler caught this') })`
     const preload = `data:text/javascript,${encodeURIComponent(fault)}`
     const command = 'packages/server/src/cli/main.ts'
     const service = await installation.listening(
@@ -31,12 +32,12 @@ describe('what may happen to a service', () => {
     service.child.kill('SIGUSR2')
     const { code, out, err } = await service.ended
     assert.equal(code, 1)
-    assert.match(out, /"level":"fatal".*nobody caught this/)
-    assert.match(err, /^Error: nobody caught this$/m)
+    assert.match(out, /"level":"fatal".*no handler caught this/)
+    assert.match(err, /^Error: no handler caught this$/m)
     assert.deepEqual(installation.postgresPids(), [])
   })
 
-  test('the log is JSON, a line each, with nothing of the bootstrap token', async () => {
+  test('the log is one JSON object per line, without the bootstrap token', async () => {
     const service = await installation.serve()
     const body = { name: 'Acme', slug: 'acme' }
     const made = await ask(`${service.url}/v1/workspaces`, { token: installation.token, body })

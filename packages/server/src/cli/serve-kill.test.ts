@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { ask, Installation, type Serving, until } from './test-keyrail.ts'
+import { ask, Installation, type Serving } from '../../test/installation.ts'
+import { until } from '../../test/until.ts'
 
 describe('being killed', () => {
   let installation: Installation
@@ -12,7 +13,7 @@ describe('being killed', () => {
 
   const create = ({ url }: Serving, slug: string) =>
     ask(`${url}/v1/workspaces`, { token: installation.token, body: { name: 'Acme', slug } })
-  /** Makes a workspace, and says whether all that were made before are still there. */
+  /** Makes a workspace, and checks that all earlier ones still exist. */
   async function holdsAll(service: Serving): Promise<boolean> {
     for (let number = 0; number < workspaces; number += 1) {
       if ((await create(service, `workspace-${number}`))?.body.code !== 'slug_taken') return false
@@ -22,7 +23,7 @@ describe('being killed', () => {
     return made?.status === 201
   }
 
-  test('kill -9 of the service loses nothing that was answered; the next start keeps its Postgres', async () => {
+  test('kill -9 of the service loses no confirmed write; the next start keeps its Postgres', async () => {
     const first = await installation.serve()
     assert.ok(await holdsAll(first))
     const postmaster = installation.postmasterPid()
@@ -36,7 +37,7 @@ describe('being killed', () => {
     assert.deepEqual(installation.postgresPids(), [])
   })
 
-  test('kill -9 of Postgres: it is brought back, the service is ready again and says so', async () => {
+  test('after kill -9 of Postgres the service restarts it, is ready again and logs so', async () => {
     const service = await installation.serve()
     assert.ok(await holdsAll(service))
     process.kill(installation.postmasterPid(), 'SIGKILL')
@@ -48,7 +49,7 @@ describe('being killed', () => {
     assert.deepEqual(installation.postgresPids(), [])
   })
 
-  test('kill -9 of both: the next start recovers everything that was answered', async () => {
+  test('after kill -9 of both, the next start recovers every confirmed write', async () => {
     const first = await installation.serve()
     assert.ok(await holdsAll(first))
     const postmaster = installation.postmasterPid()

@@ -1,24 +1,20 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { after, test } from 'node:test'
-import { ask, Installation, type Serving } from './test-keyrail.ts'
+import { ask, Installation, type Serving } from '../../test/installation.ts'
+import { peakMiB } from '../../test/peak-memory.ts'
 
 const mebibyte = 1_048_576
 const atOnce = 100
 const body = 'A'.repeat(6 * mebibyte)
 const claimOf = (i: number) => ({ scope_hash: i.toString(16).padStart(64, '0'), env: 'live' })
 
-/** The largest resident set of a process so far, in MiB: `VmHWM` of proc(5), which is in KiB. */
-const peakMiB = (pid: number) =>
-  Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
-
-/** Connections that stay open: a body that nobody reads is taken off them, and no reset overtakes the answer. */
+/** Connections stay open, so that unread bodies are discarded and no reset overtakes the response. */
 const agent = new Agent({ keepAlive: true })
 after(() => agent.destroy())
 
-/** Sends a completion whose large part all requests share, so that only the service holds as many. */
+/** Sends a completion. All requests share its large part, so that only the service holds many copies. */
 async function complete({ url }: Serving, token: string, i: number, lockToken: string) {
   const [head = '', tail = ''] = JSON.stringify({
     ...claimOf(i),
@@ -46,7 +42,7 @@ async function complete({ url }: Serving, token: string, i: number, lockToken: s
 }
 const large = Buffer.from(body)
 
-test('a hundred answers of 6 MiB at once: memory stays bounded, some are told to come back, small requests are served', async () => {
+test('a hundred bodies of 6 MiB at once: memory stays bounded, and small requests pass', async () => {
   const installation = new Installation()
   after(() => installation.remove())
   const service = await installation.serve()
@@ -71,7 +67,7 @@ test('a hundred answers of 6 MiB at once: memory stays bounded, some are told to
   let served = 0
   while (!isOver) {
     const small = await call('heartbeat', atOnce, { lock_token: tokens[atOnce] })
-    // A store that is slower than the deadline says so; nobody is left without an answer.
+    // A database that misses the deadline gives a 503; every request gets a response.
     if (small?.status !== 503) assert.deepEqual([small?.status, small?.body.verdict], [200, 'extended'])
     served += small?.status === 200 ? 1 : 0
   }
@@ -84,12 +80,12 @@ test('a hundred answers of 6 MiB at once: memory stays bounded, some are told to
   assert.equal(refused.length + done.length, atOnce)
   assert.ok(refused.length > 0 && done.length > 0, `${refused.length} refused, ${done.length} done`)
   assert.ok(refused.some(({ retryAfter, code }) => retryAfter === '1' && code === 'unavailable'))
-  // A budget of 64 MiB, each byte of which is there a few times: as it was received, as text, as bytes, as it is sent on.
+  // A budget of 64 MiB, each byte of which exists several times: as received, as text, as bytes, and as sent on.
   assert.ok(grown < 512, `grew by ${Math.round(grown)} MiB`)
 
   for (const [i, { status }] of heard.entries()) {
     const claimed = await call('claim', i, { fingerprint })
-    // The store may have been slower than the deadline: then all of it is there, or nothing.
+    // The database may have missed the deadline: then everything is stored, or nothing.
     const whole = claimed?.body.verdict === 'replay' && claimed.body.response.body === body
     assert.ok(whole || (status === 503 && claimed?.body.verdict === 'in_progress'), `${i} is half done`)
   }

@@ -12,13 +12,14 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { isRoot } from '../../test/embedded-service.ts'
+import { ask, Installation, root, type Serving } from '../../test/installation.ts'
+import { until } from '../../test/until.ts'
 import { findServiceAccount } from '../platform/db/embedded/account.ts'
-import { isRoot } from '../platform/db/embedded/test-service.ts'
 import { capabilityBits } from '../platform/host/process-status.ts'
 import { findUnreadable } from '../platform/host/reach.ts'
-import { ask, Installation, root, type Serving, until } from './test-keyrail.ts'
 
-/** What the kernel says of a process, word by word. */
+/** The kernel's status of a process, as names and values. */
 function statusOf(pid: number): Record<string, string> {
   const lines = readFileSync(`/proc/${pid}/status`, 'utf8').trim().split('\n')
   return Object.fromEntries(lines.map(line => line.split(/:\s*/, 2) as [string, string]))
@@ -30,7 +31,7 @@ const capabilities = (pid: number) => {
 }
 const nothing = { CapInh: none, CapPrm: none, CapEff: none, CapBnd: none, CapAmb: none, NoNewPrivs: '1' }
 
-/** The checkout once more, in a folder of this mode; packages are linked, code is copied. */
+/** A copy of the checkout in a folder with this mode; packages are linked, code is copied. */
 function copyCheckout(installation: Installation, mode: number): string {
   const home = join(installation.place.temp, `home-${mode.toString(8)}`)
   const copy = join(home, 'keyrail')
@@ -54,19 +55,18 @@ function account() {
 
 const signUp = { email: 'somebody@example.com', password: 'a walk in the park' }
 
-/** It answers, writes its rows, and sends its mail, with whatever rights it has. */
+/** Asserts that it answers, writes rows and sends mail, whatever rights it has. */
 async function works(service: Serving, installation: Installation, slug: string): Promise<void> {
   const { url } = service
   assert.equal((await ask(`${url}/readyz`))?.status, 200)
   const made = await ask(`${url}/v1/workspaces`, { token: installation.token, body: { name: 'Acme', slug } })
   assert.equal(made?.status, 201)
-  // Loaded when they are first asked for.
+  // Loaded on the first request.
   assert.equal((await fetch(`${url}/docs`)).status, 200)
-  assert.equal((await fetch(`${url}/verify-email`)).status, 200)
   assert.equal((await ask(`${url}/v1/auth/users`, { body: signUp }))?.status, 202)
   const mail = join(installation.dataDir, 'mail')
   await until(() => readdirSync(mail).some(name => name.endsWith('.eml')))
-  // Another thread, with modules of its own.
+  // Another thread, which loads its own modules.
   const token = made?.body.secret_key.key
   assert.equal((await ask(`${url}/v1/audit_logs/chain`, { token }))?.status, 200)
 }
@@ -75,7 +75,7 @@ if (isRoot) {
   describe('started by root, from a checkout that everybody can read', () => {
     let installation: Installation
     let main: string
-    // Its own, since that of this checkout may lie below a closed home.
+    // A copy, because the checkout's own Node may be below a closed home.
     let node: string
     before(() => {
       installation = new Installation()
@@ -84,7 +84,7 @@ if (isRoot) {
       node = join(copy, 'node_modules/.bin/node')
     })
     after(() => installation.remove())
-    // Started where the account cannot read: there libraries look for their settings.
+    // Started in a folder that the account cannot read, where libraries look for their settings.
     const serve = (env: Record<string, string> = {}) => {
       const closed = join(installation.place.temp, 'closed')
       mkdirSync(closed, { recursive: true, mode: 0o700 })
@@ -92,7 +92,7 @@ if (isRoot) {
       return installation.listening(installation.run(node, args, env, closed))
     }
 
-    test('the process that listens is not root, has no capability and can get none, and works', async () => {
+    test('the process that listens is not root, and has and can get no capability', async () => {
       const service = await serve()
       const pid = installation.listenerOf(service.url)
       const { uid, gid } = account()
@@ -115,7 +115,7 @@ if (isRoot) {
       assert.deepEqual(installation.postgresPids(), [])
     })
 
-    test('neither Postgres’ files nor our secrets are the account’s, and it is not Postgres’ account', () => {
+    test('the account owns neither Postgres’ files nor the secrets, and is not Postgres’ account', () => {
       const { uid } = account()
       assert.notEqual(statSync(installation.cluster).uid, uid)
       for (const name of ['bootstrap-token', 'postgres-password', 'postgres-service-password']) {
@@ -124,7 +124,7 @@ if (isRoot) {
       }
     })
 
-    test('a port below 1024 leaves that one capability, and no other', async () => {
+    test('a port below 1024 keeps only that capability', async () => {
       const first = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
       const service = await serve({ SERVICE_PORT: '983', SERVICE_HOST: '127.0.0.1' })
       const mask = first > 983 ? (1n << capabilityBits.net_bind_service).toString(16).padStart(16, '0') : none
@@ -141,7 +141,7 @@ if (isRoot) {
       assert.equal((await service.ended).code, 0)
     })
 
-    test('whoever kills the one that is root kills the one that listens, and Postgres stays', async () => {
+    test('killing the root process kills the one that listens, and Postgres stays', async () => {
       const first = await serve()
       const listener = installation.listenerOf(first.url)
       assert.notEqual(listener, installation.servicePid())
@@ -155,16 +155,16 @@ if (isRoot) {
       assert.equal((await second.ended).code, 0)
     })
 
-    test('when the one that listens is killed, the service ends with code 1 and leaves no Postgres', async () => {
+    test('killing the listening process ends the service with code 1 and stops Postgres', async () => {
       const service = await serve()
       process.kill(installation.listenerOf(service.url), 'SIGKILL')
       const { code, err } = await service.ended
       assert.equal(code, 1)
-      assert.match(err, /^Error: The process that listens has ended: SIGKILL\.$/m)
+      assert.match(err, /^Error: The listening process ended: SIGKILL\.$/m)
       assert.deepEqual(installation.postgresPids(), [])
     })
 
-    test('told to stop, the one that listens has the whole service stop in order', async () => {
+    test('stopping the listening process stops the whole service in order', async () => {
       const service = await serve()
       process.kill(installation.listenerOf(service.url), 'SIGTERM')
       const { code, out } = await service.ended
@@ -172,7 +172,7 @@ if (isRoot) {
       assert.match(out, /"msg":"stopped"/)
     })
 
-    test('the doctor says as what it would run', async () => {
+    test('the doctor reports the account that it would run as', async () => {
       const { out } = await installation.run(node, ['--conditions=keyrail-source', main, 'doctor']).ended
       assert.match(out, /^ok +process +keyrail-service \(user id \d+\), without capabilities$/m)
     })
@@ -191,7 +191,7 @@ if (isRoot) {
         installation.run(process.execPath, ['--conditions=keyrail-source', main, 'serve']),
       )
 
-    test('the process that listens stays user id 0, without a capability, says why, and works', async () => {
+    test('the process that listens stays user id 0 without capabilities, and says why', async () => {
       const service = await serve()
       const pid = installation.listenerOf(service.url)
       assert.notEqual(pid, installation.servicePid())
@@ -223,7 +223,7 @@ if (isRoot) {
     })
   })
 } else {
-  test('started by an ordinary user, the process that starts is the one that listens', async () => {
+  test('started by an ordinary user, the starting process is the one that listens', async () => {
     const installation = new Installation()
     const service = await installation.serve()
     assert.equal(installation.listenerOf(service.url), installation.servicePid())

@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { ask, Installation, type Serving, until } from './test-keyrail.ts'
+import { setTimeout } from 'node:timers/promises'
+import { ask, Installation, type Serving } from '../../test/installation.ts'
+import { until } from '../../test/until.ts'
 
-/** Creates a workspace over a connection that stays open; the service waits for the body until `finish`. */
+/** Begins to create a workspace; the service waits for the body until `finish`. */
 async function halfAsked({ url }: Serving, token: string, slug: string) {
   const agent = new Agent({ keepAlive: true })
   const body = JSON.stringify({ name: 'Acme', slug })
@@ -39,7 +40,7 @@ describe('stopping', () => {
   after(() => installation.remove())
 
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    test(`${signal} lets a request end that is under way, takes no other, and then stops Postgres`, async () => {
+    test(`${signal} lets a running request end, accepts no other, and then stops Postgres`, async () => {
       const service = await installation.serve()
       assert.ok(installation.postgresPids().length > 0)
       const slug = `under-${signal.toLowerCase()}`
@@ -51,7 +52,7 @@ describe('stopping', () => {
       const { code, out } = await service.ended
       assert.equal(code, 0)
       assert.match(out, /"msg":"stopped"/)
-      assert.doesNotMatch(out, /cut off/, 'a connection kept alive behind its answer is not waited for')
+      assert.doesNotMatch(out, /cut off/, 'it does not wait for idle connections')
       assert.deepEqual(installation.postgresPids(), [])
 
       const again = await installation.serve()
@@ -62,7 +63,7 @@ describe('stopping', () => {
     })
   }
 
-  test('a second Ctrl-C cuts off what is under way, and Postgres is still stopped in order', async () => {
+  test('a second Ctrl-C cuts off running requests, and Postgres still stops in order', async () => {
     const service = await installation.serve()
     const { cut } = await halfAsked(service, installation.token, 'never-finished')
     service.child.kill('SIGINT')
@@ -71,11 +72,11 @@ describe('stopping', () => {
     cut.then(() => {
       isCut = true
     })
-    // The first moments count as the same Ctrl-C, so a person presses until it helps.
-    while (!isCut) {
+    // For a moment, further signals count as the same Ctrl-C, so a person repeats it until it works.
+    await until(() => {
       service.child.kill('SIGINT')
-      await sleep(50)
-    }
+      return isCut
+    })
     const { code, out } = await service.ended
     assert.equal(code, 0)
     assert.match(out, /requests were cut off/)
@@ -83,7 +84,22 @@ describe('stopping', () => {
     assert.deepEqual(installation.postgresPids(), [])
   })
 
-  test('npm start stops the same way, told alone or with its whole group as by a terminal', async () => {
+  test('with a delay it serves on, is not ready, and a second signal ends the delay', async () => {
+    const service = await installation.serve({ SERVICE_DRAIN_DELAY_S: '300' })
+    service.child.kill('SIGTERM')
+    await until(async () => (await ask(`${service.url}/readyz`))?.status === 503)
+    assert.equal((await ask(`${service.url}/healthz`))?.status, 200)
+    // Signals within 300 ms count as one.
+    await setTimeout(600)
+    service.child.kill('SIGTERM')
+    const { code, out } = await service.ended
+    assert.equal(code, 0)
+    assert.match(out, /"delay_s":300,"msg":"stopping"/)
+    assert.match(out, /"msg":"stopped"/)
+    assert.deepEqual(installation.postgresPids(), [])
+  })
+
+  test('npm start stops the same way, signalled alone or with its whole process group', async () => {
     for (const [signal, group] of [
       ['SIGTERM', false],
       ['SIGINT', false],
@@ -99,7 +115,7 @@ describe('stopping', () => {
     }
   })
 
-  test('a signal during the very first start ends it without a trace of Postgres', async () => {
+  test('a signal during the very first start ends it, and Postgres with it', async () => {
     const fresh = new Installation()
     const starting = fresh.start(['serve'])
     await until(() => existsSync(fresh.dataDir))

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
+import { ask, Installation, looksLikeStack } from '../../test/installation.ts'
 import { publishedBeforeS } from '../platform/db/signing-keys.ts'
-import { ask, Installation, looksLikeStack } from './test-keyrail.ts'
 
 describe('keyrail signing-key rotate', () => {
   let installation: Installation
@@ -14,7 +14,7 @@ describe('keyrail signing-key rotate', () => {
   const rotate = (flags: string[] = [], env: Record<string, string> = {}) =>
     installation.start(['signing-key', 'rotate', ...flags], env).ended
 
-  test('the first key signs at once, the next one once it was published long enough, and there is never a third', async () => {
+  test('the first key signs at once, the next one after its publication, and a third waits', async () => {
     assert.equal((await installation.start(['migrate']).ended).code, 0)
     const first = await rotate()
     assert.equal(first.code, 0, first.err)
@@ -27,7 +27,7 @@ describe('keyrail signing-key rotate', () => {
 
     const third = await rotate()
     assert.deepEqual([third.code, third.out], [1, ''])
-    assert.ok(third.err.includes(`Key ${kid} waits already: it signs in `), third.err)
+    assert.ok(third.err.includes(`Key ${kid} is already waiting: it signs in `), third.err)
     assert.ok(!looksLikeStack(third.err), third.err)
 
     const service = await installation.serve()
@@ -42,7 +42,7 @@ describe('keyrail signing-key rotate', () => {
     await service.ended
   })
 
-  test('keys of the operator’s own are the operator’s to rotate', async () => {
+  test('the operator rotates keys from SERVICE_SIGNING_KEY', async () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }) as string
     const { code, out, err } = await rotate([], { SERVICE_SIGNING_KEY: pem })
@@ -51,7 +51,7 @@ describe('keyrail signing-key rotate', () => {
     assert.ok(!err.includes('PRIVATE'))
   })
 
-  test('a key that cannot be used stops the start, and is not told', async () => {
+  test('an unusable key stops the start, and is not quoted', async () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' })
     const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }) as string
     const { code, err } = await rotate([], { SERVICE_SIGNING_KEY: pem })

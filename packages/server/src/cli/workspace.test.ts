@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { ask, Installation, looksLikeStack, type Serving } from './test-keyrail.ts'
+import { ask, Installation, looksLikeStack, type Serving } from '../../test/installation.ts'
 
 describe('keyrail workspace delete', () => {
   let installation: Installation
   let service: Serving
   before(async () => {
-    // As long as a look-up may be kept, so that a test finds one.
+    // Keeps look-ups long enough for the test to find one.
     installation = new Installation({ SERVICE_HOT_AUTH_CACHE_MS: '60000' })
     service = await installation.serve()
   })
@@ -19,11 +19,11 @@ describe('keyrail workspace delete', () => {
   }
   const remove = (...flags: string[]) => installation.start(['workspace', 'delete', ...flags]).ended
 
-  test('without a terminal it wants --yes, and does nothing otherwise', async () => {
+  test('without a terminal it requires --yes, and does nothing otherwise', async () => {
     const { id, token } = await create('asked-first')
     const { code, out, err } = await remove(id)
     assert.deepEqual([code, out], [1, ''])
-    assert.match(err, /removes the workspace "asked-first" .* for good\. Give --yes/)
+    assert.match(err, /removes the workspace "asked-first" .* for good\. Confirm with --yes/)
     assert.equal((await ask(`${service.url}/v1/workspace`, { token }))?.status, 200)
   })
 
@@ -41,40 +41,46 @@ describe('keyrail workspace delete', () => {
     assert.equal((await create('acme')).status, 201)
   })
 
-  test('at a terminal the slug has to be typed', async () => {
+  test('at a terminal you type the slug to confirm', async () => {
     const { id, token } = await create('typed')
-    // script(1) gives the command a terminal of its own; what we send down the pipe is typed there.
+    // script(1) gives the command its own terminal; the pipe types there.
     const shell = `stty cols 100 rows 40; "${process.execPath}" bin/keyrail.mjs workspace delete ${id}`
-    const typed = (keys: string) => {
-      const feed = `( sleep 1; while ! grep -q 'to confirm' "$0"; do sleep 0.2; done; ${keys} ) | script -qefc '${shell}' "$0"`
-      return installation.run('/bin/sh', ['-c', feed, `${installation.place.temp}/typescript`]).ended
+    /** Waits, within a minute, until the terminal has shown a text. */
+    const shown = (text: string) =>
+      `looks=0; until grep -qs '${text}' "$0" || [ $looks -ge 600 ]; do looks=$((looks+1)); sleep 0.1; done`
+    const typed = (name: string, keys: string) => {
+      const feed = `( ${shown('to confirm')}; ${keys} ) | script -qefc '${shell}' "$0"`
+      return installation.run('/bin/sh', ['-c', feed, `${installation.place.temp}/${name}`]).ended
     }
-    const refused = await typed(`printf 'wrong\\r'; sleep 1; printf '\\003'`)
+    const refused = await typed('refused', `printf 'wrong\\r'; ${shown('The slug is typed')}; printf '\\003'`)
     assert.match(refused.out, /The slug is typed\./)
     assert.notEqual(refused.code, 0)
     assert.equal((await ask(`${service.url}/v1/workspace`, { token }))?.status, 200)
-    const done = await typed(`printf 'typed\\r'; sleep 1`)
+    const done = await typed('done', `printf 'typed\\r'; ${shown('is removed')}`)
     assert.equal(done.code, 0, done.out)
     assert.equal((await ask(`${service.url}/v1/workspace`, { token }))?.status, 401)
   })
 
-  test('given again after it was broken off, it removes what is left, and says that there is no such workspace after', async () => {
+  test('run again after an interruption, it removes the rest, and then knows no workspace', async () => {
     const { id, token } = await create('broken-off')
     const claim = { scope_hash: '0'.repeat(64), env: 'live', fingerprint: '0'.repeat(64) }
     await ask(`${service.url}/v1/idempotency/claim`, { token, body: claim })
     assert.equal((await remove(id, '--yes')).code, 0)
-    // The process goes on for some seconds with what it has looked up: a row as a broken command leaves it.
+    // For some seconds the process uses its look-up: this row is like one that an interrupted command leaves.
     const late = await ask(`${service.url}/v1/idempotency/claim`, { token, body: claim })
     assert.equal(late?.status, 200)
     const { code, out } = await remove(id, '--json')
     assert.deepEqual([code, JSON.parse(out).removed.idempotency_claims], [0, 1])
-    assert.match((await remove(id)).err, /There is no workspace/)
+    assert.match((await remove(id)).err, /Workspace .* does not exist/)
   })
 
   test('an unknown or malformed id is a clear error', async () => {
     for (const [id, message] of [
-      ['acme', /"acme" is no id of a workspace/],
-      ['01890000-0000-7000-8000-000000000000', /There is no workspace 01890000/],
+      ['acme', /"acme" is not a workspace id/],
+      [
+        '01890000-0000-7000-8000-000000000000',
+        /Workspace 01890000-0000-7000-8000-000000000000 does not exist/,
+      ],
     ] as const) {
       const { code, err } = await remove(id, '--yes')
       assert.equal(code, 1)

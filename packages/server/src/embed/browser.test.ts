@@ -7,7 +7,7 @@ import { mintToken, setOrigins, signToken } from '../../test/embed.ts'
 import { startHarness } from '../../test/harness.ts'
 import { makeVendor } from '../../test/vendor.ts'
 
-/** A vendor's pages in a real browser, which alone decides what a page may read. */
+/** Pages of a vendor in a real browser, which decides what a page may read. */
 const browser = await chromium.launch({
   executablePath: process.env.KEYRAIL_TEST_CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox'],
@@ -17,7 +17,7 @@ const harness = await startHarness()
 const url = await harness.app.listen({ host: '127.0.0.1', port: 0 })
 const vendor = await makeVendor(harness)
 
-/** A site with one empty page, by the names of its host. */
+/** A site with one empty page, under two host names. */
 async function openSite(): Promise<{ registered: string; other: string }> {
   const server = createServer((_request, response) => {
     response
@@ -42,7 +42,7 @@ interface Call {
 // biome-ignore lint/suspicious/noExplicitAny: JSON of any shape, checked by the test that asked for it.
 type Heard = { status: number; requestId: string | null; body: any } | { failed: string }
 
-/** What a script of the page is told of a request, which is nothing where the browser keeps it from the page. */
+/** The response as a script of the page sees it: nothing when the browser withholds it. */
 async function callFrom(page: Page, call: Call): Promise<Heard> {
   return await page.evaluate(
     async ({ url, path, token, method = 'GET', body, headers }) => {
@@ -79,7 +79,7 @@ async function pageOf(origin: string): Promise<Page> {
 
 const failed = { failed: 'TypeError: Failed to fetch' }
 
-test('a page of a registered origin makes, lists, rotates and revokes keys', async () => {
+test('a page of a registered origin can create, list, rotate and revoke keys', async () => {
   const token = await mintToken(harness, vendor)
   const page = await pageOf(registered)
   const ask = async (path: string, method = 'GET', body?: unknown) => {
@@ -102,7 +102,7 @@ test('a page of a registered origin makes, lists, rotates and revokes keys', asy
   assert.equal((await ask(`/v1/embed/keys/${made.body.id}/usage`)).body.total, 0)
 })
 
-test('a page of another origin is told nothing and changes nothing, with the very same token', async () => {
+test('a page of another origin reads and changes nothing with the same token', async () => {
   const token = await mintToken(harness, vendor)
   const page = await pageOf(other)
   const before = await harness.query('select count(*) as keys from api_keys')
@@ -115,7 +115,7 @@ test('a page of another origin is told nothing and changes nothing, with the ver
   assert.deepEqual(await harness.query('select count(*) as keys from api_keys'), before)
 })
 
-test('a page without an origin is told nothing either', async () => {
+test('a page with an opaque origin reads nothing', async () => {
   const token = await mintToken(harness, vendor)
   const page = await pageOf(registered)
   const script = `fetch('${url}/v1/embed/session', { headers: { authorization: 'Bearer ${token}' } })
@@ -131,7 +131,7 @@ test('a page without an origin is told nothing either', async () => {
   assert.equal(heard, failed.failed)
 })
 
-test('the page that may call can read why it is refused: expired, or short of a scope', async () => {
+test('an allowed page can read why it is refused', async () => {
   const page = await pageOf(registered)
   const expired = await signToken(harness, vendor, { expiresAt: 1 })
   const short = await mintToken(harness, vendor, { scopes: ['keys:read'] })
@@ -141,7 +141,7 @@ test('the page that may call can read why it is refused: expired, or short of a 
   assert.deepEqual('status' in refused && [refused.status, refused.body.code], [403, 'insufficient_scope'])
 })
 
-test('from the next request on, a page is shut out once its origin is no longer registered', async () => {
+test('a page loses access with the next request once its origin is no longer registered', async () => {
   const token = await mintToken(harness, vendor)
   const page = await pageOf(registered)
   const call = { path: '/v1/embed/session', token }
@@ -152,7 +152,7 @@ test('from the next request on, a page is shut out once its origin is no longer 
   await setOrigins(harness, vendor, [registered])
 })
 
-test('a page can neither mint nor reach any other plane, also where its origin is registered', async () => {
+test('a page of a registered origin cannot create tokens or call other routes', async () => {
   const page = await pageOf(registered)
   const body = { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live' }
   assert.deepEqual(
@@ -162,7 +162,7 @@ test('a page can neither mint nor reach any other plane, also where its origin i
   assert.deepEqual(await callFrom(page, { path: '/v1/keys', token: vendor.live }), failed)
 })
 
-test('the public keys can be read by every page', async () => {
+test('every page can read the public keys', async () => {
   const page = await pageOf(other)
   const kids = await page.evaluate(async url => {
     const answer = await fetch(`${url}/.well-known/jwks.json`)

@@ -16,13 +16,13 @@ const rotate = (token: string, id: string, body = {}) =>
 const codesOf = (answers: { status: number; body: { code?: string } }[]) =>
   answers.map(({ status, body }) => (status < 300 ? status : body.code)).toSorted()
 
-/** Lets a minute pass for what a tenant has made. */
+/** Moves the keys of a tenant a minute into the past. */
 const passMinute = (tenantId: string) =>
   query(`update api_keys set embedded_at = embedded_at - interval '60 seconds' where tenant_id = $1`, [
     tenantId,
   ])
 
-test('of simultaneous creations exactly as many succeed as the cap leaves room for', async () => {
+test('concurrent creations succeed exactly up to the cap', async () => {
   const vendor = await makeVendor(harness)
   const token = await mintToken(harness, vendor)
   const answers = await Promise.all(Array.from({ length: most + 4 }, () => create(token)))
@@ -32,7 +32,7 @@ test('of simultaneous creations exactly as many succeed as the cap leaves room f
   ])
 })
 
-test('creations and rotations at the same moment do not get past the cap together', async () => {
+test('concurrent creations and rotations together do not exceed the cap', async () => {
   const vendor = await makeVendor(harness)
   const token = await mintToken(harness, vendor)
   const made = [await create(token), await create(token), await create(token)].map(({ body }) => body.id)
@@ -45,13 +45,13 @@ test('creations and rotations at the same moment do not get past the cap togethe
   assert.equal(active, most)
 })
 
-test('the cap is of one tenant, project and environment, and of keys that were made here', async () => {
+test('the cap counts keys made with embed tokens, by tenant, project and environment', async () => {
   const vendor = await makeVendor(harness)
   const token = await mintToken(harness, vendor)
   for (let i = 0; i < most; i++) await issueKey(harness, vendor)
   for (let i = 0; i < most; i++) assert.equal((await create(token)).status, 201)
   assert.equal((await create(token)).body.code, 'key_limit_reached')
-  assert.ok(await issueKey(harness, vendor), 'the vendor is bound by its own cap alone')
+  assert.ok(await issueKey(harness, vendor), 'the vendor has a separate cap')
   const { body: project } = await ask('POST', '/v1/projects', {
     token: vendor.live,
     body: { name: 'n', slug: uniqueSlug() },
@@ -68,7 +68,7 @@ test('the cap is of one tenant, project and environment, and of keys that were m
     assert.equal((await create(await mintToken(harness, of, { env }))).status, 201)
 })
 
-test('revoked and expired keys leave room, and a rotation without overlap takes the place of what it replaces', async () => {
+test('revoked and expired keys make room, and a rotation without overlap needs none', async () => {
   const vendor = await makeVendor(harness)
   const token = await mintToken(harness, vendor)
   const made: string[] = []
@@ -79,7 +79,7 @@ test('revoked and expired keys leave room, and a rotation without overlap takes 
   assert.equal(swapped.status, 200)
   const byVendor = await issueKey(harness, vendor)
   const added = await rotate(token, byVendor.id, { overlap_hours: 0 })
-  assert.equal(added.body.code, 'key_limit_reached', 'the vendor’s own key was none of these')
+  assert.equal(added.body.code, 'key_limit_reached', 'the vendor’s key was not one of these')
   await ask('POST', `/v1/embed/keys/${second}/revoke`, { token })
   assert.equal((await create(token)).status, 201)
   assert.equal((await create(token)).body.code, 'key_limit_reached')
@@ -90,7 +90,7 @@ test('revoked and expired keys leave room, and a rotation without overlap takes 
   assert.equal((await create(token)).status, 201)
 })
 
-test('a successor that the vendor makes counts no longer as made here', async () => {
+test('a successor issued by the vendor does not count towards the embed cap', async () => {
   const vendor = await makeVendor(harness)
   const token = await mintToken(harness, vendor)
   const made: string[] = []
@@ -99,7 +99,7 @@ test('a successor that the vendor makes counts no longer as made here', async ()
   assert.equal((await create(token)).status, 201)
 })
 
-test('a tenant makes sixty keys in a minute, by creations and rotations, in whatever project; then it is told when', async () => {
+test('a tenant can make sixty keys a minute in all projects, then gets Retry-After', async () => {
   const vendor = await makeVendor(harness)
   const { body: project } = await ask('POST', '/v1/projects', {
     token: vendor.live,
@@ -126,13 +126,13 @@ test('a tenant makes sixty keys in a minute, by creations and rotations, in what
     assert.equal((await ask('GET', '/v1/embed/keys', { token })).status, 200)
   }
   const revoked = await ask('POST', `/v1/embed/keys/${ids[0]}/revoke`, { token: tokens[0] as string })
-  assert.equal(revoked.status, 200, 'stopping a leak never waits')
+  assert.equal(revoked.status, 200, 'stopping a leak must not wait')
   assert.ok(await issueKey(harness, vendor))
   await passMinute(vendor.tenantId)
   assert.equal((await create(tokens[0] as string)).status, 201)
 })
 
-test('as soon as it was told there is room again, and not before', async () => {
+test('there is room again exactly after Retry-After', async () => {
   const vendor = await makeVendor(harness)
   const token = await mintToken(harness, vendor)
   let { id } = (await create(token)).body
@@ -151,9 +151,9 @@ test('as soon as it was told there is room again, and not before', async () => {
   }
 })
 
-test('two processes count together', async () => {
-  const { config, log, clock, randomBytes } = harness.deps
-  const deps = await openDeps({ config, log, connection: harness.connection, clock, randomBytes })
+test('two processes share the limits', async () => {
+  const { config, log, clock, randomBytes, budgets } = harness.deps
+  const deps = await openDeps({ config, log, connection: harness.connection, clock, randomBytes, budgets })
   const app = await buildApp(deps)
   try {
     const vendor = await makeVendor(harness)

@@ -8,7 +8,7 @@ import { issueKey, makeVendor, uniqueSlug } from '../../test/vendor.ts'
 const harness = await startHarness({ embedMaxActiveKeys: 5 })
 const { ask, query } = harness
 
-/** A vendor with a token for its tenant. */
+/** A vendor and an embed token for its tenant. */
 async function makeWidget(more: Record<string, unknown> = {}) {
   const vendor = await makeVendor(harness)
   return { vendor, token: await mintToken(harness, vendor, more) }
@@ -19,7 +19,7 @@ async function anotherTenant(live: string): Promise<string> {
   return body.id
 }
 
-test('the session says whose keys, where, what may be done and how long', async () => {
+test('the session returns the tenant, the place, the scopes and the expiry', async () => {
   const { vendor, token } = await makeWidget({ scopes: ['keys:read', 'key_scope:charges:read'] })
   const { status, body } = await ask('GET', '/v1/embed/session', { token })
   assert.equal(status, 200)
@@ -33,7 +33,7 @@ test('the session says whose keys, where, what may be done and how long', async 
   assert.equal(claims.exp - claims.iat, 300)
 })
 
-test('a made key works, is shown once without what is the vendor’s, and is the vendor’s to see like any other', async () => {
+test('a created key works, hides the vendor’s fields, and is listed for the vendor', async () => {
   const { vendor, token } = await makeWidget()
   const made = await ask('POST', '/v1/embed/keys', { token, body: { name: 'Laptop', scopes: ['refunds'] } })
   assert.equal(made.status, 201)
@@ -58,7 +58,7 @@ test('a made key works, is shown once without what is the vendor’s, and is the
   )
 })
 
-test('the audit log tells of what was made, rotated and revoked with a token, by the token’s id, and of no mint', async () => {
+test('keys changed with a token are audited with the token’s id; minting is not audited', async () => {
   const { vendor, token } = await makeWidget()
   const { body: made } = await ask('POST', '/v1/embed/keys', { token })
   const { body: next } = await ask('POST', `/v1/embed/keys/${made.id}/rotate`, { token })
@@ -79,7 +79,7 @@ test('the audit log tells of what was made, rotated and revoked with a token, by
   assert.equal((await ask('GET', '/v1/audit_logs/chain', { token: vendor.live })).body.valid, true)
 })
 
-test('a revocation reaches the nodes as one by the vendor does', async () => {
+test('a revocation with an embed token reaches the nodes', async () => {
   const { vendor, token } = await makeWidget()
   const { body: made } = await ask('POST', '/v1/embed/keys', { token })
   const path = `project_id=${vendor.projectId}`
@@ -95,7 +95,7 @@ test('a revocation reaches the nodes as one by the vendor does', async () => {
   )
 })
 
-test('the list has the keys of this tenant, project and environment, and no other', async () => {
+test('the list has only the keys of this tenant, project and environment', async () => {
   const { vendor, token } = await makeWidget()
   const mine = await issueKey(harness, vendor, { name: 'by the vendor', meta: { internal: 'note' } })
   const { body: made } = await ask('POST', '/v1/embed/keys', { token })
@@ -115,7 +115,7 @@ test('the list has the keys of this tenant, project and environment, and no othe
   assert.ok(!JSON.stringify(body).includes('internal'))
 })
 
-test('the list is paged, leaves out what is revoked, and takes no cursor of another tenant', async () => {
+test('the list has pages without revoked keys and refuses cursors of other tenants', async () => {
   const { vendor, token } = await makeWidget()
   const keys = []
   for (let i = 0; i < 3; i++) keys.push(await issueKey(harness, vendor))
@@ -134,7 +134,7 @@ test('the list is paged, leaves out what is revoked, and takes no cursor of anot
     assert.equal((await list(`limit=${limit}`)).body.errors[0].path, 'limit')
 })
 
-test('a key of a sibling tenant, project or environment is as one that nobody has, and stays as it was', async () => {
+test('a key of another tenant, project or environment is missing and stays unchanged', async () => {
   const { vendor, token } = await makeWidget()
   const { body: project } = await ask('POST', '/v1/projects', {
     token: vendor.live,
@@ -147,14 +147,14 @@ test('a key of a sibling tenant, project or environment is as one that nobody ha
     await issueKey(harness, await makeVendor(harness)),
   ]
   for (const action of ['rotate', 'revoke']) {
-    const told = async (id: string) => {
+    const responseOf = async (id: string) => {
       const { status, body, headers } = await ask('POST', `/v1/embed/keys/${id}/${action}`, { token })
       const { 'x-request-id': _, date: __, ...rest } = headers
       return { status, body: { ...body, request_id: '' }, headers: rest }
     }
-    const nobodys = await told(randomUUID())
-    assert.equal(nobodys.status, 404)
-    for (const { id } of others) assert.deepEqual(await told(id), nobodys)
+    const missing = await responseOf(randomUUID())
+    assert.equal(missing.status, 404)
+    for (const { id } of others) assert.deepEqual(await responseOf(id), missing)
   }
   const ids = others.map(({ id }) => id)
   const touched = await query(
@@ -164,7 +164,7 @@ test('a key of a sibling tenant, project or environment is as one that nobody ha
   assert.deepEqual(touched, [])
 })
 
-test('nothing but the token says whose keys: not the query, a header, or the body', async () => {
+test('only the token selects the tenant, not the query, a header or the body', async () => {
   const { vendor, token } = await makeWidget()
   const other = await makeVendor(harness)
   const mine = await issueKey(harness, vendor)
@@ -202,7 +202,7 @@ test('nothing but the token says whose keys: not the query, a header, or the bod
   }
 })
 
-test('reading takes keys:read and writing keys:write, neither takes the other, and the session takes neither', async () => {
+test('reading needs keys:read, writing needs keys:write, the session needs neither', async () => {
   const vendor = await makeVendor(harness)
   const key = await issueKey(harness, vendor)
   const calls: [method: string, path: string, needs: string | null][] = [
@@ -223,7 +223,7 @@ test('reading takes keys:read and writing keys:write, neither takes the other, a
   }
 })
 
-test('a key carries only scopes that the token grants, made or as a successor; revoking takes no grant', async () => {
+test('creating and rotating need the key’s scopes in the token; revoking does not', async () => {
   const { vendor, token } = await makeWidget()
   for (const scopes of [
     ['admin'],
@@ -265,7 +265,7 @@ test('a revoked key is not rotated, and revoking it again changes nothing', asyn
   assert.deepEqual([rotated.status, rotated.body.code], [409, 'key_not_active'])
 })
 
-test('an Idempotency-Key is passed over, also where it could be asked for again', async () => {
+test('an Idempotency-Key is ignored on embed routes', async () => {
   const { token } = await makeWidget()
   const headers = { 'idempotency-key': 'once' }
   const made = [

@@ -13,7 +13,7 @@ const vendor = await makeVendor(harness)
 const session = (by: string) => ask('GET', '/v1/embed/session', { token: by })
 const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
 
-test('a mint takes its times from the store’s clock', async () => {
+test('the times of a token come from the database clock', async () => {
   try {
     await harness.setStoreTime(new Date('2031-05-06T07:08:09.876Z'))
     const minted = claimsOf(await mintToken(harness, vendor))
@@ -23,7 +23,7 @@ test('a mint takes its times from the store’s clock', async () => {
   }
 })
 
-test('a mint with an Origin is refused, whatever it says, and one by a person is too', async () => {
+test('minting is refused with any Origin header and for sessions', async () => {
   await setOrigins(harness, vendor, ['https://app.example.com'])
   const body = { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live' }
   for (const origin of ['https://app.example.com', 'null', '', harness.deps.config.publicUrl]) {
@@ -39,13 +39,13 @@ test('a mint with an Origin is refused, whatever it says, and one by a person is
   }
 })
 
-test('a mint writes nothing at all', async () => {
+test('minting writes nothing', async () => {
   const before = await dump(query)
   await mintToken(harness, vendor)
   assert.deepEqual(await dump(query), before)
 })
 
-test('a test key mints for test alone', async () => {
+test('a test key mints tokens for test only', async () => {
   const body = { project_id: vendor.projectId, tenant_id: vendor.tenantId }
   const live = await ask('POST', '/v1/embed_tokens', { token: vendor.test, body: { ...body, env: 'live' } })
   assert.deepEqual([live.status, live.body.code], [403, 'env_mismatch'])
@@ -54,7 +54,7 @@ test('a test key mints for test alone', async () => {
   assert.equal((await session(minted.body.token)).body.env, 'test')
 })
 
-test('origins are narrowed to what is registered, however that is spelt', async () => {
+test('origins of a token must be registered, in any spelling', async () => {
   await setOrigins(harness, vendor, [
     'https://App.example.com',
     'http://localhost:3000',
@@ -86,7 +86,7 @@ test('origins are narrowed to what is registered, however that is spelt', async 
   assert.deepEqual((await mint([])).body.origins, [])
 })
 
-test('a token that names no scopes may read and nothing else', async () => {
+test('a token without scopes can only read', async () => {
   const { projectId: project_id, tenantId: tenant_id } = vendor
   const { body } = await ask('POST', '/v1/embed_tokens', {
     token: vendor.live,
@@ -100,7 +100,7 @@ test('a token that names no scopes may read and nothing else', async () => {
   })
 })
 
-test('a token of scopes that no key could do without stays within a header', async () => {
+test('a token with the most scopes of a key fits into a header', async () => {
   const { projectId: project_id, tenantId: tenant_id } = vendor
   const mint = (scopes: string[]) =>
     ask('POST', '/v1/embed_tokens', {
@@ -115,7 +115,7 @@ test('a token of scopes that no key could do without stays within a header', asy
   assert.deepEqual([wide.status, wide.body.errors[0].path], [400, 'scopes'])
 })
 
-test('a token that is too long is refused at what makes it so, the origins where the scopes alone fit', async () => {
+test('a token that is too long is refused, naming its origins or its scopes', async () => {
   const { projectId: project_id, tenantId: tenant_id } = vendor
   const mint = (more: Record<string, unknown>) =>
     ask('POST', '/v1/embed_tokens', {
@@ -158,7 +158,7 @@ test('the length of a token is known before it is signed', async () => {
   }
 })
 
-test('scopes of the embed plane are those three forms', async () => {
+test('an embed scope has one of three forms', async () => {
   const { projectId: project_id, tenantId: tenant_id } = vendor
   for (const scope of [
     'keys',

@@ -5,7 +5,7 @@ import { startHarness } from '../../test/harness.ts'
 import { makeVendor } from '../../test/vendor.ts'
 import { routes } from '../routes.ts'
 
-/** Which pages may call, and which may read what they are answered. */
+/** The origins whose pages may call, and may read the responses. */
 const harness = await startHarness({ publicUrl: 'https://keys.example.com' })
 const { ask, app } = harness
 const vendor = await makeVendor(harness)
@@ -15,8 +15,8 @@ const token = await mintToken(harness, vendor)
 
 const from = (headers: Record<string, string>, by = token, path = '/v1/embed/session') =>
   ask('GET', path, { token: by, headers })
-/** What a browser judges by. */
-const toldOf = ({ headers }: { headers: Record<string, string | undefined> }) => ({
+/** The headers that a browser evaluates. */
+const corsOf = ({ headers }: { headers: Record<string, string | undefined> }) => ({
   origin: headers['access-control-allow-origin'],
   credentials: headers['access-control-allow-credentials'],
   vary: headers.vary,
@@ -25,7 +25,7 @@ const toldOf = ({ headers }: { headers: Record<string, string | undefined> }) =>
 const open = (origin: string) => ({ origin, credentials: undefined, vary: 'Origin', caching: 'no-store' })
 const shut = { origin: undefined, credentials: undefined, vary: 'Origin', caching: 'no-store' }
 
-test('a page of a registered origin may call and read, in whatever case the origin was registered', async () => {
+test('a page of a registered origin can call and read, whatever the case of the origin', async () => {
   for (const origin of [
     page,
     'http://localhost:3000',
@@ -34,12 +34,12 @@ test('a page of a registered origin may call and read, in whatever case the orig
   ]) {
     const heard = await from({ origin })
     assert.equal(heard.status, 200, origin)
-    assert.deepEqual(toldOf(heard), open(origin))
-    assert.equal(heard.headers['access-control-expose-headers'], 'x-request-id, retry-after')
+    assert.deepEqual(corsOf(heard), open(origin))
+    assert.equal(heard.headers['access-control-expose-headers'], 'date, etag, x-request-id, retry-after')
   }
 })
 
-test('any other page may neither call nor read', async () => {
+test('any other page can neither call nor read', async () => {
   for (const origin of [
     'https://evil.example.com',
     'http://app.example.com',
@@ -57,11 +57,11 @@ test('any other page may neither call nor read', async () => {
   ]) {
     const heard = await from({ origin })
     assert.deepEqual([heard.status, heard.body.code], [403, 'origin_not_allowed'], origin)
-    assert.deepEqual(toldOf(heard), shut, origin)
+    assert.deepEqual(corsOf(heard), shut, origin)
   }
 })
 
-test('two Origin headers are none that is allowed', async () => {
+test('two Origin headers are refused', async () => {
   const response = await app.inject({
     method: 'GET',
     url: '/v1/embed/session',
@@ -70,11 +70,11 @@ test('two Origin headers are none that is allowed', async () => {
   assert.equal(response.statusCode, 403)
 })
 
-test('without an Origin, a server may call, and so may a page of the service itself if that is registered', async () => {
+test('without an Origin, servers can call, and pages of the service if registered', async () => {
   assert.equal((await from({})).status, 200)
   assert.equal((await from({ 'sec-fetch-mode': 'cors' })).status, 200)
   const own = await from({ 'sec-fetch-site': 'same-origin' })
-  assert.deepEqual([own.status, toldOf(own)], [200, shut])
+  assert.deepEqual([own.status, corsOf(own)], [200, shut])
   for (const site of ['cross-site', 'same-site', 'none', '', 'same-origin, cross-site']) {
     assert.equal((await from({ 'sec-fetch-site': site })).body.code, 'origin_not_allowed', site)
   }
@@ -84,18 +84,18 @@ test('without an Origin, a server may call, and so may a page of the service its
   assert.equal((await from({ 'sec-fetch-site': 'same-origin' }, theirs)).body.code, 'origin_not_allowed')
 })
 
-test('a workspace without origins lets no page call', async () => {
+test('a workspace without origins allows no page', async () => {
   const theirs = await mintToken(harness, await makeVendor(harness))
   assert.equal((await from({ origin: page }, theirs)).body.code, 'origin_not_allowed')
 })
 
-test('a refusal can be read by the page that may call, and by no other', async () => {
+test('only a page that may call can read a refusal', async () => {
   const expired = await signToken(harness, vendor, { expiresAt: Math.floor(Date.now() / 1_000) - 1 })
   const cases: [what: string, by: string, method: string, path: string, status: number][] = [
     ['expired', expired, 'GET', '/v1/embed/session', 401],
     ['of another epoch', await signToken(harness, vendor, { epoch: 9 }), 'GET', '/v1/embed/session', 401],
     [
-      'of no tenant',
+      'without a tenant',
       await signToken(harness, vendor, { tenantId: vendor.projectId }),
       'GET',
       '/v1/embed/session',
@@ -107,25 +107,25 @@ test('a refusal can be read by the page that may call, and by no other', async (
   ]
   for (const [what, by, method, path, status] of cases) {
     const heard = await ask(method, path, { token: by, headers: { origin: page } })
-    assert.deepEqual([what, heard.status, toldOf(heard)], [what, status, open(page)])
+    assert.deepEqual([what, heard.status, corsOf(heard)], [what, status, open(page)])
     const foreign = await ask(method, path, { token: by, headers: { origin: 'https://evil.example.com' } })
-    assert.deepEqual([what, toldOf(foreign)], [what, shut])
+    assert.deepEqual([what, corsOf(foreign)], [what, shut])
   }
 })
 
-test('whose page may read cannot be told without a token of ours, so then none is', async () => {
+test('without a valid token no page can read the refusal', async () => {
   for (const by of ['', 'x', `${token.slice(0, -4)}AAAA`, vendor.live]) {
     const heard = await from({ origin: page }, by)
     assert.ok(heard.status === 401 || heard.body.code === 'credential_not_accepted')
-    assert.deepEqual(toldOf(heard), shut)
+    assert.deepEqual(corsOf(heard), shut)
   }
 })
 
-test('a narrowed token is read by the pages that it is for, and by no other that is registered', async () => {
+test('a token with origins works only for pages of these origins', async () => {
   const narrow = await mintToken(harness, vendor, { origins: [page] })
   assert.equal((await from({ origin: page }, narrow)).status, 200)
   const heard = await from({ origin: 'http://localhost:3000' }, narrow)
-  assert.deepEqual([heard.status, toldOf(heard)], [403, shut])
+  assert.deepEqual([heard.status, corsOf(heard)], [403, shut])
   const nowhere = await mintToken(harness, vendor, { origins: [] })
   assert.equal((await from({ origin: page }, nowhere)).status, 403)
   assert.equal((await from({}, nowhere)).status, 200)
@@ -133,7 +133,7 @@ test('a narrowed token is read by the pages that it is for, and by no other that
 
 const embedPaths = [...new Set(routes.filter(({ plane }) => plane === 'embed').map(({ path }) => path))]
 
-test('a preflight of any origin that could be registered is answered, with nothing but what the plane takes', async () => {
+test('a preflight from any valid origin allows exactly the methods and headers of the route', async () => {
   for (const path of embedPaths) {
     for (const origin of ['https://anywhere.example', 'http://localhost:5173']) {
       const { statusCode, headers, body } = await app.inject({
@@ -146,21 +146,21 @@ test('a preflight of any origin that could be registered is answered, with nothi
         },
       })
       assert.deepEqual([statusCode, body], [204, ''], path)
-      const told = Object.fromEntries(
+      const cors = Object.fromEntries(
         Object.entries(headers).filter(([name]) => /^access-control|^vary/.test(name)),
       )
-      assert.deepEqual(told, {
+      assert.deepEqual(cors, {
         vary: 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
         'access-control-allow-origin': origin,
         'access-control-allow-methods': 'GET, POST',
-        'access-control-allow-headers': 'authorization, content-type',
-        'access-control-max-age': '600',
+        'access-control-allow-headers': 'authorization, content-type, if-none-match, keyrail-workspace',
+        'access-control-max-age': '7200',
       })
     }
   }
 })
 
-test('a preflight of what is no origin is allowed nothing', async () => {
+test('a preflight with an invalid origin allows nothing', async () => {
   for (const origin of ['null', '', '*', 'file://', 'https://a/b', 'javascript:alert(1)', undefined]) {
     const { statusCode, headers } = await app.inject({
       method: 'OPTIONS',
@@ -173,7 +173,7 @@ test('a preflight of what is no origin is allowed nothing', async () => {
   }
 })
 
-test('no other plane tells a page anything', async () => {
+test('routes outside of /v1/embed send no CORS headers', async () => {
   for (const path of ['/v1/keys', '/v1/embed_tokens', '/v1/auth/sessions', '/healthz', '/v1/embed/nothing']) {
     for (const method of ['OPTIONS', 'GET', 'POST'] as const) {
       const { headers } = await app.inject({

@@ -16,7 +16,7 @@ import { makeVendor } from '../../test/vendor.ts'
 import { openSealing } from '../platform/crypto/sealing.ts'
 import { placeOf, signingKeys } from '../platform/db/sealed-columns.ts'
 
-/** Every way in which somebody may try to be believed without a token of ours that holds. */
+/** Every way to forge a token, or to use one that is not valid. */
 const harness = await startHarness()
 const { ask, query } = harness
 const vendor = await makeVendor(harness)
@@ -31,7 +31,7 @@ function read(part: string): Record<string, unknown> {
 }
 const write = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** A token of any header and claims, signed by any P-256 key. */
+/** A token with any header and claims, signed by any P-256 key. */
 function forge(head: Record<string, unknown>, says: Record<string, unknown>, key: KeyObject): string {
   const text = `${write(head)}.${write(says)}`
   const signed = sign('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' })
@@ -51,7 +51,7 @@ async function assertRefused(by: string, what: string): Promise<void> {
   )
 }
 
-test('the token is a JWT with exactly the header and the claims that are documented', async () => {
+test('the token is a JWT with exactly the documented header and claims', async () => {
   assert.deepEqual(read(header), ours)
   const { jti, iat, exp, ...rest } = claims
   assert.match(String(jti), /^[0-9a-f-]{36}$/)
@@ -70,11 +70,11 @@ test('the token is a JWT with exactly the header and the claims that are documen
   assert.equal((await session(token)).status, 200)
 })
 
-test('what this file forges would be taken, were it ours', async () => {
+test('the forging function makes valid tokens when given the right key', async () => {
   assert.equal((await session(forge(ours, claims, own))).status, 200)
 })
 
-test('a token with another algorithm is refused: none, in any spelling, or HS256 with the public key as secret', async () => {
+test('a token with another algorithm is refused', async () => {
   for (const alg of ['none', 'None', 'NONE', '']) {
     await assertRefused(`${write({ ...ours, alg })}.${payload}.`, alg)
     await assertRefused(`${write({ ...ours, alg })}.${payload}.${signature}`, alg)
@@ -93,7 +93,7 @@ test('a token with another algorithm is refused: none, in any spelling, or HS256
     await assertRefused(forge({ ...ours, alg }, claims, own), alg)
 })
 
-test('a key is ours or none: no id, another one, a path, or one that comes along brings in a stranger’s', async () => {
+test('no header member can bring in a foreign key', async () => {
   const jwk = stranger.publicKey.export({ format: 'jwk' })
   const { kid: _, ...without } = ours
   const more: Record<string, unknown>[] = [
@@ -119,7 +119,7 @@ test('a key is ours or none: no id, another one, a path, or one that comes along
   await assertRefused(forge(without, claims, stranger.privateKey), 'no kid')
 })
 
-test('a header that we would not have written is refused, though the signature is ours', async () => {
+test('a header that the service would not write is refused despite a valid signature', async () => {
   const { typ: _, ...untyped } = ours
   const odd: Record<string, unknown>[] = [
     untyped,
@@ -134,7 +134,7 @@ test('a header that we would not have written is refused, though the signature i
   for (const head of odd) await assertRefused(forge(head, claims, own), JSON.stringify(head))
 })
 
-test('a token of another issuer, audience or kind is refused, though the signature is ours', async () => {
+test('another issuer, audience or type is refused despite a valid signature', async () => {
   for (const says of [
     { iss: 'https://elsewhere.example' },
     { iss: undefined },
@@ -156,7 +156,7 @@ test('a token of another issuer, audience or kind is refused, though the signatu
   }
 })
 
-test('a value that we would not have written is refused as any other token, though the signature is ours', async () => {
+test('a claim that the service would not write is refused despite a valid signature', async () => {
   const odd: Record<string, unknown>[] = [
     ...['sub', 'wid', 'pid', 'mby', 'jti'].flatMap(name => [
       { [name]: 'x' },
@@ -179,7 +179,7 @@ test('a value that we would not have written is refused as any other token, thou
   for (const says of odd) await assertRefused(forge(ours, { ...claims, ...says }, own), JSON.stringify(says))
 })
 
-test('who holds the private key mints no token that lives longer than ours, or that begins later', async () => {
+test('not even the private key can make a token that lasts longer or begins later', async () => {
   const now = Math.floor(Date.now() / 1_000)
   try {
     await harness.setStoreTime(new Date(now * 1_000))
@@ -203,7 +203,7 @@ test('who holds the private key mints no token that lives longer than ours, or t
   }
 })
 
-test('one bit flipped at any place, and any end cut off, makes it worthless', async () => {
+test('a token with any bit flipped or any end cut off is refused', async () => {
   for (let at = 0; at < token.length; at++) {
     for (const bit of [1, 2]) {
       const flipped = String.fromCharCode(token.charCodeAt(at) ^ bit)
@@ -227,8 +227,8 @@ test('one bit flipped at any place, and any end cut off, makes it worthless', as
     await assertRefused(changed, changed.slice(-40))
 })
 
-test('a signature is taken in one spelling alone', async () => {
-  // The last character of 64 bytes carries two bits; the other four may be anything to a lenient reader.
+test('a signature is accepted in one encoding only', async () => {
+  // The last character of 64 bytes carries two bits; a lenient decoder ignores the other four.
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   const last = alphabet.indexOf(signature.at(-1) ?? '')
   for (let low = 1; low < 16; low++) await assertRefused(token.slice(0, -1) + alphabet[last ^ low], `${low}`)
@@ -237,7 +237,7 @@ test('a signature is taken in one spelling alone', async () => {
   await assertRefused(`${header}.${payload}.${'A'.repeat(86)}`, 'zeros')
 })
 
-test('an embed token is nothing on any other plane, and no other credential is taken on this one', async () => {
+test('embed tokens work on embed routes only, and no other credential works there', async () => {
   for (const [method, path] of [
     ['GET', '/v1/workspace'],
     ['GET', '/v1/keys'],

@@ -5,10 +5,10 @@ import { type Principal, unlimited } from './principal.ts'
 
 const terms = { role: 'member', liveOnly: false, inWorkspace: true } as const
 
-test('a route that takes a secret key and names no permission does not compile', () => {
+test('a route that accepts secret keys without naming a permission does not compile', () => {
   // @ts-expect-error: without a permission
   const nameless: Access = { ...terms, credentials: ['secret_key', 'session'] }
-  // @ts-expect-error: a permission that there is not
+  // @ts-expect-error: an unknown permission
   const misspelt: Access = { ...terms, credentials: ['secret_key'], permission: 'keys:delete' }
   const people: Access = { ...terms, credentials: ['session'] }
   assert.deepEqual([nameless, misspelt, people].length, 3)
@@ -25,12 +25,12 @@ const key: Principal = {
 }
 const may = (principal: Principal, access: Access) => assertAccess(principal, access, false)
 
-test('a key without a list of permissions may what its role may', () => {
+test('a key without permissions can do what its role can do', () => {
   may(key, editors('keys:write'))
   may(key, unlimitedOnly(editors('members:write')))
 })
 
-test('an empty list of permissions is no permission, and an empty list of projects is no project', () => {
+test('an empty list of permissions or of projects allows nothing', () => {
   const none = { ...key, permissions: new Set<never>() }
   assert.throws(() => may(none, readers('keys:read')), { code: 'insufficient_permission' })
   const nowhere = { ...key, projectIds: [] }
@@ -40,7 +40,7 @@ test('an empty list of permissions is no permission, and an empty list of projec
   })
 })
 
-test('writing is no reading, and reading no writing', () => {
+test('a write permission does not include reading, nor the reverse', () => {
   const reader = { ...key, permissions: new Set(['keys:read'] as const) }
   const writer = { ...key, permissions: new Set(['keys:write'] as const) }
   may(reader, readers('keys:read'))
@@ -49,7 +49,7 @@ test('writing is no reading, and reading no writing', () => {
   assert.throws(() => may(writer, readers('keys:read')), { code: 'insufficient_permission' })
 })
 
-test('a key that is bound to projects is let in only where the room knows of it', () => {
+test('a key bound to projects is admitted only to routes that support it', () => {
   const bound = { ...key, projectIds: ['01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d13'] }
   may(bound, withinProjects(readers('keys:read')))
   assert.throws(() => may(bound, readers('keys:read')), { code: 'whole_workspace_required' })

@@ -5,7 +5,7 @@ import { sampleOf } from '../../test/samples.ts'
 import { makeVendor, type Vendor } from '../../test/vendor.ts'
 import { routes } from '../routes.ts'
 
-/** A secret key that is bound to networks is of no use elsewhere. */
+/** A secret key that is bound to networks works only from there. */
 const harness = await startHarness()
 const vendor = await makeVendor(harness)
 
@@ -16,7 +16,7 @@ async function makeKey({ ask }: Harness, { live }: Vendor, allowed_cidrs: string
   return made.body as { id: string; key: string }
 }
 
-/** Asks from an address, without a socket. */
+/** Sends a request from an address, without a socket. */
 async function askFrom(address: string, token: string, url = '/v1/workspace', headers: object = {}) {
   const response = await harness.app.inject({
     url,
@@ -50,7 +50,7 @@ for (const [allowed, address, isIn] of from) {
   })
 }
 
-test('every route refuses the key from elsewhere, and does nothing', async () => {
+test('every route refuses the key from another network and does nothing', async () => {
   const { key } = await makeKey(harness, vendor, ['203.0.113.7'])
   const stillThere = () => harness.query('select count(*) from audit_logs')
   for (const route of routes.filter(({ access }) => !access.open)) {
@@ -65,21 +65,21 @@ test('every route refuses the key from elsewhere, and does nothing', async () =>
   }
 })
 
-test('a key that is revoked is told no more from elsewhere than from where it was good', async () => {
+test('a revoked key gets the same 401 from every network', async () => {
   const { id, key } = await makeKey(harness, vendor, ['203.0.113.7'])
   await harness.ask('POST', `/v1/secret_keys/${id}/revoke`, { token: vendor.live })
   assert.equal((await askFrom('203.0.113.7', key)).body.code, 'unauthenticated')
   assert.equal((await askFrom('203.0.113.8', key)).body.code, 'unauthenticated')
 })
 
-test('a request from elsewhere is no use of the key', async () => {
+test('a refused request from another network does not count as a use of the key', async () => {
   const { id, key } = await makeKey(harness, vendor, ['203.0.113.7'])
   await askFrom('203.0.113.8', key)
   const { body } = await harness.ask('GET', `/v1/secret_keys/${id}`, { token: vendor.live })
   assert.equal(body.last_used_at, null)
 })
 
-test('on the request path each request is judged by its own address, whoever was let in a moment before', async () => {
+test('a cached key is still checked against the address of each request', async () => {
   const { key } = await makeKey(harness, vendor, ['203.0.113.7'], { preset: 'node' })
   const check = (remoteAddress: string) =>
     harness.app
@@ -104,7 +104,7 @@ test('on the request path each request is judged by its own address, whoever was
   }
 })
 
-test('a header says nothing of the address while no proxy is trusted', async () => {
+test('without trusted proxies, no header changes the client address', async () => {
   const { key } = await makeKey(harness, vendor, ['203.0.113.7'])
   for (const headers of [
     { 'x-forwarded-for': '203.0.113.7' },
@@ -115,8 +115,8 @@ test('a header says nothing of the address while no proxy is trusted', async () 
   }
 })
 
-test('so many proxies as are trusted are passed over, over a socket, and none that a client invents', async () => {
-  const proxied = await startHarness({ trustProxyHops: 2 })
+test('exactly the trusted number of proxies is skipped, and no header of a client', async () => {
+  const proxied = await startHarness({ trustProxy: 2 })
   const own = await makeVendor(proxied)
   const { key } = await makeKey(proxied, own, ['203.0.113.7'])
   const url = `${await proxied.app.listen({ host: '127.0.0.1', port: 0 })}/v1/workspace`
@@ -126,11 +126,11 @@ test('so many proxies as are trusted are passed over, over a socket, and none th
     await response.body?.cancel()
     return response.status
   }
-  // The first proxy writes whom it heard, the second writes the first behind that.
+  // The first proxy adds the address of its client, the second adds the first proxy.
   assert.equal(await asked('203.0.113.7, 10.0.0.1'), 200)
   assert.equal(await asked('203.0.113.8, 10.0.0.1'), 403)
-  assert.equal(await asked('203.0.113.7, 203.0.113.8, 10.0.0.1'), 403, 'a client’s own header stands before')
+  assert.equal(await asked('203.0.113.7, 203.0.113.8, 10.0.0.1'), 403, 'a header of the client comes first')
   assert.equal(await asked('203.0.113.8, 203.0.113.7, 10.0.0.1'), 200)
-  assert.equal(await asked('203.0.113.7:443, 10.0.0.1'), 403, 'with a port it is no address')
-  assert.equal(await asked(), 403, 'past the proxies')
+  assert.equal(await asked('203.0.113.7:443, 10.0.0.1'), 403, 'an address with a port is invalid')
+  assert.equal(await asked(), 403, 'without the proxies')
 })

@@ -6,7 +6,7 @@ import { readCompletion } from './answer.ts'
 
 const base = { scope_hash: '0'.repeat(64), env: 'live', lock_token: '12345678', status: 200 } as const
 
-/** The path that a refusal names; null: it was taken. */
+/** The path that the refusal names; null: the completion was accepted. */
 function faultOf(more: object): string | null {
   try {
     readCompletion({ ...base, ...more })
@@ -17,7 +17,7 @@ function faultOf(more: object): string | null {
   }
 }
 
-test('any bytes in base64 come back as they were, with their size', () => {
+test('any bytes in base64 are decoded unchanged, with their size', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), bytes => {
       const { body, bytes: size } = readCompletion({ ...base, body: Buffer.from(bytes).toString('base64') })
@@ -27,7 +27,7 @@ test('any bytes in base64 come back as they were, with their size', () => {
   )
 })
 
-test('of all texts that a lenient decoder reads as the same bytes, one is taken', () => {
+test('only the canonical base64 of a body is accepted', () => {
   const alphabet = [...'ABYZabyz0189+/-_= \n\t\u0080é']
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...alphabet), maxLength: 12 }), text => {
@@ -40,7 +40,7 @@ test('of all texts that a lenient decoder reads as the same bytes, one is taken'
     assert.equal(faultOf({ body: text }), 'body', text)
 })
 
-test('an answer that was not kept has no size, and its headers are held to the same rules', () => {
+test('an answer without a body has no size, and its headers are still checked', () => {
   assert.deepEqual(readCompletion({ ...base, headers: { a: 'b' } }), {
     status: 200,
     ttlMs: null,
@@ -51,7 +51,7 @@ test('an answer that was not kept has no size, and its headers are held to the s
   assert.equal(faultOf({ headers: { 'a b': '' } }), 'headers.a b')
 })
 
-test('a header that would end its line, or that has no name, is refused by its path', () => {
+test('a header with an invalid name or a line break is refused by its path', () => {
   for (const name of ['', 'a b', 'a:', 'a\r', 'a\n', 'a\0', 'é', '"a"', 'a/b', '(a)'])
     assert.equal(faultOf({ headers: { ok: 'x', [name]: 'x' } }), `headers.${name}`)
   for (const value of ['\r', 'a\nb', 'a\r\nset-cookie: x', '\0'])

@@ -4,22 +4,22 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import type { FastifyInstance } from 'fastify'
 import { type Harness, startHarness } from '../../test/harness.ts'
+import { fingerprintA, fingerprintB, newScope, openCalls } from '../../test/idempotency-calls.ts'
 import { makeVendor } from '../../test/vendor.ts'
 import { buildApp } from '../app.ts'
 import { openDeps } from '../deps.ts'
 import type { Claim } from './claims.ts'
-import { fingerprintA, fingerprintB, newScope, openCalls } from './test-calls.ts'
 import { judge, type SeenRecord, type Verdict } from './verdict.ts'
 
 const harness = await startHarness()
 const { query, deps } = harness
 const vendor = await makeVendor(harness)
 
-/** A second process of the same service, as far as the store can tell. */
+/** To the store, a second process of the same service. */
 let second: { app: FastifyInstance; close(): Promise<void> }
 before(async () => {
-  const { config, log, connection, clock } = { ...deps, clock: harness.clock }
-  const own = await openDeps({ config, log, connection, clock, randomBytes })
+  const { config, log, connection, clock, budgets } = { ...deps, clock: harness.clock }
+  const own = await openDeps({ config, log, connection, clock, randomBytes, budgets })
   const app = await buildApp(own)
   second = {
     app,
@@ -53,7 +53,7 @@ for (const [n, rounds] of [
   [10, 20],
   [300, 2],
 ] as const) {
-  test(`of ${n} who claim one record at once, through one process or two, one executes and all others are told so`, async () => {
+  test(`exactly one of ${n} simultaneous claims executes, through one process or two`, async () => {
     const one = openCalls(harness.ask, vendor.live)
     const two = openCalls(askOf(second.app), vendor.live)
     for (let round = 0; round < rounds; round++) {
@@ -71,7 +71,7 @@ for (const [n, rounds] of [
   })
 }
 
-test('of many requests of two kinds at once one executes; its own kind waits and the other is a mismatch', async () => {
+test('one of two kinds of requests executes; its own kind waits, the other is a mismatch', async () => {
   const { claims } = deps.idempotency
   for (let round = 0; round < 20; round++) {
     const scope = newScope()
@@ -80,7 +80,7 @@ test('of many requests of two kinds at once one executes; its own kind waits and
       ...Array.from({ length: 9 }, (_, i) => claims.run(asked(scope, i % 3 ? fingerprintB : fingerprintA))),
       claims.run(asked(others)),
     ])
-    assert.equal(verdicts.at(-1)?.verdict, 'execute', 'a neighbour in the batch')
+    assert.equal(verdicts.at(-1)?.verdict, 'execute', 'another record in the batch')
     assert.deepEqual(count(verdicts.slice(0, -1).map(verdict => verdict?.verdict)), {
       execute: 1,
       in_progress: 2,
@@ -89,7 +89,7 @@ test('of many requests of two kinds at once one executes; its own kind waits and
   }
 })
 
-test('one scope in digits of either case is one record, in one batch as well', async () => {
+test('upper-case and lower-case digits of a scope name one record, even within one batch', async () => {
   const { claim } = openCalls(harness.ask, vendor.live)
   for (let round = 0; round < 10; round++) {
     const scope = newScope()
@@ -98,7 +98,7 @@ test('one scope in digits of either case is one record, in one batch as well', a
   }
 })
 
-test('who can take over is not kept from it by another request that came first', async () => {
+test('a claim that may take over is not blocked by a different request in the same batch', async () => {
   const scope = newScope()
   const { claims } = deps.idempotency
   const start = Date.now()
@@ -123,14 +123,14 @@ test('who can take over is not kept from it by another request that came first',
   }
 })
 
-test('a claim that is sent again after its answer was lost has still won', async () => {
+test('a claim that won still wins when it is sent again after a lost answer', async () => {
   const claim = asked(newScope())
   const verdict = await deps.idempotency.claims.run(claim)
   assert.equal(verdict?.verdict, 'execute')
   assert.deepEqual(await deps.idempotency.claims.run(claim), verdict)
 })
 
-test('who finds a record that holds writes nothing, and waits for nobody who holds the row', async () => {
+test('a claim that finds a held record writes nothing, and does not wait for a row lock', async () => {
   const { claim } = openCalls(harness.ask, vendor.live)
   const scope = newScope()
   await claim(scope)
@@ -153,7 +153,7 @@ test('who finds a record that holds writes nothing, and waits for nobody who hol
   }
 })
 
-test('the statement takes exactly those records that the rule says may be taken', async () => {
+test('the statement takes exactly the records that the rule in verdict.ts allows', async () => {
   const now = new Date('2031-01-01T00:00:00.000Z').getTime()
   const time = fc.constantFrom(now - 1, now, now + 1)
   const records = fc.record({
@@ -187,7 +187,7 @@ test('the statement takes exactly those records that the rule says may be taken'
   }
 })
 
-/** Puts records where the claims will look, as if they had been made in the past. */
+/** Writes the records that the claims will find, with times in the past. */
 const put = (seen: readonly SeenRecord[], claims: readonly Claim[]) =>
   query(
     `insert into idempotency_claims (workspace_id, env, scope_hash, fingerprint, lock_token, claimed_at, locked_until,

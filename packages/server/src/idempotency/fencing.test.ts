@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
+import { fingerprintB, newScope, openCalls } from '../../test/idempotency-calls.ts'
 import { makeVendor } from '../../test/vendor.ts'
-import { fingerprintB, newScope, openCalls } from './test-calls.ts'
 
 const harness = await startHarness()
 const { query } = harness
@@ -19,7 +19,7 @@ const rowsOf = (scope: string) =>
   )
 const verdicts = (heard: readonly { verdict: string }[]) => heard.map(({ verdict }) => verdict)
 
-/** Claims a record that is taken over when its lock has ended. */
+/** Claims a record, and takes it over when its lock has ended. */
 async function takenOver(): Promise<{ scope: string; old: string; token: string }> {
   const scope = newScope()
   const start = Date.now()
@@ -30,7 +30,7 @@ async function takenOver(): Promise<{ scope: string; old: string; token: string 
   return { scope, old, token }
 }
 
-test('a token that was taken over completes, releases and extends nothing, while the new one runs and after', async () => {
+test('a token that was taken over completes, releases and extends nothing, at any later time', async () => {
   const { scope, old, token } = await takenOver()
   const stale = async () => [
     ...verdicts(await Promise.all([release(scope, old), heartbeat(scope, old)])),
@@ -51,7 +51,7 @@ test('a token that was taken over completes, releases and extends nothing, while
   await harness.setStoreTime(null)
 })
 
-test('a token that nobody was given is lost, of a record that is there and of none', async () => {
+test('an unknown token is answered lost, whether the record exists or not', async () => {
   const scope = newScope()
   await claim(scope)
   for (const [where, token] of [
@@ -66,7 +66,7 @@ test('a token that nobody was given is lost, of a record that is there and of no
   }
 })
 
-test('an answer of before is not brought again by the claim that came after it, however it ends', async () => {
+test('a new claim of an expired record never replays the old answer', async () => {
   const scope = newScope()
   const start = Date.now()
   await harness.setStoreTime(new Date(start))
@@ -84,7 +84,7 @@ test('an answer of before is not brought again by the claim that came after it, 
   await harness.setStoreTime(null)
 })
 
-test('a stored answer is read with the token that it was stored with, and with no other', async () => {
+test('a stored answer is read only with the token that it was stored with', async () => {
   const scope = newScope()
   const { lock_token: lockToken } = await claim(scope)
   await complete(scope, lockToken, { headers: { a: 'b' }, body: 'b2s=' })
@@ -100,7 +100,7 @@ test('a stored answer is read with the token that it was stored with, and with n
     assert.equal(await answers.run(other), null)
 })
 
-test('what a holder says twice at once is done once: heartbeats share it, one release frees, completions agree', async () => {
+test('simultaneous ends of one holder take effect once: heartbeats share, one release frees', async () => {
   for (let round = 0; round < 10; round++) {
     const scope = newScope()
     const { lock_token } = await claim(scope)

@@ -1,23 +1,25 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, type TestContext, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
 import { startHarness } from '../../test/harness.ts'
+import { fingerprintA, newScope, openCalls } from '../../test/idempotency-calls.ts'
+import { openTestLanes } from '../../test/stores.ts'
+import { until } from '../../test/until.ts'
 import { makeVendor } from '../../test/vendor.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Claim } from './claims.ts'
 import type { End, Ending } from './ends.ts'
 import { type Idempotency, openIdempotency } from './service.ts'
 import { openStoredBytes } from './stored-bytes.ts'
-import { fingerprintA, newScope, openCalls } from './test-calls.ts'
 
 const harness = await startHarness()
 const { query } = harness
+const impatient = await harness.startImpatient()
 const vendor = await makeVendor(harness)
 const { claim, complete, release, heartbeat } = openCalls(harness.ask, vendor.live)
 
-/** Locks a record from a session of its own. @returns lets go of it. */
+/** Locks a record from another session. @returns a function that unlocks it. */
 async function hold(context: TestContext, scope: string): Promise<() => Promise<unknown>> {
   const own = new pg.Client(harness.connection)
   await own.connect()
@@ -44,7 +46,7 @@ for (const [name, end, verdict] of [
   ['a larger completion', (s: string, t: string) => complete(s, t, { body: inLane }), 'completed'],
   ['a large completion', (s: string, t: string) => complete(s, t, { body: inPool }), 'completed'],
 ] as const) {
-  test(`${name} of a record that somebody holds is answered when they let go, all others at once`, async context => {
+  test(`${name} of a locked record waits for the lock, all others in the batch do not`, async context => {
     const held = await claimNew()
     const others = await Promise.all([1, 2, 3, 4].map(claimNew))
     const letGo = await hold(context, held.scope)
@@ -67,7 +69,7 @@ for (const [name, end, verdict] of [
   })
 }
 
-test('a record that is held for longer than a request may take is answered 503, and nothing is done to it', async context => {
+test('a record that stays locked past the deadline is answered 503 and not changed', async context => {
   const { scope, token } = await claimNew()
   const row = () =>
     query('select to_jsonb(c) from idempotency_claims c where scope_hash = $1', [Buffer.from(scope, 'hex')])
@@ -75,7 +77,7 @@ test('a record that is held for longer than a request may take is answered 503, 
   const letGo = await hold(context, scope)
   const body = { scope_hash: scope, env: 'live', lock_token: token }
   const asked = (name: string, more: object) =>
-    harness.ask('POST', `/v1/idempotency/${name}`, { token: vendor.live, body: { ...body, ...more } })
+    impatient.ask('POST', `/v1/idempotency/${name}`, { token: vendor.live, body: { ...body, ...more } })
   const heard = await Promise.all([
     asked('heartbeat', {}),
     asked('release', {}),
@@ -88,7 +90,7 @@ test('a record that is held for longer than a request may take is answered 503, 
   assert.equal((await complete(scope, token)).verdict, 'completed')
 })
 
-test('a claim that takes over a record that somebody holds waits for them, and no other claim does', async context => {
+test('a claim that takes over a locked record waits for the lock, other claims do not', async context => {
   const { scope } = await claimNew()
   await harness.setStoreTime(new Date(Date.now() + 31_000))
   context.after(() => harness.setStoreTime(null))
@@ -104,43 +106,44 @@ test('a claim that takes over a record that somebody holds waits for them, and n
   assert.equal((await first).verdict, 'execute')
 })
 
-/** What one process of the service has. */
-const openLanes = (): Idempotency => {
-  const lanes = openIdempotency(
-    harness.connection,
-    { batchSent: () => {} },
-    openStoredBytes(harness.connection, 1e9, systemClock, harness.deps.log),
-  )
+/** The lanes of one process of the service. */
+function openProcess() {
+  const lanes = openTestLanes(harness.connection)
+  const storedBytes = openStoredBytes(harness.connection, 1e9, systemClock, harness.deps.log)
   after(() => lanes.close())
-  return lanes
+  return { ...openIdempotency(lanes, storedBytes), close: lanes.close }
 }
+/** Each round is a statement, so this bounds a hang and nothing else. */
+const roundsMost = 10_000
 const untilSettled = async (lanes: Idempotency, end: End): Promise<Ending['verdict']> => {
-  for (;;) {
+  for (let rounds = 0; rounds < roundsMost; rounds += 1) {
     const { verdict } = await lanes.ends.run(end)
     if (verdict !== 'raced') return verdict
   }
+  throw new Error('other transactions keep the record')
 }
 const deadlocks = async (): Promise<number> => {
-  // Those of a backend are counted at the latest when it has ended.
-  for (let left = 1; left > 0; await setImmediate()) {
+  // Postgres counts a backend's deadlocks when that backend ends, if not before.
+  const haveEnded = async () => {
     const [row] = await query(
       `select count(*)::int as n from pg_stat_activity
        where datname = current_database() and application_name like 'keyrail lane idempotency%'`,
     )
-    left = row.n
+    return row.n === 0
   }
+  await until(haveEnded, 'the backends have ended')
   const [row] = await query('select deadlocks from pg_stat_database where datname = current_database()')
   return Number(row.deadlocks)
 }
 
-test('batches of two processes that cross in every way end without a deadlock', async () => {
-  await harness.deps.idempotency.close()
-  // Sooner than a lane gives up waiting, so that a circle is found out as one.
+test('batches of two processes in opposite orders end without a deadlock', async () => {
+  await Promise.all([harness, impatient].map(({ deps }) => deps.lanes.close()))
+  // Shorter than a lane waits for a lock, so that Postgres reports a circle as a deadlock.
   await query(
     `do $$ begin execute format('alter database %I set deadlock_timeout = 20', current_database()); end $$`,
   )
   const before = await deadlocks()
-  const processes = [openLanes(), openLanes()]
+  const processes = [openProcess(), openProcess()]
   const completion = { status: 200, ttlMs: null, headers: '{}', body: Buffer.alloc(0), bytes: 2 }
   const larger = { ...completion, body: Buffer.alloc(5_000), bytes: 5_002 }
   for (let round = 0; round < 40; round++) {
@@ -155,7 +158,7 @@ test('batches of two processes that cross in every way end without a deadlock', 
     await Promise.all(claims.map(one => processes[0]?.claims.run(one)))
     const said = processes.flatMap((lanes, process) =>
       claims.map(async (one, i) => {
-        // What is the first part of a batch for one process is the last for the other.
+        // The first part of the one process's batch is the last part of the other's.
         const kinds: End[] = [
           { ...one, kind: 'complete', completion },
           { ...one, kind: 'heartbeat' },

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
+import { fingerprintA, fingerprintB, newScope, openCalls } from '../../test/idempotency-calls.ts'
 import { makeVendor } from '../../test/vendor.ts'
-import { fingerprintA, fingerprintB, newScope, openCalls } from './test-calls.ts'
 
 const harness = await startHarness()
 const { ask, query } = harness
 const vendor = await makeVendor(harness)
 const { claim, complete, release, heartbeat } = openCalls(ask, vendor.live)
 
-/** A moment of the store from which a test counts. */
+/** The store's time at the start of a test. */
 const start = new Date('2030-01-01T00:00:00.000Z')
 const at = (milliseconds: number) => harness.setStoreTime(new Date(start.getTime() + milliseconds))
 const times = (test: () => Promise<void>) => async () => {
@@ -18,7 +18,7 @@ const times = (test: () => Promise<void>) => async () => {
 }
 
 test(
-  'the first claim executes, the next is told to wait, and once it is answered the answer is replayed',
+  'the first claim executes, the next waits, and after the completion the answer is replayed',
   times(async () => {
     const scope = newScope()
     const { lock_token, ...first } = await claim(scope)
@@ -49,7 +49,7 @@ test(
 )
 
 test(
-  'another request under the same scope is a mismatch, before all else',
+  'a different request under the same scope is a mismatch, in every state of the record',
   times(async () => {
     const scope = newScope()
     const other = () => claim(scope, { fingerprint: fingerprintB })
@@ -71,7 +71,7 @@ for (const [ms, verdict] of [
   [30_001, 'execute'],
 ] as const) {
   test(
-    `a claim ${ms} ms after the first is told: ${verdict}`,
+    `a claim ${ms} ms after the first is answered ${verdict}`,
     times(async () => {
       const scope = newScope()
       const first = await claim(scope)
@@ -85,7 +85,7 @@ for (const [ms, verdict] of [
 }
 
 test(
-  'a heartbeat runs the lock for 30 s from then on, also when it had ended and nobody has taken over',
+  'a heartbeat extends the lock to 30 s from now, even after its end if no claim took over',
   times(async () => {
     const scope = newScope()
     const { lock_token } = await claim(scope)
@@ -101,12 +101,12 @@ test(
     assert.equal((await heartbeat(scope, lock_token)).verdict, 'extended')
     assert.equal((await claim(scope)).retry_after_ms, 30_000)
     await complete(scope, lock_token)
-    assert.equal((await heartbeat(scope, lock_token)).verdict, 'lost', 'of one that is answered')
+    assert.equal((await heartbeat(scope, lock_token)).verdict, 'lost', 'after the answer')
   }),
 )
 
 test(
-  'a record lives for the time that it was given, from its claim and anew from its answer',
+  'a record lives for its time to live, from its claim and again from its answer',
   times(async () => {
     const answered = newScope()
     const { lock_token } = await claim(answered, { ttl_ms: 60_000 })
@@ -128,7 +128,7 @@ test(
 )
 
 test(
-  'without a time to live it is 24 hours',
+  'the default time to live is 24 hours',
   times(async () => {
     const scope = newScope()
     await complete(scope, (await claim(scope)).lock_token)
@@ -140,7 +140,7 @@ test(
 )
 
 test(
-  'a request that is still executed keeps its record when the time to live is over',
+  'a request that is still executed keeps its record past the time to live',
   times(async () => {
     const scope = newScope()
     const { lock_token } = await claim(scope, { ttl_ms: 60_000 })
@@ -156,7 +156,7 @@ test(
   }),
 )
 
-test('an answer that was too large to be kept is told by its status', async () => {
+test('an answer without a body is not replayable, and its status is returned', async () => {
   const scope = newScope()
   const { lock_token } = await claim(scope)
   await complete(scope, lock_token, { status: 503, headers: { a: 'b' }, body: null })
@@ -167,7 +167,7 @@ test('an answer that was too large to be kept is told by its status', async () =
   })
 })
 
-test('a completion that is said again is answered as the first, and changes nothing', async () => {
+test('a repeated completion is answered like the first, and changes nothing', async () => {
   const scope = newScope()
   const { lock_token } = await claim(scope)
   const answer = { status: 200, headers: { a: 'first' }, body: 'AAAA' }
@@ -186,7 +186,7 @@ test('a completion that is said again is answered as the first, and changes noth
   assert.deepEqual((await claim(scope)).response, answer)
 })
 
-test('a record that was released is executed anew, by any request', async () => {
+test('any request may execute a released record', async () => {
   const scope = newScope()
   const { lock_token } = await claim(scope)
   assert.deepEqual(await release(scope, lock_token), { object: 'idempotency_release', verdict: 'released' })
@@ -195,10 +195,10 @@ test('a record that was released is executed anew, by any request', async () => 
   assert.equal(second.verdict, 'execute')
   assert.equal((await complete(scope, lock_token)).verdict, 'lost')
   await complete(scope, second.lock_token)
-  assert.equal((await release(scope, second.lock_token)).verdict, 'lost', 'of one that is answered')
+  assert.equal((await release(scope, second.lock_token)).verdict, 'lost', 'after the answer')
 })
 
-test('bodies of every size and byte come back as they were', async () => {
+test('bodies of every size and byte are replayed unchanged', async () => {
   const every = Buffer.from(Array.from({ length: 256 }, (_, i) => i))
   for (const size of [0, 1, 2, 3, 256, 65_535, 65_536, 65_537, 1_048_577, 4_718_592]) {
     const scope = newScope()
@@ -210,7 +210,7 @@ test('bodies of every size and byte come back as they were', async () => {
   }
 })
 
-test('headers come back as they were, in any number, names and all', async () => {
+test('headers are replayed unchanged, whatever their number and names', async () => {
   const scope = newScope()
   const many = Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`X-${i}`, 'é"\\ 😀'.repeat(20)]))
   const headers = JSON.parse(`{"__proto__":"a","constructor":"b",${JSON.stringify(many).slice(1)}`)
@@ -218,7 +218,7 @@ test('headers come back as they were, in any number, names and all', async () =>
   assert.equal(JSON.stringify((await claim(scope)).response.headers), JSON.stringify(headers))
 })
 
-test('workspaces and environments have records of their own', async () => {
+test('workspaces and environments have separate records', async () => {
   const scope = newScope()
   const other = openCalls(ask, (await makeVendor(harness)).live)
   const trial = openCalls(ask, vendor.test)
@@ -257,7 +257,7 @@ test('workspaces and environments have records of their own', async () => {
   }
 })
 
-test('no call writes an audit row or waits for the audit head, and none is logged with what it carries', async () => {
+test('no call writes an audit row, waits for the audit head or logs its content', async () => {
   const heads = () => query('select * from audit_heads order by workspace_id')
   const before = await heads()
   const scope = newScope()

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
+import { newScope, openCalls } from '../../test/idempotency-calls.ts'
+import { until } from '../../test/until.ts'
 import { makeVendor } from '../../test/vendor.ts'
 import { systemClock } from '../platform/clock.ts'
 import { doChores } from '../platform/db/upkeep.ts'
 import { openStoredBytes } from './stored-bytes.ts'
-import { newScope, openCalls } from './test-calls.ts'
 import { pruneStoredBytes } from './upkeep.ts'
 
 const limit = 100_000
@@ -24,7 +25,7 @@ const answerOf = async (token: string) => {
   return await calls.claim(scope)
 }
 
-test('beyond its bytes a workspace’s requests are completed and not replayed; another’s are', async () => {
+test('a workspace beyond its bytes completes requests without replay, others keep theirs', async () => {
   const verdicts: string[] = []
   for (let i = 0; i < 15; i++) verdicts.push((await answerOf(vendor.live)).verdict)
   assert.deepEqual(verdicts, [...Array(10).fill('replay'), ...Array(5).fill('not_replayable')])
@@ -37,10 +38,10 @@ test('beyond its bytes a workspace’s requests are completed and not replayed; 
   )
 })
 
-test('what one process has stored counts in another, and no more when its hour is over', async () => {
+test('what one process stores counts in another process too, until its hour is over', async () => {
   const { storedBytes } = harness.deps.idempotency
-  await storedBytes.tell()
-  await storedBytes.tell()
+  await storedBytes.flush()
+  await storedBytes.flush()
   const sum = async () =>
     (
       await query('select sum(bytes) from idempotency_stored where workspace_id = $1', [vendor.workspaceId])
@@ -49,10 +50,7 @@ test('what one process has stored counts in another, and no more when its hour i
 
   const elsewhere = openStoredBytes(harness.connection, limit, systemClock, harness.deps.log)
   elsewhere.add(vendor.workspaceId, 4_000, 60_000)
-  const isKnown = async () => {
-    while (elsewhere.hasRoom(vendor.workspaceId, 1_000)) await new Promise(setImmediate)
-  }
-  await isKnown()
+  await until(() => !elsewhere.hasRoom(vendor.workspaceId, 1_000), 'the bytes of the other process are known')
   assert.equal(elsewhere.hasRoom(other.workspaceId, 9_000), true)
   await elsewhere.close()
 
@@ -67,7 +65,7 @@ test('what one process has stored counts in another, and no more when its hour i
   await fresh.close()
 })
 
-test('bytes that could not be told of are told later', async () => {
+test('bytes that could not be written are written later', async () => {
   const third = await makeVendor(harness)
   const warned: unknown[] = []
   const own = openStoredBytes(harness.connection, limit, systemClock, {
@@ -75,7 +73,7 @@ test('bytes that could not be told of are told later', async () => {
   } as never)
   await query('alter table idempotency_stored rename to elsewhere')
   own.add(third.workspaceId, 1_000, 60_000)
-  await own.tell()
+  await own.flush()
   await query('alter table elsewhere rename to idempotency_stored')
   assert.equal(warned.length, 1)
   await own.close()

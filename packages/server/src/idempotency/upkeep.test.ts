@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
 import { startHarness } from '../../test/harness.ts'
+import { newScope, openCalls } from '../../test/idempotency-calls.ts'
 import { makeVendor } from '../../test/vendor.ts'
 import { doChores } from '../platform/db/upkeep.ts'
-import { newScope, openCalls } from './test-calls.ts'
 import { pruneBodies, pruneClaims } from './upkeep.ts'
 
 const harness = await startHarness()
@@ -30,12 +30,12 @@ async function answered(ttlMs: number): Promise<string> {
 }
 
 const holder = new pg.Client(harness.connection)
-// The database may be dropped before the connection is let go.
+// The database may be dropped before the connection is closed.
 holder.on('error', () => {})
 before(() => holder.connect())
 after(() => holder.end())
 
-test('what is over goes within the hour, and what holds stays: its answer, its lock, its time', async () => {
+test('a record that is over is deleted within the hour; one with time or a lock left stays', async () => {
   await at(0)
   const over = await answered(60_000)
   const kept = await answered(2 * hour)
@@ -47,7 +47,7 @@ test('what is over goes within the hour, and what holds stays: its answer, its l
   await at(60_000)
   await upkeep()
   assert.deepEqual(await left(over), [1, 0])
-  assert.equal((await claim(over)).verdict, 'execute', 'its body goes when nobody can ask for it')
+  assert.equal((await claim(over)).verdict, 'execute', 'its body is deleted as soon as no claim can read it')
 
   const again = await answered(60_000)
   await at(hour / 2)
@@ -75,7 +75,7 @@ test('what is over goes within the hour, and what holds stays: its answer, its l
   await harness.setStoreTime(null)
 })
 
-test('a body that its claim has left behind goes in its own time, and not the one of the claim that came after', async () => {
+test('the body of a replaced claim is deleted when it expires, the body of its successor is not', async () => {
   await at(0)
   const scope = await answered(60_000)
   await at(60_000)
@@ -89,7 +89,7 @@ test('a body that its claim has left behind goes in its own time, and not the on
   await harness.setStoreTime(null)
 })
 
-test('rows that somebody holds are passed by, and taken the next time', async () => {
+test('locked rows are skipped, and deleted the next time', async () => {
   await at(0)
   const [held, free] = [await answered(60_000), await answered(60_000)]
   await at(hour)

@@ -31,9 +31,9 @@ const others = (property: (seen: SeenRecord, fingerprint: string) => void) =>
 const ask = (seen: SeenRecord | null, fingerprint: string) =>
   judge(seen, { fingerprint, lockToken: 'mine' }, now)
 
-test('where there is no record it may be taken', () => assert.equal(ask(null, 'a'), null))
+test('a missing record may be taken', () => assert.equal(ask(null, 'a'), null))
 
-test('whoever holds the record already is told so, whatever has come of it', () => {
+test('the claim that holds the record wins it again, in any state of the record', () => {
   check((seen, fingerprint) => {
     if (seen.lockToken !== 'mine') return
     assert.deepEqual(ask(seen, fingerprint), { verdict: 'execute', lockedUntil: seen.lockedUntil })
@@ -46,13 +46,13 @@ test('a record whose lock runs is never taken, even when its time to live is ove
   })
 })
 
-test('a record that has neither a lock nor time is there for anyone', () => {
+test('any claim may take a record without a lock and without time left', () => {
   others((seen, fingerprint) => {
     if (seen.expiresAt <= now && seen.lockedUntil <= now) assert.equal(ask(seen, fingerprint), null)
   })
 })
 
-test('a lock that has ended is taken over by the same request alone', () => {
+test('only the same request takes over a lock that has ended', () => {
   others((seen, fingerprint) => {
     if (seen.status !== null || seen.lockedUntil > now || seen.expiresAt <= now) return
     const expected = fingerprint === seen.fingerprint ? null : { verdict: 'mismatch' }
@@ -60,7 +60,7 @@ test('a lock that has ended is taken over by the same request alone', () => {
   })
 })
 
-test('another request learns that it is another one, and nothing else', () => {
+test('a different request learns that it differs, and nothing else', () => {
   others((seen, fingerprint) => {
     if (fingerprint === seen.fingerprint) return
     const verdict = ask(seen, fingerprint)
@@ -68,7 +68,7 @@ test('another request learns that it is another one, and nothing else', () => {
   })
 })
 
-test('the same request is told how long the lock still runs, or what was answered', () => {
+test('the same request learns how long the lock lasts, or the stored answer', () => {
   others((seen, fingerprint) => {
     if (fingerprint !== seen.fingerprint) return
     const verdict = ask(seen, fingerprint)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { dump } from '../../test/dump.ts'
 import { startHarness } from '../../test/harness.ts'
 import { makeMailbox } from '../../test/mailbox.ts'
 import { makePerson } from '../../test/people.ts'
+import { until } from '../../test/until.ts'
 import { makeVendor, uniqueSlug } from '../../test/vendor.ts'
 
 const mailbox = makeMailbox()
@@ -24,12 +24,13 @@ const membersOf = async ({ workspaceId } = vendor) =>
     workspaceId,
   ])
 
-/** What is being mailed draws its token meanwhile, and stores it. */
+/** Waits until the mail job has generated and stored its token. */
 async function untilSent(): Promise<void> {
-  while ((await query('select from graphile_worker.jobs')).length > 0) await setImmediate()
+  const isEmpty = async () => (await query('select from graphile_worker.jobs')).length === 0
+  await until(isEmpty, 'the mail queue is empty')
 }
 
-test('the owner’s copy and the mailed link are two tokens, and either of them lets a person in', async () => {
+test('the owner’s copy and the mailed link are different tokens, and both are accepted', async () => {
   for (const which of ['copy', 'mailed'] as const) {
     const email = uniqueEmail()
     const { status, body } = await invite(email, 'admin')
@@ -47,7 +48,7 @@ test('the owner’s copy and the mailed link are two tokens, and either of them 
       [joined.status, joined.body.user_id, joined.body.role, joined.body.workspace.id],
       [200, person.userId, 'admin', vendor.workspaceId],
     )
-    // A session in no workspace acts in the one that it has joined.
+    // A session without a workspace moves into the one that it has joined.
     assert.equal((await ask('GET', '/v1/workspace', { token: person.token })).status, 200)
     const other = await makePerson(query)
     for (const dead of [body.token, mail.token]) {
@@ -66,7 +67,7 @@ test('a session that acts in another workspace stays there', async () => {
   assert.equal((await ask('GET', '/v1/workspace', { token: person.token })).body.id, elsewhere.workspaceId)
 })
 
-test('an unverified account does not join, unless the mailed token proves its own mailbox, which verifies it', async () => {
+test('an unverified account joins only by a token mailed to its address, which verifies it', async () => {
   const email = uniqueEmail()
   const unverified = await makePerson(query, { email: email.toUpperCase(), verified: false })
   const stranger = await makePerson(query, { verified: false })
@@ -77,11 +78,13 @@ test('an unverified account does not join, unless the mailed token proves its ow
   assert.equal((await accept(stranger.token, body.token)).body.code, 'email_not_verified')
   assert.equal((await accept(unverified.token, mail.token)).status, 200)
   assert.equal((await ask('GET', '/v1/auth/me', { token: unverified.token })).body.email_verified, true)
-  const told = await ask('GET', '/v1/auth/security_events?kind=address_verified', { token: unverified.token })
-  assert.equal(told.body.data.length, 1)
+  const events = await ask('GET', '/v1/auth/security_events?kind=address_verified', {
+    token: unverified.token,
+  })
+  assert.equal(events.body.data.length, 1)
 })
 
-test('of two people who accept at once one joins', async () => {
+test('when two people accept at once, one joins', async () => {
   for (let round = 0; round < 5; round++) {
     const { body } = await invite(uniqueEmail())
     const people = [await makePerson(query), await makePerson(query), await makePerson(query)]
@@ -90,7 +93,7 @@ test('of two people who accept at once one joins', async () => {
   }
 })
 
-test('a forged workspace half writes nothing and tells nothing', async () => {
+test('a token with a forged workspace half writes and reveals nothing', async () => {
   const other = await makeVendor(harness)
   const { body } = await invite(uniqueEmail())
   const person = await makePerson(query)
@@ -118,7 +121,7 @@ test('a forged workspace half writes nothing and tells nothing', async () => {
   assert.equal((await accept(person.token, body.token)).status, 200)
 })
 
-test('both tokens die with a revocation, whose repeat changes nothing', async () => {
+test('a revocation ends both tokens, and repeating it changes nothing', async () => {
   const email = uniqueEmail()
   const { body } = await invite(email)
   const mail = await mailbox.take(email)
@@ -133,12 +136,12 @@ test('both tokens die with a revocation, whose repeat changes nothing', async ()
     assert.equal((await accept(token, dead)).body.code, 'invalid_token')
 })
 
-test('an invitation ends after seven days, and not a millisecond before', async () => {
+test('an invitation expires after exactly seven days', async () => {
   const { body } = await invite(uniqueEmail())
   const { token } = await makePerson(query)
   assert.equal(Date.parse(body.expires_at) - Date.parse(body.created_at), 7 * 86_400_000)
   await setStoreTime(new Date(Date.parse(body.expires_at)))
-  // The session is as old as the invitation.
+  // The session is as old as the invitation, so renew it.
   await query(
     "update sessions set last_seen_at = service_now(), expires_at = service_now() + interval '1 day'",
   )
@@ -149,7 +152,7 @@ test('an invitation ends after seven days, and not a millisecond before', async 
   assert.equal((await accept(token, body.token)).status, 200)
 })
 
-test('a new invitation of an address retires the one before, also when both are made at once', async () => {
+test('a new invitation retires the pending one for the address, also when concurrent', async () => {
   const email = uniqueEmail()
   const first = await invite(email)
   const both = await Promise.all([invite(email.toUpperCase(), 'admin'), invite(email, 'owner')])
@@ -172,7 +175,7 @@ test('a new invitation of an address retires the one before, also when both are 
   assert.equal(superseded.length, 2)
 })
 
-test('who is a member already is told of at invitation and at acceptance, and may come back after leaving', async () => {
+test('inviting or accepting as a member is refused, and possible again after leaving', async () => {
   const person = await makePerson(query, { workspaceId: vendor.workspaceId, role: 'admin' })
   assert.equal((await invite(person.email.toUpperCase())).body.code, 'already_member')
   const { body } = await invite(uniqueEmail(), 'owner')
@@ -184,7 +187,7 @@ test('who is a member already is told of at invitation and at acceptance, and ma
   assert.ok((await membersOf()).some(({ user_id, role }) => user_id === person.userId && role === 'owner'))
 })
 
-test('a workspace invites two hundred times an hour, and is told when it may again', async () => {
+test('a workspace can invite two hundred times an hour, then gets Retry-After', async () => {
   const owned = await makeVendor(harness)
   await query(
     `insert into workspace_invites (workspace_id, id, email, address_key, role, digest, created_at, expires_at)
@@ -202,7 +205,7 @@ test('a workspace invites two hundred times an hour, and is told when it may aga
   assert.equal((await invite(uniqueEmail(), 'member', owned)).status, 201)
 })
 
-test('a repeat under its Idempotency-Key has no token, and sends no second message', async () => {
+test('a repeat under its Idempotency-Key has no token and sends no second mail', async () => {
   const email = uniqueEmail()
   const send = () =>
     ask('POST', '/v1/invites', {
@@ -221,7 +224,7 @@ test('a repeat under its Idempotency-Key has no token, and sends no second messa
   assert.equal(sent, 1)
 })
 
-test('the log tells who was invited and who joined, with the address that was invited', async () => {
+test('the audit log has the invited address, also when the invitation is accepted', async () => {
   const owned = await makeVendor(harness)
   const email = uniqueEmail()
   const { body } = await invite(email, 'member', owned)

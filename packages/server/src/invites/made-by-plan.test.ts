@@ -9,7 +9,7 @@ const harness = await startHarness()
 const { query } = harness
 const { makeScene } = makersOf(harness)
 
-test('pending invitations of a maker are found by index, among very many of others in the workspace', async () => {
+test('pending invitations made by one maker are found by index among many others', async () => {
   const { workspaceId, leaver, child } = await makeScene()
   await query(
     `insert into workspace_invites (workspace_id, id, email, address_key, role, digest, created_by_type, created_by_id,

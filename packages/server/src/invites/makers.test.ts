@@ -11,7 +11,7 @@ const { ask, query } = harness
 const { makeKey, invite, revoke, accept, isAlive, statusOf, revocationsIn, makeScene } = makersOf(harness)
 type Scene = Awaited<ReturnType<typeof makeScene>>
 
-test('a removed owner whose listed key was revoked does not come back by an invitation which that key has made', async () => {
+test('a removed owner cannot return by an invitation made by a key of theirs', async () => {
   const { owner, leaver, child } = await makeScene()
   const kept = await invite(child.key)
   const removed = await ask('DELETE', `/v1/members/${leaver.userId}`, { token: owner.token })
@@ -23,7 +23,7 @@ test('a removed owner whose listed key was revoked does not come back by an invi
   assert.ok(!idsOf(body.data).includes(leaver.userId))
 })
 
-test('an invitation says who has made it, a person or a secret key', async () => {
+test('an invitation returns its maker, a person or a secret key', async () => {
   const { owner, live, liveId } = await makeScene()
   assert.deepEqual((await invite(live)).created_by, { type: 'secret_key', id: liveId })
   assert.deepEqual((await invite(owner.token)).created_by, { type: 'user', id: owner.userId })
@@ -37,7 +37,7 @@ test('an invitation says who has made it, a person or a secret key', async () =>
   )
 })
 
-/** Each ends somebody, and says who it was and what the log then gives as the reason. */
+/** Each ends a maker, and returns that maker and the reason that the audit log then has. */
 const ends = {
   'a person is removed': async ({ owner, leaver }: Scene) => {
     const answer = await ask('DELETE', `/v1/members/${leaver.userId}`, { token: owner.token })
@@ -57,7 +57,7 @@ const ends = {
   }),
 }
 for (const [what, end] of Object.entries(ends)) {
-  test(`when ${what}, pending invitations of everything made by it end in the same transaction, all the way down`, async () => {
+  test(`when ${what}, all invitations that descend from it end in the same transaction`, async () => {
     const scene = await makeScene()
     const { owner, live, child, grandchild, leaver, workspaceId } = scene
     const theirs = [await invite(child.key), await invite(grandchild.key)]
@@ -76,18 +76,18 @@ for (const [what, end] of Object.entries(ends)) {
     for (const one of others) assert.equal(await statusOf(live, one), 'pending')
     assert.equal(await statusOf(live, accepted), 'accepted')
     assert.equal((await ask('GET', '/v1/workspace', { token: joined.token })).status, 200)
-    // In the transaction of the change, so behind it without a gap and in one stamp of time.
-    const told = await query(
+    // One transaction: the audit rows are adjacent and have one timestamp.
+    const stamps = await query(
       `select distinct created_at, seq - row_number() over (order by seq) as run from audit_logs
        where workspace_id = $1 and (target_id = any($2) or target_id = $3) and action !~ 'created|joined'`,
       [workspaceId, idsOf(theirs), ancestor.id],
     )
-    assert.equal(told.length, 1, JSON.stringify(told))
+    assert.equal(stamps.length, 1, JSON.stringify(stamps))
     assert.deepEqual(
       (await revocationsIn(live)).filter(row => row.action === 'workspace_invite.revoked'),
       theirs.map(({ id }) => ({ action: 'workspace_invite.revoked', target_id: id, reason, ancestor })),
     )
-    // The keys live on, but for the one that was revoked itself.
+    // The keys stay active, except the one that was revoked itself.
     assert.ok(await isAlive(grandchild))
     assert.deepEqual(await faultsOf(query, workspaceId), [])
   })
@@ -105,7 +105,7 @@ test('a refused removal revokes nothing', async () => {
   assert.deepEqual(await revocationsIn(live), [])
 })
 
-test('the same role again ends nothing, and neither does a higher one', async () => {
+test('the same or a higher role ends no invitation', async () => {
   const { owner, leaver, child, live } = await makeScene()
   const pending = await invite(child.key)
   const change = (role: string) =>
@@ -119,7 +119,7 @@ test('the same role again ends nothing, and neither does a higher one', async ()
   assert.equal(await statusOf(live, later), 'pending')
 })
 
-test('an invitation of which nobody knows the maker any more ends with whoever ends first', async () => {
+test('an invitation with an unknown maker ends with the first maker that ends', async () => {
   const { live, owner, child } = await makeScene()
   const unknown = await invite(live)
   const known = await invite(live)
@@ -127,7 +127,7 @@ test('an invitation of which nobody knows the maker any more ends with whoever e
     unknown.id,
   ])
   const ofPerson = await invite(owner.token)
-  // As the release before writes it.
+  // As the previous release writes it.
   await query('update workspace_invites set created_by_type = null, created_by_id = null where id = $1', [
     ofPerson.id,
   ])

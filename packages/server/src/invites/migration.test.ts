@@ -6,7 +6,7 @@ import { makeDatabase, testCluster } from '../../test/database.ts'
 import { migrate, migrations } from '../platform/db/migrate.ts'
 
 const database = await makeDatabase(testCluster(), true)
-await migrate(database.connection, migrations[migrations.indexOf('0021_makers') - 1])
+await migrate(database.connection, { upTo: migrations[migrations.indexOf('0021_makers') - 1] })
 const client = new pg.Client(database.connection)
 await client.connect()
 after(async () => {
@@ -37,7 +37,7 @@ async function addKey(type: string, maker: string, isRevoked = false): Promise<s
   return id
 }
 let seq = 0
-/** As the release before wrote it: a person's in `invited_by`, a key's in the log alone. */
+/** As the previous release wrote it: a person in `invited_by`, a key in the audit log only. */
 async function addInvite(type: 'user' | 'secret_key', maker: string): Promise<string> {
   const id = randomUUID()
   await run(
@@ -55,7 +55,7 @@ async function addInvite(type: 'user' | 'secret_key', maker: string): Promise<st
   return id
 }
 
-test('the migration finds the makers of older invitations, and lets those of ended ones expire', async () => {
+test('the migration finds the makers of old invitations and ends those of ended makers', async () => {
   await addMember(owner, false)
   await addMember(leaver, true)
   const [kept, revoked, ofLeaver] = [
@@ -84,7 +84,7 @@ test('the migration finds the makers of older invitations, and lets those of end
   for (const { id, ...row } of rows) assert.deepEqual(row, expected.get(id))
 })
 
-test('a process of the release before goes on to write what it writes', async () => {
+test('a process of the previous release can still write its rows', async () => {
   const [key, invitation] = [
     await addKey('bootstrap', randomUUID()),
     await addInvite('secret_key', randomUUID()),

@@ -12,14 +12,14 @@ const create = (vendor: Awaited<ReturnType<typeof makeVendor>>) =>
     body: { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live' },
   })
 
-test('of simultaneous creations exactly as many succeed as the cap leaves room for', async () => {
+test('concurrent creations succeed exactly up to the cap', async () => {
   const vendor = await makeVendor(harness)
   const answers = await Promise.all(Array.from({ length: 8 }, () => create(vendor)))
   assert.deepEqual(answers.map(answer => answer.status).toSorted(), [201, 201, 201, 409, 409, 409, 409, 409])
   assert.equal(answers.find(answer => answer.status === 409)?.body.code, 'key_limit_reached')
 })
 
-test('revoked and expired keys leave room', async () => {
+test('revoked and expired keys do not count towards the cap', async () => {
   const vendor = await makeVendor(harness)
   await issueKey(harness, vendor, { expires_at: '2020-01-01T00:00:00Z' })
   const keys = [
@@ -32,7 +32,7 @@ test('revoked and expired keys leave room', async () => {
   assert.equal((await create(vendor)).status, 201)
 })
 
-test('at the cap a key is still rotated without overlap, and with one only where there is room for both', async () => {
+test('at the cap, a rotation works without an overlap; with one it needs room for both keys', async () => {
   const vendor = await makeVendor(harness)
   const [key] = [
     await issueKey(harness, vendor),

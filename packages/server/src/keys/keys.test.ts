@@ -16,7 +16,7 @@ const actionsOf = async (id: string) =>
 const versionOf = async (projectId: string) =>
   (await query('select version from policy_heads where project_id = $1', [projectId]))[0].version
 
-test('a created key is shown once and stored as its digest alone', async () => {
+test('a created key is shown once and only its digest is stored', async () => {
   const created = await issueKey(harness, vendor, { name: 'CI', scopes: ['read'], meta: { plan: 'pro' } })
   assert.match(created.key, /^kr_live_[0-9A-Za-z]{38}$/)
   assert.equal(created.display_prefix, created.key.slice(0, 12))
@@ -36,7 +36,7 @@ test('a key carries the prefix of its project', async () => {
   assert.match(created.key, /^maps_test_[0-9A-Za-z]{38}$/)
 })
 
-test('a creation under an unknown tenant or project, or another workspace’s, is 404 and writes nothing', async () => {
+test('creating a key under an unknown or foreign tenant or project is 404 and writes nothing', async () => {
   const other = await makeVendor(harness)
   const before = await query(
     'select count(*) as keys, (select count(*) from credentials) as digests from api_keys',
@@ -55,7 +55,7 @@ test('a creation under an unknown tenant or project, or another workspace’s, i
   assert.deepEqual(after, before)
 })
 
-test('a patch replaces the fields it names whole and leaves the others alone', async () => {
+test('a patch replaces the fields that it names and keeps the others', async () => {
   const limits = [{ id: 'burst', limit: 10, window_ms: 1000, algorithm: 'sliding', scope: 'key' }]
   const { id } = await issueKey(harness, vendor, {
     scopes: ['a', 'b'],
@@ -79,7 +79,7 @@ test('a patch replaces the fields it names whole and leaves the others alone', a
   })
 })
 
-test('a patch that changes nothing leaves no audit row and no new version', async () => {
+test('a patch that changes nothing writes no audit row and no new version', async () => {
   const { id } = await issueKey(harness, vendor, { scopes: ['a'] })
   const version = await versionOf(vendor.projectId)
   const { status } = await ask('PATCH', `/v1/keys/${id}`, {
@@ -91,7 +91,7 @@ test('a patch that changes nothing leaves no audit row and no new version', asyn
   assert.equal(await versionOf(vendor.projectId), version)
 })
 
-test('each change of a key raises the version by one: nodes enforce it, or show whose key it is', async () => {
+test('each change of a key raises the policy version by one', async () => {
   const { id } = await issueKey(harness, vendor)
   const version = await versionOf(vendor.projectId)
   await ask('PATCH', `/v1/keys/${id}`, { token: live, body: { name: 'renamed', meta: { a: 1 } } })
@@ -100,7 +100,7 @@ test('each change of a key raises the version by one: nodes enforce it, or show 
   assert.equal(await versionOf(vendor.projectId), version + 2)
 })
 
-test('a rotation makes a successor with every setting and shortens the predecessor to the overlap', async () => {
+test('a rotation copies every setting and limits the old key to the overlap', async () => {
   const expires_at = new Date(clock.now() + 90 * 86_400_000).toISOString()
   const old = await issueKey(harness, vendor, {
     name: 'n',
@@ -130,7 +130,7 @@ test('a rotation makes a successor with every setting and shortens the predecess
   assert.ok(Date.parse(predecessor.body.expires_at) < Date.parse(expires_at))
 })
 
-test('a later successor takes the expiry from before any overlap, or the one that was set since', async () => {
+test('a later successor takes the expiry from before any overlap, or one set since', async () => {
   const expires_at = new Date(clock.now() + 90 * 86_400_000).toISOString()
   for (const original of [expires_at, null]) {
     const { id } = await issueKey(harness, vendor, original === null ? {} : { expires_at })
@@ -163,7 +163,7 @@ test('no patch lets a rotated key outlive its overlap', async () => {
   assert.equal(shorter.status, 200)
 })
 
-test('a revoked or expired key is not rotated, a revoked one not patched, an expired one may be renewed', async () => {
+test('revoked and expired keys are not rotated; an expired key can be renewed by a patch', async () => {
   const expired = await issueKey(harness, vendor, { expires_at: '2020-01-01T00:00:00Z' })
   assert.equal(
     (await ask('POST', `/v1/keys/${expired.id}/rotate`, { token: live })).body.code,
@@ -183,7 +183,7 @@ test('a revoked or expired key is not rotated, a revoked one not patched, an exp
   )
 })
 
-test('a repeated revocation keeps the first one and leaves no second audit row and no new version', async () => {
+test('a repeated revocation keeps the first one and writes no audit row or version', async () => {
   const { id } = await issueKey(harness, vendor)
   const first = await ask('POST', `/v1/keys/${id}/revoke`, { token: live, body: { reason: 'leaked' } })
   const version = await versionOf(vendor.projectId)
@@ -195,25 +195,25 @@ test('a repeated revocation keeps the first one and leaves no second audit row a
   assert.equal(await versionOf(vendor.projectId), version)
 })
 
-test('revoke with wait reports the version of the revocation and that no node is to be waited for', async () => {
+test('revoke with wait returns the version, acknowledged when there are no nodes', async () => {
   const { id } = await issueKey(harness, vendor)
   const { body } = await ask('POST', `/v1/keys/${id}/revoke?wait=true`, { token: live })
   const version = await versionOf(vendor.projectId)
-  const { propagation } = body
+  const { waited_ms, ...propagation } = body.propagation
+  assert.ok(Number.isInteger(waited_ms))
   assert.deepEqual(propagation, {
     acknowledged: true,
     version,
     nodes: 0,
     nodes_acknowledged: 0,
     pending: [],
-    waited_ms: 0,
   })
   await issueKey(harness, vendor)
   const again = await ask('POST', `/v1/keys/${id}/revoke?wait=true`, { token: live })
   assert.equal(again.body.propagation.version, version)
 })
 
-test('a list is newest first, filtered, and walked page by page without gap or double', async () => {
+test('a list is newest first, can be filtered, and pages without gaps or duplicates', async () => {
   const tenant = await ask('POST', '/v1/tenants', { token: live, body: { external_id: uniqueSlug() } })
   const tenant_id = tenant.body.id
   const ids: string[] = []
@@ -251,7 +251,7 @@ test('a list is newest first, filtered, and walked page by page without gap or d
   assert.deepEqual(await idsOf(`project_id=${tenant_id}`), [])
 })
 
-test('a test credential neither sees nor touches a live key, and cannot name the live environment', async () => {
+test('a test credential cannot see, change or create live keys', async () => {
   const { id } = await issueKey(harness, vendor)
   for (const [method, path] of [
     ['GET', ''],
@@ -273,7 +273,7 @@ test('a test credential neither sees nor touches a live key, and cannot name the
   assert.equal((await ask('GET', '/v1/keys?env=live', { token: vendor.test })).body.code, 'env_mismatch')
 })
 
-test('the store’s clock, not the process’s, judges whether a key has expired', async () => {
+test('the database clock, not the process clock, decides whether a key has expired', async () => {
   const expires_at = '2031-01-01T00:00:00.000Z'
   const { id } = await issueKey(harness, vendor, { expires_at })
   await harness.setStoreTime(new Date(Date.parse(expires_at)))

@@ -7,7 +7,7 @@ import { makeVendor, uniqueSlug } from '../../test/vendor.ts'
 const harness = await startHarness()
 const { ask, query } = harness
 
-/** A workspace with an owner who made it. */
+/** A workspace with the owner who created it. */
 async function makeOwned() {
   const owner = await makePerson(query, { name: 'Olive' })
   const { status, body } = await ask('POST', '/v1/workspaces', {
@@ -32,7 +32,7 @@ const auditOf = async (token: string) =>
     }),
   )
 
-test('who makes a workspace is its owner; a session in none moves into it, one in another stays', async () => {
+test('the creator owns a workspace; a session without one moves in, others stay', async () => {
   const { owner, workspaceId, made } = await makeOwned()
   assert.deepEqual(made.secret_key.created_by, { type: 'user', id: owner.userId })
   const { body: me } = await ask('GET', '/v1/auth/me', { token: owner.token })
@@ -52,7 +52,7 @@ test('who makes a workspace is its owner; a session in none moves into it, one i
   )
 })
 
-test('a creation is repeated under its Idempotency-Key also when the session has moved meanwhile', async () => {
+test('an Idempotency-Key still finds its creation after the session has moved', async () => {
   const { token } = await makePerson(query)
   const create = () =>
     ask('POST', '/v1/workspaces', {
@@ -67,7 +67,7 @@ test('a creation is repeated under its Idempotency-Key also when the session has
   assert.equal(again.body.secret_key.key, undefined)
 })
 
-test('a role counts from the person’s next request on, upwards and downwards', async () => {
+test('a new role applies from the person’s next request, up or down', async () => {
   const { owner, workspaceId } = await makeOwned()
   const { token, userId } = await makePerson(query, { workspaceId, role: 'member' })
   const tries = () => ask('POST', '/v1/tenants', { token, body: { external_id: uniqueSlug() } })
@@ -79,7 +79,7 @@ test('a role counts from the person’s next request on, upwards and downwards',
   assert.equal((await tries()).body.code, 'forbidden')
 })
 
-test('a removed person is out with the next request; keys that they made work on, and the answer lists them', async () => {
+test('a removed person loses access at once; their keys stay active and are listed', async () => {
   const { owner, workspaceId } = await makeOwned()
   const person = await makePerson(query, { workspaceId, role: 'admin' })
   const key = await ask('POST', '/v1/secret_keys', { token: person.token, body: { env: 'live', name: 'ci' } })
@@ -101,7 +101,7 @@ test('a removed person is out with the next request; keys that they made work on
   assert.equal((await remove(owner.token, person.userId)).status, 404)
 })
 
-test('keys that a person’s keys have made are listed with theirs, also behind one that is revoked', async () => {
+test('a removal lists keys made by the person’s keys too, also through a revoked one', async () => {
   const { owner, live, made } = await makeOwned()
   const second = await makePerson(query, { workspaceId: made.id, role: 'owner' })
   const child = await ask('POST', '/v1/secret_keys', { token: live, body: { env: 'live' } })
@@ -123,7 +123,7 @@ for (const [what, cease] of Object.entries({
   removed: (by: MadePerson, userId: string) => remove(by.token, userId),
   demoted: (by: MadePerson, userId: string) => changeRole(by.token, userId, 'admin'),
 })) {
-  test(`what an owner has invited is dead once they are ${what}: nobody walks back in by a token that was kept`, async () => {
+  test(`once an owner is ${what}, no invitation that they made lets anyone in`, async () => {
     const { owner, workspaceId } = await makeOwned()
     const second = await makePerson(query, { workspaceId, role: 'owner' })
     const invite = (token: string) =>
@@ -149,7 +149,7 @@ for (const [what, cease] of Object.entries({
   })
 }
 
-test('the last owner is neither removed nor demoted, by whomever', async () => {
+test('no caller can remove or demote the last owner', async () => {
   const { owner, workspaceId, live } = await makeOwned()
   await makePerson(query, { workspaceId, role: 'admin' })
   for (const token of [owner.token, live]) {
@@ -194,7 +194,7 @@ test('when each of two owners removes the other, one stays', async () => {
   }
 })
 
-test('the list shows people newest first and by pages, and a workspace without members has none', async () => {
+test('members are listed newest first and in pages; a workspace may have none', async () => {
   const { owner, workspaceId, live } = await makeOwned()
   const others = []
   for (let i = 0; i < 4; i++) others.push((await makePerson(query, { workspaceId })).userId)
@@ -212,7 +212,7 @@ test('the list shows people newest first and by pages, and a workspace without m
   assert.deepEqual((await ask('GET', '/v1/members', { token: lonely })).body.data, [])
 })
 
-test('the log tells of the roster, by person and with addresses beside the hash, and only when something changed', async () => {
+test('the audit log has each change of a member once, with addresses outside the hash', async () => {
   const { owner, workspaceId } = await makeOwned()
   const { userId, email } = await makePerson(query, { workspaceId, role: 'member' })
   await changeRole(owner.token, userId, 'member')
@@ -241,7 +241,7 @@ test('the log tells of the roster, by person and with addresses beside the hash,
   assert.ok(!JSON.stringify(hashed).includes('@example.com'))
 })
 
-test('the log names the person who did it, also when they have left, and not to a test key', async () => {
+test('the audit log names the acting person, also after they leave, but not to a test key', async () => {
   const { owner, workspaceId, live } = await makeOwned()
   const person = await makePerson(query, { workspaceId, role: 'admin', name: 'Pat' })
   await ask('POST', '/v1/tenants', { token: person.token, body: { external_id: 'theirs' } })

@@ -18,7 +18,7 @@ const signIn = (email: string, secret = password) =>
   ask('POST', '/v1/auth/sessions', { body: { email, password: secret } })
 const verify = (token: unknown) => ask('POST', '/v1/auth/email_verifications/consume', { body: { token } })
 
-test('a person signs up, signs in, verifies the address by the mailed link, and is told so', async () => {
+test('a person signs up, signs in, and verifies the address by the mailed link', async () => {
   const email = uniqueEmail()
   assert.deepEqual((await signUp(email, { name: 'Ann' })).body, { status: 'accepted' })
   const signedIn = await signIn(email)
@@ -32,7 +32,7 @@ test('a person signs up, signs in, verifies the address by the mailed link, and 
 
   const mail = await mailbox.take(email)
   assert.equal(mail.page, 'https://keys.example.com/verify-email')
-  // Whoever signed up has chosen the name, and perhaps not their own address.
+  // Anyone can sign up with any address, so the mail must not contain the name that they chose.
   assert.ok(!mail.text.includes('Ann') && !mail.html.includes('Ann'))
   assert.ok(mail.html.includes(`https://keys.example.com/verify-email#token=${mail.token}`))
   assert.deepEqual((await verify(mail.token)).body, { status: 'verified' })
@@ -40,7 +40,7 @@ test('a person signs up, signs in, verifies the address by the mailed link, and 
   assert.deepEqual([me.email_verified, me.workspace_id, me.role], [true, null, null])
 })
 
-test('an address that has an account is sent a notice at its own spelling, and nothing of the account changes', async () => {
+test('signing up with a known address mails a notice to it and changes nothing', async () => {
   const email = uniqueEmail('Ann.Bea')
   await signUp(email)
   await mailbox.take(email, /Verify/)
@@ -55,7 +55,7 @@ test('an address that has an account is sent a notice at its own spelling, and n
   assert.deepEqual([body.user.email, body.user.name], [email, null])
 })
 
-test('of simultaneous sign-ups of one address one makes the account, and each sends one message', async () => {
+test('concurrent sign-ups for one address create one account and send one mail each', async () => {
   const email = uniqueEmail()
   const heard = await Promise.all(Array.from({ length: 5 }, () => signUp(email)))
   assert.deepEqual(new Set(heard.map(({ status }) => status)), new Set([202]))
@@ -66,13 +66,13 @@ test('of simultaneous sign-ups of one address one makes the account, and each se
   assert.equal(subjects.filter(subject => subject.startsWith('Verify')).length, 1)
 })
 
-test('a new password is refused when it is short, common or the address, and is never quoted', async () => {
+test('a new password that is short, common or the address is refused, without quoting it', async () => {
   const email = 'somebody.at.length@example.com'
   for (const [bad, message] of [
     ['elevenchars', 'must have at least 12 characters'],
     ['😀'.repeat(11), 'must have at least 12 characters'],
-    ['unbelievable', 'is a common password; choose another one'],
-    ['aaaaaaaaaaaaaa', 'is a common password; choose another one'],
+    ['unbelievable', 'is a common password: choose another one'],
+    ['aaaaaaaaaaaaaa', 'is a common password: choose another one'],
     [email.toUpperCase(), 'must not be the e-mail address'],
   ]) {
     const { status, body } = await ask('POST', '/v1/auth/users', { body: { email, password: bad } })
@@ -82,7 +82,7 @@ test('a new password is refused when it is short, common or the address, and is 
   assert.deepEqual(await query('select from users where address_key = $1', [email]), [])
 })
 
-test('a password is taken as given: blanks, any script, 256 characters, and not one more', async () => {
+test('a password is used as given: spaces, any script, at most 256 characters', async () => {
   for (const good of ['  leading and trailing  ', 'Größenwahnsinn!', `${'😀😎🙃'.repeat(85)}x`]) {
     const email = uniqueEmail()
     assert.equal((await signUp(email, { password: good })).status, 202)
@@ -92,7 +92,7 @@ test('a password is taken as given: blanks, any script, 256 characters, and not 
   assert.equal((await signUp(uniqueEmail(), { password: `${'ab'.repeat(128)}c` })).status, 400)
 })
 
-test('a password change needs the current one and ends every session but the one that makes it', async () => {
+test('a password change needs the current one and ends every other session', async () => {
   const { email, token, userId } = await makePerson(query)
   const other = await openSession(query, userId)
   const change = (current_password: string, next: string) =>
@@ -110,7 +110,7 @@ test('a password change needs the current one and ends every session but the one
   assert.equal((await mailbox.take(email, /was changed/)).token, undefined)
 })
 
-test('of two password changes at once one is made, and the other is told that its current password is another one', async () => {
+test('of two concurrent password changes, one succeeds and the other is refused', async () => {
   const { token } = await makePerson(query)
   const change = (next: string) =>
     ask('POST', '/v1/auth/me/password', { token, body: { current_password: madePassword, password: next } })
@@ -120,7 +120,7 @@ test('of two password changes at once one is made, and the other is told that it
   assert.deepEqual(statuses.toSorted(), [200, 403])
 })
 
-test('a reset by the mailed link sets the password, ends every session, and sends a notice', async () => {
+test('a reset by the mailed link sets the password, ends all sessions and sends a notice', async () => {
   const { email, token, userId } = await makePerson(query)
   const other = await openSession(query, userId)
   assert.equal(
@@ -133,7 +133,7 @@ test('a reset by the mailed link sets the password, ends every session, and send
   const reset = (secret: string) =>
     ask('POST', '/v1/auth/password_resets/consume', { body: { token: mail.token, password: secret } })
 
-  // A password that is refused does not use the token up.
+  // A refused password does not use up the token.
   assert.deepEqual((await reset('short')).body.errors?.[0]?.path, 'password')
   assert.deepEqual((await reset(email)).body.errors?.[0]?.path, 'password')
   assert.deepEqual((await reset(password)).body, { status: 'password_changed' })
@@ -147,7 +147,7 @@ test('a reset by the mailed link sets the password, ends every session, and send
   assert.deepEqual([again.status, again.body.code], [400, 'invalid_token'])
 })
 
-test('a password change retires a reset link that is still under way', async () => {
+test('a password change invalidates a pending reset link', async () => {
   const { email, token } = await makePerson(query)
   await ask('POST', '/v1/auth/password_resets', { body: { email } })
   const mail = await mailbox.take(email, /Reset/)
@@ -159,7 +159,7 @@ test('a password change retires a reset link that is still under way', async () 
   assert.equal(late.body.code, 'invalid_token')
 })
 
-test('a verification request sends a link that retires the one before; who is verified is sent nothing', async () => {
+test('a verification request replaces the earlier link; a verified person gets no mail', async () => {
   const { email, token } = await makePerson(query, { verified: false })
   const request = () => ask('POST', '/v1/auth/email_verifications', { token })
   await request()
@@ -173,7 +173,7 @@ test('a verification request sends a link that retires the one before; who is ve
   assert.deepEqual(await query('select count(*)::int from mail_throttles'), before)
 })
 
-test('five messages an hour of a kind are sent to an address; more are silently not', async () => {
+test('an address gets five mails of a kind an hour; further ones are dropped silently', async () => {
   const { email } = await makePerson(query)
   const jobs = async () =>
     (
@@ -189,7 +189,7 @@ test('five messages an hour of a kind are sent to an address; more are silently 
   assert.equal((await jobs()) - before, 5)
 })
 
-test('the name is changed, removed, and left as it is when nothing is said of it', async () => {
+test('the name can be changed and removed, and stays when the body omits it', async () => {
   const { token } = await makePerson(query, { name: 'First' })
   const patch = (body: object) => ask('PATCH', '/v1/auth/me', { token, body })
   assert.equal((await patch({ name: 'Zoë 😀' })).body.name, 'Zoë 😀')

@@ -5,8 +5,8 @@ import { madePassword, makePerson } from '../../test/people.ts'
 import { uniqueSlug } from '../../test/vendor.ts'
 
 /**
- * Nobody learns whether an address has an account: not from what is answered, not from how much mail is queued, and
- * not from how often the hasher runs, which is what an answer's time would tell. Counted, not timed.
+ * No client can find out whether an address has an account: not from the response, not from the number of queued mails,
+ * and not from the number of password hashes, which dominates the response time. The tests count and do not measure time.
  */
 const harness = await startHarness()
 const { ask, query, deps } = harness
@@ -21,14 +21,14 @@ async function hashCount(): Promise<number> {
   return Number(count)
 }
 
-/** What is noted of security, however it is folded into rows. */
+/** The number of security events, however they are folded into rows. */
 async function eventCount(): Promise<number> {
   await deps.securityEvents.flush()
   return (await query('select coalesce(sum(count), 0)::int as n from security_events'))[0].n
 }
 
-/** All that a stranger can hear or cause, but for what differs between any two answers. */
-async function told(asked: () => Promise<Heard>) {
+/** Everything that a client can observe or cause, without the parts that differ between any two responses. */
+async function observe(asked: () => Promise<Heard>) {
   const [jobs, hashes, events] = [await jobCount(), await hashCount(), await eventCount()]
   const { status, headers, body } = await asked()
   return {
@@ -41,7 +41,7 @@ async function told(asked: () => Promise<Heard>) {
   }
 }
 
-test('the hasher is counted at all', async () => {
+test('the tests see each password hash', async () => {
   const before = await hashCount()
   await ask('POST', '/v1/auth/sessions', { body: { email: uniqueEmail(), password } })
   assert.equal((await hashCount()) - before, 1)
@@ -85,12 +85,12 @@ const requests: Record<
 }
 
 for (const [name, request] of Object.entries(requests)) {
-  test(`${name}: a known and an unknown address are answered, mailed and hashed alike`, async () => {
-    const known = await told(async () => request.ask((await makePerson(query)).email))
-    const unverified = await told(async () =>
+  test(`${name}: known and unknown addresses get the same response, mails and hashes`, async () => {
+    const known = await observe(async () => request.ask((await makePerson(query)).email))
+    const unverified = await observe(async () =>
       request.ask((await makePerson(query, { verified: false })).email),
     )
-    const unknown = await told(() => request.ask(uniqueEmail()))
+    const unknown = await observe(() => request.ask(uniqueEmail()))
     assert.deepEqual(known, unknown)
     assert.deepEqual(unverified, unknown)
     const { ask: _, ...expected } = request
@@ -98,18 +98,18 @@ for (const [name, request] of Object.entries(requests)) {
     assert.deepEqual({ status, jobs, hashes, events }, expected)
   })
 
-  test(`${name}: the sixth time within an hour is the same for both too`, async () => {
+  test(`${name}: the sixth request within an hour is the same for both too`, async () => {
     const { email } = await makePerson(query)
     const nobody = uniqueEmail()
     for (let i = 0; i < 5; i++) {
       await request.ask(email)
       await request.ask(nobody)
     }
-    assert.deepEqual(await told(() => request.ask(email)), await told(() => request.ask(nobody)))
+    assert.deepEqual(await observe(() => request.ask(email)), await observe(() => request.ask(nobody)))
   })
 }
 
-test('a workspace of others is told of only to who has the right password', async () => {
+test('a foreign workspace is refused with 403 only after the right password', async () => {
   const { email } = await makePerson(query)
   const workspace_id = '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11'
   const body = { email, password: madePassword, workspace_id }
@@ -117,7 +117,7 @@ test('a workspace of others is told of only to who has the right password', asyn
   assert.deepEqual([status, problem.code], [403, 'forbidden'])
 })
 
-test('a job for an address without an account is of the same form, and names nobody', async () => {
+test('a mail job for an unknown address has the same form, with a null user id', async () => {
   await query('delete from graphile_worker._private_jobs')
   await ask('POST', '/v1/auth/password_resets', { body: { email: uniqueEmail() } })
   const { email, userId } = await makePerson(query)

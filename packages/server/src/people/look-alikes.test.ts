@@ -5,7 +5,7 @@ import { startHarness } from '../../test/harness.ts'
 import { madePassword, makePerson } from '../../test/people.ts'
 import { addressKey } from './address.ts'
 
-/** Addresses that look or fold alike: none opens another's account, takes its mail, or makes a second of it. */
+/** Addresses that look or fold alike: none opens another account, receives its mail or creates a second one for it. */
 const harness = await startHarness()
 const { ask, query } = harness
 const password = 'a walk in the park'
@@ -14,7 +14,7 @@ const signIn = (email: string) =>
   ask('POST', '/v1/auth/sessions', { body: { email, password: madePassword } })
 const accounts = async () => (await query('select count(*)::int as n from users'))[0].n
 
-test('capitals are the same address: no second account, and the first one’s password alone opens it', async () => {
+test('capitals make no other address: there is one account with one password', async () => {
   await makePerson(query, { email: 'mike@example.com' })
   const before = await accounts()
   assert.equal((await signUp('MIKE@Example.COM')).status, 202)
@@ -22,7 +22,7 @@ test('capitals are the same address: no second account, and the first one’s pa
   assert.equal((await signIn('Mike@EXAMPLE.com')).status, 201)
 })
 
-test('what only looks like an address of somebody is refused by its path, and no mail is queued', async () => {
+test('a look-alike address is refused by its path, and no mail is queued', async () => {
   await makePerson(query, { email: 'kim@example.com' })
   const jobs = async () => (await query('select count(*)::int as n from graphile_worker.jobs'))[0].n
   const before = [await accounts(), await jobs()]
@@ -65,7 +65,7 @@ test('what only looks like an address of somebody is refused by its path, and no
   assert.deepEqual([await accounts(), await jobs()], before)
 })
 
-test('an address of 320 characters is taken and one of 321 is not', async () => {
+test('an address may have 320 characters and no more', async () => {
   const label = 'd'.repeat(63)
   const domain = `${label}.${label}.${label}.${'d'.repeat(58)}.com`
   const local = (length: number) => 'l'.repeat(length - domain.length - 1)
@@ -75,11 +75,11 @@ test('an address of 320 characters is taken and one of 321 is not', async () => 
   assert.deepEqual([status, body.errors[0].path], [400, 'email'])
 })
 
-test('the compared form is one: folding it again changes nothing', () => {
+test('folding an address is idempotent', () => {
   fc.assert(fc.property(fc.emailAddress(), email => addressKey(addressKey(email)) === addressKey(email)))
 })
 
-test('the compared form of what the service takes is the one that Postgres would make', async () => {
+test('the service and Postgres fold every accepted address alike', async () => {
   await fc.assert(
     fc.asyncProperty(fc.emailAddress(), async email => {
       const [{ folded }] = await query('select lower($1) as folded', [email])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { addMember, madePassword, makePerson, openSession } from '../../test/people.ts'
+import { until } from '../../test/until.ts'
 import { makeVendor } from '../../test/vendor.ts'
 
 const harness = await startHarness()
@@ -12,7 +13,7 @@ const me = (token: string) => ask('GET', '/v1/auth/me', { token })
 const signIn = (email: string, more: object = {}) =>
   ask('POST', '/v1/auth/sessions', { body: { email, password: madePassword, ...more } })
 
-test('a sign-in acts in the only workspace of the person, in the one that is named, or in none', async () => {
+test('a sign-in acts in the person’s only workspace, in the named one, or in none', async () => {
   const { email, userId } = await makePerson(query)
   const [first, second] = [await makeVendor(harness), await makeVendor(harness)]
   assert.equal((await signIn(email)).body.workspace_id, null)
@@ -30,7 +31,7 @@ test('a sign-in acts in the only workspace of the person, in the one that is nam
   assert.equal((await ask('GET', '/v1/workspace', { token: named.body.token })).body.id, second.workspaceId)
 })
 
-test('a switch rewrites the session: the same token acts in the other workspace, and in no stranger’s', async () => {
+test('a switch moves the session to another workspace of the person, with the same token', async () => {
   const [mine, other, foreign] = [
     await makeVendor(harness),
     await makeVendor(harness),
@@ -52,7 +53,7 @@ test('a switch rewrites the session: the same token acts in the other workspace,
   assert.equal((await ask('GET', '/v1/workspace', { token })).body.id, other.workspaceId)
 })
 
-test('the list has the person’s living sessions, newest first and by pages, and nobody else’s', async () => {
+test('the list has the person’s active sessions only, newest first, in pages', async () => {
   const { token, userId, sessionId } = await makePerson(query)
   await makePerson(query)
   const others = [
@@ -83,7 +84,7 @@ test('the list has the person’s living sessions, newest first and by pages, an
   assert.equal(stolen.status, 400)
 })
 
-test('a session of who was removed says that it acts nowhere', async () => {
+test('the session of a removed person shows no workspace', async () => {
   const { workspaceId } = await makeVendor(harness)
   const { token, userId } = await makePerson(query, { workspaceId })
   const actsIn = async () => (await ask('GET', '/v1/auth/sessions', { token })).body.data[0].workspace_id
@@ -92,7 +93,7 @@ test('a session of who was removed says that it acts nowhere', async () => {
   assert.equal(await actsIn(), null)
 })
 
-test('a session shows from where it was opened, cut to what is kept', async () => {
+test('a session shows its address and user agent, cut to the stored length', async () => {
   const { email } = await makePerson(query)
   const { body } = await ask('POST', '/v1/auth/sessions', {
     body: { email, password: madePassword },
@@ -102,7 +103,7 @@ test('a session shows from where it was opened, cut to what is kept', async () =
   assert.equal(body.ip, '127.0.0.1')
 })
 
-test('an ended session is refused with the next request, whoever ended it', async () => {
+test('an ended session is refused on the next request, whichever session ended it', async () => {
   const { token, userId } = await makePerson(query)
   const other = await openSession(query, userId)
   const ended = await ask('DELETE', `/v1/auth/sessions/${other.sessionId}`, { token })
@@ -113,7 +114,7 @@ test('an ended session is refused with the next request, whoever ended it', asyn
   assert.equal((await me(token)).status, 401)
 })
 
-test('a session ends seven days after it began, however busy it is', async () => {
+test('a session ends seven days after sign-in, even if it is used', async () => {
   const { email } = await makePerson(query)
   const { body } = await signIn(email)
   const ends = Date.parse(body.expires_at)
@@ -128,7 +129,7 @@ test('a session ends seven days after it began, however busy it is', async () =>
   assert.equal((await me(body.token)).status, 401)
 })
 
-test('a session ends a day after its last request, and a request a moment before keeps it', async () => {
+test('a session ends one day after its last request, and not earlier', async () => {
   const day = 86_400_000
   const { email } = await makePerson(query)
   const { body } = await signIn(email)
@@ -142,24 +143,25 @@ test('a session ends a day after its last request, and a request a moment before
   assert.equal((await me(body.token)).status, 401)
 })
 
-/** Asks, and waits until the use was noted, for which no request waits. */
+/** Sends a request and waits until its use of the session is stored, which happens after the response. */
 async function usedNow(token: string) {
   assert.equal((await me(token)).status, 200)
-  for (let noted = false; !noted; ) {
+  const isNoted = async () => {
     const [row] = await query(
       `select max(last_seen_at) >= service_now() - interval '1 minute' as noted from sessions
        where user_id = (select user_id from sessions where id = $1)`,
       [(await ask('GET', '/v1/auth/sessions', { token })).body.data[0].id],
     )
-    noted = row.noted
+    return row.noted
   }
+  await until(isNoted, 'the use of the session is stored')
 }
 
-test('a sign-in whose password is replaced meanwhile opens no session', async () => {
+test('a sign-in whose password is replaced during it opens no session', async () => {
   const { email, userId } = await makePerson(query)
   const { deps } = harness
   const { passwords } = deps
-  // Between the look at the hash and the session, somebody resets the password.
+  // Another client resets the password between the hash check and the insert of the session.
   const verify = passwords.verify.bind(passwords)
   Object.assign(passwords, {
     verify: async (...asked: Parameters<typeof verify>) => {
@@ -182,7 +184,7 @@ test('a sign-in whose password is replaced meanwhile opens no session', async ()
   }
 })
 
-test('a member who enters a workspace again and again fills one row a minute of its security events', async () => {
+test('repeated workspace switches of a member write one security event a minute', async () => {
   const { workspaceId } = await makeVendor(harness)
   const { token, userId } = await makePerson(query, { workspaceId, role: 'member' })
   for (let i = 0; i < 20; i++) {

@@ -32,8 +32,8 @@ for (const signUp of ['invited', 'closed'] as const) {
     )
   }
 
-  /** All that a stranger can hear or cause, but for what differs between any two answers. */
-  async function told(email: string) {
+  /** Everything that a client can observe or cause, without the parts that differ between any two responses. */
+  async function observe(email: string) {
     await query('delete from graphile_worker._private_jobs')
     const before = await hashes()
     const { status, headers, body }: Heard = await post(email)
@@ -47,36 +47,36 @@ for (const signUp of ['invited', 'closed'] as const) {
     }
   }
 
-  test(`${signUp}: a stranger is answered, hashed and queued for as somebody with an account, and nothing is made`, async () => {
+  test(`${signUp}: a stranger gets the response of a known address, and no account`, async () => {
     const stranger = uniqueEmail()
-    const heard = await told(stranger)
+    const heard = await observe(stranger)
     const [queued] = await jobs()
-    assert.deepEqual(queued, { kind: 'sign_up_notice', ids: { user_id: null } }, 'nobody is written to')
-    assert.deepEqual(heard, await told((await makePerson(query)).email))
+    assert.deepEqual(queued, { kind: 'sign_up_notice', ids: { user_id: null } }, 'the job has no recipient')
+    assert.deepEqual(heard, await observe((await makePerson(query)).email))
     assert.deepEqual([heard.status, heard.jobs, heard.hashes], [202, 1, 1])
     assert.equal(await accounts(stranger), 0)
   })
 
-  test(`${signUp}: the sixth time within an hour is the same for both too`, async () => {
+  test(`${signUp}: the sixth request within an hour is the same for both too`, async () => {
     const stranger = uniqueEmail()
     const { email } = await makePerson(query)
     for (let i = 0; i < 5; i++) {
       await post(stranger)
       await post(email)
     }
-    assert.deepEqual(await told(stranger), await told(email))
+    assert.deepEqual(await observe(stranger), await observe(email))
   })
 
   test(`${signUp}: an invited address ${signUp === 'invited' ? 'signs up' : 'is a stranger too'}`, async () => {
     const invited = uniqueEmail()
     await invite(invited)
-    const heard = await told(invited.toUpperCase().replace('@EXAMPLE.COM', '@example.com'))
-    assert.deepEqual(heard, await told(uniqueEmail()))
+    const heard = await observe(invited.toUpperCase().replace('@EXAMPLE.COM', '@example.com'))
+    assert.deepEqual(heard, await observe(uniqueEmail()))
     const made = await query('select id from users where address_key = $1', [invited])
     assert.equal(made.length, signUp === 'invited' ? 1 : 0)
   })
 
-  test(`${signUp}: an invitation that is revoked, accepted or over admits nobody`, async () => {
+  test(`${signUp}: a revoked, accepted or expired invitation does not allow a sign-up`, async () => {
     for (const how of [{ end: 'now()' }, { expires: "interval '-1 second'" }]) {
       const email = uniqueEmail()
       await invite(email, how)
@@ -90,7 +90,7 @@ for (const signUp of ['invited', 'closed'] as const) {
     assert.equal(await accounts(accepted), 0)
   })
 
-  test(`${signUp}: a weak password is refused alike, whoever asks`, async () => {
+  test(`${signUp}: a weak password is refused alike for every address`, async () => {
     const weak = (email: string) =>
       ask('POST', '/v1/auth/users', { body: { email, password: 'password1234' } })
     const [stranger, known] = [await weak(uniqueEmail()), await weak((await makePerson(query)).email)]

@@ -4,7 +4,7 @@ import { dump } from '../../test/dump.ts'
 import { startHarness } from '../../test/harness.ts'
 import { makeMailedToken, makePerson } from '../../test/people.ts'
 
-/** The tokens of mailed links. What is not the whole of a living one does nothing and tells nothing. */
+/** The tokens of mailed links. Anything but a complete, unexpired token does nothing and reveals nothing. */
 const harness = await startHarness()
 const { ask, query, setStoreTime } = harness
 afterEach(() => setStoreTime(null))
@@ -28,7 +28,7 @@ for (const kind of ['verification', 'password_reset'] as const) {
     assert.equal((await consume(token)).body.code, 'invalid_token')
   })
 
-  test(`${kind}: of two at once one is told 200`, async () => {
+  test(`${kind}: of concurrent uses one gets 200`, async () => {
     const { token } = await make()
     const statuses = (await Promise.all([consume(token), consume(token), consume(token)])).map(
       ({ status }) => status,
@@ -36,7 +36,7 @@ for (const kind of ['verification', 'password_reset'] as const) {
     assert.deepEqual(statuses.toSorted(), [200, 400, 400])
   })
 
-  test(`${kind}: ends at its hour, and not a millisecond before`, async () => {
+  test(`${kind}: expires exactly at its expiry time`, async () => {
     const { token, userId } = await make()
     const [{ expires_at }] = await query('select expires_at from mail_tokens where user_id = $1', [userId])
     for (const [offset, status] of [
@@ -49,7 +49,7 @@ for (const kind of ['verification', 'password_reset'] as const) {
     }
   })
 
-  test(`${kind}: what is cut, altered, of another kind or person, or nobody’s does nothing, and all are told alike`, async () => {
+  test(`${kind}: truncated, altered and foreign tokens do nothing and get one response`, async () => {
     const mine = await make()
     const theirs = await make()
     const other = kind === 'verification' ? 'password_reset' : 'verification'

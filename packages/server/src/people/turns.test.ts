@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
 import { type Heard, startHarness } from '../../test/harness.ts'
 import { type MadePerson, madePassword, makePerson } from '../../test/people.ts'
+import { until } from '../../test/until.ts'
 import { systemClock } from '../platform/clock.ts'
-import { createSignInGuard, type SignInGuard } from '../platform/throttle/sign-in-guard.ts'
+import { createSignInGuard, type SignInGuard } from './sign-in-guard.ts'
 
 const harness = await startHarness()
 const { ask, query } = harness
-/** Answers that are held, until they are let go. */
+/** Delayed responses, until the test releases them. */
 const held: (() => void)[] = []
 const guard = createSignInGuard({
   clock: systemClock,
@@ -25,21 +25,18 @@ const signIns: SignInGuard = {
 Object.assign(harness.deps, { signIns })
 
 const next = 'another long enough word'
-const until = async (holds: () => boolean) => {
-  while (!holds()) await setImmediate()
-}
 const signIn = (email: string, password: string) =>
   ask('POST', '/v1/auth/sessions', { body: { email, password } })
 
-/** Four wrong passwords that are held, with which every turn is taken. */
+/** Four wrong passwords whose responses are held back, which take every turn. */
 async function floodedBy(email: string): Promise<Promise<Heard>[]> {
   for (let i = 0; i < 10; i++) await signIn(email, 'wrong')
   const wrong = Array.from({ length: 4 }, () => signIn(email, 'wrong'))
-  await until(() => held.length === wrong.length)
+  await until(() => held.length === wrong.length, 'every wrong answer is delayed')
   return wrong
 }
 
-/** Lets go what is held, long after every request under way should have had its answer from the store. */
+/** Releases them, long after the database deadline of every pending request. */
 function letGoLate(): void {
   const late = performance.now() + 60_000
   mock.method(performance, 'now', () => late)
@@ -59,12 +56,12 @@ const requests: Record<string, { status: number; ask: (person: MadePerson) => Pr
 }
 
 for (const [what, request] of Object.entries(requests)) {
-  test(`${what}: a right password that had to wait long for its turn is not refused for it`, async () => {
+  test(`${what}: a right password succeeds after a long wait for its turn`, async () => {
     const person = await makePerson(query)
     const before = asked
     const wrong = await floodedBy(person.email)
     const right = request.ask(person)
-    await until(() => asked === before + 15)
+    await until(() => asked === before + 15, 'the right password waits for its turn')
     letGoLate()
     for (const { status } of await Promise.all(wrong)) assert.equal(status, 401)
     assert.equal((await right).status, request.status)

@@ -17,7 +17,7 @@ test('a cursor opens to the position it was sealed with', () => {
   )
 })
 
-test('a cursor of another list, workspace or service, or with any character changed, is refused', () => {
+test('a cursor that is changed, or from another list, workspace or service, is refused', () => {
   const cursor = cursors.seal('keys', 'w', 'position')
   refused(() => cursors.open('tenants', 'w', cursor))
   refused(() => cursors.open('keys', 'v', cursor))

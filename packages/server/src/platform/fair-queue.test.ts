@@ -32,12 +32,12 @@ interface Caller {
   readonly party: string
   readonly turn: Turn
   hasCome: boolean
-  /** Places that were given to others while its party could have had one, and those who waited at its arrival. */
+  /** The places given to others while its party could have had one, and the number of waiters when it arrived. */
   passed: number
   patience: number
 }
 
-test('nobody starves, nobody exceeds a share, no place stays free that somebody may have, and who leaves leaves no trace', async () => {
+test('every waiter gets a turn, no party exceeds its share, and no usable place stays free', async () => {
   await fc.assert(
     fc.asyncProperty(limits, steps, async (limit, taken) => {
       const queue = new FairQueue(limit)
@@ -47,7 +47,7 @@ test('nobody starves, nobody exceeds a share, no place stays free that somebody 
       const waitingOf = (party: string) => waiting.filter(one => one.party === party).length
       const mayHave = (party: string) => holdingOf(party) < limit.placesOfOne
 
-      /** What has come since; each who came has passed by those whose party could have had the place. */
+      /** The places taken since the last look. Each one passes by the waiters whose party could have had it. */
       const look = async () => {
         await Promise.resolve()
         for (let i = 0; i < waiting.length; ) {
@@ -81,7 +81,7 @@ test('nobody starves, nobody exceeds a share, no place stays free that somebody 
             assert.equal(before, limit.waitingOfOne)
             continue
           }
-          // A turn of each of four parties, for everyone of its own that stands before it and for itself.
+          // One turn of each of four parties for every caller of the same party before it, and for itself.
           const one: Caller = {
             party: step.party,
             turn,
@@ -120,7 +120,7 @@ test('nobody starves, nobody exceeds a share, no place stays free that somebody 
   )
 })
 
-test('one who floods delays a newcomer by one turn, not by the flood', async () => {
+test('a flood delays a newcomer by one turn', async () => {
   const queue = new FairQueue({ places: 4, placesOfOne: 2, waitingOfOne: 300 })
   const flood = Array.from({ length: 300 }, () => queue.take('flood') as Turn)
   assert.equal(flood.filter(({ come }) => come === null).length, 2)
@@ -133,19 +133,19 @@ test('one who floods delays a newcomer by one turn, not by the flood', async () 
   await fourth.come
 })
 
-test('a party that has filled the line keeps nobody else out of it', () => {
+test('a party that has filled the queue does not block the others', () => {
   const queue = new FairQueue({ places: 1, placesOfOne: 1, waitingOfOne: 10, waitingOfAll: 10 })
   for (let i = 0; i < 11; i++) assert.notEqual(queue.take('flood'), null)
   assert.equal(queue.take('flood'), null)
   for (let i = 0; i < 30; i++) assert.notEqual(queue.take(`newcomer ${i}`), null)
-  assert.equal(queue.take('newcomer 0'), null, 'a second of one party')
-  assert.equal(queue.take('newcomer 30'), null, 'the line has an end')
+  assert.equal(queue.take('newcomer 0'), null, 'the second caller of a party')
+  assert.equal(queue.take('newcomer 30'), null, 'the queue has an end')
 })
 
-test('a party takes less while others are about, and as much as before a second after they have gone', async () => {
+test('a party takes less while others are active, and its whole share a second later', async () => {
   let now = 0
   const queue = new FairQueue(
-    { places: 10, placesOfOne: 5, placesBesideOthers: 2, waitingOfOne: 100 },
+    { places: 10, placesOfOne: 5, besideOthers: { places: 2, slowMs: 60_000 }, waitingOfOne: 100 },
     () => now,
   )
   const flood: Turn[] = []
@@ -159,15 +159,47 @@ test('a party takes less while others are about, and as much as before a second 
     await Promise.resolve()
   }
   await endOne()
-  assert.equal(flood.length, 5, 'alone it has its whole share')
+  assert.equal(flood.length, 5, 'alone, it has its whole share')
   const other = queue.take('other') as Turn
-  assert.equal(other.come, null, 'there is a place for somebody else')
+  assert.equal(other.come, null, 'there is a place for another party')
   for (let i = 0; i < 3; i++) await endOne()
-  assert.equal(flood.length, 2, 'what it gives back it does not take again')
+  assert.equal(flood.length, 2, 'it does not take back what it ends')
   await endOne()
-  assert.equal(flood.length, 2, 'but for its smaller share')
+  assert.equal(flood.length, 2, 'beyond its smaller share')
   other.end()
   now = 1_000
   await endOne()
-  assert.equal(flood.length, 5, 'as soon as it is alone it has its whole share')
+  assert.equal(flood.length, 5, 'once it is alone, it has its whole share')
+})
+
+test('beside others, a party’s slow work frees its place, up to its whole share', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let now = 0
+  const queue = new FairQueue(
+    { places: 10, placesOfOne: 3, besideOthers: { places: 1, slowMs: 50 }, waitingOfOne: 100 },
+    () => now,
+  )
+  const pass = async (ms: number) => {
+    now += ms
+    t.mock.timers.tick(ms)
+    await Promise.resolve()
+  }
+  queue.take('other')?.end()
+  let held = 0
+  const turns = Array.from({ length: 5 }, () => queue.take('slow') as Turn)
+  for (const turn of turns) {
+    if (turn.come === null) held += 1
+    else void turn.come.then(() => held++)
+  }
+  assert.equal(held, 1)
+  await pass(49)
+  assert.equal(held, 1, 'the first one is not slow yet')
+  await pass(1)
+  assert.equal(held, 2)
+  await pass(50)
+  assert.equal(held, 3)
+  await pass(500)
+  assert.equal(held, 3, 'its whole share is the limit')
+  for (const turn of turns) turn.end()
+  assert.deepEqual(queue.depth(), { waiting: 0, parties: 0 })
 })

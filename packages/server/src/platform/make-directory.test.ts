@@ -8,7 +8,7 @@ import { makeDirectories } from './make-directory.ts'
 const temp = realpathSync(mkdtempSync(join(tmpdir(), 'keyrail-test-')))
 after(() => rmSync(temp, { recursive: true, force: true }))
 
-test('what is missing is made, and the uppermost of it told', () => {
+test('missing directories are made, and the uppermost is returned', () => {
   const path = join(temp, 'a', 'b', 'c')
   assert.equal(makeDirectories(path, 0o700), join(temp, 'a'))
   for (const made of [path, join(temp, 'a')]) assert.equal(statSync(made).mode & 0o777, 0o700)
@@ -16,12 +16,12 @@ test('what is missing is made, and the uppermost of it told', () => {
   assert.equal(makeDirectories(join(path, 'd'), 0o700), join(path, 'd'))
 })
 
-test('a link to a directory is as good as one', () => {
+test('a link to a directory counts as one', () => {
   symlinkSync(temp, join(temp, 'link'))
   assert.equal(makeDirectories(join(temp, 'link'), 0o700), undefined)
 })
 
-test('a file in the way, a link to nowhere, and a place where nothing can be made are errors and no endless loop', () => {
+test('a file, a dangling link or an unusable place is an error and no endless loop', () => {
   writeFileSync(join(temp, 'file'), '')
   symlinkSync(join(temp, 'nowhere'), join(temp, 'dangling'))
   for (const [path, code] of [

@@ -26,13 +26,13 @@ const isRoot = process.geteuid?.() === 0
 const refused = (message: RegExp) => (error: unknown) =>
   error instanceof UnsafePath && message.test(error.message)
 
-test('a directory of ours that nobody else may write to is taken, and so is one that is missing', () => {
+test('a directory that only this account can write to is accepted, and so is a missing one', () => {
   mkdirSync(at('ours'), { mode: 0o755 })
   refuseUnsafeDirectory(at('ours'), 'SERVICE_DATA_DIR')
   refuseUnsafeDirectory(at('missing'), 'SERVICE_DATA_DIR')
 })
 
-test('a link, a file, and what others may write to are refused with what to do', () => {
+test('a link, a file, and a directory that others can write to are refused with what to do', () => {
   mkdirSync(at('target'), { mode: 0o755 })
   symlinkSync(at('target'), at('link'))
   symlinkSync(at('nowhere'), at('dangling'))
@@ -46,7 +46,7 @@ test('a link, a file, and what others may write to are refused with what to do',
   const cases: [string, RegExp][] = [
     ['link', new RegExp(`symbolic link.* Set SERVICE_DATA_DIR to the directory itself, ${at('target')}`)],
     ['dangling', /symbolic link/],
-    ['file', /is no directory/],
+    ['file', /is not a directory/],
   ]
   for (const [name, message] of cases) {
     assert.throws(() => refuseUnsafeDirectory(at(name), 'SERVICE_DATA_DIR'), refused(message), name)
@@ -54,16 +54,16 @@ test('a link, a file, and what others may write to are refused with what to do',
 })
 
 if (isRoot) {
-  test('a directory of another user is refused with both ids, unless its owner is one that is known', () => {
+  test('another user’s directory is refused with both ids, unless its owner is known', () => {
     mkdirSync(at('foreign'), { mode: 0o755 })
     chownSync(at('foreign'), 65_534, 65_534)
     const check = (...owners: number[]) => refuseUnsafeDirectory(at('foreign'), 'SERVICE_DATA_DIR', owners)
-    assert.throws(() => check(), refused(/belongs to user id 65534, and we run as user id 0/))
+    assert.throws(() => check(), refused(/belongs to user id 65534, and Keyrail runs as user id 0/))
     check(65_534)
   })
 }
 
-test('a file is read when it is ours, and a link, a pipe or one that others may write to is not', () => {
+test('a file is read if it is ours; a link, a pipe or one that others can write is not', () => {
   writeFileSync(at('secret'), 'hush\n', { mode: 0o600 })
   symlinkSync(at('secret'), at('secret-link'))
   execFileSync('mkfifo', [at('pipe')])
@@ -72,11 +72,11 @@ test('a file is read when it is ours, and a link, a pipe or one that others may 
   assert.equal(readOwnFile(at('secret')), 'hush\n')
   assert.equal(readOwnFile(at('none')), undefined)
   assert.throws(() => readOwnFile(at('secret-link')), refused(/symbolic link, which is not followed/))
-  assert.throws(() => readOwnFile(at('pipe')), refused(/is no file/))
+  assert.throws(() => readOwnFile(at('pipe')), refused(/is not a file/))
   assert.throws(() => readOwnFile(at('shared')), refused(/Others may write to/))
 })
 
-test('a file is put in the place of a link, never through it, and leaves no draft', () => {
+test('a file replaces a link, never writes through it, and leaves no draft', () => {
   writeFileSync(at('victim'), 'untouched')
   mkdirSync(at('place'))
   symlinkSync(at('victim'), join(at('place'), 'token'))

@@ -6,7 +6,7 @@ const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefo
 const chrome =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36'
 
-test('what a caller says of itself is cut, on one line, steers no terminal and carries no credential', () => {
+test('a kept user agent is short, on one line, and has no control character or credential', () => {
   assert.equal(keptAgent(undefined), null)
   assert.equal(keptAgent(firefox), firefox)
   assert.equal(keptAgent('word '.repeat(1_000))?.length, userAgentMax)
@@ -15,12 +15,12 @@ test('what a caller says of itself is cut, on one line, steers no terminal and c
   assert.equal(keptAgent(`agent/${secret} x`), 'agent/… x')
 })
 
-test('an update makes no other program of it', () => {
+test('an update does not make it another program', () => {
   assert.equal(agentFamily(firefox), agentFamily(firefox.replaceAll('140.0', '141.0.2')))
   assert.notEqual(agentFamily(firefox), agentFamily(chrome))
 })
 
-test('a letter says it in words that no stranger has chosen', () => {
+test('a letter describes the program without any words of a stranger', () => {
   const said: Record<string, string> = {
     [firefox]: 'Firefox on Linux',
     [chrome]: 'Chrome on Windows',

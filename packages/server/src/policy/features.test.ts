@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { askFeed, changesOf, idsOf } from '../../test/feed.ts'
 import { startHarness } from '../../test/harness.ts'
+import { until } from '../../test/until.ts'
 import { issueKey, makeVendor } from '../../test/vendor.ts'
+import { writtenColumns } from '../../test/written-columns.ts'
 
 const harness = await startHarness({ policyMaxWholeKeys: 12, policyMaxPageKeys: 5 })
 const { ask, query } = harness
@@ -14,14 +16,14 @@ const patch = (vendor: { live: string }, path: string, body: object) =>
 const versionOf = async (projectId: string): Promise<number> =>
   (await query('select version from policy_heads where project_id = $1', [projectId]))[0].version
 
-test('who asks for names or meta is told them, the tenants beside the keys; who does not is told neither', async () => {
+test('the feed has names and meta only for nodes that name these features', async () => {
   const vendor = await makeVendor(harness)
   const { tenantId } = vendor
   await patch(vendor, `tenants/${tenantId}`, { name: 'Globex "\\', meta: { plan: { seats: 3 } } })
   const { external_id } = (await ask('GET', `/v1/tenants/${tenantId}`, { token: vendor.live })).body
   const named = await issueKey(harness, vendor, { name: 'CI ü\u2028', meta: { z: 1, a: [null] } })
   const bare = await issueKey(harness, vendor)
-  const told = async (more: string) => {
+  const fetched = async (more: string) => {
     const { body } = await get(vendor, 'snapshot', more)
     const delta = (await get(vendor, 'delta', `&since=1${more}`)).body
     const fields = body.keys.map((key: Record<string, unknown>) => ({
@@ -37,19 +39,23 @@ test('who asks for names or meta is told them, the tenants beside the keys; who 
   }
   const names = { tenant_id: tenantId, external_id, name: 'Globex "\\' }
   const meta = { plan: { seats: 3 } }
-  assert.deepEqual(await told(''), { features: undefined, tenants: undefined, fields: [{}, {}] })
-  assert.deepEqual(await told('&features=unheard_of'), { features: [], tenants: undefined, fields: [{}, {}] })
-  assert.deepEqual(await told('&features=names'), {
+  assert.deepEqual(await fetched(''), { features: undefined, tenants: undefined, fields: [{}, {}] })
+  assert.deepEqual(await fetched('&features=unheard_of'), {
+    features: [],
+    tenants: undefined,
+    fields: [{}, {}],
+  })
+  assert.deepEqual(await fetched('&features=names'), {
     features: ['names'],
     tenants: [names],
     fields: [{ name: named.name }, { name: null }],
   })
-  assert.deepEqual(await told('&features=meta'), {
+  assert.deepEqual(await fetched('&features=meta'), {
     features: ['meta'],
     tenants: [{ tenant_id: tenantId, meta }],
     fields: [{ meta: named.meta }, { meta: {} }],
   })
-  assert.deepEqual(await told('&features=names,cidr,meta&features=meta'), {
+  assert.deepEqual(await fetched('&features=names,cidr,meta&features=meta'), {
     features: ['meta', 'names'],
     tenants: [{ ...names, meta }],
     fields: [
@@ -59,23 +65,23 @@ test('who asks for names or meta is told them, the tenants beside the keys; who 
   })
 })
 
-test('meta of more than 2 KiB is null, of a key and of a tenant each for itself', async () => {
+test('meta over 2 KiB is null, for a key and a tenant separately', async () => {
   const vendor = await makeVendor(harness)
   const fits = { a: 'x'.repeat(2_048 - '{"a":""}'.length) }
   const large = { a: `${fits.a}x` }
   await patch(vendor, `tenants/${vendor.tenantId}`, { meta: large })
   await issueKey(harness, vendor, { meta: fits })
   await issueKey(harness, vendor, { meta: large })
-  const told = async () => {
+  const fetched = async () => {
     const { body } = await get(vendor, 'snapshot', '&features=meta')
     return [...body.keys, ...body.tenants].map(({ meta }) => meta)
   }
-  assert.deepEqual(await told(), [fits, null, null])
+  assert.deepEqual(await fetched(), [fits, null, null])
   await patch(vendor, `tenants/${vendor.tenantId}`, { meta: fits })
-  assert.deepEqual(await told(), [fits, null, fits])
+  assert.deepEqual(await fetched(), [fits, null, fits])
 })
 
-test('names of features are at most 32, each of 32 letters, digits or _ after a letter', async () => {
+test('a request names at most 32 features of at most 32 characters', async () => {
   const vendor = await makeVendor(harness)
   const many = (n: number) => Array.from({ length: n }, (_, i) => `f${i}`).join()
   for (const good of ['a', `a${'9_'.repeat(15)}z`, many(32), 'constructor', 'names,names']) {
@@ -91,7 +97,7 @@ test('names of features are at most 32, each of 32 letters, digits or _ after a 
   }
 })
 
-test('a tenant that changes is one row a project and raises each version by one, however many keys it has', async () => {
+test('a tenant change writes one row and one version per project, whatever its keys', async () => {
   const vendor = await makeVendor(harness)
   const { live, tenantId } = vendor
   const second = (await ask('POST', '/v1/projects', { token: live, body: { name: 'n', slug: 'second-one' } }))
@@ -127,7 +133,7 @@ test('a tenant that changes is one row a project and raises each version by one,
   assert.deepEqual([plain.version, plain.changes, 'tenants' in plain], [first + 2, [], false])
 })
 
-test('of tenants that changed, only those are told that have a key in the scope', async () => {
+test('a delta has only those changed tenants that have a key in the scope', async () => {
   const vendor = await makeVendor(harness)
   const make = async (external_id: string, env: string) => {
     const { id } = (await ask('POST', '/v1/tenants', { token: vendor.live, body: { external_id } })).body
@@ -137,18 +143,18 @@ test('of tenants that changed, only those are told that have a key in the scope'
   const [live, trial] = [await make('a', 'live'), await make('b', 'test')]
   const version = await versionOf(vendor.projectId)
   for (const id of [live, trial]) await patch(vendor, `tenants/${id}`, { name: 'renamed' })
-  const told = async (more: string, token?: string) => {
+  const fetched = async (more: string, token?: string) => {
     const { body } = await get(vendor, 'delta', `&since=${version}&features=names${more}`, {}, token)
     return body.tenants.map((tenant: { tenant_id: string }) => tenant.tenant_id)
   }
-  assert.deepEqual(await told(''), [live, trial])
-  assert.deepEqual(await told('&env=live'), [live])
-  assert.deepEqual(await told('', vendor.test), [trial])
-  assert.deepEqual(await told(`&tenant_id=${live}`), [live])
-  assert.deepEqual(await told(`&tenant_id=${randomUUID()}`), [])
+  assert.deepEqual(await fetched(''), [live, trial])
+  assert.deepEqual(await fetched('&env=live'), [live])
+  assert.deepEqual(await fetched('', vendor.test), [trial])
+  assert.deepEqual(await fetched(`&tenant_id=${live}`), [live])
+  assert.deepEqual(await fetched(`&tenant_id=${randomUUID()}`), [])
 })
 
-test('more changes of keys and tenants than a page has are told by a snapshot, to those who are told of tenants', async () => {
+test('more changes of keys and tenants than fit a page give a snapshot', async () => {
   const vendor = await makeVendor(harness)
   for (let i = 0; i < 4; i++) {
     const { id } = (await ask('POST', '/v1/tenants', { token: vendor.live, body: { external_id: `t${i}` } }))
@@ -166,7 +172,7 @@ test('more changes of keys and tenants than a page has are told by a snapshot, t
   assert.equal(await outcome(''), 'policy_delta')
 })
 
-test('what was made for some features is given to no others: ETag, cursor and pages', async () => {
+test('ETags, cursors and cached pages of one set of features do not serve another', async () => {
   const vendor = await makeVendor(harness)
   for (let i = 0; i < 3; i++) await issueKey(harness, vendor)
   const version = await versionOf(vendor.projectId)
@@ -185,30 +191,28 @@ test('what was made for some features is given to no others: ETag, cursor and pa
   }
   const { next_cursor } = (await get(vendor, 'snapshot', '&max_keys=1&features=names')).body
   const next = (set: string) => get(vendor, 'snapshot', `&max_keys=1&cursor=${next_cursor}${set}`)
-  assert.equal(
-    (await next('&features=names,later')).status,
-    200,
-    'a feature that is not known changes nothing',
-  )
+  assert.equal((await next('&features=names,later')).status, 200, 'an unknown feature changes nothing')
   assert.deepEqual((await next('')).body.errors?.[0]?.path, 'cursor')
   assert.deepEqual((await next('&features=meta')).body.errors?.[0]?.path, 'cursor')
 })
 
-test('each page has the tenants of its keys, and counts their bytes', async () => {
+test('each page contains the tenants of its keys and counts their bytes', async () => {
   const large = await startHarness({ policyMaxPageKeys: 5_000 })
   const vendor = await makeVendor(large)
   const key = await issueKey(large, vendor)
-  // 2,500 tenants of 2 KiB and one key each: 5 MiB of tenants.
+  // 2,500 tenants of 2 KiB with one key each: 5 MiB of tenants.
   await large.query(
     `insert into tenants (workspace_id, id, external_id, meta, created_at, updated_at)
      select $1, gen_random_uuid(), 'org ' || n, json_build_object('a', repeat('x', 2000)), now(), now()
      from generate_series(1, 2500) n`,
     [vendor.workspaceId],
   )
+  const columns = await writtenColumns(large.query, 'api_keys')
   await large.query(
-    `insert into api_keys select (jsonb_populate_record(k, jsonb_build_object('id', gen_random_uuid(),
-       'tenant_id', t.id, 'lookup_hash', '\\x' || encode(sha256(t.id::text::bytea), 'hex')))).*
-     from api_keys k, tenants t where k.id = $1 and t.external_id like 'org %'`,
+    `insert into api_keys (${columns}) select ${columns} from (
+       select (jsonb_populate_record(k, jsonb_build_object('id', gen_random_uuid(),
+         'tenant_id', t.id, 'lookup_hash', '\\x' || encode(sha256(t.id::text::bytea), 'hex')))).*
+       from api_keys k, tenants t where k.id = $1 and t.external_id like 'org %') copies`,
     [key.id],
   )
   const seen: string[] = []
@@ -225,14 +229,14 @@ test('each page has the tenants of its keys, and counts their bytes', async () =
   assert.deepEqual([seen.length, new Set(seen).size, pages], [2_501, 2_501, 1])
 })
 
-test('a poll that is held is answered when a tenant changes, for whoever asks', async () => {
+test('a held poll is answered when a tenant changes, with and without features', async () => {
   const vendor = await makeVendor(harness)
   await issueKey(harness, vendor)
   const version = await versionOf(vendor.projectId)
   for (const set of ['', '&features=names']) {
     const since = await versionOf(vendor.projectId)
     const held = get(vendor, 'delta', `&since=${since}${set}`, { prefer: 'wait=30' })
-    while (harness.deps.policy.watch.held().all === 0) await new Promise(setImmediate)
+    await until(() => harness.deps.policy.watch.held().all > 0, 'the poll is held')
     await patch(vendor, `tenants/${vendor.tenantId}`, { name: `for ${set}.` })
     const { body } = await held
     assert.deepEqual([body.version, changesOf(body)], [since + 1, []])

@@ -9,7 +9,7 @@ const harness = await startHarness({ policyMaxWholeKeys: 12, policyMaxPageKeys: 
 const { ask, clock, query } = harness
 const get = askFeed(harness)
 
-test('a policy key says what a node must know of a key, with its effective limits, and nothing else', async () => {
+test('a policy key has what a node needs, with the effective limits, and nothing else', async () => {
   const vendor = await makeVendor(harness)
   const rule = { id: 'all', limit: 7, window_ms: 60_000, algorithm: 'sliding', scope: 'tenant' }
   const own = { ...rule, id: 'own' }
@@ -50,7 +50,7 @@ test('a policy key says what a node must know of a key, with its effective limit
   })
 })
 
-test('a live key sees both environments or the one it asks for, a test key sees test', async () => {
+test('a live key gets both environments or the requested one, a test key gets test', async () => {
   const vendor = await makeVendor(harness)
   const live = await issueKey(harness, vendor)
   const trial = await issueKey(harness, vendor, { env: 'test' })
@@ -69,7 +69,7 @@ test('a live key sees both environments or the one it asks for, a test key sees 
   assert.deepEqual([refused.status, refused.body.code], [403, 'env_mismatch'])
 })
 
-test('tenants narrow both routes, in any spelling, and no match never widens to the project', async () => {
+test('tenant_id narrows both routes, and never returns the whole project without a match', async () => {
   const vendor = await makeVendor(harness)
   const other = (await ask('POST', '/v1/tenants', { token: vendor.live, body: { external_id: 'other' } }))
     .body.id
@@ -98,7 +98,7 @@ test('tenants narrow both routes, in any spelling, and no match never widens to 
   assert.deepEqual(await seen(`&tenant_id=${(await makeVendor(harness)).tenantId}`), [])
   const many = Array.from({ length: 49 }, () => randomUUID())
   assert.deepEqual(await seen(`&tenant_id=${[...many, other].join()}`), [others.id])
-  // A tombstone of a deleted tenant’s key goes to whoever held it.
+  // The tombstone of a deleted tenant's key goes to every node that may hold the key.
   const { body } = await get(vendor, 'delta', `&since=1&tenant_id=${gone}`)
   assert.deepEqual(
     body.changes.map(({ change, cause }: Record<string, string>) => [change, cause]),
@@ -106,7 +106,7 @@ test('tenants narrow both routes, in any spelling, and no match never widens to 
   )
 })
 
-test('a delta tells each changed key once, as it is now; a key that cannot be used is a tombstone', async () => {
+test('a delta has each changed key once, as it is now; an inactive key is a tombstone', async () => {
   const vendor = await makeVendor(harness)
   const [patched, revoked, expiring] = [
     await issueKey(harness, vendor),
@@ -141,7 +141,7 @@ test('a delta tells each changed key once, as it is now; a key that cannot be us
   assert.deepEqual(idsOf((await get(vendor, 'snapshot')).body), [patched.id, expiring.id])
 })
 
-test('a key that only grows old makes no change, and is in no snapshot', async () => {
+test('an expiring key causes no change, and an expired one is in no snapshot', async () => {
   const vendor = await makeVendor(harness)
   const key = await issueKey(harness, vendor, { expires_at: '2999-01-01T00:00:00Z' })
   const { version } = (await get(vendor, 'snapshot')).body
@@ -152,7 +152,7 @@ test('a key that only grows old makes no change, and is in no snapshot', async (
   assert.deepEqual(idsOf((await get(vendor, 'snapshot')).body), [key.id])
 })
 
-test('a delta that cannot be told is a snapshot: from ahead, from below the floor, and of too many changes', async () => {
+test('a delta from ahead, from below the floor or with too many changes is a snapshot', async () => {
   const vendor = await makeVendor(harness)
   const key = await issueKey(harness, vendor)
   const { version } = (await get(vendor, 'snapshot')).body
@@ -175,7 +175,7 @@ test('a delta that cannot be told is a snapshot: from ahead, from below the floo
   assert.equal(await outcome(reseed.version), 'policy_delta')
 })
 
-test('a deleted project is told, with no keys, by both routes', async () => {
+test('both routes return a deleted project without keys', async () => {
   const vendor = await makeVendor(harness)
   await issueKey(harness, vendor)
   const { version } = (await get(vendor, 'snapshot')).body
@@ -189,7 +189,7 @@ test('a deleted project is told, with no keys, by both routes', async () => {
   }
 })
 
-test('an unchanged version is answered 304 to whoever holds it, with its ETag, and to nobody else', async () => {
+test('an unchanged version is 304 only for the ETag of that version', async () => {
   const vendor = await makeVendor(harness)
   await issueKey(harness, vendor)
   for (const path of ['snapshot', 'delta'] as const) {

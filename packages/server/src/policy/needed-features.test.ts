@@ -7,7 +7,7 @@ import { issueKey, makeVendor, type Vendor } from '../../test/vendor.ts'
 import { feedFeatures } from './features.ts'
 import { feedStatements } from './statements.ts'
 
-/** A service of a later release: keys with the scope `quota` can be judged only by nodes that know what that is. */
+/** A service of a later release, where only nodes with the feature can verify keys that have the scope `quota`. */
 const harness = await startHarness({ policyMaxWholeKeys: 40, policyMaxPageKeys: 6 })
 Object.assign(harness.deps.policy, {
   statements: feedStatements({
@@ -18,7 +18,7 @@ Object.assign(harness.deps.policy, {
 const { ask } = harness
 const get = askFeed(harness)
 
-test('nodes that name nothing cost no join and no condition: no key needs a feature today', () => {
+test('without features the statement has no extra join or condition', () => {
   const { changes, snapshotPage } = feedStatements(feedFeatures)
   for (const { text } of [changes([]), snapshotPage([], false), snapshotPage([], true)]) {
     assert.doesNotMatch(text, /tenants t\b|policy_tenants|k\.name|k\.meta|and not/)
@@ -26,7 +26,7 @@ test('nodes that name nothing cost no join and no condition: no key needs a feat
   assert.match(harness.deps.policy.statements.changes([]).text, /and not .*quota/)
 })
 
-test('a key that needs a feature is absent for a node without it, and a tombstone without a cause', async () => {
+test('a node without a needed feature gets no such key, and a tombstone without a cause', async () => {
   const vendor = await makeVendor(harness)
   const key = await issueKey(harness, vendor)
   const since = (await get(vendor, 'snapshot')).body.version
@@ -53,7 +53,7 @@ test('a key that needs a feature is absent for a node without it, and a tombston
   assert.equal((await get(vendor, 'delta', `&since=${since}`)).body.changes[0].cause, 'revoked')
 })
 
-/** A node that follows the feed as docs/policy-feed.md says. */
+/** A node that follows the feed as docs/policy-feed.md describes. */
 class Node {
   readonly named: readonly string[]
   keys = new Map<string, Record<string, unknown>>()
@@ -97,9 +97,9 @@ class Node {
     for (const tenant of tenants) this.tenants.set(tenant.tenant_id, tenant)
   }
 
-  /** What it holds of each key, as words of the vendor. */
+  /** What the node holds of each key, as the vendor would describe it. */
   holds() {
-    const told = (key: Record<string, unknown>) => {
+    const described = (key: Record<string, unknown>) => {
       const tenant = this.tenants.get(String(key.tenant_id)) ?? {}
       return {
         scopes: key.scopes,
@@ -110,10 +110,10 @@ class Node {
         more: tenant.meta,
       }
     }
-    return Object.fromEntries([...this.keys].map(([id, key]) => [id, told(key)]))
+    return Object.fromEntries([...this.keys].map(([id, key]) => [id, described(key)]))
   }
 
-  /** What it should hold, by the API of the vendor. */
+  /** What the node should hold, according to the vendor API. */
   async shouldHold({ live }: Vendor) {
     const list = async (path: string) =>
       (await ask('GET', `/v1/${path}?limit=200`, { token: live })).body.data
@@ -175,7 +175,7 @@ const command = fc.oneof(
   },
 )
 
-test('whatever happens, after a poll a node holds what its features let it judge, in the words it asked for', async () => {
+test('after any history, a poll gives a node exactly the keys that its features cover', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 10, maxLength: 30 }), async commands => {
       const vendor = await makeVendor(harness)
@@ -221,7 +221,7 @@ test('whatever happens, after a poll a node holds what its features let it judge
             overlap_hours: step.overlap,
           })
           if (made.status === 200) keys.push(made.body.id)
-          // One that ended at once is listed still, and is no policy.
+          // A key with no overlap has ended but is still listed; the policy does not have it.
           if (step.overlap === 0 && made.status === 200)
             await call('POST', `keys/${made.body.predecessor.id}/revoke`)
         } else if (step.do === 'rename') {

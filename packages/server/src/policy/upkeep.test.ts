@@ -31,7 +31,7 @@ const outcome = async (vendor: Awaited<ReturnType<typeof makeVendor>>, since: nu
     })
   ).body.object
 
-test('changes older than 7 days go, and who asks from before them is given a snapshot', async () => {
+test('changes older than 7 days are pruned, and a poll from before them gets a snapshot', async () => {
   const vendor = await makeVendor(harness)
   for (let i = 0; i < 6; i++) await issueKey(harness, vendor)
   await age(vendor.projectId, 4, 8)
@@ -42,7 +42,7 @@ test('changes older than 7 days go, and who asks from before them is given a sna
   assert.deepEqual(await changesOf(vendor.projectId), { kept: 3, oldest: 5, floor: 4 })
 })
 
-test('of a project at most 100,000 changes are kept, of every project among many', async () => {
+test('at most 100,000 changes are kept for each of many projects', async () => {
   const vendors = [await makeVendor(harness), await makeVendor(harness)]
   for (const vendor of vendors) {
     const { id } = await issueKey(harness, vendor)
@@ -67,7 +67,7 @@ test('of a project at most 100,000 changes are kept, of every project among many
   }
 })
 
-test('nodes that were silent for a day go', async () => {
+test('nodes that were silent for a day are deleted', async () => {
   const vendor = await makeVendor(harness)
   for (const node of ['a', 'b'])
     await ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=1&node=${node}`, {

@@ -3,14 +3,17 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { startHarness } from '../../test/harness.ts'
+import { until } from '../../test/until.ts'
 import { issueKey, makeVendor } from '../../test/vendor.ts'
 import { buildApp } from '../app.ts'
 import { openDeps } from '../deps.ts'
+import { serviceBudgets } from '../platform/budgets.ts'
 import { preferredWait } from './prefer.ts'
 import { createWatch } from './watch.ts'
 
-/** Held answers, over a real socket. */
+/** Long polls over a real socket. */
 const harness = await startHarness()
 const { app, ask } = harness
 await app.listen({ host: '127.0.0.1', port: 0 })
@@ -48,14 +51,13 @@ const delta = (since: number, more = '') =>
   `/v1/policy/delta?project_id=${vendor.projectId}&since=${since}&node=n${more}`
 const version = async (): Promise<number> =>
   (await ask('GET', `/v1/projects/${vendor.projectId}`, { token: vendor.live })).body.policy_version
-/** Turns of the event loop and of the store, so that what was sent before is being held. */
-const settle = async () => {
-  for (let i = 0; i < 20; i++) await version()
-}
+/** Waits until the service holds this many polls. */
+const areHeld = (count: number, { watch } = harness.deps.policy) =>
+  until(() => watch.held().all === count, `${count} polls are held`)
 
-test('an unchanged answer is held until something changes, and the change is in it', async () => {
+test('a poll without changes is held until there is one, and returns it', async () => {
   const held = hold(delta(await version()))
-  await settle()
+  await areHeld(1)
   const { id } = await issueKey(harness, vendor)
   const { status, headers, body } = await held.answered
   assert.deepEqual([status, headers['preference-applied']], [200, 'wait=20'])
@@ -65,17 +67,29 @@ test('an unchanged answer is held until something changes, and the change is in 
   )
 })
 
-test('all who are held are answered by one change', async () => {
+test('a poll that is held for longer than the time of a request still gets its change', async () => {
+  const impatient = await harness.startImpatient()
+  await impatient.app.listen({ host: '127.0.0.1', port: 0 })
+  const at = (impatient.app.server.address() as AddressInfo).port
+  const held = hold(delta(await version()), { at })
+  await areHeld(1, impatient.deps.policy)
+  await setTimeout(serviceBudgets.requestMs + 100)
+  const { id } = await issueKey(harness, vendor)
+  const { status, body } = await held.answered
+  assert.deepEqual([status, JSON.parse(body).changes?.[0].key_id], [200, id])
+})
+
+test('one change answers all held polls', async () => {
   const since = await version()
   const held = Array.from({ length: 50 }, () => hold(delta(since)))
-  await settle()
+  await areHeld(50)
   await issueKey(harness, vendor)
   for (const { body } of await Promise.all(held.map(({ answered }) => answered))) {
     assert.equal(JSON.parse(body).version, since + 1)
   }
 })
 
-test('a change between a caller’s question and its wait is not missed', async () => {
+test('a change between the look-up of a poll and its wait is not missed', async () => {
   const { deps } = harness
   const since = await version()
   await issueKey(harness, vendor)
@@ -89,19 +103,19 @@ test('a change between a caller’s question and its wait is not missed', async 
     },
   }
   const room = { all: 1, ofWorkspace: 1 }
-  // Without hints, and sooner than the next look of the clock: nothing but a look of its own can tell.
-  const watch = createWatch(heads, { announce() {}, listen: () => () => {}, close: async () => {} }, room)
+  // No hints, and a deadline before the next timed look: only the look at the start of the wait can find the change.
+  const watch = createWatch(heads, { listen: () => () => {} }, room)
   const head = await watch.change(ref, since, 900, new AbortController().signal)
   assert.deepEqual([head?.version, looks], [since + 1, 1])
 })
 
-test('a change by another process is noticed as well', async () => {
+test('a change by another process ends the wait too', async () => {
   const { connection, deps } = harness
-  const other = await openDeps({ config: deps.config, log: deps.log, connection })
+  const other = await openDeps({ config: deps.config, log: deps.log, connection, budgets: deps.budgets })
   const elsewhere = await buildApp(other)
   try {
     const held = hold(delta(await version()))
-    await settle()
+    await areHeld(1)
     const made = await elsewhere.inject({
       method: 'POST',
       url: '/v1/keys',
@@ -115,7 +129,7 @@ test('a change by another process is noticed as well', async () => {
   }
 })
 
-test('when nothing changes, the answer comes when the wait is over: nothing, or 304 to whoever names it', async () => {
+test('without a change the wait ends with an empty delta, or 304 for its ETag', async () => {
   const since = await version()
   const { status, headers, body } = await hold(delta(since), { prefer: 'wait=1' }).answered
   assert.deepEqual([status, JSON.parse(body).changes], [200, []])
@@ -123,7 +137,7 @@ test('when nothing changes, the answer comes when the wait is over: nothing, or 
   assert.deepEqual([unchanged.status, unchanged.body], [304, ''])
 })
 
-test('who is not current is answered at once, with the preference applied', async () => {
+test('a node that is not current is answered at once, with the preference applied', async () => {
   const { headers, body } = await hold(delta(1)).answered
   assert.equal(headers['preference-applied'], 'wait=20')
   assert.ok(JSON.parse(body).changes.length > 0)
@@ -131,20 +145,20 @@ test('who is not current is answered at once, with the preference applied', asyn
   assert.equal(JSON.parse(ahead.body).object, 'policy_snapshot')
 })
 
-test('a poll whose secret key ends while it is held is answered 401, and nothing of what changed', async () => {
+test('a poll whose secret key is revoked while it is held gets 401 and no changes', async () => {
   const { body: key } = await ask('POST', '/v1/secret_keys', { token: vendor.live, body: { env: 'live' } })
   const held = hold(delta(await version()), { token: key.key })
-  await settle()
+  await areHeld(1)
   await ask('POST', `/v1/secret_keys/${key.id}/revoke`, { token: vendor.live })
   await issueKey(harness, vendor)
   const { status, body } = await held.answered
   assert.deepEqual([status, JSON.parse(body).code], [401, 'unauthenticated'])
 })
 
-test('who is held has acknowledged already', async () => {
+test('a held poll has already acknowledged its version', async () => {
   const { id } = await issueKey(harness, vendor)
   const held = hold(delta(await version()))
-  await settle()
+  await areHeld(1)
   const revoked = ask('POST', `/v1/keys/${id}/revoke?wait=true`, { token: vendor.live })
   const { body } = await held.answered
   const next = hold(delta(JSON.parse(body).version))
@@ -153,40 +167,49 @@ test('who is held has acknowledged already', async () => {
   next.hangUp()
 })
 
-test('a caller that hangs up while it waits for the fleet has revoked, and nobody is counted for it any more', async () => {
+test('a client that disconnects from revoke with wait has revoked, and counting stops', async () => {
   const { nodes } = harness.deps.policy
-  const { id } = await issueKey(harness, vendor)
+  const [gone, stays] = [await issueKey(harness, vendor), await issueKey(harness, vendor)]
   await ask('GET', delta(await version()), { token: vendor.live })
   const { count } = nodes
-  let counts = 0
+  const counts = new Map<number, number>()
   nodes.count = question => {
-    counts += 1
+    counts.set(question.version, countsOf(question.version) + 1)
     return count(question)
   }
+  const countsOf = (version: number) => counts.get(version) ?? 0
+  const closed = Promise.withResolvers<void>()
+  app.server.once('request', (_, response) => response.once('close', closed.resolve))
+  const revoke = (id: string) => hold(`/v1/keys/${id}/revoke?wait=true`, { method: 'POST' })
   try {
-    const revoking = hold(`/v1/keys/${id}/revoke?wait=true`, { method: 'POST' })
-    while (counts < 2) await settle()
+    const first = (await version()) + 1
+    const revoking = revoke(gone.id)
+    await until(() => countsOf(first) >= 2, 'the nodes are counted twice')
     revoking.hangUp()
-    await settle()
-    const counted = counts
-    for (let i = 0; i < 5; i++) await settle()
-    assert.equal(counts, counted)
+    await closed.promise
+    // Both would be counted at the same intervals.
+    const second = revoke(stays.id)
+    await until(() => countsOf(first + 1) >= 2, 'the second revocation waits')
+    const counted = countsOf(first)
+    await until(() => countsOf(first + 1) >= 5, 'the second revocation still waits')
+    assert.equal(countsOf(first), counted)
+    second.hangUp()
   } finally {
     nodes.count = count
   }
-  const { body } = await ask('GET', `/v1/keys/${id}`, { token: vendor.live })
+  const { body } = await ask('GET', `/v1/keys/${gone.id}`, { token: vendor.live })
   assert.notEqual(body.revoked_at, null)
 })
 
-test('a service that closes answers those it holds, and then ends', async () => {
+test('a closing service answers the polls that it holds, then ends', async () => {
   const { connection, deps } = harness
-  const other = await openDeps({ config: deps.config, log: deps.log, connection })
+  const other = await openDeps({ config: deps.config, log: deps.log, connection, budgets: deps.budgets })
   const closing = await buildApp(other)
   await closing.listen({ host: '127.0.0.1', port: 0 })
   const at = (closing.server.address() as AddressInfo).port
   const since = await version()
   const held = hold(delta(since), { at })
-  await settle()
+  await areHeld(1, other.policy)
   other.drain()
   const { status, body } = await held.answered
   assert.deepEqual([status, JSON.parse(body).changes], [200, []])
@@ -194,10 +217,10 @@ test('a service that closes answers those it holds, and then ends', async () => 
   await other.close()
 })
 
-test('beyond the places to wait in, a poll is answered at once, and told that it was not held', async () => {
+test('beyond the maximum of held polls, a poll is answered at once without waiting', async () => {
   const { connection, deps } = harness
   const config = { ...deps.config, maxHeldPolls: 3, maxHeldPollsPerWorkspace: 2 }
-  const small = await openDeps({ config, log: deps.log, connection })
+  const small = await openDeps({ config, log: deps.log, connection, budgets: deps.budgets })
   const app = await buildApp(small)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const at = (app.server.address() as AddressInfo).port
@@ -208,25 +231,22 @@ test('beyond the places to wait in, a poll is answered at once, and told that it
     return hold(path, { at, token: other.live })
   }
   const since = await version()
-  const areHeld = async (count: number) => {
-    while (small.policy.watch.held().all !== count) await settle()
-  }
   const first = hold(delta(since), { at })
   const second = hold(delta(since), { at })
-  await areHeld(2)
+  await areHeld(2, small.policy)
   const third = await hold(delta(since), { at }).answered
   assert.deepEqual([third.status, third.headers['preference-applied']], [200, undefined])
   assert.deepEqual(JSON.parse(third.body).changes, [])
   const beside = await holdOther()
-  await areHeld(3)
+  await areHeld(3, small.policy)
   const beyond = await (await holdOther()).answered
   assert.deepEqual([beyond.status, beyond.headers['preference-applied']], [200, undefined])
   assert.deepEqual(small.policy.watch.held(), { all: 3, mostOfOne: 2 })
 
   first.hangUp()
-  await areHeld(2)
+  await areHeld(2, small.policy)
   const again = hold(delta(since), { at })
-  await areHeld(3)
+  await areHeld(3, small.policy)
   small.drain()
   for (const { answered } of [second, again, beside])
     assert.equal((await answered).headers['preference-applied'], 'wait=20')

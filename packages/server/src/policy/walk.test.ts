@@ -5,12 +5,13 @@ import fc from 'fast-check'
 import { askFeed, changesOf, idsOf, walkSnapshot } from '../../test/feed.ts'
 import { startHarness } from '../../test/harness.ts'
 import { issueKey, makeVendor } from '../../test/vendor.ts'
+import { writtenColumns } from '../../test/written-columns.ts'
 
 const harness = await startHarness({ policyMaxWholeKeys: 12, policyMaxPageKeys: 5 })
 const { ask } = harness
 const get = askFeed(harness)
 
-test('pages join to the whole, without gap or double, whatever their size; the service clamps it', async () => {
+test('pages of any size join to the whole without gaps or duplicates', async () => {
   const vendor = await makeVendor(harness)
   const made = []
   for (let i = 0; i < 12; i++) made.push((await issueKey(harness, vendor)).id)
@@ -24,10 +25,11 @@ test('pages join to the whole, without gap or double, whatever their size; the s
   }
 })
 
-test('a page ends where its bytes do, and pages of keys of any size join to the whole', async () => {
+test('a page ends at its byte limit, and pages of keys of any size join to the whole', async () => {
   const large = await startHarness({ policyMaxWholeKeys: 10_000, policyMaxPageKeys: 5_000 })
   const vendor = await makeVendor(large)
   const model = await issueKey(large, vendor)
+  const columns = await writtenColumns(large.query, 'api_keys')
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 64 })), { minLength: 1, maxLength: 250 }),
@@ -37,15 +39,16 @@ test('a page ends where its bytes do, and pages of keys of any size join to the 
           vendor.workspaceId,
           model.id,
         ])
-        // Copies of a key but for its id, its hash and its scopes, of up to 50 KiB each.
+        // Copies of a key with other ids, hashes and scopes, of up to 50 KiB each.
         await large.query(
-          `insert into api_keys select (jsonb_populate_record(k, jsonb_build_object(
-             'id', gen_random_uuid(), 'lookup_hash', '\\x' || encode(sha256(('key ' || s.place)::bytea), 'hex'),
-             'scopes', (select coalesce(jsonb_agg(repeat('\u{1f511}', 199) || chr(64 + n)), '[]') from generate_series(1, s.size) n)))).*
-           from api_keys k, unnest($2::int[]) with ordinality s(size, place) where k.id = $1`,
+          `insert into api_keys (${columns}) select ${columns} from (
+             select (jsonb_populate_record(k, jsonb_build_object(
+               'id', gen_random_uuid(), 'lookup_hash', '\\x' || encode(sha256(('key ' || s.place)::bytea), 'hex'),
+               'scopes', (select coalesce(jsonb_agg(repeat('\u{1f511}', 199) || chr(64 + n)), '[]') from generate_series(1, s.size) n)))).*
+             from api_keys k, unnest($2::int[]) with ordinality s(size, place) where k.id = $1) copies`,
           [model.id, sizes],
         )
-        // Pages are kept by version.
+        // Pages are cached by version.
         await large.query('update policy_heads set version = version + 1')
         const pages = await walkSnapshot(large, vendor, maxKeys)
         const made = await large.query('select id from api_keys where workspace_id = $1 order by id', [
@@ -70,21 +73,21 @@ test('a page ends where its bytes do, and pages of keys of any size join to the 
   )
 })
 
-test('what is larger than a page is told by a snapshot, and what is too large whole must be paged', async () => {
+test('a delta larger than a page is a snapshot, and a snapshot that is too large is paged', async () => {
   const large = await startHarness({ policyMaxWholeKeys: 100 })
   const vendor = await makeVendor(large)
   const scopes = Array.from({ length: 64 }, (_, i) => `${'\u{1f511}'.repeat(198)}${i}`)
   for (let i = 0; i < 90; i++) await issueKey(large, vendor, { scopes })
   const ask = askFeed(large)
-  const told = (await ask(vendor, 'delta', '&since=1&max_keys=5000')).body
-  assert.deepEqual([told.object, told.next_cursor === null], ['policy_snapshot', false])
+  const delta = (await ask(vendor, 'delta', '&since=1&max_keys=5000')).body
+  assert.deepEqual([delta.object, delta.next_cursor === null], ['policy_snapshot', false])
   assert.equal((await walkSnapshot(large, vendor, 5_000)).flatMap(idsOf).length, 90)
   const { status, body } = await ask(vendor, 'snapshot')
   assert.deepEqual([status, body.code], [413, 'snapshot_too_large'])
-  assert.match(body.detail, /more than 100 keys, or 4 MiB of them/)
+  assert.match(body.detail, /more than 100 keys, or more than 4 MiB of them/)
 })
 
-test('what does not fit is refused whole and named, never cut; paging and narrowing are the two ways out', async () => {
+test('a snapshot that is too large is refused, never cut; paging or narrowing returns it', async () => {
   const vendor = await makeVendor(harness)
   for (let i = 0; i < 13; i++) await issueKey(harness, vendor)
   for (const request of [get(vendor, 'snapshot'), get(vendor, 'delta', '&since=0')]) {
@@ -96,7 +99,7 @@ test('what does not fit is refused whole and named, never cut; paging and narrow
   assert.equal((await get(vendor, 'snapshot', `&tenant_id=${randomUUID()}`)).status, 200)
 })
 
-test('a project that has become small enough because keys expired is sent whole, at the same version', async () => {
+test('a project that shrank because keys expired is sent whole at the same version', async () => {
   const vendor = await makeVendor(harness)
   const expires_at = '2999-01-01T00:00:00Z'
   for (let i = 0; i < 13; i++) await issueKey(harness, vendor, i === 0 ? { expires_at } : {})
@@ -107,7 +110,7 @@ test('a project that has become small enough because keys expired is sent whole,
   assert.deepEqual([status, body.keys?.length], [200, 12])
 })
 
-test('what changes in the middle of a walk comes with the delta from the version at which it began', async () => {
+test('a change during a walk is in the delta from the version at which the walk began', async () => {
   const vendor = await makeVendor(harness)
   const keys = []
   for (let i = 0; i < 6; i++) keys.push(await issueKey(harness, vendor))
@@ -128,7 +131,7 @@ test('what changes in the middle of a walk comes with the delta from the version
   assert.ok(held.has(added.id) && !held.has(keys[0]?.id))
 })
 
-test('a re-seed on the delta is a first page, and continues on the snapshot with its cursor', async () => {
+test('a snapshot returned by the delta continues on the snapshot route with its cursor', async () => {
   const vendor = await makeVendor(harness)
   const made = []
   for (let i = 0; i < 7; i++) made.push((await issueKey(harness, vendor)).id)
@@ -138,7 +141,7 @@ test('a re-seed on the delta is a first page, and continues on the snapshot with
   assert.equal(rest.next_cursor, null)
 })
 
-test('a cursor is good for its project, environment, tenants and workspace alone, and no change to it goes unnoticed', async () => {
+test('a cursor is valid only unchanged and for its own scope', async () => {
   const vendor = await makeVendor(harness)
   for (let i = 0; i < 3; i++) await issueKey(harness, vendor)
   const second = await ask('POST', '/v1/projects', {

@@ -14,13 +14,13 @@ const create = (more: Record<string, unknown> = {}) =>
 const headOf = async (id: string) =>
   (await query('select version, floor, project_deleted from policy_heads where project_id = $1', [id]))[0]
 
-test('a project is created with its defaults and read back the same', async () => {
+test('a project is created with its defaults and is read back unchanged', async () => {
   const { body } = await create()
   assert.deepEqual([body.key_prefix, body.default_rate_limits, body.policy_version], ['kr', [], 1])
   assert.deepEqual((await ask('GET', `/v1/projects/${body.id}`, { token: live })).body, body)
 })
 
-test('a test key is told nothing by a project when live keys change, and a live one reads the version', async () => {
+test('a test key cannot observe changes of live keys through a project', async () => {
   const read = async (token: string) => [
     (await ask('GET', `/v1/projects/${vendor.projectId}`, { token })).body,
     (await ask('GET', '/v1/projects', { token })).body,
@@ -33,7 +33,7 @@ test('a test key is told nothing by a project when live keys change, and a live 
   assert.ok((await read(live))[0].policy_version > versionBefore)
 })
 
-test('a slug is taken once in a workspace, again in another, and again after deletion', async () => {
+test('a slug is unique in a workspace, and free again after deletion', async () => {
   const slug = uniqueSlug('once')
   const first = await create({ slug })
   assert.equal((await create({ slug })).body.code, 'slug_taken')
@@ -53,7 +53,7 @@ test('a reserved key prefix is refused', async () => {
   assert.equal((await create({ key_prefix: 'skip' })).status, 201)
 })
 
-test('new default limits raise the version and the floor to it; other changes raise neither', async () => {
+test('new default limits raise the version and the floor; other changes raise neither', async () => {
   const { body } = await create()
   await ask('PATCH', `/v1/projects/${body.id}`, { token: live, body: { name: 'Other' } })
   assert.deepEqual(await headOf(body.id), { version: 1, floor: 1, project_deleted: false })
@@ -67,7 +67,7 @@ test('new default limits raise the version and the floor to it; other changes ra
   assert.equal((await headOf(body.id)).version, 2)
 })
 
-test('an update tells old and new of what changed, and nothing else', async () => {
+test('an update audits the old and new values of changed fields only', async () => {
   const { body } = await create()
   await ask('PATCH', `/v1/projects/${body.id}`, {
     token: live,
@@ -83,7 +83,7 @@ test('an update tells old and new of what changed, and nothing else', async () =
   })
 })
 
-test('deleting a project revokes every key under it, with a row each, and nothing else', async () => {
+test('deleting a project revokes and audits every key under it, and no other key', async () => {
   const { body: project } = await create()
   const keys = [
     await issueKey(harness, vendor, { project_id: project.id }),
@@ -114,7 +114,7 @@ test('deleting a project revokes every key under it, with a row each, and nothin
   assert.deepEqual(JSON.parse(rows[0].payload), { keys_revoked: { live: 1, test: 1 } })
 })
 
-test('a deleted project is gone for every route and for new keys', async () => {
+test('a deleted project is missing on every route and for new keys', async () => {
   const { body: project } = await create()
   await ask('DELETE', `/v1/projects/${project.id}`, { token: live })
   const at = `/v1/projects/${project.id}`

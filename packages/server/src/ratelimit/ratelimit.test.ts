@@ -26,7 +26,7 @@ async function check(over: object = {}, token = vendor.live) {
   return await ask('POST', '/v1/ratelimit/check', { token, body })
 }
 
-test('a verdict tells what is left, until when, and the headers to send on', async () => {
+test('a verdict has what is left, until when, and the headers to send on', async () => {
   const limits = [
     rule(),
     rule({ id: '1-day', limit: 1_000, window_ms: 86_400_000, algorithm: 'sliding', scope: 'tenant' }),
@@ -51,14 +51,17 @@ test('a verdict tells what is left, until when, and the headers to send on', asy
       RateLimit: `"burst";r=2;t=${Math.ceil(toMinute / 1000)}, "1-day";r=999;t=${Math.ceil(toMidnight / 1000)}`,
     },
   })
-  const told = parseList(body.headers.RateLimit).map(([id, of]) => [id, (of as Map<string, number>).get('r')])
-  assert.deepEqual(told, [
+  const parsed = parseList(body.headers.RateLimit).map(([id, of]) => [
+    id,
+    (of as Map<string, number>).get('r'),
+  ])
+  assert.deepEqual(parsed, [
     ['burst', 2],
     ['1-day', 999],
   ])
 })
 
-test('a denial is a 200 that names what stands in the way and when to come back, and charges nothing', async () => {
+test('a denial is a 200 with the exceeded limits and the time to retry, and charges nothing', async () => {
   const key_id = randomUUID()
   const wide = rule({ id: 'wide', limit: 100 })
   for (let i = 0; i < 3; i++) assert.equal((await check({ key_id })).body.allowed, true)
@@ -78,13 +81,13 @@ test('a denial is a 200 that names what stands in the way and when to come back,
   )
 })
 
-test('a cost above the limit never passes, and is told so by a null', async () => {
+test('a cost above the limit never passes, and its retry time is null', async () => {
   const { body } = await check({ cost: 4 })
   assert.deepEqual([body.allowed, body.retry_after_ms, body.headers['Retry-After']], [false, null, undefined])
   assert.equal(body.limits[0].remaining, 3)
 })
 
-test('a look of cost 0 passes at the limit with nothing remaining, and writes no row', async () => {
+test('a check of cost 0 passes at the limit with nothing remaining, and writes no row', async () => {
   const key_id = randomUUID()
   const before = await query('select count(*) from rate_counters')
   assert.equal((await check({ key_id, cost: 0 })).body.limits[0].remaining, 3)
@@ -94,7 +97,7 @@ test('a look of cost 0 passes at the limit with nothing remaining, and writes no
   assert.deepEqual([body.allowed, body.limits[0].remaining, body.retry_after_ms], [true, 0, null])
 })
 
-test('an id in capitals names the same counter', async () => {
+test('an upper-case id names the same counter', async () => {
   const key_id = randomUUID()
   await check({ key_id, cost: 2 })
   const { body } = await check({
@@ -105,7 +108,7 @@ test('an id in capitals names the same counter', async () => {
   assert.equal(body.limits[0].remaining, 1)
 })
 
-test('forged ids of another workspace leave its counters untouched', async () => {
+test('a check with ids of another workspace leaves its counters untouched', async () => {
   const other = await makeVendor(harness)
   const key_id = randomUUID()
   await check({ project_id: other.projectId, key_id, cost: 3 }, other.live)
@@ -117,7 +120,7 @@ test('forged ids of another workspace leave its counters untouched', async () =>
   )
 })
 
-test('a test credential counts in test, and reaches live by no field', async () => {
+test('a test credential counts in test, and no field lets it count in live', async () => {
   const key_id = randomUUID()
   assert.equal((await check({ key_id }, vendor.test)).body.code, 'env_mismatch')
   assert.equal((await check({ key_id, env: 'test', cost: 3 }, vendor.test)).body.allowed, true)
@@ -125,7 +128,7 @@ test('a test credential counts in test, and reaches live by no field', async () 
   assert.equal((await check({ key_id })).body.limits[0].remaining, 2)
 })
 
-test('no audit row is written and no workspace is locked: a check passes while its audit head is held', async () => {
+test('a check writes no audit row and does not wait for locks on the workspace or audit head', async () => {
   const rows = await query('select count(*) from audit_logs')
   await query('begin')
   try {
@@ -138,7 +141,7 @@ test('no audit row is written and no workspace is locked: a check passes while i
   assert.deepEqual(await query('select count(*) from audit_logs'), rows)
 })
 
-test('counters of whom nothing counts any more are removed, a batch at a time, past what a check holds', async () => {
+test('rows whose counters no longer count are deleted', async () => {
   const { pruneCounters } = await import('./upkeep.ts')
   const pg = await import('pg')
   const client = new pg.default.Client(harness.connection)

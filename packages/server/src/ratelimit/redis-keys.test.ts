@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { Redis } from 'ioredis'
+import { openWatched, someCheck } from '../../test/redis-counters.ts'
 import { startRedis } from '../../test/redis-server.ts'
 import { keyOf } from './redis-batch.ts'
 import { graceMs, mostCounters } from './store.ts'
 import { subjectOf } from './subject.ts'
-import { openWatched, someCheck } from './test-redis.ts'
 import type { Rule } from './window.ts'
 
-/** What stands under the keys, for how long, and by which clock. */
+/** The keys in Redis: what they hold, when they expire, and by which clock. */
 const server = await startRedis()
 const admin = new Redis(server.url)
 after(() => admin.disconnect())
@@ -17,7 +17,7 @@ let time = 0
 const { store } = await openWatched(server.url, () => time)
 const { store: real } = await openWatched(server.url)
 
-test('a subject has one key, with all its counters, that goes by itself when the last of them counts no more', async () => {
+test('a subject has one key for all its counters, which expires with the last of them', async () => {
   const rules: Rule[] = [
     { id: 'short', limit: 9, window_ms: 1_000, algorithm: 'fixed', scope: 'key' },
     { id: 'long', limit: 9, window_ms: 60_000, algorithm: 'sliding', scope: 'key' },
@@ -35,12 +35,12 @@ test('a subject has one key, with all its counters, that goes by itself when the
   const start = (window: number) => Math.floor(now / window) * window
   assert.equal(await ends(`key:${keyId}`), start(60_000) + 120_000 + graceMs)
   assert.equal(await ends(`tenant:${tenantId}`), start(2_000) + 4_000 + graceMs)
-  // A shorter counter that is charged later does not bring its end forward.
+  // A shorter counter that is charged later does not make the key expire earlier.
   await real.check({ ...asked, rules: rules.slice(0, 1) })
   assert.equal(await ends(`key:${keyId}`), start(60_000) + 120_000 + graceMs)
 })
 
-test('counters that count no more leave their key, so that it does not grow', async () => {
+test('counters that no longer count are removed from their key, which does not grow', async () => {
   const asked = someCheck()
   time = 1_790_000_000_000
   const size = async (count: number) => {
@@ -58,7 +58,7 @@ test('counters that count no more leave their key, so that it does not grow', as
   assert.ok(afterMany < 2 * afterFew, `${afterFew} bytes, then ${afterMany}`)
 })
 
-test('of very many counters of one subject those that end last are kept', async () => {
+test('a subject with too many counters keeps those that end last', async () => {
   const asked = someCheck()
   time = 1_790_000_000_000
   const rule = (i: number): Rule => ({
@@ -78,7 +78,7 @@ test('of very many counters of one subject those that end last are kept', async 
   assert.ok(Math.min(...endsOf(1)) >= Math.max(...endsOf(0)))
 })
 
-test('after a step back of the clock a counter goes on where it was, and its key stays as long as it counts', async () => {
+test('after the clock steps back a counter continues, and its key lives as long as it counts', async () => {
   const asked = someCheck()
   time = 1_790_000_000_000
   await store.check(asked)
@@ -89,7 +89,7 @@ test('after a step back of the clock a counter goes on where it was, and its key
   assert.ok(left > 2 * 3_600_000, `${left}`)
 })
 
-test('what somebody else put under a key counts as nothing and is written over', async () => {
+test('a foreign value under a key counts as empty and is overwritten', async () => {
   const asked = someCheck()
   const key = keyOf(subjectOf(asked, 'key'))
   const strange = [
@@ -106,7 +106,7 @@ test('what somebody else put under a key counts as nothing and is written over',
   }
 })
 
-test('a server that has forgotten the script is told it again, and each check is charged once', async () => {
+test('a server that lost the script gets it again, and each check is charged once', async () => {
   const asked = someCheck()
   for (let i = 1; i <= 20; i++) {
     if (i % 4 === 0) await admin.script('FLUSH')
@@ -114,7 +114,7 @@ test('a server that has forgotten the script is told it again, and each check is
   }
 })
 
-test('checks go by the server’s own clock', async () => {
+test('checks use the clock of the Redis server', async () => {
   const before = await clock()
   const { now } = await real.check(someCheck())
   const { now: after } = await real.check(someCheck())

@@ -3,20 +3,22 @@ import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { Redis } from 'ioredis'
 import { startHarness } from '../../test/harness.ts'
-import { startRedis } from '../../test/redis-server.ts'
-import { makeVendor } from '../../test/vendor.ts'
-import { openRedisCounters } from './redis.ts'
 import {
   isAnswered,
   isUnavailable,
   openWatched,
   someCheck,
-  until,
   type WatchedCounters,
-} from './test-redis.ts'
+} from '../../test/redis-counters.ts'
+import { startRedis } from '../../test/redis-server.ts'
+import { until } from '../../test/until.ts'
+import { makeVendor } from '../../test/vendor.ts'
+import { Deadline } from '../platform/deadline.ts'
+import { uncounted } from '../platform/metrics.ts'
+import { openRedisCounters } from './redis.ts'
 
-/** What was told of outages: `error` when one began, `info` when it was over. */
-const told = ({ logged }: WatchedCounters) => logged.map(({ level }) => level)
+/** The levels of the outage lines in the log: `error` when one began, `info` when it ended. */
+const levels = ({ logged }: WatchedCounters) => logged.map(({ level }) => level)
 
 async function admin<Out>(url: string, work: (redis: Redis) => Promise<Out>): Promise<Out> {
   const redis = new Redis(url)
@@ -27,7 +29,7 @@ async function admin<Out>(url: string, work: (redis: Redis) => Promise<Out>): Pr
   }
 }
 
-test('while the server is gone checks are refused, once it is back they pass by themselves, and each is told once', async () => {
+test('checks are refused while Redis is down, pass when it is back, and each is logged once', async () => {
   const server = await startRedis()
   const counters = await openWatched(server.url)
   for (let round = 1; round <= 2; round++) {
@@ -39,12 +41,12 @@ test('while the server is gone checks are refused, once it is back they pass by 
     assert.equal(counters.failures(), before + 50)
     await server.start()
     await until(() => isAnswered(counters.store))
-    assert.deepEqual(told(counters), Array.from({ length: round }, () => ['error', 'info']).flat())
+    assert.deepEqual(levels(counters), Array.from({ length: round }, () => ['error', 'info']).flat())
   }
   assert.equal(counters.store.depth(), 0)
 })
 
-test('of checks that a dying server had before it, each is answered or refused, and none is kept', async () => {
+test('each check that a dying server was sent is answered or refused, and none is sent later', async () => {
   const server = await startRedis()
   const { store } = await openWatched(server.url)
   const asked = someCheck()
@@ -55,26 +57,26 @@ test('of checks that a dying server had before it, each is answered or refused, 
   assert.ok(answers.includes(false))
   await server.start()
   await until(() => isAnswered(store, { ...asked, cost: 0 }))
-  // It kept nothing of the time before, and nothing of that time is charged to it now.
+  // The server lost its memory, and no check of that time is charged to it afterwards.
   assert.equal((await store.check({ ...asked, cost: 0 })).cells[0]?.current, 0)
 })
 
-test('a server that takes no commands for a while: callers are answered in time, and no check is charged twice', async () => {
+test('while a server is paused callers are answered in time, and no check is charged twice', async () => {
   const server = await startRedis()
   const counters = await openWatched(server.url)
   const asked = someCheck()
   await admin(server.url, redis => redis.call('CLIENT', 'PAUSE', '2500', 'ALL'))
-  const soon = Array.from({ length: 20 }, () => counters.store.check(asked, performance.now() + 100))
+  const soon = Array.from({ length: 20 }, () => counters.store.check(asked, new Deadline(100)))
   for (const one of soon) await assert.rejects(one, isUnavailable)
-  // This one has no time of its own: the server is given up for it.
+  // This check has the default deadline, within which the connection is given up.
   await assert.rejects(counters.store.check(asked), isUnavailable)
   await until(() => isAnswered(counters.store, { ...asked, cost: 0 }))
   const { cells } = await counters.store.check({ ...asked, cost: 0 })
   assert.ok((cells[0]?.current ?? 0) <= 21, `${cells[0]?.current}`)
-  assert.deepEqual(told(counters), ['error', 'info'])
+  assert.deepEqual(levels(counters), ['error', 'info'])
 })
 
-test('a server that stands still is given up, and asked again as soon as it goes on', async () => {
+test('a frozen server is given up, and used again as soon as it continues', async () => {
   const server = await startRedis()
   const counters = await openWatched(server.url)
   assert.ok(await isAnswered(counters.store))
@@ -83,10 +85,10 @@ test('a server that stands still is given up, and asked again as soon as it goes
   assert.ok(answers.every(answer => !answer))
   server.signal('SIGCONT')
   await until(() => isAnswered(counters.store))
-  assert.deepEqual(told(counters), ['error', 'info'])
+  assert.deepEqual(levels(counters), ['error', 'info'])
 })
 
-test('a server that takes no writes refuses whole batches, charges nothing, and passes again when it does', async () => {
+test('a server that cannot write refuses whole batches and charges nothing until it can', async () => {
   const server = await startRedis()
   const counters = await openWatched(server.url)
   const asked = someCheck()
@@ -117,22 +119,22 @@ test('a server that takes no writes refuses whole batches, charges nothing, and 
     assert.equal((await counters.store.check({ ...asked, cost: 0 })).cells[0]?.current, 1)
   }
   assert.deepEqual(
-    told(counters),
+    levels(counters),
     spells.flatMap(() => ['error', 'info']),
   )
 })
 
-test('a service starts while its server is away, and counts as soon as it is there', async () => {
+test('a service starts while its Redis is down, and counts as soon as it is up', async () => {
   const server = await startRedis()
   await server.kill()
   const counters = await openWatched(server.url)
   assert.equal(await isAnswered(counters.store), false)
   await server.start()
   await until(() => isAnswered(counters.store))
-  assert.deepEqual(told(counters), ['error', 'info'])
+  assert.deepEqual(levels(counters), ['error', 'info'])
 })
 
-test('a password that is changed under way is an outage like another, and is in no line of the log', async () => {
+test('a changed password is an outage, and the log contains no password', async () => {
   const server = await startRedis(['--requirepass', 'first-word'])
   const url = server.url.replace('//', '//:first-word@')
   const counters = await openWatched(url)
@@ -144,11 +146,11 @@ test('a password that is changed under way is an outage like another, and is in 
   await until(async () => !(await isAnswered(counters.store)))
   await admin(url.replace('first', 'other'), redis => redis.config('SET', 'requirepass', 'first-word'))
   await until(() => isAnswered(counters.store))
-  assert.deepEqual(told(counters), ['error', 'info'])
+  assert.deepEqual(levels(counters), ['error', 'info'])
   assert.doesNotMatch(JSON.stringify(counters.logged), /first-word|other-word/)
 })
 
-/** Something that answers whatever it is asked with the same bytes. */
+/** Starts a server that answers every request with the same bytes. */
 async function startListener(answer: string): Promise<string> {
   const server = createServer(socket => {
     socket.on('error', () => {})
@@ -161,20 +163,19 @@ async function startListener(answer: string): Promise<string> {
 
 const info = (text: string) => `$${text.length}\r\n${text}\r\n`
 
-test('a server that will not do is refused at the start, with the reason and without the password', async () => {
+test('an unusable server is refused at the start, with the reason and without the password', async () => {
   const locked = await startRedis(['--requirepass', 'right-word'])
-  const open = (url: string) =>
-    openRedisCounters(url, { log: undefined as never, observer: { batchSent() {}, redisFailed() {} } })
+  const open = (url: string) => openRedisCounters(url, { log: undefined as never, observer: uncounted })
   const refused: [url: string, reason: RegExp][] = [
-    [locked.url.replace('//', '//:wrong-word@'), /does not let us in: WRONGPASS/],
-    [locked.url, /does not let us in: NOAUTH/],
-    [locked.url.replace('//', '//:right-word@').concat('/99'), /does not let us in: ERR DB index/],
+    [locked.url.replace('//', '//:wrong-word@'), /rejects the login: WRONGPASS/],
+    [locked.url, /rejects the login: NOAUTH/],
+    [locked.url.replace('//', '//:right-word@').concat('/99'), /rejects the login: ERR DB index/],
     [
       await startListener(info('redis_version:6.2.14\r\n')),
       /is 6\.2\.14; rate-limit counters need Redis or Valkey 7/,
     ],
     [await startListener(info('redis_version:7.2.4\r\nredis_mode:sentinel\r\n')), /is a Sentinel/],
-    [await startListener('HTTP/1.1 400 Bad Request\r\n\r\n'), /is no Redis/],
+    [await startListener('HTTP/1.1 400 Bad Request\r\n\r\n'), /is not a Redis/],
     ['redis://127.0.0.1/first', /must be the number of a database/],
     ['redis://:100%@127.0.0.1', /must be percent-encoded/],
   ]
@@ -188,7 +189,7 @@ test('a server that will not do is refused at the start, with the reason and wit
   }
 })
 
-test('without its Redis the service is ready, answers checks 503 and everything else as ever', async () => {
+test('without Redis the service is ready, answers checks 503 and everything else as usual', async () => {
   const server = await startRedis()
   const harness = await startHarness({ redisUrl: server.url })
   const vendor = await makeVendor(harness)
@@ -208,10 +209,13 @@ test('without its Redis the service is ready, answers checks 503 and everything 
   assert.match(await harness.deps.metrics.text(), /^keyrail_redis_failures_total [1-9]/m)
   await server.start()
   await until(async () => (await check()).status === 200)
-  assert.equal(harness.logged.filter(line => line.includes('Redis does not take')).length, 1)
+  assert.equal(
+    harness.logged.filter(line => line.includes('Redis does not answer rate-limit checks')).length,
+    1,
+  )
 })
 
-test('a store that is closed takes no more, and answers those that it had', async () => {
+test('a closed store refuses new checks, and answers those that it had', async () => {
   const server = await startRedis()
   const { store } = await openWatched(server.url)
   const asked = Array.from({ length: 700 }, () => isAnswered(store))

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import tls from 'node:tls'
 import { makeCertificate } from '../../test/certificate.ts'
+import { isAnswered, openWatched } from '../../test/redis-counters.ts'
 import { startRedis } from '../../test/redis-server.ts'
+import { until } from '../../test/until.ts'
 import { RedisRefused } from './redis-seeds.ts'
-import { isAnswered, openWatched, until } from './test-redis.ts'
 
 const { cert, files } = makeCertificate()
-/** It takes nothing but TLS. */
+/** It accepts only TLS. */
 const server = await startRedis(port => [
   ...['--port', '0', '--tls-port', `${port}`, '--tls-auth-clients', 'no', '--requirepass', 'p:/#w é'],
   ...['--tls-cert-file', files.cert, '--tls-key-file', files.key],
@@ -20,11 +21,11 @@ const isNotTrusted = (error: Error) =>
   /^The certificate of the Redis at \S+ is not trusted/.test(error.message) &&
   !error.message.includes('p:/#w')
 
-test('a Redis whose certificate nobody trusted has signed is refused at the start', async () => {
+test('a Redis with an untrusted certificate is refused at the start', async () => {
   await assert.rejects(openWatched(`rediss://${login}localhost:${server.port}`), isNotTrusted)
 })
 
-test('one whose authority is trusted counts over TLS, is found again when it was away, and goes by its name alone', async () => {
+test('a trusted Redis counts over TLS, also after a restart, and only by its certificate’s name', async () => {
   tls.setDefaultCACertificates([...trusted, cert])
   try {
     const { store } = await openWatched(`rediss://${login}localhost:${server.port}`)

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { testStore } from '../../test/counter-store-suite.ts'
+import { openWatched, someCheck } from '../../test/redis-counters.ts'
 import { startRedis } from '../../test/redis-server.ts'
 import { type Counters, charge } from './fold.ts'
 import { bytesOf, toBatch } from './redis-batch.ts'
 import { graceMs } from './store.ts'
-import { testStore } from './store-suite.ts'
 import { type Subject, subjectName, subjectOf } from './subject.ts'
-import { openWatched, someCheck } from './test-redis.ts'
 import { type Cell, type Rule, used } from './window.ts'
 
 const server = await startRedis()
@@ -33,7 +33,7 @@ const anyRule = fc.record<Rule>({
   scope: fc.constantFrom('key', 'tenant'),
 })
 
-test('verdicts and cells are those of the process, for any clock and any bounds', async () => {
+test('the script and the process compute the same verdicts and cells, for any clock and bounds', async () => {
   const step = fc.record({
     rule: fc.nat(),
     cost: fc.oneof(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 1_000_000_000 })),
@@ -50,7 +50,7 @@ test('verdicts and cells are those of the process, for any clock and any bounds'
         time = from
         let latest = from
         for (const { rule, cost, ms } of steps) {
-          // Set back further, it may find that a counter is no longer kept.
+          // A larger step back may find that a counter is no longer kept.
           time = Math.max(time + ms, latest - graceMs + 1)
           latest = Math.max(latest, time)
           const asked = {
@@ -69,7 +69,7 @@ test('verdicts and cells are those of the process, for any clock and any bounds'
   )
 })
 
-/** A cost of which the part that is gone falls short of a whole number by 1 / window, where doubles alone go wrong. */
+/** A cost whose expired part is 1 / window less than a whole number, where plain doubles round wrongly. */
 function awkwardCost(window: number, gone: number): number | null {
   let [rest, next, inverse, after] = [BigInt(window), BigInt(gone), 0n, 1n]
   while (next > 0n) {
@@ -80,7 +80,7 @@ function awkwardCost(window: number, gone: number): number | null {
   return rest === 1n && cost > 0 && cost <= 1_000_000_000 ? cost : null
 }
 
-test('what is left of the window before is reckoned as in the process, to the last unit', async () => {
+test('the script computes the rest of the previous window like the process, to the last unit', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1_000, max: 2_678_400_000 }),
@@ -105,7 +105,7 @@ test('what is left of the window before is reckoned as in the process, to the la
   )
 })
 
-test('what rides one call is decided one after the other in the order of arrival', async () => {
+test('the checks of a batch are decided in the order of arrival', async () => {
   const place = someCheck()
   const keys = [randomUUID(), randomUUID(), null]
   const step = fc.record({
@@ -138,7 +138,7 @@ test('what rides one call is decided one after the other in the order of arrival
   )
 })
 
-test('a call carries at most 500 checks and 256 KiB, however many come at once', async () => {
+test('a call carries at most 500 checks and 256 KiB, however many arrive at once', async () => {
   batches.length = 0
   const plain = someCheck()
   await Promise.all(Array.from({ length: 1_200 }, () => store.check(plain)))
@@ -159,7 +159,7 @@ test('a call carries at most 500 checks and 256 KiB, however many come at once',
   )
 })
 
-test('what a batch is reckoned at is never less than what is sent', () => {
+test('a batch is never larger than the estimate of its bytes', () => {
   const longest: Rule = {
     id: 'x'.repeat(64),
     limit: 1_000_000_000,
@@ -178,7 +178,7 @@ test('what a batch is reckoned at is never less than what is sent', () => {
   }
 })
 
-test('beyond 20,000 who wait new ones are turned away, and the others are answered', async () => {
+test('beyond 20,000 waiting checks new ones are refused, and the others are answered', async () => {
   const asked = someCheck()
   const all = await Promise.allSettled(Array.from({ length: 20_001 }, () => store.check(asked)))
   assert.deepEqual(all.map(({ status }) => status).filter(status => status === 'rejected').length, 1)

@@ -68,7 +68,7 @@ test('a product beyond 2^53 is divided to the last unit', () => {
   )
 })
 
-test('what fits is what the formula says in exact fractions, whatever the numbers', () => {
+test('a cost fits exactly if the formula in exact fractions says so', () => {
   fc.assert(
     fc.property(situation, ({ rule, cell, cost, now }) => {
       assert.equal(fits(cell, rule, cost, now), fitsExactly(cell, rule, cost, now))
@@ -88,7 +88,7 @@ test('remaining is the largest cost that still fits', () => {
   )
 })
 
-test('the retry time is the first millisecond at which the cost fits, and one before it does not', () => {
+test('the retry time is the first millisecond at which the cost fits', () => {
   fc.assert(
     fc.property(situation, ({ rule, cell, cost, now }) => {
       const wait = retryMs(cell, rule, cost, now)
@@ -142,19 +142,19 @@ test('a window ends at its last millisecond: −1, 0 and +1 ms around it', () =>
   assert.equal(resetMs(cellAt(cell, own, 6_000), own, 6_000), 1_000)
 })
 
-test('a clock that was set back forgives nothing: the window that had begun goes on', () => {
+test('a clock that is set back forgives nothing: the current window continues', () => {
   const own = rule({ limit: 10, window_ms: 1_000 })
   const cell = { start: 6_000, previous: 4, current: 7 }
   for (const now of [5_999, 5_000, 1]) {
     assert.deepEqual(cellAt(cell, own, now), cell)
     assert.equal(used(cell, own, now), 11)
     assert.ok(!fits(cell, own, 1, now))
-    // Two units must slide away: one that is too much already, and one for the cost.
+    // Two units must slide away: one that already exceeds the limit, and one for the cost.
     assert.equal(retryMs(cell, own, 1, now), 6_500 - now)
   }
 })
 
-test('a window is never overdrawn by more than sliding allows: 1 + d/w of the limit in any span d', () => {
+test('any span d admits at most 1 + d/w of the limit', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 30 }),

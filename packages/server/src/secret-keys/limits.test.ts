@@ -6,7 +6,7 @@ import { startHarness } from '../../test/harness.ts'
 import { makePerson } from '../../test/people.ts'
 import { makeVendor, uniqueSlug } from '../../test/vendor.ts'
 
-/** What a secret key may be limited to, how that is kept, and that no way leads to more. */
+/** The limits that a secret key can have, how they are stored, and that no key can exceed its own. */
 const harness = await startHarness()
 const { ask, query } = harness
 const vendor = await makeVendor(harness)
@@ -24,12 +24,12 @@ async function make(body: Record<string, unknown>, token = live) {
   return made.body
 }
 
-test('a key without limits says so, as every key did before there were any', async () => {
+test('a key without limits returns null for each of them', async () => {
   const { permissions, project_ids, allowed_cidrs } = await make({})
   assert.deepEqual([permissions, project_ids, allowed_cidrs], [null, null, null])
 })
 
-test('limits are stored in one form, shown, audited, and kept by a rotation', async () => {
+test('limits are normalised, returned, audited, and kept by a rotation', async () => {
   const limits = {
     permissions: ['keys:write', 'policy:read'],
     project_ids: [projectId.toUpperCase(), secondProject],
@@ -57,7 +57,7 @@ test('limits are stored in one form, shown, audited, and kept by a rotation', as
   assert.deepEqual(only(row.payload), kept)
 })
 
-test('a preset is stored as what it stands for', async () => {
+test('a preset is stored as its permissions', async () => {
   for (const [preset, expected] of Object.entries(presets)) {
     assert.deepEqual((await make({ preset })).permissions, expected)
   }
@@ -90,7 +90,7 @@ const wrong: [path: string, body: Record<string, unknown>][] = [
   ['allowed_cidrs.0', { allowed_cidrs: [10] }],
 ]
 for (const [path, body] of wrong) {
-  test(`${JSON.stringify(body).slice(0, 60)} is refused by its path, and nothing is written`, async () => {
+  test(`${JSON.stringify(body).slice(0, 60)} is refused by its path and writes nothing`, async () => {
     const count = async () => (await query('select count(*) from secret_keys'))[0].count
     const before = await count()
     const { status, body: problem } = await create(body)
@@ -99,11 +99,11 @@ for (const [path, body] of wrong) {
   })
 }
 
-test('as many as there may be of each are taken', async () => {
+test('the maximum number of each limit is accepted', async () => {
   await make({ permissions, allowed_cidrs: Array.from({ length: 32 }, (_, i) => `2001:db8:0:${i}::/64`) })
 })
 
-test('a project that is deleted, of elsewhere or nobody’s is no project to bind a key to', async () => {
+test('a key cannot be bound to a deleted, foreign or unknown project', async () => {
   const deleted = await makeProject()
   assert.equal((await ask('DELETE', `/v1/projects/${deleted}`, { token: live })).status, 200)
   for (const id of [deleted, other.projectId, randomUUID(), vendor.tenantId]) {
@@ -119,7 +119,7 @@ const refused = async (answer: ReturnType<typeof create>, status: number, code: 
 }
 const rotate = (id: string, token: string) => ask('POST', `/v1/secret_keys/${id}/rotate`, { token })
 
-test('a key gives permissions of its own alone, and rotates no key with more', async () => {
+test('a key grants only permissions that it has, and cannot rotate a key with more', async () => {
   const own = ['secret_keys:write', 'secret_keys:read', 'policy:read']
   const { id, key } = await make({ permissions: own })
   assert.deepEqual((await make({ permissions: ['policy:read'] }, key)).permissions, ['policy:read'])
@@ -142,7 +142,7 @@ test('a key gives permissions of its own alone, and rotates no key with more', a
   assert.deepEqual((await rotate(id, key)).body.permissions.toSorted(), own.toSorted())
 })
 
-test('a key that is bound to projects makes keys for some of these, and sees no other key', async () => {
+test('a key bound to projects creates and sees only keys bound to some of them', async () => {
   const { key } = await make({ project_ids: [projectId] })
   assert.deepEqual((await make({ project_ids: [projectId] }, key)).project_ids, [projectId])
   await refused(create({}, key), 403, 'whole_workspace_required', /project_ids/)
@@ -160,7 +160,7 @@ test('a key that is bound to projects makes keys for some of these, and sees no 
   for (const one of body.data) assert.deepEqual(one.project_ids, [projectId])
 })
 
-test('a key that is bound to networks makes keys for these or narrower ones', async () => {
+test('a key bound to networks creates only keys for the same or narrower ones', async () => {
   const { key } = await make({ allowed_cidrs: ['127.0.0.0/8', '2001:db8::/32'] })
   const made = await make({ allowed_cidrs: ['127.0.0.1', '2001:db8::/64'] }, key)
   assert.deepEqual(made.allowed_cidrs, ['127.0.0.1/32', '2001:db8::/64'])
@@ -177,7 +177,7 @@ test('a key that is bound to networks makes keys for these or narrower ones', as
   await refused(rotate(vendor.liveId, key), 403, 'insufficient_permission', /allowed_cidrs/)
 })
 
-test('a key that is limited in any way invites nobody and raises nobody; one without limits does', async () => {
+test('a limited key cannot invite or promote anyone; an unlimited one can', async () => {
   const person = await makePerson(query, { workspaceId: vendor.workspaceId })
   const limited = [
     { permissions: ['members:write'] },

@@ -9,7 +9,7 @@ const harness = await startHarness()
 const { query } = harness
 const { makeScene } = makersOf(harness)
 
-test('what a maker has made is found by index, among very many keys of others in the workspace', async () => {
+test('keys made by one maker are found by index among many others', async () => {
   const { workspaceId, leaver, child } = await makeScene()
   await query(
     `insert into secret_keys (workspace_id, id, env, role, created_by_type, created_by_id, created_in_session, display_prefix,

@@ -16,7 +16,7 @@ const rotate = async (token: string, id: string): Promise<MadeKey> => {
   return body
 }
 
-test('the answer of a revocation lists what the key has made and works still; `cascade` revokes it, each with its row', async () => {
+test('a revocation lists the active keys made by the key; `cascade` revokes and audits each', async () => {
   const scene = await makeScene()
   const { live, owner, child, grandchild, workspaceId } = scene
   const issued = await issueKey(harness, { ...scene, live: grandchild.key })
@@ -52,7 +52,7 @@ test('the answer of a revocation lists what the key has made and works still; `c
     row(grandchild.id, 'cascade', ancestor),
     row(other.id, 'cascade', ancestor),
   ])
-  // A customer's key is the customer's.
+  // Keys of tenants do not end with the secret key that issued them.
   const { body } = await ask('GET', `/v1/keys/${issued.id}`, { token: live })
   assert.equal(body.revoked_at, null)
   assert.deepEqual(await faultsOf(query, workspaceId), [])
@@ -67,7 +67,7 @@ for (const [what, call] of Object.entries({
       body: { role: 'member', revoke_keys: revokes },
     }),
 })) {
-  test(`${what} lists the keys that they and their keys have made; \`revoke_keys\` revokes them`, async () => {
+  test(`${what} lists the keys made by them, directly or not; \`revoke_keys\` revokes them`, async () => {
     const kept = await makeScene()
     const { body: listed } = await call(kept, false)
     assert.deepEqual(idsOf(listed.secret_keys), [kept.grandchild.id, kept.child.id])
@@ -79,18 +79,18 @@ for (const [what, call] of Object.entries({
     assert.deepEqual(idsOf(body.secret_keys), [grandchild.id, child.id])
     assert.ok(!(await isAlive(child)) && !(await isAlive(grandchild)))
     const ancestor = { type: 'user', id: leaver.userId }
-    const told = (target_id: string) => ({
+    const revocation = (target_id: string) => ({
       action: 'secret_key.revoked',
       target_id,
       reason: 'cascade',
       ancestor,
     })
-    assert.deepEqual(await revocationsIn(live), [told(child.id), told(grandchild.id)])
+    assert.deepEqual(await revocationsIn(live), [revocation(child.id), revocation(grandchild.id)])
     assert.deepEqual(await faultsOf(query, workspaceId), [])
   })
 }
 
-test('a rotation ends nothing; a successor belongs to whoever has rotated: by the key itself it ends with it, by another it stays', async () => {
+test('a successor counts as made by the key or person that rotated, and ends with it', async () => {
   const { owner, live, child, leaver } = await makeScene()
   const pending = await invite(child.key)
   const own = await rotate(child.key, child.id)
@@ -104,7 +104,7 @@ test('a rotation ends nothing; a successor belongs to whoever has rotated: by th
   assert.deepEqual(idsOf(removed.body.secret_keys), [])
 })
 
-test('a chain of a hundred keys ends with its first', async () => {
+test('revoking the first key of a chain of a hundred revokes them all', async () => {
   const { live, child, grandchild } = await makeScene()
   let last = grandchild
   for (let depth = 0; depth < 100; depth++) last = await makeKey(last.key)

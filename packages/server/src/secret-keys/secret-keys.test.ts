@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
+import { until } from '../../test/until.ts'
 import { makeVendor } from '../../test/vendor.ts'
 
 const harness = await startHarness()
@@ -11,10 +12,10 @@ const { live } = vendor
 
 const create = async (body: Record<string, unknown> = { env: 'live' }, token = live) =>
   (await ask('POST', '/v1/secret_keys', { token, body })).body
-/** Makes a key an admin's, which only a person with that role could have made. */
+/** Turns a key into one made by an admin. */
 const demote = (id: string) => query("update secret_keys set role = 'admin' where id = $1", [id])
 
-test('a secret key is shown once, stored as its digest alone, and works at once', async () => {
+test('a secret key is shown once, only its digest is stored, and it works at once', async () => {
   const created = await create({ env: 'live', name: 'CI', meta: { a: 1 } })
   assert.match(created.key, /^krsk_live_[0-9A-Za-z]{38}$/)
   assert.deepEqual(created.created_by, { type: 'secret_key', id: vendor.liveId })
@@ -27,7 +28,7 @@ test('a secret key is shown once, stored as its digest alone, and works at once'
   assert.deepEqual(rows, [{ id: created.id }])
 })
 
-test('a revoked secret key is refused on the next request, and revoking it again changes nothing', async () => {
+test('a revoked secret key is refused on the next request; revoking it again changes nothing', async () => {
   const { id, key } = await create()
   const first = await ask('POST', `/v1/secret_keys/${id}/revoke`, { token: live, body: { reason: 'left' } })
   assert.equal((await ask('GET', '/v1/workspace', { token: key })).status, 401)
@@ -46,7 +47,7 @@ test('a secret key may revoke itself', async () => {
   assert.equal((await ask('GET', '/v1/workspace', { token: key })).status, 401)
 })
 
-test('a rotated secret key works until the overlap ends by the store’s clock; its successor keeps the role', async () => {
+test('a rotated secret key works until its overlap ends; the successor keeps the role', async () => {
   const { id, key } = await create()
   await demote(id)
   const { body } = await ask('POST', `/v1/secret_keys/${id}/rotate`, {
@@ -68,7 +69,7 @@ test('a rotated secret key works until the overlap ends by the store’s clock; 
   assert.equal((await ask('GET', `/v1/secret_keys/${id}`, { token: live })).body.rotated_to, body.id)
 })
 
-test('an admin key cannot rotate an owner’s into its hands, but may revoke it', async () => {
+test('an admin key cannot rotate an owner’s key, but can revoke it', async () => {
   const admin = await create()
   await demote(admin.id)
   const owner = await create()
@@ -78,7 +79,7 @@ test('an admin key cannot rotate an owner’s into its hands, but may revoke it'
   assert.equal((await ask('POST', `/v1/secret_keys/${owner.id}/revoke`, { token: admin.key })).status, 200)
 })
 
-test('a test key makes, sees and touches test keys alone', async () => {
+test('a test key creates, sees and changes test keys only', async () => {
   const made = await create({ env: 'test' }, vendor.test)
   assert.match(made.key, /^krsk_test_/)
   const listed = await ask('GET', '/v1/secret_keys', { token: vendor.test })
@@ -102,21 +103,20 @@ test('an expired secret key is refused and cannot be rotated', async () => {
   )
 })
 
-test('the use of a secret key is noted, at most once a minute', async () => {
+test('the last use of a secret key is stored at most once a minute', async () => {
   const { id, key } = await create()
   const usedAt = async (): Promise<number | null> =>
     (await query('select last_used_at from secret_keys where id = $1', [id]))[0].last_used_at?.getTime() ??
     null
   const use = () => ask('GET', '/v1/workspace', { token: key })
-  // Nobody waits for the note, so the test has to.
-  const noted = async (before: number | null): Promise<number> => {
-    const at = await usedAt()
-    if (at !== null && at !== before) return at
-    await new Promise(resolve => setTimeout(resolve, 5))
-    return await noted(before)
+  // The use is stored after the response, so the test waits for it.
+  const noted = async (before: number | null): Promise<number | null> => {
+    await until(async () => (await usedAt()) !== before, 'the use is stored')
+    return await usedAt()
   }
   await use()
   const first = await noted(null)
+  assert.ok(first !== null)
   await use()
   assert.equal(await usedAt(), first)
   await harness.setStoreTime(new Date(first + 61_000))

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { startHarness } from '../../test/harness.ts'
 import { makeMailbox } from '../../test/mailbox.ts'
 import { madePassword, makePerson } from '../../test/people.ts'
+import { until } from '../../test/until.ts'
 import { makeVendor } from '../../test/vendor.ts'
 
 const mailbox = makeMailbox()
-const harness = await startHarness({ mail: mailbox.settings, trustProxyHops: 1 })
+const harness = await startHarness({ mail: mailbox.settings, trustProxy: 1 })
 const { ask, query } = harness
 harness.deps.mail.start()
 
@@ -19,11 +19,12 @@ const signIn = async (email: string, headers: Record<string, string>) =>
     201,
   )
 const subjects = async () => {
-  while ((await query('select from graphile_worker._private_jobs')).length > 0) await setTimeout(20)
+  const isEmpty = async () => (await query('select from graphile_worker._private_jobs')).length === 0
+  await until(isEmpty, 'the mail queue is empty')
   return (await mailbox.all()).map(({ to, subject }) => `${to}: ${subject}`).toSorted()
 }
 const inOneLine = (text: string) => text.replaceAll(/\s+/g, ' ')
-/** Somebody who has signed up and not signed in yet, or who has an address that nobody has verified. */
+/** A person without any sign-in, optionally with an unverified address. */
 async function makeNewcomer(traits: { verified?: boolean } = {}) {
   const person = await makePerson(query, traits)
   await query(`delete from credentials where kind = 'session' and id = $1`, [person.sessionId])
@@ -31,20 +32,20 @@ async function makeNewcomer(traits: { verified?: boolean } = {}) {
   return person
 }
 
-test('a sign-in from a device that was not used before is told to the person, from where and with what', async () => {
+test('a sign-in from a new device sends a mail with the address and the program', async () => {
   const { email } = await makeNewcomer()
   await signIn(email, from('198.51.100.7'))
-  // An update, and another address of the same provider.
+  // A browser update, and another address of the same provider.
   await signIn(email, from('198.51.100.200', firefox.replaceAll('140.0', '141.0')))
-  assert.deepEqual(await subjects(), [], 'of the first, and of the same device')
+  assert.deepEqual(await subjects(), [], 'no mail for the first sign-in or a known device')
   await signIn(email, from('203.0.113.9'))
   const { subject, text, html } = await mailbox.take(email)
   assert.equal(subject, 'You signed in from a new device')
   assert.match(
     inOneLine(text),
-    /signed in to at \d{4}-\d\d-\d\dT[\d:.]+Z, with Firefox on Linux, from the address 203\.0\.113\.9\./,
+    /signed in to your Keyrail account at \d{4}-\d\d-\d\dT[\d:.]+Z, with Firefox on Linux, from the IP address 203\.0\.113\.9\./,
   )
-  assert.match(inOneLine(text), /If it was not you, somebody knows your password\./)
+  assert.match(inOneLine(text), /If this was not you, someone knows your password\./)
   assert.ok(html.includes('203.0.113.9'))
   await signIn(email, from('203.0.113.9'))
   assert.deepEqual(await subjects(), [])
@@ -53,10 +54,10 @@ test('a sign-in from a device that was not used before is told to the person, fr
   await signIn(email, from('2001:db8:1:2::3', 'Go to https://evil.example/ <b>now</b>'))
   const letter = await mailbox.take(email)
   assert.ok(!`${letter.text}${letter.html}`.includes('evil'))
-  assert.match(inOneLine(letter.text), /with an unknown program, from the address 2001:db8:1:2::3\./)
+  assert.match(inOneLine(letter.text), /with an unknown program, from the IP address 2001:db8:1:2::3\./)
 })
 
-test('a session of before the log knows its device; nobody is written to at an address that is not verified', async () => {
+test('an old session counts as a known device; an unverified address gets no mail', async () => {
   const old = await makePerson(query)
   await query('update sessions set ip = $2, user_agent = $3 where user_id = $1', [
     old.userId,
@@ -78,14 +79,14 @@ test('a session of before the log knows its device; nobody is written to at an a
   )
 })
 
-test('an account that nobody has used for long is told of its next sign-in', async () => {
+test('the first sign-in after a long time sends a mail', async () => {
   const { email, userId } = await makeNewcomer()
   await query(`update users set created_at = created_at - interval '200 days' where id = $1`, [userId])
   await signIn(email, from('192.0.2.1'))
   await mailbox.take(email, /new device/)
 })
 
-test('an address is sent five such letters an hour', async () => {
+test('an address gets at most five of these mails an hour', async () => {
   const { email } = await makePerson(query)
   for (let i = 0; i < 8; i++) await signIn(email, from(`10.0.${i}.1`))
   assert.deepEqual(await subjects(), Array(5).fill(`${email}: You signed in from a new device`))
@@ -98,7 +99,7 @@ async function makeScene() {
   return { ...vendor, one: await person('owner'), two: await person('owner'), admin: await person('admin') }
 }
 
-test('every owner is told of a key with an owner’s rights, and of no key that has less', async () => {
+test('every owner gets a mail about a new key with an owner’s rights, not about other keys', async () => {
   const scene = await makeScene()
   const make = async (token: string, body: object) => {
     const { status, body: made } = await ask('POST', '/v1/secret_keys', {
@@ -119,7 +120,7 @@ test('every owner is told of a key with an owner’s rights, and of no key that 
     assert.equal(subject, 'Acme has a new secret key with an owner’s rights')
     const words = inOneLine(text)
     assert.ok(words.includes(`It begins with ${key.display_prefix}. ${scene.one.email} did this`), words)
-    assert.ok(words.includes('from the address 198.51.100.7, with Firefox on Linux.'), words)
+    assert.ok(words.includes('from the IP address 198.51.100.7, with Firefox on Linux.'), words)
     assert.ok(!`${text}${html}`.includes(key.key) && !`${text}${html}`.includes('evil'))
   }
   const rotated = await ask('POST', `/v1/secret_keys/${key.id}/rotate`, { token: key.key, body: {} })
@@ -129,14 +130,14 @@ test('every owner is told of a key with an owner’s rights, and of no key that 
     inOneLine(text).includes(`The secret key that begins with ${key.display_prefix} was used for this`),
   )
   await mailbox.take(scene.one.email)
-  // Limited, and enough to remove every other owner.
+  // Limited, but still able to remove every other owner.
   const limited = await make(scene.one.token, { env: 'live', permissions: ['members:write'] })
   for (const to of [scene.one.email, scene.two.email])
     assert.ok(inOneLine((await mailbox.take(to)).text).includes(`It begins with ${limited.display_prefix}.`))
   assert.deepEqual(await subjects(), [])
 })
 
-test('the owners are told of another owner, however they became one, and the new one is not', async () => {
+test('a new owner causes a mail to the other owners, by promotion and by invitation', async () => {
   const scene = await makeScene()
   const promoted = await ask('PATCH', `/v1/members/${scene.admin.userId}`, {
     token: scene.one.token,
@@ -169,7 +170,7 @@ test('the owners are told of another owner, however they became one, and the new
   )
 })
 
-test('where there is no owner, the billing address is told', async () => {
+test('without an owner, the billing address gets the mail', async () => {
   const vendor = await makeVendor(harness)
   const billing = `billing-${vendor.workspaceId}@example.com`
   await ask('PATCH', '/v1/workspace', { token: vendor.live, body: { billing_email: billing } })
@@ -177,7 +178,7 @@ test('where there is no owner, the billing address is told', async () => {
   await mailbox.take(billing, /new secret key/)
 })
 
-test('a change that does not come to be leaves no letter and no event', async () => {
+test('a change that is rolled back sends no mail and records no event', async () => {
   const { workspaceId, one } = await makeScene()
   await query(
     `create function refuse_row() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;

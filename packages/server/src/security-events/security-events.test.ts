@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { type AddressInfo, connect } from 'node:net'
 import { afterEach, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { type Ask, startHarness } from '../../test/harness.ts'
 import { addMember, madePassword, makeMailedToken, makePerson, openSession } from '../../test/people.ts'
+import { until } from '../../test/until.ts'
 import { leakOnce, makeVendor, type Vendor } from '../../test/vendor.ts'
 import { doChores } from '../platform/db/upkeep.ts'
 import { pruneSecurityEvents } from './upkeep.ts'
 
-const harness = await startHarness({ trustProxyHops: 1 })
+const harness = await startHarness({ trustProxy: 1 })
 const { ask, query, deps, clock } = harness
 afterEach(() => harness.setStoreTime(null))
 
@@ -30,7 +30,7 @@ const seenBy = (vendor: Vendor, more = '') => listed(`/v1/security_events?limit=
 const ownOf = (token: string) => listed('/v1/auth/security_events?limit=200', token)
 const kindsOf = (events: Event[]) => events.map(({ kind }) => kind)
 
-test('what befalls an account is told to its person, with address and program, newest first', async () => {
+test('a person sees the events of the account with address and program, newest first', async () => {
   const { email, userId, token } = await makePerson(query, { verified: false })
   const wrong = { email, password: 'not the right password' }
   await ask('POST', '/v1/auth/sessions', { headers: from('198.51.100.1', 'guesser/1'), body: wrong })
@@ -62,16 +62,16 @@ test('what befalls an account is told to its person, with address and program, n
     'sign_in_failed',
   ])
   const byKind = new Map(events.map(event => [event.kind, event]))
-  const told = (kind: string) => {
+  const eventOf = (kind: string) => {
     const { user_id, workspace_id, ip, user_agent, count, details } = byKind.get(kind)
     assert.deepEqual([user_id, workspace_id, count], [userId, null, 1], kind)
     return [ip, user_agent, details]
   }
-  assert.deepEqual(told('sign_in_failed'), ['198.51.100.1', 'guesser/1', {}])
+  assert.deepEqual(eventOf('sign_in_failed'), ['198.51.100.1', 'guesser/1', {}])
   assert.equal(byKind.get('sign_in_failed').actor_id, null)
-  assert.deepEqual(told('sign_in'), ['198.51.100.2', firefox, { session_id: session.id }])
-  assert.deepEqual(told('new_device'), ['198.51.100.2', firefox, { session_id: session.id }])
-  assert.deepEqual(told('session_ended'), ['198.51.100.3', firefox, { session_id: other.sessionId }])
+  assert.deepEqual(eventOf('sign_in'), ['198.51.100.2', firefox, { session_id: session.id }])
+  assert.deepEqual(eventOf('new_device'), ['198.51.100.2', firefox, { session_id: session.id }])
+  assert.deepEqual(eventOf('session_ended'), ['198.51.100.3', firefox, { session_id: other.sessionId }])
   assert.ok(sessionId)
   const ids = events.map(({ id }) => id)
   assert.deepEqual(ids, ids.toSorted().toReversed())
@@ -79,7 +79,7 @@ test('what befalls an account is told to its person, with address and program, n
   assert.deepEqual(await ownOf(stranger.token), [])
 })
 
-test('an owner is told of a member what touches the workspace: not where else they sign in, and no address of theirs', async () => {
+test('an owner sees a member’s events in the workspace, without the member’s addresses', async () => {
   const [mine, elsewhere] = [await makeVendor(harness), await makeVendor(harness)]
   const { email, userId } = await makePerson(query)
   const fail = () =>
@@ -101,17 +101,17 @@ test('an owner is told of a member what touches the workspace: not where else th
   })
   assert.equal(nowhere.status, 201)
 
-  const told = (await seenBy(mine)).map(({ kind, user_id, ip, workspace_id }) => [
+  const seen = (await seenBy(mine)).map(({ kind, user_id, ip, workspace_id }) => [
     kind,
     user_id,
     ip,
     workspace_id,
   ])
   assert.deepEqual(
-    told.toSorted(),
+    seen.toSorted(),
     [
       ['sign_in', userId, '203.0.113.12', mine.workspaceId],
-      // Of the account as a whole: that it is attacked, and nothing of before they came.
+      // About the whole account: an attack on it, but nothing from before the person joined.
       ['sign_in_failed', userId, null, null],
       ['workspace_entered', userId, '203.0.113.13', mine.workspaceId],
     ].toSorted(),
@@ -129,7 +129,7 @@ test('an owner is told of a member what touches the workspace: not where else th
   assert.deepEqual(kindsOf(await seenBy(mine)).toSorted(), ['sign_in', 'workspace_entered'])
 })
 
-test('what a valid credential is refused is told once a minute, with a count', async () => {
+test('refusals of a valid credential are recorded once a minute, with a count', async () => {
   const vendor = await makeVendor(harness)
   const { token, userId } = await makePerson(query, { workspaceId: vendor.workspaceId })
   const refuse = (more: Ask = {}) =>
@@ -149,7 +149,7 @@ test('what a valid credential is refused is told once a minute, with a count', a
       { route: 'POST /v1/projects', code: 'forbidden' },
     ],
   )
-  // Written already, and counted further in the same row; another program is no other row, another address is.
+  // Already written, so the same row counts on; another address is another row, another program is not.
   await refuse({ headers: from('192.0.2.1', 'other/2') })
   await refuse({ headers: from('192.0.2.2') })
   assert.deepEqual((await seenBy(vendor)).map(({ count }) => count).toSorted(), [1, 21])
@@ -158,7 +158,7 @@ test('what a valid credential is refused is told once a minute, with a count', a
   assert.deepEqual((await seenBy(vendor)).map(({ count }) => count).toSorted(), [1, 1, 21])
 })
 
-test('a flood from everywhere fills no more rows than a workspace may, keeps the count, and none of another', async () => {
+test('a flood fills a limited number of rows of one workspace and is still counted', async () => {
   const [flooded, calm] = [await makeVendor(harness), await makeVendor(harness)]
   const refuse = (vendor: Vendor, ip: string) =>
     ask('DELETE', `/v1/members/${vendor.workspaceId}`, { token: vendor.test, headers: from(ip) })
@@ -178,7 +178,7 @@ test('a flood from everywhere fills no more rows than a workspace may, keeps the
   )
 })
 
-test('a secret key that is used from a foreign address, a leak and a throttle are told of', async () => {
+test('a disallowed address, a leak and a throttled request are recorded', async () => {
   const vendor = await makeVendor(harness)
   const { body: bound } = await ask('POST', '/v1/secret_keys', {
     token: vendor.live,
@@ -199,7 +199,7 @@ test('a secret key that is used from a foreign address, a leak and a throttle ar
   )
 })
 
-test('a store that takes no event slows and fails no request, and is told when it is back', async () => {
+test('a database that rejects events delays no request; they are written later', async () => {
   const vendor = await makeVendor(harness)
   const blocker = new pg.Client(harness.connection)
   await blocker.connect()
@@ -213,12 +213,12 @@ test('a store that takes no event slows and fails no request, and is told when i
   await blocker.end()
   assert.deepEqual(kindsOf(await seenBy(vendor)), ['permission_refused'])
   assert.equal(deps.securityEvents.depth(), 0)
-  // Of an address without an account: nobody's, and for the operator alone.
+  // For an address without an account the event has no user, so only the operator sees it.
   const [row] = await query(`select user_id, kind from security_events where ip = '192.0.2.77'`)
   assert.deepEqual(row, { user_id: null, kind: 'sign_in_failed' })
 })
 
-test('a caller who hangs up before the refusal is told of all the same', async () => {
+test('a refusal is recorded even if the client disconnects before it', async () => {
   const own = await startHarness()
   const asked = Promise.withResolvers<void>()
   const hungUp = Promise.withResolvers<void>()
@@ -237,13 +237,13 @@ test('a caller who hangs up before the refusal is told of all the same', async (
   )
   await asked.promise
   socket.destroy()
-  for (let i = 0; i < 500 && own.deps.securityEvents.depth() === 0; i++) await setTimeout(10)
+  await until(() => own.deps.securityEvents.depth() > 0, 'the refusal is noted')
   await own.deps.securityEvents.flush()
   const rows = await own.query('select kind, ip, user_agent from security_events')
   assert.deepEqual(rows, [{ kind: 'permission_refused', ip: '127.0.0.1', user_agent: 'gone/1' }])
 })
 
-test('a person who is erased, or a workspace that is gone, is not written of by what waits', async () => {
+test('a buffered event of an erased person or a deleted workspace is not written', async () => {
   const { userId } = await makePerson(query)
   const client = { ip: '192.0.2.5', userAgent: null }
   const note = { kind: 'sign_in_failed', workspaceId: null, userId, actor: null, client } as const
@@ -260,7 +260,7 @@ test('a person who is erased, or a workspace that is gone, is not written of by 
   )
 })
 
-test('an event is kept for 90 days', async () => {
+test('events are deleted after 90 days', async () => {
   const vendor = await makeVendor(harness)
   await ask('GET', '/v1/security_events', { token: vendor.test })
   assert.equal((await seenBy(vendor)).length, 1)
@@ -276,7 +276,7 @@ test('an event is kept for 90 days', async () => {
   assert.equal((await seenBy(vendor)).length, 0)
 })
 
-test('lists go by pages, and a cursor is of one list', async () => {
+test('events are listed in pages, and a cursor belongs to one list', async () => {
   const vendor = await makeVendor(harness)
   const { token, email } = await makePerson(query, { workspaceId: vendor.workspaceId, role: 'owner' })
   for (let i = 0; i < 5; i++) await signIn(email, `192.0.${i}.1`)

@@ -14,7 +14,7 @@ const idsOf = ({ body }: { body: { data: { id: string }[] } }) => body.data.map(
 const makeTenant = async (external_id: string, token = vendor.live): Promise<string> =>
   (await post('tenants', { external_id }, token)).body.id
 
-test('a list can be asked for one thing by its natural name, and holds that or nothing', async () => {
+test('filtering a list by slug or external_id returns that one row or an empty page', async () => {
   const odd = `a b&c=d/é ${uniqueSlug()}`
   const tenant = await makeTenant(odd)
   await makeTenant(odd, other.live)
@@ -54,7 +54,7 @@ test('a list can be asked for one thing by its natural name, and holds that or n
   }
 })
 
-test('a key bound to projects is shown no other project by its slug', async () => {
+test('a key bound to projects cannot find other projects by slug', async () => {
   const slug = uniqueSlug('hidden')
   await post('projects', { name: 'n', slug })
   const limits = { env: 'live', permissions: ['projects:read'], project_ids: [vendor.projectId] }
@@ -62,7 +62,7 @@ test('a key bound to projects is shown no other project by its slug', async () =
   assert.deepEqual(idsOf(await get(`projects?slug=${slug}`, key)), [])
 })
 
-test('a tenant is named by its id or its external_id, and never by both or neither', async () => {
+test('a key names its tenant by id or by external_id, not by both or neither', async () => {
   const external_id = uniqueSlug('org')
   const tenant = await makeTenant(external_id)
   const place = { project_id: vendor.projectId, env: 'live' }
@@ -89,7 +89,7 @@ test('a tenant is named by its id or its external_id, and never by both or neith
   assert.deepEqual([both.status, both.body.errors?.[0]?.path], [400, 'external_id'])
 })
 
-test('an external_id of elsewhere, of a deleted tenant and of nobody are one answer', async () => {
+test('foreign, deleted and unknown external_ids all get the same response', async () => {
   const theirs = uniqueSlug('theirs')
   await makeTenant(theirs, other.live)
   const gone = uniqueSlug('gone')
@@ -104,7 +104,7 @@ test('an external_id of elsewhere, of a deleted tenant and of nobody are one ans
   }
 })
 
-test('a key bound to projects makes no key elsewhere, whatever the tenant is called by', async () => {
+test('a key bound to projects creates no key elsewhere, by tenant_id or by external_id', async () => {
   const external_id = uniqueSlug('org')
   await makeTenant(external_id)
   const second = (await post('projects', { name: 'n', slug: uniqueSlug('second') })).body.id

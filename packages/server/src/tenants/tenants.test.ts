@@ -25,14 +25,14 @@ test('a tenant is created, read, changed and listed', async () => {
   assert.equal(listed.body.data[0].id, body.id)
 })
 
-test('meta keeps the order and the values that were sent', async () => {
+test('meta keeps the order and values as sent', async () => {
   const meta = { zeta: 1, alpha: { b: 1.5, a: -0.1 }, list: [true, false, null, '\u{1f511}'], e: 1e300 }
   const { body } = await create({ meta })
   const { body: read } = await ask('GET', `/v1/tenants/${body.id}`, { token: live })
   assert.equal(JSON.stringify(read.meta), JSON.stringify(meta))
 })
 
-test('an external id is taken once in a workspace, and free again after deletion', async () => {
+test('an external id is unique in a workspace, and free again after deletion', async () => {
   const external_id = uniqueSlug()
   const first = await create({ external_id })
   assert.equal((await create({ external_id })).body.code, 'external_id_taken')
@@ -40,7 +40,7 @@ test('an external id is taken once in a workspace, and free again after deletion
   assert.equal((await create({ external_id })).status, 201)
 })
 
-test('revoking embed tokens raises the epoch and leaves one row', async () => {
+test('revoking embed tokens raises the epoch and writes one audit row', async () => {
   const { body } = await create()
   const { body: answer } = await ask('POST', `/v1/tenants/${body.id}/embed_tokens/revoke`, { token: live })
   assert.equal(answer.tenant_id, body.id)
@@ -52,7 +52,7 @@ test('revoking embed tokens raises the epoch and leaves one row', async () => {
   )
 })
 
-test('deleting a tenant revokes its keys in every project, raises each version once and ends its embed tokens', async () => {
+test('deleting a tenant revokes its keys in all projects, one version each, and embed tokens', async () => {
   const { body: tenant } = await create()
   const second = await ask('POST', '/v1/projects', { token: live, body: { name: 'n', slug: uniqueSlug() } })
   const keys = [

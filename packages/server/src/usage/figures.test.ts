@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { makePerson } from '../../test/people.ts'
-import { type Counted, makeFleet } from './test-fleet.ts'
+import { type Counted, makeFleet } from '../../test/usage-fleet.ts'
 
 const harness = await startHarness()
 const { ask, setStoreTime } = harness
@@ -11,7 +11,7 @@ const at = (key_id: string, hour: string, count = 1): Counted => ({ key_id, hour
 const clock = (time: string) => setStoreTime(new Date(time))
 const read = (token: string, url: string) => ask('GET', url, { token })
 
-test('a key shows every UTC day of the span, today last, over a leap day, and the total of what it shows', async () => {
+test('a key shows every UTC day of the span, today last, and the total of these days', async () => {
   const fleet = await makeFleet(harness)
   const key = await fleet.newKey()
   await clock('2028-03-02T23:30:00.000Z')
@@ -27,8 +27,9 @@ test('a key shows every UTC day of the span, today last, over a leap day, and th
     object: 'key_usage',
     key_id: key,
     days: 5,
-    // 2.5 and 7.5, rounded where they are shown.
+    // 2.5 and 7.5: sums are rounded when they are shown.
     total: 3 + 8 + 9,
+    estimated: true,
     data: [
       { date: '2028-02-27', request_count: 0 },
       { date: '2028-02-28', request_count: 3 },
@@ -47,7 +48,7 @@ test('a key shows every UTC day of the span, today last, over a leap day, and th
     assert.equal((await read(fleet.live, `/v1/keys/${key}/usage${days}`)).body.data.length, shown)
 })
 
-test('an hour that has not begun is shown when its day or its month has begun', async () => {
+test('an hour in the future is shown as soon as its day or its month has begun', async () => {
   const fleet = await makeFleet(harness)
   const key = await fleet.newKey()
   await clock('2029-12-31T23:55:00.000Z')
@@ -63,12 +64,12 @@ test('an hour that has not begun is shown when its day or its month has begun', 
   ])
 })
 
-test('a month ends at midnight UTC: its last second and the first of the next are billed apart', async () => {
+test('a month ends at midnight UTC, whatever offset a report gives', async () => {
   const fleet = await makeFleet(harness)
   const [first, second] = [await fleet.newKey(), await fleet.newKey({ tenant_id: await fleet.newTenant() })]
   await clock('2028-03-01T01:00:00.000Z')
   await fleet.report([at(first, '2028-02-29T23:59:59.999Z'), at(second, '2028-03-01T00:00:00Z')])
-  // On another day elsewhere, and in February all the same.
+  // Already March by its offset, and still February in UTC.
   await fleet.report([at(second, '2028-03-01T01:59:59+02:00')])
   assert.deepEqual(await fleet.billing(3), [
     ['2028-01-01', 0],
@@ -77,7 +78,7 @@ test('a month ends at midnight UTC: its last second and the first of the next ar
   ])
 })
 
-test('a tenant is billed once a month, over all its keys and projects, for live requests alone', async () => {
+test('a tenant is billed once a month over all its keys and projects, for live requests only', async () => {
   const fleet = await makeFleet(harness)
   const project = await ask('POST', '/v1/projects', {
     token: fleet.live,
@@ -103,6 +104,7 @@ test('a tenant is billed once a month, over all its keys and projects, for live 
     project_id,
     env,
     request_count,
+    estimated: false,
   })
   const [own, second] = [fleet.projectId, project.body.id]
   assert.deepEqual(rows, [
@@ -115,7 +117,7 @@ test('a tenant is billed once a month, over all its keys and projects, for live 
   assert.deepEqual(await fleet.tenants('env=test'), [rows[0], rows[2]])
 })
 
-test('a deleted tenant is billed for the months in which it called, and for what is told late', async () => {
+test('a deleted tenant is billed for its months, also for usage that is reported late', async () => {
   const fleet = await makeFleet(harness)
   const tenant = await fleet.newTenant()
   const key = await fleet.newKey({ tenant_id: tenant })
@@ -136,7 +138,7 @@ test('a deleted tenant is billed for the months in which it called, and for what
   )
 })
 
-test('24 months are shown, every one of them, in order', async () => {
+test('each of 24 months is shown, in order', async () => {
   const fleet = await makeFleet(harness)
   const key = await fleet.newKey()
   const months = Array.from({ length: 25 }, (_, i) =>
@@ -158,7 +160,32 @@ test('24 months are shown, every one of them, in order', async () => {
   assert.equal((await fleet.tenants()).length, 1)
 })
 
-test('the list goes page by page through every row once, while others are added', async () => {
+test('a span of tenants ends with the named month, whatever the clock says', async () => {
+  const fleet = await makeFleet(harness)
+  const key = await fleet.newKey()
+  for (const month of ['2027-11', '2027-12', '2028-01', '2028-02']) {
+    await clock(`${month}-20T05:00:00.000Z`)
+    await fleet.report([at(key, `${month}-20T04:00:00Z`)])
+  }
+  const monthsOf = async (query: string) => (await fleet.tenants(query)).map(({ month }) => month)
+  assert.deepEqual(await monthsOf('month=2028-01-01'), ['2028-01-01'])
+  assert.deepEqual(await monthsOf('month=2028-01-01&months=2'), ['2028-01-01', '2027-12-01'])
+  await clock('2028-03-01T00:00:00.000Z')
+  assert.deepEqual(await monthsOf('month=2028-02-01'), ['2028-02-01'])
+  assert.deepEqual(await monthsOf(''), [])
+  assert.deepEqual(await monthsOf('month=9999-12-01'), [])
+  const { body } = await read(fleet.live, '/v1/usage/tenants?month=2028-02-01&months=3&limit=1')
+  const rest = await read(
+    fleet.live,
+    `/v1/usage/tenants?month=2028-02-01&months=3&cursor=${body.next_cursor}`,
+  )
+  assert.deepEqual(
+    [...body.data, ...rest.body.data].map(({ month }) => month),
+    ['2028-02-01', '2028-01-01', '2027-12-01'],
+  )
+})
+
+test('pages list every row exactly once while rows are added', async () => {
   const fleet = await makeFleet(harness)
   const project = await ask('POST', '/v1/projects', {
     token: fleet.live,
@@ -187,7 +214,7 @@ test('the list goes page by page through every row once, while others are added'
   assert.deepEqual(seen, all)
 })
 
-test('a cursor of elsewhere is refused by its name', async () => {
+test('a cursor of another workspace or list is refused, naming the field', async () => {
   const [fleet, other] = [await makeFleet(harness), await makeFleet(harness)]
   await clock('2028-03-20T05:00:00.000Z')
   for (let i = 0; i < 2; i++)
@@ -201,21 +228,21 @@ test('a cursor of elsewhere is refused by its name', async () => {
   }
 })
 
-test('a test credential reads the usage of test keys alone, and nothing that is billed', async () => {
+test('a test credential reads the usage of test keys only, and no billing', async () => {
   const fleet = await makeFleet(harness)
   const [live, test] = [await fleet.newKey(), await fleet.newKey({ env: 'test' })]
-  const told = async (url: string) => {
+  const readCode = async (url: string) => {
     const { status, body } = await read(fleet.test, url)
     return [status, body.code]
   }
-  assert.deepEqual(await told(`/v1/keys/${test}/usage`), [200, undefined])
-  assert.deepEqual(await told(`/v1/keys/${live}/usage`), [404, 'not_found'])
+  assert.deepEqual(await readCode(`/v1/keys/${test}/usage`), [200, undefined])
+  assert.deepEqual(await readCode(`/v1/keys/${live}/usage`), [404, 'not_found'])
   for (const url of ['/v1/usage/billing', '/v1/usage/tenants', '/v1/usage/tenants?env=test'])
-    assert.deepEqual(await told(url), [403, 'live_credential_required'])
+    assert.deepEqual(await readCode(url), [403, 'live_credential_required'])
   assert.equal((await read(fleet.test, '/v1/usage/billing')).body.title, 'This needs a live credential')
 })
 
-test('a person reads usage and reports none', async () => {
+test('a person may read usage and may not report it', async () => {
   const fleet = await makeFleet(harness)
   const { token } = await makePerson(harness.query, { workspaceId: fleet.workspaceId, role: 'member' })
   for (const url of ['/v1/usage/billing', '/v1/usage/tenants', `/v1/keys/${await fleet.newKey()}/usage`])

@@ -4,8 +4,10 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import pg from 'pg'
 import { startHarness } from '../../test/harness.ts'
+import { openTestLanes } from '../../test/stores.ts'
+import { until } from '../../test/until.ts'
+import { makeFleet } from '../../test/usage-fleet.ts'
 import { openReports, type Report, type Reports, type Tally } from './reports.ts'
-import { makeFleet } from './test-fleet.ts'
 
 const harness = await startHarness()
 const { query } = harness
@@ -13,17 +15,19 @@ const now = new Date('2030-03-10T12:30:00.000Z')
 const hour = Math.floor(now.getTime() / 3_600_000)
 await harness.setStoreTime(now)
 
-/** What one process of the service has. */
-function openLane(context: TestContext): Reports {
-  const lane = openReports(harness.connection, { batchSent: () => {} })
-  context.after(() => lane.close())
-  return lane
+/** The lane of one process of the service. */
+function openProcess(context: TestContext) {
+  const lanes = openTestLanes(harness.connection)
+  context.after(() => lanes.close())
+  return { ...openReports(lanes), close: lanes.close }
 }
+/** Each round waits for a locked row for some 300 ms, so this bounds a hang and nothing else. */
+const roundsMost = 400
 const untilTaken = async (lane: Reports, report: Report): Promise<Tally> => {
-  for (;;) {
-    const tally = await lane.run(report)
-    if (tally !== null) return tally
-  }
+  let tally = await lane.run(report)
+  for (let rounds = 0; tally === null && rounds < roundsMost; rounds += 1) tally = await lane.run(report)
+  assert.ok(tally !== null, 'the rows of the report stay locked')
+  return tally
 }
 async function openHolder(context: TestContext): Promise<pg.Client> {
   const holder = new pg.Client(harness.connection)
@@ -62,13 +66,13 @@ const lockWaits = async (): Promise<number> =>
     )
   )[0].n
 const untilItWaits = async () => {
-  while ((await lockWaits()) === 0) await setImmediate()
+  await until(async () => (await lockWaits()) > 0, 'a report waits for the lock')
 }
 
-test('two processes that are sent the same reports at once apply each once and answer alike', async context => {
+test('two processes that take the same reports at once apply each once and answer alike', async context => {
   const fleet = await makeFleet(harness)
   const keys = [await fleet.newKey(), await fleet.newKey(), await fleet.newKey()]
-  const lanes = [openLane(context), openLane(context)]
+  const lanes = [openProcess(context), openProcess(context)]
   for (let round = 0; round < 10; round++) {
     const reports = Array.from({ length: 50 }, (_, i) =>
       reportOf(fleet.workspaceId, [
@@ -87,7 +91,7 @@ test('two processes that are sent the same reports at once apply each once and a
     )
     for (const tally of tallies) assert.deepEqual(tally, { accepted: 2, ignored: 1 })
   }
-  // Of two with one id either may be the first, so that its rate is the one that counts.
+  // Either of two reports with one id may be the first, and its rate is the one that counts.
   for (const table of ['usage_hours', 'usage_months']) {
     const sum = await sumOf(table, fleet.workspaceId)
     assert.ok(sum >= 1_500 && sum <= 3_000 && sum % 3 === 0, `${table}: ${sum}`)
@@ -95,7 +99,7 @@ test('two processes that are sent the same reports at once apply each once and a
   assert.equal(await sumOf('usage_hours', fleet.workspaceId), await sumOf('usage_months', fleet.workspaceId))
 })
 
-test('batches of two processes that cross in every way end without a deadlock, and lose nothing', async context => {
+test('batches of processes in opposite orders end without a deadlock, and lose nothing', async context => {
   const fleets = [await makeFleet(harness), await makeFleet(harness)]
   const keys = await Promise.all(
     fleets.map(async ({ newKey, newTenant }) => [
@@ -104,19 +108,19 @@ test('batches of two processes that cross in every way end without a deadlock, a
       await newKey({ tenant_id: await newTenant() }),
     ]),
   )
-  // Sooner than a lane gives up waiting, so that a circle is found out as one.
+  // Shorter than a lane waits for a lock, so that Postgres reports a circle as a deadlock.
   await query(
     `do $$ begin execute format('alter database %I set deadlock_timeout = 20', current_database()); end $$`,
   )
-  const lanes = [openLane(context), openLane(context), openLane(context)]
-  const told: Promise<Tally>[] = []
+  const lanes = [openProcess(context), openProcess(context), openProcess(context)]
+  const taken: Promise<Tally>[] = []
   for (let round = 0; round < 20; round++) {
     for (const [i, lane] of lanes.entries())
       for (let n = 0; n < 30; n++) {
         const which = (n + i) % 2
         const own = keys[which] ?? []
         const records = own.map(key => one(key))
-        told.push(
+        taken.push(
           untilTaken(
             lane,
             reportOf(fleets[which]?.workspaceId ?? '', i === 1 ? records.toReversed() : records),
@@ -125,19 +129,22 @@ test('batches of two processes that cross in every way end without a deadlock, a
       }
     await setImmediate()
   }
-  for (const tally of await Promise.all(told)) assert.deepEqual(tally, { accepted: 3, ignored: 0 })
-  for (const { workspaceId } of fleets)
+  for (const tally of await Promise.all(taken)) assert.deepEqual(tally, { accepted: 3, ignored: 0 })
+  for (const { workspaceId } of fleets) {
     for (const table of ['usage_hours', 'usage_months']) assert.equal(await sumOf(table, workspaceId), 2_700)
+    // Each request is in the days of the workspace, of its project, and of its tenant there.
+    assert.equal(await sumOf('usage_days', workspaceId), 3 * 2_700)
+  }
   await Promise.all(lanes.map(lane => lane.close()))
   const [row] = await query('select deadlocks from pg_stat_database where datname = current_database()')
   assert.equal(Number(row.deadlocks), 0)
 })
 
 for (const table of ['usage_hours', 'usage_months'])
-  test(`a row of ${table} that somebody holds keeps no other workspace waiting, and is counted when they let go`, async context => {
+  test(`a locked row of ${table} delays no other workspace, and is counted after the lock`, async context => {
     const [fleet, other] = [await makeFleet(harness), await makeFleet(harness)]
     const [key, others] = [await fleet.newKey(), await other.newKey()]
-    const lane = openLane(context)
+    const lane = openProcess(context)
     await untilTaken(lane, reportOf(fleet.workspaceId, [one(key)]))
     const holder = await openHolder(context)
     await holder.query('begin')
@@ -147,7 +154,7 @@ for (const table of ['usage_hours', 'usage_months'])
     const first = untilTaken(lane, held).finally(() => {
       isTaken = true
     })
-    // In one batch with it, and in those after.
+    // In the same batch, and in later ones.
     const rest = Array.from({ length: 5 }, () => untilTaken(lane, reportOf(other.workspaceId, [one(others)])))
     for (const tally of await Promise.all(rest)) assert.deepEqual(tally, { accepted: 1, ignored: 0 })
     assert.equal(isTaken, false)
@@ -156,10 +163,11 @@ for (const table of ['usage_hours', 'usage_months'])
     assert.equal(await sumOf(table, fleet.workspaceId), 2)
   })
 
-test('what is held for longer than a request may take is answered 503, nothing of it is counted, and it can be sent again', async context => {
+test('a report that waits past the deadline is answered 503, not counted, and can be sent again', async context => {
   const fleet = await makeFleet(harness)
   const key = await fleet.newKey()
-  const ask = (body: object) => harness.ask('POST', '/v1/usage/reports', { token: fleet.live, body })
+  const impatient = await harness.startImpatient()
+  const ask = (body: object) => impatient.ask('POST', '/v1/usage/reports', { token: fleet.live, body })
   await ask(bodyOf(key))
   const holder = await openHolder(context)
   await holder.query('begin')
@@ -173,7 +181,7 @@ test('what is held for longer than a request may take is answered 503, nothing o
   assert.equal(await sumOf('usage_hours', fleet.workspaceId), 2)
 })
 
-test('a key that a mutation holds is waited for by nobody: it is counted, and its last use told with the next report', async context => {
+test('no report waits for a key in a mutation: its last use is noted with the next report', async context => {
   const fleet = await makeFleet(harness)
   const key = await fleet.newKey()
   const holder = await openHolder(context)
@@ -188,14 +196,14 @@ test('a key that a mutation holds is waited for by nobody: it is counted, and it
   assert.equal(await lastUsed(), now.toISOString())
 })
 
-test('a report whose connection is killed between its rows leaves nothing, and is applied once when it is taken again', async context => {
+test('a report whose connection is killed midway leaves no row, and is then applied once', async context => {
   const fleet = await makeFleet(harness)
   const key = await fleet.newKey()
-  const lane = openLane(context)
+  const lane = openProcess(context)
   await untilTaken(lane, reportOf(fleet.workspaceId, [one(key)]))
   const holder = await openHolder(context)
   await holder.query('begin')
-  // The last row that it writes: the report is noted by then, and its hour added.
+  // Months are written last: by then the report is noted and its hour is added.
   await holder.query('select from usage_months where workspace_id = $1 for update', [fleet.workspaceId])
   const report = reportOf(fleet.workspaceId, [one(key)])
   const first = untilTaken(lane, report)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { beforeEach, test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
-import { type Counted, makeFleet } from './test-fleet.ts'
+import { type Counted, makeFleet } from '../../test/usage-fleet.ts'
 
 const harness = await startHarness()
 const { ask, query, setStoreTime } = harness
@@ -19,7 +19,7 @@ const at = (key_id: string, hour: string | Date = now, count = 1): Counted => ({
 })
 beforeEach(() => setStoreTime(now))
 
-test('a report is applied once, whatever is in it when it is sent again, and answered as the first time', async () => {
+test('a report is applied once and always answered the same, whatever a repeat contains', async () => {
   const key = await newKey()
   const id = randomUUID()
   const first = [at(key, now, 5), at(randomUUID())]
@@ -30,7 +30,7 @@ test('a report is applied once, whatever is in it when it is sent again, and ans
   assert.equal((await daysOf(key)).total, 5)
 })
 
-test('the same id is another report in another workspace and in another environment', async () => {
+test('the same id names different reports in other workspaces and environments', async () => {
   const other = await makeFleet(harness)
   const id = randomUUID()
   const [mine, mineOfTest, theirs] = [await newKey(), await newKey({ env: 'test' }), await other.newKey()]
@@ -40,7 +40,7 @@ test('the same id is another report in another workspace and in another environm
   assert.deepEqual([(await daysOf(mineOfTest)).total, (await other.daysOf(theirs)).total], [1, 1])
 })
 
-test('keys of elsewhere are passed over as those that nobody has', async () => {
+test('keys of another workspace are ignored like keys that do not exist', async () => {
   const other = await makeFleet(harness)
   const theirs = await other.newKey()
   assert.deepEqual(await report([at(theirs), at(randomUUID()), at(fleet.tenantId)]), [0, 3])
@@ -49,20 +49,20 @@ test('keys of elsewhere are passed over as those that nobody has', async () => {
   assert.equal(row.last_used_at, null)
 })
 
-test('a test credential counts for test keys alone, a live one for both', async () => {
+test('a test credential reports test keys only, a live one both', async () => {
   const [ofLive, ofTest] = [await newKey(), await newKey({ env: 'test' })]
   assert.deepEqual(await report([at(ofLive), at(ofTest)], { token: testToken }), [1, 1])
   assert.deepEqual(await report([at(ofLive), at(ofTest)]), [2, 0])
   assert.deepEqual([(await daysOf(ofLive)).total, (await daysOf(ofTest)).total], [1, 2])
 })
 
-test('an hour counts for 7 days and from 5 minutes before it begins, by the clock of the store', async () => {
+test('an hour is accepted from 5 minutes before it begins and for 7 days, by the store’s clock', async () => {
   const key = await newKey()
   const isTaken = async (hour: string, storeTime: string) => {
     await setStoreTime(new Date(storeTime))
     return (await report([at(key, hour)]))[0] === 1
   }
-  // The clock of the process has no say.
+  // The clock of the process does not matter.
   harness.clock.set(0)
   assert.equal(await isTaken('2030-03-03T12:59:59.999Z', '2030-03-10T12:00:00.000Z'), true)
   assert.equal(await isTaken('2030-03-03T12:59:59.999Z', '2030-03-10T12:00:00.001Z'), false)
@@ -73,7 +73,7 @@ test('an hour counts for 7 days and from 5 minutes before it begins, by the cloc
     assert.equal(await isTaken(farAway, '2030-03-10T12:00:00.000Z'), false)
 })
 
-test('records of one key and hour add up, whichever moment of the hour and offset they name', async () => {
+test('records of one key and hour add up, whatever minute and offset they give', async () => {
   const key = await newKey()
   const records = ['2030-03-10T10:00:00Z', '2030-03-10T10:59:59.999Z', '2030-03-10T16:15:00+05:45'].map(
     hour => ({ key_id: key, hour, count: 2 }),
@@ -89,7 +89,7 @@ test('records of one key and hour add up, whichever moment of the hour and offse
   )
 })
 
-test('of a thousand sampled reports the sum is exact, and in any order the same', async () => {
+test('the sum of a thousand sampled reports is exact, in any order', async () => {
   const key = await newKey()
   const rates = [0.0001, 0.1, 0.3, 0.7, 0.9999, 1]
   const send = (rate: number) => report([at(key, now, 1)], { rate })
@@ -101,7 +101,7 @@ test('of a thousand sampled reports the sum is exact, and in any order the same'
   assert.equal((await daysOf(thirds)).total, 1_000)
 })
 
-test('the largest reports that are allowed fit in a body and add up beyond what a bigint holds', async () => {
+test('the largest reports fit in a body, and their sum may exceed a bigint', async () => {
   const key = await newKey()
   const records = Array.from({ length: 1_000 }, () => ({
     key_id: key,
@@ -116,7 +116,7 @@ test('the largest reports that are allowed fit in a body and add up beyond what 
   assert.ok((await fleet.tenants()).some(row => Number(row.request_count) >= 1e21))
 })
 
-test('a key is used until now, or the end of the hour that was reported, and never earlier than it was', async () => {
+test('the last use of a key is now or the end of the reported hour, and never moves back', async () => {
   const key = await newKey()
   const lastUsed = async () => (await ask('GET', `/v1/keys/${key}`, { token: live })).body.last_used_at
   const [before] = await query(
@@ -143,14 +143,14 @@ test('a key is used until now, or the end of the hour that was reported, and nev
   assert.deepEqual(after, before)
 })
 
-test('what a key did before it was revoked is counted when it is told later', async () => {
+test('requests before a revocation are counted when they are reported after it', async () => {
   const key = await newKey()
   await ask('POST', `/v1/keys/${key}/revoke`, { token: live })
   assert.deepEqual(await report([at(key, ago(hourMs), 3)]), [1, 0])
   assert.equal((await daysOf(key)).total, 3)
 })
 
-test('bounds are told by their path, and what is refused is not noted', async () => {
+test('a value out of bounds is refused by its path, and the report id stays unused', async () => {
   const key = await newKey()
   const good = { report_id: randomUUID(), sample_rate: 1, records: [at(key)] }
   const cases: [object, string][] = [

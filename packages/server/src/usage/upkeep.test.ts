@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import pg from 'pg'
 import { startHarness } from '../../test/harness.ts'
+import { makeFleet } from '../../test/usage-fleet.ts'
 import { doChores } from '../platform/db/upkeep.ts'
-import { makeFleet } from './test-fleet.ts'
 import { pruneUsageHours, pruneUsageMonths, pruneUsageReports } from './upkeep.ts'
 
 const harness = await startHarness()
@@ -24,7 +24,7 @@ const clear = async () => {
   for (const table of ['usage_reports', 'usage_hours', 'usage_months']) await query(`delete from ${table}`)
 }
 
-test('a report is known for 14 days, and sent again after these none of its hours is taken', async () => {
+test('a report id is known for 14 days; after that none of its hours is accepted', async () => {
   await clear()
   const key = await fleet.newKey()
   const id = randomUUID()
@@ -42,7 +42,7 @@ test('a report is known for 14 days, and sent again after these none of its hour
   assert.equal((await fleet.daysOf(key)).total, 1)
 })
 
-test('hours go after 25 months, and a month when all its hours are gone', async () => {
+test('hours are deleted after 25 months, and a month after its last hour', async () => {
   await clear()
   const key = await fleet.newKey()
   await clock('2028-01-31T23:30:00.000Z')
@@ -61,7 +61,7 @@ test('hours go after 25 months, and a month when all its hours are gone', async 
   assert.deepEqual(await left(), [0, 0, 0])
 })
 
-test('many rows go in batches, and one that somebody holds is passed by until the next time', async context => {
+test('rows are deleted in batches, and a locked row is deleted the next time', async context => {
   await clear()
   await query(
     `insert into usage_hours (workspace_id, key_id, hour, requests)

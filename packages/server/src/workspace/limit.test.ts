@@ -16,7 +16,7 @@ const owned = async (userId: string) =>
     )
   )[0].n
 
-test('a person owns as many workspaces as the setting says, and is then told so', async () => {
+test('a person can own as many workspaces as the setting allows, then gets 409', async () => {
   const { token, userId } = await makePerson(query)
   for (let i = 0; i < 3; i++) assert.equal((await create(token)).status, 201)
   const refused = await create(token)
@@ -28,10 +28,10 @@ test('a person owns as many workspaces as the setting says, and is then told so'
     [userId],
   )
   assert.equal(left.length, 1)
-  assert.equal((await create(token)).status, 201, 'one that was left makes room')
+  assert.equal((await create(token)).status, 201, 'leaving a workspace makes room')
 })
 
-test('a workspace in which a person is no owner does not count', async () => {
+test('only workspaces that the person owns count', async () => {
   const { token, userId } = await makePerson(query)
   const other = await makePerson(query)
   for (const role of ['admin', 'member', 'admin', 'member']) {
@@ -42,7 +42,7 @@ test('a workspace in which a person is no owner does not count', async () => {
   assert.equal((await create(other.token)).status, 201)
 })
 
-test('of many at once no more get through than there is room for', async () => {
+test('concurrent creations do not exceed the limit', async () => {
   const { token, userId } = await makePerson(query)
   const heard = await Promise.all(Array.from({ length: 12 }, () => create(token)))
   const statuses = heard.map(({ status }) => status).toSorted()
@@ -50,6 +50,6 @@ test('of many at once no more get through than there is room for', async () => {
   assert.equal(await owned(userId), 3)
 })
 
-test('the bootstrap token is not bound by it', async () => {
+test('the limit does not apply to the bootstrap token', async () => {
   for (let i = 0; i < 5; i++) assert.equal((await create(bootstrapToken)).status, 201)
 })

@@ -9,7 +9,7 @@ const { ask, query } = harness
 const vendor = await makeVendor(harness)
 const { live } = vendor
 
-test('the bootstrap token makes a workspace without members, with an owner’s key of the asked environment', async () => {
+test('the bootstrap token creates a workspace without members, with an owner’s key', async () => {
   const slug = uniqueSlug()
   const { status, body } = await ask('POST', '/v1/workspaces', {
     token: bootstrapToken,
@@ -34,7 +34,7 @@ test('the bootstrap token makes a workspace without members, with an owner’s k
   ])
 })
 
-test('a slug is taken once on the whole service, and the refused workspace leaves nothing behind', async () => {
+test('a workspace slug is unique in the whole service, and a refusal writes nothing', async () => {
   const slug = uniqueSlug()
   const body = { name: 'n', slug }
   assert.equal((await ask('POST', '/v1/workspaces', { token: bootstrapToken, body })).status, 201)
@@ -43,7 +43,7 @@ test('a slug is taken once on the whole service, and the refused workspace leave
   assert.deepEqual(await query('select count(*) from workspaces'), before)
 })
 
-test('neither a secret key makes a workspace nor does the bootstrap token do anything else', async () => {
+test('only the bootstrap token and sessions create workspaces, and it can do nothing else', async () => {
   const made = await ask('POST', '/v1/workspaces', { token: live, body: { name: 'n', slug: uniqueSlug() } })
   assert.equal(made.body.code, 'credential_not_accepted')
   assert.equal(
@@ -52,7 +52,7 @@ test('neither a secret key makes a workspace nor does the bootstrap token do any
   )
 })
 
-test('a billing address stands beside the chain and not in it, and the chain holds once it is erased', async () => {
+test('the billing address is outside the audit chain, which verifies after its erasure', async () => {
   const body = { name: 'n', slug: uniqueSlug(), billing_email: 'first@example.com' }
   const created = await ask('POST', '/v1/workspaces', { token: bootstrapToken, body })
   const token = created.body.secret_key.key
@@ -82,7 +82,7 @@ test('a billing address stands beside the chain and not in it, and the chain hol
   assert.equal(erased.body.data[0].payload.billing_email, undefined)
 })
 
-test('embed origins are replaced whole; what is no origin is refused by its place', async () => {
+test('embed origins are replaced as a list; an invalid one is refused by its index', async () => {
   const patch = (embed_origins: unknown) =>
     ask('PATCH', '/v1/workspace', { token: live, body: { embed_origins } })
   const origins = ['https://app.example.com', 'http://localhost:3000']
@@ -104,7 +104,7 @@ test('embed origins are replaced whole; what is no origin is refused by its plac
   assert.equal((await patch(many.slice(1))).status, 200)
 })
 
-test('a test credential reads the workspace and does not change it', async () => {
+test('a test credential can read the workspace but not change it', async () => {
   assert.equal((await ask('GET', '/v1/workspace', { token: vendor.test })).status, 200)
   const { body } = await ask('PATCH', '/v1/workspace', { token: vendor.test, body: { name: 'x' } })
   assert.equal(body.code, 'live_credential_required')

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { routes } from '../../src/routes.ts'
 import { bootstrapToken, startHarness } from '../harness.ts'
-import { makeScene, mutationsOf } from '../mutations.ts'
+import { mutationsOf } from '../mutations.ts'
+import { until } from '../until.ts'
+import { makeScene } from '../vendor.ts'
 import { faultsOf } from '../whole.ts'
 import { openBarrier } from './barrier.ts'
 
@@ -11,7 +13,7 @@ const { ask, query } = harness
 const barrier = await openBarrier(harness)
 const scene = await makeScene(ask, bootstrapToken)
 
-/** What a backend may pause at: any write of a row, and the end of the transaction. */
+/** The advisory lock at which every write of a row, and the end of the transaction, pauses. */
 const pauseLock = 4711
 const written = [
   'workspaces',
@@ -58,20 +60,23 @@ const waitingLocks = () =>
       and l.pid in (select pid from pg_locks where locktype = 'advisory' and not granted)`)
 
 for (const { route, prepare } of mutationsOf(routes)) {
-  test(`${route.operation}: the audit head is locked when all else is written, and nothing is locked after it`, async () => {
+  test(`${route.operation} takes the audit head’s lock last`, async () => {
     const { url, token, body } = await prepare({ ask, query, bootstrapToken, scene })
     await barrier.hold('select pg_advisory_xact_lock($1)', [pauseLock])
     const answer = ask(route.method, url, { token, body, headers: { 'idempotency-key': route.operation } })
     try {
       await barrier.untilWaiting(1)
       let relations: string[] = []
-      // Somebody else may wait for a moment too.
-      while (relations.length === 0) relations = (await waitingLocks()).map(row => row.relation)
+      // Other backends may wait for a moment too.
+      await until(async () => {
+        relations = (await waitingLocks()).map(row => row.relation)
+        return relations.length > 0
+      })
       assert.ok(!relations.includes('audit_logs'), String(relations))
-      // Beginning a chain inserts its head; that row is nobody else's yet.
+      // A new workspace inserts its own head, which no other transaction can lock.
       if (route.operation !== 'createWorkspace') assert.ok(!relations.includes('audit_heads'))
     } finally {
-      // Not truncated: that would wait for what the mutation itself has noted already.
+      // `truncate` would wait for the rows that the mutation has already written here.
       await query('delete from locks_seen')
       await query('delete from writes_seen')
       await barrier.release()
@@ -96,9 +101,9 @@ for (const { route, prepare } of mutationsOf(routes)) {
   })
 }
 
-test('of many writers at once every mutation has exactly one row, in the order in which they got the head', async () => {
+test('concurrent writers get exactly one row per mutation, in the order of the head', async () => {
   const before = (await query('select seq from audit_heads where workspace_id = $1', [scene.workspaceId]))[0]
-  // No more than a slow machine serves in time: they wait for one another.
+  // No more than a slow machine can serve in time, because they wait for one another.
   const writers = 10
   const each = 12
   const ids = await Promise.all(
@@ -131,7 +136,7 @@ test('of many writers at once every mutation has exactly one row, in the order i
     assert.deepEqual(
       places,
       places.toSorted((a, b) => a - b),
-      'a writer’s rows stand in the order it made them',
+      'a writer’s rows are in the order in which it made them',
     )
   }
   assert.deepEqual(await faultsOf(query, scene.workspaceId), [])

@@ -15,7 +15,7 @@ for (const [place, heldFor] of [
   ['the key', keyRow],
   ['the policy’s head', () => policyHeadOf(vendor.projectId)],
 ] as const) {
-  test(`a browser’s rotation that waits for ${place} behind new scopes is refused what its token does not grant`, async () => {
+  test(`a browser’s rotation that waits for ${place} checks the key’s new scopes`, async () => {
     const token = await mintToken(harness, vendor, { scopes: ['keys:write', 'key_scope:refunds'] })
     const { id } = await issueKey(harness, vendor, { scopes: ['refunds'] })
     const widen = () => ask('PATCH', `/v1/keys/${id}`, { token: vendor.live, body: { scopes: ['admin'] } })
@@ -29,7 +29,7 @@ for (const [place, heldFor] of [
     assert.deepEqual([body.rotated_to, body.expires_at], [null, null])
   })
 
-  test(`a browser’s rotation that waits for ${place} behind a revocation learns first what it may not do`, async () => {
+  test(`a browser’s rotation behind a revocation at ${place} checks its scopes first`, async () => {
     const token = await mintToken(harness, vendor, { scopes: ['keys:write', 'key_scope:refunds'] })
     const { id } = await issueKey(harness, vendor, { scopes: ['refunds'] })
     const widen = () => ask('PATCH', `/v1/keys/${id}`, { token: vendor.live, body: { scopes: ['admin'] } })

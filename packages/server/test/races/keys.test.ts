@@ -22,10 +22,10 @@ const revoke = (id: string, reason: string) => () =>
 const rotate = (id: string) => () => ask('POST', `/v1/keys/${id}/rotate`, { token: live })
 
 for (const [place, held] of [
-  ['that both found it alive', policyHeadOf(projectId)],
-  ['that the first has not committed', auditHeadOf(workspaceId)],
+  ['before either locks the head', policyHeadOf(projectId)],
+  ['before the first commits', auditHeadOf(workspaceId)],
 ] as const) {
-  test(`two revocations of one key at once, such ${place}: one audit row, one version, the same answer`, async () => {
+  test(`two revocations of one key, ${place}: one audit row and one version`, async () => {
     const { id } = await issueKey(harness, vendor)
     const { version } = await headOf(projectId)
     const [first, second] = await meet(barrier, held, [revoke(id, 'one'), revoke(id, 'two')])
@@ -37,7 +37,7 @@ for (const [place, held] of [
   })
 }
 
-test('two revocations of one secret key at once: one audit row, the same answer', async () => {
+test('two concurrent revocations of one secret key: one audit row, the same response', async () => {
   const created = await ask('POST', '/v1/secret_keys', { token: live, body: { env: 'test' } })
   const { id } = created.body
   const revokeIt = (reason: string) => () =>
@@ -49,7 +49,7 @@ test('two revocations of one secret key at once: one audit row, the same answer'
   assert.deepEqual(await actionsOf(id), ['secret_key.created', 'secret_key.revoked'])
 })
 
-test('a revocation that waited for a rotation ends the predecessor alone', async () => {
+test('a revocation that waited for a rotation ends only the predecessor', async () => {
   const { id } = await issueKey(harness, vendor)
   const [rotated, revoked] = await meet(barrier, policyHeadOf(projectId), [rotate(id), revoke(id, 'leaked')])
   assert.deepEqual([rotated?.status, revoked?.status], [200, 200])
@@ -67,7 +67,7 @@ test('a rotation that waited for a revocation makes no successor', async () => {
   assert.deepEqual(await actionsOf(id), ['api_key.created', 'api_key.revoked'])
 })
 
-test('two rotations of one key at once make two successors, and rotated_to is the newest', async () => {
+test('two concurrent rotations make two successors, and rotated_to is the newest', async () => {
   const { id } = await issueKey(harness, vendor)
   const [first, second] = await meet(barrier, policyHeadOf(projectId), [rotate(id), rotate(id)])
   assert.notEqual(first?.body.id, second?.body.id)
@@ -76,7 +76,7 @@ test('two rotations of one key at once make two successors, and rotated_to is th
   assert.ok(Date.parse(body.expires_at) <= Date.parse(first?.body.predecessor.expires_at))
 })
 
-test('patches of different fields of one key at once are both kept', async () => {
+test('concurrent patches of different fields of one key are both kept', async () => {
   const { id } = await issueKey(harness, vendor)
   const patch = (body: object) => () => ask('PATCH', `/v1/keys/${id}`, { token: live, body })
   const pair = [patch({ scopes: ['a'] }), patch({ name: 'renamed', expires_at: '2040-01-01T00:00:00Z' })]
@@ -85,7 +85,7 @@ test('patches of different fields of one key at once are both kept', async () =>
   assert.deepEqual([body.scopes, body.name, body.expires_at], [['a'], 'renamed', '2040-01-01T00:00:00.000Z'])
 })
 
-test('new default limits and a key’s change at once get a version each, and the floor is that of the limits', async () => {
+test('concurrent changes of limits and a key get separate versions and one floor', async () => {
   let limit = 1
   const patchLimits = () =>
     ask('PATCH', `/v1/projects/${projectId}`, {
@@ -120,13 +120,13 @@ test('new default limits and a key’s change at once get a version each, and th
         const expected = { version: before.version + 2, floor: limitsVersion }
         assert.deepEqual(await headOf(projectId), expected, `${name}, limits first: ${limitsFirst}`)
         const shown = answers[limitsFirst ? 0 : 1]?.body.policy_version
-        assert.equal(shown, limitsVersion, 'the answer tells the version that its own change got')
+        assert.equal(shown, limitsVersion, 'the response has the version that its change got')
       }
     }
   }
 })
 
-test('after all of this the workspace is whole', async () => {
+test('afterwards the workspace is whole', async () => {
   assert.deepEqual(await faultsOf(query, workspaceId), [])
   assert.equal((await ask('GET', '/v1/audit_logs/chain', { token: live })).body.valid, true)
   assert.match(await harness.deps.metrics.text(), /^keyrail_deadlocks_retried_total 0$/m)

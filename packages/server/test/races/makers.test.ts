@@ -4,13 +4,14 @@ import { reportPath, signedReport } from '../codehost.ts'
 import { type Heard, startHarness } from '../harness.ts'
 import { makersOf } from '../makers.ts'
 import { makePerson } from '../people.ts'
+import { until } from '../until.ts'
 import { uniqueSlug } from '../vendor.ts'
 import { faultsOf } from '../whole.ts'
 import { auditHeadOf, meet, openBarrier } from './barrier.ts'
 
 /**
- * Whatever is made at the very moment at which its makers end: what came first is found and ends with them, and what comes
- * second is refused.
+ * Makes something at the moment at which its maker ends. If the making comes first, the result ends with its
+ * maker; if it comes second, it is refused.
  */
 const harness = await startHarness()
 const { ask, query } = harness
@@ -19,7 +20,7 @@ const { invite, accept, isAlive, statusOf, makeScene } = makersOf(harness)
 type Scene = Awaited<ReturnType<typeof makeScene>>
 type Send = (scene: Scene) => Promise<Heard>
 
-/** Each ends the leaver's key `child` and all that was made by it. */
+/** Each one ends the leaver's key `child` and everything made with it. */
 const cascades: Record<string, Send> = {
   'a revocation with cascade': ({ owner, child }) =>
     ask('POST', `/v1/secret_keys/${child.id}/revoke`, { token: owner.token, body: { cascade: true } }),
@@ -34,7 +35,7 @@ const cascades: Record<string, Send> = {
   'a revocation by a key that ends with it': ({ grandchild, child }) =>
     ask('POST', `/v1/secret_keys/${child.id}/revoke`, { token: grandchild.key, body: { cascade: true } }),
 }
-/** Each makes something by a key that ends. */
+/** Each one makes something with a key that ends. */
 const makings: Record<string, Send> = {
   'the key’s new key': ({ child }) =>
     ask('POST', '/v1/secret_keys', { token: child.key, body: { env: 'live' } }),
@@ -50,7 +51,7 @@ const makings: Record<string, Send> = {
 }
 const isDone = ({ status }: Heard) => status < 300
 
-/** Whether nothing that was made opens anything. */
+/** Asserts that nothing that was made still gives access. */
 async function assertDead({ live }: Scene, { body }: Heard): Promise<void> {
   if (body.object === 'secret_key') assert.equal(await isAlive(body), false)
   else {
@@ -61,7 +62,7 @@ async function assertDead({ live }: Scene, { body }: Heard): Promise<void> {
 
 for (const [cascade, end] of Object.entries(cascades)) {
   for (const [making, make] of Object.entries(makings)) {
-    test(`${making}, made before ${cascade} and not committed yet, ends with it`, async () => {
+    test(`${making} ends with ${cascade} that overtakes its commit`, async () => {
       const scene = await makeScene()
       const pair = [() => make(scene), () => end(scene)]
       const [made, ended] = await meet(barrier, auditHeadOf(scene.workspaceId), pair)
@@ -81,7 +82,7 @@ for (const [cascade, end] of Object.entries(cascades)) {
   }
 }
 
-/** Without `cascade` what was invited ends all the same. */
+/** Invitations end with their maker even without `cascade`. */
 const endings: Record<string, Send> = {
   'a revocation': ({ owner, child }) =>
     ask('POST', `/v1/secret_keys/${child.id}/revoke`, { token: owner.token }),
@@ -90,7 +91,7 @@ const endings: Record<string, Send> = {
     ask('PATCH', `/v1/members/${leaver.userId}`, { token: owner.token, body: { role: 'admin' } }),
 }
 for (const [ending, end] of Object.entries(endings)) {
-  test(`${ending} and an acceptance at once: whoever comes first decides whether somebody is in`, async () => {
+  test(`${ending} and a concurrent acceptance: the first decides the membership`, async () => {
     for (const endsFirst of [false, true]) {
       const scene = await makeScene()
       const invitation = await invite(scene.child.key)
@@ -106,7 +107,7 @@ for (const [ending, end] of Object.entries(endings)) {
   })
 }
 
-test('a revocation finds the invitation that its key is just making', async () => {
+test('a revocation finds the invitation that its key is making', async () => {
   const scene = await makeScene()
   const body = { email: `${uniqueSlug()}@example.com`, role: 'owner' }
   const [made, ended] = await meet(barrier, auditHeadOf(scene.workspaceId), [
@@ -117,7 +118,7 @@ test('a revocation finds the invitation that its key is just making', async () =
   await assertDead(scene, made)
 })
 
-test('a removal finds the key that the person is just making', async () => {
+test('a removal finds the key that the person is making', async () => {
   const scene = await makeScene()
   const [made, removed] = await meet(barrier, auditHeadOf(scene.workspaceId), [
     () => ask('POST', '/v1/secret_keys', { token: scene.leaver.token, body: { env: 'live' } }),
@@ -127,17 +128,17 @@ test('a removal finds the key that the person is just making', async () => {
   await assertDead(scene, made)
 })
 
-test('a leak of a session finds the key that is just made in it', async () => {
+test('a leak of a session finds the key that is being made in it', async () => {
   const scene = await makeScene()
-  const [made, told] = await meet(barrier, auditHeadOf(scene.workspaceId), [
+  const [made, reported] = await meet(barrier, auditHeadOf(scene.workspaceId), [
     () => ask('POST', '/v1/secret_keys', { token: scene.leaver.token, body: { env: 'live' } }),
     () => ask('POST', reportPath, signedReport([{ token: scene.leaver.token, type: 'session' }])),
   ])
-  assert.ok(made && told && isDone(made) && isDone(told))
+  assert.ok(made && reported && isDone(made) && isDone(reported))
   await assertDead(scene, made)
 })
 
-test('many who make keys of keys without a pause leave nothing alive behind a cascade', async () => {
+test('a cascade leaves nothing alive, even while many make keys without a pause', async () => {
   for (let round = 0; round < 3; round += 1) {
     const scene = await makeScene()
     const made: { key: string }[] = []
@@ -154,11 +155,14 @@ test('many who make keys of keys without a pause leave nothing alive behind a ca
       await Promise.all([breed(body), breed(parent)])
     }
     const breeding = Promise.all([breed(scene.child), breed(scene.grandchild), breed(scene.grandchild)])
-    while (made.length < 20) await new Promise(resolve => setImmediate(resolve))
+    await until(() => made.length >= 20)
     const end = () => cascades['a revocation with cascade']?.(scene)
-    let ended = await end()
-    // On a busy machine it may wait in vain for all who are under way.
-    while (ended?.status === 503) ended = await end()
+    let ended: Heard | undefined
+    // On a busy machine it may reach its deadline while it waits for the others.
+    await until(async () => {
+      ended = await end()
+      return ended?.status !== 503
+    })
     assert.equal(ended?.status, 200, JSON.stringify(ended?.body))
     over = true
     await breeding
@@ -170,6 +174,6 @@ test('many who make keys of keys without a pause leave nothing alive behind a ca
   }
 })
 
-test('none of these met in a deadlock', async () => {
+test('none of these races caused a deadlock', async () => {
   assert.match(await harness.deps.metrics.text(), /^keyrail_deadlocks_retried_total 0$/m)
 })

@@ -34,7 +34,7 @@ const mutations = {
 }
 type Name = keyof typeof mutations
 
-/** What the second of two is told where the first has changed its answer. */
+/** The refusal of the second mutation when the first one has changed its result. */
 const afterwards: Partial<Record<Name, Partial<Record<Name, string>>>> = {
   'revoke key': { 'rotate key': 'key_not_active', 'patch key': 'key_not_active' },
   'delete tenant': {
@@ -52,7 +52,7 @@ const afterwards: Partial<Record<Name, Partial<Record<Name, string>>>> = {
   },
 }
 
-/** Where the first of two waits while the second comes: before it has the head's lock, or with all of its locks. */
+/** Where the first mutation waits while the second arrives: before it has the head's lock, or with all its locks. */
 const places = {
   'before the policy head': ({ projectId }: Scene) => policyHeadOf(projectId),
   'at the end of its work': ({ workspaceId }: Scene) => auditHeadOf(workspaceId),
@@ -63,7 +63,7 @@ const codeOf = ({ status, body }: Heard) => (status < 300 ? 'done' : body.code)
 
 for (const [place, held] of Object.entries(places)) {
   for (const first of names) {
-    test(`${first}, caught ${place}, and any other mutation: both in this order, whole and without a deadlock`, async () => {
+    test(`${first}, held ${place}, and any other mutation: both in order, no deadlock`, async () => {
       for (const second of names) {
         const vendor = await makeVendor(harness)
         const scene = { ...vendor, keyId: (await issueKey(harness, vendor)).id }

@@ -22,7 +22,7 @@ const projectsWith = async (slug: string) =>
 const createdRows = async (slug: string) =>
   (await query(`select count(*) as n from audit_logs where payload::json->>'slug' = $1`, [slug]))[0].n
 
-test('of two simultaneous creations of one project slug the first gets it, the other hears slug_taken', async () => {
+test('two concurrent creations of a project slug: the second gets slug_taken', async () => {
   const slug = uniqueSlug()
   const requests = [() => createProject(slug), () => createProject(slug)]
   const answers = await meet(barrier, auditHeadOf(workspaceId), requests)
@@ -33,7 +33,7 @@ test('of two simultaneous creations of one project slug the first gets it, the o
   assert.deepEqual([await projectsWith(slug), await createdRows(slug)], [1, 1])
 })
 
-test('a slug that a lost creation had in hand goes to the one that waited for it', async () => {
+test('a slug that a failed creation held goes to the one that waited', async () => {
   const slug = uniqueSlug()
   await barrier.hold(...auditHeadOf(workspaceId))
   const first = createProject(slug)
@@ -51,7 +51,7 @@ test('a slug that a lost creation had in hand goes to the one that waited for it
   assert.deepEqual([await projectsWith(slug), await createdRows(slug)], [1, 1])
 })
 
-test('of two simultaneous creations of one tenant external_id the first gets it, the other hears external_id_taken', async () => {
+test('two concurrent creations of an external_id: the second gets external_id_taken', async () => {
   const id = uniqueSlug()
   const requests = [() => createTenant(id), () => createTenant(id)]
   const answers = await meet(barrier, auditHeadOf(workspaceId), requests)
@@ -61,11 +61,11 @@ test('of two simultaneous creations of one tenant external_id the first gets it,
   ])
 })
 
-test('of two simultaneous creations of one workspace slug one gets it, the other hears slug_taken and leaves nothing', async () => {
+test('two concurrent creations of a workspace slug: one gets slug_taken and leaves nothing', async () => {
   const slug = uniqueSlug()
   const [{ n: before }] = await query('select count(*) as n from workspaces')
   const create = () => ask('POST', '/v1/workspaces', { token: bootstrapToken, body: { name: 'Twice', slug } })
-  // A third creation has the slug in hand and gives it up.
+  // A third creation holds the slug and gives it up.
   const third = `insert into workspace_slugs (slug, workspace_id) values ('${slug}', '${workspaceId}')`
   const answers = await meet(barrier, [third, []], [create, create])
   assert.deepEqual(
@@ -81,7 +81,7 @@ test('of two simultaneous creations of one workspace slug one gets it, the other
   assert.deepEqual(await faultsOf(query, made?.body.id), [])
 })
 
-test('a slug taken by a rename while a creation wants it goes to one of them alone, in either order', async () => {
+test('a concurrent rename and creation: only one gets the slug, in either order', async () => {
   const rename = async (slug: string) => {
     const project = await createProject(uniqueSlug())
     return () => ask('PATCH', `/v1/projects/${project.body.id}`, { token: live, body: { slug } })
@@ -97,7 +97,7 @@ test('a slug taken by a rename while a creation wants it goes to one of them alo
   assert.deepEqual(await faultsOf(query, workspaceId), [])
 })
 
-test('of two requests with one Idempotency-Key one executes, the other waits and gets its answer', async () => {
+test('two requests with one Idempotency-Key: one executes, the other gets its response', async () => {
   const slug = uniqueSlug()
   const again = () => createProject(slug, { 'idempotency-key': 'same' })
   const [first, second] = await meet(barrier, auditHeadOf(workspaceId), [again, again])

@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import { drawEncryptionKey, readEncryptionKeys } from './encryption-keys.ts'
 
 const bytes = randomBytes(32)
-/** With characters in which base64 and base64url differ. */
+/** A key whose base64 and base64url differ. */
 const odd = Buffer.concat([Buffer.from([0xfb, 0xef, 0xff]), randomBytes(29)])
 
-test('a key is taken in base64, base64url and hexadecimal, padded or not, and is the same key', () => {
+test('a key is read from base64, base64url and hexadecimal, padded or not', () => {
   for (const key of [bytes, odd]) {
     const spellings = [
       key.toString('base64'),
@@ -27,7 +27,7 @@ test('a key is taken in base64, base64url and hexadecimal, padded or not, and is
   }
 })
 
-test('what is drawn can be read, and its id tells nothing of it', () => {
+test('a new key can be read back, and its id reveals nothing about it', () => {
   const text = drawEncryptionKey(randomBytes)
   const [key] = readEncryptionKeys(text).keys
   assert.match(key?.id ?? '', /^[0-9a-f]{16}$/)
@@ -38,7 +38,7 @@ test('what is drawn can be read, and its id tells nothing of it', () => {
   )
 })
 
-test('several stand behind each other, with commas or on lines of their own', () => {
+test('several keys are separated by commas or on separate lines', () => {
   const texts = [
     drawEncryptionKey(randomBytes),
     drawEncryptionKey(randomBytes),
@@ -52,7 +52,7 @@ test('several stand behind each other, with commas or on lines of their own', ()
   assert.deepEqual(readEncryptionKeys(''), { keys: [], faults: [] })
 })
 
-test('what is no key is told with the reason, and never quoted', () => {
+test('an invalid key is reported with the reason, and never quoted', () => {
   const good = bytes.toString('base64')
   for (const [text, fault] of [
     ['correct horse battery staple', /^key 1 of 4 must be 32 bytes in base64 or hexadecimal$/],
@@ -61,11 +61,11 @@ test('what is no key is told with the reason, and never quoted', () => {
     [randomBytes(16).toString('hex'), /^the key must be 32 bytes/],
     [bytes.toString('hex').slice(1), /^the key must be 32 bytes/],
     [`${good}=`, /^the key must be 32 bytes/],
-    // The last character carries bits that no byte has.
+    // The last character has bits that belong to no byte.
     [`${'A'.repeat(42)}B=`, /^the key must be 32 bytes/],
     [Buffer.alloc(32).toString('base64'), /^the key is not random$/],
     ['0123456789abcdef'.repeat(4), /^the key is not random$/],
-    [`${good},${bytes.toString('hex')}`, /^key 2 of 2 stands there twice$/],
+    [`${good},${bytes.toString('hex')}`, /^key 2 of 2 is given twice$/],
     [`${good},short`, /^key 2 of 2 must be 32 bytes/],
   ] as const) {
     const { faults } = readEncryptionKeys(text)

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { isMainThread } from 'node:worker_threads'
 import { Refusal } from '../refusal.ts'
 import { openPasswords, waitingMax } from './password.ts'
 
-const told: unknown[][] = []
+const logged: unknown[][] = []
 let hashed = 0
 const open = (threads?: number) =>
   openPasswords({
     randomBytes,
-    log: { error: (...line: unknown[]) => void told.push(line) },
+    log: { error: (...line: unknown[]) => void logged.push(line), warn() {} },
     metrics: {
       passwordHashed() {
         hashed += 1
@@ -22,7 +25,7 @@ const open = (threads?: number) =>
 const passwords = open()
 after(() => passwords.close())
 
-test('a hash is argon2id with 19 MiB, two passes and one lane, and a salt of its own', async () => {
+test('a hash is argon2id with 19 MiB, two passes, one lane and a random salt', async () => {
   const form = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/
   const [a, b] = await Promise.all([
     passwords.hash('correct horse', 'name'),
@@ -33,14 +36,14 @@ test('a hash is argon2id with 19 MiB, two passes and one lane, and a salt of its
   assert.notEqual(a, b)
 })
 
-test('the right password is right and any other is wrong', async () => {
+test('only the right password verifies', async () => {
   const phc = await passwords.hash('correct horse', 'name')
   assert.equal(await passwords.verify(phc, 'correct horse', 'name'), true)
   for (const other of ['correct horsf', 'Correct horse', 'correct horse ', '', 'c'])
     assert.equal(await passwords.verify(phc, other, 'name'), false, other)
 })
 
-test('a password is taken as given: a NUL ends nothing, nothing is composed, trimmed or cut', async () => {
+test('a password is used as given: nothing is normalised, trimmed or cut, not even at a NUL', async () => {
   const composed = 'caf\u00e9 '.repeat(3)
   for (const [given, other] of [
     ['before\0after', 'before'],
@@ -55,7 +58,7 @@ test('a password is taken as given: a NUL ends nothing, nothing is composed, tri
   }
 })
 
-test('an account that is not there costs one call of the hasher too, and no password is its own', async () => {
+test('a missing account also costs one call of the hasher, and no password matches it', async () => {
   const phc = await passwords.hash('x', 'name')
   for (const stored of [phc, null]) {
     const before = hashed
@@ -66,8 +69,8 @@ test('an account that is not there costs one call of the hasher too, and no pass
   assert.equal(await passwords.verify(null, '', 'name'), false)
 })
 
-test('what is stored and is no hash is wrong, told once, and quoted nowhere', async () => {
-  told.length = 0
+test('a stored value that is not a hash never verifies, is logged once and is not quoted', async () => {
+  logged.length = 0
   for (const stored of [
     '',
     'plain text',
@@ -75,11 +78,11 @@ test('what is stored and is no hash is wrong, told once, and quoted nowhere', as
     '$2b$10$abcdefghijklmnopqrstuv',
   ])
     assert.equal(await passwords.verify(stored, 'a secret word', 'name'), false)
-  assert.equal(told.length, 1)
-  assert.doesNotMatch(JSON.stringify(told), /secret word|plain text|bogus/)
+  assert.equal(logged.length, 1)
+  assert.doesNotMatch(JSON.stringify(logged), /secret word|plain text|bogus/)
 })
 
-test('as many wait as there is room for, the next is told to come back, and then there is room again', async () => {
+test('callers wait while there is room, the next one gets 503, and later there is room again', async () => {
   const one = open(1)
   const phc = await one.hash('x', 'name')
   const calls = Array.from({ length: 1 + waitingMax }, () => one.verify(phc, 'x', 'name'))
@@ -91,13 +94,13 @@ test('as many wait as there is room for, the next is told to come back, and then
     return true
   })
   assert.ok((await Promise.all(calls)).every(isRight => isRight))
-  assert.equal(hashed - before, waitingMax + 1, 'who is refused costs nothing')
+  assert.equal(hashed - before, waitingMax + 1, 'a refused call costs nothing')
   assert.equal(one.waiting(), 0)
   assert.equal(await one.verify(phc, 'x', 'name'), true)
   await one.close()
 })
 
-test('a flood of one network delays somebody else by a turn, and cannot fill the line for them', async () => {
+test('a flood from one network delays others by one turn, and cannot fill their queue', async () => {
   const one = open(1)
   const phc = await one.hash('x', 'a')
   const ended: string[] = []
@@ -108,7 +111,7 @@ test('a flood of one network delays somebody else by a turn, and cannot fill the
   await one.close()
 })
 
-test('threads that hash stand behind the one that answers requests', async () => {
+test('hashing threads have a lower priority than the thread that serves requests', async () => {
   assert.ok(isMainThread)
   const niceness = () =>
     readdirSync('/proc/self/task').map(id => Number(statFields(`/proc/self/task/${id}/stat`)[16]))
@@ -118,14 +121,41 @@ test('threads that hash stand behind the one that answers requests', async () =>
   assert.ok(niceness().includes(Math.min(19, own + 10)), String(niceness()))
 })
 
-/** The fields behind a thread's name, which may have blanks and brackets itself: `nice` is the 17th of them. */
+/** The fields after a thread's name, which may contain blanks and brackets. `nice` is the 17th of them. */
 const statFields = (path: string) => readFileSync(path, 'utf8').split(') ').at(-1)?.split(' ') ?? []
 
-test('closing ends the threads and answers who still waits', async () => {
+test('closing ends the threads and answers the callers that still wait', async () => {
   const closing = open(1)
   const phc = await closing.hash('x', 'name')
   const calls = Promise.allSettled([closing.verify(phc, 'x', 'name'), closing.verify(phc, 'x', 'name')])
   await closing.close()
   for (const { status } of await calls) assert.equal(status, 'rejected')
   await open().close()
+})
+
+test('a system that refuses a lower priority refuses no password, and one line says so', () => {
+  // As a sandbox does that forbids the system call; each thread loads this first.
+  const refuse = `import os from 'node:os'; import { syncBuiltinESMExports } from 'node:module'
+    os.setPriority = () => { throw new Error('setPriority returned EACCES') }; syncBuiltinESMExports()`
+  const program = `import { randomBytes } from 'node:crypto'
+    import { openPasswords } from ${JSON.stringify(new URL('password.ts', import.meta.url).href)}
+    const said = []
+    const log = { error: (...line) => said.push(line), warn: (...line) => said.push(line) }
+    const passwords = openPasswords({ randomBytes, log, metrics: { passwordHashed() {} } })
+    const hashes = await Promise.all(['a', 'b'].map(name => passwords.hash('correct horse', name)))
+    await passwords.verify(hashes[0], 'correct horse', 'name')
+    console.log(JSON.stringify({ hashes: hashes.length, said }))
+    await passwords.close()`
+  const modules = (text: string) => `data:text/javascript,${encodeURIComponent(text)}`
+  // A file, because a thread refuses the flags of a program that is given as text.
+  const folder = mkdtempSync(join(tmpdir(), 'keyrail-password-'))
+  after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'program.mjs')
+  writeFileSync(file, program)
+  const flags = ['--conditions=keyrail-source', '--import', modules(refuse)]
+  const printed = execFileSync(process.execPath, [...flags, file], { encoding: 'utf8' })
+  const { hashes, said } = JSON.parse(printed)
+  assert.equal(hashes, 2)
+  assert.equal(said.length, 1)
+  assert.deepEqual(said[0][0], { refusal: 'setPriority returned EACCES' })
 })

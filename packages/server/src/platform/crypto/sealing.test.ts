@@ -9,7 +9,7 @@ const [one, two] = [keyText(), keyText()]
 const sealingOf = (text: string) => openSealing(readEncryptionKeys(text).keys, randomBytes)
 const place = { table: 'service_secrets', column: 'sealed', row: 'cursor' }
 
-test('what was sealed opens to the same bytes, whatever they are', () => {
+test('a sealed value opens to the same bytes, whatever they are', () => {
   const sealing = sealingOf(one)
   for (const size of [0, 1, 16, 32, 1_000]) {
     const plain = randomBytes(size)
@@ -19,11 +19,11 @@ test('what was sealed opens to the same bytes, whatever they are', () => {
   }
 })
 
-test('the same value is sealed otherwise each time, with a key of its own', () => {
+test('the same value is sealed differently each time, with a new data key', () => {
   const sealing = sealingOf(one)
   const plain = randomBytes(32)
   const [first, second] = [sealing.seal(place, plain), sealing.seal(place, plain)]
-  // Behind version and key id, neither nonces, sealed data keys nor ciphertexts are alike.
+  // After version and key id, the nonces, sealed data keys and ciphertexts all differ.
   for (let at = 9; at + 8 <= first.length; at += 8)
     assert.notDeepEqual(first.subarray(at, at + 8), second.subarray(at, at + 8))
 })
@@ -41,7 +41,7 @@ test('a sealed value opens in no other row, column or table', () => {
     assert.throws(() => sealing.open({ ...place, ...elsewhere }, sealed), SealBroken)
 })
 
-test('a sealed value with any bit changed, cut off or put together does not open', () => {
+test('a sealed value that is changed, cut or combined does not open', () => {
   const sealing = sealingOf(one)
   const sealed = sealing.seal(place, randomBytes(32))
   for (let at = 0; at < sealed.length; at++) {
@@ -57,14 +57,14 @@ test('a sealed value with any bit changed, cut off or put together does not open
     assert.throws(() => sealing.open(place, sealed.subarray(0, length)), SealBroken, `${length} bytes`)
   assert.throws(() => sealing.open(place, Buffer.concat([sealed, Buffer.of(0)])), SealBroken)
   const other = sealing.seal(place, randomBytes(32))
-  // The data key of one and the value of another, both ours and of this very row.
+  // The data key of one value with the ciphertext of another, both sealed for this row.
   assert.throws(
     () => sealing.open(place, Buffer.concat([sealed.subarray(0, 69), other.subarray(69)])),
     SealBroken,
   )
 })
 
-test('the first key seals, all open, and a value of a key that is not given names it', () => {
+test('the first key seals, all open, and a value of a missing key names it', () => {
   const plain = randomBytes(32)
   const old = sealingOf(one).seal(place, plain)
   const both = sealingOf(`${two},${one}`)
@@ -78,6 +78,6 @@ test('the first key seals, all open, and a value of a key that is not given name
   )
 })
 
-test('without a key nothing is opened for sealing', () => {
-  assert.throws(() => sealingOf(''), /there is no encryption key/)
+test('without a key nothing can be sealed or opened', () => {
+  assert.throws(() => sealingOf(''), /no encryption key is given/)
 })

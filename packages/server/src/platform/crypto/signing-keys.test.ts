@@ -5,6 +5,10 @@ import { after, test } from 'node:test'
 import type pg from 'pg'
 import { encryptionKeys } from '../../../test/encryption-key.ts'
 import { startHarness } from '../../../test/harness.ts'
+import { patientBudgets } from '../../../test/stores.ts'
+import { openEmbedTokens, tokenLifeS } from '../../embed/signed-token.ts'
+import type { EmbedClaims } from '../../gate/authenticate-embed.ts'
+import { serviceBudgets } from '../budgets.ts'
 import { connect } from '../db/connection.ts'
 import {
   addSigningKey,
@@ -15,18 +19,17 @@ import {
   rotateSigningKeys,
   signsForS,
 } from '../db/signing-keys.ts'
-import { type EmbedClaims, openEmbedTokens, tokenLifeS } from './embed-token.ts'
 import { openSealing } from './sealing.ts'
 import { isSigningPem, makeSigningKey, openSigningKeys } from './signing-keys.ts'
 
 const harness = await startHarness()
 const { connection, query } = harness
 const sealing = openSealing(encryptionKeys, randomBytes)
-const store = { connection, sealing, plainForS: 0 }
+const store = { connection, sealing, plainForS: 0, requestMs: patientBudgets.requestMs }
 const issuer = 'https://keys.example.com'
 const maxAgeS = 300
 
-/** A process of its own: its clock runs with the store's, and both stand still until they are moved. */
+/** A separate process. Its clock equals the database's, and both stand still until the test moves them. */
 let moment = Date.parse('2031-01-01T00:00:00Z')
 const begin = moment
 await harness.setStoreTime(new Date(moment))
@@ -58,7 +61,7 @@ const kidOf = (token: string) =>
 const published = async ({ keys }: ReturnType<typeof openProcess>) =>
   (await keys.published()).keys.map(({ kid }) => kid)
 
-test('of processes that start at the same moment one makes the first key, and all sign with it', async () => {
+test('of processes that start at the same moment one makes the first key, which all use', async () => {
   const processes = Array.from({ length: 5 }, () => openProcess())
   const tokens = await Promise.all(processes.map(({ tokens }) => tokens.mint(claims)))
   assert.equal(new Set(tokens.map(kidOf)).size, 1)
@@ -67,7 +70,7 @@ test('of processes that start at the same moment one makes the first key, and al
     for (const token of tokens) assert.deepEqual(await there.verify(token), claims)
 })
 
-test('what is published is the public half alone, under its thumbprint', async () => {
+test('only the public half of a key is published, under its thumbprint', async () => {
   const { keys } = await openProcess().keys.published()
   for (const key of keys) {
     assert.deepEqual(Object.keys(key).toSorted(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
@@ -77,22 +80,22 @@ test('what is published is the public half alone, under its thumbprint', async (
   for (const key of keys) assert.equal(await calculateJwkThumbprint(key), key.kid)
 })
 
-test('another issuer’s token is nobody’s, though the key is the same', async () => {
+test('a token of another issuer is refused, even with the same key', async () => {
   const { keys } = openProcess()
   const token = await openEmbedTokens(keys, 'https://elsewhere.example', clock).mint(claims)
   assert.equal(await openEmbedTokens(keys, issuer, clock).verify(token), null)
 })
 
-test('a new key is published for longer than anybody keeps the set before it signs, in every process', async () => {
+test('a new key signs once caches of the published set have expired, in every process', async () => {
   const [one, two] = [openProcess(), openProcess()]
   const old = kidOf(await one.tokens.mint(claims))
   await two.tokens.mint(claims)
   const rotation = await rotate()
   assert.equal(rotation.kind, 'rotated')
   assert.ok(publishedBeforeS >= maxAgeS + readAgainS)
-  assert.equal((await rotate()).kind, 'waiting', 'and no other beside it meanwhile')
+  assert.equal((await rotate()).kind, 'waiting', 'and no other key meanwhile')
 
-  // Whoever took the set at the last moment before this process knew of the key keeps it for so long.
+  // A client that took the set just before this process knew the key may keep it for this long.
   await pass(readAgainS)
   for (const process of [one, two]) assert.deepEqual(await published(process), [old, rotation.kid])
   await pass(publishedBeforeS - readAgainS - 0.001)
@@ -101,7 +104,7 @@ test('a new key is published for longer than anybody keeps the set before it sig
   for (const { tokens } of [one, two]) assert.equal(kidOf(await tokens.mint(claims)), rotation.kid)
 })
 
-test('the old key verifies for as long as anything that it has signed may live, and then no more', async () => {
+test('the old key verifies as long as anything that it has signed may live, and no longer', async () => {
   const [one, two] = [openProcess(), openProcess()]
   const old = await one.tokens.mint(claims)
   await rotate()
@@ -123,7 +126,7 @@ test('the old key verifies for as long as anything that it has signed may live, 
   }
 })
 
-test('keys that verify nothing any more are removed, and no other', async () => {
+test('only keys that verify nothing any more are removed', async () => {
   const client = await connect(connection, 'upkeep', false)
   after(() => client.end())
   await rotate()
@@ -145,7 +148,7 @@ test('a process that was asleep reads the keys before it signs', async () => {
   assert.notEqual(kidOf(await process.tokens.mint(claims)), old)
 })
 
-test('a process takes what one that knows more has signed', async () => {
+test('a process accepts tokens of one that knows a newer key', async () => {
   const [one, two] = [openProcess(), openProcess()]
   await one.tokens.mint(claims)
   await query('delete from signing_keys')
@@ -154,7 +157,7 @@ test('a process takes what one that knows more has signed', async () => {
   assert.deepEqual(await one.tokens.verify(token), claims)
 })
 
-test('a set that is too old is not gone by while the store is away', async () => {
+test('a set that is too old is not used while the database is away', async () => {
   const away = { ...connection, host: '/nowhere' } as pg.ClientConfig
   let target = connection
   const keys = openSigningKeys(
@@ -177,17 +180,17 @@ test('a set that is too old is not gone by while the store is away', async () =>
   assert.equal((await keys.signer()).kid, kid)
 })
 
-test('a store that takes the connection and then says nothing is told as unavailable, before a request must end', async () => {
+test('a database that accepts connections and says nothing is unavailable within a request', async () => {
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   after(() => server.close())
   const { port } = server.address() as AddressInfo
   const silent = { host: '127.0.0.1', port, user: 'x', database: 'x' }
-  const keys = openSigningKeys({ ...store, connection: silent }, null, clock)
+  const keys = openSigningKeys({ ...store, ...serviceBudgets, connection: silent }, null, clock)
   await assert.rejects(keys.published(), { code: 'unavailable' })
 })
 
-test('keys of a file: the first signs, all verify, and nothing is asked of the database', async () => {
+test('keys from a file: the first signs, all verify, and the database is not used', async () => {
   const make = (type: 'pkcs8' | 'sec1') =>
     generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'pem', type }) as string
   const [first, second] = [make('pkcs8'), make('sec1')]
@@ -202,7 +205,7 @@ test('keys of a file: the first signs, all verify, and nothing is asked of the d
   assert.equal(await before.verify(await after.mint(claims)), null)
 })
 
-test('a file must hold P-256 private keys and nothing else', () => {
+test('a file must have P-256 private keys and nothing else', () => {
   const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey
   const ed = generateKeyPairSync('ed25519').privateKey
@@ -220,7 +223,7 @@ test('a file must hold P-256 private keys and nothing else', () => {
     assert.equal(isSigningPem(bad), false)
 })
 
-test('a key signs for 30 days; then one of the processes makes its successor, and no token stops working', async () => {
+test('after 30 days one process makes the successor of a key, and all tokens stay valid', async () => {
   await query('truncate signing_keys')
   const processes = [openProcess(), openProcess()]
   const [one, two] = processes as [(typeof processes)[0], (typeof processes)[0]]
@@ -239,7 +242,7 @@ test('a key signs for 30 days; then one of the processes makes its successor, an
   assert.deepEqual((await rotateDue()).toSorted(), [0, 1], 'at the same moment')
   assert.deepEqual(await rotateDue(), [0, 0], 'the new one waits')
 
-  // Whoever took the published set a moment before the rotation keeps it for so long.
+  // A client that took the published set just before the rotation may keep it for this long.
   await pass(publishedBeforeS - 1)
   const last = await two.tokens.mint(claims)
   assert.equal(kidOf(last), first)

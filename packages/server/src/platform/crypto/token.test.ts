@@ -5,7 +5,7 @@ import { displayPrefix, drawToken, isWellFormedToken } from './token.ts'
 
 const scannerPattern = /\bkr(?:(?:sk)?_(?:live|test)|ses)_[0-9A-Za-z]{38}\b/
 
-test('a drawn credential matches the published scanner pattern and its own checksum', () => {
+test('a new credential matches the published scanner pattern and its own checksum', () => {
   for (const prefix of ['kr_live', 'kr_test', 'krsk_live', 'krsk_test', 'krses']) {
     const token = drawToken(prefix, randomBytes)
     assert.match(token, scannerPattern)
@@ -19,7 +19,7 @@ test('the checksum is CRC-32 in base62, left-padded, over everything before it',
   assert.equal(token, `kr_live_${'0'.repeat(32)}${referenceChecksum(`kr_live_${'0'.repeat(32)}`)}`)
 })
 
-test('one changed character anywhere, live made test included, breaks the checksum', () => {
+test('any changed character, even test edited to live, breaks the checksum', () => {
   const token = drawToken('krsk_live', randomBytes)
   for (let i = 0; i < token.length; i++) {
     const other = token[i] === 'a' ? 'b' : 'a'
@@ -28,19 +28,19 @@ test('one changed character anywhere, live made test included, breaks the checks
   assert.equal(isWellFormedToken(token.replace('live', 'test')), false)
 })
 
-test('bytes that would favour a character are thrown away', () => {
+test('bytes that would favour a character are discarded', () => {
   let calls = 0
   const token = drawToken('kr_live', size => Buffer.alloc(size, calls++ === 0 ? 255 : 61))
   assert.equal(token.slice(8, 40), 'z'.repeat(32))
   assert.equal(calls, 2)
 })
 
-test('the display prefix shows four random characters and no more', () => {
+test('the display prefix has only four random characters', () => {
   assert.equal(displayPrefix(`kr_live_abcd${'x'.repeat(34)}`), 'kr_live_abcd')
   assert.equal(displayPrefix(`krses_abcd${'x'.repeat(34)}`), 'krses_abcd')
 })
 
-/** The bitwise definition of CRC-32 (IEEE 802.3), to hold the library's against. */
+/** The bitwise definition of CRC-32 (IEEE 802.3), to compare with the library's. */
 function referenceChecksum(text: string): string {
   let crc = 0xffffffff
   for (const byte of Buffer.from(text)) {

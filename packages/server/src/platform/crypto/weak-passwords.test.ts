@@ -18,7 +18,7 @@ test('a leaked password is common, in upper and lower case', async () => {
     assert.equal(await weakness(password), 'common', password)
 })
 
-test('one character or a few over and over are common', async () => {
+test('a repeated character or short sequence is common', async () => {
   for (const password of [
     'aaaaaaaaaaaa',
     '            ',
@@ -30,7 +30,7 @@ test('one character or a few over and over are common', async () => {
     assert.equal(await weakness(password), 'common', password)
 })
 
-test('a run over digits, alphabet or keyboard is common, onwards and backwards, wherever it begins', async () => {
+test('a run over digits, alphabet or keyboard is common, forward and backward, from any start', async () => {
   for (const password of [
     '123456789012',
     '567890123456',
@@ -46,13 +46,13 @@ test('a run over digits, alphabet or keyboard is common, onwards and backwards, 
     assert.equal(await weakness(password), 'common', password)
 })
 
-test('the address of the account is refused, in whatever case', async () => {
+test('the address of the account is refused, in any case', async () => {
   assert.equal(await weaknessOf('Ann@Example.com', 'ann@example.com'), 'same_as_address')
   assert.equal(await weaknessOf('jose\u0301@example.com', 'jos\u00e9@example.com'), 'same_as_address')
   assert.equal(await weaknessOf('ann@example.com!', 'ann@example.com'), null)
 })
 
-test('anything else is taken: words, blanks, marks, and what merely holds something common', async () => {
+test('anything else is accepted: words, blanks, signs, and parts that are common', async () => {
   for (const password of [
     'correct horse battery',
     'my password is',

@@ -34,13 +34,13 @@ function stage(limit = 3_200) {
   return { time, stored, counts, warned, allowance, write, fail }
 }
 
-test('who writes little is never counted', async () => {
+test('a workspace that writes little is never counted', async () => {
   const { counts, write } = stage()
   for (let i = 0; i < 99; i++) assert.equal(await write(`w${i}`, 99), true)
   assert.deepEqual(counts, [])
 })
 
-test('a workspace is held to its limit, another is not, and what is pruned is room again', async () => {
+test('a workspace is held to its limit, another is not, and pruning makes room again', async () => {
   const { time, stored, write } = stage()
   let written = 0
   for (let i = 0; i < 100; i++) if (await write('a', 100)) written += 100
@@ -48,11 +48,11 @@ test('a workspace is held to its limit, another is not, and what is pruned is ro
   assert.equal(await write('b', 100), true)
   stored.set('a', 1_000)
   time.now += 60_000
-  assert.equal(await write('a', 100), false, 'the first to ask learns that it is time to count')
+  assert.equal(await write('a', 100), false, 'the first refusal starts a count')
   assert.equal(await write('a', 100), true)
 })
 
-test('what other processes have written is found by counting, within a 32nd of what this one writes', async () => {
+test('writes of other processes are found by a count after a 32nd of the limit', async () => {
   const { stored, time, write } = stage()
   stored.set('a', 3_150)
   let written = 0
@@ -74,7 +74,7 @@ test('a workspace that keeps asking at its limit is counted once in 5 seconds', 
   assert.ok(counts.length - before <= 2, `${counts.length - before}`)
 })
 
-test('a count that fails changes nothing, and is told', async () => {
+test('a count that fails changes nothing, and is logged', async () => {
   const { allowance, time, write, fail, warned } = stage()
   fail(new Error('the store is away'))
   for (let i = 0; i < 32; i++) {

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { after, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createKeyring, type Keyring } from '../../../../sdk/src/keyring/keyring.ts'
 import { type Harness, startHarness } from '../../../test/harness.ts'
 import { type Pair, startPair } from '../../../test/standby.ts'
+import { patientBudgets } from '../../../test/stores.ts'
+import { until } from '../../../test/until.ts'
 import { issueKey, makeVendor, type Vendor } from '../../../test/vendor.ts'
+import { serviceBudgets } from '../budgets.ts'
+import { isConnectionLost } from './errors.ts'
 import { versionsRaisedBy } from './timeline.ts'
 
 /** A real primary, a real standby, and keyrings that follow the service over HTTP. */
@@ -13,7 +16,7 @@ import { versionsRaisedBy } from './timeline.ts'
 const oldestBin = '/usr/lib/postgresql/15/bin'
 const hasOldest = existsSync(oldestBin)
 
-test('on CI, Postgres 15 is there to fail over with', () => {
+test('CI has Postgres 15 to fail over with', () => {
   assert.ok(hasOldest || !process.env.CI, `${oldestBin} is missing; install postgresql-15`)
 })
 
@@ -25,13 +28,15 @@ interface Key {
 /** Longer than a fail-over takes. */
 const longWaitMs = 60_000
 
+/** Requests fail as soon as in production. A server that runs may be slow to accept; one that was killed refuses at once. */
+const budgets = { ...serviceBudgets, connectMs: patientBudgets.connectMs }
+
 for (const bin of hasOldest ? [undefined, oldestBin] : [undefined]) {
   describe(`on Postgres ${bin === undefined ? 'embedded' : '15'}`, async () => {
     const stage = startStage(bin)
 
-    test('a standby is never ready, answers no poll and confirms no node; the primary is found again', async () =>
-      standBy(await stage))
-    test('a standby that is promoted ten commits behind gives no version out twice, and every keyring comes to agree with it', async () =>
+    test('a standby is never ready, answers no poll and confirms no node', async () => standBy(await stage))
+    test('a standby promoted ten commits behind reuses no version, and every keyring follows it', async () =>
       loseTen(await stage))
   })
 }
@@ -43,43 +48,42 @@ interface Stage {
   pair: Pair
   service: Harness
   vendor: Vendor
-  /** Of the vendor's project, five. */
+  /** Five keyrings of the vendor's project. */
   fleet: Keyring[]
   keys: Key[]
 }
 
 async function startStage(bin: string | undefined): Promise<Stage> {
   const fleet: Keyring[] = []
-  // Before the service: its end waits for connections that are still in use.
+  // Before the service, whose end waits for connections that are still in use.
   after(() => Promise.all(fleet.map(keyring => keyring.close())))
   const pair = await startPair(bin)
   const place = { connection: pair.connection, drop: pair.remove }
-  // A service that could not start does not end what it was to run on, and two clusters keep this process.
-  const service = await startHarness({ revokeWaitMs: longWaitMs }, place).catch(async error => {
+  // If the service cannot start, it does not close the pair, and two clusters would keep this process alive.
+  const service = await startHarness({ revokeWaitMs: longWaitMs }, place, budgets).catch(async error => {
     await pair.remove()
     throw error
   })
-  const vendor = await makeVendor(service)
+  const patient = patiently(service)
+  const vendor = await makeVendor(patient)
   const keys: Key[] = []
-  for (let number = 0; number < 12; number++) keys.push(await issueKey(service, vendor))
-  const baseUrl = await service.app.listen({ port: 0, host: '127.0.0.1' })
+  for (let number = 0; number < 12; number++) keys.push(await issueKey(patient, vendor))
+  const url = await service.app.listen({ port: 0, host: '127.0.0.1' })
   for (let number = 0; number < 5; number++)
-    fleet.push(
-      createKeyring({ baseUrl, secretKey: vendor.live, projectId: vendor.projectId, pollIntervalMs: 200 }),
-    )
+    fleet.push(createKeyring({ url, secretKey: vendor.live, project: vendor.projectId, pollIntervalMs: 200 }))
   await Promise.all(fleet.map(keyring => keyring.ready()))
   return { pair, service, vendor, fleet, keys }
 }
 
 async function standBy({ pair, service, vendor, fleet, keys }: Stage): Promise<void> {
   const { ask } = service
-  // Of another project: what could not be noted of a node is remembered by the process.
-  const own = await makeVendor(service)
+  // Another project, because the process remembers what it could not record about a node.
+  const own = await makeVendor(patiently(service))
   const read = (path: string, token = own.live) => ask('GET', path, { token })
   const poll = (more = '') => read(`/v1/policy/delta?project_id=${own.projectId}&since=1&node=n${more}`)
-  assert.equal((await read('/readyz')).status, 200)
+  await until(async () => (await read('/readyz')).status === 200)
   pair.leadTo('standby')
-  // What was under way when the connections were cut is answered 503 too; the second look is at the standby.
+  // Requests that ran when the connections were cut get a 503 too; the second look reaches the standby.
   for (let look = 0; look < 2; look++) {
     assert.equal((await read('/readyz')).status, 503)
     assert.equal((await poll()).status, 503)
@@ -88,6 +92,9 @@ async function standBy({ pair, service, vendor, fleet, keys }: Stage): Promise<v
     const revoked = await ask('POST', `/v1/keys/${keys[11]?.id}/revoke?wait=true`, { token: vendor.live })
     assert.equal(revoked.status, 503)
   }
+  // What a standby refuses, on a connection that was opened to it when it was a primary.
+  for (const statement of ['create table refused ()', 'begin; lock table api_keys in share mode'])
+    await assert.rejects(() => pair.on('standby', statement), isConnectionLost)
   pair.leadTo('primary')
   await until(async () => (await read('/readyz')).status === 200)
   await until(async () => (await poll()).status === 200)
@@ -116,27 +123,27 @@ async function loseTen({ pair, service: impatient, vendor, fleet, keys }: Stage)
   }
   for (const keyring of fleet)
     for (const { key } of keys.slice(0, 10)) assert.equal(keyring.verify(key).code, 'revoked_key')
-  // One more, of a node that has not yet asked when the primary dies.
+  // One more, for a node that has not polled when the primary dies.
   const inFlight = impatient.ask('POST', `/v1/keys/${seen.id}/revoke?wait=true`, { token: other.live })
   const isRevoked = `select from api_keys where id = $1 and revoked_at is not null`
   await until(async () => (await pair.on('primary', isRevoked, [seen.id])).length > 0)
 
   await pair.failOver()
   await ask('GET', '/readyz')
-  // What has not reached the standby is lost, and that is all that is.
+  // Only what has not reached the standby is lost.
   const [{ revoked }] = await pair.on(
     'standby',
     `select count(*)::int as revoked from api_keys where revoked_at is not null`,
   )
   assert.equal(revoked, 0)
 
-  // It holds a newer version than the revocation's, and not the revocation.
+  // It has a newer version than the revocation's, and not the revocation.
   const reseed = (await pollOther(known.version)).body
   assert.equal(reseed.object, 'policy_snapshot')
   await pollOther(reseed.version)
   assert.equal((await inFlight).status, 503)
 
-  // Ten changes of another kind: on the numbers that were given out they would be taken for the lost ones.
+  // Ten different changes: with the old version numbers they would be taken for the lost ones.
   const made: Key[] = []
   for (let number = 0; number < 10; number++) made.push(await issueKey(service, vendor))
   const { body: project } = await ask('GET', `/v1/projects/${vendor.projectId}`, { token: vendor.live })
@@ -144,7 +151,7 @@ async function loseTen({ pair, service: impatient, vendor, fleet, keys }: Stage)
   assert.ok(project.policy_version < 2 * versionsRaisedBy, `${project.policy_version}`)
   await agree(fleet, [...keys, ...made], [])
 
-  // A node of which the database has lost the note may live: nothing is acknowledged for 90 s.
+  // A node whose record the database has lost may live: nothing is acknowledged for 90 s.
   service.deps.config.revokeWaitMs = 500
   const early = await revokeAndWait(ask, vendor, keys[0]?.id)
   assert.deepEqual([early.acknowledged, early.nodes_acknowledged], [false, early.nodes])
@@ -176,26 +183,23 @@ async function revokeAndWait(ask: Harness['ask'], { live }: Vendor, id = '') {
   return (await ask('POST', `/v1/keys/${id}/revoke?wait=true`, { token: live })).body.propagation
 }
 
-/** Asks again while the service looks for its database. */
+/** Repeats requests while the service looks for its database. */
 function patiently(service: Harness): Harness {
   const ask: Harness['ask'] = async (...asked) => {
-    for (;;) {
-      const heard = await service.ask(...asked)
-      if (heard.status !== 503) return heard
-      await sleep(50)
-    }
+    let heard = await service.ask(...asked)
+    await until(async () => {
+      if (heard.status === 503) heard = await service.ask(...asked)
+      return heard.status !== 503
+    })
+    return heard
   }
   return { ...service, ask }
 }
 
-/** Waits until every keyring knows all of these and none of those. */
+/** Waits until every keyring accepts the good keys and rejects the bad ones. */
 async function agree(fleet: Keyring[], good: Key[], bad: Key[]): Promise<void> {
   for (const keyring of fleet) {
     await until(async () => good.every(({ key }) => keyring.verify(key).valid))
     await until(async () => bad.every(({ key }) => !keyring.verify(key).valid))
   }
-}
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await sleep(50)
 }

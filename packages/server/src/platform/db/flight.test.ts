@@ -16,10 +16,10 @@ test.after(async () => {
 
 const insert = sql('test.insert', 'insert into landed (n) values ($1) returning n, n * 2 as twice')
 const fly = (legs: Leg[]) => client.query(new Flight(legs)).landed
-const leg = (n: string, landed: Leg['landed'] = null): Leg => ({ statement: insert, values: [n], landed })
+const leg = (n: string, onRows: Leg['onRows'] = null): Leg => ({ statement: insert, values: [n], onRows })
 const stored = async () => (await client.query('select n from landed order by n')).rows.map(row => row.n)
 
-test('each leg hears its own rows, and the flight tells the tag of the last', async () => {
+test('each leg gets its rows, and the flight returns the tag of the last', async () => {
   const heard: object[][] = []
   const tag = await fly([leg('1', rows => heard.push(rows)), leg('2'), leg('3', rows => heard.push(rows))])
   assert.equal(tag, 'INSERT 0 1')
@@ -27,22 +27,22 @@ test('each leg hears its own rows, and the flight tells the tag of the last', as
   assert.deepEqual(await stored(), [1, 2, 3])
 })
 
-test('after a leg that fails nothing behind it is done, its error is told, and the connection lives on', async () => {
+test('after a leg that fails nothing runs, its error is reported and the connection stays open', async () => {
   await assert.rejects(fly([leg('4'), leg('1'), leg('5')]), { code: '23505' })
-  assert.deepEqual(await stored(), [1, 2, 3], 'a flight without begin is one transaction of its own')
+  assert.deepEqual(await stored(), [1, 2, 3], 'a flight without begin is one transaction')
   await fly([leg('5')])
   assert.deepEqual(await stored(), [1, 2, 3, 5])
 })
 
 test('a statement whose first flight failed before it was prepared is prepared by the next', async () => {
   const late = sql('test.late', 'select $1::int + 1 as n')
-  await assert.rejects(fly([leg('1'), { statement: late, values: ['1'], landed: null }]), { code: '23505' })
+  await assert.rejects(fly([leg('1'), { statement: late, values: ['1'], onRows: null }]), { code: '23505' })
   let seen: object[] = []
   await fly([
     {
       statement: late,
       values: ['41'],
-      landed: rows => {
+      onRows: rows => {
         seen = rows
       },
     },
@@ -71,7 +71,7 @@ test('rows are read the same whether the statement was described in this flight 
       {
         statement: types,
         values: [],
-        landed: rows => {
+        onRows: rows => {
           seen = rows
         },
       },
@@ -80,12 +80,12 @@ test('rows are read the same whether the statement was described in this flight 
   }
 })
 
-test('a flight of a connection that is lost is told so', async () => {
+test('a flight on a lost connection fails', async () => {
   const other = new pg.Client(database.connection)
   other.on('error', () => {})
   await other.connect()
   const sleeping = other.query(
-    new Flight([{ statement: sql('test.sleep', 'select pg_sleep(60)'), values: [], landed: null }]),
+    new Flight([{ statement: sql('test.sleep', 'select pg_sleep(60)'), values: [], onRows: null }]),
   )
   const ended = async (): Promise<void> => {
     const { rows } = await client.query(

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { freshDatabase, freshPath, query } from '../../../test/dump-contents.ts'
+import { restore } from '../../restore.ts'
 import { type Connection, connect } from './connection.ts'
 import { backup } from './dump/backup.ts'
-import { restore } from './dump/restore.ts'
-import { freshDatabase, freshPath, query } from './dump/test-contents.ts'
 import { installJobQueueWithin, jobQueueRevision, jobSchemaRevision } from './job-queue.ts'
 import { migrate, migrations } from './migrate.ts'
 
@@ -22,14 +22,14 @@ const job = { task: 'keyrail_mail', payload: { kind: 'reset', ids: {} } }
 const queueOne = (connection: Connection) =>
   query(connection, `select queue_mail('reset', 'reset', sha256('x'), '{}')`)
 
-test('the revision that we ask for is the newest of the installed library', async () => {
+test('the expected revision is the newest one of the installed library', async () => {
   const connection = await freshDatabase(true)
   assert.equal(await revisionOf(connection), 0)
   assert.deepEqual(await migrate(connection), migrations)
   assert.equal(await revisionOf(connection), jobSchemaRevision)
 })
 
-test('a database that has every migration and an older queue is brought up to date, by several at once', async () => {
+test('a migrated database with an older queue is updated, even by several at once', async () => {
   const connection = await freshDatabase(false)
   await query(connection, 'drop schema graphile_worker cascade')
   assert.deepEqual(await Promise.all([migrate(connection), migrate(connection), migrate(connection)]), [
@@ -42,7 +42,7 @@ test('a database that has every migration and an older queue is brought up to da
   assert.deepEqual(await jobsOf(connection), [job])
 })
 
-test('inside of a transaction the queue is there or not with everything else', async () => {
+test('within a transaction the queue is made with everything else or not at all', async () => {
   const connection = await freshDatabase(true)
   const client = await connect(connection, 'test', false)
   for (const end of ['rollback', 'commit'] as const) {
@@ -59,7 +59,7 @@ test('inside of a transaction the queue is there or not with everything else', a
   await client.end()
 })
 
-test('a backup has no mail that waits; in what it is restored into mail can be queued at once', async () => {
+test('a backup has no waiting mail, and a restored database can queue mail at once', async () => {
   const source = await freshDatabase(false)
   await queueOne(source)
   const file = freshPath()
@@ -74,7 +74,7 @@ test('a backup has no mail that waits; in what it is restored into mail can be q
   }
 })
 
-test('a restore ends the mail that waited, and leaves others’ jobs in the same queue alone', async () => {
+test('a restore removes waiting mail, and keeps other jobs in the same queue', async () => {
   const target = await freshDatabase(false)
   const file = freshPath()
   await backup(target, file)
@@ -84,7 +84,7 @@ test('a restore ends the mail that waited, and leaves others’ jobs in the same
   assert.deepEqual(await jobsOf(target), [{ task: 'theirs', payload: { a: 1 } }])
 })
 
-test('a user who owns no database needs the right to make a schema, and is told the SQL for it', async () => {
+test('a user that may not make a schema gets the SQL that grants the right', async () => {
   const connection = await freshDatabase(true)
   const { database = '' } = connection
   const user = `plain_${randomUUID().replaceAll('-', '')}`

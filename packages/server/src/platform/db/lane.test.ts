@@ -2,9 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { makeDatabase, testCluster } from '../../../test/database.ts'
+import { patientBudgets } from '../../../test/stores.ts'
+import { Deadline } from '../deadline.ts'
+import { uncounted } from '../metrics.ts'
 import { Refusal } from '../refusal.ts'
 import { sql } from './connection.ts'
-import { type LaneSpec, openLane } from './lane.ts'
+import { openLane } from './lane.ts'
+import type { LaneSpec } from './lane-spec.ts'
 
 const database = await makeDatabase(testCluster())
 const { connection } = database
@@ -20,7 +24,7 @@ test.after(async () => {
 })
 
 const batches: number[] = []
-const observer = { batchSent: (_lane: string, items: number) => void batches.push(items) }
+const observer = { ...uncounted, batchSent: (_lane: string, items: number) => void batches.push(items) }
 const isUnavailable = (error: unknown) => error instanceof Refusal && error.code === 'unavailable'
 
 const double: LaneSpec<number, number> = {
@@ -42,8 +46,19 @@ const divide: LaneSpec<number, number> = {
   ),
 }
 
-test('what arrives while a statement is in flight rides the next one, and each caller gets its own answer', async () => {
-  const lane = openLane(connection, double, observer)
+const count: LaneSpec<number, void> = {
+  name: 'count',
+  statement: sql(
+    'test.count',
+    'insert into counted select n, 1 from unnest($1::int[]) n on conflict (id) do update set times = counted.times + 1',
+  ),
+  values: items => [items],
+  answers: (_rows, items) => items.map(() => undefined),
+  repeatable: false,
+}
+
+test('items that arrive during a statement ride the next one, and each caller gets its answer', async () => {
+  const lane = openLane(connection, double, patientBudgets, observer)
   batches.length = 0
   const answers = await Promise.all(Array.from({ length: 1200 }, (_, i) => lane.run(i)))
   assert.deepEqual(
@@ -54,7 +69,7 @@ test('what arrives while a statement is in flight rides the next one, and each c
   await lane.close()
 })
 
-test('a conversation that refuses after it has written is not begun again, and all who rode it are told', async () => {
+test('a conversation that refuses is not run again, and every caller in it is answered', async () => {
   let begun = 0
   const lane = openLane<number, number>(
     connection,
@@ -66,6 +81,7 @@ test('a conversation that refuses after it has written is not begun again, and a
         throw new Refusal('unavailable')
       },
     },
+    patientBudgets,
     observer,
   )
   const told = await Promise.allSettled([1, 2, 3].map(n => lane.run(n)))
@@ -84,7 +100,7 @@ test('callers who ask for the same are asked for once, and all get the answer', 
       return [items]
     },
   }
-  const lane = openLane(connection, shared, observer)
+  const lane = openLane(connection, shared, patientBudgets, observer)
   assert.deepEqual(await Promise.all([7, 3, 7, 7, 3].map(n => lane.run(n))), [14, 6, 14, 14, 6])
   assert.deepEqual(sent, [[7, 3]])
   await lane.close()
@@ -98,7 +114,7 @@ test('a statement is planned for indexes, however small the tables are when it i
     answers: rows => rows.map(row => String(row.value)),
     repeatable: true,
   }
-  const lane = openLane(connection, plan, observer)
+  const lane = openLane(connection, plan, patientBudgets, observer)
   const asked = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'plan_cache_mode']
   const settings = await Promise.all(asked.map(name => lane.run(name)))
   assert.deepEqual(settings, ['off', 'off', 'off', 'force_generic_plan'])
@@ -106,7 +122,7 @@ test('a statement is planned for indexes, however small the tables are when it i
 })
 
 test('a batch is cut at its bytes as well as at its items', async () => {
-  const lane = openLane(connection, { ...double, bytesOf: () => 100 * 1024 }, observer)
+  const lane = openLane(connection, { ...double, bytesOf: () => 100 * 1024 }, patientBudgets, observer)
   batches.length = 0
   await Promise.all(Array.from({ length: 6 }, (_, i) => lane.run(i)))
   assert.deepEqual(batches, [2, 2, 2])
@@ -114,7 +130,12 @@ test('a batch is cut at its bytes as well as at its items', async () => {
 })
 
 test('callers who share a question count as one for the bytes of a batch', async () => {
-  const lane = openLane(connection, { ...double, nameOf: String, bytesOf: () => 100 * 1024 }, observer)
+  const lane = openLane(
+    connection,
+    { ...double, nameOf: String, bytesOf: () => 100 * 1024 },
+    patientBudgets,
+    observer,
+  )
   batches.length = 0
   assert.deepEqual(
     await Promise.all([1, 1, 1, 1, 2, 2, 3, 1].map(n => lane.run(n))),
@@ -125,7 +146,7 @@ test('callers who share a question count as one for the bytes of a batch', async
 })
 
 test('one bad item fails alone, its neighbours are answered', async () => {
-  const lane = openLane(connection, divide, observer)
+  const lane = openLane(connection, divide, patientBudgets, observer)
   const answers = await Promise.allSettled([1, 2, 0, 4, 5].map(n => lane.run(n)))
   assert.deepEqual(
     answers.map(answer => (answer.status === 'fulfilled' ? answer.value : 'refused')),
@@ -135,7 +156,7 @@ test('one bad item fails alone, its neighbours are answered', async () => {
 })
 
 test('a lost connection is opened anew for a read, without its caller noticing', async () => {
-  const lane = openLane(connection, double, observer)
+  const lane = openLane(connection, double, patientBudgets, observer)
   await lane.run(1)
   await admin.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'keyrail lane double'",
@@ -145,20 +166,7 @@ test('a lost connection is opened anew for a read, without its caller noticing',
 })
 
 test('a write whose connection is lost is answered 503 and never sent a second time', async () => {
-  const lane = openLane<number, void>(
-    connection,
-    {
-      name: 'count',
-      statement: sql(
-        'test.count',
-        'insert into counted select n, 1 from unnest($1::int[]) n on conflict (id) do update set times = counted.times + 1',
-      ),
-      values: items => [items],
-      answers: (_rows, items) => items.map(() => undefined),
-      repeatable: false,
-    },
-    observer,
-  )
+  const lane = openLane<number, void>(connection, count, patientBudgets, observer)
   await holder.query('begin; lock table counted in share mode')
   const write = lane.run(7)
   let answered = false
@@ -183,9 +191,43 @@ test('a write whose connection is lost is answered 503 and never sent a second t
   await lane.close()
 })
 
-test('a caller of a store that cannot be reached is told so, and the lane works again when it is back', async () => {
+test('a write whose connection died idle is sent on another one', async () => {
+  const lane = openLane<number, void>(connection, { ...count, name: 'count after' }, patientBudgets, observer)
+  await lane.run(8)
+  await admin.query(
+    `select pg_terminate_backend(pid, 60000) from pg_stat_activity
+     where application_name = 'keyrail lane count after'`,
+  )
+  await lane.run(8)
+  assert.deepEqual((await admin.query('select times from counted where id = 8')).rows, [{ times: 2 }])
+  await lane.close()
+})
+
+test('a caller is answered 503 at its own deadline, and those beside it when the store answers', async () => {
+  const lane = openLane<number, number>(
+    connection,
+    {
+      name: 'slow',
+      repeatable: true,
+      async converse(ask, items) {
+        await ask({ statement: sql('test.wait', 'select pg_advisory_xact_lock(7)'), values: [] })
+        return items.map(n => n * 2)
+      },
+    },
+    patientBudgets,
+    observer,
+  )
+  await holder.query('select pg_advisory_lock(7)')
+  const [hurried, patient] = [lane.run(1, new Deadline(50)), lane.run(2)]
+  await assert.rejects(hurried, isUnavailable)
+  await holder.query('select pg_advisory_unlock(7)')
+  assert.equal(await patient, 4)
+  await lane.close()
+})
+
+test('an unreachable store is answered 503, and the lane works again when it is back', async () => {
   const nowhere = { ...connection, host: '/nonexistent' }
-  const lane = openLane(nowhere, double, observer)
+  const lane = openLane(nowhere, double, patientBudgets, observer)
   await assert.rejects(lane.run(1), isUnavailable)
   Object.assign(nowhere, { host: connection.host })
   assert.equal(await lane.run(1), 2)

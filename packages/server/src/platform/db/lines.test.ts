@@ -1,28 +1,38 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type pg from 'pg'
 import { startHarness } from '../../../test/harness.ts'
+import { openTestPool } from '../../../test/stores.ts'
 import { makeVendor } from '../../../test/vendor.ts'
+import { Deadline } from '../deadline.ts'
 import { Refusal } from '../refusal.ts'
 import { connect, sql } from './connection.ts'
-import { type Db, openDb } from './pool.ts'
+import { type Db, unbound } from './db.ts'
+import { createLines } from './lines.ts'
+import type { Pool } from './pool.ts'
 
 const harness = await startHarness({ databasePool: 20 })
 const { ask, connection } = harness
 const flooder = await makeVendor(harness)
 const other = await makeVendor(harness)
-/** A pool of its own for each test: who was about in the last second would have a say in the next. */
-function openOwn(context: TestContext): Db {
-  const db = openDb(connection, 20, { announce() {} }, { deadlockRetried() {} })
-  context.after(() => db.close())
-  return db
+/** A separate pool for each test, because names that were active in the last second affect the next turns. */
+function openOwn(context: TestContext) {
+  const pool = openTestPool(connection, 20)
+  context.after(() => pool.close())
+  return { pool, db: pool.bind(unbound) }
 }
+const forStranger = (pool: Pool, network: string): Db =>
+  pool.bind({ ...unbound, line: { kind: 'stranger', network } })
+const forService = (pool: Pool): Db => pool.bind({ ...unbound, line: { kind: 'service', name: 'codehost' } })
 
+/** What a name holds of twenty connections beside others, on this machine. */
+const few = Math.max(1, Math.min(2, Math.floor(availableParallelism() / 2)))
 const one = sql('test.one', 'select 1')
 const none = { waiting: 0, parties: 0 }
-const lineOf = ({ depth }: Db) => {
+const lineOf = ({ depth }: Pool) => {
   const { waiting, parties } = depth()
   return { waiting, parties }
 }
@@ -47,40 +57,64 @@ function hold(start: (work: () => Promise<void>) => Promise<void>, count: number
 const isUnavailable = (error: unknown) => error instanceof Refusal && error.code === 'unavailable'
 
 test('a workspace that floods holds half of the connections, and another is served beside it', async context => {
-  const db = openOwn(context)
+  const { pool, db } = openOwn(context)
   const flood = hold(work => db.inWorkspace(flooder.workspaceId, work), 40)
   await until(() => flood.inside === 10)
-  assert.deepEqual(lineOf(db), { waiting: 30, parties: 1 })
+  assert.deepEqual(lineOf(pool), { waiting: 30, parties: 1 })
   const rows = await db.inWorkspace(other.workspaceId, tx => tx.query(one))
   assert.equal(rows.length, 1)
   assert.equal(flood.inside, 10)
   flood.release()
   const settled = await flood.settled
   assert.ok(settled.every(({ status }) => status === 'fulfilled'))
-  assert.deepEqual(lineOf(db), none)
+  assert.deepEqual(lineOf(pool), none)
 })
 
-test('beside somebody else a flood has a tenth of the connections', async context => {
-  const db = openOwn(context)
+test('beside another workspace a flood gets few connections, fewer with few cores', async context => {
+  const { pool, db } = openOwn(context)
   await db.inWorkspace(other.workspaceId, tx => tx.query(one))
   const flood = hold(work => db.inWorkspace(flooder.workspaceId, work), 40)
-  await until(() => flood.inside === 2)
-  assert.deepEqual(lineOf(db), { waiting: 38, parties: 1 })
+  await until(() => flood.inside === few)
+  assert.deepEqual(lineOf(pool), { waiting: 40 - few, parties: 1 })
+  for (const [connections, cores, places] of [
+    [20, 1, 1],
+    [20, 2, 1],
+    [20, 4, 2],
+    [20, 64, 2],
+    [100, 8, 4],
+    [2, 8, 1],
+  ] as const) {
+    const lines = createLines(connections, cores)
+    lines.enter({ kind: 'party', name: 'other' }).end()
+    const turns = Array.from({ length: 8 }, () => lines.enter({ kind: 'party', name: 'flooder' }))
+    assert.equal(turns.filter(({ come }) => come === null).length, places, `${connections}, ${cores} cores`)
+  }
   flood.release()
   await flood.settled
 })
 
-test('a stranger who asks leaves everybody as many connections as they had', async context => {
-  const db = openOwn(context)
-  await db.forStranger('192.0.2.1').asPerson(randomUUID(), tx => tx.query(one))
+test('the service’s own work keeps its half beside a flood, so leak reports do not wait', async context => {
+  const { pool, db } = openOwn(context)
+  await db.inWorkspace(other.workspaceId, tx => tx.query(one))
+  const codehost = forService(pool)
+  const reported = hold(work => codehost.inWorkspace(flooder.workspaceId, work), 12)
+  await until(() => reported.inside === 10)
+  assert.deepEqual(lineOf(pool), { waiting: 2, parties: 1 })
+  reported.release()
+  await reported.settled
+})
+
+test('an anonymous request takes no connection from a workspace', async context => {
+  const { pool, db } = openOwn(context)
+  await forStranger(pool, '192.0.2.1').asPerson(randomUUID(), tx => tx.query(one))
   const flood = hold(work => db.inWorkspace(flooder.workspaceId, work), 40)
   await until(() => flood.inside === 10)
   flood.release()
   await flood.settled
 })
 
-test('people count by themselves, whatever they ask about', async context => {
-  const db = openOwn(context)
+test('each person has a separate share, whatever the workspace', async context => {
+  const { db } = openOwn(context)
   const person = randomUUID()
   const flood = hold(work => db.asPerson(person, work), 20)
   await until(() => flood.inside === 10)
@@ -92,36 +126,35 @@ test('people count by themselves, whatever they ask about', async context => {
   await Promise.all([flood.settled, made.settled])
 })
 
-test('strangers share a tenth, in which networks take turns; who has proved who they are leaves it', async context => {
-  const db = openOwn(context)
-  const flood = hold(work => db.forStranger('192.0.2.1').asPerson(randomUUID(), work), 64)
+test('strangers share a tenth, in which networks take turns; a proven person leaves it', async context => {
+  const { pool } = openOwn(context)
+  const flood = hold(work => forStranger(pool, '192.0.2.1').asPerson(randomUUID(), work), 64)
   await until(() => flood.inside === 2)
-  assert.deepEqual(lineOf(db), { waiting: 62, parties: 1 })
-  const elsewhere = hold(work => db.forStranger('192.0.2.2').asPerson(randomUUID(), work), 1)
-  const signedIn = db.forStranger('192.0.2.1').asPerson(randomUUID(), tx => tx.query(one), { isProven: true })
+  assert.deepEqual(lineOf(pool), { waiting: 62, parties: 1 })
+  const elsewhere = hold(work => forStranger(pool, '192.0.2.2').asPerson(randomUUID(), work), 1)
+  const signedIn = forStranger(pool, '192.0.2.1').asPerson(randomUUID(), tx => tx.query(one), {
+    isProven: true,
+  })
   assert.equal((await signedIn).length, 1)
-  assert.equal(
-    (await db.forService('codehost').inWorkspace(other.workspaceId, tx => tx.query(one))).length,
-    1,
-  )
+  assert.equal((await forService(pool).inWorkspace(other.workspaceId, tx => tx.query(one))).length, 1)
   assert.deepEqual([flood.inside, elsewhere.inside], [2, 0])
   elsewhere.release()
   flood.release()
   await elsewhere.settled
   await flood.settled
-  assert.deepEqual(lineOf(db), none)
+  assert.deepEqual(lineOf(pool), none)
 })
 
-test('who waits beyond the deadline is answered 503, and leaves no place taken', async context => {
-  const db = openOwn(context)
+test('a caller that waits beyond the deadline gets 503, and its place is free again', async context => {
+  const { pool, db } = openOwn(context)
   const flood = hold(work => db.inWorkspace(flooder.workspaceId, work), 10)
   await until(() => flood.inside === 10)
-  const late = db.until(performance.now() + 50)
+  const late = db.by(new Deadline(50))
   await assert.rejects(
     late.inWorkspace(flooder.workspaceId, tx => tx.query(one)),
     isUnavailable,
   )
-  assert.deepEqual(lineOf(db), none)
+  assert.deepEqual(lineOf(pool), none)
   flood.release()
   await flood.settled
   const again = hold(work => db.inWorkspace(flooder.workspaceId, work), 10)
@@ -130,8 +163,8 @@ test('who waits beyond the deadline is answered 503, and leaves no place taken',
   await again.settled
 })
 
-test('beyond 500 of one workspace none waits, and is told when to come back', async context => {
-  const db = openOwn(context)
+test('the 501st waiting caller of a workspace gets 503 with Retry-After', async context => {
+  const { pool, db } = openOwn(context)
   const flood = hold(work => db.inWorkspace(flooder.workspaceId, work), 510)
   await until(() => flood.inside === 10)
   await assert.rejects(
@@ -141,11 +174,11 @@ test('beyond 500 of one workspace none waits, and is told when to come back', as
   assert.equal((await db.inWorkspace(other.workspaceId, tx => tx.query(one))).length, 1)
   flood.release()
   await flood.settled
-  assert.deepEqual(lineOf(db), none)
+  assert.deepEqual(lineOf(pool), none)
 })
 
-test('works that may take a minute go one at a time in one name, and another’s beside it', async context => {
-  const db = openOwn(context)
+test('long works run one at a time in a name, and beside those of another', async context => {
+  const { db } = openOwn(context)
   const cascade = { longWorkMs: 60_000 }
   const first = hold(work => db.inWorkspace(flooder.workspaceId, work, cascade), 2)
   await until(() => first.inside === 1)
@@ -160,14 +193,14 @@ test('works that may take a minute go one at a time in one name, and another’s
   assert.equal(first.inside, 2)
 })
 
-test('64 resets that hang leave connections for everybody else', async () => {
+test('64 hanging resets leave connections for other callers', async () => {
   const locker: pg.Client = await connect(connection, 'test', false)
   try {
     await locker.query('begin; lock table mail_throttles in access exclusive mode')
     const resets = Array.from({ length: 64 }, (_, i) =>
       ask('POST', '/v1/auth/password_resets', { body: { email: `nobody-${i}@example.com` } }),
     )
-    await until(() => harness.deps.db.depth().waiting >= 62)
+    await until(() => harness.deps.pool.depth().waiting >= 62)
     const made = await ask('POST', '/v1/tenants', {
       token: other.live,
       body: { external_id: 'beside the flood' },

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
-import type { Connection } from './connection.ts'
-import { type ScratchCluster, startScratchCluster } from './embedded/scratch.ts'
+import { type ScratchCluster, startScratchCluster } from '../../../test/scratch.ts'
+import { openTestPool } from '../../../test/stores.ts'
+import { type Connection, sql } from './connection.ts'
+import { unbound } from './db.ts'
 import { migrate } from './migrate.ts'
-import { openDb } from './pool.ts'
 import { rolesReady, rolesSql } from './roles.ts'
 
-/** Roles belong to the whole cluster, so this takes one in which there is no `keyrail_app` yet. */
+/** Roles belong to the whole cluster, so this uses a cluster without `keyrail_app`. */
 describe('the role that requests drop to', () => {
   let cluster: ScratchCluster
   before(async () => {
@@ -20,7 +21,7 @@ describe('the role that requests drop to', () => {
     await client.connect()
     return await work(client).finally(() => client.end())
   }
-  /** A user of one's own with a database of the same name. */
+  /** Makes a user with a database of the same name. */
   async function makeUser(name: string, options = ''): Promise<Connection> {
     await run(cluster.connection, async client => {
       await client.query(`create role ${name} login password 'secret' ${options}`)
@@ -29,15 +30,16 @@ describe('the role that requests drop to', () => {
     return { ...cluster.connection, user: name, password: 'secret', database: name }
   }
   const roleInTransaction = async (connection: Connection) => {
-    const db = openDb(connection, 1, { announce() {} }, { deadlockRetried() {} })
-    const ask = { name: 'test.who', text: 'select current_user as name' }
-    const rows = await db
+    const pool = openTestPool(connection, 1)
+    const ask = sql('test.who', 'select current_user as name')
+    const rows = await pool
+      .bind(unbound)
       .inWorkspace('00000000-0000-4000-8000-000000000000', tx => tx.query<{ name: string }>(ask))
-      .finally(() => db.close())
+      .finally(() => pool.close())
     return rows[0]?.name
   }
 
-  test('a user that may not create it is told the SQL for an operator, with which it works', async () => {
+  test('a user that may not create it gets the SQL for an operator, which works', async () => {
     const plain = await makeUser('plain')
     await assert.rejects(migrate(plain), (error: Error) => error.message.includes(rolesSql('plain')))
     assert.equal(await run(plain, rolesReady), false)

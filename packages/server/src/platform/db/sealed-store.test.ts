@@ -46,7 +46,7 @@ const chore = async (run: typeof erasePlainSecrets) => {
   }
 }
 
-/** Word for word what the release before does: it makes secrets as they are, and reads them so. */
+/** The previous release's statements: it makes secrets unsealed, and reads them so. */
 const before = {
   async make() {
     const secret = randomBytes(32)
@@ -69,7 +69,7 @@ const before = {
   },
 }
 
-test('what the release before has written is sealed, and stays readable for it for an hour and no longer', async () => {
+test('secrets of the previous release are sealed, and stay readable for it for one hour', async () => {
   const { secret, der } = await before.make()
   const store = await open()
   assert.deepEqual(await before.read(), { secret, keys: [der] })
@@ -82,7 +82,7 @@ test('what the release before has written is sealed, and stays readable for it f
   await pass(upgradeS - 1)
   assert.equal(await chore(erasePlainSecrets), 0)
   await open()
-  assert.deepEqual(await before.read(), { secret, keys: [der] }, 'a second start puts nothing off')
+  assert.deepEqual(await before.read(), { secret, keys: [der] }, 'a second start does not extend the hour')
   await pass(1)
   assert.equal(await chore(erasePlainSecrets), 2)
   assert.deepEqual(await before.read(), { secret: null, keys: [null] })
@@ -93,14 +93,14 @@ test('what the release before has written is sealed, and stays readable for it f
   )
 })
 
-test('an embedded database, which nobody else uses, keeps no plain value past the first start', async () => {
+test('an embedded database keeps no unsealed value past the first start', async () => {
   const { secret } = await before.make()
   const store = await open(encryptionKeys, null)
   assert.equal(await countPlain(query), 0)
   assert.deepEqual(await serviceSecret(store, 'cursor', randomBytes), secret)
 })
 
-test('what the release before writes beside us is sealed when we read it', async () => {
+test('a secret that the previous release writes beside us is sealed when we read it', async () => {
   const store = await open()
   const { secret, der } = await before.make()
   assert.deepEqual(await serviceSecret(store, 'cursor', randomBytes), secret)
@@ -113,7 +113,7 @@ test('what the release before writes beside us is sealed when we read it', async
   assert.equal(await chore(erasePlainSecrets), 2)
 })
 
-test('no key is made that a process of the release before could not read; afterwards the plain one gets a successor', async () => {
+test('a new key waits until no process of the previous release could fail to read it', async () => {
   await before.make()
   const store = await open()
   await pass(31 * 86_400)
@@ -129,7 +129,7 @@ test('no key is made that a process of the release before could not read; afterw
   assert.deepEqual([old?.kid, next?.signsInMs], ['a'.repeat(43), publishedBeforeS * 1_000])
 })
 
-test('a fresh installation never has a plain value', async () => {
+test('a fresh installation never has an unsealed value', async () => {
   const store = await open()
   await Promise.all([
     ...['cursor', 'audit_checkpoint'].map(name => serviceSecret(store, name, randomBytes)),
@@ -149,7 +149,7 @@ test('of processes that ask at the same moment one makes the secret, and all get
   assert.equal(new Set(asked.map(secret => secret.toString('hex'))).size, 1)
 })
 
-test('a wrong key is refused at the start by name, and no other secret is made', async () => {
+test('a wrong key is refused at the start by its id, and no new secret is made', async () => {
   await serviceSecret(await open(), 'cursor', randomBytes)
   const held = await query('select * from service_secrets')
   await assert.rejects(
@@ -162,7 +162,7 @@ test('a wrong key is refused at the start by name, and no other secret is made',
   assert.deepEqual(await query('select * from service_secrets'), held)
 })
 
-test('a rotation seals all anew with the first key, goes on where it was broken off, and changes no secret', async () => {
+test('a rotation reseals all with the first key, resumes if interrupted, and keeps secrets', async () => {
   const store = await open()
   const names = Array.from({ length: 250 }, (_, i) => `secret ${i}`)
   const secrets = await Promise.all(names.slice(0, 5).map(name => serviceSecret(store, name, randomBytes)))
@@ -205,7 +205,7 @@ test('a rotation seals all anew with the first key, goes on where it was broken 
   assert.deepEqual((await readSigningKeys(next, makeSigningKey))[0], key)
 })
 
-test('what no given key opens is removed when that is asked for, and nothing else', async () => {
+test('secrets that no given key opens are removed on request, and nothing else', async () => {
   await serviceSecret(await open(), 'cursor', randomBytes)
   const both = await open([...otherKeys, ...encryptionKeys])
   const kept = await serviceSecret(both, 'audit_checkpoint', randomBytes)
@@ -215,7 +215,7 @@ test('what no given key opens is removed when that is asked for, and nothing els
   assert.deepEqual(await serviceSecret(store, 'audit_checkpoint', randomBytes), kept)
 })
 
-test('every column that is called sealed is sealed anew by a rotation', async () => {
+test('a rotation reseals every column whose name is sealed', async () => {
   const columns = await query(
     `select table_name as table, column_name as column from information_schema.columns
      where table_schema = 'public' and column_name like '%sealed%' order by 1, 2`,

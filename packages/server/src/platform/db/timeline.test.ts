@@ -3,10 +3,11 @@ import { beforeEach, test } from 'node:test'
 import { askFeed } from '../../../test/feed.ts'
 import { startHarness } from '../../../test/harness.ts'
 import { serviceFiles } from '../../../test/source-files.ts'
+import { until } from '../../../test/until.ts'
 import { issueKey, makeVendor } from '../../../test/vendor.ts'
 import { connectPrimary, versionsRaisedBy } from './timeline.ts'
 
-/** What is stored of the timeline is changed here, as if the connections led to another server than before. */
+/** These tests change the stored timeline, as if the connections led to another server than before. */
 
 const harness = await startHarness()
 const { query, connection } = harness
@@ -26,7 +27,7 @@ const steps = (count: number) => count * versionsRaisedBy
 
 beforeEach(open)
 
-/** By how much the versions rise when connections are opened after this statement. */
+/** How far the versions rise when connections are opened after this statement. */
 async function raisedAfter(statement: string, connections = 1): Promise<number> {
   const before = await head()
   await query(statement)
@@ -37,7 +38,7 @@ async function raisedAfter(statement: string, connections = 1): Promise<number> 
   return raised
 }
 
-test('a database whose timeline is known is left as it is, by however many connections', async () => {
+test('a database with a known timeline is not changed by any number of connections', async () => {
   assert.equal(await raisedAfter('select 1', 20), 0)
 })
 
@@ -49,15 +50,15 @@ test('many connections that find a new timeline at once raise every version once
   assert.ok(row.raised_at instanceof Date)
 })
 
-test('a timeline that goes backwards, another cluster, another database and one of which nothing is known are new as well', async () => {
+test('an earlier timeline, another cluster or database, and an unknown one are new as well', async () => {
   assert.equal(await raisedAfter(`update store_timelines set timeline = '0000FFFF'`), steps(1))
   assert.equal(await raisedAfter(`update store_timelines set system_id = '1'`), steps(1))
   assert.equal(await raisedAfter('update store_timelines set database_id = 1'), steps(1))
   assert.equal(await raisedAfter('delete from store_timelines'), steps(1))
 })
 
-test('timelines that were passed over count too: who served them may have raised the versions itself', async () => {
-  // Nothing is known of the one before the first; as if three servers had come since.
+test('skipped timelines count too: their server may have raised the versions itself', async () => {
+  // The one before the first is unknown; as if three servers had come since.
   const [{ system_id, database_id }] = await query('select system_id, database_id::text from store_timelines')
   await query('begin')
   await query(
@@ -72,7 +73,7 @@ test('timelines that were passed over count too: who served them may have raised
   assert.deepEqual([raised, restored], [steps(3), steps(1)])
 })
 
-test('a connection that waits for the raise of another is served after its commit, and not before', async () => {
+test('a connection that waits for another’s raise is served only after its commit', async () => {
   await query(`update store_timelines set timeline = '00000000'`)
   await query('begin')
   await query(`select adopt_store(${versionsRaisedBy}, false)`)
@@ -82,13 +83,14 @@ test('a connection that waits for the raise of another is served after its commi
     isOpen = true
   })
   const waits = `select from pg_locks where locktype = 'advisory' and not granted`
-  while ((await query(waits)).length === 0) assert.equal(isOpen, false)
+  await until(async () => (await query(waits)).length > 0)
+  assert.equal(isOpen, false)
   await query('commit')
   await opening
   assert.deepEqual(await head(), before)
 })
 
-test('an open connection whose server was replaced beneath it, as by a pooler, answers no poll from before the raise', async () => {
+test('a connection whose server was replaced answers no poll from before the raise', async () => {
   const { version } = await head()
   assert.equal((await get(vendor, 'delta', `&since=${version}`)).body.object, 'policy_delta')
   await query(`update store_timelines set timeline = '00000000'`)
@@ -96,7 +98,7 @@ test('an open connection whose server was replaced beneath it, as by a pooler, a
   assert.deepEqual([status, body.object, body.version], [200, 'policy_snapshot', version + steps(1)])
 })
 
-test('a node that was noted before is noted anew: the database may have lost that', async () => {
+test('a node recorded before a raise is recorded again, because that may be lost', async () => {
   const { version } = await head()
   await get(vendor, 'delta', `&since=${version}&node=n`)
   await query(`delete from policy_nodes; update store_timelines set timeline = '00000000'`)
@@ -105,7 +107,7 @@ test('a node that was noted before is noted anew: the database may have lost tha
   assert.deepEqual(noted, [{ node: 'n', version }])
 })
 
-test('a held poll is answered with the whole policy soon after the versions are raised', async () => {
+test('a held poll gets the whole policy soon after the versions are raised', async () => {
   const { version } = await head()
   const held = get(vendor, 'delta', `&since=${version}`, { prefer: 'wait=30' })
   await query(`update store_timelines set timeline = '00000000'`)
@@ -118,30 +120,43 @@ test('a held poll is answered with the whole policy soon after the versions are 
 
 test('the check needs no right that a user of one database lacks', async () => {
   await query('set role keyrail_app')
-  const [row] = await query('select store_wal_timeline() as timeline, store_system_id() <> $1 as told', [''])
+  const [row] = await query('select store_wal_timeline() as timeline, store_system_id() <> $1 as differs', [
+    '',
+  ])
   await query('reset role')
-  assert.deepEqual(row, { timeline: ours, told: true })
+  assert.deepEqual(row, { timeline: ours, differs: true })
 })
 
-test('every connection of the service is checked, but those that ask for no versions and give none out', () => {
+test('every connection of the service is checked, except those that use no versions', () => {
   const opening = (word: RegExp) =>
     serviceFiles()
       .filter(({ text }) => word.test(text))
       .map(({ path }) => path.slice('packages/server/src/'.length))
       .toSorted()
   assert.deepEqual(opening(/[^.\w]connect(?:AtStart)?(?: = )?\(/), [
-    // A command, a backup, a restore, a migration and a question whether anybody answers.
+    // A command, a CancelRequest, a backup, a restore, a search for the primary, a migration, figures, a look for a
+    // pooler, a check that the server answers.
     'cli/database.ts',
+    'platform/db/cancel-request.ts',
     'platform/db/connection.ts',
     'platform/db/dump/session.ts',
+    'platform/db/hosts.ts',
+    'platform/db/lock-wait.ts',
     'platform/db/migrate.ts',
+    'platform/db/readings.ts',
+    'platform/db/session-pooling.ts',
     'platform/db/silence.ts',
     'platform/db/timeline.ts',
   ])
   assert.deepEqual(opening(/clientConfig\(|new pg\./), [
+    'platform/db/cancel-request.ts',
     'platform/db/connection.ts',
+    'platform/db/hosts.ts',
     'platform/db/pool.ts',
     'platform/mail/worker.ts',
   ])
-  assert.deepEqual(opening(/onConnect: admit/), ['platform/db/pool.ts', 'platform/mail/worker.ts'])
+  assert.deepEqual(opening(/onConnect: admitTo\(connection\)/), [
+    'platform/db/pool.ts',
+    'platform/mail/worker.ts',
+  ])
 })

@@ -14,7 +14,7 @@ const requestOf = (length?: number) =>
 const large = requestOf(bodyLimit + 1)
 const makeResponse = () => Object.assign(new EventEmitter(), { closed: false }) as unknown as ServerResponse
 
-/** One sender's request, and whether its body may be read. */
+/** Sends one request of a sender, and records whether its body may be read. */
 function send(turns: ReturnType<typeof createBodyTurns>, sender: string, request = large) {
   const response = makeResponse()
   const sent = { mayRead: false, error: null as unknown, end: () => response.emit('close') }
@@ -32,7 +32,7 @@ function send(turns: ReturnType<typeof createBodyTurns>, sender: string, request
   return sent
 }
 
-test('large bodies of one sender come one after the other, in their order; small ones wait for nothing', async () => {
+test('one sender’s large bodies are read in order, one at a time; small ones do not wait', async () => {
   const turns = createBodyTurns()
   const [first, second, third] = [send(turns, 'a'), send(turns, 'a'), send(turns, 'a')]
   assert.deepEqual([first.mayRead, second.mayRead, third.mayRead], [true, false, false])
@@ -46,22 +46,36 @@ test('large bodies of one sender come one after the other, in their order; small
   assert.equal(third.mayRead, true)
 })
 
-test('another sender’s large body waits for nobody, and while others are about a sender rests', async () => {
+test('large bodies of different senders do not wait for each other, but one’s next rests', async () => {
   const turns = createBodyTurns()
   const [first, second] = [send(turns, 'a'), send(turns, 'a')]
   assert.equal(send(turns, 'b').mayRead, true)
   first.end()
   await setImmediate()
-  assert.equal(second.mayRead, false, 'it rests for as long as its last body took')
+  assert.equal(second.mayRead, false, 'the sender waits as long as its last body took')
   mock.timers.tick(1_000)
   await setImmediate()
   assert.equal(second.mayRead, true)
 })
 
-test('who waits too long is told to come back, and takes nobody’s turn', async () => {
+test('while others send, one sender gets 4 MiB a second', async () => {
+  const turns = createBodyTurns()
+  const whole = requestOf(4 * 1_048_576)
+  const [first, second] = [send(turns, 'a', whole), send(turns, 'a', whole)]
+  send(turns, 'b', requestOf())
+  first.end()
+  mock.timers.tick(800)
+  await setImmediate()
+  assert.equal(second.mayRead, false)
+  mock.timers.tick(200)
+  await setImmediate()
+  assert.equal(second.mayRead, true)
+})
+
+test('a sender that waits too long gets 503 and takes no turn from another', async () => {
   const turns = createBodyTurns()
   const sent = Array.from({ length: 6 }, () => send(turns, 'a'))
-  // Each of the first three hangs for as long as a turn lasts.
+  // Each of the first three hangs for a whole turn.
   for (let second = 0; second < 3; second++) {
     mock.timers.tick(1_000)
     await setImmediate()
@@ -75,7 +89,7 @@ test('who waits too long is told to come back, and takes nobody’s turn', async
   assert.equal(late.mayRead, true)
 })
 
-test('a body that does not come keeps the others of its sender waiting for a second', async () => {
+test('a body that does not arrive delays the sender’s others for one second', async () => {
   const turns = createBodyTurns()
   const [, second] = [send(turns, 'a'), send(turns, 'a')]
   mock.timers.tick(999)
@@ -86,7 +100,7 @@ test('a body that does not come keeps the others of its sender waiting for a sec
   assert.equal(second.mayRead, true)
 })
 
-test('of one sender no more than 64 wait', async () => {
+test('at most 64 large bodies of one sender wait', async () => {
   const turns = createBodyTurns()
   for (let i = 0; i < 65; i++) send(turns, 'a')
   assert.throws(

@@ -11,7 +11,7 @@ import { openJsonThread } from './json-thread.ts'
 const thread = openJsonThread({ error: () => {} })
 after(() => thread.close())
 
-/** What is read, or why it is refused. */
+/** The value that is read, or the refusal. */
 async function outcome(read: () => unknown): Promise<unknown> {
   try {
     return await read()
@@ -21,7 +21,7 @@ async function outcome(read: () => unknown): Promise<unknown> {
   }
 }
 
-test('the thread reads and refuses as the caller itself would', async () => {
+test('the thread reads and refuses like parseJson and the reader', async () => {
   assert.ok(isMainThread)
   for (const text of [
     '{"a":[1,-0.5,"é😀",null,true],"__proto__":{"x":1},"constructor":2}',
@@ -45,7 +45,7 @@ test('the thread reads and refuses as the caller itself would', async () => {
   }
 })
 
-test('bytes are handed over and not copied, unless others have a part of their memory', async () => {
+test('bytes are transferred and not copied, unless their memory is shared', async () => {
   const own = Buffer.from(new TextEncoder().encode('{"a":1}').buffer)
   assert.deepEqual(await thread.parse(own, 'a'), { a: 1 })
   assert.equal(own.length, 0)
@@ -55,7 +55,7 @@ test('bytes are handed over and not copied, unless others have a part of their m
   assert.equal(String(shared), '{"a":1}')
 })
 
-test('more than may wait for it are told to come back', async () => {
+test('a sender with too many waiting texts gets 503', async () => {
   const answers = await Promise.all(
     Array.from({ length: 200 }, () => outcome(() => thread.parse(Buffer.from('1'), 'a'))),
   )
@@ -75,7 +75,7 @@ test('senders take turns, however many texts of one wait', async () => {
   assert.ok(order.indexOf('b') <= 2, order.join(' '))
 })
 
-test('a large body is read in the thread: the one that answers requests makes nothing of it', async () => {
+test('a large body is read in the thread, not in the one that serves requests', async () => {
   const harness = await startHarness()
   const vendor = await makeVendor(harness)
   const { ask } = harness
@@ -127,7 +127,7 @@ test('a large body is read in the thread: the one that answers requests makes no
       [odd.status, odd.body.code, odd.body.detail],
       [400, 'malformed_json', 'sample_rate: is given twice'],
     )
-    assert.ok(longest < 10_000, `${longest} characters were read`)
+    assert.ok(longest < 10_000, `${longest} characters were parsed`)
   } finally {
     JSON.parse = parse
     Buffer.from = from

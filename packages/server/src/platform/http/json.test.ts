@@ -16,7 +16,7 @@ function refusalOf(text: string | Buffer): { code: string; detail: string } {
   return assert.fail(`${String(text).slice(0, 100)} was taken`)
 }
 
-test('what JSON.parse reads of ordinary JSON is read the same', () => {
+test('ordinary JSON is read as JSON.parse reads it', () => {
   fc.assert(
     fc.property(fc.json({ stringUnit: 'grapheme', maxDepth: 8 }), text => {
       // NUL, and whole numbers that a double may not hold exactly, are refused.
@@ -26,7 +26,7 @@ test('what JSON.parse reads of ordinary JSON is read the same', () => {
   )
 })
 
-test('no text whatever makes it throw anything but a refusal', () => {
+test('no text makes it throw anything but a refusal', () => {
   const brackets = fc.string({
     unit: fc.constantFrom('{', '}', '[', ']', '"', ':', ',', '\\', '1', 'a', ' ', 'null'),
   })
@@ -42,20 +42,20 @@ test('no text whatever makes it throw anything but a refusal', () => {
   )
 })
 
-test('a member given twice is refused, at any level, whatever the spelling of its name', () => {
+test('a duplicate member is refused at any level and in any spelling', () => {
   assert.equal(refusalOf('{"a":1,"a":2}').detail, 'a: is given twice')
   assert.equal(refusalOf('{"x":[{"b":1,"\\u0062":2}]}').detail, 'x.0.b: is given twice')
   assert.deepEqual(parse('{"a":{"b":1},"b":{"a":1}}'), { a: { b: 1 }, b: { a: 1 } })
 })
 
-test('32 levels are taken, 33 are not, and a deep bomb costs no stack', () => {
+test('32 levels are accepted, 33 are not, and deep nesting costs no stack', () => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
   assert.ok(parse(nested(32)))
   for (const depth of [33, 500_000]) assert.equal(refusalOf(nested(depth)).code, 'malformed_json')
   assert.deepEqual(parse(`{"a":"${'['.repeat(100)}"}`), { a: '['.repeat(100) })
 })
 
-test('NUL and unpaired surrogates are refused by their path, in values and in names', () => {
+test('NUL and unpaired surrogates are refused by path, in values and in names', () => {
   assert.deepEqual(refusalOf('{"a":["x","\\u0000"]}'), {
     code: 'validation_failed',
     detail: 'a.1: must not contain NUL',
@@ -65,7 +65,7 @@ test('NUL and unpaired surrogates are refused by their path, in values and in na
   assert.deepEqual(parse('{"a":"\\ud83d\\ude00"}'), { a: '\u{1f600}' })
 })
 
-test('a byte-order mark, bytes that are no UTF-8, and text after the end are refused', () => {
+test('a byte-order mark, invalid UTF-8, and text after the end are refused', () => {
   assert.equal(refusalOf('\uFEFF{}').code, 'malformed_json')
   assert.equal(refusalOf(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])).code, 'malformed_json')
   for (const text of ['', '{', '{} {}', "{'a':1}", '{"a":1,}', '// x\n{}', '[1,]', 'NaN', '{"a":01}']) {
@@ -79,13 +79,13 @@ test('a number that a double cannot hold is refused by its path, not rounded', (
   assert.deepEqual(parse('{"a":9007199254740991,"b":-1.5e-7}'), { a: 9007199254740991, b: -1.5e-7 })
 })
 
-test('names of the prototype are names like any other', () => {
+test('names of the prototype are ordinary names', () => {
   const parsed = parse('{"__proto__":{"polluted":1},"constructor":2}') as object
   assert.deepEqual(Object.keys(parsed), ['__proto__', 'constructor'])
   assert.equal(({} as { polluted?: number }).polluted, undefined)
 })
 
-/** Texts with all that the scan looks for, in every place where it can stand. */
+/** Texts with everything that the scan looks for, in every place where it can occur. */
 const piece = fc.constantFrom(
   'a',
   'b',
@@ -139,7 +139,7 @@ const oddText = fc.letrec<{ value: string }>(tie => ({
   ),
 })).value
 
-test('what it refuses, by which path, is what a walk by another parser finds first', () => {
+test('the scan finds the same first fault as another parser’s walk', () => {
   const found = new Map<string, number>()
   fc.assert(
     fc.property(oddText, text => {
@@ -157,7 +157,7 @@ test('what it refuses, by which path, is what a walk by another parser finds fir
     }),
     { numRuns: 5_000 },
   )
-  // Each of them was met, or nothing was compared.
+  // Every fault occurred, so the comparison covered them all.
   assert.deepEqual([...found.keys()].toSorted(), [
     'is an integer beyond 2^53; send it as a string',
     'is given twice',
@@ -168,7 +168,7 @@ test('what it refuses, by which path, is what a walk by another parser finds fir
   ])
 })
 
-test('an object of more members than any route takes is refused by its path, and nothing is made of it', () => {
+test('an object with too many members is refused by its path, and never parsed', () => {
   const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join(',')}}`
   const { membersMax, valuesMax } = jsonBounds
   assert.ok(parse(`{"meta":${members(membersMax)}}`))
@@ -194,7 +194,7 @@ test('an object of more members than any route takes is refused by its path, and
   }
 })
 
-test('where odd parts must not cost the rest, they are read as they come; depth and form are bounded alike', () => {
+test('parseOddJson keeps odd parts, and has the same bounds on depth and form', () => {
   const odd = '[{"a":1,"a":2},"\\u0000","\\ud800",9007199254740993,1e400,"\xff"]'
   assert.deepEqual(parseOddJson(Buffer.from(odd, 'latin1')), [
     { a: 2 },

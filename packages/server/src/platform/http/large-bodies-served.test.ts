@@ -2,34 +2,38 @@ import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { Agent, type ClientRequest, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
-import { test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
+import { after, test } from 'node:test'
 import { startHarness } from '../../../test/harness.ts'
+import { until } from '../../../test/until.ts'
 import { claimScope, makeVendor } from '../../../test/vendor.ts'
 import { openWire } from '../../../test/wire.ts'
+import { openBodyLimit } from './body.ts'
 import { largeBytesMax } from './large-bodies.ts'
 import { socketLimits } from './sockets.ts'
 
-/** Large bodies and answers at a service that listens. */
+/** Large bodies and responses of a service that listens. */
 const mebibyte = 1_048_576
-// Bodies are begun here and ended when the test wants it, on however slow a machine.
+// The tests begin and end bodies themselves, however slow the machine is.
 Object.assign(socketLimits, { bodyMs: 120_000 })
 const harness = await startHarness()
 const vendor = await makeVendor(harness)
 const { port } = await openWire(harness)
 const { largeBodies } = harness.deps
 
-/** Stands for somebody else's answer, to take their share. */
+/** Stands in for another request's response, to take a share. */
 const anAnswer = () => new EventEmitter() as unknown as ServerResponse
 
 const large = 6_291_456
-/** A large completion but for its end, so that its share is taken for as long as we like. */
+// A refused sender that asks to close its connection may get a reset before it reads the response.
+const keptAlive = new Agent({ keepAlive: true })
+after(() => keptAlive.destroy())
+/** Sends a large completion except its end, so that its share stays taken until the test ends it. */
 function beginLarge(body: { scope_hash: string; env: string; lock_token: string }, token = vendor.live) {
   const [head = '', tail = ''] = JSON.stringify({ ...body, status: 200, body: '#' }).split('#')
-  // Without its length: one sender's bodies that say it come one after the other.
+  // Without a length, because one sender's bodies with a length are read one at a time.
   const call = request({
     port,
-    agent: false,
+    agent: keptAlive,
     method: 'POST',
     path: '/v1/idempotency/complete',
     headers: {
@@ -48,11 +52,8 @@ async function hear(call: ClientRequest) {
   for await (const chunk of response) chunks.push(chunk)
   return { response, body: JSON.parse(Buffer.concat(chunks).toString()) }
 }
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await setImmediate()
-}
 
-test('a workspace has half of the room for large bodies, all together have the whole, the next is told to come back, and small ones are served', async () => {
+test('large bodies get 503 beyond half of the room per workspace, and small ones pass', async () => {
   const other = await makeVendor(harness)
   const began = []
   for (const owner of [vendor, other]) {
@@ -69,11 +70,11 @@ test('a workspace has half of the room for large bodies, all together have the w
   assert.deepEqual([response.statusCode, response.headers['retry-after']], [503, '1'])
   assert.equal(body.code, 'unavailable')
   const small = await harness.ask('POST', '/v1/idempotency/heartbeat', { token: vendor.live, body: scope })
-  assert.equal(small.body.verdict, 'extended', 'a small request is served, and the refused one did nothing')
+  assert.equal(small.body.verdict, 'extended', 'a small request succeeds, and the refused one did nothing')
   const unknown = await beginLarge(scope, 'krsk_live_nobody').heard
-  assert.equal(unknown.response.statusCode, 401, 'who may not come in takes nothing')
+  assert.equal(unknown.response.statusCode, 401, 'a request without a valid credential takes no room')
 
-  // One by one: what is tested is the room for them, and not how fast the store writes them all.
+  // One by one: this tests the room, not how fast the database writes them all.
   for (const { end, heard } of began) {
     end()
     assert.equal((await heard).body.verdict, 'completed')
@@ -81,7 +82,7 @@ test('a workspace has half of the room for large bodies, all together have the w
   await until(() => largeBodies.held() === 0)
 })
 
-/** A completion that does not say its length, begun. */
+/** Begins a completion without a length. */
 function beginChunked(body: { scope_hash: string; env: string; lock_token: string }, agent: Agent | false) {
   const [head = '', tail = ''] = JSON.stringify({ ...body, status: 200, body: '#' }).split('#')
   const call = request({
@@ -96,7 +97,7 @@ function beginChunked(body: { scope_hash: string; env: string; lock_token: strin
   return { call, end: () => call.end(tail), heard: hear(call) }
 }
 
-test('small bodies that do not say their length keep nobody out, however many there are', async () => {
+test('many small bodies without a length block no other request', async () => {
   const scopes = await Promise.all(Array.from({ length: 30 }, () => claimScope(harness, vendor)))
   const began = scopes.map(scope => beginChunked(scope, false))
   const one = beginLarge(await claimScope(harness, vendor))
@@ -108,7 +109,7 @@ test('small bodies that do not say their length keep nobody out, however many th
   for (const { heard } of began) assert.equal((await heard).body.verdict, 'completed')
 })
 
-test('where the room ends in the middle of a body its sender is told to come back, on a connection that stays', async context => {
+test('a body that exceeds the room gets 503, and its connection stays open', async context => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   context.after(() => agent.destroy())
   const others = anAnswer()
@@ -133,11 +134,11 @@ test('where the room ends in the middle of a body its sender is told to come bac
   await until(() => largeBodies.held() === 0)
 })
 
-test('where the room ends and the caller has asked for it, the connection is closed', async () => {
+test('a body that exceeds the room closes the connection if the caller asked for that', async () => {
   const others = anAnswer()
   largeBodies.holdAnswer(others, largeBytesMax)
   const { call, heard } = beginChunked(await claimScope(harness, vendor), false)
-  // With what came before it is more than what has room beside the large, and nothing is left unread.
+  // Together with what came before, this exceeds the extra room for medium bodies, and nothing is left unread.
   call.write('A'.repeat(mebibyte))
   const { response } = await heard
   assert.deepEqual([response.statusCode, response.headers.connection], [503, 'close'])
@@ -145,7 +146,49 @@ test('where the room ends and the caller has asked for it, the connection is clo
   await until(() => largeBodies.held() === 0)
 })
 
-test('who says that a large body comes, and sends nothing of it, keeps nobody out', async () => {
+/** Keeps what arrives of each body until the returned function is called, without reading it. */
+function watchChunks(): () => Buffer[] {
+  const chunks: Buffer[] = []
+  const watch = (request: IncomingMessage) => {
+    const push = request.push.bind(request)
+    request.push = (chunk: Buffer | null) => {
+      if (chunk !== null) chunks.push(chunk)
+      return push(chunk)
+    }
+  }
+  harness.app.server.prependListener('request', watch)
+  return () => {
+    harness.app.server.off('request', watch)
+    return chunks
+  }
+}
+const keptBytes = (chunks: readonly Buffer[]) => chunks.reduce((sum, { length }) => sum + length, 0)
+
+test('the memory in which a body has arrived is freed once the body is read', async () => {
+  const watched = watchChunks()
+  const { call, end, heard } = beginChunked(await claimScope(harness, vendor), false)
+  call.write('A'.repeat(mebibyte))
+  end()
+  assert.equal((await heard).body.verdict, 'completed')
+  const chunks = watched()
+  assert.ok(chunks.length > 0)
+  assert.equal(keptBytes(chunks), 0)
+})
+
+test('of a body without a length that is too large, no more is kept than the route accepts', async () => {
+  const watched = watchChunks()
+  const headers = { 'content-type': 'application/json' }
+  const call = request({ port, agent: keptAlive, method: 'POST', path: '/v1/auth/sessions', headers })
+  call.on('error', () => {})
+  call.write('A'.repeat(mebibyte))
+  const { response } = await hear(call)
+  assert.equal(response.statusCode, 413)
+  const chunks = watched()
+  assert.ok(chunks.length > 0)
+  assert.ok(keptBytes(chunks) <= openBodyLimit)
+})
+
+test('an announced large body that never arrives blocks no other request', async () => {
   const idle = []
   for (let i = 0; i < 30; i++) {
     const call = request({
@@ -169,7 +212,7 @@ test('who says that a large body comes, and sends nothing of it, keeps nobody ou
   for (const call of idle) call.destroy()
 })
 
-test('a request that is given up gives back its share', async () => {
+test('a cancelled request gives back its share', async () => {
   const { call, heard } = beginLarge(await claimScope(harness, vendor))
   heard.catch(() => {})
   await until(() => largeBodies.held() > 0)
@@ -177,7 +220,7 @@ test('a request that is given up gives back its share', async () => {
   await until(() => largeBodies.held() === 0)
 })
 
-test('a large answer takes its share, and is told to come back when there is none', async () => {
+test('a large response takes its share, and gets 503 if there is none', async () => {
   const held = await claimScope(harness, vendor)
   const body = 'A'.repeat(large)
   const { scope_hash, env } = held
@@ -200,7 +243,7 @@ test('a large answer takes its share, and is told to come back when there is non
   assert.equal(largeBodies.held(), 0)
 })
 
-test('an answer that is gone when it is to be read takes its share once, however often it is looked for', async () => {
+test('a response that is gone when it is read takes its share only once', async () => {
   const held = await claimScope(harness, vendor)
   const { scope_hash, env } = held
   await harness.ask('POST', '/v1/idempotency/complete', {
@@ -210,8 +253,10 @@ test('an answer that is gone when it is to be read takes its share once, however
   await harness.query('delete from idempotency_bodies where scope_hash = $1', [
     Buffer.from(scope_hash, 'hex'),
   ])
+  const impatient = await harness.startImpatient()
+  const { largeBodies } = impatient.deps
   let isAnswered = false
-  const claimed = harness
+  const claimed = impatient
     .ask('POST', '/v1/idempotency/claim', {
       token: vendor.live,
       body: { scope_hash, env, fingerprint: '0'.repeat(64) },
@@ -229,7 +274,7 @@ test('an answer that is gone when it is to be read takes its share once, however
   assert.equal(largeBodies.held(), 0)
 })
 
-test('the answer of any route counts as long as its reader has not taken it, and is refused where there is no room', async () => {
+test('every response counts until its reader has taken it, and gets 503 without room', async () => {
   const meta = { text: 'A'.repeat(60_000) }
   for (let i = 0; i < 200; i++)
     await harness.ask('POST', '/v1/tenants', {

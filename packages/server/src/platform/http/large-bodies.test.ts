@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { until } from '../../../test/until.ts'
 import { Refusal } from '../refusal.ts'
 import {
   createLargeBodies,
@@ -15,13 +16,13 @@ import {
 
 const mebibyte = 1_048_576
 const anAnswer = () => new EventEmitter() as unknown as ServerResponse
-/** A request whose body is still to come. */
+/** A request whose body has not arrived. */
 const saying = (headers: Record<string, string>) =>
   Object.assign(new PassThrough(), { headers }) as unknown as IncomingMessage & PassThrough
 const isUnavailable = (error: unknown) =>
   error instanceof Refusal && error.code === 'unavailable' && error.headers['retry-after'] === '1'
 
-/** Has a body arrive, whole or in part. */
+/** Lets a body arrive, completely or in part. */
 async function arrive(bodies: LargeBodies, bytes: number, answer: ServerResponse, headers = {}) {
   const request = saying({ 'content-length': String(bytes), ...headers })
   bodies.holdBody(request, answer, 8 * mebibyte)
@@ -34,7 +35,7 @@ async function arrive(bodies: LargeBodies, bytes: number, answer: ServerResponse
   await setImmediate()
 }
 
-test('what is large takes its share until its request is over, and is refused when there is none left', async () => {
+test('a large body takes its share until its request ends, and is refused without room', async () => {
   const bodies = createLargeBodies(10 * mebibyte)
   const [a, b] = [anAnswer(), anAnswer()]
   bodies.holdAnswer(a, 6 * mebibyte)
@@ -43,16 +44,16 @@ test('what is large takes its share until its request is over, and is refused wh
   assert.throws(() => bodies.holdAnswer(anAnswer(), mebibyte + 1), isUnavailable)
   const late = saying({ 'content-length': String(mebibyte + 1) })
   assert.throws(() => bodies.holdBody(late, anAnswer(), 8 * mebibyte), isUnavailable)
-  assert.equal(bodies.held(), 10 * mebibyte, 'what is refused takes nothing')
+  assert.equal(bodies.held(), 10 * mebibyte, 'a refused one takes nothing')
   bodies.holdAnswer(anAnswer(), smallBytesMax)
-  assert.equal(bodies.held(), 10 * mebibyte, 'what is small takes nothing')
+  assert.equal(bodies.held(), 10 * mebibyte, 'a small one takes nothing')
   a.emit('close')
   bodies.holdAnswer(anAnswer(), 2 * mebibyte)
   b.emit('close')
   assert.equal(bodies.held(), 2 * mebibyte)
 })
 
-test('what is of some size has room beside the large, and is bounded as well', async () => {
+test('medium bodies have room beside the large ones, and are bounded as well', async () => {
   const bodies = createLargeBodies()
   for (let i = 0; i < largeBytesMax / mebibyte / 8; i++) bodies.holdAnswer(anAnswer(), 8 * mebibyte)
   for (let i = 0; i < mediumBytesMax / 65_536; i++) await arrive(bodies, 65_536, anAnswer())
@@ -62,7 +63,7 @@ test('what is of some size has room beside the large, and is bounded as well', a
   bodies.holdBody(saying({ 'content-length': String(smallBytesMax) }), anAnswer(), 8 * mebibyte)
 })
 
-test('an answer that is asked for again takes no more than the largest of them', () => {
+test('a response that is read again takes only the size of the largest', () => {
   const bodies = createLargeBodies(10 * mebibyte)
   const a = anAnswer()
   for (const [bytes, held] of [
@@ -79,7 +80,7 @@ test('an answer that is asked for again takes no more than the largest of them',
   assert.equal(bodies.held(), 0)
 })
 
-test('bytes that many are sent are taken once, until the last of them has them; small ones are not', () => {
+test('bytes sent to many callers count once until the last one has them', () => {
   const bodies = createLargeBodies(10 * mebibyte)
   const page = Buffer.alloc(6 * mebibyte)
   const answers = Array.from({ length: 100 }, anAnswer)
@@ -95,7 +96,7 @@ test('bytes that many are sent are taken once, until the last of them has them; 
   assert.equal(bodies.held(), 0)
 })
 
-test('the answer of what is done already is not refused, and takes its share all the same', () => {
+test('the response of a finished operation is not refused, and takes its share', () => {
   const bodies = createLargeBodies(2 * mebibyte)
   bodies.holdAnswer(anAnswer(), 2 * mebibyte)
   const answers = [anAnswer(), anAnswer()] as const
@@ -106,7 +107,7 @@ test('the answer of what is done already is not refused, and takes its share all
   assert.equal(bodies.held(), 2 * mebibyte)
 })
 
-test('who has hung up before it was taken takes nothing, since nobody would give it back', () => {
+test('a caller that has hung up takes nothing, since nothing would give it back', () => {
   const bodies = createLargeBodies()
   for (const gone of [{ destroyed: true }, { closed: true }]) {
     const answer = Object.assign(anAnswer(), gone)
@@ -115,7 +116,7 @@ test('who has hung up before it was taken takes nothing, since nobody would give
   assert.equal(bodies.held(), 0)
 })
 
-test('a body takes nothing by what it says; one that is small, too large, or not there takes nothing at all', () => {
+test('an announced length takes nothing, and neither does a small or too large body', () => {
   for (const headers of [
     {},
     { 'content-length': String(smallBytesMax) },
@@ -129,7 +130,7 @@ test('a body takes nothing by what it says; one that is small, too large, or not
   }
 })
 
-test('a body that does not say its length takes what has arrived, and all of it reaches its reader', async () => {
+test('a body without a length takes what has arrived, and reaches its reader whole', async () => {
   const bodies = createLargeBodies()
   const [request, answer] = [saying({ 'transfer-encoding': 'chunked' }), anAnswer()]
   bodies.holdBody(request, answer, 2 * mebibyte)
@@ -146,12 +147,12 @@ test('a body that does not say its length takes what has arrived, and all of it 
   assert.equal(bodies.held(), smallBytesMax + 1)
   request.write('C'.repeat(2 * mebibyte))
   await until(() => Buffer.concat(heard).length === smallBytesMax + 1 + 2 * mebibyte)
-  assert.ok(bodies.held() <= 2 * mebibyte, 'what is too large is no longer counted')
+  assert.ok(bodies.held() <= 2 * mebibyte, 'a body that is too large no longer counts')
   answer.emit('close')
   assert.equal(bodies.held(), 0)
 })
 
-test('one owner takes no more than half of the room, or one thing that is larger, and leaves the others theirs', async () => {
+test('one owner takes at most half of the room, or one larger thing', async () => {
   const bodies = createLargeBodies(10 * mebibyte)
   const of = (owner: string) => {
     const answer = anAnswer()
@@ -173,7 +174,3 @@ test('one owner takes no more than half of the room, or one thing that is larger
   bodies.holdAnswer(of('mine'), 9 * mebibyte)
   assert.equal(bodies.held(), 9 * mebibyte)
 })
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await setImmediate()
-}

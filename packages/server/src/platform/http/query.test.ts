@@ -19,7 +19,7 @@ const pathOf = (text: string) => {
   return null
 }
 
-test('known parameters are read, integers as numbers, defaults filled in, unknown ones left out', () => {
+test('known parameters are read with defaults, integers as numbers; unknown ones are ignored', () => {
   assert.deepEqual(read('limit=10&name=a%20b+c&other=1'), { limit: 10, name: 'a b c' })
   assert.deepEqual(read(''), { limit: 50 })
 })
@@ -30,7 +30,7 @@ test('a whole number is decimal digits and nothing else', () => {
   }
 })
 
-test('a parameter that is known and repeated, or no valid UTF-8, is refused; an unknown one may be anything', () => {
+test('a repeated or malformed parameter is refused if it is known, ignored otherwise', () => {
   assert.equal(pathOf('limit=1&limit=1'), 'limit')
   for (const bad of ['%', '%ff', '%00', '%ed%a0%80']) {
     assert.equal(pathOf(`name=${bad}`), 'name', bad)

@@ -1,31 +1,33 @@
 import assert from 'node:assert/strict'
 import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { type Harness, startHarness } from '../../../test/harness.ts'
+import { until } from '../../../test/until.ts'
+import { makeVendor } from '../../../test/vendor.ts'
 import { openWire } from '../../../test/wire.ts'
+import { toggleDebug } from '../log.ts'
 import { Refusal } from '../refusal.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: a line of the log, read by its assertions.
+// biome-ignore lint/suspicious/noExplicitAny: a log line, checked by the assertions of its test.
 const linesOf = ({ logged }: Harness): any[] =>
   logged.map(line => JSON.parse(line)).filter(({ route }) => route !== undefined)
 
-test('a line names the address and the user agent of who asked, on refusals too', async () => {
+test('a log line has the caller’s address and user agent, on refusals too', async () => {
   const harness = await startHarness()
   await harness.app.inject({ url: '/healthz', headers: { 'user-agent': 'probe/1.0' } })
   await harness.app.inject({ url: '/v1/keys', headers: { 'user-agent': 'thief/1.0' } })
   await harness.app.inject({ url: '/nowhere', headers: { 'user-agent': 'x\u009b31m'.repeat(500) } })
-  const told = linesOf(harness).map(({ status, ip, user_agent }) => [status, ip, user_agent])
-  assert.deepEqual(told.slice(0, 2), [
+  const logged = linesOf(harness).map(({ status, ip, user_agent }) => [status, ip, user_agent])
+  assert.deepEqual(logged.slice(0, 2), [
     [200, '127.0.0.1', 'probe/1.0'],
     [401, '127.0.0.1', 'thief/1.0'],
   ])
-  assert.equal(told[2]?.[2].length, 200)
+  assert.equal(logged[2]?.[2].length, 200)
   assert.doesNotMatch(harness.logged.join(''), /[\u0080-\u009f]/)
 })
 
-test('the address is the one before as many proxies as are trusted, and no text of a forger', async () => {
-  const trusting = await startHarness({ trustProxyHops: 1 })
+test('the address is the one before the trusted proxies, and never forged text', async () => {
+  const trusting = await startHarness({ trustProxy: 1 })
   const from = (forwarded: string) =>
     trusting.app.inject({ url: '/healthz', headers: { 'x-forwarded-for': forwarded } })
   await from('198.51.100.7, 203.0.113.9')
@@ -41,8 +43,8 @@ test('the address is the one before as many proxies as are trusted, and no text 
   )
 })
 
-test('requests of one connection, which a proxy shares among its clients, are each logged as of their own', async () => {
-  const harness = await startHarness({ trustProxyHops: 1 })
+test('requests that share a proxy’s connection are each logged with their own client', async () => {
+  const harness = await startHarness({ trustProxy: 1 })
   const wire = await openWire(harness)
   const clients = [
     ['198.51.100.7', 'one/1.0'],
@@ -62,7 +64,7 @@ test('requests of one connection, which a proxy shares among its clients, are ea
   )
 })
 
-test('a caller who hangs up before the answer is logged all the same, with the address', async () => {
+test('a caller that hangs up before the response is still logged, with the address', async () => {
   const harness = await startHarness()
   const { app } = harness
   const asked = Promise.withResolvers<void>()
@@ -79,14 +81,14 @@ test('a caller who hangs up before the answer is logged all the same, with the a
   await asked.promise
   socket.destroy()
   await hungUp.promise
-  for (let i = 0; i < 500 && linesOf(harness).length === 0; i++) await setTimeout(10)
+  await until(() => linesOf(harness).length > 0)
   assert.deepEqual(
     linesOf(harness).map(({ ip, user_agent, route }) => [ip, user_agent, route]),
     [['127.0.0.1', 'gone/1', '/v1/keys']],
   )
 })
 
-test('who is turned away leaves a line without a stack; a store that does not answer leaves an error', async () => {
+test('a 503 for lack of room logs no stack; a database that does not answer logs an error', async () => {
   const harness = await startHarness()
   const { app, deps } = harness
   const turnedAway = new Refusal('unavailable', 'Too many wait.', { headers: { 'retry-after': '1' } })
@@ -99,6 +101,50 @@ test('who is turned away leaves a line without a stack; a store that does not an
     [
       ['warn', 503, true],
       ['error', 503, false],
+    ],
+  )
+})
+
+test('a sample of hot answers is logged at info, the rest at debug, refusals always', async () => {
+  const harness = await startHarness({ logSample: 3 })
+  const vendor = await makeVendor(harness)
+  const poll = (token: string) =>
+    harness.ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=1`, { token })
+  const count = () => {
+    const lines = linesOf(harness).filter(({ route }) => route === '/v1/policy/delta')
+    return ['info', 'debug'].map(level => lines.filter(line => line.level === level).length)
+  }
+  for (let i = 0; i < 7; i++) await poll(vendor.live)
+  assert.deepEqual(count(), [3, 0])
+  assert.equal(linesOf(harness).find(({ route }) => route === '/v1/policy/delta')?.sample, 3)
+  await poll('krsk_live_nobody')
+  assert.deepEqual(count(), [4, 0])
+  // What is not hot is logged whole.
+  for (let i = 0; i < 3; i++) await harness.ask('GET', '/v1/keys', { token: vendor.live })
+  assert.equal(linesOf(harness).filter(({ route }) => route === '/v1/keys').length, 3)
+  toggleDebug(harness.deps.log)
+  for (let i = 0; i < 3; i++) await poll(vendor.live)
+  assert.deepEqual(count(), [5, 2])
+  toggleDebug(harness.deps.log)
+  for (let i = 0; i < 3; i++) await poll(vendor.live)
+  assert.deepEqual(count(), [6, 2])
+  const levels = harness.logged.map(line => JSON.parse(line)).filter(({ msg }) => msg === 'log level changed')
+  assert.deepEqual(
+    levels.map(({ log_level }) => log_level),
+    ['debug', 'info'],
+  )
+})
+
+test('the trace of a caller is in the line of its request, and a malformed one is not', async () => {
+  const harness = await startHarness()
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
+  for (const traceparent of [`00-${traceId}-00f067aa0ba902b7-01`, 'x'.repeat(100)])
+    await harness.app.inject({ url: '/healthz', headers: { traceparent } })
+  assert.deepEqual(
+    linesOf(harness).map(({ trace_id, parent_span_id }) => [trace_id, parent_span_id]),
+    [
+      [traceId, '00f067aa0ba902b7'],
+      [undefined, undefined],
     ],
   )
 })

@@ -1,51 +1,33 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type RequestListener, type ServerResponse } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
-import { after, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { RequestListener, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { test } from 'node:test'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { serveBounded } from '../../../test/bounded-server.ts'
+import { makeCertificate } from '../../../test/certificate.ts'
 import { startHarness } from '../../../test/harness.ts'
+import { until } from '../../../test/until.ts'
 import { makeVendor } from '../../../test/vendor.ts'
 import { openWire, readAll, readAnswers } from '../../../test/wire.ts'
 import { Refusal } from '../refusal.ts'
-import { boundSockets, type SocketLimits, socketLimits } from './sockets.ts'
+import { socketLimits } from './sockets.ts'
 
-/** A server of nothing but the bounds, so that they can be short. */
-async function serve(handle: RequestListener, limits: Partial<SocketLimits> = {}) {
-  const sockets = boundSockets(handle, { ...socketLimits, ...limits })
-  const server = createServer(sockets.listener).listen(0, '127.0.0.1')
-  sockets.watch(server)
-  after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  /** The service's own end of the newest connection. */
-  const ends: Socket[] = []
-  server.on('connection', end => ends.push(end))
-  const open = async () => {
-    const socket = connect(port, '127.0.0.1')
-    socket.on('error', () => {})
-    await once(socket, 'connect')
-    return socket
-  }
-  return { server, open, ends }
-}
 const get = (path = '/') => `GET ${path} HTTP/1.1\r\nhost: here\r\n\r\n`
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await sleep(5)
-}
 const closed = async (socket: Socket) => {
   if (!socket.destroyed) await once(socket, 'close')
 }
 
-test('as many requests as may be in flight are answered in turn, and the connection is closed behind them', async () => {
+test('the allowed number of requests in flight is answered in order, then the connection closes', async () => {
   const asked: string[] = []
-  const { open } = await serve(async ({ url = '' }, response) => {
+  const allArrived = Promise.withResolvers<void>()
+  const { open } = await serveBounded(async ({ url = '' }, response) => {
     asked.push(url)
-    // The first is the last to be ready.
-    await sleep(url === '/1' ? 100 : 10)
+    if (asked.length === 16) allArrived.resolve()
+    await allArrived.promise
+    // By the next turn of the event loop the rest of the pipeline has been read. The first response is ready last.
+    await setImmediate()
+    if (url === '/1') await setImmediate()
     response.end(url)
   })
   const socket = await open()
@@ -60,9 +42,9 @@ test('as many requests as may be in flight are answered in turn, and the connect
   assert.equal(answers.at(-1)?.headers.connection, 'close')
 })
 
-test('where the last answer has left its head already, the connection is closed behind it all the same', async () => {
+test('the connection still closes if the last response has sent its head already', async () => {
   let first: ServerResponse | undefined
-  const { open, server } = await serve(({ url = '' }, response) => {
+  const { open, server } = await serveBounded(({ url = '' }, response) => {
     if (url === '/1') first = response
     else response.end(url)
   })
@@ -75,7 +57,7 @@ test('where the last answer has left its head already, the connection is closed 
   await until(() => seen === 16)
   socket.write(get('/17'))
   await until(() => seen === 17)
-  // Whatever comes behind it is not answered either, though those before it have been.
+  // Nothing behind it is answered either, although everything before it has been.
   first?.end('/1')
   socket.write(get('/18'))
   const answers = readAnswers(await readAll(socket))
@@ -85,8 +67,8 @@ test('where the last answer has left its head already, the connection is closed 
   )
 })
 
-test('requests one behind the other may be as many as one likes', async () => {
-  const { open } = await serve(({ url }, response) => response.end(url))
+test('sequential requests on one connection are not limited', async () => {
+  const { open } = await serveBounded(({ url }, response) => response.end(url))
   const socket = await open()
   for (let i = 0; i < 100; i++) {
     socket.write(get('/a') + get('/b'))
@@ -98,9 +80,9 @@ test('requests one behind the other may be as many as one likes', async () => {
   socket.destroy()
 })
 
-test('a pipeline far longer than that is cut off, so that what it holds is bounded', async () => {
+test('a much longer pipeline is cut off, so that its memory is bounded', async () => {
   let asked = 0
-  const { open } = await serve(() => {
+  const { open } = await serveBounded(() => {
     asked += 1
   })
   const socket = await open()
@@ -109,38 +91,45 @@ test('a pipeline far longer than that is cut off, so that what it holds is bound
   assert.equal(asked, 16)
 })
 
-test('a reader who takes nothing of what waits for it is cut off; one who takes it slowly is not', async () => {
-  const answer = Buffer.alloc(64 * 1_048_576)
-  let finished = 0
-  const { open, ends } = await serve(
-    (_request, response) => {
-      response.once('finish', () => {
-        finished += 1
-      })
-      response.end(answer)
-    },
-    { readMs: 2_000, lookMs: 50 },
-  )
-  const stuck = await open()
-  stuck.pause().write(get())
-  const idle = await open()
-  const slow = await open()
-  slow.on('data', async () => {
-    slow.pause()
-    await sleep(3)
-    slow.resume()
+for (const [over, certificate] of [
+  ['HTTP', null],
+  ['TLS', makeCertificate()],
+] as const)
+  test(`over ${over} a reader that takes nothing is cut off; a slow one is not`, async () => {
+    // Behind TLS a read returns a quarter.
+    const answer = Buffer.alloc((certificate === null ? 64 : 16) * 1_048_576)
+    let finished = 0
+    const { open, ends } = await serveBounded(
+      (_request, response) => {
+        response.once('finish', () => {
+          finished += 1
+        })
+        response.end(answer)
+      },
+      { readMs: 2_000, lookMs: 50 },
+      certificate,
+    )
+    const stuck = await open()
+    stuck.pause().write(get())
+    const idle = await open()
+    const slow = await open()
+    slow.on('data', async () => {
+      slow.pause()
+      // The pace of a slow reader.
+      await sleep(3)
+      slow.resume()
+    })
+    slow.write(get())
+    await until(() => ends[0]?.destroyed === true)
+    await until(() => finished === 1)
+    assert.deepEqual(
+      ends.map(({ destroyed }) => destroyed),
+      [true, false, false],
+    )
+    for (const socket of [stuck, slow, idle]) socket.destroy()
   })
-  slow.write(get())
-  await until(() => ends[0]?.destroyed === true)
-  await until(() => finished === 1)
-  assert.deepEqual(
-    ends.map(({ destroyed }) => destroyed),
-    [true, false, false],
-  )
-  for (const socket of [stuck, slow, idle]) socket.destroy()
-})
 
-test('a body that is too slow is refused by its reader, and cut off where nobody reads; one at its rate is taken', async () => {
+test('a body that is too slow is refused or cut off; one at its rate is accepted', async () => {
   const limits = { bodyMs: 300, bodyFloor: 131_072, lookMs: 20 }
   const refused: unknown[] = []
   const handle: RequestListener = (request, response) => {
@@ -152,9 +141,14 @@ test('a body that is too slow is refused by its reader, and cut off where nobody
     request.on('end', () => response.end('taken'))
     return request.resume()
   }
-  const { open } = await serve(handle, { ...limits, bodyRate: 1_024 })
+  const { open } = await serveBounded(handle, { ...limits, bodyRate: 1_024 })
   const post = (path: string, length: number) =>
     `POST ${path} HTTP/1.1\r\nhost: here\r\nconnection: close\r\ncontent-length: ${length}\r\n\r\n`
+
+  // A body larger than the floor may take longer, as long as it keeps arriving.
+  const large = `${post('/', 393_216)}${' '.repeat(262_144)}`
+  const steady = await open()
+  steady.write(large)
 
   const stalled = await open()
   stalled.write(`${post('/', 10)}{`)
@@ -173,14 +167,10 @@ test('a body that is too slow is refused by its reader, and cut off where nobody
   unread.write(`${post('/unread', 10).replace('connection: close\r\n', '')}{`)
   assert.match(await readAll(unread), /^HTTP\/1.1 200 .*early$/s)
 
-  // Larger than the floor: it may take longer, as long as it goes on.
-  const large = `${post('/', 393_216)}${' '.repeat(262_144)}`
-  const steady = await open()
-  steady.write(large)
-  await sleep(1_000)
+  // By now the others have been refused, so it has taken longer than they may.
   steady.write(' '.repeat(131_072))
   assert.match(await readAll(steady), /^HTTP\/1.1 200 /)
-  const faster = await serve(handle, { ...limits, bodyRate: 1_048_576 })
+  const faster = await serveBounded(handle, { ...limits, bodyRate: 1_048_576 })
   const resting = await faster.open()
   resting.write(large)
   assert.match(await readAll(resting), /^HTTP\/1.1 408 /)
@@ -190,7 +180,7 @@ const harness = await startHarness({ maxConnections: 10 })
 const vendor = await makeVendor(harness)
 const wire = await openWire(harness)
 
-test('a head has 5 s and a body of ordinary size 10 s, and who is too slow is told so with a problem', async () => {
+test('a head has 5 s and an ordinary body 10 s; later ones get a problem with 408', async () => {
   assert.deepEqual([socketLimits.bodyMs, socketLimits.bodyFloor], [10_000, 1_048_576])
   const head = await wire.open()
   head.write('GET /healthz HTTP/1.1\r\nhost: here\r\n')
@@ -212,13 +202,14 @@ test('a head has 5 s and a body of ordinary size 10 s, and who is too slow is to
   assert.deepEqual([line?.route, line?.code, line?.level], ['/v1/tenants', 'request_timeout', 'info'])
 })
 
-test('one connection more than there may be is closed, the log says why once, and there is room again', async () => {
+test('a connection beyond the limit is closed and logged once, and there is room again later', async () => {
   const open = []
   for (let i = 0; i < 10; i++) open.push(await wire.open())
   for (let i = 0; i < 3; i++) await closed((await wire.open()).resume())
-  const told = harness.logged.filter(line => line.includes('SERVICE_MAX_CONNECTIONS'))
-  assert.equal(told.length, 1)
-  assert.deepEqual([JSON.parse(told[0] ?? '').level, JSON.parse(told[0] ?? '').connections], ['warn', 10])
+  const logged = harness.logged.filter(line => line.includes('SERVICE_MAX_CONNECTIONS'))
+  assert.equal(logged.length, 1)
+  assert.match(await harness.deps.metrics.text(), /^keyrail_connections_refused_total 3$/m)
+  assert.deepEqual([JSON.parse(logged[0] ?? '').level, JSON.parse(logged[0] ?? '').connections], ['warn', 10])
   open[0]?.destroy()
   await until(() => Number((harness.app.server as unknown as { _connections: number })._connections) < 10)
   assert.equal((await wire.ask('GET /healthz', [])).status, 200)

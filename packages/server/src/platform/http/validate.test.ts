@@ -26,7 +26,7 @@ function faultOf(schema: TSchema, value: unknown): string | null {
   return null
 }
 
-test('a fault names its path with dots, and the whole by its name', () => {
+test('a fault names its path with dots, and the whole body by its name', () => {
   const schema = strictObject({ rate_limits: nullable(RateLimits) })
   const rule = { id: 'a', limit: 0, window_ms: 1000, algorithm: 'fixed', scope: 'key' }
   assert.equal(faultOf(schema, { rate_limits: [rule] }), 'rate_limits.0.limit: must be >= 1')
@@ -35,7 +35,7 @@ test('a fault names its path with dots, and the whole by its name', () => {
   assert.equal(faultOf(schema, []), 'body: must be object')
 })
 
-test('which of two members is given is judged behind the members, and named by one of them', () => {
+test('a choice between members is checked last, and names one of them', () => {
   const ids = { tenant_id: '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11', external_id: 'acme' }
   const one = strictObject({ ...namedTenant, name: Type.String() }, oneTenant)
   assert.equal(faultOf(one, { name: 'x', external_id: 'acme' }), null)
@@ -48,7 +48,7 @@ test('which of two members is given is judged behind the members, and named by o
   assert.equal(faultOf(atMostOne, ids), 'external_id: must not be given beside tenant_id')
 })
 
-test('rate limit ids are unique, in the words that are promised', () => {
+test('rate limit ids are unique, with the documented message', () => {
   const rule = { id: 'a', limit: 1, window_ms: 1000, algorithm: 'fixed', scope: 'key' }
   assert.equal(
     faultOf(strictObject({ r: RateLimits }), { r: [rule, { ...rule, limit: 2 }] }),
@@ -62,7 +62,7 @@ test('lengths count code points', () => {
   assert.match(String(faultOf(Scopes, [key.repeat(201)])), /^0: must not have more than 200 characters/)
 })
 
-test('meta is bounded in bytes as JSON and in members at every level', () => {
+test('meta is bounded in bytes as JSON, and in members at every level', () => {
   const members = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, 1]))
   assert.equal(faultOf(Meta, members(256)), null)
   assert.notEqual(faultOf(Meta, members(257)), null)
@@ -71,11 +71,11 @@ test('meta is bounded in bytes as JSON and in members at every level', () => {
   assert.match(
     String(faultOf(Meta, { a: 'x'.repeat(65_536 - 7) })),
     /must have at most 65536 bytes as JSON/,
-    'the bound is told',
+    'the message has the bound',
   )
 })
 
-test('a text is measured in characters, as JSON Schema counts them', () => {
+test('a text’s length counts characters as JSON Schema does', () => {
   const name = Type.String({ minLength: 2, maxLength: 4 })
   for (const text of ['ab', 'abcd', '😀😀', '😀😀😀😀', 'a😀', 'ab\ud800', '\udc00\ud800\udc00\ud800'])
     assert.equal(faultOf(name, text), null, text)
@@ -121,7 +121,7 @@ test('a timestamp needs a zone and a date that exists', () => {
   }
 })
 
-test('every time that can be answered is taken back', () => {
+test('every time that a response can have is accepted in a request', () => {
   const date = fc.date({
     min: new Date('0001-01-01T00:00:00Z'),
     max: new Date('9999-12-31T23:59:59.999Z'),

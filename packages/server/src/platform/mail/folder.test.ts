@@ -35,7 +35,7 @@ const postmark = (at: string, id: string): Postmark => ({
 })
 const signal = new AbortController().signal
 
-test('a message is removed after thirty days, as newer ones come, and what is not ours stays', async () => {
+test('a message is removed after thirty days, and foreign files stay', async () => {
   const path = join(base, 'old')
   const folder = await openTransport({ kind: 'folder', path })
   for (const [at, id] of [
@@ -60,7 +60,7 @@ test('a message is removed after thirty days, as newer ones come, and what is no
   ])
 })
 
-test('of too many messages, or too many bytes, the oldest go', async () => {
+test('if there are too many messages or bytes, the oldest are removed', async () => {
   const path = join(base, 'many')
   const folder = await openTransport({ kind: 'folder', path })
   const at = (minute: number) => `2026-01-31T09:0${minute}:00.000Z`
@@ -76,7 +76,7 @@ test('of too many messages, or too many bytes, the oldest go', async () => {
   assert.deepEqual(left(), ['04'], 'the newest stays')
 })
 
-test('a folder that is a link, or that others may write to, gets nothing, and a planted link is not written through', async () => {
+test('a folder that is a link or that others can write to gets no mail', async () => {
   const real = join(base, 'real')
   mkdirSync(real, { mode: 0o700 })
   symlinkSync(real, join(base, 'folder-link'))
@@ -98,7 +98,7 @@ test('a folder that is a link, or that others may write to, gets nothing, and a 
   assert.equal(readFileSync(victim, 'utf8'), 'untouched')
 })
 
-test('each message is a file of its owner alone, whole, with its link in one piece, in the order of time', async () => {
+test('each message is one complete file, readable by its owner, with its link whole', async () => {
   const path = join(base, 'not/there/yet')
   const folder = await openTransport({ kind: 'folder', path })
   await folder.verify()
@@ -123,7 +123,7 @@ test('each message is a file of its owner alone, whole, with its link in one pie
   for (const name of names) assert.equal(statSync(join(path, name)).mode & 0o777, 0o600)
   const source = readFileSync(join(path, names[0] ?? ''), 'utf8')
   assert.ok(source.split('\r\n').includes(url))
-  assert.ok(source.includes('Grüße aus Zürich'), 'readable as it is')
+  assert.ok(source.includes('Grüße aus Zürich'), 'readable without decoding')
   const parsed = await simpleParser(source)
   assert.equal(parsed.subject, 'Größe')
   assert.ok(parsed.text?.includes('Grüße aus Zürich') && parsed.text.split('\n').includes(url))
@@ -131,7 +131,7 @@ test('each message is a file of its owner alone, whole, with its link in one pie
   assert.deepEqual(parsed.date, new Date('2026-01-31T09:30:00.000Z'))
 })
 
-test('where no file can be written the letter is tried again, and nothing is left behind', async () => {
+test('if no file can be written, the letter is tried again and nothing is left behind', async () => {
   const path = join(base, 'file')
   writeFileSync(path, '')
   const folder = await openTransport({ kind: 'folder', path })
@@ -142,11 +142,11 @@ test('where no file can be written the letter is tried again, and nothing is lef
   const other = join(base, 'other')
   mkdirSync(other)
   const taken = await openTransport({ kind: 'folder', path: other })
-  // A directory in the way of the name: the file is complete, and cannot be put in place.
+  // A directory blocks the name: the file is complete but cannot be renamed.
   mkdirSync(join(other, '20260131T093000.000Z-reset-111111111111.eml'))
   await assert.rejects(taken.send(letter, 'reset', postmark('2026-01-31T09:30:00Z', '11'), signal), NotSent)
   assert.equal(readdirSync(other).length, 1)
   chmodSync(other, 0o755)
   await taken.send(letter, 'reset', postmark('2026-01-31T09:30:01Z', '11'), signal)
-  assert.equal(statSync(other).mode & 0o777, 0o755, 'a folder that was there keeps its mode')
+  assert.equal(statSync(other).mode & 0o777, 0o755, 'an existing folder keeps its mode')
 })

@@ -15,7 +15,7 @@ const letter: Letter = {
   afterword: 'If it was not you, there is nothing to do.',
 }
 
-test('a letter as text is plain paragraphs, and its link stands whole on a line of its own', () => {
+test('a letter as text is plain paragraphs, with its link unbroken on a separate line', () => {
   assert.equal(
     renderText(letter),
     `Hello Ann,
@@ -35,7 +35,7 @@ If it was not you, there is nothing to do.
   )
 })
 
-test('a letter as HTML has the same, no table, and nothing that is fetched', () => {
+test('a letter as HTML has the same content, no table, and fetches nothing', () => {
   const html = renderHtml(letter)
   for (const text of [letter.greeting, ...letter.paragraphs, letter.action?.label, letter.afterword])
     assert.ok(html.includes(`>${text}<`), text)
@@ -43,7 +43,7 @@ test('a letter as HTML has the same, no table, and nothing that is fetched', () 
   assert.doesNotMatch(html, /<table|<img|<script|<link|src=|url\(|@import/)
 })
 
-test('what others have written leads to no line and no element of its own', () => {
+test('text that others have written cannot add a line or an element', () => {
   const nasty = 'Acme\r\n\r\nhttps://evil.example\u2028<a href="x">&\u202e\0'
   const text = renderText({ ...letter, greeting: nasty, paragraphs: [nasty], afterword: nasty })
   assert.ok(text.split('\n').every(line => !line.startsWith('https://evil')))

@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
+import { address, jobCount, link, setStage, token, writeLetter } from '../../../test/mail-stage.ts'
+import { startMailServer } from '../../../test/smtp-server.ts'
 import type { Letter } from './letter.ts'
-import { startMailServer } from './test-smtp.ts'
-import { address, jobCount, link, setStage, token, writeLetter } from './test-stage.ts'
 import { pruneFailedMail } from './upkeep.ts'
 
 const stage = await setStage()
-const { query, queue, hasten, until, logged } = stage
-const nothingLeft = () => until(jobCount, 0)
-/** An attempt that failed has let go of its job. */
+const { query, queue, hasten, untilAnswer, logged } = stage
+const nothingLeft = () => untilAnswer(jobCount, 0)
+/** Waits until a failed attempt has released its job. */
 const untilTried = (attempts: number) =>
-  until(
+  untilAnswer(
     `select coalesce(max(attempts), 0) as answer from graphile_worker.jobs where locked_at is null`,
     attempts,
   )
 const lines = (about: string) => logged.map(line => JSON.parse(line)).filter(({ msg }) => msg === about)
 
-test('a letter arrives as text and HTML, at one mailbox, with its link whole', async () => {
+test('a letter arrives as text and HTML, at one mailbox, with its link unbroken', async () => {
   const server = await startMailServer()
   const { mail, counted } = stage.open(`smtp://127.0.0.1:${server.port}`)
   await queue()
@@ -30,7 +30,7 @@ test('a letter arrives as text and HTML, at one mailbox, with its link whole', a
   ])
   assert.equal(parsed.subject, 'Reset your password')
   assert.ok(parsed.text?.split('\n').includes(link))
-  assert.ok(source.split('\r\n').includes(link), 'whole in the source too')
+  assert.ok(source.split('\r\n').includes(link), 'unbroken in the source too')
   assert.ok(String(parsed.html).includes(`href="${link}"`))
   assert.equal(parsed.headers.get('auto-submitted'), 'auto-generated')
   assert.match(parsed.messageId ?? '', /^<[0-9a-f]{32}@keys\.example\.com>$/)
@@ -40,7 +40,7 @@ test('a letter arrives as text and HTML, at one mailbox, with its link whole', a
   await mail.close()
 })
 
-test('what is not ASCII arrives as it was written, in subject, text and address', async () => {
+test('text that is not ASCII arrives as written, in subject, text and address', async () => {
   const server = await startMailServer()
   const letter: Letter = {
     to: 'änn@exämple.com',
@@ -88,7 +88,7 @@ test('nothing in a letter adds a recipient, a header or a part', async () => {
   await mail.close()
 })
 
-test('whom nobody is there to write to is written nothing, and the job is gone', async () => {
+test('a missing recipient is sent nothing, and the job is removed', async () => {
   const server = await startMailServer()
   let asked = 0
   const gone = async () => {
@@ -128,7 +128,7 @@ test('mail waits for a server that is down, and is delivered once it is up', asy
   await mail.close()
 })
 
-test('a refusal is tried again, but for that of the mailbox itself', async () => {
+test('a refusal is tried again, unless the mailbox does not exist', async () => {
   const answers: { mailFrom?: number; recipient?: number; data?: number } = {}
   const server = await startMailServer({}, answers)
   const { mail } = stage.open(`smtp://127.0.0.1:${server.port}`)
@@ -140,11 +140,11 @@ test('a refusal is tried again, but for that of the mailbox itself', async () =>
     ['data', 554, 'EMESSAGE DATA 554'],
   ]
   await queue()
-  for (const [i, [step, code, told]] of tries.entries()) {
+  for (const [i, [step, code, logged]] of tries.entries()) {
     answers[step] = code
     await hasten()
     await untilTried(i + 1)
-    assert.equal(lines('mail not sent').at(-1).code, told)
+    assert.equal(lines('mail not sent').at(-1).code, logged)
     delete answers[step]
   }
   await hasten()
@@ -158,7 +158,7 @@ test('a refusal is tried again, but for that of the mailbox itself', async () =>
   await mail.close()
 })
 
-test('a kind that only a newer release can write, and a fault in the writing, are tried again', async () => {
+test('a kind that only a newer release can write, and a fault in writing, are tried again', async () => {
   const server = await startMailServer()
   let isBroken = true
   const broken = async (ids: Readonly<Record<string, string>>) => {
@@ -183,7 +183,7 @@ test('a kind that only a newer release can write, and a fault in the writing, ar
   await newer.mail.close()
 })
 
-test('after the last attempt mail is kept a while, and removed', async () => {
+test('after the last attempt mail is kept for a while, then removed', async () => {
   const server = await startMailServer({}, { data: 451 })
   const { mail } = stage.open(`smtp://127.0.0.1:${server.port}`)
   await queue()
@@ -202,7 +202,7 @@ test('after the last attempt mail is kept a while, and removed', async () => {
   await mail.close()
 })
 
-test('no log line and no job has ever had an address, a token or a server’s words', async () => {
+test('no log line and no job has an address, a token or a server’s words', async () => {
   const jobs = JSON.stringify(await query('select * from graphile_worker._private_jobs'))
   for (const text of [...logged, jobs]) {
     assert.ok(!text.includes(token), text)

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
+import { address, jobCount, setStage } from '../../../test/mail-stage.ts'
+import { sql } from '../db/connection.ts'
 import { queueMail } from './queue.ts'
-import { address, jobCount, setStage } from './test-stage.ts'
 import { pruneMailThrottles } from './upkeep.ts'
 
 const { connection, db, query, queue } = await setStage()
@@ -11,7 +12,7 @@ const count = async () => (await query(jobCount))[0].answer
 const noon = Date.UTC(2026, 0, 31, 12)
 const hour = 60 * 60_000
 
-/** How many of so many that are queued at this moment are let through. */
+/** How many of a number of messages queued at one moment are accepted. */
 async function queued(times: number, at: number, mail: Parameters<typeof queue>[0]): Promise<number> {
   await query(
     `create or replace function service_now() returns timestamptz language sql stable
@@ -22,7 +23,7 @@ async function queued(times: number, at: number, mail: Parameters<typeof queue>[
   return (await count()) - before
 }
 
-test('an address is sent five an hour of a kind, to the millisecond, in whatever window', async () => {
+test('an address is sent five an hour of a kind, to the millisecond, in any window', async () => {
   const mail = { throttle: 'reset', address: 'a@example.com' }
   assert.equal(await queued(2, noon, mail), 2)
   assert.equal(await queued(4, noon + 1_000, mail), 3)
@@ -33,7 +34,7 @@ test('an address is sent five an hour of a kind, to the millisecond, in whatever
   assert.equal(await queued(9, noon + 9 * hour, mail), 5)
 })
 
-test('another address and another kind count on their own; letters that share a throttle count together', async () => {
+test('addresses and kinds count separately; letters that share a throttle count together', async () => {
   const at = noon + 100 * hour
   assert.equal(await queued(6, at, { throttle: 'sign_up', address: 'b@example.com' }), 5)
   assert.equal(await queued(1, at, { throttle: 'reset', address: 'b@example.com' }), 1)
@@ -41,14 +42,14 @@ test('another address and another kind count on their own; letters that share a 
   assert.equal(await queued(1, at, { kind: 'notice', throttle: 'sign_up', address: 'b@example.com' }), 0)
 })
 
-test('of many at the same moment five are let through', async () => {
+test('of many at the same moment, five are accepted', async () => {
   const before = await count()
   const mail = { throttle: 'flood', address: 'd@example.com' }
   await Promise.all(Array.from({ length: 30 }, () => queue(mail)))
   assert.equal((await count()) - before, 5)
 })
 
-test('what nobody is there to read is throttled and queued like any other', async () => {
+test('mail without a recipient is throttled and queued like any other', async () => {
   const at = noon + 200 * hour
   assert.equal(
     await queued(6, at, { throttle: 'decoy', address: 'e@example.com', ids: { user_id: null } }),
@@ -56,12 +57,12 @@ test('what nobody is there to read is throttled and queued like any other', asyn
   )
 })
 
-test('what is queued in a transaction that does not commit is neither queued nor counted', async () => {
+test('mail queued in a transaction that does not commit is neither queued nor counted', async () => {
   const before = [await count(), await query('select * from mail_throttles order by 1, 2')]
   await assert.rejects(
     db.inWorkspace(workspaceId, async tx => {
       queueMail(tx, { kind: 'reset', throttle: 'undone', address, ids: {} })
-      await tx.query({ name: 'test.one', text: 'select 1' })
+      await tx.query(sql('test.one', 'select 1'))
       throw new Error('changed my mind')
     }),
     /changed my mind/,
@@ -69,7 +70,7 @@ test('what is queued in a transaction that does not commit is neither queued nor
   assert.deepEqual([await count(), await query('select * from mail_throttles order by 1, 2')], before)
 })
 
-test('a job takes ids and nothing else, whoever queues it', async () => {
+test('a job only contains ids, whatever queues it', async () => {
   const id = '01890000-0000-7000-8000-00000000000a'
   for (const ids of [
     { user_id: address },
@@ -84,7 +85,7 @@ test('a job takes ids and nothing else, whoever queues it', async () => {
   await assert.rejects(queue({ throttle: address }), { code: 'validation_failed' })
 })
 
-test('no job and no throttle holds an address', async () => {
+test('no job and no throttle contains an address', async () => {
   const text = JSON.stringify([
     await query('select * from graphile_worker._private_jobs'),
     await query('select * from mail_throttles'),
@@ -92,7 +93,7 @@ test('no job and no throttle holds an address', async () => {
   assert.doesNotMatch(text, /@|example/)
 })
 
-test('the role of a request queues, and can neither read the queue nor its throttle, nor write past them', async () => {
+test('the role of a request can queue, and can neither read nor write the queue’s tables', async () => {
   const client = new pg.Client(connection)
   await client.connect()
   const asApp = async (text: string) => {
@@ -116,7 +117,7 @@ test('the role of a request queues, and can neither read the queue nor its throt
     `select graphile_worker.add_job('keyrail_mail')`,
   ])
     assert.equal(await asApp(text), '42501', text)
-  // What it resolves names by is its own: a function that somebody puts in the way is not called.
+  // It resolves names in its own search path, so a planted function is not called.
   await client.query(
     `create schema trap; grant usage on schema trap to public;
      create function trap.service_now() returns timestamptz language plpgsql
@@ -133,7 +134,7 @@ test('the role of a request queues, and can neither read the queue nor its throt
   await client.end()
 })
 
-test('throttles go when their hour is over', async () => {
+test('throttles are removed when their hour is over', async () => {
   const client = new pg.Client(connection)
   await client.connect()
   const rows = async () => (await query('select count(*)::int as n from mail_throttles'))[0].n

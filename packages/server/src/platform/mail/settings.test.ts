@@ -5,7 +5,7 @@ import { defaultSender, isSendable, readMailbox } from './address.ts'
 import { MailRouteRefused, readMailRoute } from './route.ts'
 import { readMailSettings } from './settings.ts'
 
-test('a mail server is named by its URL, with a login that is percent-encoded', () => {
+test('a mail server is given as a URL, with a percent-encoded login', () => {
   const plain = { kind: 'smtp', secure: false, login: null }
   assert.deepEqual(readMailRoute('smtp://mail.example.com'), {
     ...plain,
@@ -39,7 +39,7 @@ test('a login is sent over TLS unless the URL says otherwise', () => {
   assert.equal(upgradeOf('smtp://a?tls=required'), 'required')
 })
 
-test('a folder is named by a path, absolute or from here, percent-encoded', () => {
+test('a folder is given as a path, absolute or relative, percent-encoded', () => {
   for (const [text, path] of [
     ['file:///srv/my%20mail', '/srv/my mail'],
     ['file:/srv/mail/', '/srv/mail'],
@@ -49,7 +49,7 @@ test('a folder is named by a path, absolute or from here, percent-encoded', () =
     assert.deepEqual(readMailRoute(text), { kind: 'folder', path }, text)
 })
 
-test('what names no mail server and no folder is refused, without its password', () => {
+test('anything but a mail server or a folder is refused, without its password', () => {
   for (const text of [
     'mail.example.com',
     'http://mail.example.com',
@@ -96,7 +96,7 @@ test('a sender is a name and an address, or an address', () => {
     assert.equal(readMailbox(text), null, text)
 })
 
-test('no address that could be read as two, or as a header, is sendable', () => {
+test('an address that could be read as two, or as a header, is not sendable', () => {
   for (const address of [
     'ann@example.com',
     "o'neil+x@example.com",
@@ -129,7 +129,7 @@ test('no address that could be read as two, or as a header, is sendable', () => 
     assert.equal(isSendable(address), false, JSON.stringify(address))
 })
 
-test('without settings, mail goes into the data directory and comes from the host of the public URL', () => {
+test('by default mail goes into the data directory, from the host of the public URL', () => {
   const nothing = { url: null, from: null, publicUrl: null, dataDir: '/srv/100% keyrail/#1' }
   const faults: string[] = []
   const settings = readMailSettings(nothing, (setting, message) => faults.push(`${setting} ${message}`))

@@ -4,9 +4,9 @@ import { after, test } from 'node:test'
 import tls from 'node:tls'
 import type { SMTPServerOptions } from 'smtp-server'
 import { makeCertificate } from '../../../test/certificate.ts'
+import { startMailServer } from '../../../test/smtp-server.ts'
 import { openTransport } from './mail.ts'
 import { readMailRoute } from './route.ts'
-import { startMailServer } from './test-smtp.ts'
 import { NotSent } from './transport.ts'
 
 const letter = { to: 'ann@example.com', subject: 'Hello', paragraphs: ['Hello.'] }
@@ -48,7 +48,7 @@ async function startWithLogin(options: SMTPServerOptions) {
 const login = 'us%40er:p%3A%2F%23w%20%C3%A9@'
 const wrongLogin = 'us%40er:hush@'
 
-test('a certificate that nobody trusted has signed is refused, before a login or a word of the letter', async () => {
+test('an untrusted certificate is refused, before the login or any content is sent', async () => {
   for (const secure of [true, false]) {
     const server = await startWithLogin({ ...certificate, secure })
     const scheme = secure ? 'smtps' : 'smtp'
@@ -59,12 +59,12 @@ test('a certificate that nobody trusted has signed is refused, before a login or
   }
 })
 
-test('with a trusted one the letter and the login go over TLS, from the first byte or by STARTTLS', async () => {
+test('with a trusted certificate, letter and login are sent over smtps or STARTTLS', async () => {
   const trusted = tls.getCACertificates('default')
   tls.setDefaultCACertificates([...trusted, certificate.cert])
   try {
     for (const secure of [true, false]) {
-      // It takes a login over TLS alone.
+      // It accepts a login only over TLS.
       const server = await startWithLogin({
         ...certificate,
         secure,
@@ -88,7 +88,7 @@ test('with a trusted one the letter and the login go over TLS, from the first by
   }
 })
 
-test('a login does not go to a server that offers no TLS, unless the URL allows it', async () => {
+test('a login is not sent without TLS, unless the URL allows it', async () => {
   const server = await startWithLogin({})
   assert.match(await send(`smtp://${login}localhost:${server.port}`), /^ETLS/)
   assert.match(await send(`smtp://localhost:${server.port}?tls=required`), /^ETLS/)
@@ -100,7 +100,7 @@ test('a login does not go to a server that offers no TLS, unless the URL allows 
   assert.equal(untrusted.received[0]?.secure, false)
 })
 
-test('a wrong login is told by its code, without the server’s words', async () => {
+test('a wrong login is reported by its code, without the server’s words', async () => {
   const server = await startWithLogin({})
   const url = `smtp://${wrongLogin}localhost:${server.port}?tls=never`
   assert.match(await send(url), /^EAUTH .*535$/)
@@ -109,13 +109,13 @@ test('a wrong login is told by its code, without the server’s words', async ()
   assert.deepEqual(new Set(server.logins), new Set(['us@er hush']))
 })
 
-test('verifying a server that is well sends nothing', async () => {
+test('verifying a working server sends nothing', async () => {
   const server = await startWithLogin({})
   await (await openTransport(readMailRoute(`smtp://${login}localhost:${server.port}?tls=offered`))).verify()
   assert.deepEqual(server.received, [])
 })
 
-test('a server that says nothing is left when the service closes', async () => {
+test('a server that says nothing is disconnected when the service closes', async () => {
   const connected = Promise.withResolvers<Socket>()
   const silent = createServer(socket => connected.resolve(socket))
   await new Promise<void>(resolve => void silent.listen(0, '127.0.0.1', resolve))

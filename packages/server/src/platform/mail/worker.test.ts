@@ -2,19 +2,19 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { startMailServer } from './test-smtp.ts'
-import { address, jobCount, setStage, writeLetter } from './test-stage.ts'
+import { address, jobCount, setStage, writeLetter } from '../../../test/mail-stage.ts'
+import { startMailServer } from '../../../test/smtp-server.ts'
+import { until } from '../../../test/until.ts'
 import { freeStuckMail } from './upkeep.ts'
 
 const stage = await setStage()
-const { query, queue, hasten, until, logged } = stage
-const nothingLeft = () => until(jobCount, 0)
+const { query, queue, hasten, untilAnswer, logged } = stage
+const nothingLeft = () => untilAnswer(jobCount, 0)
 const lines = (about: string) => logged.map(line => JSON.parse(line)).filter(({ msg }) => msg === about)
 
-test('two who send share the work, and nothing is sent twice', async () => {
+test('two senders share the work, and nothing is sent twice', async () => {
   const server = await startMailServer()
   const url = `smtp://127.0.0.1:${server.port}`
   const to = new Map<string, number>()
@@ -41,16 +41,16 @@ test('two who send share the work, and nothing is sent twice', async () => {
   await Promise.all(both.map(({ mail }) => mail.close()))
 })
 
-test('mail of a process that is killed before it has noted its sending is sent again', async () => {
+test('mail of a process that is killed before it records the sending is sent again', async () => {
   const taken = Promise.withResolvers<void>()
-  const answers: { beforeTold?: () => Promise<void> } = {}
+  const answers: { beforeReply?: () => Promise<void> } = {}
   const server = await startMailServer({}, answers)
   const url = `smtp://127.0.0.1:${server.port}`
-  answers.beforeTold = () => {
+  answers.beforeReply = () => {
     taken.resolve()
     return new Promise(() => {})
   }
-  const script = fileURLToPath(new URL('test-mailer.ts', import.meta.url))
+  const script = fileURLToPath(new URL('../../../test/mailer.ts', import.meta.url))
   const child = spawn(process.execPath, [script, JSON.stringify(stage.connection), url, address], {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
@@ -59,10 +59,10 @@ test('mail of a process that is killed before it has noted its sending is sent a
   const ended = once(child, 'exit')
   child.kill('SIGKILL')
   await ended
-  delete answers.beforeTold
+  delete answers.beforeReply
   const client = new pg.Client(stage.connection)
   await client.connect()
-  assert.equal(await freeStuckMail.run(client), 0, 'it might be at it still')
+  assert.equal(await freeStuckMail.run(client), 0, 'the process might still be sending it')
   await query(`update graphile_worker._private_jobs set locked_at = locked_at - interval '6 minutes'`)
   const { mail } = stage.open(url)
   assert.equal(await freeStuckMail.run(client), 1)
@@ -74,7 +74,22 @@ test('mail of a process that is killed before it has noted its sending is sent a
   assert.equal(server.received.length, 2)
 })
 
-test('who sends comes back when its connections were cut', async () => {
+test('a sender whose first look for mail failed sends it once the database is well', async () => {
+  const server = await startMailServer()
+  await query('alter table graphile_worker._private_tasks rename to hidden')
+  const { mail } = stage.open(`smtp://127.0.0.1:${server.port}`)
+  try {
+    await until(() => lines('mail is not being sent').some(({ err }) => /_private_tasks/.test(err?.message)))
+  } finally {
+    await query('alter table graphile_worker.hidden rename to _private_tasks')
+  }
+  await queue()
+  await server.untilReceived(1)
+  await nothingLeft()
+  await mail.close()
+})
+
+test('a sender reconnects when its connections were cut', async () => {
   const server = await startMailServer()
   const { mail } = stage.open(`smtp://127.0.0.1:${server.port}`)
   await queue()
@@ -89,7 +104,7 @@ test('who sends comes back when its connections were cut', async () => {
   await mail.close()
 })
 
-test('mail that was sent while the store takes no note of it is sent again, by a sender that goes on', async () => {
+test('mail whose sending could not be recorded is sent again, by a sender that goes on', async () => {
   const server = await startMailServer()
   await query(
     `create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
@@ -113,7 +128,7 @@ test('mail that was sent while the store takes no note of it is sent again, by a
     const before = lines('mail is not being sent').length
     await query('alter table graphile_worker._private_jobs enable trigger refuse')
     await queue({ kind })
-    while (lines('mail is not being sent').length === before) await sleep(20)
+    await until(() => lines('mail is not being sent').length > before)
     await query('alter table graphile_worker._private_jobs disable trigger refuse')
     await query(`update graphile_worker._private_jobs set locked_at = locked_at - interval '6 minutes'`)
     assert.equal(await freeStuckMail.run(client), 1)
@@ -125,12 +140,12 @@ test('mail that was sent while the store takes no note of it is sent again, by a
   await mail.close()
 })
 
-test('closing lets the letter under way arrive, and leaves the others in the queue', async () => {
-  const answers: { beforeTold?: () => Promise<void> } = {}
+test('closing lets the current letter arrive, and leaves the others in the queue', async () => {
+  const answers: { beforeReply?: () => Promise<void> } = {}
   const server = await startMailServer({}, answers)
   const { mail } = stage.open(`smtp://127.0.0.1:${server.port}`)
   const held = Promise.withResolvers<void>()
-  answers.beforeTold = () => held.promise
+  answers.beforeReply = () => held.promise
   for (let i = 0; i < 5; i++) await queue()
   await server.untilReceived(2)
   const closed = mail.close()

@@ -23,7 +23,7 @@ const canonical: [given: string, text: string][] = [
   ['::ffff:0:0/96', '0.0.0.0/0'],
 ]
 for (const [given, text] of canonical) {
-  test(`${given} is kept as ${text}`, () => {
+  test(`${given} is stored as ${text}`, () => {
     assert.equal(networkText(read(given)), text)
     assert.equal(networkText(read(text)), text)
   })
@@ -62,7 +62,7 @@ for (const given of wrong) {
   test(`${JSON.stringify(given)} is refused`, () => assert.equal(typeof readNetwork(given), 'string'))
 }
 
-test('an address is inside exactly where Node’s own list of ranges has it', () => {
+test('an address is inside a range exactly where Node’s own BlockList finds it', () => {
   for (let round = 0; round < 5_000; round += 1) {
     const bytes = round % 2 === 0 ? 4 : 16
     const bits = randomInt(0, bytes * 8 + 1)
@@ -84,6 +84,16 @@ test('an address is inside exactly where Node’s own list of ranges has it', ()
   }
 })
 
+test('the deprecated IPv6 form of an IPv4 address is another address', () => {
+  const ipv4 = [read('10.0.0.0/8')]
+  assert.equal(isInside(ipv4, '::10.1.2.3'), false)
+  assert.equal(isInside(ipv4, '::ffff:10.1.2.3'), true)
+  const range = read('::10.0.0.0/104')
+  assert.equal(networkText(range), '::a00:0/104')
+  assert.equal(isInside([range], '10.1.2.3'), false)
+  for (const address of ['::10.1.2.3', '::a01:203']) assert.equal(isInside([range], address), true, address)
+})
+
 test('a range is within another exactly where both of its ends are', () => {
   for (let round = 0; round < 5_000; round += 1) {
     const bytes = round % 2 === 0 ? 4 : 16
@@ -98,14 +108,14 @@ test('a range is within another exactly where both of its ends are', () => {
   }
 })
 
-test('IPv4 and IPv6 are not in one another, however wide', () => {
+test('IPv4 and IPv6 ranges never contain each other, however wide', () => {
   assert.equal(isInside([read('::/0')], '10.0.0.1'), false)
   assert.equal(isInside([read('::/0')], '::ffff:10.0.0.1'), false)
   assert.equal(isInside([read('0.0.0.0/0')], '2001:db8::1'), false)
   assert.equal(isWithin(read('10.0.0.0/8'), read('::/0')), false)
 })
 
-test('what is no address is inside of nothing', () => {
+test('an invalid address is in no range', () => {
   const everywhere = ['0.0.0.0/0', '::/0'].map(read)
   for (const address of [
     undefined,
@@ -121,7 +131,7 @@ test('what is no address is inside of nothing', () => {
   }
 })
 
-test('a stored range that cannot be read lets nobody in', () => {
+test('a stored range that cannot be read admits no address', () => {
   assert.deepEqual(readStoredNetworks(['everywhere', '10.0.0.1/8']), [])
 })
 
@@ -147,6 +157,6 @@ const toBytes = (number: bigint, length: number) =>
     'hex',
   )
 
-/** An IPv6 address is written in full. */
+/** Writes an IPv6 address in full. */
 const textOf = (address: Buffer) =>
   address.length === 4 ? [...address].join('.') : (address.toString('hex').match(/.{4}/g) ?? []).join(':')

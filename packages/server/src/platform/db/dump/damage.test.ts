@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { contentsOf, freshDatabase, freshPath, tablesOf } from '../../../../test/dump-contents.ts'
 import { startHarness } from '../../../../test/harness.ts'
 import { issueKey, makeVendor } from '../../../../test/vendor.ts'
+import { restore } from '../../../restore.ts'
 import { backup } from './backup.ts'
 import { DumpRefused } from './refused.ts'
-import { restore } from './restore.ts'
 import { makeSeal, sealLength } from './seal.ts'
-import { contentsOf, freshDatabase, freshPath, tablesOf } from './test-contents.ts'
 
 const harness = await startHarness()
 await issueKey(harness, await makeVendor(harness))
@@ -19,7 +19,7 @@ const whole = readFileSync(original)
 const damaged = freshPath()
 const empty = await freshDatabase(false)
 
-/** Nobody listens there: a restore that came so far as to ask a database would say so. */
+/** Nothing listens there: a restore that asked the database would fail with another error. */
 const nowhere = { host: '/nonexistent', port: 1 }
 
 const refused = async (bytes: Buffer, what: string, connection = nowhere) => {
@@ -32,7 +32,7 @@ const refused = async (bytes: Buffer, what: string, connection = nowhere) => {
   return error.message
 }
 
-test('a bit flipped in any byte is seen before the database is asked', async () => {
+test('a flipped bit in any byte is detected before the database is used', async () => {
   for (let at = 0; at < whole.length; at++) {
     const bytes = Buffer.from(whole)
     bytes[at] = (bytes[at] ?? 0) ^ (1 << (at % 8))
@@ -40,19 +40,19 @@ test('a bit flipped in any byte is seen before the database is asked', async () 
   }
 })
 
-test('a file cut at any length is seen before the database is asked', async () => {
+test('a file cut at any length is detected before the database is used', async () => {
   for (let length = 0; length < whole.length; length++) {
     await refused(whole.subarray(0, length), `cut at ${length}`)
   }
 })
 
-test('a file with anything behind, before or doubled is refused', async () => {
+test('a file with anything before or after it, or twice, is refused', async () => {
   await refused(Buffer.concat([whole, Buffer.from('\n')]), 'a byte more')
   await refused(Buffer.concat([Buffer.from('\n'), whole]), 'a byte before')
   await refused(Buffer.concat([whole, whole]), 'twice')
 })
 
-test('what is no backup is refused by name: text, a directory, a missing file, another gzip file', async () => {
+test('a file that is not a backup is refused with the reason', async () => {
   assert.match(await refused(Buffer.from('select 1;\n'.repeat(99)), 'text'), /is not a Keyrail backup/)
   assert.match(await refused(gzipSync('select 1;'.repeat(999)), 'gzip'), /is not a Keyrail backup/)
   const packed = gzipSync('select 1;\n')
@@ -64,16 +64,20 @@ test('what is no backup is refused by name: text, a directory, a missing file, a
   await assert.rejects(restore(nowhere, freshPath()), /cannot be read: ENOENT/)
 })
 
-test('damage that was sealed again is refused too, and the database stays as it was', async () => {
+test('damage with a new seal is refused too, and the database stays unchanged', async () => {
   const text = gunzipSync(whole).toString()
   const before = [await tablesOf(empty), await contentsOf(empty)]
   for (const [what, changed, message] of [
     ['a later format', text.replace('"format":1', '"format":2'), /of format 2/],
     ['a table with other rows', text.replace(/^(copy public."tenants".*\n).*\n/m, '$1'), /0 of 1 rows/],
-    ['sections in another order', text.replace('copy public."tenants"', 'copy public."projects"'), /go on/],
+    [
+      'sections in another order',
+      text.replace('copy public."tenants"', 'copy public."projects"'),
+      /does not continue/,
+    ],
     ['a row that breaks a constraint', text.replace('\tlive\t', '\tdead\t'), /could not be loaded: .*_env/],
     ['a last section that is missing', text.slice(0, text.lastIndexOf('copy public.')), /ends before/],
-    ['more behind the last section', `${text}x`, /goes on/],
+    ['more after the last section', `${text}x`, /continues after/],
   ] as const) {
     assert.notEqual(changed, text, what)
     const packed = gzipSync(changed)
@@ -86,7 +90,7 @@ test('damage that was sealed again is refused too, and the database stays as it 
   }
 })
 
-test('a backup is an ordinary gzip file, and its checksum can be taken by hand', () => {
+test('a backup is an ordinary gzip file, and its checksum can be verified by hand', () => {
   assert.match(
     gunzipSync(whole).toString(),
     /^-- keyrail backup \{.*\}\n(copy [^\n]+;\n(?:[^\n]+\n)*\\\.\n)+$/s,

@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { freshDatabase, freshPath } from '../../../../test/dump-contents.ts'
+import { restore } from '../../../restore.ts'
 import { backup } from './backup.ts'
 import { DumpRefused } from './refused.ts'
-import { restore } from './restore.ts'
-import { freshDatabase, freshPath } from './test-contents.ts'
 
 const source = await freshDatabase(false)
 
-test('a backup is readable by its owner alone, and is what the summary says', async () => {
+test('only the owner can read a backup, and its summary is right', async () => {
   const path = freshPath()
   const umask = process.umask(0)
   const { bytes, sha256 } = await backup(source, path).finally(() => process.umask(umask))
@@ -21,17 +21,17 @@ test('a backup is readable by its owner alone, and is what the summary says', as
   assert.equal(statSync(`${path}.partial`, { throwIfNoEntry: false }), undefined)
 })
 
-test('a file that is there is kept, unless --force was given; then it is replaced by a private one', async () => {
+test('an existing file is kept, or replaced by a private one with --force', async () => {
   const path = freshPath()
   writeFileSync(path, 'mine', { mode: 0o644 })
-  await assert.rejects(backup(source, path), /exists\. Give another name, or --force/)
+  await assert.rejects(backup(source, path), /exists\. Choose another name, or use --force/)
   assert.equal(readFileSync(path, 'utf8'), 'mine')
   await backup(source, path, { force: true })
   assert.equal(statSync(path).mode & 0o777, 0o600)
   await restore(await freshDatabase(true), path)
 })
 
-test('a partial file of another backup is not touched, unless --force was given', async () => {
+test('a partial file of another backup is kept, unless --force is given', async () => {
   const path = freshPath()
   writeFileSync(`${path}.partial`, 'of another')
   await assert.rejects(backup(source, path), /another backup to this file is running, or one was killed/)
@@ -40,14 +40,14 @@ test('a partial file of another backup is not touched, unless --force was given'
   await restore(await freshDatabase(true), path)
 })
 
-test('a backup never takes the place of a directory or a device, and says when there is no directory', async () => {
+test('a backup never replaces a directory or a device, and reports a missing directory', async () => {
   const directory = freshPath()
   mkdirSync(directory)
   for (const path of [directory, '/dev/null']) {
     await assert.rejects(backup(source, path, { force: true }), /is not a file/)
   }
   const nowhere = join(freshPath(), 'file')
-  await assert.rejects(backup(source, nowhere), /There is no directory/)
+  await assert.rejects(backup(source, nowhere), /The directory .* does not exist/)
 })
 
 test('a database without a schema is not backed up, and leaves no file', async () => {

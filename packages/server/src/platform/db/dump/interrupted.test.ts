@@ -5,14 +5,14 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { contentsOf, freshPath, tablesOf, untilGone } from '../../../../test/dump-contents.ts'
 import { startHarness } from '../../../../test/harness.ts'
+import { until } from '../../../../test/until.ts'
 import { issueKey, makeVendor } from '../../../../test/vendor.ts'
+import { restore } from '../../../restore.ts'
 import { backup } from './backup.ts'
-import { restore } from './restore.ts'
 import { withSession } from './session.ts'
-import { contentsOf, freshPath, tablesOf, untilGone } from './test-contents.ts'
 
 const source = await startHarness()
 const vendor = await makeVendor(source)
@@ -21,21 +21,18 @@ const path = freshPath()
 const { header } = await backup(source.connection, path)
 const total = header.tables.reduce((sum, { rows }) => sum + rows, 0)
 
-/** A database in use, with a workspace and keys of its own. */
+/** A database in use, with a workspace and keys. */
 const target = await startHarness()
 await issueKey(target, await makeVendor(target))
-// That a key was used is noted by and by: not after we have looked.
+// The first use of a key is recorded with a delay, which must not fall behind the first look.
 const used = `select from secret_keys where env = 'live' and last_used_at is not null`
-for (let tries = 0; (await target.query(used)).length === 0; tries++) {
-  assert.ok(tries < 500, 'the use of a key was never noted')
-  await setTimeout(10)
-}
+await until(async () => (await target.query(used)).length > 0)
 const before = [await tablesOf(target.connection), await contentsOf(target.connection)]
 
-const restorer = fileURLToPath(new URL('test-restorer.ts', import.meta.url))
+const restorer = fileURLToPath(new URL('../../../../test/dump-restorer.ts', import.meta.url))
 
 for (const rows of [1, Math.round(total / 2), total]) {
-  test(`a restore killed after ${rows} of ${total} rows leaves the database as it was`, async () => {
+  test(`a restore killed after ${rows} of ${total} rows leaves the database unchanged`, async () => {
     const child = spawn(process.execPath, [restorer, JSON.stringify(target.connection), path, `${rows}`], {
       stdio: ['ignore', 'ignore', 'inherit'],
     })
@@ -46,7 +43,7 @@ for (const rows of [1, Math.round(total / 2), total]) {
   })
 }
 
-/** Ends the restore's backend, and only then lets this process go on. */
+/** Ends the restore's backend, and blocks this process until then. */
 function cutConnection(): void {
   const script = `import pg from 'pg'
     const client = new pg.Client(JSON.parse(process.argv[1]))
@@ -57,7 +54,7 @@ function cutConnection(): void {
   assert.equal(spawnSync(process.execPath, given, { stdio: 'inherit', cwd: dirname(restorer) }).status, 0)
 }
 
-test('a restore whose connection is cut half-way fails and leaves the database as it was', async () => {
+test('a restore whose connection is cut half-way fails and leaves the database unchanged', async () => {
   let cut = false
   await assert.rejects(
     restore(target.connection, path, {
@@ -73,7 +70,7 @@ test('a restore whose connection is cut half-way fails and leaves the database a
   assert.deepEqual([await tablesOf(target.connection), await contentsOf(target.connection)], before)
 })
 
-test('a backup that cannot be written fails, leaves no file and no transaction behind', async () => {
+test('a backup that cannot be written fails, and leaves no file and no transaction', async () => {
   const full = new Writable({
     write: (_piece, _encoding, done) => done(Object.assign(new Error('no space'), { code: 'ENOSPC' })),
   })
@@ -93,11 +90,11 @@ test('a backup that cannot be written fails, leaves no file and no transaction b
   await untilGone(source.connection)
 })
 
-test('a lock that is not to be had ends the waiting, and says so', async () => {
+test('a lock that cannot be obtained ends the wait with a message', async () => {
   const lock = 'begin; lock table workspaces in access exclusive mode'
   const waiting = withSession(source.connection, 'restore', async holder => {
     await holder.query(lock)
     await withSession(source.connection, 'backup', client => client.query(lock), 50)
   })
-  await assert.rejects(waiting, /Something else holds the tables for more than 0\.05 s/)
+  await assert.rejects(waiting, /The tables have been locked for more than 0\.05 s/)
 })

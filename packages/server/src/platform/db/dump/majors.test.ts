@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { makeDatabase } from '../../../../test/database.ts'
-import { type ScratchCluster, startScratchCluster } from '../embedded/scratch.ts'
+import { asRestored, contentsOf, freshPath, query } from '../../../../test/dump-contents.ts'
+import { type ScratchCluster, startScratchCluster } from '../../../../test/scratch.ts'
+import { restore } from '../../../restore.ts'
 import { migrate } from '../migrate.ts'
 import { backup } from './backup.ts'
-import { restore } from './restore.ts'
-import { asRestored, contentsOf, freshPath, query } from './test-contents.ts'
 
-/** Where Debian and its kin put the oldest Postgres that Keyrail takes. */
+/** Where Debian-based systems put the oldest Postgres that Keyrail supports. */
 const oldestBin = '/usr/lib/postgresql/15/bin'
 const hasOldest = existsSync(oldestBin)
 
@@ -23,7 +23,7 @@ after(async () => {
   for (const cluster of Object.values(clusters)) await cluster.remove()
 })
 
-test('on CI, Postgres 15 is there to go to and to come from', () => {
+test('CI has Postgres 15 to back up from and restore to', () => {
   assert.ok(hasOldest || !process.env.CI, `${oldestBin} is missing; install postgresql-15`)
 })
 

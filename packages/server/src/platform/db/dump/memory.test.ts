@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { freshDatabase, freshPath, query } from '../../../../test/dump-contents.ts'
 import type { Connection } from '../connection.ts'
-import { freshDatabase, freshPath, query } from './test-contents.ts'
 
-const program = fileURLToPath(new URL('test-memory.ts', import.meta.url))
+const program = fileURLToPath(new URL('../../../../test/dump-memory.ts', import.meta.url))
 const grownBytes = (what: string, connection: Connection, path: string) =>
   Number(
     execFileSync(process.execPath, [program, what, JSON.stringify(connection), path], { encoding: 'utf8' }),
   )
 
-/** Rows of about a kilobyte, and one that is far larger than any buffer on the way. */
+/** Rows of about a kilobyte, and one that is far larger than any buffer on its way. */
 const rows = 200_000
 const fill = `insert into replays (workspace_id, caller, key, fingerprint, body)
   select '00000000-0000-0000-0000-000000000000', 'memory', n::text, sha256(n::text::bytea),
@@ -19,10 +19,10 @@ const fill = `insert into replays (workspace_id, caller, key, fingerprint, body)
   from generate_series(1, ${rows}) n`
 const textBytes = rows * 1000 + 64_000_000
 
-/** About half of what the text is. Measured 45 to 55 MB of buffers and young garbage. */
+/** About half the size of the text. Measured: 45 to 55 MB of buffers and young garbage. */
 const grownBytesMax = textBytes / 2
 
-test('memory does not grow with the number or the size of the rows, neither of a backup nor of a restore', async () => {
+test('the memory of backup and restore does not grow with the number or size of rows', async () => {
   const source = await freshDatabase(false)
   await query(source, fill)
   const path = freshPath()

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { countRows } from './format.ts'
 import { DumpReader } from './reader.ts'
 
-/** Bytes in pieces of the given sizes, over and over; a size of 0 gives an empty piece. */
+/** Splits bytes into pieces of the given sizes, repeatedly; a size of 0 gives an empty piece. */
 async function* inPieces(bytes: Buffer, sizes: readonly number[]) {
   for (let at = 0, i = 0; at < bytes.length; i++) {
     const size = sizes[i % sizes.length] ?? 1
@@ -13,7 +13,7 @@ async function* inPieces(bytes: Buffer, sizes: readonly number[]) {
   }
 }
 
-/** As COPY's text format has them: no bare backslash, and a line feed only at the end. */
+/** A row in COPY's text format: no bare backslash, and a line feed only at the end. */
 const row = fc
   .array(fc.constantFrom('a', '\\\\.', '\\\\', '.', '\\n', '\t', '\\N', '.\\\\', 'é', '😀', ''), {
     maxLength: 6,
@@ -24,7 +24,7 @@ const sizes = fc
   .array(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 5 })
   .filter(list => list.some(size => size > 0))
 
-test('however the bytes are cut, each section gives its own rows and lines are read between them', async () => {
+test('each section gives its own rows and lines, however the bytes are split', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(section, { maxLength: 4 }), sizes, async (sections, cut) => {
       const text = sections.map((rows, i) => `copy ${i}\n${rows}\\.\n`).join('')
@@ -44,16 +44,16 @@ test('however the bytes are cut, each section gives its own rows and lines are r
   )
 })
 
-test('a text that ends within a section or goes on after the last is an error', async () => {
+test('a text that ends within a section or continues after the last is an error', async () => {
   const cut = new DumpReader(inPieces(Buffer.from('copy\na\nb\n\\.'), [3]))
   await cut.line(100)
   await assert.rejects(async () => {
     for await (const _ of cut.rows());
   }, /ends before/)
-  await assert.rejects(new DumpReader(inPieces(Buffer.from('x'), [1])).end(), /goes on/)
+  await assert.rejects(new DumpReader(inPieces(Buffer.from('x'), [1])).end(), /continues after/)
 })
 
-test('a first line that never ends is refused and not gathered', async () => {
+test('a first line that never ends is refused and not buffered', async () => {
   let asked = 0
   async function* endless() {
     for (;;) {

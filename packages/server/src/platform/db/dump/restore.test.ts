@@ -3,26 +3,34 @@ import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
-import { setImmediate } from 'node:timers/promises'
+import {
+  asRestored,
+  contentsOf,
+  freshDatabase,
+  freshPath,
+  query,
+  tablesOf,
+  untilUsesAreRecorded,
+} from '../../../../test/dump-contents.ts'
 import { encryptionKey } from '../../../../test/encryption-key.ts'
 import { startHarness } from '../../../../test/harness.ts'
+import { patientBudgets } from '../../../../test/stores.ts'
 import { issueKey, makeVendor, uniqueSlug } from '../../../../test/vendor.ts'
 import { buildApp } from '../../../app.ts'
 import { readConfig } from '../../../config.ts'
 import { openDeps } from '../../../deps.ts'
+import { restore } from '../../../restore.ts'
 import { createLog } from '../../log.ts'
 import type { Connection } from '../connection.ts'
 import { versionsRaisedBy } from '../timeline.ts'
 import { backup } from './backup.ts'
-import { restore } from './restore.ts'
-import { asRestored, contentsOf, freshDatabase, freshPath, query, tablesOf } from './test-contents.ts'
 
 const source = await startHarness()
 const vendor = await makeVendor(source)
 const { live } = vendor
 const { ask } = source
 
-/** A workspace with a history: every mutation that leaves a trace of its own. */
+/** A workspace with a history of every kind of mutation. */
 const kept = await issueKey(source, vendor, { name: 'tab\there, line\nthere, \\. and \\N', meta: { a: '' } })
 const revoked = await issueKey(source, vendor)
 await ask('POST', `/v1/keys/${revoked.id}/revoke`, { token: live, body: { reason: 'lost' } })
@@ -36,12 +44,19 @@ const other = await makeVendor(source)
 const firstPage = await ask('GET', '/v1/keys?limit=1', { token: live })
 
 const path = freshPath()
+await untilUsesAreRecorded(source.connection)
 await backup(source.connection, path)
 
-/** A service on a database that was restored. */
+/** A service on a restored database. */
 async function serviceOn(connection: Connection) {
   const { config } = readConfig({ SERVICE_ENCRYPTION_KEY: encryptionKey })
-  const deps = await openDeps({ config, log: createLog('silent'), connection, randomBytes })
+  const deps = await openDeps({
+    config,
+    log: createLog('silent'),
+    connection,
+    randomBytes,
+    budgets: patientBudgets,
+  })
   const app = await buildApp(deps)
   return {
     async ask(
@@ -66,7 +81,7 @@ async function serviceOn(connection: Connection) {
   }
 }
 
-test('every row of every table comes back, and each project’s version and floor 2^20 higher', async () => {
+test('every row comes back, and each project’s version and floor is 2^20 higher', async () => {
   const target = await freshDatabase(true)
   const { projectsRaised, migrated, passedOver } = await restore(target, path)
   assert.deepEqual(await contentsOf(target), await contentsOf(source.connection, asRestored))
@@ -82,7 +97,7 @@ test('every row of every table comes back, and each project’s version and floo
   assert.deepEqual(await query(target, heads), raised)
 })
 
-test('a restored service knows its keys, cursors and replays, and its audit chains hold', async () => {
+test('a restored service knows its keys, cursors and replays, and its audit chains verify', async () => {
   const target = await freshDatabase(false)
   await restore(target, path)
   const service = await serviceOn(target)
@@ -123,17 +138,15 @@ test('a restored service knows its keys, cursors and replays, and its audit chai
   }
 })
 
-test('a backup is one moment: what is written while it runs is not in it, in no table', async () => {
+test('a backup is one consistent snapshot: it has no later writes in any table', async () => {
   const busy = await startHarness()
   const its = await makeVendor(busy)
-  // More than pipes and buffers hold, and not to be packed, so that the copy stands still in mid-way.
+  // More than pipes and buffers hold, and incompressible, so that the copy pauses half-way.
   await busy.query(
     'insert into service_secrets (name, sealed) select n::text, $1 from generate_series(1, 3) n',
     [randomBytes(1024 * 1024)],
   )
-  // Noted on the side: it must not come between the two readings.
-  const unused = `select from secret_keys where last_used_at is null and created_by_type = 'bootstrap'`
-  while ((await busy.query(unused)).length > 0) await setImmediate()
+  await untilUsesAreRecorded(busy.connection)
   const expected = await contentsOf(busy.connection, asRestored)
   const pieces: Buffer[] = []
   let wrote = false
@@ -157,7 +170,7 @@ test('a backup is one moment: what is written while it runs is not in it, in no 
   assert.deepEqual(await contentsOf(target), expected)
 })
 
-test('a database that has a workspace is refused; --force replaces all that is there', async () => {
+test('a database that has a workspace is refused; --force replaces everything', async () => {
   const target = await freshDatabase(true)
   await restore(target, path)
   await query(target, `update workspaces set name = 'Changed'`)
@@ -169,7 +182,7 @@ test('a database that has a workspace is refused; --force replaces all that is t
   assert.deepEqual(await contentsOf(target), await contentsOf(source.connection, asRestored))
 })
 
-test('a database on which a service runs is refused; --force restores beneath it', async () => {
+test('a database with a running service is refused; --force restores under it', async () => {
   const running = await startHarness()
   assert.equal((await running.ask('GET', '/v1/keys', { token: live })).status, 401)
   await assert.rejects(restore(running.connection, path), /Keyrail is running on this database/)
@@ -177,7 +190,7 @@ test('a database on which a service runs is refused; --force restores beneath it
   assert.equal((await running.ask('GET', `/v1/keys/${kept.id}`, { token: live })).status, 200)
 })
 
-test('a backup holds no transaction and no lock once it is there, and a second one is equal', async () => {
+test('a finished backup holds no transaction and no lock, and a second one is equal', async () => {
   const again = freshPath()
   const [{ header }, { header: second }] = [
     await backup(source.connection, freshPath()),

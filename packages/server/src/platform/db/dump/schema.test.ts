@@ -3,13 +3,21 @@ import { randomUUID } from 'node:crypto'
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import {
+  asRestored,
+  contentsOf,
+  freshDatabase,
+  freshPath,
+  query,
+  tablesOf,
+} from '../../../../test/dump-contents.ts'
+import { restore } from '../../../restore.ts'
 import { jobSchema } from '../job-queue.ts'
-import { migrate, migrations, migrationsTable, ownMigrations, readMigrations } from '../migrate.ts'
+import { migrate, migrations, ownMigrations, readMigrations } from '../migrate.ts'
+import { migrationsTable } from '../migrations-table.ts'
 import { backup } from './backup.ts'
 import { parentsFirst } from './catalogue.ts'
 import { namesMade } from './drop-schema.ts'
-import { restore } from './restore.ts'
-import { asRestored, contentsOf, freshDatabase, freshPath, query, tablesOf } from './test-contents.ts'
 
 const newest = await freshDatabase(false)
 const workspaceId = '01890000-0000-7000-8000-000000000001'
@@ -21,14 +29,14 @@ const someRows = `
     values ('${workspaceId}', '${projectId}', 'Pay', 'pay', now(), now());
   insert into policy_heads (workspace_id, project_id, version) values ('${workspaceId}', '${projectId}', 7)`
 
-/** Made with the schema as it was when the keys came. */
+/** A database with the schema of the release that added keys. */
 const old = await freshDatabase(true)
-await migrate(old, '0005_keys')
+await migrate(old, { upTo: '0005_keys' })
 await query(old, someRows)
 const oldFile = freshPath()
 await backup(old, oldFile)
 
-test('everything that the migrations make in the schema public is known by name, so that it can be dropped', async () => {
+test('every name that migrations make in the schema public is known, so it can be dropped', async () => {
   const made = await query(
     newest,
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind not in ('i', 'I', 't')
@@ -45,7 +53,7 @@ test('everything that the migrations make in the schema public is known by name,
   )
 })
 
-test('every table that the migrations make is in a backup, after those that it refers to; the job queue is not', async () => {
+test('a backup has every table after those that it refers to, without the job queue', async () => {
   const tables = await query(
     newest,
     `select tablename as name from pg_tables
@@ -64,7 +72,7 @@ test('every table that the migrations make is in a backup, after those that it r
   }
 })
 
-test('foreign keys in a circle that no order can satisfy are an error', () => {
+test('foreign keys in an unresolvable circle are an error', () => {
   const pairs = [
     { child: 'a', parent: 'b' },
     { child: 'b', parent: 'a' },
@@ -72,12 +80,17 @@ test('foreign keys in a circle that no order can satisfy are an error', () => {
   assert.throws(() => parentsFirst([{ name: 'a' }, { name: 'b' }, { name: 'c' }], pairs), /circle: a, b/)
 })
 
-test('a backup of an older schema is brought to the newest, also where the newest was before', async () => {
+test('a backup of an older schema is migrated, even into a database with the newest one', async () => {
   for (const target of [await freshDatabase(true), await freshDatabase(false)]) {
     const { migrated } = await restore(target, oldFile)
     assert.deepEqual(migrated, migrations.slice(5))
     const contents = await contentsOf(target)
-    const expected = await contentsOf(old, asRestored)
+    const folded = 'alter table projects add column name_folded text generated always as (lower(name)) stored'
+    const themed =
+      'alter table workspaces add column embed_accent text, add column embed_radius smallint, add column embed_logo_text text'
+    const scoped =
+      'alter table projects add column known_scopes text[], add column strict_scopes boolean not null default false'
+    const expected = await contentsOf(old, `${asRestored}; ${folded}; ${themed}; ${scoped}`)
     assert.deepEqual(contents[migrationsTable], migrations)
     for (const table of ['workspaces', 'projects', 'policy_heads']) {
       assert.deepEqual(contents[table], expected[table])
@@ -85,7 +98,7 @@ test('a backup of an older schema is brought to the newest, also where the newes
   }
 })
 
-/** A later release: a migration more, with what none of today's tables has. */
+/** A later release: one more migration, with features that no current table has. */
 const laterFolder = freshPath()
 mkdirSync(laterFolder)
 cpSync(ownMigrations.directory, laterFolder, { recursive: true })
@@ -118,7 +131,7 @@ writeFileSync(
 )
 const later = readMigrations(laterFolder)
 
-/** What a careless format would confuse with its own marks, or with each other. */
+/** Values that a careless format would confuse with its own syntax or with each other. */
 const nasty = [
   '',
   '\\',
@@ -134,9 +147,9 @@ const nasty = [
   '\u0001\u007f\u2028',
 ]
 
-test('nasty values, and kinds of columns and tables that a later release may bring, come back as they were', async () => {
+test('odd values, and possible later columns and tables, are restored exactly', async () => {
   const source = await freshDatabase(true)
-  await migrate(source, undefined, later)
+  await migrate(source, { set: later })
   await query(source, someRows)
   for (const [i, value] of nasty.entries()) {
     await query(
@@ -177,7 +190,7 @@ test('nasty values, and kinds of columns and tables that a later release may bri
 
   await query(target, 'insert into odd_tree values (4, 1)')
   const [counted] = await query(target, 'select rows from odd_counts')
-  assert.deepEqual(counted, { rows: 4 }, 'the trigger did not fire while loading, and does again')
+  assert.deepEqual(counted, { rows: 4 }, 'the trigger did not fire while loading, and does afterwards')
 
   await restore(target, file, { migrations: later, force: true })
   assert.deepEqual(await contentsOf(target), await contentsOf(source, asRestored))
@@ -191,7 +204,7 @@ test('nasty values, and kinds of columns and tables that a later release may bri
   await assert.rejects(restore(target, oldFile, { force: true }), /does not know \(9999_odd\)/)
 })
 
-test('what others have in the schema is left alone, and is not taken from a backup either', async () => {
+test('other tables in the schema are left alone, and are not in a backup', async () => {
   const theirs = `
     create table invoices (id serial primary key, total int);
     create function vat(total int) returns int language sql as 'select total / 5';
@@ -213,7 +226,7 @@ test('what others have in the schema is left alone, and is not taken from a back
   assert.deepEqual(next, { id: 3, total: 2 })
 })
 
-test('what others have built on our tables is told, and nothing is dropped', async () => {
+test('other objects that depend on our tables are reported, and nothing is dropped', async () => {
   const target = await freshDatabase(false)
   await query(target, 'create view their_projects as select name from projects')
   const before = [await tablesOf(target), await contentsOf(target)]
@@ -224,7 +237,7 @@ test('what others have built on our tables is told, and nothing is dropped', asy
   assert.deepEqual([await tablesOf(target), await contentsOf(target)], before)
 })
 
-test('a table that was changed by hand is refused rather than cut to size', async () => {
+test('a table that was changed by hand is refused, not truncated to the known columns', async () => {
   const source = await freshDatabase(false)
   await query(source, 'alter table tenants add column vip boolean')
   const file = freshPath()
@@ -232,7 +245,7 @@ test('a table that was changed by hand is refused rather than cut to size', asyn
   await assert.rejects(restore(await freshDatabase(true), file), /table tenants.*\(vip\).*changed by hand/)
 })
 
-test('a role from which row security hides rows gets no backup rather than a part of one', async () => {
+test('a role that row-level security hides rows from gets no partial backup', async () => {
   const source = await freshDatabase(false)
   const role = `reader_${randomUUID().replaceAll('-', '')}`
   await query(source, `create role ${role} login password 'x' in role pg_read_all_data; ${someRows}`)

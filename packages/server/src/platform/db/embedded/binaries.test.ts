@@ -14,9 +14,9 @@ import {
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { FAST_PLACE, isRoot } from '../../../../test/embedded-service.ts'
 import { findAccount } from './account.ts'
 import { inspectBinaries, locateBinaries } from './binaries.ts'
-import { FAST_PLACE, isRoot } from './test-service.ts'
 
 const LIBRARY = join('native', 'lib', 'libpq.so.5')
 const INSTALLED = dirname(
@@ -31,7 +31,7 @@ before(() => {
 })
 after(() => rmSync(temp, { recursive: true, force: true }))
 
-/** The package as npm lays it down when no install script runs: without a symbolic link. */
+/** Copies the package as npm installs it without install scripts: without symbolic links. */
 function installInto(directory: string): string {
   const root = join(directory, 'package')
   mkdirSync(directory)
@@ -41,7 +41,7 @@ function installInto(directory: string): string {
   return root
 }
 
-test('libraries get the links that npm cannot carry, so that everything in the package runs', () => {
+test('libraries get the links that npm cannot carry, so that every program runs', () => {
   const root = installInto(join(temp, 'open'))
   const { bin, version, major } = locateBinaries(account, join(temp, 'unused'), root)
   assert.equal(bin, join(root, 'native', 'bin'))
@@ -52,7 +52,7 @@ test('libraries get the links that npm cannot carry, so that everything in the p
 })
 
 if (isRoot) {
-  test('below a closed home they are copied to where the account reaches them, once', () => {
+  test('below a closed home they are copied once to where the account can reach them', () => {
     const closed = join(temp, 'closed')
     const root = installInto(closed)
     chmodSync(closed, 0o700)
@@ -65,7 +65,7 @@ if (isRoot) {
     assert.ok(bin.startsWith(copies))
     assert.equal(inspectBinaries(bin, account).major, 18)
     assert.equal(statSync(join(bin, '..', 'share', 'postgresql', 'postgres.bki')).mode & 0o777, 0o644)
-    // One whole copy; what an interrupted one left is gone.
+    // One complete copy; the rest of an interrupted one is gone.
     assert.equal(readdirSync(copies).length, 1)
     const { mtimeMs } = statSync(bin)
     assert.equal(locateBinaries(account, copies, root).bin, bin)
@@ -73,7 +73,7 @@ if (isRoot) {
   })
 }
 
-test('binaries that do not run are refused with the reason and the way out', () => {
+test('binaries that do not run are refused with the reason and what to do', () => {
   const bin = join(temp, 'broken')
   mkdirSync(bin)
   writeFileSync(join(bin, 'postgres'), '#!/bin/sh\necho "no such library" >&2; exit 127\n', { mode: 0o755 })

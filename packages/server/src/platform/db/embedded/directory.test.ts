@@ -13,9 +13,9 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
+import { FAST_PLACE } from '../../../../test/embedded-service.ts'
 import type { Account } from './account.ts'
 import { canReach, choosePlace, findPlace, makeDirectory } from './directory.ts'
-import { FAST_PLACE } from './test-service.ts'
 
 const SELF: Account = {
   name: 'self',
@@ -47,13 +47,13 @@ function makeCluster(base: string): string {
   return base
 }
 
-test('an ordinary user has the database in the wanted directory, closed to others', () => {
+test('an ordinary user’s database is in the wanted directory, closed to others', () => {
   const wanted = join(home, 'data')
   assert.deepEqual(choosePlace(wanted, SELF, state), { base: wanted, moved: false })
   assert.equal(statSync(wanted).mode & 0o777, 0o700)
 })
 
-test('root has it there too when the account can pass, whatever the umask', () => {
+test('so is root’s if the account can reach it, whatever the umask', () => {
   chmodSync(home, 0o711)
   const wanted = join(home, 'checkout', 'data')
   const umask = process.umask(0o077)
@@ -78,7 +78,7 @@ test('two checkouts side by side get two places', () => {
   assert.notEqual(first.base, second.base)
 })
 
-test('a symbolic link above the data directory leads to the same place, and one in its place is refused', () => {
+test('a symbolic link above the data directory is followed, one in its place is refused', () => {
   const wanted = join(home, 'there', 'data')
   const { base } = choosePlace(wanted, SELF, state)
   symlinkSync(join(home, 'there'), join(home, 'link'))
@@ -87,7 +87,7 @@ test('a symbolic link above the data directory leads to the same place, and one 
   assert.throws(() => choosePlace(join(home, 'data-link'), SELF, state), { name: 'UnsafePath' })
 })
 
-test('a checkout that is moved keeps its database, and a new one in its old path does not get it', () => {
+test('a moved checkout keeps its database, and a new one in the old path does not get it', () => {
   const { base } = choosePlace(join(home, 'old', 'data'), OTHER, state)
   makeCluster(base)
   renameSync(join(home, 'old'), join(home, 'new'))
@@ -100,7 +100,7 @@ test('a checkout that is moved keeps its database, and a new one in its old path
   assert.equal(choosePlace(join(home, 'new', 'data'), OTHER, state).base, base)
 })
 
-test('a copied checkout gets a database of its own', () => {
+test('a copied checkout gets a separate database', () => {
   const { base } = choosePlace(join(home, 'original', 'data'), OTHER, state)
   makeCluster(base)
   cpSync(join(home, 'original'), join(home, 'copy'), { recursive: true })
@@ -108,21 +108,21 @@ test('a copied checkout gets a database of its own', () => {
   assert.equal(choosePlace(join(home, 'original', 'data'), OTHER, state).base, base)
 })
 
-test('a data directory that was emptied finds its database again', () => {
+test('an emptied data directory finds its database again', () => {
   const { base } = choosePlace(join(home, 'data'), OTHER, state)
   makeCluster(base)
   rmSync(join(home, 'data'), { recursive: true })
   assert.equal(choosePlace(join(home, 'data'), OTHER, state).base, base)
 })
 
-test('a database stays where it is when its folder is opened later', () => {
+test('a database stays where it is if its folder is opened later', () => {
   const { base } = choosePlace(join(home, 'data'), OTHER, state)
   makeCluster(base)
   chmodSync(home, 0o755)
   assert.equal(choosePlace(join(home, 'data'), OTHER, state).base, base)
 })
 
-test('a database that the account can no longer reach is refused, not replaced by an empty one', () => {
+test('a database that the account cannot reach any more is refused, not replaced', () => {
   chmodSync(home, 0o755)
   const wanted = join(home, 'data')
   makeCluster(choosePlace(wanted, OTHER, state).base)
@@ -133,7 +133,7 @@ test('a database that the account can no longer reach is refused, not replaced b
   )
 })
 
-test('reaching goes by the bits of owner, group and others, for every folder on the way', () => {
+test('reachability depends on the mode bits of every folder on the way', () => {
   const deep = join(home, 'a', 'b')
   makeDirectory(deep, OTHER)
   const { uid, gid } = statSync(home)
@@ -149,7 +149,7 @@ test('reaching goes by the bits of owner, group and others, for every folder on 
   assert.equal(reach(OTHER, 0o710, deep), false)
 })
 
-test('a place where no directory can be made is refused with the setting that helps', () => {
+test('a place where no directory can be made is refused with the setting to change', () => {
   const file = join(home, 'file')
   writeFileSync(file, '')
   assert.throws(() => choosePlace(join(file, 'data'), SELF, state), {

@@ -4,9 +4,10 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
+import { FAST_PLACE } from '../../../../test/embedded-service.ts'
 import { lockDirectory } from './lock.ts'
 import { startOf } from './processes.ts'
-import { FAST_PLACE } from './test-service.ts'
+import { DirectoryHeld } from './refusal.ts'
 
 let temp: string
 let directory: string
@@ -21,7 +22,7 @@ beforeEach(() => {
 })
 after(() => rmSync(temp, { recursive: true, force: true }))
 
-/** A process that takes the lock, says "held" or why not, and keeps it until it is killed. */
+/** A process that takes the lock, prints "held" or the reason, and keeps it until it is killed. */
 function holder(machine?: string): { child: ChildProcess; said: Promise<string> } {
   const script = `
     import { lockDirectory } from ${JSON.stringify(import.meta.resolve('./lock.ts'))}
@@ -39,7 +40,7 @@ async function kill(child: ChildProcess): Promise<void> {
   await once(child, 'close')
 }
 
-test('a second one is refused with the pid of the first, in another process and in the same', async () => {
+test('a second holder is refused with the pid of the first, in any process', async () => {
   const { child, said } = holder()
   assert.equal(await said, 'held')
   await assert.rejects(lockDirectory(directory), {
@@ -54,7 +55,7 @@ test('a second one is refused with the pid of the first, in another process and 
   again.release()
 })
 
-test('of many that start at once on the lock of a killed one, exactly one gets it', async () => {
+test('of many that start at once on a killed one’s lock, exactly one gets it', async () => {
   const killed = holder()
   await killed.said
   await kill(killed.child)
@@ -64,7 +65,7 @@ test('of many that start at once on the lock of a killed one, exactly one gets i
   await Promise.all(many.map(({ child }) => kill(child)))
 })
 
-test('the lock of a killed process is free although its pid belongs to another one by now', async () => {
+test('a killed process’s lock is free even if another process has its pid', async () => {
   const lock = await lockDirectory(directory)
   lock.release()
   const [name = ''] = readdirSync(directory)
@@ -75,7 +76,7 @@ test('the lock of a killed process is free although its pid belongs to another o
   again.release()
 })
 
-test('a holder in another container is believed while it shows signs of life', async () => {
+test('a holder in another container keeps its lock while it shows signs of life', async () => {
   const { child, said } = holder('elsewhere')
   await said
   await assert.rejects(lockDirectory(directory), {
@@ -84,7 +85,21 @@ test('a holder in another container is believed while it shows signs of life', a
   await kill(child)
 })
 
-test('one in another container that has been silent is gone, though its pid lives here', async () => {
+test('a holder whose clock is an hour behind or ahead keeps its lock', async () => {
+  const path = join(directory, 'service.lock.3')
+  writeFileSync(path, JSON.stringify({ pid: 1, start: 'any', machine: 'elsewhere' }))
+  for (const hours of [-1, 1]) {
+    const from = Date.now() + hours * 3_600_000
+    let beats = 0
+    const beating = setInterval(() => {
+      beats += 1
+      utimesSync(path, new Date(from + beats), new Date(from + beats))
+    }, 50)
+    await assert.rejects(lockDirectory(directory), DirectoryHeld).finally(() => clearInterval(beating))
+  }
+})
+
+test('a silent holder in another container has gone, even if its pid lives here', async () => {
   const path = join(directory, 'service.lock.3')
   writeFileSync(path, JSON.stringify({ pid: process.pid, start: startOf(process.pid), machine: 'elsewhere' }))
   const longAgo = new Date(Date.now() - 60_000)
@@ -94,7 +109,7 @@ test('one in another container that has been silent is gone, though its pid live
   lock.release()
 })
 
-test('a lock file that a full disk cut short holds nothing', async () => {
+test('a lock file that a full disk has cut off holds nothing', async () => {
   writeFileSync(join(directory, 'service.lock.1'), '{"pid":')
   const lock = await lockDirectory(directory)
   lock.release()

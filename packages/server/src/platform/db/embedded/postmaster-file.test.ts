@@ -5,7 +5,7 @@ import { parsePostmasterFile } from './postmaster-file.ts'
 const READY =
   '4711\n/data/postgres/18\n1763700000\n5432\n/data/postgres/socket\n\n  1234567    65538\nready   \n'
 
-test('a whole file gives pid, socket and status', () => {
+test('a complete file gives pid, socket and status', () => {
   assert.deepEqual(parsePostmasterFile(READY), {
     pid: 4711,
     port: 5432,
@@ -14,15 +14,15 @@ test('a whole file gives pid, socket and status', () => {
   })
 })
 
-test('one that is being written says that the server starts', () => {
+test('an incomplete file means that the server is starting', () => {
   assert.equal(parsePostmasterFile(READY.split('\n').slice(0, 5).join('\n'))?.status, 'starting')
 })
 
-test('a single-user server has its pid negated', () => {
+test('a single-user server has a negative pid', () => {
   assert.equal(parsePostmasterFile('-4711\n/data\n')?.pid, 4711)
 })
 
-test('what a full disk cut short is no postmaster', () => {
+test('a file cut off by a full disk is no postmaster', () => {
   assert.equal(parsePostmasterFile(''), undefined)
   assert.equal(parsePostmasterFile('garbage\n'), undefined)
 })

@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { until } from '../../../../test/until.ts'
 import { findProcess, isAlive, sendSignal, startOf } from './processes.ts'
-import { until } from './test-service.ts'
 
-test('a process is told from another one, and known to be gone', async () => {
+test('a process is distinguished from another one, and known to be gone', async () => {
   const child = spawn('sleep', ['60'])
   const running = findProcess(child.pid ?? 0)
   assert.ok(running)
@@ -18,7 +18,7 @@ test('a process is told from another one, and known to be gone', async () => {
   assert.equal(findProcess(running.pid), undefined)
 })
 
-test('a signal goes to the process that was meant, never to a later one with its pid', async () => {
+test('a signal reaches the intended process, never a later one with its pid', async () => {
   const child = spawn('sleep', ['60'])
   const running = findProcess(child.pid ?? 0)
   assert.ok(running)
@@ -30,7 +30,7 @@ test('a signal goes to the process that was meant, never to a later one with its
 
 if (process.platform === 'linux') {
   test('a zombie that its parent does not collect counts as gone', async () => {
-    // The shell starts a child and becomes a program that never waits for it.
+    // The shell starts a child and then becomes a program that never waits for it.
     const parent = spawn('sh', ['-c', 'sleep 0.05 & echo $!; exec sleep 60'])
     const pid = Number(String((await once(parent.stdout, 'data'))[0]))
     await until(() => startOf(pid) === undefined)

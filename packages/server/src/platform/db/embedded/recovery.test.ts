@@ -3,7 +3,6 @@ import { appendFileSync, existsSync, readFileSync, renameSync, rmSync } from 'no
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
-import { processesIn } from './processes.ts'
 import {
   cleanUp,
   kill,
@@ -14,10 +13,11 @@ import {
   query,
   startService,
   stop,
-  until,
-} from './test-service.ts'
+} from '../../../../test/embedded-service.ts'
+import { until } from '../../../../test/until.ts'
+import { processesIn } from './processes.ts'
 
-describe('the embedded Postgres, whoever starts it', () => {
+describe('the embedded Postgres under any account', () => {
   const [person] = PERSONS as [Person]
   let place: Place
   before(async () => {
@@ -40,7 +40,7 @@ describe('the embedded Postgres, whoever starts it', () => {
     await stop(second)
   })
 
-  test('told to stop by somebody else while clients hold it open, Postgres comes back', async () => {
+  test('Postgres comes back if another process stops it while clients hold it open', async () => {
     const service = startService(person, place)
     const { connection, pid } = await service.up
     const client = new pg.Client(connection)
@@ -53,7 +53,7 @@ describe('the embedded Postgres, whoever starts it', () => {
     await stop(service)
   })
 
-  test('a lost password file costs nothing but the password', async () => {
+  test('a lost password file costs only the password', async () => {
     const passwordFile = join(place.dataDir, 'postgres-password')
     const lost = readFileSync(passwordFile, 'utf8')
     const first = startService(person, place)
@@ -67,22 +67,22 @@ describe('the embedded Postgres, whoever starts it', () => {
     await stop(second)
   })
 
-  test('stopped while Postgres is being brought back, it leaves none behind', async () => {
+  test('a service stopped while it restarts Postgres leaves none running', async () => {
     const service = startService(person, place)
     const { pid, dataDirectory } = await service.up
     process.kill(pid, 'SIGKILL')
-    await until(() => service.logged.includes('Postgres ended by itself; it is started again'))
+    await until(() => service.logged.includes('Postgres ended unexpectedly; restarting it'))
     await stop(service)
     assert.deepEqual(processesIn(dataDirectory), [])
   })
 
-  test('a database of another major version is refused with what to do, and stays as it is', async () => {
+  test('a database of another major version is refused with what to do, and is not changed', async () => {
     const clusters = join(place.dataDir, 'postgres')
     renameSync(join(clusters, '18'), join(clusters, '17'))
     const service = startService(person, place)
     const { name, message } = await service.refusal
     assert.equal(name, 'EmbeddedRefused')
-    assert.match(message, /made by Postgres 17; this release of Keyrail brings Postgres 18.*keyrail backup/s)
+    assert.match(message, /made by Postgres 17; this release of Keyrail has Postgres 18.*keyrail backup/s)
     await service.ended
     assert.equal(existsSync(join(clusters, '18')), false)
     renameSync(join(clusters, '17'), join(clusters, '18'))
@@ -93,7 +93,7 @@ describe('the embedded Postgres, whoever starts it', () => {
     await stop(again)
   })
 
-  test('a cluster whose creation was killed in the middle is created anew', async () => {
+  test('a cluster whose creation was killed is created again', async () => {
     const fresh = { ...place, dataDir: join(dirname(place.dataDir), 'broken off') }
     const first = startService(person, fresh)
     const creating = join(fresh.dataDir, 'postgres', `creating-${first.child.pid}`)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { FAST_PLACE } from '../../../../test/embedded-service.ts'
 import { readLogFrom, rotateLog, sizeOfLog } from './server-log.ts'
-import { FAST_PLACE } from './test-service.ts'
 
 let temp: string
 before(() => {
@@ -11,7 +11,7 @@ before(() => {
 })
 after(() => rmSync(temp, { recursive: true, force: true }))
 
-test('a log that grew large is put aside, and who writes to it goes on in the emptied file', () => {
+test('a large log is moved aside, and its writers continue in the emptied file', () => {
   const path = join(temp, 'large.log')
   const log = openSync(path, 'a')
   writeSync(log, 'x'.repeat(100))
@@ -25,7 +25,7 @@ test('a log that grew large is put aside, and who writes to it goes on in the em
   assert.equal(sizeOfLog(`${path}.1`), 101)
 })
 
-test('the end of what was added since is read, at most 4 KiB, also when the log was cut meanwhile', () => {
+test('the latest log lines are read, at most 4 KiB, even if the log was cut meanwhile', () => {
   const path = join(temp, 'read.log')
   const log = openSync(path, 'a')
   writeSync(log, 'before\n')

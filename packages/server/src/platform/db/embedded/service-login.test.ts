@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { FAST_PLACE, query } from '../../../../test/embedded-service.ts'
+import { startScratchCluster } from '../../../../test/scratch.ts'
 import { migrate } from '../migrate.ts'
 import { findRunningEmbedded } from './running.ts'
-import { startScratchCluster } from './scratch.ts'
 import { type EmbeddedConnection, startEmbedded } from './start.ts'
-import { FAST_PLACE, query } from './test-service.ts'
 
 const temp = mkdtempSync(join(FAST_PLACE, 'keyrail-login-'))
 chmodSync(temp, 0o755)
@@ -26,7 +26,7 @@ const powerless = {
   rolbypassrls: false,
 }
 
-/** What only a superuser can do, and what would give the machine away. */
+/** Tries what only a superuser can do, and what would give access to the machine. */
 async function triesToEscape(connection: EmbeddedConnection): Promise<void> {
   for (const statement of [
     `copy (select 1) to program 'true'`,
@@ -42,7 +42,7 @@ async function triesToEscape(connection: EmbeddedConnection): Promise<void> {
   }
 }
 
-test('the service logs in as no superuser, and can neither run a program nor read a file by it', async () => {
+test('the service’s login is no superuser, and cannot run programs or read files', async () => {
   const postgres = await start('new')
   try {
     const { connection } = postgres
@@ -61,7 +61,7 @@ test('the service logs in as no superuser, and can neither run a program nor rea
   }
 })
 
-test('a database of before, whose login was the superuser, is given to the service with all that is in it', async () => {
+test('an older database with only the superuser is handed over to the service’s login', async () => {
   const directory = join(temp, 'old')
   const old = await startScratchCluster({ directory })
   await migrate(old.connection)

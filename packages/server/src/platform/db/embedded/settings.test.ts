@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startScratchCluster } from './scratch.ts'
+import { query } from '../../../../test/embedded-service.ts'
+import { startScratchCluster } from '../../../../test/scratch.ts'
 import { portOf, renderSettings } from './settings.ts'
-import { query } from './test-service.ts'
 
-test('given settings win over the defaults, but not over where the socket lies', () => {
+test('given settings override the defaults, but not the place of the socket', () => {
   const text = renderSettings('/run/here', { max_connections: 7, unix_socket_directories: '/elsewhere' })
   assert.match(text, /^max_connections = 7$/m)
   assert.match(text, /^unix_socket_directories = '\/run\/here'$/m)
   assert.equal(text.match(/max_connections|unix_socket_directories/g)?.length, 2)
 })
 
-test('durability is left to the defaults of Postgres', () => {
+test('durability keeps Postgres’s defaults', () => {
   assert.doesNotMatch(renderSettings('/run/here'), /fsync|synchronous_commit|full_page_writes/)
 })
 
@@ -20,7 +20,7 @@ test('the port is the default one unless given', () => {
   assert.equal(portOf({ port: 6543 }), 6543)
 })
 
-test('any text reaches Postgres as it is, and no value of a row gets into its log', async () => {
+test('any text reaches Postgres unchanged, and no value of a row gets into its log', async () => {
   const name = `quote ' backslash \\ done`
   const cluster = await startScratchCluster({ settings: { 'keyrail.text': name, logging_collector: true } })
   const { connection } = cluster

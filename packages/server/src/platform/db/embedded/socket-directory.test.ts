@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { FAST_PLACE } from '../../../../test/embedded-service.ts'
 import { findAccount } from './account.ts'
 import { fitsSocket, makeSocketDirectory, removeSocketDirectory } from './socket-directory.ts'
-import { FAST_PLACE } from './test-service.ts'
 
 const account = findAccount()
 let temp: string
@@ -15,13 +15,13 @@ before(() => {
 })
 after(() => rmSync(temp, { recursive: true, force: true }))
 
-test('a path counts in bytes, and the limit leaves room for the name of the socket', () => {
+test('a path’s length counts in bytes, and the limit leaves room for the socket’s name', () => {
   assert.equal(fitsSocket(`/${'x'.repeat(87)}`), true)
   assert.equal(fitsSocket(`/${'x'.repeat(88)}`), false)
   assert.equal(fitsSocket(`/${'ü'.repeat(44)}`), false)
 })
 
-test('a short path is taken, and closed to all but the account', () => {
+test('a short path is used, and closed to everyone but the account', () => {
   const directory = makeSocketDirectory(join(temp, 'socket'), account)
   const { mode, uid } = statSync(directory)
   assert.deepEqual([directory, mode & 0o777, uid], [join(temp, 'socket'), 0o700, account.uid])
@@ -30,7 +30,7 @@ test('a short path is taken, and closed to all but the account', () => {
   assert.equal(statSync(directory).mode & 0o777, 0o700)
 })
 
-test('for a long one a new name in a short place, which is kept as long as it is ours alone', () => {
+test('a long path gets a new name in a short place, kept while it is ours alone', () => {
   const first = makeSocketDirectory(long, account)
   const second = makeSocketDirectory(long, account)
   assert.notEqual(first, second)
@@ -50,12 +50,12 @@ test('for a long one a new name in a short place, which is kept as long as it is
   assert.deepEqual([first, second, third, fourth].filter(existsSync), [])
 })
 
-test('guests may pass through to the socket, and neither see nor change what lies beside it', () => {
+test('guests can reach the socket, but neither see nor change anything else there', () => {
   const directory = makeSocketDirectory(join(temp, 'guests'), account, { guests: process.getegid?.() })
   assert.equal(statSync(directory).mode & 0o777, 0o710)
 })
 
-test('one that lies with the data is left there', () => {
+test('a directory beside the data is left there', () => {
   const directory = makeSocketDirectory(join(temp, 'kept'), account)
   removeSocketDirectory(directory)
   assert.equal(existsSync(directory), true)

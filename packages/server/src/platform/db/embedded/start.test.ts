@@ -4,7 +4,6 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, statSync, writeFileSync 
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
-import { processesIn } from './processes.ts'
 import {
   cleanUp,
   FAST_PLACE,
@@ -18,21 +17,22 @@ import {
   startService,
   stop,
   type Up,
-  until,
-} from './test-service.ts'
+} from '../../../../test/embedded-service.ts'
+import { until } from '../../../../test/until.ts'
+import { processesIn } from './processes.ts'
 
 for (const person of PERSONS) {
   describe(`the embedded Postgres, started by ${person.name}`, () => {
     let place: Place
-    /** Root lets in the group of the account that listens, which only passes through to the socket. */
+    /** As root, the listening account's group may pass through to the socket. */
     const socketMode = person.name === 'root' ? 0o710 : 0o700
-    /** One cluster serves most tests one after another: creating one is the slow part. */
+    /** Most tests share one cluster, one after another: creating it is the slow part. */
     before(() => {
       place = makePlace(person)
     })
     after(() => cleanUp(place))
 
-    test('a first start gives a durable, checked, UTF-8 database behind a password and a private socket', async () => {
+    test('the first start gives a durable UTF-8 database with a password and a private socket', async () => {
       const service = startService(person, place)
       const { connection, dataDirectory } = await service.up
       const [facts] = await query(
@@ -66,7 +66,7 @@ for (const person of PERSONS) {
       assert.deepEqual(processesIn(dataDirectory), [])
     })
 
-    test('killed, it leaves Postgres running, and the next start keeps that one', async () => {
+    test('a killed service leaves Postgres running, and the next start keeps it', async () => {
       const first = startService(person, place)
       const { connection, pid } = await first.up
       await query(connection, "INSERT INTO kept VALUES ('before the kill')")
@@ -76,7 +76,7 @@ for (const person of PERSONS) {
       assert.equal(again.pid, pid)
       assert.deepEqual(await query(again.connection, 'SELECT note FROM kept'), [{ note: 'before the kill' }])
 
-      // Adopted, it is watched and brought back like one of our own, and stopped in the end.
+      // An adopted server is watched, restarted and in the end stopped like our own.
       process.kill(pid, 'SIGKILL')
       await until(() => second.logged.includes('Postgres is back'))
       assert.deepEqual(await query(again.connection, 'SELECT note FROM kept'), [{ note: 'before the kill' }])
@@ -84,13 +84,13 @@ for (const person of PERSONS) {
       assert.deepEqual(processesIn(again.dataDirectory), [])
     })
 
-    test('Postgres killed under it comes back by itself, busy backends and all', async () => {
+    test('a killed Postgres is restarted, even with busy backends', async () => {
       const service = startService(person, place)
       const { connection, pid, dataDirectory } = await service.up
       const busy = new pg.Client(connection)
       busy.on('error', () => {})
       await busy.connect()
-      // Counting does not look at the postmaster, so this backend outlives it and has to be ended.
+      // Counting does not check the postmaster, so this backend outlives it and must be ended.
       const counting = busy
         .query('SELECT count(*) FROM generate_series(1, 10000000000)')
         .catch(() => 'cut off')
@@ -103,7 +103,7 @@ for (const person of PERSONS) {
       await stop(service)
     })
 
-    test('the next start works when both were killed, and the backends are still busy', async () => {
+    test('the next start works if both were killed and backends are still busy', async () => {
       const first = startService(person, place)
       const { connection, pid, dataDirectory } = await first.up
       const busy = new pg.Client(connection)
@@ -120,7 +120,7 @@ for (const person of PERSONS) {
       assert.deepEqual(processesIn(dataDirectory), [])
     })
 
-    test('a second service is refused with the pid of the first, which goes on', async () => {
+    test('a second service is refused with the pid of the first, which keeps running', async () => {
       const first = startService(person, place)
       const { connection } = await first.up
       const second = startService(person, place)
@@ -132,7 +132,7 @@ for (const person of PERSONS) {
       await stop(first)
     })
 
-    test('a postmaster.pid whose pid is another program by now does not stop the start', async () => {
+    test('a postmaster.pid with the pid of another program does not stop the start', async () => {
       const other = spawn('sleep', ['60'], person.switched ? { uid: person.uid, gid: person.gid } : {})
       const dataDirectory = join(place.dataDir, 'postgres', '18')
       writeFileSync(
@@ -146,7 +146,7 @@ for (const person of PERSONS) {
       other.kill()
     })
 
-    test('two data directories with long paths, side by side, have sockets of their own', async () => {
+    test('two data directories with long paths, side by side, have separate sockets', async () => {
       const places = ['one', 'two'].map(name => ({
         ...place,
         dataDir: join(dirname(place.dataDir), 'a-long-name-'.repeat(10), name),
@@ -159,7 +159,7 @@ for (const person of PERSONS) {
         assert.equal(statSync(connection.host).mode & 0o777, socketMode)
         assert.deepEqual(await query(connection, 'SELECT 1 AS one'), [{ one: 1 }])
         const other = { ...connection, host: hosts[1 - index] ?? '' }
-        await assert.rejects(query(other, 'SELECT 1'), { code: '28P01' }, 'each has a password of its own')
+        await assert.rejects(query(other, 'SELECT 1'), { code: '28P01' }, 'each has its own password')
         assert.ok(dataDirectory.startsWith(places[index]?.dataDir ?? 'missing'))
       }
       const [first, second] = services
@@ -177,7 +177,7 @@ for (const person of PERSONS) {
 }
 
 if (isRoot) {
-  test('below a home that is closed to others, root keeps the database elsewhere and says so', async () => {
+  test('below a closed home, root keeps the database elsewhere and logs it', async () => {
     const temp = mkdtempSync(join(FAST_PLACE, 'keyrail-test-'))
     chmodSync(temp, 0o755)
     const home = join(temp, 'home')
@@ -190,7 +190,7 @@ if (isRoot) {
     assert.ok(dataDirectory.startsWith(place.stateDirectory))
     assert.match(
       first.logged[0] ?? '',
-      /cannot reach .*\/home\/checkout\/data: the database lies in .*\/state\/[0-9a-f]{16}$/,
+      /cannot reach .*\/home\/checkout\/data: the database is in .*\/state\/[0-9a-f]{16}$/,
     )
     await query(connection, 'CREATE TABLE kept ()')
     await stop(first)

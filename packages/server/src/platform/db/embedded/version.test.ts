@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { FAST_PLACE } from './test-service.ts'
+import { FAST_PLACE } from '../../../../test/embedded-service.ts'
 import { refuseMisnamed, refuseOtherMajor } from './version.ts'
 
 let temp: string
@@ -11,7 +11,7 @@ before(() => {
 })
 after(() => rmSync(temp, { recursive: true, force: true }))
 
-test('a database of another major version is refused with the exact commands, until ours stands beside it', () => {
+test('a database of another major version is refused with the commands to move it', () => {
   refuseOtherMajor(temp, 18)
   mkdirSync(join(temp, 'postgres', '17'), { recursive: true })
   assert.throws(
@@ -33,7 +33,7 @@ test('a database of another major version is refused with the exact commands, un
   refuseOtherMajor(temp, 18)
 })
 
-test('a cluster in a folder with the wrong number is refused, and nothing is started on it', () => {
+test('a cluster in a folder with the wrong version is refused, and nothing starts on it', () => {
   const dataDirectory = join(temp, 'postgres', '18')
   writeFileSync(join(dataDirectory, 'PG_VERSION'), '16\n')
   assert.throws(

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { test } from 'node:test'
+import { makeVendor } from '../../../server/test/vendor.ts'
+import { id } from '../../test/keys.ts'
+import { recordedAdmin } from '../../test/recorded-admin.ts'
+import { startKeyrail } from '../../test/service.ts'
+import { until } from '../../test/until.ts'
+import { createAdmin } from '../admin.ts'
+import { KeyrailError } from '../runtime/errors.ts'
+
+const { connection, port, service, vendor } = await startKeyrail()
+const admin = createAdmin(connection)
+const open = recordedAdmin(connection)
+const place = { project_id: vendor.projectId, env: 'live' } as const
+const makeTenant = (external_id = `org-${randomUUID()}`) => admin.tenants.create({ external_id })
+
+async function failure(running: Promise<unknown>): Promise<KeyrailError> {
+  const error = await running.then(
+    () => assert.fail('it did not fail'),
+    (reason: unknown) => reason,
+  )
+  assert.ok(error instanceof KeyrailError, String(error))
+  return error
+}
+
+/** Calls with the id of a tenant in their path. */
+const byPath = (client: typeof admin, tenant: string): (() => Promise<unknown>)[] => [
+  () => client.tenants.get(tenant),
+  () => client.tenants.update(tenant, { name: 'New' }),
+  () => client.tenants.revokeEmbedTokens(tenant),
+  () => client.tenants.delete(tenant),
+]
+/** Calls with `tenant_id`. */
+const byField = (client: typeof admin, tenant_id: string): (() => Promise<unknown>)[] => [
+  () => client.keys.create({ ...place, tenant_id }),
+  () => client.embedTokens.create({ ...place, tenant_id }),
+  async () => client.keys.list({ tenant_id }).page(),
+]
+
+test('`external:` and the vendor’s own id name a tenant wherever an id is taken', async () => {
+  for (const external_id of [
+    randomUUID(),
+    `a b+c&d=e/f?g#h%20%2F..;"\\ é 😀 \u2028 ${randomUUID()}`,
+    `external:${randomUUID()}`,
+  ]) {
+    const { id: tenant } = await makeTenant(external_id)
+    const named = `external:${external_id}`
+    assert.equal((await admin.tenants.get(named)).external_id, external_id)
+    assert.equal((await admin.tenants.update(named, { name: 'Acme' })).id, tenant)
+    const key = await admin.keys.create({ ...place, tenant_id: named })
+    assert.equal(key.tenant_id, tenant)
+    assert.equal((await admin.embedTokens.create({ ...place, tenant_id: named })).tenant_id, tenant)
+    const second = await admin.keys.create({ ...place, tenant_id: tenant })
+    const listed: string[] = []
+    for await (const each of admin.keys.list({ tenant_id: named, limit: 1 })) listed.push(each.id)
+    assert.deepEqual(listed, [second.id, key.id])
+    assert.equal((await admin.tenants.revokeEmbedTokens(named)).tenant_id, tenant)
+    assert.equal((await admin.tenants.delete(named)).id, tenant)
+  }
+})
+
+test('`external:` becomes external_id in a body or query, and a look-up in a path', async () => {
+  const { id: tenant, external_id } = await makeTenant()
+  const { admin: client, sent } = open()
+  for (const call of byField(client, `external:${external_id}`)) await call()
+  assert.deepEqual(
+    sent.map(({ method, path, body }) => [method, path, body]),
+    [
+      ['POST', '/v1/keys', { ...place, external_id }],
+      ['POST', '/v1/embed_tokens', { ...place, external_id }],
+      ['GET', `/v1/keys?external_id=${external_id}`, undefined],
+    ],
+  )
+  sent.length = 0
+  for (const call of byPath(client, `external:${external_id}`)) await call()
+  const lookup = `GET /v1/tenants?external_id=${external_id}`
+  const path = `/v1/tenants/${tenant}`
+  assert.deepEqual(
+    sent.map(({ method, path }) => `${method} ${path}`),
+    [`GET ${path}`, `PATCH ${path}`, `POST ${path}/embed_tokens/revoke`, `DELETE ${path}`].flatMap(call => [
+      lookup,
+      call,
+    ]),
+  )
+})
+
+test('an unknown, foreign or deleted external id is `not_found`, like an unknown id', async () => {
+  const theirs = createAdmin({ ...connection, secretKey: (await makeVendor(service)).live })
+  const { external_id: foreign } = await theirs.tenants.create({ external_id: randomUUID() })
+  const { id: gone, external_id: deleted } = await makeTenant()
+  await admin.tenants.delete(gone)
+  const factsOf = ({ code, status, docUrl, retryable }: KeyrailError) => ({ code, status, docUrl, retryable })
+  const { admin: client, sent } = open()
+  for (const external_id of [randomUUID(), foreign, deleted]) {
+    const named = `external:${external_id}`
+    for (const [index, call] of byPath(client, named).entries()) {
+      const error = await failure(call())
+      const ofId = await failure(byPath(admin, id(1))[index]?.() ?? assert.fail())
+      assert.deepEqual(factsOf(error), factsOf(ofId))
+      assert.ok(error.message.includes(external_id), error.message)
+    }
+    for (const call of byField(client, named).slice(0, 2))
+      assert.equal((await failure(call())).code, 'not_found')
+    assert.deepEqual((await client.keys.list({ tenant_id: named }).page()).data, [])
+  }
+  assert.ok(sent.every(({ method, path }) => method !== 'DELETE' && !path.startsWith('/v1/tenants/')))
+  const { id: next } = await makeTenant(deleted)
+  assert.equal((await admin.tenants.get(`external:${deleted}`)).id, next)
+})
+
+test('a look-up never returns a tenant with another external id', async () => {
+  const { id: other } = await makeTenant()
+  const { admin: client, sent, instead } = open()
+  instead.push(() => fetch(`http://127.0.0.1:${port}/v1/tenants`, { headers: sent[0]?.headers ?? {} }))
+  assert.equal((await failure(client.tenants.delete(`external:${randomUUID()}`))).code, 'not_found')
+  assert.equal(sent.length, 1)
+  assert.equal((await admin.tenants.get(other)).id, other)
+})
+
+test('an invalid tenant name is a TypeError or rejected by the service', async () => {
+  const { admin: client, sent } = open()
+  for (const call of [...byPath(client, 'external:'), ...byField(client, 'external:')])
+    await assert.rejects(call, { name: 'TypeError', message: /^(?:tenant_)?id must .* after external:$/ })
+  for (const call of [
+    () => client.keys.get('external:acme'),
+    () => client.projects.delete('external:acme'),
+    () => client.tenants.get('External:acme'),
+  ])
+    await assert.rejects(call, { name: 'TypeError', message: 'id must be a uuid' })
+  assert.equal(sent.length, 0)
+  const refused = async (running: Promise<unknown>) => {
+    const { code, errors } = await failure(running)
+    return [code, errors[0]?.path]
+  }
+  const long = `external:${'x'.repeat(201)}`
+  assert.deepEqual(await refused(client.tenants.delete(long)), ['validation_failed', 'external_id'])
+  // Both are sent: the service rejects them.
+  const { external_id } = await makeTenant()
+  const both = { tenant_id: `external:${external_id}`, external_id: 'other' }
+  assert.equal((await refused(client.keys.create({ ...place, ...both } as never)))[0], 'validation_failed')
+  assert.equal((await refused(client.keys.list(both).page()))[0], 'validation_failed')
+  assert.ok(sent.every(({ method }) => method !== 'DELETE'))
+})
+
+test('a failed look-up is retried, and its call is retried as with an id', async () => {
+  const away = () => Promise.reject(new Error('away'))
+  const { id: tenant, external_id } = await makeTenant()
+  const { admin: client, sent, instead, timer } = open()
+  const asked = () => sent.splice(0).map(({ method, path }) => `${method} ${path}`)
+  const waited = async () => {
+    await until(() => timer.delays.length === 1, 'it waits to retry')
+    timer.pass(10_000)
+  }
+  const lookup = `GET /v1/tenants?external_id=${external_id}`
+  const pass = (answer: () => Promise<Response>) => answer()
+
+  instead.push(away, pass, away)
+  const updating = client.tenants.update(`external:${external_id}`, { name: 'Acme' })
+  await waited()
+  await waited()
+  assert.equal((await updating).name, 'Acme')
+  const patch = `PATCH /v1/tenants/${tenant}`
+  assert.deepEqual(asked(), [lookup, lookup, patch, patch])
+
+  instead.push(away, pass, away)
+  const deleting = failure(client.tenants.delete(`external:${external_id}`))
+  await waited()
+  assert.equal((await deleting).code, 'network_error')
+  assert.deepEqual(asked(), [lookup, lookup, `DELETE /v1/tenants/${tenant}`])
+
+  instead.push(away)
+  const once = client.tenants.get(`external:${external_id}`, { maxRetries: 0 })
+  assert.equal((await failure(once)).code, 'network_error')
+  assert.deepEqual(asked(), [lookup])
+})
+
+test('a signal and a timeout apply to the look-up too', async () => {
+  const { external_id } = await makeTenant()
+  const hanging = open({
+    fetch: (_, init) =>
+      new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(new Error('gone')))),
+    maxRetries: 0,
+  })
+  const controller = new AbortController()
+  const named = `external:${external_id}`
+  const running = failure(hanging.admin.tenants.delete(named, { signal: controller.signal }))
+  controller.abort()
+  assert.equal((await running).code, 'aborted')
+  assert.equal((await failure(hanging.admin.tenants.delete(named, { timeoutMs: 20 }))).code, 'timeout')
+  assert.equal((await admin.tenants.get(named)).external_id, external_id)
+})

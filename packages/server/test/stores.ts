@@ -1,0 +1,49 @@
+import type { Budgets } from '../src/platform/budgets.ts'
+import { type Connection, withConnectMs } from '../src/platform/db/connection.ts'
+import { createIdleConnections } from '../src/platform/db/idle.ts'
+import { type Lanes, openLanes } from '../src/platform/db/lanes.ts'
+import { openPool, type Pool } from '../src/platform/db/pool.ts'
+import { uncounted } from '../src/platform/metrics.ts'
+
+const longMs = 30_000
+
+/**
+ * For tests: a machine that stalls for some seconds must not look like a silent store. Tests of time limits, or of a store
+ * that hangs, ask for `serviceBudgets`.
+ */
+export const patientBudgets: Budgets = {
+  requestMs: longMs,
+  connectMs: longMs,
+  laneStatementMs: longMs,
+  laneLockMs: longMs,
+  silenceMs: longMs,
+  nodeNoteMs: longMs,
+}
+
+interface TestPoolOptions {
+  readonly budgets?: Budgets
+  readonly deadlockRetried?: () => void
+}
+
+/** Opens a pool beside that of the service. The caller closes it. */
+export function openTestPool(
+  connection: Connection,
+  size: number,
+  { budgets = patientBudgets, deadlockRetried = () => {} }: TestPoolOptions = {},
+): Pool {
+  return openPool({
+    connection: withConnectMs(connection, budgets.connectMs),
+    size,
+    budgets,
+    hints: { announce() {} },
+    lanes: { idle: createIdleConnections() },
+    observer: { ...uncounted, deadlockRetried },
+  })
+}
+
+/** Opens lanes beside those of the service, as in another process. The caller closes them. */
+export const openTestLanes = (
+  connection: Connection,
+  batchSent: (lane: string, items: number) => void = () => {},
+): Lanes =>
+  openLanes(withConnectMs(connection, patientBudgets.connectMs), patientBudgets, { ...uncounted, batchSent })
