@@ -50,7 +50,7 @@ const quoted = [
   'docs/asvs.md',
   'package-lock.json',
   'tools/plain-words.ts',
-  'tools/plain-words.test.ts',
+  'tools/plain-words.e2e.test.ts',
 ]
 
 export interface Finding {

@@ -1,52 +1,45 @@
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { clusterVariable, makeTemplate } from '../packages/server/test/database.ts'
 import { startScratchCluster } from '../packages/server/test/scratch.ts'
-import { startBusyProcesses } from './busy.ts'
 import { notKept, promisedTests } from './promised-tests.ts'
-import { type FileResult, failedFiles, runFiles } from './run-files.ts'
+import { startBusyProcesses } from './test/busy.ts'
+import { closingLines, isGreen } from './test/closing.ts'
+import { readOptions } from './test/options.ts'
+import { cpuSecondsOfTree } from './test/process-group.ts'
+import { makeProgress } from './test/progress.ts'
+import { faultsOfQuarantine, readQuarantine } from './test/quarantine.ts'
+import { findTests } from './test/rings.ts'
+import { runTests } from './test/run.ts'
+import { endAll } from './test/run-file.ts'
+import { dearestFirst, readTimes, writeTimes } from './test/times.ts'
 
 /**
- * Runs every test on a throw-away Postgres with a migrated template database.
+ * Runs tests on a throw-away Postgres with a migrated template database, and ends with their count.
  *
- *   npm test                                           everything, on the embedded Postgres
- *   npm test -- packages/server/src/keys               the tests below a path
- *   npm test -- --postgres /usr/lib/postgresql/15/bin  on another Postgres
- *   npm test -- --busy 4                               beside four processes that take all the processor time they get
- *   npm test -- --again                                runs each failed file a second time, and names those that then pass
+ *   npm test                                           the inner ring: no processes, no browser; minutes
+ *   npm test -- packages/server/src/keys               the tests of the inner ring below a path
+ *   npm test -- docs/readme.e2e.test.ts                a file, whatever its ring
+ *   npm run test:e2e [-- PATH]                         the end-to-end ring
+ *   npm run test:all                                   both rings, and the service's rooms on Postgres 15
+ *   … --postgres /usr/lib/postgresql/15/bin            on another Postgres
+ *   … --minutes 20                                     begins no file after that time
+ *   … --repeat 20 FILE                                 runs each file so often, and fails if it fails once
+ *   … --busy 4                                         beside four processes that take all the processor time they get
  */
-const { values, positionals } = parseArgs({
-  options: {
-    postgres: { type: 'string' },
-    busy: { type: 'string', default: '0' },
-    again: { type: 'boolean', default: false },
-  },
-  allowPositionals: true,
-})
-/** Files. */
-const mostRunAgain = 12
-const busyCount = Number(values.busy)
-if (!Number.isInteger(busyCount) || busyCount < 0) {
-  console.error('--busy takes a number of processes, such as 4')
+const options = readOptions(process.argv.slice(2))
+const found = findTests(options.paths, options.rings)
+if (found.length === 0) {
+  console.error(`no tests below ${options.paths.join(', ') || 'this folder'}`)
   process.exit(1)
 }
-
-const places =
-  positionals.length > 0
-    ? positionals
-    : ['packages', 'bin', 'bench', 'drills', 'deploy', 'docs', 'examples', 'tools']
-const files = places
-  .flatMap(place => (/\.test\.m?[jt]s$/.test(place) ? [place] : globSync(`${place}/**/*.test.{ts,mjs}`)))
-  .filter(file => !file.includes('node_modules'))
-  .toSorted()
-if (files.length === 0) {
-  console.error(`no tests below ${places.join(', ')}`)
-  process.exit(1)
-}
+const began = performance.now()
+const times = readTimes()
+const files = Array.from({ length: options.repeat }, () => dearestFirst(found, times, options.seed)).flat()
+const quarantine = readQuarantine()
 
 // Each test file is a process that loads much the same modules, and several start the service: compiled once, they load in
 // two thirds of the processor time.
@@ -59,39 +52,55 @@ const built = spawnSync(process.execPath, [dashboard], { stdio: ['ignore', 'igno
 if (built.status !== 0) console.error('the dashboard could not be built; the tests that need it will fail')
 
 const cluster = await startScratchCluster({
-  ...(values.postgres !== undefined && { bin: values.postgres }),
+  ...(options.postgres !== undefined && { bin: options.postgres }),
   settings: { max_connections: 400, synchronous_commit: 'off' },
 })
-let results = new Map<string, FileResult>()
-const unsteady: string[] = []
-const busy = startBusyProcesses(busyCount)
-try {
-  await makeTemplate(cluster.connection)
-  process.env[clusterVariable] = JSON.stringify(cluster.connection)
-  results = await runFiles(files)
-  const failedOnce = failedFiles(results)
-  // So many failures are no race of one test, and their second run would take as long as the first.
-  if (values.again && failedOnce.length > 0 && failedOnce.length <= mostRunAgain) {
-    console.log(`runs again: ${failedOnce.join(', ')}`)
-    for (const [file, result] of await runFiles(failedOnce)) {
-      results.set(file, result)
-      if (result.failed === 0) unsteady.push(file)
-    }
-  }
-} finally {
+const busy = startBusyProcesses(options.busy)
+async function endRun(): Promise<void> {
+  endAll()
   await busy.end()
   await cluster.remove()
   rmSync(compiled, { recursive: true, force: true })
 }
-const slowest = [...results].toSorted(([, a], [, b]) => b.seconds - a.seconds).slice(0, 10)
-console.log('slowest files:')
-for (const [file, { seconds }] of slowest) console.log(`${seconds.toFixed(1).padStart(7)} s  ${file}`)
-const passedIn = new Map([...results].map(([file, { names }]) => [file, names]))
-const broken = notKept(promisedTests(), files, passedIn)
-for (const { page, file, name } of broken)
-  console.log(`${page} names a test that did not pass: ${file} "${name}"`)
-for (const file of unsteady) console.log(`UNSTEADY, passed at the second run only: ${file}`)
-console.log(`on Postgres ${cluster.serverVersion}`)
-const sum = (count: 'passed' | 'failed') => [...results.values()].reduce((all, one) => all + one[count], 0)
-console.log(`${sum('passed')} passed, ${sum('failed')} failed`)
-process.exitCode = sum('failed') === 0 && sum('passed') > 0 && broken.length === 0 ? 0 : 1
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => void endRun().finally(() => process.exit(130)))
+}
+
+try {
+  await makeTemplate(cluster.connection)
+  process.env[clusterVariable] = JSON.stringify(cluster.connection)
+  const run = await runTests({
+    files,
+    slots: availableParallelism() + 1,
+    beginWithinMs: options.minutes * 60_000,
+    secondLook: options.repeat === 1,
+    quarantine,
+    kept: 'test-results',
+    progress: makeProgress({
+      files,
+      times,
+      print: text => process.stdout.write(text),
+      terminal: process.stdout.isTTY === true,
+    }),
+  })
+  const ran = new Map(run.results.map(({ file, passed }) => [file, passed]))
+  for (const { file } of run.unsteady) ran.delete(file)
+  const broken = notKept(promisedTests(), [...ran.keys()], ran)
+  const facts = {
+    ...run,
+    quarantine,
+    faults: [
+      ...faultsOfQuarantine(quarantine, Date.now()).map(fault => `quarantine: ${fault}`),
+      ...broken.map(({ page, file, name }) => `${page} names a test that did not pass: ${file} "${name}"`),
+    ],
+    postgresVersion: cluster.serverVersion,
+    postgresCpuSeconds: cpuSecondsOfTree(cluster.pid),
+    seconds: (performance.now() - began) / 1_000,
+    seed: options.seed,
+  }
+  if (options.writesTimes) writeTimes(new Map(run.results.map(one => [one.file, one.cpuSeconds])))
+  for (const line of closingLines(facts)) console.log(line)
+  process.exitCode = isGreen(facts) ? 0 : 1
+} finally {
+  await endRun()
+}

@@ -20,6 +20,7 @@ const pruneEveryLetters = 500
  */
 export function openMailFolder(path: string): Transport {
   const prune = createPrune(path)
+  const refuse = createRefusal(path)
   const mailer = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
   return {
     async send(letter, kind, postmark) {
@@ -28,7 +29,7 @@ export function openMailFolder(path: string): Transport {
       const name = `${time}-${kind}-${postmark.id.slice(0, 12)}.eml`
       try {
         makeDirectories(path, 0o700)
-        refuse(path)
+        refuse()
         await writeWhole(path, name, message as Buffer)
       } catch (error) {
         const code = error instanceof UnsafePath ? 'unsafe folder' : (error as NodeJS.ErrnoException).code
@@ -38,7 +39,7 @@ export function openMailFolder(path: string): Transport {
       await prune(postmark.at.getTime()).catch(() => {})
     },
     async verify() {
-      refuse(path)
+      refuse()
       await access(path, constants.W_OK | constants.X_OK).catch(error => {
         // The first message makes the folder.
         if (error.code !== 'ENOENT') throw error
@@ -47,10 +48,19 @@ export function openMailFolder(path: string): Transport {
   }
 }
 
-/** Root checks the folder for the account that it starts the service as. */
-function refuse(path: string): void {
-  const sender = findServiceAccount({ create: false })
-  refuseUnsafeDirectory(path, 'SERVICE_MAIL_URL', sender === undefined ? [] : [sender.uid])
+/**
+ * Root checks the folder for the account that it starts the service as. It looks that account up once, with the first letter:
+ * each look-up starts processes, and takes longer than writing a letter.
+ */
+function createRefusal(path: string): () => void {
+  let trusted: number[] | undefined
+  return () => {
+    if (trusted === undefined) {
+      const sender = findServiceAccount({ create: false })
+      trusted = sender === undefined ? [] : [sender.uid]
+    }
+    refuseUnsafeDirectory(path, 'SERVICE_MAIL_URL', trusted)
+  }
 }
 
 /** Checks with the first letter, and then after an hour or many letters. */

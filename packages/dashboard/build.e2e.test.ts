@@ -68,7 +68,7 @@ test('it builds once, and again only when a source has another content', async (
   const { ino } = statSync(dist(copy))
   // The same content at another time, and a test.
   copy.write('src/main.tsx', `document.title = 'first'\n`)
-  copy.write('src/main.test.tsx', 'a test')
+  copy.write('src/main.e2e.test.tsx', 'a test')
   assert.deepEqual(await run(copy), { code: 0, out: '', err: '' })
   assert.equal(statSync(dist(copy)).ino, ino)
   copy.write('src/main.tsx', `document.title = 'second'\n`)

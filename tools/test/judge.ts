@@ -1,0 +1,37 @@
+import type { Quarantined } from './quarantine.ts'
+import { type FileResult, hasFailed } from './run-file.ts'
+
+/** More unsteady files than this are no chance: the tests are sick. */
+export const unsteadyMax = 8
+/** With more failed files than this, none is looked at again: it is no chance, and would take as long as the run. */
+const secondLooksMax = 24
+
+/** Without the failures of quarantined tests. */
+export function withoutQuarantined(result: FileResult, entries: readonly Quarantined[]): FileResult {
+  const own = new Set(entries.flatMap(({ file, test }) => (file === result.file ? [test] : [])))
+  return own.size === 0 ? result : { ...result, failed: result.failed.filter(name => !own.has(name)) }
+}
+
+export interface SecondLooks {
+  /** Failed first and passed alone. */
+  readonly unsteady: readonly FileResult[]
+  /** Failed both times, or were not looked at again. */
+  readonly failed: readonly FileResult[]
+}
+
+/** Runs each failed file once more, alone, one after the other. Its second result counts. */
+export async function lookAgain(
+  results: readonly FileResult[],
+  again: (file: string) => Promise<FileResult>,
+): Promise<SecondLooks> {
+  const first = results.filter(hasFailed)
+  if (first.length > secondLooksMax) return { unsteady: [], failed: first }
+  const unsteady: FileResult[] = []
+  const failed: FileResult[] = []
+  for (const result of first) {
+    const second = await again(result.file)
+    if (hasFailed(second)) failed.push(second)
+    else unsteady.push(result)
+  }
+  return { unsteady, failed }
+}
