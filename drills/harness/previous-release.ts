@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ownMigrations } from '../../packages/server/src/platform/db/migrate.ts'
 import { encryptionKey } from '../../packages/server/test/encryption-key.ts'
 import { root } from '../../packages/server/test/installation.ts'
 import { until } from '../../packages/server/test/until.ts'
@@ -21,19 +20,19 @@ const git = (repository: string, ...args: string[]): string | null => {
   return status === 0 && stdout.trim() !== '' ? stdout.trim() : null
 }
 
+/** While no release has a tag: the last commit that installations ran before this one, with another schema. */
+const lastDeployed = '04b280d'
+
 /**
- * The newest tag of a release below this commit, or else the last commit with another schema: the one before the newest
- * migration was added. Null without a history, as in a tarball.
+ * The newest tag of a release below this commit, or else the last deployed commit. Null without a history, as in a tarball.
  */
 export function findPrevious(repository: string = root): Previous | null {
   // A folder inside another repository has no separate history.
   if (git(repository, 'rev-parse', '--show-prefix') !== null) return null
   const tag = git(repository, 'describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD^')
   if (tag !== null) return { revision: tag, reason: 'the newest tag below this commit' }
-  const newest = `packages/server/migrations/${ownMigrations.names.at(-1)}.sql`
-  const added = git(repository, 'log', '--diff-filter=A', '--format=%H', '-1', '--', newest)
-  const before = added === null ? null : git(repository, 'rev-parse', '--verify', '--short', `${added}^`)
-  return before === null ? null : { revision: before, reason: `the commit before ${newest}` }
+  const revision = git(repository, 'rev-parse', '--verify', '--quiet', '--short', `${lastDeployed}^{commit}`)
+  return revision === null ? null : { revision, reason: 'the last deployed commit; no release has a tag' }
 }
 
 /** A tree of code, with the packages that are installed here. */
