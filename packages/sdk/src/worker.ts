@@ -28,7 +28,7 @@ export {
   type LimitRequirements,
   type PrepayOptions,
 } from './limits/limit.ts'
-export type { LimitSource, LimitVerdict } from './limits/verdict.ts'
+export type { LimitNumbers, LimitSource, LimitVerdict } from './limits/verdict.ts'
 export type { GateVerdict, RefusalShape } from './protect/gate-options.ts'
 export type { KeyrailErrorCode } from './runtime/error-codes.ts'
 export {

@@ -60,6 +60,7 @@ export interface LimitRequirements {
 export interface Limiter {
   /** Charges a request to all limits of its key, or to none. Never rejects. */
   limit(key: Valid, requirements?: LimitRequirements): Promise<LimitVerdict>
+  /** Counts since the limiter was made. */
   stats(): LimiterStats
 }
 

@@ -8,7 +8,8 @@ import type { LimitState } from './answer.ts'
  */
 export type LimitSource = 'service' | 'prepaid' | 'remembered'
 
-interface Numbers {
+/** What every verdict of a limiter says. */
+export interface LimitNumbers {
   /** What is left of the limits that decided; absent if the service did not say. */
   limits?: readonly LimitState[] | undefined
   /** Absent if nothing was checked. */
@@ -18,12 +19,12 @@ interface Numbers {
 
 /** The result of a check. Send `headers` with any answer. */
 export type LimitVerdict =
-  | (Numbers & {
+  | (LimitNumbers & {
       allowed: true
       /** `no_limits`: the key has none. `unchecked`: the service was unavailable, and `onUnavailable` is `allow`. */
       code: 'allowed' | 'no_limits' | 'unchecked'
     })
-  | (Numbers & {
+  | (LimitNumbers & {
       allowed: false
       /** `misused`: the argument is not the verdict of a valid key, or the cost is invalid. `onError` receives the details. */
       code: 'rate_limited' | 'limits_unavailable' | 'misused'
@@ -39,7 +40,7 @@ export const noLimits: LimitVerdict = Object.freeze({
 })
 export const unchecked: LimitVerdict = Object.freeze({ ...noLimits, code: 'unchecked' })
 
-export function denial(deniedBy: readonly string[], numbers: Numbers): LimitVerdict {
+export function denial(deniedBy: readonly string[], numbers: LimitNumbers): LimitVerdict {
   const detail = `The API key has used up its limit ${deniedBy.map(id => `"${id}"`).join(', ')}`
   const { headers } = numbers
   const problem = httpProblem({ status: 429, code: 'rate_limited', detail, headers })
