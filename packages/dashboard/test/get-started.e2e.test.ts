@@ -43,7 +43,10 @@ test('a new owner goes from nothing to the first verified request, and each step
   const settings = String(
     await dialog.getByRole('figure', { name: 'For the environment of your server' }).textContent(),
   )
-  for (const part of [stage.url, project.id, secret]) assert.ok(settings.includes(part), part)
+  assert.ok(settings.includes(`KEYRAIL_SECRET_KEY=${secret}`))
+  const code = String(await dialog.getByRole('figure', { name: 'The code of your server' }).textContent())
+  for (const part of [stage.url, project.id]) assert.ok(code.includes(part), part)
+  assert.ok(!code.includes(secret))
   await visit.look('get-started-secret')
   await dialog.getByLabel('Framework of your server').selectOption('curl')
   const request = String(await dialog.getByRole('figure', { name: 'The request of a server' }).textContent())
