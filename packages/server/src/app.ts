@@ -57,8 +57,8 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   logRequests(app, deps)
   noteRefusals(app, deps)
   const unreadBodies = leaveBodiesUnread(app)
-  acceptJsonBodies(app, deps.jsonThread, ({ principal, ip }) =>
-    principal === null ? networkOf(ip) : ownerOf(principal),
+  acceptJsonBodies(app, deps.jsonThread, request =>
+    request.principal === null ? networkOf(clientOf(request).ip) : ownerOf(request.principal),
   )
   serveReference(app, routes)
   serveDashboard(app, deps)
@@ -93,10 +93,11 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, bodies: Bod
     if (access.open) return
     const { principal: before, deadline } = request
     request.judgedAt = deps.clock.monotonic()
+    const from = { ip: clientOf(request).ip, url: request.url }
     request.principal =
       route.plane === 'embed'
-        ? await deps.authenticateEmbed(request.raw, request, headers => reply.headers(headers), deadline)
-        : await authenticate(headerValues(request.raw, 'authorization'), request, deadline)
+        ? await deps.authenticateEmbed(request.raw, from, headers => reply.headers(headers), deadline)
+        : await authenticate(headerValues(request.raw, 'authorization'), from, deadline)
     // Before the role, which is one of the workspace that the caller did not mean.
     assertActsInStated(request.raw, request.principal)
     // A request that began in one workspace must not run in another one, or be authorized by a role there.
@@ -123,12 +124,15 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, bodies: Bod
    * except on a person's routes: hashing a password takes long, so each transaction there gets a new one. A request
    * without a credential waits for a connection in a separate queue.
    */
-  const boundOf = ({ principal, ip, deadline }: FastifyRequest): Bound => {
+  const boundOf = (request: FastifyRequest): Bound => {
+    const { principal, deadline } = request
     const isOnRequestPath = route.plane === 'hot' || route.plane === 'report'
     const isMutation = !isOnRequestPath && route.method !== 'GET'
     if (principal === null) {
       const line: Line =
-        signed === null ? { kind: 'stranger', network: networkOf(ip) } : { kind: 'service', name: 'codehost' }
+        signed === null
+          ? { kind: 'stranger', network: networkOf(clientOf(request).ip) }
+          : { kind: 'service', name: 'codehost' }
       return { deadline: null, right: null, line, isConfirmed: isMutation }
     }
     return {
@@ -201,7 +205,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, bodies: Bod
         replay,
         header: (name: string) => request.headers[name]?.toString(),
         get ip() {
-          return request.ip
+          return clientOf(request).ip
         },
         client: clientOf(request),
         hangUp: () => hangUpOf(reply),

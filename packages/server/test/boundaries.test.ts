@@ -228,6 +228,13 @@ test('clock and randomness come in through deps', () => {
   }
 })
 
+test('the address of a client is read in one place', () => {
+  for (const { path, code } of files) {
+    if (path === 'platform/http/client.ts') continue
+    assert.doesNotMatch(code, /remoteAddress|request\.ips?\b|\bip\b[^()\n]*\}: FastifyRequest/, path)
+  }
+})
+
 test('the limit of a list and its default are said in the contract alone', () => {
   for (const { path, code } of files) {
     assert.doesNotMatch(code, /\blimit\s*(?:=|\?\?)\s*\d/, path)

@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { clientAddress } from '../network/client-address.ts'
 import { keptAgent } from '../user-agent.ts'
 
 /** The source of a request, as logs, sessions and security events keep it. */
 export interface Client {
-  /** The address before the trusted proxies. */
+  /** The address before the trusted proxies, in one form; empty for a connection without an address. */
   readonly ip: string
   readonly userAgent: string | null
 }
@@ -13,16 +14,16 @@ declare module 'fastify' {
     /** Null until the request's head has been read. */
     client: Client | null
   }
+  interface FastifyInstance {
+    /** How many proxies in front of the service are trusted. */
+    proxies: number
+  }
 }
 
-const ipMax = 64
-
-/** The address may be any text if a proxy passes on the caller's header. */
-const keptIp = (ip: string): string => ip.replace(/[^\w.:%-]/g, '').slice(0, ipMax)
-
 /** Read when the request begins, because a closed socket has no address. */
-export function readClients(app: FastifyInstance): void {
+export function readClients(app: FastifyInstance, proxies: number): void {
   app.decorateRequest('client', null)
+  app.decorate('proxies', proxies)
   app.addHook('onRequest', (request, _reply, done) => {
     clientOf(request)
     done()
@@ -40,7 +41,8 @@ export function clientOf(request: FastifyRequest): Client {
     request.client = before.client
     return before.client
   }
-  const client = { ip: keptIp(request.ip ?? ''), userAgent: keptAgent(agent) }
+  const ip = clientAddress(request.socket.remoteAddress, forwarded, request.server.proxies)
+  const client = { ip, userAgent: keptAgent(agent) }
   seen.set(request.raw.socket, { forwarded, agent, client })
   request.client = client
   return client

@@ -31,10 +31,12 @@ test('the address is the one before the trusted proxies, and never forged text',
   const from = (forwarded: string) =>
     trusting.app.inject({ url: '/healthz', headers: { 'x-forwarded-for': forwarded } })
   await from('198.51.100.7, 203.0.113.9')
+  await from('198.51.100.7, [2001:DB8::9]:51234')
   await from(`<script>${'x'.repeat(500)}`)
-  const [first, second] = linesOf(trusting).map(({ ip }) => ip)
-  assert.equal(first, '203.0.113.9')
-  assert.match(second, /^script\w{58}$/)
+  assert.deepEqual(
+    linesOf(trusting).map(({ ip }) => ip),
+    ['203.0.113.9', '2001:db8::9', '127.0.0.1'],
+  )
   const trustsNobody = await startHarness()
   await trustsNobody.app.inject({ url: '/healthz', headers: { 'x-forwarded-for': '203.0.113.9' } })
   assert.deepEqual(

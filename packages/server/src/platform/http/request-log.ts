@@ -9,7 +9,7 @@ import { readTraceParent, type TraceParent } from './traceparent.ts'
 
 interface RequestLogNeeds {
   /** One in so many lines about answers of hot routes is logged at info. */
-  readonly config: { readonly logSample: number }
+  readonly config: { readonly logSample: number; readonly trustProxy: number }
   readonly log: Logger
   readonly metrics: Pick<Metrics, 'requestEnded' | 'heldPollEnded'>
 }
@@ -37,7 +37,7 @@ export function logRequests(app: FastifyInstance, { config, log, metrics }: Requ
   // All fields are named here and none is secret; searching them for secrets took a fifth of a cheap request.
   const lines = log.child({}, { redact: [] })
   let hotAnswers = 0
-  readClients(app)
+  readClients(app, config.trustProxy)
   traceRequests(app)
   app.decorateRequest('isHeld', false)
   whenAnswered(app, (request, reply) => {

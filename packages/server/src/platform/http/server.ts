@@ -61,7 +61,6 @@ export function serverOptions({
     // An inbound x-request-id is ignored, because it is not trustworthy.
     requestIdHeader: false,
     genReqId: requestIds(randomBytes),
-    trustProxy: (_address: string, hop: number) => hop < config.trustProxy,
     serverFactory: handler => {
       const keptMs = Math.min(config.drainDelayS * 1_000, keptMsMax)
       const sockets = boundSockets(handler, { ...socketLimits, keptMs })

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { networkOf } from '../network/client-network.ts'
+import { clientOf } from './client.ts'
 import { discard } from './discard.ts'
 
 /** What a client gets that still sends its body when the answer is ready. Sizes in bytes, times in ms. */
@@ -65,7 +66,7 @@ export function leaveBodiesUnread(app: FastifyInstance, limits: UnreadLimits = u
     if (mayStay && announced <= keptMax) return done()
     reply.header('connection', 'close')
     // Node calls this after the last byte of the answer, and would close while the client sends.
-    if (mayLinger(networkOf(request.ip))) socket.destroySoon = () => linger(socket, limits)
+    if (mayLinger(networkOf(clientOf(request).ip))) socket.destroySoon = () => linger(socket, limits)
     done()
   })
   return {

@@ -21,7 +21,7 @@ export function readNetwork(text: string): Network | string {
   // Strict: the library also accepts 010.1 and 0x7f000001.
   const version = isIP(address)
   if (version === 0) return 'must be an IPv4 or IPv6 address, with or without a prefix length'
-  const given = parse(address)
+  const given = parseAddress(address)
   const longest = version === 4 ? 32 : 128
   const length = prefix === undefined ? longest : Number(prefix)
   if (length > longest) return `must have a prefix length of at most ${longest}`
@@ -53,7 +53,7 @@ export const isWithin = (inner: Network, outer: Network): boolean =>
  */
 export function isInside(networks: readonly Network[], address: string | undefined): boolean {
   if (address === undefined || isIP(address) === 0) return false
-  const given = parse(address)
+  const given = parseAddress(address)
   const asked = given instanceof ipaddr.IPv6 && given.isIPv4MappedAddress() ? given.toIPv4Address() : given
   return networks.some(network => has(network, asked))
 }
@@ -64,7 +64,7 @@ const compatible = /^::(\d+)\.(\d+)\.(\d+)\.(\d+)/
  * The library takes the deprecated form `::192.0.2.1`, as systems write `::c000:201`, for the IPv4-mapped address of
  * `192.0.2.1`, which is another one.
  */
-const parse = (address: string): ipaddr.IPv4 | ipaddr.IPv6 =>
+export const parseAddress = (address: string): ipaddr.IPv4 | ipaddr.IPv6 =>
   ipaddr.parse(address.replace(compatible, (_, ...bytes: string[]) => `::${hexOf(bytes)}`))
 
 const hexOf = ([a, b, c, d]: readonly string[]) =>
