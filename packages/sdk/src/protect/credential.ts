@@ -20,7 +20,7 @@ export function readCredential(rawHeaders: readonly string[], header: string): C
     found = rawHeaders[at + 1] ?? ''
   }
   if (found === undefined || header !== 'authorization') return { key: found?.trim() }
-  const [, key] = /^Bearer +(\S+) *$/i.exec(found) ?? []
+  const [, key] = /^Bearer +([\x21-\x7e]+) *$/i.exec(found) ?? []
   if (key !== undefined) return { key }
   if (/^Bearer\b/i.test(found)) return { fault: found.includes(',') ? 'twice' : 'bad_form' }
   return { fault: /^\S+ +\S/.test(found.trim()) ? 'other_scheme' : 'no_scheme' }

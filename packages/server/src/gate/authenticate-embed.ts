@@ -5,6 +5,7 @@ import { type CallerOrigin, callerOriginOf, everyAnswer, letRead, readOrigin } f
 import { headerValues } from '../platform/http/headers.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { type Authenticate, type From, unauthenticated } from './authenticate.ts'
+import { readBearer } from './bearer.ts'
 import type { EmbedStanding, FindStanding } from './lookup.ts'
 import { type Principal, unlimited } from './principal.ts'
 
@@ -54,8 +55,7 @@ interface Parts {
  */
 const clockSlackS = 60
 
-/** A JWT: three parts, within the length of a header. No other credential has a dot. */
-const bearer = /^bearer ([\x21-\x7e]{1,16384})$/i
+/** A JWT: three parts. No other credential has a dot. */
 const form = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /**
@@ -67,7 +67,7 @@ export function createAuthenticateEmbed(parts: Parts): AuthenticateEmbed {
   return async (request, from, addHeaders, deadline) => {
     addHeaders(everyAnswer)
     const authorization = headerValues(request, 'authorization')
-    const token = authorization.length === 1 ? bearer.exec(authorization[0] ?? '')?.[1] : undefined
+    const token = readBearer(authorization)
     if (token === undefined || !form.test(token))
       return await parts.authenticate(authorization, from, deadline)
     const claims = await parts.verifyToken(token)

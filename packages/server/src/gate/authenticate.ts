@@ -3,6 +3,7 @@ import { isWellFormedToken, sessionPrefix, tokenDigest } from '../platform/crypt
 import type { Deadline } from '../platform/deadline.ts'
 import { isInside } from '../platform/network/cidr.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { readBearer } from './bearer.ts'
 import type { Lookup, SecretKeyRecord, SessionRecord } from './lookup.ts'
 import { type Principal, unlimited } from './principal.ts'
 
@@ -21,6 +22,9 @@ export interface FindKey {
   run(digest: Buffer, deadline: Deadline | undefined, from: From): Promise<SecretKeyRecord | null>
 }
 
+/** Longer than any session, secret key or bootstrap token, which are hashed. */
+const tokenMax = 512
+
 export type Authenticate = (
   authorization: readonly string[],
   from: From,
@@ -38,10 +42,9 @@ export function createAuthenticate(
 ): Authenticate {
   const bootstrapDigest = bootstrapToken === null ? null : tokenDigest(bootstrapToken)
   return async (authorization, from, deadline) => {
-    const [header] = authorization
-    if (header === undefined) throw unauthenticated('Bearer')
-    const token = authorization.length === 1 ? /^bearer ([\x21-\x7e]{1,512})$/i.exec(header)?.[1] : undefined
-    if (token === undefined) throw unauthenticated()
+    if (authorization.length === 0) throw unauthenticated('Bearer')
+    const token = readBearer(authorization)
+    if (token === undefined || token.length > tokenMax) throw unauthenticated()
     if (!isWellFormedToken(token)) return bootstrapPrincipal(token, bootstrapDigest)
     const digest = tokenDigest(token)
     if (token.startsWith(sessionPrefix)) {

@@ -1,0 +1,22 @@
+/** `Authorization` headers with the credential in them, by RFC 9110 and RFC 6750; null where there is none. */
+export const bearerForms: readonly (readonly [header: string, credential: string | null])[] = [
+  ['Bearer kr_live_1', 'kr_live_1'],
+  ['bearer kr_live_1', 'kr_live_1'],
+  ['BEARER kr_live_1', 'kr_live_1'],
+  ['Bearer  kr_live_1', 'kr_live_1'],
+  [`Bearer${' '.repeat(40)}kr_live_1`, 'kr_live_1'],
+  ['Bearer kr_live_1 ', 'kr_live_1'],
+  ['Bearer head.body.signature', 'head.body.signature'],
+  ['Bearer\tkr_live_1', null],
+  ['Bearer \tkr_live_1', null],
+  ['Bearer kr_live_1 kr_live_2', null],
+  ['Bearer kr_live_1,Bearer kr_live_2', null],
+  ['Bearer kr_live_é', null],
+  ['Bearer', null],
+  ['Bearer ', null],
+  ['Bearerkr_live_1', null],
+  [' Bearer kr_live_1', null],
+  ['Basic kr_live_1', null],
+  ['kr_live_1', null],
+  ['', null],
+]
