@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { startCommand } from '../../test/command.ts'
 import {
   asRestored,
   contentsOf,
@@ -33,39 +31,7 @@ chmodSync(folder, 0o755)
 after(() => rmSync(folder, { recursive: true, force: true }))
 const file = join(folder, 'first.keyrail')
 
-const program = fileURLToPath(new URL('main.ts', import.meta.url))
-
-function urlOf({ user, password, host, port, database }: Connection): string {
-  const url = new URL(`postgres://localhost:${port}/${database}`)
-  url.username = user ?? ''
-  url.password = String(password)
-  url.searchParams.set('host', host ?? '')
-  return url.href
-}
-
-/** @param where a database, or the folder of an embedded one. */
-function start(where: Connection | string, args: string[], key = encryptionKey) {
-  const child = spawn(process.execPath, [program, ...args], {
-    env: {
-      PATH: process.env.PATH,
-      SERVICE_ENCRYPTION_KEY: key,
-      ...(typeof where === 'string' ? { SERVICE_DATA_DIR: where } : { DATABASE_URL: urlOf(where) }),
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const out: Buffer[] = []
-  const messages: string[] = []
-  child.stdout.on('data', piece => out.push(piece))
-  child.stderr.on('data', piece => messages.push(String(piece)))
-  const ended = once(child, 'close').then(([code]) => ({
-    code: code as number | null,
-    bytes: Buffer.concat(out),
-    out: Buffer.concat(out).toString(),
-    messages: messages.join(''),
-  }))
-  return { child, ended }
-}
-
+const start = (where: Connection | string, args: string[], key?: string) => startCommand(args, { where, key })
 const run = (where: Connection | string, ...args: string[]) => start(where, args).ended
 
 test('a backup and its restore print a summary, as text and as JSON', async () => {

@@ -16,22 +16,6 @@ describe('keyrail serve on the embedded Postgres', () => {
   })
   after(() => installation.remove())
 
-  test('the first start prints its URL and the next command, which works as printed', async () => {
-    const { url, output, child, ended } = await installation.serve()
-    assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/)
-    assert.equal((await ask(`${url}/readyz`))?.status, 200)
-    assert.equal((await fetch(`${url}/docs`)).status, 200)
-    assert.ok(output.out.includes(`API reference: ${url}/docs`))
-    assert.ok(output.out.includes(`Data: ${installation.dataDir} (embedded Postgres 18.`))
-    assert.match(output.out, /npm run demo/)
-    const curl = /^Create a workspace: (curl .+)$/m.exec(output.out)?.[1] ?? ''
-    const { code, out } = await installation.run('/bin/sh', ['-c', curl]).ended
-    assert.equal(code, 0)
-    assert.match(JSON.parse(out).secret_key.key, /^krsk_live_/)
-    child.kill('SIGTERM')
-    assert.equal((await ended).code, 0)
-  })
-
   test('SIGUSR2 turns debug on and off again, and the service goes on', async () => {
     const { url, output, child, ended } = await installation.serve()
     const changes = () => [...output.out.matchAll(/"log_level":"(\w+)"/g)].map(([, level]) => level)
@@ -46,14 +30,19 @@ describe('keyrail serve on the embedded Postgres', () => {
 
   test('the token is made once, in a file of mode 0600; a pipe only gets its path', async () => {
     const path = join(installation.dataDir, 'bootstrap-token')
+    const body = { name: 'Acme', slug: 'acme' }
+    const first = await installation.serve()
     const { token } = installation
     assert.ok(token.length >= 32)
     assert.equal(statSync(path).mode & 0o777, 0o600)
+    assert.equal((await ask(`${first.url}/v1/workspaces`, { token, body }))?.status, 201)
+    first.child.kill('SIGTERM')
+    await first.ended
     const { url, output, child, ended } = await installation.serve()
     assert.equal(installation.token, token)
     assert.ok(output.out.includes(`Bootstrap token: in ${path}`))
     assert.ok(!(output.out + output.err).includes(token))
-    const answer = await ask(`${url}/v1/workspaces`, { token, body: { name: 'Acme', slug: 'acme' } })
+    const answer = await ask(`${url}/v1/workspaces`, { token, body })
     assert.equal(answer?.body.code, 'slug_taken', 'the workspace of the first start still exists')
     child.kill('SIGTERM')
     await ended
