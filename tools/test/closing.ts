@@ -20,17 +20,14 @@ export function closingLines(facts: ClosingFacts): string[] {
   const { results, unsteady, failed, notBegun, quarantine, faults } = facts
   const dearest = results.toSorted((a, b) => b.cpuSeconds - a.cpuSeconds).slice(0, 10)
   const cpuSeconds = results.reduce((sum, one) => sum + one.cpuSeconds, 0)
-  const again = new Map(failed.map(result => [result.file, result]))
-  const steady = new Set(unsteady.map(({ file }) => file))
-  const final = results.map(
-    one => again.get(one.file) ?? (steady.has(one.file) ? { ...one, failed: [] } : one),
-  )
+  const second = new Map([...failed, ...unsteady.map(one => one.second)].map(one => [one.file, one]))
+  const final = results.map(one => second.get(one.file) ?? one)
   return [
     'dearest files, in seconds of processor:',
     ...dearest.map(one => `${seconds(one.cpuSeconds)}  ${one.file}`),
     `processor: tests ${cpuSeconds.toFixed(0)} s, Postgres ${facts.postgresCpuSeconds.toFixed(0)} s; in ${facts.seconds.toFixed(0)} s of time, seed ${facts.seed}, Postgres ${facts.postgresVersion}`,
     ...quarantine.map(({ file, test, since }) => `quarantined since ${since}: ${file} "${test}"`),
-    ...unsteady.map(one => `unsteady, passed when it ran alone: ${one.file}: ${whatFailed(one)}`),
+    ...unsteady.map(({ first }) => `unsteady, passed when it ran alone: ${first.file}: ${whatFailed(first)}`),
     ...(notBegun.length > 0 ? [`not begun: ${notBegun.length} files`] : []),
     ...notBegun.slice(0, namesMax).map(file => `  ${file}`),
     ...failed.map(one => `failed: ${one.file}: ${whatFailed(one)}`),
@@ -52,8 +49,8 @@ const countFailed = ({ failed, faults, ...facts }: ClosingFacts, tests: number):
 
 const tooUnsteady = ({ unsteady }: Pick<RunResults, 'unsteady'>) => unsteady.length > unsteadyMax
 
-/** Whether a run is green: something ran, and all that counts passed. */
+/** Whether a run is green: something ran, or its minutes were over before, and all that counts passed. */
 export const isGreen = (facts: ClosingFacts): boolean =>
-  facts.results.some(({ passed }) => passed.length > 0) &&
+  facts.results.length + facts.notBegun.length > 0 &&
   facts.failed.length + facts.faults.length === 0 &&
   !tooUnsteady(facts)

@@ -12,9 +12,14 @@ export function withoutQuarantined(result: FileResult, entries: readonly Quarant
   return own.size === 0 ? result : { ...result, failed: result.failed.filter(name => !own.has(name)) }
 }
 
+/** A file that failed first and passed alone. */
+interface Unsteady {
+  readonly first: FileResult
+  readonly second: FileResult
+}
+
 export interface SecondLooks {
-  /** Failed first and passed alone. */
-  readonly unsteady: readonly FileResult[]
+  readonly unsteady: readonly Unsteady[]
   /** Failed both times, or were not looked at again. */
   readonly failed: readonly FileResult[]
 }
@@ -23,15 +28,20 @@ export interface SecondLooks {
 export async function lookAgain(
   results: readonly FileResult[],
   again: (file: string) => Promise<FileResult>,
+  mayBegin: () => boolean,
 ): Promise<SecondLooks> {
   const first = results.filter(hasFailed)
   if (first.length > secondLooksMax) return { unsteady: [], failed: first }
-  const unsteady: FileResult[] = []
+  const unsteady: Unsteady[] = []
   const failed: FileResult[] = []
   for (const result of first) {
+    if (!mayBegin()) {
+      failed.push(result)
+      continue
+    }
     const second = await again(result.file)
     if (hasFailed(second)) failed.push(second)
-    else unsteady.push(result)
+    else unsteady.push({ first: result, second })
   }
   return { unsteady, failed }
 }

@@ -13,6 +13,8 @@ export interface TestOptions {
   /** How often each file runs. */
   readonly repeat: number
   readonly seed: number
+  /** Only what differs from the upstream's last commit reaches. */
+  readonly changed: boolean
   /** Whether the run measures all files, and keeps their times. */
   readonly writesTimes: boolean
 }
@@ -34,6 +36,7 @@ export function readOptions(args: readonly string[]): TestOptions {
       minutes: { type: 'string' },
       repeat: { type: 'string', default: '1' },
       seed: { type: 'string' },
+      changed: { type: 'boolean', default: false },
     },
     allowPositionals: true,
   })
@@ -47,9 +50,11 @@ export function readOptions(args: readonly string[]): TestOptions {
       values.minutes === undefined ? Number.POSITIVE_INFINITY : wholeNumber('--minutes', values.minutes, 0),
     repeat: wholeNumber('--repeat', values.repeat, 1),
     seed: values.seed === undefined ? Date.now() % 1_000_000 : wholeNumber('--seed', values.seed, 0),
+    changed: values.changed,
     writesTimes:
       values.ring === 'all' &&
       positionals.length === 0 &&
+      !values.changed &&
       values.minutes === undefined &&
       values.busy === '0',
   }

@@ -87,6 +87,8 @@ export async function runFile({ file, limitMs, startsNothing, folder }: FileRun)
 
 function argumentsFor(events: string, startsNothing: boolean): string[] {
   return [
+    // As in the checkout: the sources of the packages, not what a build made of them.
+    '--conditions=keyrail-source',
     ...(startsNothing ? ['--import', modulePath('no-processes.ts')] : []),
     ...['--test-reporter', 'spec', '--test-reporter-destination', 'stdout'],
     ...['--test-reporter', modulePath('reporter.ts'), '--test-reporter-destination', events],

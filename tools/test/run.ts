@@ -5,7 +5,7 @@ import { lookAgain, type SecondLooks, withoutQuarantined } from './judge.ts'
 import type { Progress } from './progress.ts'
 import type { Quarantined } from './quarantine.ts'
 import { limitMsOf, ringOf, weightOf } from './rings.ts'
-import { type FileResult, hasFailed, runFile } from './run-file.ts'
+import { endAll, type FileResult, hasFailed, runFile } from './run-file.ts'
 import { runJobs } from './schedule.ts'
 
 export interface RunOptions {
@@ -23,6 +23,8 @@ export interface RunOptions {
   readonly progress: Progress
   /** Overrides the limit of each file. Milliseconds. */
   readonly limitMs?: number
+  /** Ends what runs, and begins nothing more. */
+  readonly stopped: AbortSignal
 }
 
 export interface RunResults extends SecondLooks {
@@ -32,7 +34,7 @@ export interface RunResults extends SecondLooks {
 
 /** Runs test files, those that failed a second time, and reports each as it ends. */
 export async function runTests(options: RunOptions): Promise<RunResults> {
-  const { files, slots, beginWithinMs, progress, quarantine } = options
+  const { files, slots, beginWithinMs, progress, quarantine, stopped } = options
   const folder = mkdtempSync(join(tmpdir(), 'keyrail-tests-'))
   const began = performance.now()
   let runs = 0
@@ -43,20 +45,27 @@ export async function runTests(options: RunOptions): Promise<RunResults> {
     const place = join(folder, String(runs))
     const result = await runFile({ file, limitMs, startsNothing: ring === 'inner', folder: place })
     const judged = withoutQuarantined(result, quarantine)
+    if (stopped.aborted) return judged
     if (hasFailed(result)) keepOutput(result, options.kept, look)
     progress.ended(result, look, hasFailed(judged))
     rmSync(place, { recursive: true, force: true })
     return judged
   }
+  stopped.addEventListener('abort', endAll)
   try {
     const jobs = files.map(file => ({ file, weight: weightOf(ringOf(file)) }))
-    const mayBegin = () => performance.now() - began < beginWithinMs
+    const mayBegin = () => !stopped.aborted && performance.now() - began < beginWithinMs
     const { results, notBegun } = await runJobs(jobs, { slots, run: file => run(file, 'first'), mayBegin })
     const looks = options.secondLook
-      ? await lookAgain(results, file => run(file, 'second'))
+      ? await lookAgain(
+          results,
+          file => run(file, 'second'),
+          () => !stopped.aborted,
+        )
       : { unsteady: [], failed: results.filter(hasFailed) }
     return { results, notBegun, ...looks }
   } finally {
+    stopped.removeEventListener('abort', endAll)
     rmSync(folder, { recursive: true, force: true })
   }
 }

@@ -1,0 +1,38 @@
+import { relative, resolve } from 'node:path'
+import { rolldown } from 'rolldown'
+
+/** Who imports a module, directly. Paths from this folder. */
+export type Importers = ReadonlyMap<string, readonly string[]>
+
+/**
+ * Reads what test files import, and what that imports in turn, as far as it belongs to this repository. Types count too: a
+ * test that only names a type is run once too often rather than once too rarely.
+ */
+export async function readImporters(files: readonly string[]): Promise<Importers> {
+  const importers = new Map<string, string[]>(files.map(file => [file, []]))
+  const build = await rolldown({
+    input: [...files],
+    platform: 'node',
+    treeshake: false,
+    logLevel: 'silent',
+    resolve: { conditionNames: ['keyrail-source', 'node', 'import'] },
+    external: id => !/^(\.|\/|@keyrail\/)/.test(id) && !files.includes(id),
+    plugins: [
+      {
+        name: 'importers',
+        moduleParsed({ id, importedIds, dynamicallyImportedIds }) {
+          for (const imported of [...importedIds, ...dynamicallyImportedIds]) {
+            const path = pathOf(imported)
+            importers.set(path, [...(importers.get(path) ?? []), pathOf(id)])
+          }
+        },
+      },
+    ],
+  })
+  // A module that cannot be parsed ends the build; what was read before it still counts.
+  await build.generate({}).catch(() => undefined)
+  await build.close()
+  return importers
+}
+
+const pathOf = (id: string): string => (id.startsWith('/') ? relative(resolve('.'), id) : id)
