@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -26,7 +27,7 @@ import { makeVendor } from './vendor.ts'
  * mistake. Afterwards each secret is found only in the one response that shows it.
  */
 const mailFolder = mkdtempSync(join(tmpdir(), 'keyrail-secrets-'))
-after(() => rmSync(mailFolder, { recursive: true }))
+after(() => rm(mailFolder, { recursive: true, maxRetries: 10 }))
 const harness = await startHarness({
   mail: {
     route: readMailRoute(pathToFileURL(mailFolder).href),

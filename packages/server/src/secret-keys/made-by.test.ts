@@ -16,6 +16,10 @@ const rotate = async (token: string, id: string): Promise<MadeKey> => {
   return body
 }
 
+/** A use is written after its response, at some time. */
+const withoutUses = ({ descendants, ...key }: { descendants: object[] }) =>
+  [key, ...descendants].map(one => ({ ...one, last_used_at: undefined }))
+
 test('a revocation lists the active keys made by the key; `cascade` revokes and audits each', async () => {
   const scene = await makeScene()
   const { live, owner, child, grandchild, workspaceId } = scene
@@ -38,7 +42,7 @@ test('a revocation lists the active keys made by the key; `cascade` revokes and 
     assert.deepEqual([typeof key.revoked_at, key.revoked_reason], ['string', 'cascade'])
   assert.ok(!(await isAlive(grandchild)) && !(await isAlive(other)))
   const again = await revoke(owner.token, child.id, { cascade: true })
-  assert.deepEqual(again.body, ended.body)
+  assert.deepEqual(withoutUses(again.body), withoutUses(ended.body))
 
   const ancestor = { type: 'secret_key', id: child.id }
   const row = (target_id: string, reason: string, from: object | undefined) => ({
