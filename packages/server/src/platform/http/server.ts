@@ -1,4 +1,4 @@
-import type { RequestListener, Server, ServerOptions } from 'node:http'
+import type { RequestListener, Server, ServerOptions, ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { FastifyHttpOptions, FastifyInstance, FastifyReply } from 'fastify'
@@ -63,7 +63,7 @@ export function serverOptions({
     genReqId: requestIds(randomBytes),
     serverFactory: handler => {
       const keptMs = Math.min(config.drainDelayS * 1_000, keptMsMax)
-      const sockets = boundSockets(handler, { ...socketLimits, keptMs })
+      const sockets = boundSockets(handler, { ...socketLimits, keptMs }, refusePipelined(randomBytes))
       const server = openServer(config, log, metrics, sockets.listener)
       sockets.watch(server)
       boundConnections(server, config, log, metrics)
@@ -176,6 +176,25 @@ export const answerClientError =
   (randomBytes: ServerNeeds['randomBytes']) =>
   (error: NodeJS.ErrnoException, socket: Socket): void =>
     answerRawSocket(error.code ?? '', socket, `req_${randomBytes(idBytes).toString('hex')}`)
+
+/** Refuses the requests of a client that pipelines too many, and closes the connection behind the answer. */
+const refusePipelined =
+  (randomBytes: ServerNeeds['randomBytes']) =>
+  (response: ServerResponse): void => {
+    const detail = `A connection has at most ${socketLimits.inFlightMax} requests that wait for their response. Send the others again.`
+    const id = `req_${randomBytes(idBytes).toString('hex')}`
+    const problem = toProblem(new Refusal('too_many_requests', detail), id)
+    const body = JSON.stringify(problem)
+    response
+      .writeHead(problem.status, {
+        ...safeHeaders,
+        'content-type': 'application/problem+json',
+        'content-length': Buffer.byteLength(body),
+        'x-request-id': id,
+        connection: 'close',
+      })
+      .end(body)
+  }
 
 function answerRawSocket(code: string, socket: Socket, requestId: string): void {
   if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy()

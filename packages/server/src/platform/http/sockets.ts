@@ -42,14 +42,19 @@ export const socketLimits: SocketLimits = {
   lookMs: 1_000,
 }
 
-/** Requests that are dropped behind those in flight before the connection is cut off: each costs some kilobytes. */
-const droppedMax = 64
+/**
+ * Requests that may wait behind those in flight, over all connections: each costs some kilobytes until its connection
+ * closes. One read from a socket brings up to 2,000 of them.
+ */
+const droppedMax = 16_384
 /** The most that one read from a socket returns: this much of a body can arrive with its head. */
 const readBytesMax = 65_536
 /** How long a client has to read its 408. */
 const hearMs = 5_000
 /** How often refused connections are logged. */
 const logEveryMs = 10_000
+
+const closing = { connection: 'close' }
 
 /** A connection with a request that has not been answered, or has not completely arrived. */
 interface Busy {
@@ -74,18 +79,41 @@ interface Busy {
 export function boundSockets(
   handle: RequestListener,
   limits: SocketLimits = socketLimits,
+  refuse: (response: ServerResponse) => void = response => response.writeHead(429, closing).end(),
 ): { listener: RequestListener; watch(server: Server): void } {
   let { inFlightMax } = limits
   const busy = new Map<Socket, Busy>()
   const quiet = createQuietSockets(limits)
   let isClosing = false
+  let droppedOfAll = 0
 
+  /**
+   * Leaves a request unread, because its sender has too many in flight. Those before it are answered; then the first that is
+   * left gets the reason, and the connection closes.
+   */
+  const drop = (socket: Socket, state: Busy, left: ServerResponse) => {
+    if (droppedOfAll >= droppedMax) return void socket.destroy()
+    state.dropped += 1
+    droppedOfAll += 1
+    if (state.dropped > 1) return
+    socket.once('close', () => {
+      droppedOfAll -= state.dropped
+    })
+    // Nothing more is read: Node would keep every request that it parses while the socket is open.
+    socket.pause()
+    if (!isClosing) return refuse(left)
+    // The response in flight is the last one; under RFC 9112 §9.3.2 the sender repeats the others.
+    const { response } = state
+    if (response.headersSent) response.once('finish', () => socket.destroySoon())
+    else response.shouldKeepAlive = false
+  }
   const listener: RequestListener = (request, response) => {
     const { socket } = request
     quiet.forget(socket)
     const own = busy.get(socket)
     // Requests behind a dropped one are dropped too, or they would be answered out of order.
-    if (own !== undefined && (own.dropped > 0 || own.inFlight >= inFlightMax)) return drop(socket, own)
+    if (own !== undefined && (own.dropped > 0 || own.inFlight >= inFlightMax))
+      return drop(socket, own, response)
     const now = performance.now()
     const state = own ?? ({ inFlight: 0, dropped: 0, taken: 0, takenAt: now } as Busy)
     if (own === undefined) busy.set(socket, state)
@@ -135,21 +163,6 @@ export function boundSockets(
       server.once('close', () => clearInterval(timer))
     },
   }
-}
-
-/**
- * Drops a request unread, because its sender has too many in flight. Those before it are answered, then the
- * connection closes; under RFC 9112 §9.3.2 the sender repeats unanswered requests.
- */
-function drop(socket: Socket, state: Busy): void {
-  state.dropped += 1
-  if (state.dropped > droppedMax) return void socket.destroy()
-  if (state.dropped > 1) return
-  // Nothing more is read: Node would keep every request that it parses while the socket is open.
-  socket.pause()
-  const { response } = state
-  if (response.headersSent) response.once('finish', () => socket.destroySoon())
-  else response.shouldKeepAlive = false
 }
 
 /** Whether output waits for a reader that takes next to nothing. */

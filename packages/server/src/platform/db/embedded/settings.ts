@@ -20,7 +20,6 @@ const DEFAULTS = {
   log_line_prefix: '%m [%p] ',
   // Statements and their values (addresses, hashes) stay out of this log. The service's own log has the failures
   // of requests, with the request's id.
-  // the service's own, with the request's id.
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
 } satisfies Settings
