@@ -8,7 +8,7 @@ export type Ring = 'inner' | 'e2e'
 
 const places = ['packages', 'bin', 'bench', 'drills', 'deploy', 'docs', 'examples', 'tools']
 
-/** Six of them run with the inner ring: one of each kind, so that the whole is known to start. */
+/** The end-to-end files that run with the inner ring: one of each kind, so that the whole is known to start. */
 export const smoke: readonly string[] = [
   'packages/server/src/cli/first-start.e2e.test.ts',
   'packages/server/src/cli/backup-restore.e2e.test.ts',

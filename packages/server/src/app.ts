@@ -204,9 +204,6 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, bodies: Bod
         holdBytes: (bytes: number) => room.holdAnswer(reply.raw, bytes),
         replay,
         header: (name: string) => request.headers[name]?.toString(),
-        get ip() {
-          return clientOf(request).ip
-        },
         client: clientOf(request),
         hangUp: () => hangUpOf(reply),
         hold: () => {

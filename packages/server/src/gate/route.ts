@@ -30,8 +30,6 @@ export interface Call<P, Query, Body> {
   replay: ReplayKey | null
   /** A header by its name in lower case. Not the credential, which the principal represents. */
   header(name: 'accept' | 'accept-encoding' | 'if-none-match' | 'prefer' | 'user-agent'): string | undefined
-  /** The client address, behind the trusted proxies. */
-  ip: string
   /** The address and the user agent, as they are stored. */
   client: Client
   /** Aborted when the client disconnects, for handlers that wait. */

@@ -45,8 +45,8 @@ export const peopleRoutes: Route<PeopleNeeds>[] = [
     body: SignUp,
     status: 202,
     answer: Accepted,
-    async handle(deps, { db, body, ip }) {
-      await signUp(deps, db, body, ip)
+    async handle(deps, { db, body, client }) {
+      await signUp(deps, db, body, client.ip)
       return accepted
     },
   }),
