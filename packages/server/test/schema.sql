@@ -812,6 +812,7 @@ begin
   if of_workspace is not null then
     perform pg_advisory_xact_lock_shared(public.right_lock(of_workspace, of_workspace));
   end if;
+  perform pg_advisory_xact_lock_shared(public.right_lock(of_user, of_user));
   perform pg_advisory_xact_lock_shared(public.right_lock(of_user, session_id));
   perform from public.sessions s where s.id = session_id and s.user_id = of_user
     and s.ended_at is null and s.expires_at > public.service_now();

@@ -104,8 +104,8 @@ export async function changePassword(
   if (!isRight) throw wrongPassword()
   const hash = await deps.passwords.hash(password, id)
   const replace = async (tx: PersonTx) => {
-    if (!(await replacePassword(tx, hash, old))) throw wrongPassword()
     endSessionRows(tx, sessionId)
+    if (!(await replacePassword(tx, hash, old))) throw wrongPassword()
     retireToken(tx, 'password_reset')
     queueMail(tx, { kind: 'password_changed', throttle: 'password_changed', address, ids: { user_id: id } })
     recordEvent(deps, tx, { ...eventOf(id, client), kind: 'password_changed' })

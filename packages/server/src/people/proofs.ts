@@ -63,8 +63,8 @@ export async function resetPassword(
   const hash = await deps.passwords.hash(password, networkOf(client.ip))
   const reset = async (tx: PersonTx) => {
     if (!(await consumeToken(tx, 'password_reset', digest))) throw new Refusal('invalid_token')
-    await replacePassword(tx, hash, null)
     endSessionRows(tx, null)
+    await replacePassword(tx, hash, null)
     const address = addressKey(user.email)
     queueMail(tx, {
       kind: 'password_changed',

@@ -69,8 +69,7 @@ export async function erasePerson(
 async function eraseRows(client: pg.ClientBase, addressKey: string): Promise<Record<string, number>> {
   // Ends what the person is doing first, and in workspaces also what a new session begins.
   await client.query(
-    `select end_rights(u.id, array(select s.id from sessions s where s.user_id = u.id)) from users u
-     where u.address_key = $1`,
+    'select end_rights(u.id, array[u.id]) from users u where u.address_key = $1',
     [addressKey],
   )
   await client.query(

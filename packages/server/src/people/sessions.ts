@@ -18,6 +18,7 @@ import { toSession, toUser } from './resource.ts'
 import {
   addSession,
   endLeakedSessionRow,
+  endOldestSessionRows,
   endSessionRow,
   listMemberships,
   listSessionRows,
@@ -65,6 +66,7 @@ export async function signIn(
     const asked = body.workspace_id?.toLowerCase()
     const actsIn = asked === undefined ? only : workspaces.find(({ id }) => id === asked)
     if (asked !== undefined && actsIn === undefined) throw notIn()
+    if (places.live >= liveSessionsMax) endOldestSessionRows(tx, liveSessionsMax - 1)
     const token = drawToken(sessionPrefix.slice(0, -1), deps.randomBytes)
     const row = await addSession(tx, account.hash, {
       id: deps.makeId(),
@@ -90,6 +92,9 @@ export async function signIn(
   }
   return await db.asPerson(account.userId, open, { isProven: true })
 }
+
+/** A person's live sessions: the next sign-in ends the oldest. */
+const liveSessionsMax = 100
 
 /** Ended sessions are kept for 30 days, so an account younger than that without any has never been signed in to. */
 const isFirstSignIn = (user: UserRow, { hasAny }: SessionPlaces, now: number) =>

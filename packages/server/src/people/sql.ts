@@ -181,11 +181,14 @@ export interface SessionPlaces {
   hasAny: boolean
   /** Whether one was opened from the same address by the same program. */
   isKnown: boolean
+  /** How many are neither ended nor expired. */
+  live: number
 }
 const sessionPlaces = sql(
   'people.session_places',
   `select count(*) > 0 as "hasAny",
-     coalesce(bool_or(ip is not distinct from $2 and user_agent is not distinct from $3), false) as "isKnown"
+     coalesce(bool_or(ip is not distinct from $2 and user_agent is not distinct from $3), false) as "isKnown",
+     (count(*) filter (where ended_at is null and expires_at > service_now()))::int as live
    from sessions where user_id = $1`,
 )
 export async function readSessionPlaces(
@@ -194,7 +197,7 @@ export async function readSessionPlaces(
   userAgent: string | null,
 ): Promise<SessionPlaces> {
   const [row] = await tx.query<SessionPlaces>(sessionPlaces, [tx.userId, ip, userAgent])
-  return row ?? { hasAny: false, isKnown: false }
+  return row ?? { hasAny: false, isKnown: false, live: 0 }
 }
 
 const endLeakedSession = sql(
@@ -224,20 +227,35 @@ export async function readSessionForLetter(tx: PersonTx, id: string): Promise<Se
   return row ?? null
 }
 
-const endSessionRights = sql(
-  'people.end_session_rights',
-  `select end_rights($1, array(
-     select id from sessions where user_id = $1 and ended_at is null and ($2::uuid is null or id <> $2)))`,
-)
+const endPersonRight = sql('people.end_person_right', 'select end_rights($1, array[$1]::uuid[])')
 const endSessions = sql(
   'people.end_sessions',
   `update sessions set ended_at = service_now()
-   where user_id = $1 and ended_at is null and ($2::uuid is null or id <> $2)`,
+   where user_id = $1 and ended_at is null and expires_at > service_now() and ($2::uuid is null or id <> $2)`,
 )
-/** @param but the session to keep; null: none. */
+/**
+ * Takes one lock, however many sessions there are. Comes before any change of the password, as in every transaction that
+ * takes both locks.
+ * @param but the session to keep; null: none.
+ */
 export function endSessionRows(tx: PersonTx, but: string | null): void {
-  tx.send(endSessionRights, [tx.userId, but])
+  tx.send(endPersonRight, [tx.userId])
   tx.send(endSessions, [tx.userId, but])
+}
+
+const endOldestSessions = sql(
+  'people.end_oldest_sessions',
+  `update sessions set ended_at = service_now() where user_id = $1 and id = any(array(
+     select id from sessions where user_id = $1 and ended_at is null and expires_at > service_now()
+     order by created_at desc, id desc offset $2))`,
+)
+/**
+ * Ends the oldest live sessions. Comes before `addSession`, which locks the password.
+ * @param kept how many stay.
+ */
+export function endOldestSessionRows(tx: PersonTx, kept: number): void {
+  tx.send(endPersonRight, [tx.userId])
+  tx.send(endOldestSessions, [tx.userId, kept])
 }
 
 const moveSession = sql(
