@@ -848,6 +848,17 @@ begin
 end $function$
   -- execute: public
 
+CREATE OR REPLACE FUNCTION public.must_touch(expected bigint, touched bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if touched is distinct from expected then
+    raise exception 'a write changed % rows in place of %', touched, expected using errcode = 'KR500';
+  end if;
+end $function$
+  -- execute: public
+
 CREATE OR REPLACE FUNCTION public.policy_changed(of_workspace uuid, of_project uuid, key_ids uuid[])
  RETURNS bigint
  LANGUAGE plpgsql

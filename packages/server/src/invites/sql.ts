@@ -1,5 +1,6 @@
 import type { Role } from '@keyrail/contract/shared'
 import { type Statement, sql } from '../platform/db/connection.ts'
+import { RightNotEnded, touchesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 
 export interface InviteRow {
@@ -130,7 +131,8 @@ const revoke = sql(
 )
 export async function revokeInviteRow(tx: Tx, id: string): Promise<InviteRow> {
   const [row] = await tx.query<InviteRow>(revoke, [tx.workspaceId, id])
-  return row as InviteRow
+  if (row === undefined) throw new RightNotEnded('the invitation')
+  return row
 }
 
 export interface FoundInvite {
@@ -154,7 +156,7 @@ export async function lockInviteByToken(tx: Tx, digest: Buffer): Promise<FoundIn
 
 const accept = sql(
   'invites.accept',
-  'update workspace_invites set accepted_at = service_now() where workspace_id = $1 and id = $2',
+  touchesOne('update workspace_invites set accepted_at = service_now() where workspace_id = $1 and id = $2'),
 )
 export const acceptInviteRow = (tx: Tx, id: string) => tx.send(accept, [tx.workspaceId, id])
 

@@ -17,7 +17,7 @@ import { findKeyProject } from './project-sql.ts'
 import { toKey, toTarget } from './resource.ts'
 import type { KeyRow } from './rows.ts'
 import { searchKeysPage } from './search.ts'
-import { findKey, findTenantId, listKeys, lockKey, revokeKeyRow, updateKey } from './sql.ts'
+import { findKey, findTenantId, listKeys, lockKey, readRevokedKey, revokeKeyRow, updateKey } from './sql.ts'
 
 export async function getKey(db: Db, principal: VendorPrincipal, id: string): Promise<Key> {
   const row = await db.readAtOnce(principal.workspaceId, tx => findKey(tx, id, sightOf(principal)))
@@ -140,11 +140,8 @@ export async function revokeFound(
   reason: string | null,
 ): Promise<KeyRow> {
   if (found.revoked_at !== null) return found
-  return (
-    (await revokeOnce(deps, tx, actor, found.id, found.project_id, { reason })) ??
-    (await lockKey(tx, found.id)) ??
-    found
-  )
+  const revoked = await revokeOnce(deps, tx, actor, found.id, found.project_id, { reason })
+  return revoked ?? (await readRevokedKey(tx, found.id))
 }
 
 /**
@@ -160,7 +157,9 @@ export async function revokeLeakedKey(
   place: LeakPlace,
 ): Promise<boolean> {
   if (projectId === null) return false
-  return (await revokeOnce(deps, tx, actor, id, projectId, { reason: 'leaked', ...place })) !== null
+  const revoked = await revokeOnce(deps, tx, actor, id, projectId, { reason: 'leaked', ...place })
+  if (revoked === null) await readRevokedKey(tx, id)
+  return revoked !== null
 }
 
 /** @returns null when a concurrent call revoked the key first; that call writes the only audit row. */

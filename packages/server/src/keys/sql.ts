@@ -1,6 +1,7 @@
 import { isActiveSql } from '../gate/active.ts'
 import type { Sight } from '../gate/principal.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
+import { RightNotEnded, touchesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { JudgedKeyRow, KeyRow, NewKey } from './rows.ts'
 
@@ -74,8 +75,9 @@ export async function lockKey(tx: Tx, id: string): Promise<JudgedKeyRow | null> 
 
 const updateKeyStatement = sql(
   'keys.update',
-  `update api_keys set name = $3, scopes = $4, meta = $5, rate_limits = $6, expires_at = $7, updated_at = $8
-   where workspace_id = $1 and id = $2`,
+  touchesOne(`update api_keys
+     set name = $3, scopes = $4, meta = $5, rate_limits = $6, expires_at = $7, updated_at = $8
+     where workspace_id = $1 and id = $2`),
 )
 export function updateKey(tx: Tx, key: KeyRow): void {
   tx.send(updateKeyStatement, [
@@ -92,8 +94,9 @@ export function updateKey(tx: Tx, key: KeyRow): void {
 
 const endOverlapStatement = sql(
   'keys.end_overlap',
-  `update api_keys set expires_at = $3, overlap_ends_at = $3, rotated_to = $4, original_expires_at = $5, updated_at = $6
-   where workspace_id = $1 and id = $2`,
+  touchesOne(`update api_keys
+     set expires_at = $3, overlap_ends_at = $3, rotated_to = $4, original_expires_at = $5, updated_at = $6
+     where workspace_id = $1 and id = $2`),
 )
 export const endOverlap = (tx: Tx, id: string, endsAt: Date, successor: NewKey) =>
   tx.send(endOverlapStatement, [
@@ -119,6 +122,20 @@ export async function revokeKeyRow(
 ): Promise<KeyRow | null> {
   const [row] = await tx.query<KeyRow>(revokeKeyStatement, [tx.workspaceId, id, at, reason])
   return row ?? null
+}
+
+const readKeyStatement = sql(
+  'keys.read',
+  `select ${keyColumns} from api_keys where workspace_id = $1 and id = $2`,
+)
+/**
+ * The key whose revocation changed no row, because another one came first.
+ * @throws {RightNotEnded} when nothing has revoked it.
+ */
+export async function readRevokedKey(tx: Tx, id: string): Promise<KeyRow> {
+  const [row] = await tx.query<KeyRow>(readKeyStatement, [tx.workspaceId, id])
+  if (!row?.revoked_at) throw new RightNotEnded('the key')
+  return row
 }
 
 /** Keys of a deleted parent, locked by id. The caller has locked the parents before. */

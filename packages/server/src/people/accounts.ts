@@ -14,6 +14,7 @@ import { refuseWeakPassword } from './password-rules.ts'
 import { toUser } from './resource.ts'
 import {
   addUser,
+  endPersonRights,
   endSessionRows,
   listMemberships,
   readPassword,
@@ -95,7 +96,7 @@ export async function changePassword(
   client: Client,
 ): Promise<User> {
   const [user, old] = await db.asPerson(id, tx => Promise.all([readUser(tx), readPassword(tx)]))
-  if (user === null || old === null) throw new Refusal('not_found')
+  if (user === null || old === null) throw new Refusal('unauthenticated')
   await refuseWeakPassword(deps, password, user.email)
   const address = addressKey(user.email)
   const isRight = await deps.signIns.check(address, client.ip, () =>
@@ -104,8 +105,9 @@ export async function changePassword(
   if (!isRight) throw wrongPassword()
   const hash = await deps.passwords.hash(password, id)
   const replace = async (tx: PersonTx) => {
-    endSessionRows(tx, sessionId)
+    endPersonRights(tx)
     if (!(await replacePassword(tx, hash, old))) throw wrongPassword()
+    endSessionRows(tx, sessionId)
     retireToken(tx, 'password_reset')
     queueMail(tx, { kind: 'password_changed', throttle: 'password_changed', address, ids: { user_id: id } })
     recordEvent(deps, tx, { ...eventOf(id, client), kind: 'password_changed' })

@@ -2,6 +2,7 @@ import type { ResetConsume } from '@keyrail/contract/people'
 import type { PersonPrincipal } from '../gate/principal.ts'
 import { readMailedToken } from '../platform/crypto/mailed-token.ts'
 import type { Db } from '../platform/db/db.ts'
+import { RightNotEnded } from '../platform/db/touch.ts'
 import type { PersonTx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
 import { queueMail } from '../platform/mail/queue.ts'
@@ -12,7 +13,15 @@ import { addressKey } from './address.ts'
 import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { refuseWeakPassword } from './password-rules.ts'
-import { consumeToken, endSessionRows, hasToken, readUser, replacePassword, setVerified } from './sql.ts'
+import {
+  consumeToken,
+  endPersonRights,
+  endSessionRows,
+  hasToken,
+  readUser,
+  replacePassword,
+  setVerified,
+} from './sql.ts'
 
 /** Requests another verification link. A verified person gets no mail, and the response is the same. */
 export async function requestVerification(db: Db, { id }: PersonPrincipal): Promise<void> {
@@ -63,8 +72,9 @@ export async function resetPassword(
   const hash = await deps.passwords.hash(password, networkOf(client.ip))
   const reset = async (tx: PersonTx) => {
     if (!(await consumeToken(tx, 'password_reset', digest))) throw new Refusal('invalid_token')
+    endPersonRights(tx)
+    if (!(await replacePassword(tx, hash, null))) throw new RightNotEnded('the password')
     endSessionRows(tx, null)
-    await replacePassword(tx, hash, null)
     const address = addressKey(user.email)
     queueMail(tx, {
       kind: 'password_changed',

@@ -68,10 +68,9 @@ export async function erasePerson(
 
 async function eraseRows(client: pg.ClientBase, addressKey: string): Promise<Record<string, number>> {
   // Ends what the person is doing first, and in workspaces also what a new session begins.
-  await client.query(
-    'select end_rights(u.id, array[u.id]) from users u where u.address_key = $1',
-    [addressKey],
-  )
+  await client.query('select end_rights(u.id, array[u.id]) from users u where u.address_key = $1', [
+    addressKey,
+  ])
   await client.query(
     `select end_rights(m.workspace_id, array[m.user_id]) from (
        select m.workspace_id, m.user_id from workspace_members m join users u on u.id = m.user_id

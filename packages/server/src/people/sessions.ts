@@ -4,6 +4,7 @@ import type { PersonPrincipal } from '../gate/principal.ts'
 import { drawToken, sessionPrefix, tokenDigest } from '../platform/crypto/token.ts'
 import { page } from '../platform/cursor.ts'
 import type { Db } from '../platform/db/db.ts'
+import { RightNotEnded } from '../platform/db/touch.ts'
 import type { PersonTx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
 import { type QueuedMail, queueMail } from '../platform/mail/queue.ts'
@@ -19,6 +20,7 @@ import {
   addSession,
   endLeakedSessionRow,
   endOldestSessionRows,
+  endPersonRights,
   endSessionRow,
   listMemberships,
   listSessionRows,
@@ -66,7 +68,10 @@ export async function signIn(
     const asked = body.workspace_id?.toLowerCase()
     const actsIn = asked === undefined ? only : workspaces.find(({ id }) => id === asked)
     if (asked !== undefined && actsIn === undefined) throw notIn()
-    if (places.live >= liveSessionsMax) endOldestSessionRows(tx, liveSessionsMax - 1)
+    if (places.live >= liveSessionsMax) {
+      endPersonRights(tx)
+      endOldestSessionRows(tx, liveSessionsMax - 1)
+    }
     const token = drawToken(sessionPrefix.slice(0, -1), deps.randomBytes)
     const row = await addSession(tx, account.hash, {
       id: deps.makeId(),
@@ -131,13 +136,14 @@ export async function listSessions(
 export async function endSession(
   deps: PeopleNeeds,
   db: Db,
-  { id }: PersonPrincipal,
+  { id, sessionId: own }: PersonPrincipal,
   sessionId: string,
   client: Client,
 ) {
   const end = async (tx: PersonTx) => {
     const ended = await endSessionRow(tx, sessionId)
-    if (ended === null) throw new Refusal('not_found')
+    // The transaction holds the right of the current session, so that one is there.
+    if (ended === null) throw sessionId === own ? new RightNotEnded('the session') : new Refusal('not_found')
     recordEvent(deps, tx, {
       ...eventOf(id, client),
       kind: 'session_ended',

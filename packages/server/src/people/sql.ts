@@ -1,5 +1,6 @@
 import type { Membership } from '@keyrail/contract/people'
 import { type Statement, sql } from '../platform/db/connection.ts'
+import { RightNotEnded } from '../platform/db/touch.ts'
 import type { PersonTx } from '../platform/db/transaction.ts'
 
 export interface UserRow {
@@ -169,10 +170,21 @@ const endSession = sql(
   `update sessions set ended_at = service_now()
    where user_id = $1 and id = $2 and ended_at is null and expires_at > service_now() returning ${sessionColumns}`,
 )
+const findLive = sql(
+  'people.find_live_session',
+  'select ended_at is null and expires_at > service_now() as live from sessions where user_id = $1 and id = $2',
+)
+/** @returns false when the session is missing. @throws {RightNotEnded} when a write should have ended it and has not. */
+async function hasEnded(tx: PersonTx, id: string): Promise<boolean> {
+  const [left] = await tx.query<{ live: boolean }>(findLive, [tx.userId, id])
+  if (left?.live === true) throw new RightNotEnded('the session')
+  return left !== undefined
+}
 /** @returns null when there is no active session with this id. */
 export async function endSessionRow(tx: PersonTx, id: string): Promise<SessionRow | null> {
   tx.send(endSessionRight, [tx.userId, id])
   const [row] = await tx.query<SessionRow>(endSession, [tx.userId, id])
+  if (row === undefined) await hasEnded(tx, id)
   return row ?? null
 }
 
@@ -206,7 +218,10 @@ const endLeakedSession = sql(
    where s.user_id = $1 and s.id = $2 and s.ended_at is null and s.expires_at > service_now() and u.id = s.user_id
    returning u.address_key`,
 )
-/** @returns null when it had already ended. */
+/**
+ * @returns null when it had already ended.
+ * @throws {RightNotEnded} when it is still live, or cannot be seen.
+ */
 export async function endLeakedSessionRow(
   tx: PersonTx,
   id: string,
@@ -214,6 +229,8 @@ export async function endLeakedSessionRow(
 ): Promise<{ address_key: string } | null> {
   tx.send(endSessionRight, [tx.userId, id])
   const [row] = await tx.query<{ address_key: string }>(endLeakedSession, [tx.userId, id, url])
+  // It was found just before, and its row stays for days after its end.
+  if (row === undefined && !(await hasEnded(tx, id))) throw new RightNotEnded('the session')
   return row ?? null
 }
 
@@ -234,14 +251,18 @@ const endSessions = sql(
    where user_id = $1 and ended_at is null and expires_at > service_now() and ($2::uuid is null or id <> $2)`,
 )
 /**
- * Takes one lock, however many sessions there are. Comes before any change of the password, as in every transaction that
- * takes both locks.
+ * Waits for all requests of the person's sessions, and makes later ones wait: one lock, however many sessions there are.
+ * Comes before any lock on the password, as in every transaction that takes both.
+ */
+export const endPersonRights = (tx: PersonTx): void => tx.send(endPersonRight, [tx.userId])
+
+/**
+ * Ends sessions, after `endPersonRights`. A changed password comes before, so that a sign-in with the old one has
+ * committed its session, or finds the new password.
  * @param but the session to keep; null: none.
  */
-export function endSessionRows(tx: PersonTx, but: string | null): void {
-  tx.send(endPersonRight, [tx.userId])
+export const endSessionRows = (tx: PersonTx, but: string | null): void =>
   tx.send(endSessions, [tx.userId, but])
-}
 
 const endOldestSessions = sql(
   'people.end_oldest_sessions',
@@ -250,13 +271,11 @@ const endOldestSessions = sql(
      order by created_at desc, id desc offset $2))`,
 )
 /**
- * Ends the oldest live sessions. Comes before `addSession`, which locks the password.
+ * Ends the oldest live sessions, after `endPersonRights`.
  * @param kept how many stay.
  */
-export function endOldestSessionRows(tx: PersonTx, kept: number): void {
-  tx.send(endPersonRight, [tx.userId])
+export const endOldestSessionRows = (tx: PersonTx, kept: number): void =>
   tx.send(endOldestSessions, [tx.userId, kept])
-}
 
 const moveSession = sql(
   'people.move_session',

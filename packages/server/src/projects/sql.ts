@@ -1,5 +1,6 @@
 import type { RateLimit } from '@keyrail/contract/shared'
 import { sql } from '../platform/db/connection.ts'
+import { touchesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { PrefixRange } from '../platform/prefix.ts'
 import type { Place } from '../platform/walks.ts'
@@ -145,7 +146,9 @@ export const updateProjectRow = (tx: Tx, row: ProjectRow) =>
 
 const remove = sql(
   'projects.delete',
-  'update projects set deleted_at = $3, updated_at = $3 where workspace_id = $1 and id = $2 and deleted_at is null',
+  touchesOne(
+    'update projects set deleted_at = $3, updated_at = $3 where workspace_id = $1 and id = $2 and deleted_at is null',
+  ),
 )
 /** Keeps the row of a deleted project: its keys stay readable, and its slug is free again. */
 export const markProjectDeleted = (tx: Tx, id: string, at: Date) => tx.send(remove, [tx.workspaceId, id, at])

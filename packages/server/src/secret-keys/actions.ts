@@ -30,6 +30,7 @@ import {
   findSecretKey,
   listSecretKeyRows,
   lockSecretKey,
+  readRevokedSecretKey,
   revokeSecretKeyRow,
   type SecretKeyRow,
 } from './sql.ts'
@@ -216,7 +217,8 @@ async function endWithMade(
   const at = deps.clock.now()
   const made = await endMadeBy(tx, { type: 'secret_key', id }, { revokesKeys: cascade, at })
   const row = await revokeSecretKeyRow(tx, id, new Date(at), payload.reason)
-  if (row !== null) tx.announce(credentialsTopic)
+  if (row === null) await readRevokedSecretKey(tx, id)
+  else tx.announce(credentialsTopic)
   const own: Entry[] =
     row === null
       ? []

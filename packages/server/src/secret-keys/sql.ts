@@ -4,6 +4,7 @@ import type { SecretKeyRole } from '@keyrail/contract/vendor/secret-keys'
 import { isActiveSql } from '../gate/active.ts'
 import type { Sight } from '../gate/principal.ts'
 import { sql } from '../platform/db/connection.ts'
+import { RightNotEnded, touchesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 
 export type CreatorType = 'user' | 'secret_key' | 'bootstrap' | 'operator'
@@ -107,8 +108,8 @@ export async function lockSecretKey(tx: Tx, id: string, sight: Sight): Promise<J
 
 const endOverlap = sql(
   'secret_keys.end_overlap',
-  `update secret_keys set expires_at = $3, rotated_to = $4, original_expires_at = $5
-   where workspace_id = $1 and id = $2`,
+  touchesOne(`update secret_keys set expires_at = $3, rotated_to = $4, original_expires_at = $5
+     where workspace_id = $1 and id = $2`),
 )
 export const endSecretKeyOverlap = (
   tx: Tx,
@@ -132,6 +133,17 @@ export async function revokeSecretKeyRow(
 ): Promise<SecretKeyRow | null> {
   const [row] = await tx.query<SecretKeyRow>(revoke, [tx.workspaceId, id, at, reason])
   return row ?? null
+}
+
+const read = sql('secret_keys.read', `select ${columns} from secret_keys where workspace_id = $1 and id = $2`)
+/**
+ * The key whose revocation changed no row, because another one came first.
+ * @throws {RightNotEnded} when nothing has revoked it.
+ */
+export async function readRevokedSecretKey(tx: Tx, id: string): Promise<SecretKeyRow> {
+  const [row] = await tx.query<SecretKeyRow>(read, [tx.workspaceId, id])
+  if (!row?.revoked_at) throw new RightNotEnded('the secret key')
+  return row
 }
 
 export interface SecretKeyFilter extends Sight {

@@ -1,4 +1,5 @@
 import { sql } from '../platform/db/connection.ts'
+import { touchesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { PrefixRange } from '../platform/prefix.ts'
 import type { Place } from '../platform/walks.ts'
@@ -163,7 +164,9 @@ export const searchTenantRows = (
 
 const update = sql(
   'tenants.update',
-  'update tenants set name = $3, meta = $4, embed_epoch = $5, updated_at = $6 where workspace_id = $1 and id = $2',
+  touchesOne(
+    'update tenants set name = $3, meta = $4, embed_epoch = $5, updated_at = $6 where workspace_id = $1 and id = $2',
+  ),
 )
 export const updateTenantRow = (tx: Tx, row: TenantRow) =>
   tx.send(update, [
@@ -177,7 +180,9 @@ export const updateTenantRow = (tx: Tx, row: TenantRow) =>
 
 const remove = sql(
   'tenants.delete',
-  'update tenants set deleted_at = $3, updated_at = $3, embed_epoch = embed_epoch + 1 where workspace_id = $1 and id = $2',
+  touchesOne(
+    'update tenants set deleted_at = $3, updated_at = $3, embed_epoch = embed_epoch + 1 where workspace_id = $1 and id = $2',
+  ),
 )
 /** Keeps the row of a deleted tenant: its keys stay readable, and its external_id is free again. */
 export const markTenantDeleted = (tx: Tx, id: string, at: Date) => tx.send(remove, [tx.workspaceId, id, at])
