@@ -10,6 +10,7 @@ import type { Chore } from './platform/db/upkeep.ts'
 import { freeStuckMail, pruneFailedMail, pruneMailThrottles } from './platform/mail/upkeep.ts'
 import { pruneChanges, pruneNodes } from './policy/upkeep.ts'
 import { pruneCounters } from './ratelimit/upkeep.ts'
+import { pruneEndings } from './secret-keys/upkeep.ts'
 import { pruneSecurityEvents } from './security-events/upkeep.ts'
 import { pruneUsageDays, pruneUsageHours, pruneUsageMonths, pruneUsageReports } from './usage/upkeep.ts'
 
@@ -36,6 +37,7 @@ export const choresOf = (
   pruneSessions,
   pruneTokens,
   pruneLeaks,
+  pruneEndings,
   queueLeftLetters,
   pruneSecurityEvents,
   pruneMailThrottles,

@@ -54,6 +54,7 @@ import { openPolicyFeed, type PolicyFeed } from './policy/service.ts'
 import { openCounters } from './ratelimit/open-counters.ts'
 import type { CounterStore } from './ratelimit/store.ts'
 import { readings } from './readings.ts'
+import { type Endings, openEndings } from './secret-keys/endings.ts'
 import { ownerLetters } from './security-events/letters.ts'
 import { openSecurityEvents, type SecurityEvents } from './security-events/writer.ts'
 import { openReports, type Reports } from './usage/reports.ts'
@@ -96,6 +97,7 @@ export interface Deps {
   readonly codehostKeys: CodehostKeys
   readonly findLeaked: FindLeaked
   readonly securityEvents: SecurityEvents
+  readonly endings: Endings
   readonly largeBodies: LargeBodies
   /** The same for bodies that only a signature authenticates. */
   readonly signedBodies: LargeBodies
@@ -201,6 +203,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     log,
     metrics,
   })
+  const endings = openEndings({ pool, clock, makeId, randomBytes: draw, log })
   const stopUpkeep = startUpkeep({
     connection,
     chores: choresOf(config.signingKey === null ? sealed : null, {
@@ -266,6 +269,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     codehostKeys: openCodehostKeys(readKeysFrom(config), clock),
     findLeaked: openFindLeaked(lanes),
     securityEvents,
+    endings,
     largeBodies,
     signedBodies,
     jsonThread,
@@ -283,7 +287,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     async close() {
       closing.abort()
       hotCredentials.close()
-      await Promise.all([stopUpkeep(), mail.close()])
+      await Promise.all([stopUpkeep(), mail.close(), endings.close()])
       await Promise.all([
         counters.close(),
         storedBytes.close(),

@@ -133,6 +133,26 @@ table credentials row level security
   WHERE ((s.id = credentials.id) AND (s.user_id = app_user_id()))))))) with check (the same)
   grant insert to keyrail_app
 
+table endings row level security
+  workspace_id uuid not null
+  maker_type text not null
+  maker_id uuid not null
+  revokes_keys boolean not null
+  actor_type text not null
+  actor_id text
+  began_at timestamp(3) with time zone not null
+  secret_keys_revoked integer not null default 0
+  invitations_revoked integer not null default 0
+  done_at timestamp(3) with time zone
+  constraint endings_invitations_revoked CHECK ((invitations_revoked >= 0))
+  constraint endings_maker_type CHECK ((maker_type = ANY (ARRAY['user'::text, 'secret_key'::text, 'session'::text])))
+  constraint endings_secret_keys_revoked CHECK ((secret_keys_revoked >= 0))
+  constraint endings_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+  constraint endings_pkey PRIMARY KEY (workspace_id, maker_type, maker_id)
+  CREATE INDEX endings_undone ON public.endings USING btree (began_at) WHERE (done_at IS NULL)
+  policy endings_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
 table idempotency_bodies row level security
   workspace_id uuid not null
   env text not null
@@ -1142,3 +1162,14 @@ exception
     return case when pg_is_in_recovery() then 'standby' else 'none' end;
 end $function$
   -- execute: public
+
+CREATE OR REPLACE FUNCTION public.undone_endings(most integer)
+ RETURNS TABLE(workspace_id uuid, maker_type text, maker_id uuid)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select e.workspace_id, e.maker_type, e.maker_id from public.endings e
+  where e.done_at is null order by e.began_at limit most
+$function$
+  -- execute: keyrail_app

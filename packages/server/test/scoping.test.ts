@@ -7,6 +7,7 @@ import { makePerson, personalTables } from './people.ts'
 import { mentionsOf, serviceFiles, stringsOf } from './source-files.ts'
 import {
   answerOnce,
+  endOnce,
   issueKey,
   leakOnce,
   makeInvite,
@@ -225,6 +226,7 @@ async function makeFullWorkspace() {
   await answerOnce(harness, vendor)
   await useOnce(harness, vendor)
   await leakOnce(harness, vendor)
+  await endOnce(harness, vendor)
   await makePerson(query, { workspaceId: vendor.workspaceId })
   await makeInvite(harness, vendor)
   // Belongs to no workspace, so no workspace sees it.

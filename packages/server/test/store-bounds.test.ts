@@ -16,7 +16,16 @@ import {
 import { mintToken } from './embed.ts'
 import { startHarness } from './harness.ts'
 import { makeMailedToken, makePerson } from './people.ts'
-import { answerOnce, issueKey, leakOnce, makeInvite, makeVendor, spendOnce, useOnce } from './vendor.ts'
+import {
+  answerOnce,
+  endOnce,
+  issueKey,
+  leakOnce,
+  makeInvite,
+  makeVendor,
+  spendOnce,
+  useOnce,
+} from './vendor.ts'
 
 /**
  * The database refuses what the contract refuses. Direct SQL tries each check constraint, past the service, with
@@ -44,6 +53,7 @@ const { userId } = await makePerson(query, { workspaceId: vendor.workspaceId })
 await makeMailedToken(query, userId, 'verification')
 await makeInvite(harness, vendor)
 await leakOnce(harness, vendor)
+await endOnce(harness, vendor)
 await query(
   `insert into mail_throttles (address_hash, kind, queued_at, expires_at)
    values (sha256('x'), 'reset', array[now()], now())`,
@@ -111,6 +121,9 @@ const bounds: Record<string, Bound> = {
   idempotency_claims_status_bounds: bound('status', ['100', '599'], ['99', '600']),
   idempotency_claims_ttl_bounds: bound('ttl_ms', ['60000', '604800000'], ['59999', '604800001']),
   leak_reports_display_prefix_bounds: length('display_prefix', 1, 64, false),
+  endings_invitations_revoked: bound('invitations_revoked', ['0', '7'], ['-1']),
+  endings_maker_type: among('maker_type', ['user', 'secret_key', 'session']),
+  endings_secret_keys_revoked: bound('secret_keys_revoked', ['0', '7'], ['-1']),
   leak_reports_invitations_revoked: bound('invitations_revoked', ['0', '7'], ['-1']),
   leak_reports_kind: among('kind', ['api_key', 'secret_key', 'session']),
   leak_reports_secret_keys_revoked: bound('secret_keys_revoked', ['0', '7'], ['-1']),

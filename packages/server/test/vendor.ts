@@ -137,6 +137,17 @@ export async function spendOnce({ ask }: Harness, { live, projectId, tenantId }:
   assert.equal(status, 200, JSON.stringify(body))
 }
 
+/** Revokes a secret key that has made another one, so that there is a row for its end. */
+export async function endOnce({ ask }: Harness, { live }: Vendor): Promise<void> {
+  const maker = await makeSecretKey({ ask }, { live })
+  await makeSecretKey({ ask }, { live: maker.key })
+  const { status, body } = await ask('POST', `/v1/secret_keys/${maker.id}/revoke`, {
+    token: live,
+    body: { cascade: true },
+  })
+  assert.equal(status, 200, JSON.stringify(body))
+}
+
 /** Reports a new key as leaked, so that there is a row for the leak; and one for a letter, as a killed process leaves it. */
 export async function leakOnce(harness: Harness, vendor: Vendor): Promise<void> {
   const { key } = await issueKey(harness, vendor)

@@ -15,7 +15,7 @@ import {
   Timestamp,
   Uuid,
 } from '../shared.ts'
-import { SecretKey } from './secret-keys.ts'
+import { Cascade, Descendants } from './secret-keys.ts'
 
 const fields = {
   user_id: Uuid,
@@ -49,13 +49,11 @@ export const MemberRemoval = Type.Object({
 })
 export type MemberRemoval = Static<typeof MemberRemoval>
 
-const KeysMade = Type.Array(SecretKey, {
-  description:
-    'Secret keys that the person or their keys made: those that `revoke_keys` revoked, or those that work.',
-})
-export const ChangedMember = resource('member', { ...fields, secret_keys: KeysMade })
+/** Newest first: those that `revoke_keys` revokes, or else those that work. */
+const made = { secret_keys: Descendants, cascade: Cascade }
+export const ChangedMember = resource('member', { ...fields, ...made })
 export type ChangedMember = Static<typeof ChangedMember>
-export const RemovedMember = deleted('member', { secret_keys: KeysMade })
+export const RemovedMember = deleted('member', made)
 export type RemovedMember = Static<typeof RemovedMember>
 
 /** A new member, and the workspace. */

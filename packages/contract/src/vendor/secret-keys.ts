@@ -48,6 +48,8 @@ export type SecretKeyRevoke = Static<typeof SecretKeyRevoke>
 export const SecretKeyList = Type.Object({
   env: Type.Optional(Env),
   include_revoked: Type.Optional(BooleanText),
+  /** A person or a secret key: only keys that it made, the keys made with those, and so on. */
+  made_by: Type.Optional(Uuid),
   ...paging(),
 })
 export type SecretKeyList = ReadQuery<typeof SecretKeyList>
@@ -94,11 +96,35 @@ export const RotatedSecretKey = resource('secret_key', {
 })
 export type RotatedSecretKey = Static<typeof RotatedSecretKey>
 
+/** Secret keys that a maker has made, they have made, and so on. */
+export const Descendants = strictObject({
+  count: Type.Integer({ minimum: 0, description: 'How many there are; `data` has the newest 200.' }),
+  data: Type.Array(SecretKey, { maxItems: 200 }),
+  next_cursor: nullable(
+    Type.String({
+      description:
+        'Where `GET /v1/secret_keys` goes on, with `made_by`, and with `include_revoked=true` if they were revoked.',
+    }),
+  ),
+})
+export type Descendants = Static<typeof Descendants>
+
+/** How many of a maker's descendants have ended with it. */
+export const Cascade = strictObject({
+  state: oneOf(['running', 'done']),
+  revoked: Type.Integer({ minimum: 0, description: 'How many secret keys it has revoked.' }),
+  remaining: Type.Integer({ minimum: 0, description: 'How many secret keys it is still to revoke.' }),
+})
+export type Cascade = Static<typeof Cascade>
+
+/** With `cascade` while what the key has made is still being ended. */
+export const ReadSecretKey = resource('secret_key', { ...fields, cascade: Type.Optional(Cascade) })
+export type ReadSecretKey = Static<typeof ReadSecretKey>
+
 export const RevokedSecretKey = resource('secret_key', {
   ...fields,
-  descendants: Type.Array(SecretKey, {
-    description:
-      'Secret keys made with this one, the keys made with those, and so on, newest first: those that `cascade` revoked, or else those that still work.',
-  }),
+  /** Newest first: those that `cascade` revokes, or else those that still work. */
+  descendants: Descendants,
+  cascade: Cascade,
 })
 export type RevokedSecretKey = Static<typeof RevokedSecretKey>

@@ -15,14 +15,19 @@ test('`cascade` revokes a secret key and all keys made with it', async () => {
   })
   const { descendants } = await admin.secretKeys.revoke(first.id, { reason: 'left' })
   assert.deepEqual(
-    descendants.map(key => [key.id, key.revoked_at]),
+    descendants.data.map(key => [key.id, key.revoked_at]),
     [[second.id, null]],
   )
   const ended = await admin.secretKeys.revoke(first.id, { cascade: true })
   assert.deepEqual(
-    ended.descendants.map(key => [key.id, key.revoked_reason]),
+    ended.descendants.data.map(key => [key.id, key.revoked_reason]),
     [[second.id, 'cascade']],
   )
+  assert.deepEqual(ended.cascade, { state: 'done', revoked: 1, remaining: 0 })
+  const made: string[] = []
+  for await (const key of admin.secretKeys.list({ made_by: first.id, include_revoked: 'true' }))
+    made.push(key.id)
+  assert.deepEqual(made, [second.id])
 })
 
 test('`revoke_keys` of a removal is sent as a query parameter, or not at all', async () => {

@@ -239,7 +239,7 @@ function secretKeyRoom(request: AdminRequest) {
     /** `GET /v1/secret_keys` */
     list: room.list as (query?: t.SecretKeyList, options?: CallOptions) => Listing<t.SecretKey>,
     /** `GET /v1/secret_keys/:id` */
-    get: room.one as (id: string, options?: CallOptions) => Promise<t.SecretKey>,
+    get: room.one as (id: string, options?: CallOptions) => Promise<t.ReadSecretKey>,
     /** `POST /v1/secret_keys/:id/rotate` */
     rotate: room.rotate as (
       id: string,
@@ -247,8 +247,9 @@ function secretKeyRoom(request: AdminRequest) {
       options?: KeyedOptions,
     ) => Promise<t.RotatedSecretKey>,
     /**
-     * `POST /v1/secret_keys/:id/revoke`. `descendants` of the answer are the keys made with it, the keys made with those, and
-     * so on; `cascade` revokes them too.
+     * `POST /v1/secret_keys/:id/revoke`. `descendants` of the answer are the newest of the keys made with it, the keys made
+     * with those, and so on; `cascade` revokes them too. While that goes on, the answer and `get` have `cascade.state`
+     * `running`.
      */
     revoke: room.revoke as (
       id: string,

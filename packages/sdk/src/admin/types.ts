@@ -63,6 +63,7 @@ export type Project = Static<typeof projects.Project>
 export type ProjectCreate = Static<typeof projects.ProjectCreate>
 export type ProjectList = Static<typeof projects.ProjectList>
 export type ProjectUpdate = Static<typeof projects.ProjectUpdate>
+export type ReadSecretKey = Static<typeof secretKeys.ReadSecretKey>
 export type RateLimit = Static<typeof shared.RateLimit>
 export type RemovedMember = Static<typeof members.RemovedMember>
 export type RevokedKey = Static<typeof keys.RevokedKey>

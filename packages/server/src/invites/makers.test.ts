@@ -16,7 +16,8 @@ test('a removed owner cannot return by an invitation made by a key of theirs', a
   const kept = await invite(child.key)
   const removed = await ask('DELETE', `/v1/members/${leaver.userId}`, { token: owner.token })
   assert.equal(removed.status, 200)
-  for (const { id } of removed.body.secret_keys) assert.equal((await revoke(owner.token, id)).status, 200)
+  for (const { id } of removed.body.secret_keys.data)
+    assert.equal((await revoke(owner.token, id)).status, 200)
   assert.equal((await accept(leaver, kept)).body.code, 'invalid_token')
   assert.equal((await ask('GET', '/v1/workspace', { token: leaver.token })).body.code, 'no_workspace')
   const { body } = await ask('GET', '/v1/members', { token: owner.token })
@@ -57,7 +58,7 @@ const ends = {
   }),
 }
 for (const [what, end] of Object.entries(ends)) {
-  test(`when ${what}, all invitations that descend from it end in the same transaction`, async () => {
+  test(`when ${what}, all invitations that descend from it end at once`, async () => {
     const scene = await makeScene()
     const { owner, live, child, grandchild, leaver, workspaceId } = scene
     const theirs = [await invite(child.key), await invite(grandchild.key)]
@@ -76,11 +77,11 @@ for (const [what, end] of Object.entries(ends)) {
     for (const one of others) assert.equal(await statusOf(live, one), 'pending')
     assert.equal(await statusOf(live, accepted), 'accepted')
     assert.equal((await ask('GET', '/v1/workspace', { token: joined.token })).status, 200)
-    // One transaction: the audit rows are adjacent and have one timestamp.
+    // One transaction after that of the end: the audit rows are adjacent and have one timestamp.
     const stamps = await query(
       `select distinct created_at, seq - row_number() over (order by seq) as run from audit_logs
-       where workspace_id = $1 and (target_id = any($2) or target_id = $3) and action !~ 'created|joined'`,
-      [workspaceId, idsOf(theirs), ancestor.id],
+       where workspace_id = $1 and target_id = any($2) and action !~ 'created|joined'`,
+      [workspaceId, idsOf(theirs)],
     )
     assert.equal(stamps.length, 1, JSON.stringify(stamps))
     assert.deepEqual(

@@ -2,7 +2,7 @@ import type { Invite } from '@keyrail/contract/vendor/invites'
 import type { Entry } from '../audit/append.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { toInvite } from './resource.ts'
-import { retireInvitesMadeBy } from './sql.ts'
+import { retireInvitesBelow } from './sql.ts'
 
 /** The maker whose end revokes the invitations that descend from it. */
 export interface Ancestor {
@@ -24,16 +24,13 @@ export const inviteRevoked = (
 })
 
 /**
- * Revokes the pending invitations made by the ancestor or by one of the given secret keys: a maker without rights must
- * not return by a token that it kept. The caller appends the entries.
+ * Revokes pending invitations made by the ancestor or by secret keys below it: a maker without rights must not return by
+ * a token that it kept. The caller appends the entries.
+ * @param most how many at once.
  */
-export async function revokeInvitesMadeBy(
-  tx: Tx,
-  ancestor: Ancestor,
-  secretKeyIds: readonly string[],
-): Promise<Entry[]> {
+export async function revokeInvitesBelow(tx: Tx, ancestor: Ancestor, most: number): Promise<Entry[]> {
   const reason = ancestor.type === 'user' ? 'inviter_removed' : 'inviter_revoked'
-  const rows = await retireInvitesMadeBy(tx, ancestor, secretKeyIds)
+  const rows = await retireInvitesBelow(tx, ancestor, most)
   rows.sort((a, b) => (a.id < b.id ? -1 : 1))
   return rows.map(row => inviteRevoked(toInvite(row), reason, ancestor))
 }

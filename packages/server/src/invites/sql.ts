@@ -1,4 +1,5 @@
 import type { Role } from '@keyrail/contract/shared'
+import { keysMadeSql } from '../gate/made.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import { RightNotEnded, touchesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
@@ -78,22 +79,23 @@ export async function insertInvite(tx: Tx, invite: NewInvite): Promise<InviteRow
  * Rows that the previous release wrote during a rolling deployment name a person in `invited_by`. The maker of the other
  * old rows is unknown, so they end with the first maker that ends.
  */
-export const retireMadeBy = sql(
-  'invites.retire_made_by',
-  `update workspace_invites set revoked_at = service_now()
-   where workspace_id = $1 and ${pending} and (
-     (created_by_type = $2 and created_by_id = $3)
-     or (created_by_type = 'secret_key' and created_by_id = any($4::text[]))
-     or ($2 = 'session' and created_in_session = $3::uuid)
-     or (created_by_type is null and (invited_by is null or ($2 = 'user' and invited_by = $3::uuid))))
+export const retireBelow = sql(
+  'invites.retire_below',
+  `${keysMadeSql}
+   update workspace_invites set revoked_at = service_now()
+   where workspace_id = $1 and id = any(array(
+     select id from workspace_invites where workspace_id = $1 and ${pending} and (
+       (created_by_type = $2 and created_by_id = $3)
+       or (created_by_type = 'secret_key' and created_by_id = any(array(select id::text from made)))
+       or ($2 = 'session' and created_in_session = $3::uuid)
+       or (created_by_type is null and (invited_by is null or ($2 = 'user' and invited_by = $3::uuid))))
+     limit $4)) and ${pending}
    returning ${columns}`,
 )
-/** @returns those that were still pending, unordered. */
-export const retireInvitesMadeBy = (
-  tx: Tx,
-  maker: { type: 'user' | 'secret_key' | 'session'; id: string },
-  secretKeyIds: readonly string[],
-) => tx.query<InviteRow>(retireMadeBy, [tx.workspaceId, maker.type, maker.id, secretKeyIds])
+/** @returns those that were still pending, at most `most`, unordered. */
+export const retireInvitesBelow = (tx: Tx, maker: { type: MakerType; id: string }, most: number) =>
+  tx.query<InviteRow>(retireBelow, [tx.workspaceId, maker.type, maker.id, most])
+type MakerType = 'user' | 'secret_key' | 'session'
 
 const count = sql(
   'invites.count',
@@ -143,12 +145,31 @@ export interface FoundInvite {
   /** Whether it is the mailed token, which proves the mailbox. */
   is_mailed: boolean
 }
+/**
+ * Whether a maker above the invitation has ended, and what it made is still being ended. Only then does it look above.
+ * The maker of some old rows is unknown.
+ */
+const isEnding = `case when exists (select from endings where workspace_id = $1 and done_at is null) then
+     i.created_by_type is null or exists (
+       with recursive above (type, id, session) as (
+         select i.created_by_type, i.created_by_id, i.created_in_session
+         union
+         select k.created_by_type, k.created_by_id, k.created_in_session from above a join secret_keys k
+           on a.type = 'secret_key' and k.workspace_id = $1 and k.id = a.id::uuid
+       )
+       select from above a join endings e on e.workspace_id = $1 and e.done_at is null and (
+         (e.maker_type = a.type and e.maker_id::text = a.id) or (e.maker_type = 'session' and e.maker_id = a.session)))
+     else false end`
 const findByToken = sql(
   'invites.find_by_token',
   `select id, email, address_key, role, coalesce(mailed_digest = $2, false) as is_mailed
-   from workspace_invites where workspace_id = $1 and (digest = $2 or mailed_digest = $2) and ${pending} for update`,
+   from workspace_invites i where workspace_id = $1 and (digest = $2 or mailed_digest = $2) and ${pending}
+     and not (${isEnding}) for update`,
 )
-/** Either token finds a pending invitation; of two concurrent requests, the second finds none. */
+/**
+ * Either token finds a pending invitation; of two concurrent requests, the second finds none. One that is about to end
+ * with a maker above it has ended.
+ */
 export async function lockInviteByToken(tx: Tx, digest: Buffer): Promise<FoundInvite | null> {
   const [row] = await tx.query<FoundInvite>(findByToken, [tx.workspaceId, digest])
   return row ?? null

@@ -1,7 +1,7 @@
 import type { WriteLetter } from '../platform/mail/deliver.ts'
 import type { Letter } from '../platform/mail/letter.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
-import { type LeakedKind, type LeakRow, type LetterRow, readLeak, readLetter } from './sql.ts'
+import { type LeakedKind, type LetterRow, readLeak, readLetter } from './sql.ts'
 
 const nouns = {
   api_key: 'An API key',
@@ -107,7 +107,10 @@ const nameOf = (leak: LetterRow): string =>
   ].join(' ')
 
 /** What was revoked with the credential because it was made with it; empty if nothing was. */
-function endedWith({ secret_keys_revoked: keys, invitations_revoked: invitations }: LeakRow): string[] {
+function endedWith(leak: LetterRow): string[] {
+  const { secret_keys_revoked: keys, invitations_revoked: invitations } = leak
+  if (leak.is_ending)
+    return ['What was made with it, directly or through keys made with it, is being revoked as well.']
   const counted = [
     ...(keys > 0 ? [`${keys} secret ${keys === 1 ? 'key' : 'keys'}`] : []),
     ...(invitations > 0
@@ -121,7 +124,7 @@ function endedWith({ secret_keys_revoked: keys, invitations_revoked: invitations
   ]
 }
 
-function placeOf({ url, source }: LeakRow): string {
+function placeOf({ url, source }: LetterRow): string {
   const kind = source === null ? '' : ` (${source})`
   return url === null ? `The report does not say where${kind}.` : `It was found at ${url}${kind}`
 }

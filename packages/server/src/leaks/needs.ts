@@ -3,6 +3,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { JsonThread } from '../platform/http/json-thread.ts'
 import type { MakeId } from '../platform/ids.ts'
 import type { Logger } from '../platform/log.ts'
+import type { Endings } from '../secret-keys/endings.ts'
 import type { CodehostKeys } from './codehost-keys.ts'
 import type { FindLeaked } from './find-leaked.ts'
 
@@ -10,6 +11,8 @@ import type { FindLeaked } from './find-leaked.ts'
 export interface LeakNeeds {
   readonly clock: Clock
   readonly makeId: MakeId
+  /** Ends what was made with leaked credentials. */
+  readonly endings: Pick<Endings, 'follow'>
   readonly randomBytes: (size: number) => Buffer
   readonly budgets: Pick<Budgets, 'requestMs'>
   readonly codehostKeys: CodehostKeys

@@ -6,7 +6,8 @@ import type { Db } from '../platform/db/db.ts'
 import { asPersonTx, type Tx } from '../platform/db/transaction.ts'
 import { type QueuedMail, queueMail } from '../platform/mail/queue.ts'
 import { type LeakedEnd, revokeLeakedSecretKey } from '../secret-keys/actions.ts'
-import { endMadeBy, type RevokedWith } from '../secret-keys/made-by.ts'
+import { beginEnding } from '../secret-keys/ending.ts'
+import { hasLeftToEnd } from '../secret-keys/ending-sql.ts'
 import type { NewEvent } from '../security-events/event.ts'
 import { recordEvent } from '../security-events/record.ts'
 import type { Leaked } from './find-leaked.ts'
@@ -40,16 +41,21 @@ export async function revokeLeaked(
   const revoke = async (tx: Tx): Promise<LeakedEnd> =>
     kind === 'secret_key'
       ? await revokeLeakedSecretKey(deps, tx, codehost, id, leak.place)
-      : { revoked: null, isRevoked: await revokeLeakedKey(deps, tx, codehost, { id, projectId }, leak.place) }
-  const work = async (tx: Tx) => {
-    const { isRevoked, revoked } = await revoke(tx)
-    if (!isRevoked && revoked === null) return false
-    recordLeak(deps, tx, leak, revoked, letter.id)
-    letter.note(tx)
-    return true
+      : {
+          isRevoked: await revokeLeakedKey(deps, tx, codehost, { id, projectId }, leak.place),
+          endsMore: false,
+        }
+  const work = async (tx: Tx): Promise<LeakedEnd> => {
+    const end = await revoke(tx)
+    if (end.isRevoked || end.endsMore) {
+      recordLeak(deps, tx, leak, letter.id)
+      letter.note(tx)
+    }
+    return end
   }
-  if (await db.inWorkspace(workspaceId, work, { changesRights: kind === 'secret_key' }))
-    letter.isStored = true
+  const end = await db.inWorkspace(workspaceId, work, { changesRights: kind === 'secret_key' })
+  if (end.isRevoked || end.endsMore) letter.isStored = true
+  if (end.endsMore) await deps.endings.follow(workspaceId, { type: 'secret_key', id })
 }
 
 /** In the workspace of the session, or in another one where something ended with it. */
@@ -67,12 +73,9 @@ async function revokeSession(deps: LeakNeeds, db: Db, leak: Leak): Promise<void>
   const { id, workspaceId, userId, allOfPerson } = leak.leaked
   // The row is deleted some time after the session has ended.
   if (userId === null) return
-  if (workspaceId !== null)
-    await db.inWorkspace(workspaceId, tx => endSession(deps, tx, leak, userId), {
-      userId,
-      changesRights: true,
-    })
-  else
+  const options = { userId, changesRights: true } as const
+  const ending: string[] = []
+  if (workspaceId === null)
     await db.asPerson(
       userId,
       async tx => {
@@ -83,50 +86,53 @@ async function revokeSession(deps: LeakNeeds, db: Db, leak: Leak): Promise<void>
       },
       { changesRights: true },
     )
+  else if (await db.inWorkspace(workspaceId, tx => endSession(deps, tx, leak, userId), options))
+    ending.push(workspaceId)
   for (const other of allOfPerson)
-    if (other !== workspaceId)
-      await db.inWorkspace(other, tx => endMadeInSession(deps, tx, leak), { changesRights: true })
+    if (other !== workspaceId && (await db.inWorkspace(other, tx => endElsewhere(deps, tx, leak), options)))
+      ending.push(other)
+  // What was made in it follows when the session has ended everywhere.
+  for (const place of ending) await deps.endings.follow(place, { type: 'session', id })
 }
 
-/** In the workspace of the session. */
-async function endSession(deps: LeakNeeds, tx: Tx, leak: Leak, userId: string): Promise<void> {
+/** Runs in the workspace of the session. @returns whether anything made in it ends there too. */
+async function endSession(deps: LeakNeeds, tx: Tx, leak: Leak, userId: string): Promise<boolean> {
   const { leaked, place } = leak
   const [recipients, address] = await Promise.all([
     listRecipientRows(tx),
     endLeakedSession(asPersonTx(tx, userId), leaked.id, place.url),
   ])
-  const at = deps.clock.now()
-  const made = await endMadeBy(tx, { type: 'session', id: leaked.id }, { revokesKeys: true, at })
-  if (address === null && made.entries.length === 0) return
+  // It ended before this report: then only what was made in it is news.
+  if (address === null) return await endElsewhere(deps, tx, leak)
   const ended: Entry = {
     action: 'session.revoked',
     targetType: 'session',
     targetId: leaked.id,
     env: null,
-    payload: { reason: 'leaked', ...place, ...made.revoked },
+    payload: { reason: 'leaked', ...place },
   }
-  appendAudit(deps, tx, codehost, at, address === null ? made.entries : [ended, ...made.entries])
-  recordSession(
-    deps,
-    tx,
-    leak,
-    recipients,
-    made.revoked,
-    address === null ? null : ownLetter(address, userId, leaked.id),
-  )
+  appendAudit(deps, tx, codehost, deps.clock.now(), [ended])
+  recordSession(deps, tx, leak, recipients, ownLetter(address, userId, leaked.id))
+  return await beginEndOfMade(deps, tx, leak)
 }
 
-/** In another workspace, once the session has ended. */
-async function endMadeInSession(deps: LeakNeeds, tx: Tx, leak: Leak): Promise<void> {
-  const at = deps.clock.now()
-  const [recipients, { entries, revoked }] = await Promise.all([
+/** Runs in a workspace where the session itself does not end. @returns whether anything made in it ends there. */
+async function endElsewhere(deps: LeakNeeds, tx: Tx, leak: Leak): Promise<boolean> {
+  const [recipients, isLeft] = await Promise.all([
     listRecipientRows(tx),
-    endMadeBy(tx, { type: 'session', id: leak.leaked.id }, { revokesKeys: true, at }),
+    hasLeftToEnd(tx, { type: 'session', id: leak.leaked.id }),
   ])
-  if (entries.length === 0) return
-  appendAudit(deps, tx, codehost, at, entries)
-  recordSession(deps, tx, leak, recipients, revoked, null)
+  if (!isLeft) return false
+  recordSession(deps, tx, leak, recipients, null)
+  return await beginEndOfMade(deps, tx, leak)
 }
+
+const beginEndOfMade = (deps: LeakNeeds, tx: Tx, { leaked }: Leak): Promise<boolean> =>
+  beginEnding(
+    tx,
+    { type: 'session', id: leaked.id },
+    { revokesKeys: true, actor: codehost, at: deps.clock.now() },
+  )
 
 /** The person of the session gets a different mail. */
 const ownLetter = (address: string, userId: string, sessionId: string): QueuedMail => ({
@@ -138,26 +144,11 @@ const ownLetter = (address: string, userId: string, sessionId: string): QueuedMa
 
 /**
  * Stores where the credential was found.
- * @param revoked what ended with it.
  * @param letterId the letter that names it beside others; null: its letter names nothing else.
  */
-function recordLeak(
-  deps: LeakNeeds,
-  tx: Tx,
-  leak: Leak,
-  revoked: RevokedWith,
-  letterId: string | null,
-): void {
+function recordLeak(deps: LeakNeeds, tx: Tx, leak: Leak, letterId: string | null): void {
   const { id, kind } = leak.leaked
-  const row = {
-    credential_id: id,
-    kind,
-    display_prefix: leak.displayPrefix,
-    ...leak.place,
-    secret_keys_revoked: revoked?.secret_keys_revoked ?? 0,
-    invitations_revoked: revoked?.invitations_revoked ?? 0,
-  }
-  insertLeak(tx, row, letterId)
+  insertLeak(tx, { credential_id: id, kind, display_prefix: leak.displayPrefix, ...leak.place }, letterId)
   recordEvent(deps, tx, leakEvent(leak, tx.workspaceId))
 }
 
@@ -170,10 +161,9 @@ function recordSession(
   tx: Tx,
   leak: Leak,
   recipients: readonly RecipientRow[],
-  revoked: RevokedWith,
   own: QueuedMail | null,
 ): void {
-  recordLeak(deps, tx, leak, revoked, null)
+  recordLeak(deps, tx, leak, null)
   const ids = { workspace_id: tx.workspaceId, credential_id: leak.leaked.id }
   for (const letter of lettersTo(recipients, 'leak', ids, own)) queueMail(tx, letter)
 }

@@ -44,23 +44,16 @@ export interface LeakRow {
   display_prefix: string
   url: string | null
   source: string | null
-  /** What ended with it. */
-  secret_keys_revoked: number
-  invitations_revoked: number
 }
 const insert = sql(
   'leaks.insert_leak',
-  `insert into leak_reports (workspace_id, credential_id, kind, display_prefix, url, source, secret_keys_revoked,
-     invitations_revoked, letter_id, reported_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, service_now())
+  `insert into leak_reports (workspace_id, credential_id, kind, display_prefix, url, source, letter_id, reported_at)
+   values ($1, $2, $3, $4, $5, $6, $7, service_now())
    on conflict (workspace_id, credential_id) do update set url = excluded.url, source = excluded.source,
-     letter_id = excluded.letter_id,
-     secret_keys_revoked = leak_reports.secret_keys_revoked + excluded.secret_keys_revoked,
-     invitations_revoked = leak_reports.invitations_revoked + excluded.invitations_revoked,
-     reported_at = excluded.reported_at`,
+     letter_id = excluded.letter_id, reported_at = excluded.reported_at`,
 )
 /**
- * A repeated report of a credential adds what ended since.
+ * A repeated report of a credential replaces its place.
  * @param letterId the letter that names it beside others; null: its letter names nothing else.
  */
 export const insertLeak = (tx: Tx, leak: LeakRow, letterId: string | null) =>
@@ -71,8 +64,6 @@ export const insertLeak = (tx: Tx, leak: LeakRow, letterId: string | null) =>
     leak.display_prefix,
     leak.url,
     leak.source,
-    leak.secret_keys_revoked,
-    leak.invitations_revoked,
     letterId,
   ])
 
@@ -108,12 +99,16 @@ export const takeLeftLetter = `with taken as (
 const readBy = (name: string, column: 'credential_id' | 'letter_id') =>
   sql(
     name,
-    `select l.credential_id, l.kind, l.display_prefix, l.url, l.source, l.secret_keys_revoked, l.invitations_revoked,
+    `select l.credential_id, l.kind, l.display_prefix, l.url, l.source,
+       l.secret_keys_revoked + coalesce(e.secret_keys_revoked, 0) as secret_keys_revoked,
+       l.invitations_revoked + coalesce(e.invitations_revoked, 0) as invitations_revoked,
+       e.maker_id is not null and e.done_at is null as is_ending,
        w.name as workspace_name, (count(*) over ())::int as named,
        (count(*) filter (where l.kind = 'secret_key') over ())::int as named_secret_keys,
        case when $3::uuid is null then w.billing_email else (select email from (${owners}) o where o.user_id = $3) end
          as email
      from leak_reports l join workspaces w on w.id = l.workspace_id
+       left join endings e on e.workspace_id = l.workspace_id and e.maker_type = l.kind and e.maker_id = l.credential_id
      where l.workspace_id = $1 and l.${column} = $2 order by l.kind desc, l.reported_at, l.credential_id limit $4`,
   )
 const readOne = readBy('leaks.read_leak', 'credential_id')
@@ -121,6 +116,11 @@ const readOne = readBy('leaks.read_leak', 'credential_id')
 const readGathered = readBy('leaks.read_letter', 'letter_id')
 
 export interface LetterRow extends LeakRow {
+  /** What ended with it. Rows of old releases counted by themselves. */
+  secret_keys_revoked: number
+  invitations_revoked: number
+  /** Whether more of it is still to end. */
+  is_ending: boolean
   workspace_name: string
   /** Null when the recipient is no longer an owner, or the billing address was removed. */
   email: string | null

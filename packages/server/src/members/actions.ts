@@ -1,7 +1,6 @@
 import type { Paging } from '@keyrail/contract/shared'
-import type { Member, MemberUpdate } from '@keyrail/contract/vendor/members'
-import type { SecretKey } from '@keyrail/contract/vendor/secret-keys'
-import { actorOf, appendAudit, type Entry } from '../audit/append.ts'
+import type { ChangedMember, MemberUpdate, RemovedMember } from '@keyrail/contract/vendor/members'
+import { actorOf, appendAudit } from '../audit/append.ts'
 import { roles, type VendorPrincipal } from '../gate/principal.ts'
 import { page } from '../platform/cursor.ts'
 import type { Db } from '../platform/db/db.ts'
@@ -10,18 +9,12 @@ import type { Tx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
-import { endMadeBy, listKeysMadeBy, withTimeForAll } from '../secret-keys/made-by.ts'
+import { beginEnding } from '../secret-keys/ending.ts'
+import { nothingMade, showMade } from '../secret-keys/made.ts'
 import { notifyOfOwner } from '../security-events/owners.ts'
 import type { MemberNeeds } from './needs.ts'
 import { toMember } from './resource.ts'
-import {
-  findRole,
-  listMemberRows,
-  lockMemberAndOwners,
-  type MemberRow,
-  removeRow,
-  updateRole,
-} from './sql.ts'
+import { listMemberRows, lockMemberAndOwners, type MemberRow, removeRow, updateRole } from './sql.ts'
 
 export async function listMembers(
   { cursors }: MemberNeeds,
@@ -43,81 +36,70 @@ function placeOf(sealed: string) {
 }
 
 /**
- * Changes the role of a member. A demotion also revokes the pending invitations made by the member or by keys
- * descending from the member. The keys keep their roles, so the response lists them; `revoke_keys` revokes them.
+ * Changes the role of a member; after a demotion the pending invitations made by the member or by keys descending from the
+ * member end. The keys keep their roles, so the response lists them; `revoke_keys` ends them.
  */
-export function changeRole(
+export async function changeRole(
   deps: MemberNeeds,
   db: Db,
   principal: VendorPrincipal,
   userId: string,
   { role, revoke_keys: revokesKeys = false }: MemberUpdate,
   client: Client,
-): Promise<Member & { secret_keys: SecretKey[] }> {
+): Promise<ChangedMember> {
   const work = async (tx: Tx) => {
     endRights(tx, [userId])
-    const old = await findRole(tx, userId)
-    const at = deps.clock.now()
-    const maker = { type: 'user', id: userId } as const
-    const isDemoted = old !== null && roles.indexOf(role) < roles.indexOf(old)
-    // Before the member, which is the lock order of accepting invitations.
-    const made =
-      isDemoted || revokesKeys
-        ? await endMadeBy(tx, maker, { revokesKeys, at })
-        : { keys: await listKeysMadeBy(tx, maker), entries: [] }
     const row = await lockMember(tx, userId, { stays: role === 'owner' })
-    const changed: Entry[] =
-      row.role === role
-        ? []
-        : [
-            {
-              ...target(userId),
-              action: 'workspace_member.role_changed',
-              payload: { email: row.email, role: { old: row.role, new: role } },
-            },
-          ]
-    if (changed.length > 0) {
+    const at = deps.clock.now()
+    const actor = actorOf(principal)
+    if (row.role !== role) {
       updateRole(tx, userId, role)
       if (role === 'owner') notifyOfOwner(deps, tx, { caller: principal, client }, userId)
+      const payload = { email: row.email, role: { old: row.role, new: role } }
+      appendAudit(deps, tx, actor, at, [
+        { ...target(userId), action: 'workspace_member.role_changed', payload },
+      ])
     }
-    const entries = [...changed, ...made.entries]
-    if (entries.length > 0) appendAudit(deps, tx, actorOf(principal), at, entries)
-    return { ...toMember({ ...row, role }), secret_keys: made.keys }
+    const isDemoted = roles.indexOf(role) < roles.indexOf(row.role)
+    const ends = isDemoted || revokesKeys
+    return { row, hasMade: ends && (await beginEnding(tx, makerOf(userId), { revokesKeys, actor, at })) }
   }
-  const own = revokesKeys ? withTimeForAll(db) : db
-  return own.inWorkspace(principal.workspaceId, work, { changesRights: true })
+  const { row, hasMade } = await db.inWorkspace(principal.workspaceId, work, { changesRights: true })
+  if (hasMade) await deps.endings.follow(principal.workspaceId, makerOf(userId))
+  const { made, cascade } = await showMade(deps, db, principal, makerOf(userId), revokesKeys)
+  return { ...toMember({ ...row, role }), secret_keys: made, cascade }
 }
 
 /**
- * Ends a membership from the person's next request on, with the pending invitations made by the person or by keys
- * descending from the person. The keys stay active, so the response lists them; `revokesKeys` revokes them.
+ * Ends a membership from the person's next request on; then the pending invitations made by the person or by keys
+ * descending from the person end. The keys stay active, so the response lists them; `revokesKeys` ends them.
  */
-export function removeMember(
+export async function removeMember(
   deps: MemberNeeds,
   db: Db,
   principal: VendorPrincipal,
   userId: string,
   { revokesKeys }: { revokesKeys: boolean },
-) {
+): Promise<RemovedMember> {
   const work = async (tx: Tx) => {
     endRights(tx, [userId])
     const at = deps.clock.now()
-    const made = await endMadeBy(tx, { type: 'user', id: userId }, { revokesKeys, at })
     const row = await lockMember(tx, userId, { stays: false })
     removeRow(tx, userId, new Date(at))
-    appendAudit(deps, tx, actorOf(principal), at, [
-      {
-        ...target(userId),
-        action: 'workspace_member.removed',
-        payload: { email: row.email, role: row.role },
-      },
-      ...made.entries,
-    ])
-    return { object: 'member', id: userId, deleted: true, secret_keys: made.keys }
+    const actor = actorOf(principal)
+    const payload = { email: row.email, role: row.role }
+    appendAudit(deps, tx, actor, at, [{ ...target(userId), action: 'workspace_member.removed', payload }])
+    return await beginEnding(tx, makerOf(userId), { revokesKeys, actor, at })
   }
-  const own = revokesKeys ? withTimeForAll(db) : db
-  return own.inWorkspace(principal.workspaceId, work, { changesRights: true })
+  const hasMade = await db.inWorkspace(principal.workspaceId, work, { changesRights: true })
+  if (hasMade) await deps.endings.follow(principal.workspaceId, makerOf(userId))
+  const { made, cascade } = hasMade
+    ? await showMade(deps, db, principal, makerOf(userId), revokesKeys)
+    : nothingMade
+  return { object: 'member', id: userId, deleted: true, secret_keys: made, cascade }
 }
+
+const makerOf = (userId: string) => ({ type: 'user', id: userId }) as const
 
 /**
  * @param stays whether the member is an owner afterwards.

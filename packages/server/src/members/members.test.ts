@@ -91,7 +91,7 @@ test('a removed person loses access at once; their keys stay active and are list
   const { body } = await remove(owner.token, person.userId)
   assert.deepEqual([body.object, body.id, body.deleted], ['member', person.userId, true])
   assert.deepEqual(
-    body.secret_keys.map(({ id }: { id: string }) => id),
+    body.secret_keys.data.map(({ id }: { id: string }) => id),
     [key.body.id],
   )
   assert.equal((await ask('GET', '/v1/workspace', { token: person.token })).body.code, 'no_workspace')
@@ -114,7 +114,7 @@ test('a removal lists keys made by the person’s keys too, also through a revok
   await ask('POST', '/v1/secret_keys', { token: second.token, body: { env: 'live' } })
   const { body } = await remove(second.token, owner.userId)
   assert.deepEqual(
-    body.secret_keys.map(({ id }: { id: string }) => id).toSorted(),
+    body.secret_keys.data.map(({ id }: { id: string }) => id).toSorted(),
     [grandchild.body.id, successor.id].toSorted(),
   )
 })

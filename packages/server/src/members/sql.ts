@@ -26,16 +26,6 @@ export const listMemberRows = (
   limit: number,
 ) => tx.query<MemberRow>(list, [tx.workspaceId, before?.joinedAt ?? null, before?.userId ?? null, limit + 1])
 
-const findRoleOf = sql(
-  'members.find_role',
-  'select role from workspace_members where workspace_id = $1 and user_id = $2 and removed_at is null',
-)
-/** @returns null when the person is not a member. */
-export async function findRole(tx: Tx, userId: string): Promise<Role | null> {
-  const [row] = await tx.query<{ role: Role }>(findRoleOf, [tx.workspaceId, userId])
-  return row?.role ?? null
-}
-
 const lock = sql(
   'members.lock',
   `select m.user_id, u.email, u.name, m.role, m.joined_at

@@ -1,12 +1,12 @@
 import type { LeakPlace } from '@keyrail/contract/leaks'
 import type {
+  ReadSecretKey,
   RevokedSecretKey,
-  SecretKey,
   SecretKeyCreate,
   SecretKeyList,
   SecretKeyRevoke,
 } from '@keyrail/contract/vendor/secret-keys'
-import { type Actor, actorOf, appendAudit, type Entry } from '../audit/append.ts'
+import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
 import { credentialsTopic } from '../gate/hot-credentials.ts'
 import { type Role, roles, sightOf, type VendorPrincipal } from '../gate/principal.ts'
 import { overlapEnd } from '../keys/lifecycle.ts'
@@ -19,9 +19,11 @@ import type { Client } from '../platform/http/client.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { dateOrNull, iso, millisOrNull } from '../platform/time.ts'
 import { notifyOfOwnerKey } from '../security-events/owners.ts'
+import { beginEnding } from './ending.ts'
+import { hasLeftToEnd, readCascade } from './ending-sql.ts'
 import { issueSecretKey, secretKeyCreated, withoutSecret } from './issue.ts'
 import { areProjectsThere, assertNoMoreThan, readLimits } from './limits.ts'
-import { endMadeBy, type MadeBy, type RevokedWith, withTimeForAll } from './made-by.ts'
+import { nothingMade, showMade, toCascade } from './made.ts'
 import type { EndNeeds, SecretKeyNeeds } from './needs.ts'
 import { toSecretKey } from './resource.ts'
 import { assertRoomForSecretKey } from './room.ts'
@@ -74,10 +76,15 @@ export function createSecretKey(
 /** The gate does not admit members here, so the creator is an owner or an admin. */
 const makerRole = (role: Role) => (role === 'owner' ? 'owner' : 'admin')
 
-export async function getSecretKey(db: Db, principal: VendorPrincipal, id: string): Promise<SecretKey> {
-  const row = await db.readAtOnce(principal.workspaceId, tx => findSecretKey(tx, id, sightOf(principal)))
+export async function getSecretKey(db: Db, principal: VendorPrincipal, id: string): Promise<ReadSecretKey> {
+  const [row, cascade] = await db.readAtOnce(principal.workspaceId, tx =>
+    Promise.all([
+      findSecretKey(tx, id, sightOf(principal)),
+      readCascade(tx, { type: 'secret_key', id }, false),
+    ]),
+  )
   if (row === null) throw new Refusal('not_found')
-  return toSecretKey(row)
+  return { ...toSecretKey(row), ...(cascade !== null && { cascade: toCascade(cascade) }) }
 }
 
 export async function listSecretKeys(
@@ -95,6 +102,7 @@ export async function listSecretKeys(
       envs: query.env === undefined ? envs : [query.env],
       projectIds,
       includeRevoked: query.include_revoked === 'true',
+      madeBy: query.made_by ?? null,
       before,
       limit,
     }),
@@ -154,44 +162,44 @@ export function rotateSecretKey(
 }
 
 /**
- * Revokes a secret key for good, with all pending invitations made by it or by keys descending from it; with `cascade`
- * those keys too. For a key that was already revoked, only its descendants end. An editor's role is enough for any key:
- * stopping a leak must not wait.
+ * Revokes a secret key for good; then all pending invitations made by it or by keys descending from it end, and with
+ * `cascade` those keys too. For a key that was already revoked, only its descendants end. An editor's role is enough for
+ * any key: stopping a leak must not wait.
  */
-export function revokeSecretKey(
+export async function revokeSecretKey(
   deps: SecretKeyNeeds,
   db: Db,
   principal: VendorPrincipal,
   id: string,
   { reason, cascade = false }: SecretKeyRevoke,
 ): Promise<RevokedSecretKey> {
+  const { workspaceId } = principal
+  const maker = { type: 'secret_key', id } as const
   const work = async (tx: Tx) => {
     endRights(tx, [id])
-    const found = await findSecretKey(tx, id, sightOf(principal))
-    if (found === null) throw new Refusal('not_found')
-    const { row, made } = await endWithMade(
-      deps,
-      tx,
-      actorOf(principal),
-      id,
-      { reason: reason ?? null },
-      cascade,
-    )
-    return { ...toSecretKey(row ?? found), descendants: made.keys }
+    if ((await findSecretKey(tx, id, sightOf(principal))) === null) throw new Refusal('not_found')
+    const actor = actorOf(principal)
+    const { row } = await revokeRow(deps, tx, actor, id, { reason: reason ?? null })
+    const at = deps.clock.now()
+    return { row, hasMade: await beginEnding(tx, maker, { revokesKeys: cascade, actor, at }) }
   }
-  const own = cascade ? withTimeForAll(db) : db
-  return own.inWorkspace(principal.workspaceId, work, { changesRights: true })
+  const { row, hasMade } = await db.inWorkspace(workspaceId, work, { changesRights: true })
+  if (hasMade) await deps.endings.follow(workspaceId, maker)
+  const { made, cascade: state } = hasMade ? await showMade(deps, db, principal, maker, cascade) : nothingMade
+  return { ...toSecretKey(row), descendants: made, cascade: state }
 }
 
-/** What ended with a leaked secret key; `isRevoked` is false when the key itself was already revoked. */
+/** What a report of a leaked secret key caused. */
 export interface LeakedEnd {
+  /** False when the key was already revoked. */
   isRevoked: boolean
-  revoked: RevokedWith
+  /** Whether anything made with it ends too. The caller follows that. */
+  endsMore: boolean
 }
 
 /**
- * Revokes a leaked secret key and everything made with it, since any of it may be an attacker's. Runs in a transaction
- * with `changesRights`.
+ * Revokes a leaked secret key, and begins the end of everything made with it, since any of it may be an attacker's. Runs
+ * in a transaction with `changesRights`.
  */
 export async function revokeLeakedSecretKey(
   deps: EndNeeds,
@@ -200,32 +208,29 @@ export async function revokeLeakedSecretKey(
   id: string,
   place: LeakPlace,
 ): Promise<LeakedEnd> {
+  const maker = { type: 'secret_key', id } as const
   endRights(tx, [id])
-  const { row, made } = await endWithMade(deps, tx, actor, id, { reason: 'leaked', ...place }, true)
-  return { revoked: made.revoked, isRevoked: row !== null }
+  const { isNew: isRevoked } = await revokeRow(deps, tx, actor, id, { reason: 'leaked', ...place })
+  // A repeated report of a key with nothing left to end causes nothing.
+  if (!isRevoked && !(await hasLeftToEnd(tx, maker))) return { isRevoked, endsMore: false }
+  const at = deps.clock.now()
+  return { isRevoked, endsMore: await beginEnding(tx, maker, { revokesKeys: true, actor, at }) }
 }
 
-/** @returns `row`: null when the key was already revoked, which has an audit row. */
-async function endWithMade(
+/** @returns the key as it is now. An earlier revocation stands, and its audit row stays the only one. */
+async function revokeRow(
   deps: EndNeeds,
   tx: Tx,
   actor: Actor,
   id: string,
   payload: { reason: string | null } & Partial<LeakPlace>,
-  cascade: boolean,
-): Promise<{ row: SecretKeyRow | null; made: MadeBy }> {
+): Promise<{ row: SecretKeyRow; isNew: boolean }> {
   const at = deps.clock.now()
-  const made = await endMadeBy(tx, { type: 'secret_key', id }, { revokesKeys: cascade, at })
   const row = await revokeSecretKeyRow(tx, id, new Date(at), payload.reason)
-  if (row === null) await readRevokedSecretKey(tx, id)
-  else tx.announce(credentialsTopic)
-  const own: Entry[] =
-    row === null
-      ? []
-      : [{ ...target(row), action: 'secret_key.revoked', payload: { ...payload, ...made.revoked } }]
-  const entries = [...own, ...made.entries]
-  if (entries.length > 0) appendAudit(deps, tx, actor, at, entries)
-  return { row, made }
+  if (row === null) return { row: await readRevokedSecretKey(tx, id), isNew: false }
+  tx.announce(credentialsTopic)
+  appendAudit(deps, tx, actor, at, [{ ...target(row), action: 'secret_key.revoked', payload }])
+  return { row, isNew: true }
 }
 
 const target = (key: Pick<SecretKeyRow, 'id' | 'env'>) => ({

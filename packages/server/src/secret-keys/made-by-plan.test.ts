@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { makersOf } from '../../test/makers.ts'
-import { listMadeBy } from './sql.ts'
+import { findActiveMade } from './made-sql.ts'
 
 const harness = await startHarness()
 const { query } = harness
@@ -25,7 +25,7 @@ test('keys made by one maker are found by index among many others', async () => 
     ['secret_key', child.id],
     ['session', randomUUID()],
   ]) {
-    const rows = await query(`explain ${listMadeBy.text}`, [workspaceId, ...maker])
+    const rows = await query(`explain ${findActiveMade.text}`, [workspaceId, ...maker, 200])
     const plan = rows.map(row => row['QUERY PLAN']).join('\n')
     assert.match(plan, /secret_keys_by_maker/)
     assert.doesNotMatch(plan, /Seq Scan on secret_keys/, plan)

@@ -17,8 +17,8 @@ const rotate = async (token: string, id: string): Promise<MadeKey> => {
 }
 
 /** A use is written after its response, at some time. */
-const withoutUses = ({ descendants, ...key }: { descendants: object[] }) =>
-  [key, ...descendants].map(one => ({ ...one, last_used_at: undefined }))
+const withoutUses = ({ descendants, ...key }: { descendants: { data: object[] } }) =>
+  [key, ...descendants.data].map(one => ({ ...one, last_used_at: undefined }))
 
 test('a revocation lists the active keys made by the key; `cascade` revokes and audits each', async () => {
   const scene = await makeScene()
@@ -28,17 +28,17 @@ test('a revocation lists the active keys made by the key; `cascade` revokes and 
   const dead = await makeKey(child.key)
   await revoke(live, dead.id)
   const listed = await revoke(owner.token, child.id, { reason: 'left' })
-  assert.deepEqual(idsOf(listed.body.descendants), [other.id, grandchild.id])
+  assert.deepEqual(idsOf(listed.body.descendants.data), [other.id, grandchild.id])
   assert.deepEqual(
-    listed.body.descendants.map((key: { revoked_at: unknown }) => key.revoked_at),
+    listed.body.descendants.data.map((key: { revoked_at: unknown }) => key.revoked_at),
     [null, null],
   )
   assert.ok((await isAlive(grandchild)) && (await isAlive(other)))
 
   const ended = await revoke(owner.token, child.id, { cascade: true })
   assert.equal(ended.body.revoked_reason, 'left')
-  assert.deepEqual(idsOf(ended.body.descendants), [other.id, grandchild.id])
-  for (const key of ended.body.descendants)
+  assert.deepEqual(idsOf(ended.body.descendants.data), [other.id, grandchild.id])
+  for (const key of ended.body.descendants.data)
     assert.deepEqual([typeof key.revoked_at, key.revoked_reason], ['string', 'cascade'])
   assert.ok(!(await isAlive(grandchild)) && !(await isAlive(other)))
   const again = await revoke(owner.token, child.id, { cascade: true })
@@ -74,13 +74,13 @@ for (const [what, call] of Object.entries({
   test(`${what} lists the keys made by them, directly or not; \`revoke_keys\` revokes them`, async () => {
     const kept = await makeScene()
     const { body: listed } = await call(kept, false)
-    assert.deepEqual(idsOf(listed.secret_keys), [kept.grandchild.id, kept.child.id])
+    assert.deepEqual(idsOf(listed.secret_keys.data), [kept.grandchild.id, kept.child.id])
     assert.ok((await isAlive(kept.child)) && (await isAlive(kept.grandchild)))
 
     const scene = await makeScene()
     const { child, grandchild, live, leaver, workspaceId } = scene
     const { body } = await call(scene, true)
-    assert.deepEqual(idsOf(body.secret_keys), [grandchild.id, child.id])
+    assert.deepEqual(idsOf(body.secret_keys.data), [grandchild.id, child.id])
     assert.ok(!(await isAlive(child)) && !(await isAlive(grandchild)))
     const ancestor = { type: 'user', id: leaver.userId }
     const revocation = (target_id: string) => ({
@@ -101,11 +101,11 @@ test('a successor counts as made by the key or person that rotated, and ends wit
   assert.equal(await statusOf(live, pending), 'pending')
   const replaced = await rotate(owner.token, child.id)
   const { body } = await revoke(owner.token, child.id, { cascade: true })
-  assert.ok(idsOf(body.descendants).includes(own.id))
+  assert.ok(idsOf(body.descendants.data).includes(own.id))
   assert.deepEqual([await isAlive(own), await isAlive(replaced)], [false, true])
   assert.equal(await statusOf(live, pending), 'revoked')
   const removed = await ask('DELETE', `/v1/members/${leaver.userId}`, { token: owner.token })
-  assert.deepEqual(idsOf(removed.body.secret_keys), [])
+  assert.deepEqual(idsOf(removed.body.secret_keys.data), [])
 })
 
 test('revoking the first key of a chain of a hundred revokes them all', async () => {
@@ -114,7 +114,7 @@ test('revoking the first key of a chain of a hundred revokes them all', async ()
   for (let depth = 0; depth < 100; depth++) last = await makeKey(last.key)
   const pending = await invite(last.key)
   const { body } = await revoke(live, child.id, { cascade: true })
-  assert.equal(body.descendants.length, 101)
+  assert.equal(body.descendants.count, 101)
   assert.equal(await isAlive(last), false)
   assert.equal(await statusOf(live, pending), 'revoked')
 })

@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Cursors } from '../platform/cursor.ts'
 import type { MakeId } from '../platform/ids.ts'
+import type { Endings } from './endings.ts'
 
 /** What ending a secret key needs. */
 export type EndNeeds = Pick<SecretKeyNeeds, 'clock' | 'randomBytes'>
@@ -11,5 +12,7 @@ export interface SecretKeyNeeds {
   readonly clock: Clock
   readonly cursors: Cursors
   readonly makeId: MakeId
+  /** Ends what revoked keys have made. */
+  readonly endings: Pick<Endings, 'follow'>
   readonly randomBytes: (size: number) => Buffer
 }

@@ -1,9 +1,9 @@
 import { overlapHoursDefault, RotateBody } from '@keyrail/contract/shared'
 import {
   CreatedSecretKey,
+  ReadSecretKey,
   RevokedSecretKey,
   RotatedSecretKey,
-  SecretKey,
   SecretKeyCreate,
   SecretKeyList,
   SecretKeyRevoke,
@@ -47,7 +47,7 @@ export const secretKeyRoutes: Route<SecretKeyNeeds>[] = [
     summary: 'Get a secret key',
     description: 'Returns the settings and the status of a secret key, without the key itself.',
     access: withinProjects(readers('secret_keys:read')),
-    answer: SecretKey,
+    answer: ReadSecretKey,
     handle: async (_, { db, principal, id }) => ({ body: await getSecretKey(db, principal, id) }),
   }),
   vendorRoute('POST', '/v1/secret_keys/:id/rotate', {
@@ -67,7 +67,7 @@ export const secretKeyRoutes: Route<SecretKeyNeeds>[] = [
     operation: 'revokeSecretKey',
     summary: 'Revoke a secret key',
     description:
-      'Revokes the key for good, with the pending invitations made by it. With `cascade` it also revokes the secret keys made by it. Repeating the call changes nothing.',
+      'Revokes the key for good, then the pending invitations made by it, and with `cascade` the secret keys made by it. If that takes longer than a second it goes on after the answer, and `GET` shows how far it is. Repeating the call changes nothing.',
     access: withinProjects(editors('secret_keys:write')),
     body: SecretKeyRevoke,
     answer: RevokedSecretKey,

@@ -45,7 +45,8 @@ export type NewSecretKey = Omit<
   created_in_session: string | null
 }
 
-const columns = `id, env, role, created_by_type, created_by_id, name, meta, display_prefix, expires_at, permissions,
+/** The columns that the API shows. */
+export const secretKeyColumns = `id, env, role, created_by_type, created_by_id, name, meta, display_prefix, expires_at, permissions,
   project_ids, allowed_cidrs, revoked_at, revoked_reason, rotated_from, rotated_to, original_expires_at, last_used_at, created_at`
 const isActive = isActiveSql('secret_keys')
 
@@ -82,7 +83,7 @@ export function insertSecretKey(tx: Tx, key: NewSecretKey): void {
 
 const find = sql(
   'secret_keys.find',
-  `select ${columns}, service_now() as now, ${isActive} as is_active from secret_keys
+  `select ${secretKeyColumns}, service_now() as now, ${isActive} as is_active from secret_keys
    where workspace_id = $1 and id = $2 and env = any($3::text[])
      and ($4::uuid[] is null or project_ids <@ $4)`,
 )
@@ -97,7 +98,7 @@ export async function findSecretKey(
 
 const lock = sql(
   'secret_keys.lock',
-  `select ${columns}, service_now() as now, ${isActive} as is_active from secret_keys
+  `select ${secretKeyColumns}, service_now() as now, ${isActive} as is_active from secret_keys
    where workspace_id = $1 and id = $2 and env = any($3::text[])
      and ($4::uuid[] is null or project_ids <@ $4) for update`,
 )
@@ -122,7 +123,7 @@ export const endSecretKeyOverlap = (
 const revoke = sql(
   'secret_keys.revoke',
   `update secret_keys set revoked_at = $3, revoked_reason = $4
-   where workspace_id = $1 and id = $2 and revoked_at is null returning ${columns}`,
+   where workspace_id = $1 and id = $2 and revoked_at is null returning ${secretKeyColumns}`,
 )
 /** @returns the key as it is now, or null when it was already revoked. */
 export async function revokeSecretKeyRow(
@@ -135,7 +136,10 @@ export async function revokeSecretKeyRow(
   return row ?? null
 }
 
-const read = sql('secret_keys.read', `select ${columns} from secret_keys where workspace_id = $1 and id = $2`)
+const read = sql(
+  'secret_keys.read',
+  `select ${secretKeyColumns} from secret_keys where workspace_id = $1 and id = $2`,
+)
 /**
  * The key whose revocation changed no row, because another one came first.
  * @throws {RightNotEnded} when nothing has revoked it.
@@ -148,60 +152,37 @@ export async function readRevokedSecretKey(tx: Tx, id: string): Promise<SecretKe
 
 export interface SecretKeyFilter extends Sight {
   includeRevoked: boolean
+  /** A person or a secret key, whose descendants alone are listed; null: all. */
+  madeBy: string | null
   before: string | null
   limit: number
 }
-const list = sql(
-  'secret_keys.list',
-  `select ${columns} from secret_keys
+const listed = `from secret_keys
    where workspace_id = $1 and env = any($2::text[]) and ($3 or revoked_at is null)
-     and ($4::uuid is null or id < $4) and ($6::uuid[] is null or project_ids <@ $6)
-   order by id desc limit $5`,
+     and ($4::uuid is null or id < $4) and ($6::uuid[] is null or project_ids <@ $6)`
+const list = sql('secret_keys.list', `select ${secretKeyColumns} ${listed} order by id desc limit $5`)
+const listMade = sql(
+  'secret_keys.list_made',
+  `with recursive made(id) as (
+     select id from secret_keys
+     where workspace_id = $1 and created_by_type in ('user', 'secret_key') and created_by_id = $7::text
+     union
+     select k.id from made m join secret_keys k
+       on k.workspace_id = $1 and k.created_by_type = 'secret_key' and k.created_by_id = m.id::text
+   )
+   select ${secretKeyColumns} ${listed} and id in (select id from made) order by id desc limit $5`,
 )
 /** Newest first, one row more than the limit. */
 export const listSecretKeyRows = (tx: ReadTx, filter: SecretKeyFilter) =>
-  tx.query<SecretKeyRow>(list, [
+  tx.query<SecretKeyRow>(filter.madeBy === null ? list : listMade, [
     tx.workspaceId,
     filter.envs,
     filter.includeRevoked,
     filter.before,
     filter.limit + 1,
     filter.projectIds,
+    ...(filter.madeBy === null ? [] : [filter.madeBy.toLowerCase()]),
   ])
-
-/** A person, key or session that makes things. `user` covers all sessions of the person; `session` only that one. */
-export interface Maker {
-  type: 'user' | 'secret_key' | 'session'
-  id: string
-}
-export interface MadeRow extends SecretKeyRow {
-  /** Neither revoked nor expired, by the database clock. */
-  is_active: boolean
-}
-/** All keys that descend from the maker. Revoked ones too, since they may have made others. */
-const madeBy = `with recursive made(id) as (
-     select id from secret_keys where workspace_id = $1 and created_by_type = $2 and created_by_id = $3
-     union
-     select id from secret_keys where $2 = 'session' and workspace_id = $1 and created_in_session = $3::uuid
-     union
-     select k.id from made m join secret_keys k
-       on k.workspace_id = $1 and k.created_by_type = 'secret_key' and k.created_by_id = m.id::text
-   )
-   select ${columns}, ${isActive} as is_active
-   from secret_keys where workspace_id = $1 and id in (select id from made) order by id`
-export const listMadeBy = sql('secret_keys.list_made_by', madeBy)
-/** Oldest first. */
-export const listRowsMadeBy = (tx: Tx, { type, id }: Maker) =>
-  tx.query<MadeRow>(listMadeBy, [tx.workspaceId, type, id])
-
-const revokeMany = sql(
-  'secret_keys.revoke_many',
-  `update secret_keys set revoked_at = $3, revoked_reason = $4
-   where workspace_id = $1 and id = any($2::uuid[]) and revoked_at is null returning ${columns}`,
-)
-/** @returns the keys as they are now, without those already revoked; unordered. */
-export const revokeSecretKeyRows = (tx: Tx, ids: readonly string[], at: Date, reason: string) =>
-  tx.query<SecretKeyRow>(revokeMany, [tx.workspaceId, ids, at, reason])
 
 const countActive = sql(
   'secret_keys.count_active',

@@ -3,7 +3,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { bootstrapToken, startHarness } from '../../test/harness.ts'
 import { until } from '../../test/until.ts'
-import { answerOnce, issueKey, leakOnce, makeVendor, spendOnce, useOnce } from '../../test/vendor.ts'
+import { answerOnce, endOnce, issueKey, leakOnce, makeVendor, spendOnce, useOnce } from '../../test/vendor.ts'
 import { removeLoose, removeWorkspace, workspaceTables } from './removal.ts'
 
 const house = await startHarness()
@@ -49,6 +49,7 @@ describe('removing a workspace for good', () => {
       await answerOnce(house, vendor)
       await useOnce(house, vendor)
       await leakOnce(house, vendor)
+      await endOnce(house, vendor)
       const key = await issueKey(house, vendor)
       await house.ask('POST', `/v1/keys/${key.id}/rotate`, {
         token: vendor.live,

@@ -33,6 +33,7 @@ const boundTables = [
   'projects',
   'leak_reports',
   'leak_letters',
+  'endings',
   'replays',
   'credentials',
   'workspace_invites',

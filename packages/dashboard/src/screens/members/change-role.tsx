@@ -31,7 +31,7 @@ export function ChangeRole({ change, onClose, onLeftover }: ChangeRoleProps) {
         await client.invalidateQueries({ queryKey: ['members'] })
         await client.invalidateQueries({ queryKey: ['invites'] })
         if (member.user_id === me.id) await client.invalidateQueries(meQuery)
-        else if (loses && secret_keys.length > 0) onLeftover({ of: personOf(member), keys: secret_keys })
+        else if (loses && secret_keys.count > 0) onLeftover({ of: personOf(member), keys: secret_keys })
       }}
     >
       <p>

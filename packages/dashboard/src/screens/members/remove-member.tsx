@@ -28,7 +28,7 @@ export function RemoveMember({ member, onClose, onLeftover }: RemoveMemberProps)
         const { secret_keys } = await removeMember({ id: member.user_id })
         await client.invalidateQueries({ queryKey: ['members'] })
         await client.invalidateQueries({ queryKey: ['invites'] })
-        if (secret_keys.length > 0) onLeftover({ of: personOf(member), keys: secret_keys })
+        if (secret_keys.count > 0) onLeftover({ of: personOf(member), keys: secret_keys })
       }}
     >
       <p>

@@ -1,4 +1,4 @@
-import type { SecretKey } from '@keyrail/contract/vendor/secret-keys'
+import type { Descendants, SecretKey } from '@keyrail/contract/vendor/secret-keys'
 import { Badge, Button, Group, Modal, Stack } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -9,7 +9,7 @@ import classes from './secret-keys.module.css'
 
 interface LivingKeysProps {
   /** Null: the dialog is closed. */
-  readonly keys: readonly SecretKey[] | null
+  readonly keys: Descendants | null
   readonly title: string
   readonly lead: string
   readonly onClose: () => void
@@ -27,10 +27,15 @@ export const LivingKeys = ({ keys, title, lead, onClose }: LivingKeysProps) => (
     <Stack gap="md">
       <p>{lead}</p>
       <ul className={classes.living}>
-        {keys?.map(key => (
+        {keys?.data.map(key => (
           <LivingKey key={key.id} secretKey={key} />
         ))}
       </ul>
+      {keys !== null && keys.count > keys.data.length ? (
+        <p>
+          These are the newest {keys.data.length} of {keys.count}. The list of secret keys has all of them.
+        </p>
+      ) : null}
       <Group justify="flex-end">
         <Button variant="default" onClick={onClose}>
           Done

@@ -1,4 +1,4 @@
-import type { SecretKey } from '@keyrail/contract/vendor/secret-keys'
+import type { Descendants, SecretKey } from '@keyrail/contract/vendor/secret-keys'
 import { Checkbox, Stack, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -12,7 +12,7 @@ interface RevokeSecretKeyProps {
   readonly secretKey: SecretKey | null
   readonly onClose: () => void
   /** Keys made with the revoked one, which still work. */
-  readonly onLiving: (keys: readonly SecretKey[]) => void
+  readonly onLiving: (keys: Descendants) => void
 }
 
 export const RevokeSecretKey = ({ secretKey, ...rest }: RevokeSecretKeyProps) =>
@@ -37,7 +37,7 @@ function OpenDialog({ secretKey, onClose, onLiving }: RevokeSecretKeyProps & { s
           body: { cascade: cascades, ...(given !== '' && { reason: given }) },
         })
         await client.invalidateQueries({ queryKey: ['secret-keys'] })
-        if (!cascades && descendants.length > 0) onLiving(descendants)
+        if (!cascades && descendants.count > 0) onLiving(descendants)
       }}
     >
       <Stack gap="md">

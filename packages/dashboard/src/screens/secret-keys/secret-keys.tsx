@@ -1,4 +1,9 @@
-import type { CreatedSecretKey, RotatedSecretKey, SecretKey } from '@keyrail/contract/vendor/secret-keys'
+import type {
+  CreatedSecretKey,
+  Descendants,
+  RotatedSecretKey,
+  SecretKey,
+} from '@keyrail/contract/vendor/secret-keys'
 import { Button, Switch } from '@mantine/core'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -28,7 +33,7 @@ export function SecretKeys() {
   const [issued, setIssued] = useState<CreatedSecretKey | RotatedSecretKey | null>(null)
   const [rotating, setRotating] = useState<SecretKey | null>(null)
   const [revoking, setRevoking] = useState<SecretKey | null>(null)
-  const [living, setLiving] = useState<readonly SecretKey[] | null>(null)
+  const [living, setLiving] = useState<Descendants | null>(null)
   const secret = issued === null ? null : (issued.key ?? '')
   return (
     <PageFrame

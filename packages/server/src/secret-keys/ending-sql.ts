@@ -1,0 +1,133 @@
+import type { Actor } from '../audit/append.ts'
+import { isActiveSql } from '../gate/active.ts'
+import { keysMadeSql } from '../gate/made.ts'
+import { sql } from '../platform/db/connection.ts'
+import { touchesOne } from '../platform/db/touch.ts'
+import type { PersonTx, ReadTx, Tx } from '../platform/db/transaction.ts'
+import type { Maker } from './made-sql.ts'
+
+/** What follows from the end of a maker, and how far it is. */
+export interface EndingRow {
+  revokes_keys: boolean
+  actor_type: Actor['type']
+  actor_id: string | null
+  secret_keys_revoked: number
+}
+
+/** Whether anything names the maker, at the cost of a look into an index, however much it is. */
+const hasMade = `(
+     exists (select from secret_keys where workspace_id = $1 and created_by_type = $2 and created_by_id = $3::text)
+     or $2 = 'session' and exists (select from secret_keys where workspace_id = $1 and created_in_session = $3::uuid)
+     or exists (select from workspace_invites where workspace_id = $1 and accepted_at is null and revoked_at is null
+       and (created_by_type = $2 and created_by_id = $3::text or created_by_type is null))
+     or $2 = 'session' and exists (select from workspace_invites where workspace_id = $1 and accepted_at is null
+       and revoked_at is null and created_in_session = $3::uuid))`
+
+/** Whether anything below the maker is still to end, which takes as long as there are keys. */
+const hasLeft = sql(
+  'endings.has_left',
+  `${keysMadeSql}
+   select exists (select from secret_keys where workspace_id = $1 and id in (select id from made)
+       and ${isActiveSql('secret_keys')})
+     or exists (select from workspace_invites where workspace_id = $1 and accepted_at is null and revoked_at is null
+       and expires_at > service_now() and (created_by_type = $2 and created_by_id = $3
+         or created_by_type = 'secret_key' and created_by_id = any(array(select id::text from made))
+         or $2 = 'session' and created_in_session = $3::uuid)) as left`,
+)
+export async function hasLeftToEnd(tx: Tx, { type, id }: Maker): Promise<boolean> {
+  const [row] = await tx.query<{ left: boolean }>(hasLeft, [tx.workspaceId, type, id])
+  return row?.left === true
+}
+
+const begin = sql(
+  'endings.begin',
+  `insert into endings (workspace_id, maker_type, maker_id, revokes_keys, actor_type, actor_id, began_at)
+   select $1, $2::text, $3::uuid, $4, $5, $6, $7 where ${hasMade}
+   on conflict (workspace_id, maker_type, maker_id) do update set
+     revokes_keys = endings.revokes_keys or excluded.revokes_keys, actor_type = excluded.actor_type,
+     actor_id = excluded.actor_id, began_at = excluded.began_at, done_at = null
+   returning maker_id`,
+)
+/** @returns false when the maker has made nothing. */
+export async function beginEndingRow(
+  tx: Tx,
+  { type, id }: Maker,
+  revokesKeys: boolean,
+  actor: Actor,
+  at: Date,
+): Promise<boolean> {
+  const values = [tx.workspaceId, type, id, revokesKeys, actor.type, actor.id, at]
+  return (await tx.query(begin, values)).length > 0
+}
+
+const columns = 'revokes_keys, actor_type, actor_id, secret_keys_revoked'
+const which = 'workspace_id = $1 and maker_type = $2 and maker_id = $3'
+const lock = sql(
+  'endings.lock',
+  `select ${columns} from endings where ${which} and done_at is null for update`,
+)
+/** @returns null when nothing is left to do. */
+export async function lockUndoneEnding(tx: Tx, { type, id }: Maker): Promise<EndingRow | null> {
+  const [row] = await tx.query<EndingRow>(lock, [tx.workspaceId, type, id])
+  return row ?? null
+}
+
+export interface CascadeRow {
+  secret_keys_revoked: number
+  /** How many keys still work that are to end. */
+  remaining: number
+  is_done: boolean
+}
+const find = sql(
+  'endings.find',
+  `${keysMadeSql}
+   select secret_keys_revoked, done_at is not null as is_done,
+     case when done_at is null and revokes_keys then
+       (select count(*)::int from secret_keys where workspace_id = $1 and id in (select id from made)
+          and ${isActiveSql('secret_keys')})
+     else 0 end as remaining
+   from endings where workspace_id = $1 and maker_type = $2 and maker_id = $3::uuid and ($4 or done_at is null)`,
+)
+/** @param evenDone otherwise null once nothing is left to do. */
+export async function readCascade(
+  tx: ReadTx,
+  { type, id }: Maker,
+  evenDone: boolean,
+): Promise<CascadeRow | null> {
+  const [row] = await tx.query<CascadeRow>(find, [tx.workspaceId, type, id, evenDone])
+  return row ?? null
+}
+
+const note = sql(
+  'endings.note',
+  touchesOne(`update endings set secret_keys_revoked = secret_keys_revoked + $4,
+     invitations_revoked = invitations_revoked + $5, done_at = $6 where ${which}`),
+)
+/** @param doneAt null: more is left. */
+export const noteEnded = (
+  tx: Tx,
+  { type, id }: Maker,
+  secretKeys: number,
+  invitations: number,
+  doneAt: Date | null,
+): void => tx.send(note, [tx.workspaceId, type, id, secretKeys, invitations, doneAt])
+
+const undone = sql('endings.undone', 'select workspace_id, maker_type, maker_id from undone_endings($1)')
+export interface UndoneEnding {
+  workspaceId: string
+  maker: Maker
+}
+/** Those of every workspace, oldest first. */
+export async function listUndoneEndings(tx: PersonTx, most: number): Promise<UndoneEnding[]> {
+  const rows = await tx.query<{ workspace_id: string; maker_type: Maker['type']; maker_id: string }>(undone, [
+    most,
+  ])
+  return rows.map(row => ({
+    workspaceId: row.workspace_id,
+    maker: { type: row.maker_type, id: row.maker_id },
+  }))
+}
+
+export const pruneEndingRows = `delete from endings where (workspace_id, maker_type, maker_id) in (
+     select workspace_id, maker_type, maker_id from endings where done_at < service_now() - interval '30 days'
+     limit 1000 for update skip locked)`

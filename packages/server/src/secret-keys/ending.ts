@@ -1,0 +1,73 @@
+import { type Actor, appendAudit, type Entry } from '../audit/append.ts'
+import { credentialsTopic } from '../gate/hot-credentials.ts'
+import { revokeInvitesBelow } from '../invites/revocation.ts'
+import { endRights } from '../platform/db/right.ts'
+import type { Tx } from '../platform/db/transaction.ts'
+import { beginEndingRow, lockUndoneEnding, noteEnded } from './ending-sql.ts'
+import { cascaded, type Maker, readActiveMade, revokeSecretKeyRows } from './made-sql.ts'
+import type { EndNeeds } from './needs.ts'
+
+/**
+ * A maker that has lost its rights takes what it made with it: the pending invitations made by it or by keys
+ * descending from it, and on request those keys. How much that is, its holder decides, who may be an attacker. So the
+ * maker ends first, alone, and what it made follows in batches.
+ */
+
+/**
+ * Notes that what the maker made is to end. Runs in the transaction that ends the maker, after `endRights` for it, so
+ * that everything its requests were still writing is committed and found.
+ * @returns false when it has made nothing, so that nothing follows.
+ */
+export const beginEnding = (
+  tx: Tx,
+  maker: Maker,
+  { revokesKeys, actor, at }: { revokesKeys: boolean; actor: Actor; at: number },
+): Promise<boolean> => beginEndingRow(tx, maker, revokesKeys, actor, new Date(at))
+
+/** How many keys and invitations end in one transaction. Postgres has a few thousand locks, and each key takes one. */
+const endedMax = 200
+
+/**
+ * Ends the next batch, in a transaction with `changesRights`.
+ * @returns false when nothing is left.
+ */
+export async function endNextBatch(deps: EndNeeds, tx: Tx, maker: Maker): Promise<boolean> {
+  const ending = await lockUndoneEnding(tx, maker)
+  if (ending === null) return false
+  const at = deps.clock.now()
+  const keys = ending.revokes_keys ? await endKeysMade(tx, maker, at) : []
+  const room = endedMax - keys.length
+  // A key may make keys and invitations until it ends itself, so invitations come after the last key.
+  const invites = room > 0 ? await revokeInvitesBelow(tx, maker, room) : []
+  const isDone = invites.length < room
+  noteEnded(tx, maker, keys.length, invites.length, isDone ? new Date(at) : null)
+  if (keys.length > 0) tx.announce(credentialsTopic)
+  const entries = [...keys, ...invites]
+  const actor = { type: ending.actor_type, id: ending.actor_id }
+  if (entries.length > 0) appendAudit(deps, tx, actor, at, entries)
+  return !isDone
+}
+
+/**
+ * Revokes keys below the maker, and repeats until it finds no more or the batch is full. A key that was made before its
+ * maker lost its rights is found by the next round; after that no further key can be made.
+ */
+async function endKeysMade(tx: Tx, maker: Maker, at: number): Promise<Entry[]> {
+  const entries: Entry[] = []
+  for (;;) {
+    const ids = await readActiveMade(tx, maker, endedMax - entries.length)
+    if (ids.length === 0) return entries
+    endRights(tx, ids)
+    const revoked = await revokeSecretKeyRows(tx, ids, new Date(at))
+    revoked.sort((a, b) => (a.id < b.id ? -1 : 1))
+    for (const { id, env } of revoked)
+      entries.push({
+        action: 'secret_key.revoked',
+        targetType: 'secret_key',
+        targetId: id,
+        env,
+        payload: { reason: cascaded, ancestor: { ...maker } },
+      })
+    if (entries.length >= endedMax) return entries
+  }
+}

@@ -1,0 +1,47 @@
+import type { Cascade, Descendants } from '@keyrail/contract/vendor/secret-keys'
+import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
+import { type Cursors, page } from '../platform/cursor.ts'
+import type { Db } from '../platform/db/db.ts'
+import { type CascadeRow, readCascade } from './ending-sql.ts'
+import { type Maker, readMade } from './made-sql.ts'
+import { toSecretKey } from './resource.ts'
+
+/** What a maker that ended has made, and how far its end has come. */
+export interface Made {
+  made: Descendants
+  cascade: Cascade
+}
+
+/** As many as one answer shows; `GET /v1/secret_keys?made_by=` goes on from its cursor. */
+const shownMax = 200
+
+export const nothingMade: Made = {
+  made: { count: 0, data: [], next_cursor: null },
+  cascade: { state: 'done', revoked: 0, remaining: 0 },
+}
+
+/** @param withEnded also the keys that ended with a maker; otherwise those that work. */
+export async function showMade(
+  { cursors }: { readonly cursors: Cursors },
+  db: Db,
+  principal: VendorPrincipal,
+  maker: Maker,
+  withEnded: boolean,
+): Promise<Made> {
+  const { workspaceId } = principal
+  const [{ count, rows }, cascade] = await db.readAtOnce(workspaceId, tx =>
+    Promise.all([readMade(tx, maker, sightOf(principal), withEnded, shownMax), readCascade(tx, maker, true)]),
+  )
+  const seal = (last: { id: string }) => cursors.seal('secret_keys', workspaceId, last.id)
+  const { data, next_cursor } = page(rows, shownMax, toSecretKey, seal)
+  return {
+    made: { count, data, next_cursor },
+    cascade: cascade === null ? nothingMade.cascade : toCascade(cascade),
+  }
+}
+
+export const toCascade = ({ is_done, secret_keys_revoked, remaining }: CascadeRow): Cascade => ({
+  state: is_done ? 'done' : 'running',
+  revoked: secret_keys_revoked,
+  remaining,
+})
