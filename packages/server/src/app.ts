@@ -5,6 +5,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { serveDashboard } from './dashboard/serve.ts'
 import type { Deps } from './deps.ts'
 import { assertAccess, assertEnvReach } from './gate/access.ts'
+import { createInFlight, type InFlight } from './gate/in-flight.ts'
 import type { Principal } from './gate/principal.ts'
 import { readReplayKey } from './gate/replay-key.ts'
 import { rightOf } from './gate/right.ts'
@@ -62,8 +63,8 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   )
   serveReference(app, routes)
   serveDashboard(app, deps)
-  const bodies = { turns: createBodyTurns(), unread: unreadBodies }
-  for (const route of routes) serve(app, deps, route, bodies)
+  const shared = { turns: createBodyTurns(), unread: unreadBodies, inFlight: createInFlight() }
+  for (const route of routes) serve(app, deps, route, shared)
   answerPreflights(
     app,
     routes.filter(({ plane }) => plane === 'embed').map(({ path }) => path),
@@ -72,13 +73,15 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   return app
 }
 
-interface Bodies {
+/** What all routes share about requests that are being received or answered. */
+interface Shared {
   readonly turns: BodyTurns
   readonly unread: UnreadBodies
+  readonly inFlight: InFlight
 }
 
 /** One route: gate, then contract, then handler. */
-function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, bodies: Bodies): void {
+function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Shared): void {
   const { access, bodyLimit, reader, signed } = route
   // Any client can send a body to verify, so such bodies have separate memory from those of authenticated requests.
   const room = access.open ? deps.signedBodies : deps.largeBodies
@@ -138,7 +141,8 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, bodies: Bod
     return {
       deadline: route.plane === 'person' ? null : deadline,
       right: isMutation ? rightOf(principal, access) : null,
-      line: null,
+      // What ends a right does not wait behind what the right is used for.
+      line: route.endsRights ? { kind: 'party', name: `ends ${ownerOf(principal)}` } : null,
       isConfirmed: isMutation,
     }
   }
@@ -164,12 +168,13 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, bodies: Bod
       }
       const { principal } = request
       if (principal !== null) {
+        shared.inFlight.enter(principal, route, reply.raw)
         const owner = ownerOf(principal)
         room.ownedBy(reply.raw, owner)
-        await bodies.turns.take(request.raw, reply.raw, owner)
+        await shared.turns.take(request.raw, reply.raw, owner)
       }
       room.holdBody(request.raw, reply.raw, bodyLimit)
-      bodies.unread.ask(reply.raw)
+      shared.unread.ask(reply.raw)
     },
     handler: async (request, reply) => {
       if (isOutdated(request)) await judgeAgain(request, reply)

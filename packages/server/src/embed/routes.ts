@@ -113,6 +113,7 @@ export const embedRoutes: Route<EmbedNeeds>[] = [
     scope: 'keys:write',
     body: RevokeBody,
     answer: EmbedKey,
+    endsRights: true,
     handle: async (deps, { db, principal, id, body }) => ({
       body: await revokeEmbedKey(deps, db, principal, id, body.reason ?? null),
     }),

@@ -21,6 +21,7 @@ interface RouteParts<Needs, Query extends TSchema, Body extends TSchema, P, Read
   lines?: TSchema
   refusals?: readonly ErrorCode[]
   replayable?: boolean
+  endsRights?: boolean
   conditional?: boolean
   bodyLimit?: number
   reader?: BodyReader<Static<Body>, Read>
@@ -148,6 +149,7 @@ function route<Needs, Query extends TSchema, Body extends TSchema, P extends Pri
     },
     refusals: parts.refusals ?? [],
     replayable: parts.replayable ?? false,
+    endsRights: parts.endsRights ?? false,
     conditional: parts.conditional ?? false,
     bodyLimit: parts.bodyLimit ?? (parts.access.open ? openBodyLimit : bodyLimit),
     reader: (parts.reader as BodyReader<unknown, unknown> | undefined) ?? null,

@@ -92,6 +92,8 @@ export interface Route<Needs = never> {
   refusals: readonly ErrorCode[]
   /** Accepts `Idempotency-Key`. */
   replayable: boolean
+  /** Ends a right, such as a revocation: it waits in a separate, small line. */
+  endsRights: boolean
   /** Answers with an `ETag`, and with 304 to a client that sends it as `If-None-Match` while nothing has changed. */
   conditional: boolean
   /** The maximum length of the body in bytes. */

@@ -108,6 +108,7 @@ export const keyRoutes: Route<KeyNeeds>[] = [
     query: RevokeQuery,
     body: RevokeBody,
     answer: RevokedKey,
+    endsRights: true,
     handle: async (deps, { db, principal, id, query, body, hangUp }) => ({
       body: await revokeKey(
         deps,

@@ -40,6 +40,7 @@ export const memberRoutes: Route<MemberNeeds>[] = [
     body: MemberUpdate,
     answer: ChangedMember,
     refusals: ['last_owner'],
+    endsRights: true,
     handle: async (deps, { db, principal, id, body, client }) => ({
       body: await changeRole(deps, db, principal, id, body, client),
     }),
@@ -53,6 +54,7 @@ export const memberRoutes: Route<MemberNeeds>[] = [
     query: MemberRemoval,
     answer: RemovedMember,
     refusals: ['last_owner'],
+    endsRights: true,
     handle: async (deps, { db, principal, id, query }) => ({
       body: await removeMember(deps, db, principal, id, { revokesKeys: query.revoke_keys === 'true' }),
     }),

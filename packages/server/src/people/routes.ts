@@ -84,6 +84,7 @@ export const peopleRoutes: Route<PeopleNeeds>[] = [
     body: PasswordChange,
     answer: User,
     refusals: ['invalid_credentials'],
+    endsRights: true,
     handle: async (deps, { db, principal, body, client }) => ({
       body: await changePassword(deps, db, principal, body, client),
     }),
@@ -103,6 +104,7 @@ export const peopleRoutes: Route<PeopleNeeds>[] = [
     summary: 'Sign out',
     description: 'Ends the session that sends the request.',
     answer: EndedSession,
+    endsRights: true,
     handle: async (deps, { db, principal, client }) => ({
       body: await endSession(deps, db, principal, principal.sessionId, client),
     }),
@@ -112,6 +114,7 @@ export const peopleRoutes: Route<PeopleNeeds>[] = [
     summary: 'End a session',
     description: 'Ends one session of the signed-in person.',
     answer: EndedSession,
+    endsRights: true,
     handle: async (deps, { db, principal, id, client }) => ({
       body: await endSession(deps, db, principal, id, client),
     }),

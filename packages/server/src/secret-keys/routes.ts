@@ -71,6 +71,7 @@ export const secretKeyRoutes: Route<SecretKeyNeeds>[] = [
     access: withinProjects(editors('secret_keys:write')),
     body: SecretKeyRevoke,
     answer: RevokedSecretKey,
+    endsRights: true,
     handle: async (deps, { db, principal, id, body }) => ({
       body: await revokeSecretKey(deps, db, principal, id, body),
     }),

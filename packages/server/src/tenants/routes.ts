@@ -73,6 +73,7 @@ export const tenantRoutes: Route<TenantNeeds>[] = [
     access: liveEditors('tenants:write'),
     body: NoBody,
     answer: EmbedTokensRevoked,
+    endsRights: true,
     handle: async (deps, { db, principal, id }) => ({
       body: await revokeEmbedTokens(deps, db, principal, id),
     }),
