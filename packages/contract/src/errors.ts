@@ -40,6 +40,7 @@ export const errors = {
   key_limit_reached: [409, 'The maximum number of active keys is reached'],
   counter_limit_reached: [409, 'The workspace has the maximum number of rate-limit counters'],
   idempotency_key_reused: [409, 'The Idempotency-Key was used with another request'],
+  length_required: [411, 'A request without a credential must announce the length of its body'],
   payload_too_large: [413, 'The body is larger than this route accepts'],
   snapshot_too_large: [413, 'The project has too many keys for one snapshot'],
   unsupported_media_type: [415, 'The body must be application/json, not compressed'],

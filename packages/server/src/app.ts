@@ -159,6 +159,9 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
     // Before the body is read: authentication, access, and memory for the body.
     onRequest: async (request, reply) => {
       request.deadline = new Deadline(deps.budgets.requestMs)
+      // A stranger says what the body will cost. A client that sends chunks chooses how small they are.
+      if (access.open && request.headers['transfer-encoding'] !== undefined)
+        throw new Refusal('length_required')
       await judge(request, reply)
       request.deadline.pause()
       if (Number(request.headers['content-length']) > bodyLimit) throw new Refusal('payload_too_large')
@@ -173,7 +176,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
         room.ownedBy(reply.raw, owner)
         await shared.turns.take(request.raw, reply.raw, owner)
       }
-      room.holdBody(request.raw, reply.raw, bodyLimit)
+      request.holdArrived = room.holdBody(request.raw, reply.raw, bodyLimit)
       shared.unread.ask(reply.raw)
     },
     handler: async (request, reply) => {

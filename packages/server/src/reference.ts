@@ -186,6 +186,7 @@ export function refusalsOf(route: Route): ErrorCode[] {
   for (const code of common) codes.add(code)
   codes.add('validation_failed')
   if (takesBody(route)) codes.add('malformed_json').add('payload_too_large').add('unsupported_media_type')
+  if (access.open) codes.add('length_required')
   if (route.signed !== null) codes.add('unauthenticated')
   if (!access.open) {
     codes.add('unauthenticated').add('credential_not_accepted').add('ip_not_allowed').add('workspace_changed')

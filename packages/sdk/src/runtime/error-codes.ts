@@ -56,6 +56,7 @@ export type KeyrailErrorCode =
   | 'key_limit_reached'
   | 'counter_limit_reached'
   | 'idempotency_key_reused'
+  | 'length_required'
   | 'payload_too_large'
   | 'snapshot_too_large'
   | 'unsupported_media_type'

@@ -43,6 +43,13 @@ export class Refusal extends Error {
   }
 }
 
+/** The process has no memory left for a body or a response, or its client is gone. Nothing is wrong with the store. */
+export class NoRoom extends Refusal {
+  constructor(headers: Record<string, string> = {}) {
+    super('unavailable', '', { headers })
+  }
+}
+
 /** A field of body or query that is invalid, named by its dotted path. */
 export const invalidField = (path: string, message: string) =>
   new Refusal('validation_failed', `${path}: ${message}`, { faults: [{ path, message }] })

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Refusal } from '../refusal.ts'
+import { type CollectLimits, collectBody } from './collect-body.ts'
 import { parseJson } from './json.ts'
 import type { JsonThread } from './json-thread.ts'
 
@@ -23,6 +24,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Whether the body has been validated and turned into what its reader returns. */
     isBodyRead: boolean
+    /** Reserves the memory of the body as it arrives; null: it is small. */
+    holdArrived: CollectLimits['hold']
   }
 }
 
@@ -37,24 +40,36 @@ export function acceptJsonBodies(
   senderOf: (request: FastifyRequest) => string,
 ): void {
   app.decorateRequest('isBodyRead', false)
+  app.decorateRequest('holdArrived', null)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (request, bytes, done) => {
-    try {
-      const { 'content-type': type, 'content-encoding': encoding } = request.headers
-      const { isBodyRaw, bodyReader = null } = request.routeOptions.config
-      if (bytes.length === 0 && !isBodyRaw) return done(null, {})
-      if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-        throw new Refusal('unsupported_media_type', 'Compressed requests are not supported.')
+  app.addContentTypeParser('*', (request, raw, done) => {
+    const { bodyLimit: most } = request.routeOptions
+    collectBody(raw, { most, hold: request.holdArrived }, (error, bytes) => {
+      if (error !== null) return done(error as Error)
+      try {
+        readBody(request, bytes, done)
+      } catch (error) {
+        done(error as Error)
       }
-      if (isBodyRaw) return done(null, bytes)
-      if (type === undefined || !json.test(type)) throw new Refusal('unsupported_media_type')
-      if (bytes.length <= bodyLimit) return done(null, parseJson(bytes as Buffer))
-      jsonThread.parse(bytes as Buffer, senderOf(request), bodyReader).then(value => {
-        request.isBodyRead = bodyReader !== null
-        done(null, value)
-      }, done)
-    } catch (error) {
-      done(error as Error)
-    }
+    })
   })
+  const readBody = (
+    request: FastifyRequest,
+    bytes: Buffer,
+    done: (error: Error | null, body?: unknown) => void,
+  ) => {
+    const { 'content-type': type, 'content-encoding': encoding } = request.headers
+    const { isBodyRaw, bodyReader = null } = request.routeOptions.config
+    if (bytes.length === 0 && !isBodyRaw) return done(null, {})
+    if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+      throw new Refusal('unsupported_media_type', 'Compressed requests are not supported.')
+    }
+    if (isBodyRaw) return done(null, bytes)
+    if (type === undefined || !json.test(type)) throw new Refusal('unsupported_media_type')
+    if (bytes.length <= bodyLimit) return done(null, parseJson(bytes))
+    jsonThread.parse(bytes, senderOf(request), bodyReader).then(value => {
+      request.isBodyRead = bodyReader !== null
+      done(null, value)
+    }, done)
+  }
 }

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Refusal } from '../refusal.ts'
-import { discard } from './discard.ts'
+import { NoRoom } from '../refusal.ts'
 
 /** Bytes of bodies and responses at once, over all requests of the process. The memory used is several times this. */
 export const largeBytesMax = 64 * 1_048_576
@@ -19,22 +18,27 @@ export interface LargeBodies {
   /**
    * Reserves the bytes of a response, unless it is small. Another response to the same request reserves only
    * what it exceeds the first by.
-   * @throws {Refusal} `unavailable` if others have reserved the room.
+   * @throws {NoRoom} `unavailable` if others have reserved the room.
    */
   holdAnswer(response: ServerResponse, bytes: number): void
   /**
    * Reserves the bytes of a response that is about to be sent, unless it is small. Bytes that are sent to many
    * callers at once exist once and count once.
    * @param mayRefuse false if the operation is done already and only its response would be lost.
-   * @throws {Refusal} `unavailable` if others have reserved the room.
+   * @throws {NoRoom} `unavailable` if others have reserved the room.
    */
   holdSent(response: ServerResponse, payload: string | Buffer, mayRefuse: boolean): void
   /**
    * Reserves the bytes of a request's body as they arrive, whatever its announced length, so that a sender that
    * sends nothing blocks no other. A small body reserves nothing.
-   * @throws {Refusal} `unavailable` at once if the body has no room now.
+   * @returns what reserves so many bytes in all, before they are kept; null for a small body. It throws `unavailable`.
+   * @throws {NoRoom} `unavailable` at once if the body has no room now.
    */
-  holdBody(request: IncomingMessage, response: ServerResponse, bytesMax: number): void
+  holdBody(
+    request: IncomingMessage,
+    response: ServerResponse,
+    bytesMax: number,
+  ): ((arrived: number) => void) | null
   /** The bytes that are reserved now. */
   held(): number
 }
@@ -69,7 +73,7 @@ export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies
     return (bytes, mayRefuse = true) => {
       if (bytes <= Math.max(own, smallBytesMax)) return
       // A response that is already gone never closes, and would keep its share.
-      if (isGone(response)) throw new Refusal('unavailable')
+      if (isGone(response)) throw new NoRoom()
       if (mayRefuse && !hasRoom(owner, bytes, own)) throw noRoom()
       // It closes after its last byte, and when the caller hangs up.
       if (own === 0) response.once('close', () => take(owner, -own))
@@ -110,46 +114,24 @@ export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies
     },
     holdBody(request, response, most) {
       const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
-      if (length === undefined && encoding === undefined) return
+      if (length === undefined && encoding === undefined) return null
       const announced = Number(length ?? 0)
       // A body that announces too much is refused and not read.
-      if (announced > most || (length !== undefined && announced <= smallBytesMax)) return
+      if (announced > most || (length !== undefined && announced <= smallBytesMax)) return null
       // The announced length reserves nothing, since the body may never come. But a body without room need not
       // begin.
       if (!hasRoom(owners.get(response), announced)) throw noRoom()
-      holdArriving(request, response, openShare(response), most)
+      const share = openShare(response)
+      return arrived => {
+        try {
+          share(arrived)
+        } catch {
+          throw noRoom(stayingOpen(response))
+        }
+      }
     },
     held: () => held,
   }
-}
-
-/**
- * Counts the bytes beside the body's reader, and stops the reader if there is no more room. The reader copies the chunks
- * of a whole body, and leaves out the one that is too much.
- */
-function holdArriving(request: IncomingMessage, response: ServerResponse, share: Share, most: number): void {
-  let arrived = 0
-  const chunks: Buffer[] = []
-  const count = (chunk: Buffer) => {
-    arrived += chunk.length
-    chunks.push(chunk)
-    try {
-      // The reader refuses a body that is too large.
-      if (arrived <= most) return share(arrived)
-      request.off('data', count)
-      process.nextTick(discard, chunk)
-    } catch {
-      request.off('data', count)
-      // The reader is gone if the caller has hung up.
-      if (request.listenerCount('error') > 0) request.emit('error', noRoom(stayingOpen(response)))
-    }
-  }
-  // No data flows until the reader asks for it.
-  request.pause()
-  request.on('data', count)
-  request.once('end', () => {
-    if (arrived <= most) process.nextTick(() => chunks.forEach(discard))
-  })
 }
 
 /**
@@ -161,5 +143,4 @@ const stayingOpen = (response: ServerResponse): Record<string, string> =>
 
 const isGone = ({ destroyed, closed }: ServerResponse) => destroyed || closed
 
-const noRoom = (headers: Record<string, string> = {}) =>
-  new Refusal('unavailable', '', { headers: { 'retry-after': '1', ...headers } })
+const noRoom = (headers: Record<string, string> = {}) => new NoRoom({ 'retry-after': '1', ...headers })

@@ -5,6 +5,8 @@ import { openFilesMax } from '../host/open-files.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { Refusal } from '../refusal.ts'
+import { boundPieces } from './body-pieces.ts'
+import { isMuted } from './mute-body.ts'
 import { createQuietSockets } from './quiet-sockets.ts'
 
 /**
@@ -109,6 +111,8 @@ export function boundSockets(
   }
   const listener: RequestListener = (request, response) => {
     const { socket } = request
+    // It came behind one that closes the connection. Under RFC 9112 §9.6 it is not processed.
+    if (isMuted(socket)) return
     quiet.forget(socket)
     const own = busy.get(socket)
     // Requests behind a dropped one are dropped too, or they would be answered out of order.
@@ -129,6 +133,7 @@ export function boundSockets(
     })
     // The client learns that the connection is over before it sends another request.
     if (isClosing) response.shouldKeepAlive = false
+    boundPieces(request, response)
     handle(request, response)
   }
   const rest = (socket: Socket) => {

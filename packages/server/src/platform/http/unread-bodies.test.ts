@@ -7,6 +7,7 @@ import { startHarness } from '../../../test/harness.ts'
 import { until } from '../../../test/until.ts'
 import { makeVendor } from '../../../test/vendor.ts'
 import { openWire, readAll, readAnswers } from '../../../test/wire.ts'
+import { bodyLimit } from './body.ts'
 import { unreadLimits } from './unread-bodies.ts'
 
 const mebibyte = 1_048_576
@@ -16,6 +17,7 @@ const harness = await startHarness()
 const vendor = await makeVendor(harness)
 const { port, send } = await openWire(harness)
 const { server } = harness.app
+const bearer = `authorization: Bearer ${vendor.live}`
 
 /** The place of a network is kept, so each test has another one. */
 let networks = 1
@@ -78,7 +80,7 @@ test('a body without a length is cut off in the same way once it is too large', 
   const socket = connect({ port, host: '127.0.0.1', localAddress: otherNetwork() })
   socket.on('error', () => {})
   const [end] = (await opened) as [Socket]
-  socket.write(headOf('POST /v1/auth/sessions', 'transfer-encoding: chunked'))
+  socket.write(headOf('POST /v1/tenants', bearer, 'transfer-encoding: chunked'))
   socket.write(`${(64 * mebibyte).toString(16)}\r\n`)
   socket.write(Buffer.alloc(64 * mebibyte))
   const [answer] = readAnswers(await readAll(socket))
@@ -87,7 +89,7 @@ test('a body without a length is cut off in the same way once it is too large', 
     [413, 'payload_too_large', 'close'],
   )
   await until(() => end.destroyed)
-  assert.ok(end.bytesRead < unreadLimits.discardedMax + 4 * 65_536, `${end.bytesRead} bytes`)
+  assert.ok(end.bytesRead < unreadLimits.discardedMax + bodyLimit + 4 * 65_536, `${end.bytesRead} bytes`)
 })
 
 test('what follows a refused body is no request', async () => {
@@ -150,7 +152,6 @@ test('a client that expects 100 Continue is asked for its body only if the head 
     assert.match(heard, /\r\nconnection: close\r\n/i)
   }
   const socket = connect(port, '127.0.0.1')
-  const bearer = `authorization: Bearer ${vendor.live}`
   const body = '{"external_id":"asked"}'
   socket.write(headOf('POST /v1/tenants', bearer, announcing(body.length), expecting, 'connection: close'))
   const [first] = (await once(socket, 'data')) as [Buffer]

@@ -1,9 +1,10 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { networkOf } from '../network/client-network.ts'
 import { clientOf } from './client.ts'
 import { discard } from './discard.ts'
+import { isMuted, muteBody } from './mute-body.ts'
 
 /** What a client gets that still sends its body when the answer is ready. Sizes in bytes, times in ms. */
 export interface UnreadLimits {
@@ -51,22 +52,33 @@ export function leaveBodiesUnread(app: FastifyInstance, limits: UnreadLimits = u
   app.addHook('onSend', (request, reply, _payload, done) => {
     const { complete, headers, socket } = request.raw
     // Tests inject requests that have no connection.
-    if (complete || !(socket instanceof Socket)) return done()
+    if (!(socket instanceof Socket)) return done()
+    // The next request would have no body.
+    if (isMuted(socket)) reply.header('connection', 'close')
+    if (complete) return done()
     const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
     const announced = encoding === undefined ? Number(length) : Number.POSITIVE_INFINITY
     if (announced === 0) return done()
-    request.raw.on('data', discard)
     const said = reply.getHeader('connection')
-    if (said === 'keep-alive') return done()
-    // With a valid credential, the whole body that the route accepts: its sender shall get the answer and send again.
     const { principal, routeOptions } = request
-    const keptMax = principal === null ? limits.keptMax : (routeOptions.bodyLimit ?? limits.keptMax)
+    const acceptedMax = routeOptions.bodyLimit ?? limits.keptMax
+    const mayDiscard = () => mayLinger(networkOf(clientOf(request).ip))
+    if (said === 'keep-alive') {
+      discardRest(request.raw, acceptedMax, () =>
+        mayDiscard() ? linger(socket, limits) : socket.destroySoon(),
+      )
+      return done()
+    }
+    request.raw.on('data', discard)
+    // With a valid credential, the whole body that the route accepts: its sender shall get the answer and send again.
+    const keptMax = principal === null ? limits.keptMax : acceptedMax
     // A client that was not asked for the body may send it or not, so its next request could be taken for it.
     const mayStay = said !== 'close' && reply.raw.shouldKeepAlive && !unasked.has(reply.raw)
     if (mayStay && announced <= keptMax) return done()
     reply.header('connection', 'close')
+    muteBody(request.raw)
     // Node calls this after the last byte of the answer, and would close while the client sends.
-    if (mayLinger(networkOf(clientOf(request).ip))) socket.destroySoon = () => linger(socket, limits)
+    if (mayDiscard()) socket.destroySoon = () => linger(socket, limits)
     done()
   })
   return {
@@ -74,6 +86,20 @@ export function leaveBodiesUnread(app: FastifyInstance, limits: UnreadLimits = u
       if (unasked.delete(response)) response.writeContinue()
     },
   }
+}
+
+/** Discards a body whose connection stays open, up to so many bytes. A body without a length may have no end. */
+function discardRest(request: IncomingMessage, bytesMax: number, close: () => void): void {
+  let left = bytesMax
+  const take = (bytes: Buffer) => {
+    left -= bytes.length
+    discard(bytes)
+    if (left >= 0) return
+    request.off('data', take)
+    muteBody(request)
+    close()
+  }
+  request.on('data', take)
 }
 
 /** Closes our half, and discards what the client has sent until it closes its own. */
