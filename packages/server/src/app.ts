@@ -14,6 +14,7 @@ import { readSignature, type Signature } from './gate/signature.ts'
 import { assertActsInStated } from './gate/stated-workspace.ts'
 import type { Bound } from './platform/db/db.ts'
 import type { Line } from './platform/db/lines.ts'
+import type { HoldRows } from './platform/db/list-leg.ts'
 import { RightGone } from './platform/db/right.ts'
 import { Deadline } from './platform/deadline.ts'
 import { acceptJsonBodies } from './platform/http/body.ts'
@@ -127,7 +128,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
    * except on a person's routes: hashing a password takes long, so each transaction there gets a new one. A request
    * without a credential waits for a connection in a separate queue.
    */
-  const boundOf = (request: FastifyRequest): Bound => {
+  const boundOf = (request: FastifyRequest, holdRows: HoldRows): Bound => {
     const { principal, deadline } = request
     const isOnRequestPath = route.plane === 'hot' || route.plane === 'report'
     const isMutation = !isOnRequestPath && route.method !== 'GET'
@@ -136,7 +137,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
         signed === null
           ? { kind: 'stranger', network: networkOf(clientOf(request).ip) }
           : { kind: 'service', name: 'codehost' }
-      return { deadline: null, right: null, line, isConfirmed: isMutation }
+      return { deadline: null, right: null, line, isConfirmed: isMutation, holdRows }
     }
     return {
       deadline: route.plane === 'person' ? null : deadline,
@@ -144,6 +145,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
       // What ends a right does not wait behind what the right is used for.
       line: route.endsRights ? { kind: 'party', name: `ends ${ownerOf(principal)}` } : null,
       isConfirmed: isMutation,
+      holdRows,
     }
   }
 
@@ -199,6 +201,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
         route.replayable && principal !== null
           ? readReplayKey(request, principal, body, route.answer.status)
           : null
+      const holdBytes = (bytes: number) => room.holdAnswer(reply.raw, bytes)
       const call = {
         principal: principal as Principal,
         id: id?.toLowerCase() ?? '',
@@ -207,9 +210,9 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
         signature: request.signature,
         deadline: request.deadline,
         get db() {
-          return deps.pool.bind(boundOf(request))
+          return deps.pool.bind(boundOf(request, holdBytes))
         },
-        holdBytes: (bytes: number) => room.holdAnswer(reply.raw, bytes),
+        holdBytes,
         replay,
         header: (name: string) => request.headers[name]?.toString(),
         client: clientOf(request),

@@ -24,7 +24,7 @@ Every error is \`application/problem+json\` (RFC 9457). \`code\` is stable, \`de
 
 ## Paging
 
-Lists take \`limit\` and \`cursor\`. Pass \`next_cursor\` back until it is \`null\`. Lists are newest first unless they say otherwise; a search (\`q\`) is sorted by what it finds. A cursor belongs to the list and the filters that returned it.
+Lists take \`limit\` and \`cursor\`. Pass \`next_cursor\` back until it is \`null\`. A page ends at 4 MiB, whatever its \`limit\`. Lists are newest first unless they say otherwise; a search (\`q\`) is sorted by what it finds. A cursor belongs to the list and the filters that returned it.
 
 ## Idempotency
 

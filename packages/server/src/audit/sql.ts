@@ -4,6 +4,7 @@ import pg from 'pg'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import { readInOrder } from '../platform/db/read-in-order.ts'
 import type { ReadTx } from '../platform/db/transaction.ts'
+import type { Listed } from '../platform/listed.ts'
 
 export interface AuditRow {
   seq: number
@@ -132,17 +133,17 @@ const envsOf = ({ env, reach }: AuditFilter): string[] => {
 }
 
 /** In the order of the filter, one row more than the limit. An action that this release does not know matches no filter. */
-export function listAuditRows(tx: ReadTx, filter: AuditFilter): Promise<AuditRow[]> {
+export function listAuditRows(tx: ReadTx, filter: AuditFilter): Promise<Listed<AuditRow>> {
   const { reach, order, beyond, limit, action, actorId, targetId, env } = filter
-  const page = [tx.workspaceId, beyond, limit + 1]
+  const most = limit + 1
+  const list = (form: keyof typeof forms, ...filters: unknown[]) =>
+    tx.list<AuditRow>(listStatement(form, order, reach), [tx.workspaceId, beyond, most, ...filters], { most })
   const pairs = [action === null ? auditActions : [action], envsOf(filter)]
   tx.send(readInOrder)
-  if (targetId !== null)
-    return tx.query(listStatement('target', order, reach), [...page, ...pairs, actorId, targetId])
-  if (actorId !== null) return tx.query(listStatement('actor', order, reach), [...page, ...pairs, actorId])
-  if (action !== null || env !== null)
-    return tx.query(listStatement('pairs', order, reach), [...page, ...pairs])
-  return tx.query(listStatement('all', order, reach), page)
+  if (targetId !== null) return list('target', ...pairs, actorId, targetId)
+  if (actorId !== null) return list('actor', ...pairs, actorId)
+  if (action !== null || env !== null) return list('pairs', ...pairs)
+  return list('all')
 }
 
 /** Cuts a page where its payloads exceed the byte limit, after at least one row. */

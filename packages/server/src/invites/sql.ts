@@ -115,7 +115,7 @@ const list = sql(
 )
 /** Newest first, one row more than the limit. */
 export const listInviteRows = (tx: ReadTx, before: string | null, limit: number) =>
-  tx.query<InviteRow>(list, [tx.workspaceId, before, limit + 1])
+  tx.list<InviteRow>(list, [tx.workspaceId, before, limit + 1], { most: limit + 1 })
 
 const find = sql(
   'invites.find',

@@ -6,6 +6,7 @@ import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
 import { page } from '../platform/cursor.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
+import { listedOne } from '../platform/listed.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
 import { dateOrNull, millisOrNull } from '../platform/time.ts'
 import { lockPolicyHeads, notePolicyChange, policyVersionOf } from '../policy/changes.ts'
@@ -52,7 +53,7 @@ export async function listKeysPage(deps: KeyNeeds, db: Db, principal: VendorPrin
       : await db.inWorkspace(workspaceId, async tx => {
           const tenantId = await findTenantId(tx, external_id)
           // An unknown tenant gets the same empty page.
-          return tenantId === null ? [] : await list(tx, tenantId)
+          return tenantId === null ? listedOne<KeyRow>([]) : await list(tx, tenantId)
         })
   return page(rows, limit, toKey, last => cursors.seal('keys', workspaceId, last.id))
 }

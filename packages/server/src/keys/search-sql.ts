@@ -2,7 +2,9 @@ import type { Env } from '@keyrail/contract/shared'
 import type { KeyStatus } from '@keyrail/contract/vendor/keys'
 import { isActiveSql } from '../gate/active.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
+import type { ListBounds } from '../platform/db/list-leg.ts'
 import type { Tx } from '../platform/db/transaction.ts'
+import type { Listed } from '../platform/listed.ts'
 import type { PrefixRange } from '../platform/prefix.ts'
 import type { Place } from '../platform/walks.ts'
 import type { KeyRow } from './rows.ts'
@@ -113,7 +115,12 @@ const planForValues = sql('keys.plan_for_values', 'set local plan_cache_mode = f
 /** Runs before the walks of a transaction. */
 export const prepareWalks = (tx: Tx) => tx.send(planForValues)
 
-export function walkKeys(tx: Tx, walk: KeyWalk, after: Place | null, most: number): Promise<FoundKeyRow[]> {
-  const { statement, values } = keyWalkStatement(tx.workspaceId, walk, after, most)
-  return tx.query<FoundKeyRow>(statement, values)
+export function walkKeys(
+  tx: Tx,
+  walk: KeyWalk,
+  after: Place | null,
+  bounds: ListBounds,
+): Promise<Listed<FoundKeyRow>> {
+  const { statement, values } = keyWalkStatement(tx.workspaceId, walk, after, bounds.most)
+  return tx.list<FoundKeyRow>(statement, values, bounds)
 }

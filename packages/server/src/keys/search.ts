@@ -3,6 +3,7 @@ import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
 import { page } from '../platform/cursor.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Tx } from '../platform/db/transaction.ts'
+import { listedOne } from '../platform/listed.ts'
 import { readSearch, type Search } from '../platform/prefix.ts'
 import { isoOrNull } from '../platform/time.ts'
 import { type Part, readParts, writePosition } from '../platform/walks.ts'
@@ -32,7 +33,7 @@ export async function searchKeysPage(
   const after = cursor === undefined ? null : cursors.open(list, workspaceId, cursor)
   const found = await db.inWorkspace(workspaceId, async tx => {
     const tenantId = external_id === undefined ? query.tenant_id : await findTenantId(tx, external_id)
-    if (tenantId === null) return []
+    if (tenantId === null) return listedOne([])
     prepareWalks(tx)
     return await readParts(partsOf(tx, search, query, within, tenantId ?? null), after, limit)
   })
@@ -58,9 +59,9 @@ function partsOf(
     order: order === 'id' || order === 'expired' ? 'falling' : 'rising',
     placeOf: row => valuesOf[order](row),
     walks: envs.flatMap(env =>
-      isRevoked.map(isRevoked => (after, most) => {
+      isRevoked.map(isRevoked => (after, bounds) => {
         const filter = { projectIds, projectId: project_id ?? null, tenantId, name: name ?? null }
-        return walkKeys(tx, { ...filter, ...more, order, env, isRevoked, status }, after, most)
+        return walkKeys(tx, { ...filter, ...more, order, env, isRevoked, status }, after, bounds)
       }),
     ),
   })

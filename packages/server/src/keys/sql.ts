@@ -289,13 +289,17 @@ function listStatement({
 }
 /** Newest first, one row more than the limit. */
 export const listKeys = (tx: ReadTx, filter: KeyFilter) =>
-  tx.query<KeyRow>(listStatement(filter), [
-    tx.workspaceId,
-    filter.envs,
-    filter.projectId,
-    filter.tenantId,
-    filter.before,
-    filter.limit + 1,
-    filter.projectIds,
-    filter.name,
-  ])
+  tx.list<KeyRow>(
+    listStatement(filter),
+    [
+      tx.workspaceId,
+      filter.envs,
+      filter.projectId,
+      filter.tenantId,
+      filter.before,
+      filter.limit + 1,
+      filter.projectIds,
+      filter.name,
+    ],
+    { most: filter.limit + 1 },
+  )

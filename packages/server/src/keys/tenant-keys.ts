@@ -2,6 +2,7 @@ import type { Env } from '@keyrail/contract/shared'
 import type { Key } from '@keyrail/contract/vendor/keys'
 import type { Actor } from '../audit/append.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
+import { type Listed, mapListed } from '../platform/listed.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { revokeFound } from './actions.ts'
 import { issueKey, issueSuccessor, type ShownKey } from './issue.ts'
@@ -28,10 +29,9 @@ export async function listTenantKeys(
   tx: ReadTx,
   { projectId, tenantId, env }: TenantKeys,
   page: { includeRevoked: boolean; before: string | null; limit: number },
-): Promise<Key[]> {
-  return (
-    await listKeys(tx, { envs: [env], projectIds: null, projectId, tenantId, name: null, ...page })
-  ).map(toKey)
+): Promise<Listed<Key>> {
+  const filter = { envs: [env], projectIds: null, projectId, tenantId, name: null, ...page }
+  return mapListed(await listKeys(tx, filter), toKey)
 }
 
 export function createTenantKey(

@@ -24,7 +24,10 @@ export const listMemberRows = (
   tx: ReadTx,
   before: { joinedAt: string; userId: string } | null,
   limit: number,
-) => tx.query<MemberRow>(list, [tx.workspaceId, before?.joinedAt ?? null, before?.userId ?? null, limit + 1])
+) => {
+  const place = [before?.joinedAt ?? null, before?.userId ?? null]
+  return tx.list<MemberRow>(list, [tx.workspaceId, ...place, limit + 1], { most: limit + 1 })
+}
 
 const lock = sql(
   'members.lock',

@@ -162,7 +162,7 @@ const listSessions = sql(
 )
 /** Active sessions, newest first, one row more than the limit. */
 export const listSessionRows = (tx: PersonTx, idleS: number, before: string | null, limit: number) =>
-  tx.query<SessionRow>(listSessions, [tx.userId, idleS, before, limit + 1])
+  tx.list<SessionRow>(listSessions, [tx.userId, idleS, before, limit + 1], { most: limit + 1 })
 
 const endSessionRight = sql('people.end_session_right', 'select end_rights($1, array[$2]::uuid[])')
 const endSession = sql(

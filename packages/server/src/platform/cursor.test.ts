@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createCursors, page } from './cursor.ts'
+import { type Listed, pageLimits } from './listed.ts'
 import { Refusal } from './refusal.ts'
 
 const cursors = createCursors(randomBytes(32))
@@ -31,15 +32,46 @@ test('a cursor that is changed, or from another list, workspace or service, is r
   }
 })
 
+const seal = (last: number) => `after ${last}`
+const item = (row: number) => row
+const listed = (rows: number[], bytes = 0, isCut = false): Listed<number> => ({ rows, bytes, isCut })
+
 test('a page says whether there is more, and the next begins behind its last row', () => {
-  const seal = (last: number) => `after ${last}`
-  const item = (row: number) => row
-  assert.deepEqual(page([1, 2, 3], 2, item, seal), {
+  assert.deepEqual(page(listed([1, 2, 3]), 2, item, seal), {
     object: 'list',
     data: [1, 2],
     has_more: true,
     next_cursor: 'after 2',
   })
-  assert.deepEqual(page([1, 2], 2, item, seal).next_cursor, null)
-  assert.deepEqual(page([], 2, item, seal), { object: 'list', data: [], has_more: false, next_cursor: null })
+  assert.deepEqual(page(listed([1, 2]), 2, item, seal).next_cursor, null)
+  assert.deepEqual(page(listed([]), 2, item, seal), {
+    object: 'list',
+    data: [],
+    has_more: false,
+    next_cursor: null,
+  })
+})
+
+test('a page whose other rows were left out in the store has a cursor', () => {
+  const { data, next_cursor } = page(listed([1, 2], 10, true), 200, item, seal)
+  assert.deepEqual([data, next_cursor], [[1, 2], 'after 2'])
+})
+
+test('a page ends before it is larger than 4 MiB, but has at least one item', () => {
+  const { bytesMax } = pageLimits
+  assert.equal(bytesMax, 4 * 1_048_576)
+  const ofBytes = (bytes: number) => () => 'é'.repeat(bytes / 2)
+  for (const [rows, bytes, expected] of [
+    [200, 65_536, 63],
+    [200, 8_192, 200],
+    [2, bytesMax - 2_048, 1],
+    [2, 2 * bytesMax, 1],
+    [1, 2 * bytesMax, 1],
+  ] as const) {
+    const all = Array.from({ length: rows }, (_, i) => i + 1)
+    const made = page(listed(all, rows * bytes), 200, ofBytes(bytes), seal)
+    assert.equal(made.data.length, expected, `${rows} of ${bytes} bytes`)
+    assert.equal(made.next_cursor, expected < rows ? `after ${expected}` : null)
+    if (expected > 1) assert.ok(Buffer.byteLength(JSON.stringify(made)) <= bytesMax)
+  }
 })

@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
+import { type Listed, pageLimits } from './listed.ts'
 import { invalidField } from './refusal.ts'
 
 /**
@@ -38,23 +39,35 @@ export function createCursors(secret: Buffer): Cursors {
   }
 }
 
+/** The envelope of a page, with its cursor. */
+const envelopeBytes = 1_024
+/** What the names of its members add to a row, and the most by which JSON is longer than a text in the store. */
+const namesBytes = 2_048
+const escapedTimes = 6
+
 /**
- * Makes the list envelope from up to one row more than the limit, which shows whether there are more.
+ * Makes the list envelope from up to one row more than the limit, which shows whether there are more. The page ends before
+ * it would be too large, after at least one row.
  * @param seal makes the cursor of the next page from the last row of this one.
  */
 export function page<Row, Item>(
-  rows: readonly Row[],
+  { rows, bytes, isCut }: Listed<Row>,
   limit: number,
   toItem: (row: Row) => Item,
   seal: (last: Row) => string,
 ) {
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  const more = rows.length > limit && last !== undefined
-  return {
-    object: 'list' as const,
-    data: shown.map(toItem),
-    has_more: more,
-    next_cursor: more ? seal(last) : null,
+  const bytesMax = pageLimits.bytesMax - envelopeBytes
+  // Most pages are so small that measuring them would be in vain.
+  const isMeasured = bytes * escapedTimes + rows.length * namesBytes > bytesMax
+  const data: Item[] = []
+  let size = 0
+  for (const row of rows.slice(0, limit)) {
+    const item = toItem(row)
+    if (isMeasured) size += Buffer.byteLength(JSON.stringify(item)) + 1
+    if (size > bytesMax && data.length > 0) break
+    data.push(item)
   }
+  const last = rows[data.length - 1]
+  const more = (rows.length > data.length || isCut) && last !== undefined
+  return { object: 'list' as const, data, has_more: more, next_cursor: more ? seal(last) : null }
 }

@@ -1,3 +1,5 @@
+import type { ListBounds } from './db/list-leg.ts'
+import { type Listed, listedOne, pageLimits } from './listed.ts'
 import { invalidField } from './refusal.ts'
 
 /**
@@ -11,8 +13,8 @@ export interface Place {
   readonly id: string
 }
 
-/** Reads at most `most` rows behind a place, or from the start, in the order of its part. */
-type Walk<Row> = (after: Place | null, most: number) => Promise<Row[]>
+/** Reads rows behind a place, or from the start, in the order of its part. */
+type Walk<Row> = (after: Place | null, bounds: Required<ListBounds>) => Promise<Listed<Row>>
 
 /** One part of a list. Its walks have the same order, and are merged; the parts follow each other. */
 export interface Part<Row> {
@@ -44,31 +46,50 @@ export const partOfOne = <Row>(find: () => Promise<Row | null>): Part<Row> => ({
   walks: [
     async after => {
       const row = after === null ? await find() : null
-      return row === null ? [] : [row]
+      return listedOne(row === null ? [] : [row])
     },
   ],
 })
+
+interface Found<Row> {
+  readonly row: Row
+  readonly position: Position
+}
 
 /** Reads a page of the parts, and one row more. Walks of one part travel together. */
 export async function readParts<Row extends { id: string }>(
   parts: readonly Part<Row>[],
   after: string | null,
   limit: number,
-): Promise<{ row: Row; position: Position }[]> {
+): Promise<Listed<Found<Row>>> {
   const from = after === null ? null : readPosition(after)
-  const found: { row: Row; position: Position }[] = []
+  const found: Found<Row>[] = []
+  let bytes = 0
+  let isCut = false
   for (const [part, { walks, order, placeOf }] of parts.entries()) {
     const most = limit + 1 - found.length
-    if (most === 0) break
+    if (most === 0 || isCut) break
     if (from !== null && part < from.part) continue
     const place = part === from?.part ? from : null
-    const rows = (await Promise.all(walks.map(walk => walk(place, most)))).flat()
-    const placed = rows.map(row => ({ row, position: { part, id: row.id, value: placeOf(row) } }))
+    const bounds = { most, bytesMax: Math.floor(pageLimits.bytesMax / walks.length) }
+    const lists = await Promise.all(walks.map(walk => walk(place, bounds)))
     const sign = order === 'rising' ? 1 : -1
-    placed.sort((a, b) => sign * comparePlaces(a.position, b.position))
-    found.push(...placed.slice(0, most))
+    const compare = (a: Found<Row>, b: Found<Row>) => sign * comparePlaces(a.position, b.position)
+    const placed = lists.map(list => ({
+      isCut: list.isCut,
+      rows: list.rows.map(row => ({ row, position: { part, id: row.id, value: placeOf(row) } })),
+    }))
+    // What a walk has left out comes behind its last row, and so does all that follows there.
+    const ends = placed.flatMap(list => (list.isCut ? list.rows.slice(-1) : []))
+    const merged = placed
+      .flatMap(({ rows }) => rows)
+      .filter(one => ends.every(end => compare(one, end) <= 0))
+      .toSorted(compare)
+    found.push(...merged.slice(0, most))
+    bytes += lists.reduce((sum, list) => sum + list.bytes, 0)
+    isCut = ends.length > 0
   }
-  return found
+  return { rows: found, bytes, isCut }
 }
 
 /** By bytes, as the collation C and the type uuid compare. */

@@ -2,6 +2,7 @@ import type { FleetNode, NodeList } from '@keyrail/contract/vendor/nodes'
 import { assertSeesProject, type Principal, type VendorPrincipal } from '../gate/principal.ts'
 import { page } from '../platform/cursor.ts'
 import type { Db } from '../platform/db/db.ts'
+import { mapListed } from '../platform/listed.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
 import type { PolicyNeeds } from './needs.ts'
@@ -26,7 +27,7 @@ export async function listNodes(
       listFleet(tx, projectId, reach, after, limit),
     ])
     if (version === null) throw new Refusal('not_found')
-    return found.map(row => ({ ...row, behind: Math.max(version - row.version, 0) }))
+    return mapListed(found, row => ({ ...row, behind: Math.max(version - row.version, 0) }))
   })
   return page(
     rows,

@@ -181,15 +181,19 @@ export const listFleet = (
   after: NodePlace | null,
   limit: number,
 ) =>
-  tx.query<FleetRow>(listFleetStatement, [
-    tx.workspaceId,
-    projectId,
-    reach === 'test' ? ['test'] : ['live', 'test', 'both'],
-    after?.seen_at ?? null,
-    after?.sees ?? null,
-    after?.node ?? null,
-    limit + 1,
-  ])
+  tx.list<FleetRow>(
+    listFleetStatement,
+    [
+      tx.workspaceId,
+      projectId,
+      reach === 'test' ? ['test'] : ['live', 'test', 'both'],
+      after?.seen_at ?? null,
+      after?.sees ?? null,
+      after?.node ?? null,
+      limit + 1,
+    ],
+    { most: limit + 1 },
+  )
 
 /**
  * For the next projects in key order, the version up to which changes are pruned. Times rise with versions, so the

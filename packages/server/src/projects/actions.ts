@@ -8,6 +8,7 @@ import { toRateLimit } from '../keys/resource.ts'
 import { page } from '../platform/cursor.ts'
 import { cascadeMs, type Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
+import { listedOne } from '../platform/listed.ts'
 import { isFoundBy, readSearch, type Search } from '../platform/prefix.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
@@ -90,10 +91,12 @@ export async function listProjects(
   const { workspaceId, projectIds } = principal
   const before = cursor === undefined ? null : deps.cursors.open('projects', workspaceId, cursor)
   const only = ids?.filter(id => projectIds?.includes(id.toLowerCase()) ?? true) ?? projectIds
-  const rows = await db.readAtOnce(workspaceId, tx => listProjectRows(tx, only, slug ?? null, before, limit))
+  const listed = await db.readAtOnce(workspaceId, tx =>
+    listProjectRows(tx, only, slug ?? null, before, limit),
+  )
   return page(
     // At most one project has the slug.
-    search === null ? rows : rows.filter(({ id, name }) => isFoundBy(search, id, [name])),
+    search === null ? listed : listedOne(listed.rows.filter(({ id, name }) => isFoundBy(search, id, [name]))),
     limit,
     row => seenBy(principal, row),
     last => deps.cursors.seal('projects', workspaceId, last.id),
@@ -117,7 +120,7 @@ async function searchProjects(
     const byName: Part<FoundProjectRow> = {
       order: 'rising',
       placeOf: row => row.name_folded,
-      walks: [(after, most) => searchProjectRows(tx, range, id, projectIds, after, most)],
+      walks: [(after, bounds) => searchProjectRows(tx, range, id, projectIds, after, bounds)],
     }
     return readParts<VersionedProjectRow>(
       [...(id === null ? [] : [partOfOne(() => findSeen(id))]), byName],

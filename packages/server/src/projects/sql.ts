@@ -1,5 +1,6 @@
 import type { RateLimit } from '@keyrail/contract/shared'
 import { sql } from '../platform/db/connection.ts'
+import type { ListBounds } from '../platform/db/list-leg.ts'
 import { touchesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { PrefixRange } from '../platform/prefix.ts'
@@ -87,7 +88,10 @@ export const listProjectRows = (
   slug: string | null,
   before: string | null,
   limit: number,
-) => tx.query<VersionedProjectRow>(list, [tx.workspaceId, before, limit + 1, projectIds, slug])
+) =>
+  tx.list<VersionedProjectRow>(list, [tx.workspaceId, before, limit + 1, projectIds, slug], {
+    most: limit + 1,
+  })
 
 /** With the folded name, which orders a search. */
 export interface FoundProjectRow extends VersionedProjectRow {
@@ -113,17 +117,13 @@ export const searchProjectRows = (
   exceptId: string | null,
   projectIds: readonly string[] | null,
   after: Place | null,
-  most: number,
-) =>
-  tx.query<FoundProjectRow>(projectSearches[after === null ? 'first' : 'next'], [
-    tx.workspaceId,
-    first,
-    last,
-    exceptId,
-    projectIds,
-    most,
-    ...(after === null ? [] : [after.value, after.id]),
-  ])
+  bounds: ListBounds,
+) => {
+  const statement = projectSearches[after === null ? 'first' : 'next']
+  const place = after === null ? [] : [after.value, after.id]
+  const values = [tx.workspaceId, first, last, exceptId, projectIds, bounds.most, ...place]
+  return tx.list<FoundProjectRow>(statement, values, bounds)
+}
 
 const update = sql(
   'projects.update',

@@ -3,6 +3,7 @@ import { keysMadeSql } from '../gate/made.ts'
 import type { Sight } from '../gate/principal.ts'
 import { sql } from '../platform/db/connection.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
+import type { Listed } from '../platform/listed.ts'
 import { type SecretKeyRow, secretKeyColumns } from './sql.ts'
 
 /** A person, key or session that makes things. `user` covers all sessions of the person; `session` only that one. */
@@ -49,11 +50,11 @@ export async function readMade(
   sight: Sight,
   withEnded: boolean,
   limit: number,
-): Promise<{ count: number; rows: SecretKeyRow[] }> {
+): Promise<{ count: number; rows: Listed<SecretKeyRow> }> {
   const values = [tx.workspaceId, type, id, sight.envs, sight.projectIds, withEnded]
   const [[counted], rows] = await Promise.all([
     tx.query<{ count: number }>(countSeenMade, values),
-    tx.query<SecretKeyRow>(listSeenMade, [...values, limit + 1]),
+    tx.list<SecretKeyRow>(listSeenMade, [...values, limit + 1], { most: limit + 1 }),
   ])
   return { count: counted?.count ?? 0, rows }
 }

@@ -174,15 +174,19 @@ const listMade = sql(
 )
 /** Newest first, one row more than the limit. */
 export const listSecretKeyRows = (tx: ReadTx, filter: SecretKeyFilter) =>
-  tx.query<SecretKeyRow>(filter.madeBy === null ? list : listMade, [
-    tx.workspaceId,
-    filter.envs,
-    filter.includeRevoked,
-    filter.before,
-    filter.limit + 1,
-    filter.projectIds,
-    ...(filter.madeBy === null ? [] : [filter.madeBy.toLowerCase()]),
-  ])
+  tx.list<SecretKeyRow>(
+    filter.madeBy === null ? list : listMade,
+    [
+      tx.workspaceId,
+      filter.envs,
+      filter.includeRevoked,
+      filter.before,
+      filter.limit + 1,
+      filter.projectIds,
+      ...(filter.madeBy === null ? [] : [filter.madeBy.toLowerCase()]),
+    ],
+    { most: filter.limit + 1 },
+  )
 
 const countActive = sql(
   'secret_keys.count_active',

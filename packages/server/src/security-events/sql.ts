@@ -114,7 +114,7 @@ const list = sql(
 )
 /** Newest first, one row more than the limit. */
 export const listEventRows = (tx: ReadTx, { kind, before, limit }: Wanted, userId: string | null) =>
-  tx.query<EventRow>(list, [tx.workspaceId, kind, before, userId, limit + 1])
+  tx.list<EventRow>(list, [tx.workspaceId, kind, before, userId, limit + 1], { most: limit + 1 })
 
 const listOwn = sql(
   'security_events.list_own',
@@ -124,7 +124,7 @@ const listOwn = sql(
 )
 /** Newest first, one row more than the limit. */
 export const listOwnEventRows = (tx: PersonTx, { kind, before, limit }: Wanted) =>
-  tx.query<EventRow>(listOwn, [tx.userId, kind, before, limit + 1])
+  tx.list<EventRow>(listOwn, [tx.userId, kind, before, limit + 1], { most: limit + 1 })
 
 const findDevice = sql(
   'security_events.find_device',

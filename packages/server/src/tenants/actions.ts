@@ -8,6 +8,7 @@ import { page } from '../platform/cursor.ts'
 import { cascadeMs, type Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import { endRights } from '../platform/db/right.ts'
+import { listedOne } from '../platform/listed.ts'
 import { isFoundBy, readSearch, type Search } from '../platform/prefix.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
@@ -66,20 +67,21 @@ export async function listTenants(deps: TenantNeeds, db: Db, principal: VendorPr
   }
   const { workspaceId } = principal
   const before = cursor === undefined ? null : deps.cursors.open('tenants', workspaceId, cursor)
-  const rows = await db.readAtOnce(workspaceId, async tx => {
+  const listed = await db.readAtOnce(workspaceId, async tx => {
     if (external_id !== undefined) {
-      return (await findTenantsByExternalId(tx, external_id)).filter(
+      const found = (await findTenantsByExternalId(tx, external_id)).filter(
         row =>
           (before === null || row.id < before) &&
           (ids === undefined || ids.some(id => id.toLowerCase() === row.id)) &&
           (search === null || isFoundBy(search, row.id, [row.name, row.external_id])),
       )
+      return listedOne(found)
     }
     return await (ids === undefined
       ? listTenantRows(tx, before, limit)
       : listTenantRowsByIds(tx, ids, before, limit))
   })
-  return page(rows, limit, toTenant, last => deps.cursors.seal('tenants', workspaceId, last.id))
+  return page(listed, limit, toTenant, last => deps.cursors.seal('tenants', workspaceId, last.id))
 }
 
 /** The tenant with this id, then those with such a name, then those with such an external id, each sorted by it. */
@@ -99,7 +101,7 @@ async function searchTenants(
     ): Part<FoundTenantRow> => ({
       order: 'rising',
       placeOf,
-      walks: [(after, most) => searchTenantRows(tx, field, range, id, after, most)],
+      walks: [(after, bounds) => searchTenantRows(tx, field, range, id, after, bounds)],
     })
     return readParts<TenantRow>(
       [

@@ -1,4 +1,5 @@
 import { sql } from '../platform/db/connection.ts'
+import type { ListBounds } from '../platform/db/list-leg.ts'
 import { touchesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { PrefixRange } from '../platform/prefix.ts'
@@ -102,7 +103,7 @@ const list = sql(
 )
 /** Newest first, one row more than the limit. */
 export const listTenantRows = (tx: ReadTx, before: string | null, limit: number) =>
-  tx.query<TenantRow>(list, [tx.workspaceId, before, limit + 1])
+  tx.list<TenantRow>(list, [tx.workspaceId, before, limit + 1], { most: limit + 1 })
 
 const listByIds = sql(
   'tenants.list_by_ids',
@@ -116,7 +117,7 @@ export const listTenantRowsByIds = (
   ids: readonly string[],
   before: string | null,
   limit: number,
-) => tx.query<TenantRow>(listByIds, [tx.workspaceId, ids, before, limit + 1])
+) => tx.list<TenantRow>(listByIds, [tx.workspaceId, ids, before, limit + 1], { most: limit + 1 })
 
 /** With the folded texts, which order a search. */
 export interface FoundTenantRow extends TenantRow {
@@ -151,16 +152,13 @@ export const searchTenantRows = (
   { first, last }: PrefixRange,
   exceptId: string | null,
   after: Place | null,
-  most: number,
-) =>
-  tx.query<FoundTenantRow>(tenantSearches[by][after === null ? 'first' : 'next'], [
-    tx.workspaceId,
-    first,
-    last,
-    exceptId,
-    most,
-    ...(after === null ? [] : [after.value, after.id]),
-  ])
+  bounds: ListBounds,
+) => {
+  const statement = tenantSearches[by][after === null ? 'first' : 'next']
+  const place = after === null ? [] : [after.value, after.id]
+  const values = [tx.workspaceId, first, last, exceptId, bounds.most, ...place]
+  return tx.list<FoundTenantRow>(statement, values, bounds)
+}
 
 const update = sql(
   'tenants.update',

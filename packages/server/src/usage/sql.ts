@@ -171,7 +171,8 @@ export function listTenantMonths(
   before: TenantMonthPlace = beyondAll,
 ) {
   const place = [before.month, before.tenant_id, before.project_id, before.env]
-  return tx.query<TenantMonthRow>(tenantMonths, [tx.workspaceId, months, envs, ...place, limit + 1, month])
+  const values = [tx.workspaceId, months, envs, ...place, limit + 1, month]
+  return tx.list<TenantMonthRow>(tenantMonths, values, { most: limit + 1 })
 }
 
 /** Deletes `$1` rows that are over, the oldest first. Rows that another transaction has locked are skipped. */

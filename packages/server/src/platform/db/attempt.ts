@@ -2,7 +2,7 @@ import pg from 'pg'
 import type { Budgets } from '../budgets.ts'
 import type { Deadline } from '../deadline.ts'
 import type { Turn } from '../fair-queue.ts'
-import { Refusal } from '../refusal.ts'
+import { NoRoom, Refusal } from '../refusal.ts'
 import type { Connection } from './connection.ts'
 import { endRunning } from './end-running.ts'
 import { isBroken, isConnectionLost } from './errors.ts'
@@ -147,5 +147,5 @@ const late = () => new Refusal('unavailable')
  */
 const leavesUsable = (error: unknown): boolean =>
   error instanceof Refusal
-    ? error.code !== 'unavailable'
+    ? error.code !== 'unavailable' || error instanceof NoRoom
     : error instanceof pg.DatabaseError && !isConnectionLost(error)

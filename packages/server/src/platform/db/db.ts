@@ -1,5 +1,6 @@
 import type { Deadline } from '../deadline.ts'
 import type { Line } from './lines.ts'
+import type { HoldRows } from './list-leg.ts'
 import type { Right } from './right.ts'
 import type { PersonTx, ReadTx, Work } from './transaction.ts'
 
@@ -38,10 +39,12 @@ export interface Bound {
   readonly line: Line | null
   /** Whether its answer says that something is stored, so that the synchronous standby must have it. */
   readonly isConfirmed: boolean
+  /** Reserves the memory for the rows of a list, in bytes in all; null: nothing bounds it. */
+  readonly holdRows: HoldRows | null
 }
 
 /** For tasks of the service itself, which no call waits for. */
-export const unbound: Bound = { deadline: null, right: null, line: null, isConfirmed: false }
+export const unbound: Bound = { deadline: null, right: null, line: null, isConfirmed: false, holdRows: null }
 
 interface RightsOptions {
   /** Whether it ends rights, with `endRights`. Such transactions run one at a time. */

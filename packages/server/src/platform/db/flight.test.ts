@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { makeDatabase, testCluster } from '../../../test/database.ts'
+import type { Listed } from '../listed.ts'
+import { NoRoom } from '../refusal.ts'
 import { sql } from './connection.ts'
-import { Flight, type Leg } from './flight.ts'
+import { Flight, type Leg, toLeg } from './flight.ts'
+import { toListLeg } from './list-leg.ts'
 
 const database = await makeDatabase(testCluster())
 const client = new pg.Client(database.connection)
@@ -78,6 +81,72 @@ test('rows are read the same whether the statement was described in this flight 
     ])
     assert.deepEqual(seen, [expected])
   }
+})
+
+/** Counts the rows that Postgres has made. */
+await client.query('create sequence made')
+const large = sql(
+  'test.large',
+  `select n, repeat('x', 1000) as text, nextval('made') from generate_series(1, $1::int) n`,
+)
+const one = sql('test.one', 'select 1 as one')
+/** Reads a list between two other statements. */
+async function list(rows: number, bytesMax: number, hold: (bytes: number) => void = () => {}) {
+  await client.query("select setval('made', 1, false)")
+  const around: object[] = []
+  const onRows = (rows: object[]) => void around.push(...rows)
+  const { promise, resolve, reject } = Promise.withResolvers<Listed<{ n: number }>>()
+  promise.catch(() => {})
+  const listLeg = toListLeg(large, [rows], { most: rows, bytesMax }, hold, { resolve, reject })
+  const tag = await fly([toLeg(one, [], onRows), listLeg, toLeg(one, [], onRows)])
+  const [{ made }] = (await client.query("select nextval('made')::int - 1 as made")).rows
+  assert.deepEqual([tag, around], ['SELECT 1', [{ one: 1 }, { one: 1 }]])
+  return { listed: promise, made }
+}
+
+test('a list is read up to its bytes, and Postgres makes few rows more', async () => {
+  for (const [rows, bytesMax, read, made] of [
+    [200, 10_500, 10, 51],
+    [200, 1, 1, 51],
+    [51, 10_500, 10, 51],
+    [200, 70_000, 68, 102],
+  ] as const) {
+    const { listed, made: known } = await list(rows, bytesMax)
+    const { rows: heard, bytes, isCut } = await listed
+    assert.deepEqual([heard.length, heard.at(-1)?.n, isCut, known], [read, read, true, made], `${rows} rows`)
+    assert.ok(bytes >= read * 1_000 && bytes <= Math.max(bytesMax, 1_100))
+  }
+})
+
+test('a list within its bytes is whole, whatever the number of slices', async () => {
+  for (const rows of [0, 1, 51, 52, 101, 102, 103, 153, 200]) {
+    const { listed, made } = await list(rows, 1_000_000)
+    const { rows: heard, isCut } = await listed
+    assert.deepEqual([heard.length, isCut, made], [rows, false, rows])
+    assert.ok(heard.every(({ n }, i) => n === i + 1))
+  }
+})
+
+test('a list without room fails after its statement has ended, and no more of it is kept', async () => {
+  for (const rows of [51, 200]) {
+    let held = 0
+    const noRoom = new NoRoom()
+    const { listed, made } = await list(rows, 1_000_000, bytes => {
+      if (held + bytes > 5_300) throw noRoom
+      held += bytes
+    })
+    await assert.rejects(listed, error => error === noRoom)
+    assert.ok(held > 5_000)
+    assert.equal(made, 51)
+  }
+})
+
+test('an error in a later slice fails the flight, and the connection stays open', async () => {
+  const failing = sql('test.failing', 'select 1 / (60 - n) as n from generate_series(1, 200) n')
+  const ends = { resolve: () => assert.fail(), reject: () => assert.fail() }
+  const leg = toListLeg(failing, [], { most: 200 }, () => {}, ends)
+  await assert.rejects(fly([leg, toLeg(one)]), { code: '22012' })
+  assert.equal(await fly([toLeg(one)]), 'SELECT 1')
 })
 
 test('a flight on a lost connection fails', async () => {

@@ -9,7 +9,26 @@ export interface Leg {
   readonly values: Parameter[]
   /** Called with the rows once the statement has ended; null: the rows are not read. */
   readonly onRows: ((rows: object[]) => void) | null
+  /** What bounds the rows; undefined: all are read. */
+  readonly bound?: RowBound
 }
+
+/** Bounds the bytes of rows that one leg reads. */
+export interface RowBound {
+  /** How many rows the statement returns at most. */
+  readonly most: number
+  /** Whether a row of so many bytes is read. If not, none of those that follow is. */
+  takes(bytes: number): boolean
+  /** Whether no more rows are read. */
+  readonly isFull: boolean
+}
+
+/**
+ * Rows that Postgres sends at once of a statement that has a bound. As many as a page has by default, and the one that shows
+ * that there are more: such a page still costs one round trip.
+ */
+const sliceRows = 51
+const isSliced = ({ bound }: Leg) => bound !== undefined && bound.most > sliceRows
 
 export const toLeg = (
   statement: Statement,
@@ -26,6 +45,9 @@ export const toLeg = (
  * their columns are unknown; Execute. Postgres answers each leg with RowDescription (to Describe), DataRow (one for each
  * row) and CommandComplete, or the whole flight with one error, and at the end with ReadyForQuery (to Sync).
  *
+ * Behind a leg whose rows come in slices, the rest waits. Postgres ends each slice but the last with PortalSuspended, and the
+ * flight asks for the next, or leaves the remaining rows to Postgres.
+ *
  * The driver calls `submit` and the handlers, as it does for `pg-cursor`.
  */
 export class Flight implements pg.Submittable {
@@ -39,6 +61,7 @@ export class Flight implements pg.Submittable {
   #rows: object[] = []
   /** The command tag of the last leg that ended. */
   #tag = ''
+  #hasSync = false
 
   constructor(legs: readonly Leg[]) {
     this.#legs = legs
@@ -50,21 +73,38 @@ export class Flight implements pg.Submittable {
   }
 
   submit(connection: pg.Connection): void {
+    this.#depart(connection, 0)
+  }
+
+  /** Sends the legs from this one to the next that comes in slices, or all and the Sync. */
+  #depart(connection: pg.Connection, from: number): void {
     const known = preparedOn(connection)
     connection.stream.cork()
     try {
-      this.#prepared = this.#legs.map(leg => this.#send(connection, known, leg))
-      connection.sync()
+      for (let i = from; i < this.#legs.length; i++) {
+        const leg = this.#legs[i] as Leg
+        this.#prepared[i] = this.#send(connection, known, leg)
+        if (!isSliced(leg)) continue
+        connection.flush()
+        return
+      }
+      this.#sync(connection)
     } finally {
       connection.stream.uncork()
     }
   }
 
-  #send(
-    connection: pg.Connection,
-    known: Map<string, Prepared>,
-    { statement: { name, text }, values, onRows }: Leg,
-  ): Prepared {
+  #sync(connection: pg.Connection): void {
+    this.#hasSync = true
+    connection.sync()
+  }
+
+  #send(connection: pg.Connection, known: Map<string, Prepared>, leg: Leg): Prepared {
+    const {
+      statement: { name, text },
+      values,
+      onRows,
+    } = leg
     let prepared = known.get(text)
     if (prepared === undefined || this.#isUnsure(prepared)) {
       // If Postgres has prepared it, the name is taken. Closing a name that does not exist is not an error.
@@ -75,7 +115,7 @@ export class Flight implements pg.Submittable {
     }
     connection.bind({ statement: name, values }, true)
     if (onRows && prepared.columns === null) connection.describe({ type: 'P', name: '' }, true)
-    connection.execute({ portal: '', rows: '' }, true)
+    connection.execute({ portal: '', rows: isSliced(leg) ? `${sliceRows}` : '' }, true)
     return prepared
   }
 
@@ -89,23 +129,39 @@ export class Flight implements pg.Submittable {
     if (prepared) prepared.columns = fields.map(toColumn)
   }
 
-  handleDataRow({ fields }: { fields: (string | null)[] }): void {
+  handleDataRow({ length, fields }: { length: number; fields: (string | null)[] }): void {
     const columns = this.#prepared[this.#at]?.columns
-    if (columns && this.#legs[this.#at]?.onRows) this.#rows.push(toRow(columns, fields))
+    const leg = this.#legs[this.#at]
+    if (columns && leg?.onRows && (leg.bound?.takes(length) ?? true)) this.#rows.push(toRow(columns, fields))
   }
 
-  handleCommandComplete({ text }: { text: string }): void {
+  handlePortalSuspended(connection: pg.Connection): void {
+    if (this.#legs[this.#at]?.bound?.isFull) this.#endLeg(connection, '')
+    else {
+      connection.execute({ portal: '', rows: `${sliceRows}` }, true)
+      connection.flush()
+    }
+  }
+
+  handleCommandComplete({ text }: { text: string }, connection: pg.Connection): void {
+    this.#endLeg(connection, text)
+  }
+
+  #endLeg(connection: pg.Connection, tag: string): void {
     const prepared = this.#prepared[this.#at]
     if (prepared) prepared.unsureSince = null
     this.#legs[this.#at]?.onRows?.(this.#rows)
     this.#rows = []
-    this.#tag = text
+    this.#tag = tag
     this.#at += 1
+    if (!this.#hasSync && this.#at === this.#prepared.length) this.#depart(connection, this.#at)
   }
 
-  handleError(error: unknown): void {
+  handleError(error: unknown, connection: pg.Connection): void {
     const failed = this.#legs[this.#at]
     this.#outcome.reject(failed ? declaredRefusal(failed.statement.refusals, error) : error)
+    // Postgres waits for it. A connection that has ended does not.
+    if (!this.#hasSync && connection.stream.writable) this.#sync(connection)
   }
 
   /** Arrives after an error too; the outcome is settled by then. */

@@ -142,7 +142,7 @@ class BoundDb implements Db {
     }
     const read: Conduct<T> = async (client, limits) => {
       try {
-        return await readAtOnce(client, workspaceId, limits, work)
+        return await readAtOnce(client, workspaceId, limits, work, this.#bound.holdRows)
       } catch (error) {
         throw beforeCommit(error)
       }
@@ -181,7 +181,10 @@ class BoundDb implements Db {
     work: Work<T, Transaction & Scope>,
   ): Promise<T> {
     return this.#run(terms, (client, limits, lease) =>
-      transact(client, scope, standing, limits, lease, work, this.#hints),
+      transact(client, scope, standing, limits, lease, work, {
+        announce: topic => this.#hints.announce(topic),
+        holdRows: this.#bound.holdRows,
+      }),
     )
   }
 }

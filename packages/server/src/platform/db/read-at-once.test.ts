@@ -19,7 +19,7 @@ await client.connect()
 test.after(() => client.end())
 
 const limits = { statementMs: 20_000, lockMs: 10_000 }
-const read = <T>(work: (tx: ReadTx) => Promise<T>) => readAtOnce(client, workspaceId, limits, work)
+const read = <T>(work: (tx: ReadTx) => Promise<T>) => readAtOnce(client, workspaceId, limits, work, null)
 
 const settings = `current_user as who, current_setting('app.workspace_id', true) as scope,
   current_setting('transaction_read_only') as reads, current_setting('statement_timeout') as ends`
@@ -38,7 +38,7 @@ test('it reads as the role that owns nothing, in one workspace, and leaves neith
 
 test('it sees nothing of another workspace', async () => {
   const other = '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11'
-  const rows = await readAtOnce(client, other, limits, tx => tx.query(countTenants))
+  const rows = await readAtOnce(client, other, limits, tx => tx.query(countTenants), null)
   assert.deepEqual(rows, [{ count: 0 }])
 })
 

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { Flight, type Leg, toLeg } from './flight.ts'
+import { type HoldRows, toListLeg, totalOf } from './list-leg.ts'
 import { readingLeg, type TimeLimits } from './opening.ts'
 import type { ReadTx, Work } from './transaction.ts'
 
@@ -12,7 +13,9 @@ export async function readAtOnce<T>(
   workspaceId: string,
   limits: TimeLimits,
   work: Work<T, ReadTx>,
+  holdRows: HoldRows | null,
 ): Promise<T> {
+  const hold = totalOf(holdRows)
   const legs = [readingLeg(workspaceId, limits)]
   const asking: ((error: unknown) => void)[] = []
   let hasLeft = false
@@ -25,6 +28,11 @@ export async function readAtOnce<T>(
     query: (statement, values) =>
       new Promise((resolve, reject) => {
         add(toLeg(statement, values, resolve as Leg['onRows']))
+        asking.push(reject)
+      }),
+    list: (statement, values, bounds) =>
+      new Promise((resolve, reject) => {
+        add(toListLeg(statement, values, bounds, hold, { resolve, reject }))
         asking.push(reject)
       }),
     send: (statement, values) => add(toLeg(statement, values)),

@@ -1,17 +1,29 @@
 import type pg from 'pg'
+import type { Listed } from '../listed.ts'
 import { Refusal } from '../refusal.ts'
 import type { Lease } from './attempt.ts'
 import { confirmAnswer } from './confirm.ts'
 import { type Statement, sql } from './connection.ts'
+import type { Bound } from './db.ts'
 import { beforeCommit } from './errors.ts'
 import { Flight, type Leg, toLeg } from './flight.ts'
 import type { Hints } from './hints.ts'
+import { type ListBounds, toListLeg, totalOf } from './list-leg.ts'
 import { firstLegs, lastLegs, type Scope, type Standing, type TimeLimits } from './opening.ts'
 
 /** What every transaction can do: statements run in the order in which they are given. */
 interface Reading {
   /** Sends a statement and reads its rows. Those of one turn of the event loop travel together. */
   query<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>
+  /**
+   * Sends the statement of a list and reads its rows, up to a number of bytes. Every list of the API reads its rows with this.
+   * @throws {NoRoom} when there is no memory for them.
+   */
+  list<Row extends object>(
+    statement: Statement,
+    values: readonly unknown[],
+    bounds: ListBounds,
+  ): Promise<Listed<Row>>
   /**
    * Sends a statement whose answer is not read: it travels with the next. If it fails, the commit fails with its
    * error.
@@ -71,7 +83,7 @@ export async function transact<T>(
   limits: TimeLimits,
   lease: Lease,
   work: Work<T, Transaction & Scope>,
-  hints: Pick<Hints, 'announce'>,
+  { announce, holdRows }: Pick<Hints, 'announce'> & Pick<Bound, 'holdRows'>,
 ): Promise<T> {
   const waiting = firstLegs(scope, standing, limits)
   const last = lastLegs(standing)
@@ -82,6 +94,7 @@ export async function transact<T>(
   let begun = false
   let isCommitting = false
   let departing: Promise<string> | null = null
+  const hold = totalOf(holdRows)
 
   const fly = (legs: readonly Leg[]): Promise<string> => {
     if (lease.isOver) return Promise.reject(new Refusal('unavailable'))
@@ -105,6 +118,11 @@ export async function transact<T>(
         waiting.push(toLeg(statement, values, resolve as Leg['onRows']))
         depart().catch(reject)
       }),
+    list: (statement, values, bounds) =>
+      new Promise((resolve, reject) => {
+        waiting.push(toListLeg(statement, values, bounds, hold, { resolve, reject }))
+        depart().catch(reject)
+      }),
     send: (statement, values) => void waiting.push(toLeg(statement, values)),
     sendLast(statement, values) {
       hasWritten = true
@@ -119,7 +137,7 @@ export async function transact<T>(
     const tag = await fly([...waiting.splice(0), ...last, toLeg(commit)])
     // Postgres answers COMMIT of a failed transaction with the tag ROLLBACK, not with an error.
     if (tag !== 'COMMIT') throw new Error('the transaction was rolled back at commit')
-    for (const topic of topics) hints.announce(topic)
+    for (const topic of topics) announce(topic)
     return result
   } catch (error) {
     const [failure] = failures
