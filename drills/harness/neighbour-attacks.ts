@@ -79,6 +79,11 @@ export const attacks = {
     }),
   ),
   '8 completions of 4 MiB': crowd(8, completeLarge),
+  '8 bodies in chunks of one byte': attacker =>
+    Promise.all([
+      crowd(4, inBytes('/v1/auth/sessions'))(attacker),
+      crowd(4, inBytes('/v1/idempotency/complete'))(attacker),
+    ]),
 } as const satisfies Record<string, Attack>
 
 export type AttackName = keyof typeof attacks
@@ -133,6 +138,27 @@ async function announceLeak({ open, target, stop }: Attacker): Promise<string> {
   await closed(socket, stop, 60_000)
   return 'sent'
 }
+
+/** A megabyte of a body, each byte of it in a chunk. */
+const chunksOfOneByte = Buffer.from('1\r\na\r\n'.repeat(1_048_576))
+const inBytes =
+  (path: string) =>
+  async ({ open, target, stop }: Attacker): Promise<string> => {
+    const socket = open()
+    const { host } = new URL(target.url)
+    const head = [
+      `POST ${path} HTTP/1.1`,
+      `host: ${host}`,
+      `authorization: Bearer ${target.live}`,
+      'content-type: application/json',
+      'transfer-encoding: chunked',
+      '\r\n',
+    ]
+    socket.resume().write(head.join('\r\n'))
+    socket.write(chunksOfOneByte)
+    await closed(socket, stop, 10_000)
+    return 'sent'
+  }
 
 async function completeLarge({ ask, target, tally }: Attacker): Promise<string> {
   const scope = { scope_hash: randomBytes(32).toString('hex'), env: 'live' }
