@@ -1,10 +1,10 @@
-import { type LoggerService, Module, Post } from '@nestjs/common'
+import { Module, Post } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { fastify } from 'fastify'
 import { createAdmin } from '../packages/sdk/src/admin.ts'
 import { keyrailPlugin } from '../packages/sdk/src/fastify.ts'
 import { type ConnectionOptions, createEmbed, createUsageReporter } from '../packages/sdk/src/index.ts'
-import { IdempotencyRequired, KeyrailModule } from '../packages/sdk/src/nest.ts'
+import { Cost, IdempotencyRequired, KeyrailModule, Public, Scopes } from '../packages/sdk/src/nest.ts'
 import { createTestKeyring } from '../packages/sdk/src/testing.ts'
 import { embedHandler } from '../packages/sdk/src/web.ts'
 import { drawKey, id } from '../packages/sdk/test/keys.ts'
@@ -54,23 +54,16 @@ const startNestWith = (options: Anything) => () => {
   return NestFactory.create(App, { logger: false, abortOnError: false })
 }
 
-/** The message that Nest logs for a request that gets 500. */
-async function loggedByNest(): Promise<string> {
-  const said: unknown[] = []
-  const nothing = () => {}
-  const error = (logged: unknown) => said.push(logged instanceof Error ? logged.message : logged)
-  const logger: LoggerService = { log: nothing, warn: nothing, error }
-  class Api {
-    pay() {}
-  }
-  decorate(Api, { pay: [[Post('/payments'), IdempotencyRequired()]] })
-  const make = (module: Anything) => NestFactory.create(module, { logger, forceCloseConnections: true })
-  const url = await startNest(make, [Api], { keyring })
-  const headers = { authorization: `Bearer ${keyring.issue().key}` }
-  const { status } = await fetch(`${url}/payments`, { method: 'POST', headers })
-  if (status !== 500) throw new Error(`answered ${status}`)
-  return String(said[0])
-}
+/** A route of Nest with these decorators. */
+const nestRoute = (...marks: MethodDecorator[]) =>
+  thrownBy(async () => {
+    class Api {
+      pay() {}
+    }
+    decorate(Api, { pay: [[Post('/payments'), ...marks]] })
+    const quiet = { logger: false, abortOnError: false } as const
+    await startNest((module: Anything) => NestFactory.create(module, quiet), [Api], { keyring })
+  })
 
 const startFastifyWith = (options: Anything, keyrail: Anything = {}) =>
   async function start() {
@@ -122,7 +115,10 @@ export function misusesOfParts(
     ],
     ['Nest without a keyring', () => thrownBy(startNestWith({}))],
     ['Nest with a misspelt option', () => thrownBy(startNestWith({ keyring, limits: {} }))],
-    ['Nest without idempotency', loggedByNest],
+    ['Nest without idempotency', () => nestRoute(IdempotencyRequired())],
+    ['Nest without limits', () => nestRoute(Cost(2))],
+    ['a public route of Nest with scopes', () => nestRoute(Public(), Scopes('orders:read'))],
+    ['no scopes in Nest', () => thrownBy(() => Scopes())],
     ['Fastify without a keyring', () => thrownBy(startFastifyWith({}))],
     ['Fastify with a misspelt option', () => thrownBy(startFastifyWith({ keyring, limits: {} }))],
     ['a misspelt route of Fastify', () => thrownBy(startFastifyWith({ keyring }, { scope: 'orders:read' }))],
@@ -131,6 +127,10 @@ export function misusesOfParts(
       () => thrownBy(startFastifyWith({ keyring }, { idempotencyRequired: true })),
     ],
     ['a route with public as a string', () => thrownBy(startFastifyWith({ keyring }, { public: 'yes' }))],
+    [
+      'a public route with scopes',
+      () => thrownBy(startFastifyWith({ keyring }, { public: true, scopes: ['a'] })),
+    ],
     ['an invalid limiter', () => thrownBy(startFastifyWith({ keyring, limiter: nowhere }))],
     ['an invalid reporter', () => thrownBy(startFastifyWith({ keyring, usage: nowhere }))],
   ]

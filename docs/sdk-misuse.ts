@@ -56,6 +56,8 @@ export const misuses: [name: string, say: () => string | Promise<string>][] = [
   ['no idempotency', () => thrownBy(() => idempotent(least as Anything))],
   ['no scope', () => thrownBy(() => requireScope())],
   ['a scope as a string', () => thrownBy(() => requireKey(keyring, { scopes: 'orders:read' as Anything }))],
+  ['an empty list of scopes', () => thrownBy(() => requireKey(keyring, { scopes: [] }))],
+  ['a cost without limits', () => thrownBy(() => requireKey(keyring, { cost: 2 }))],
   ['no header', () => thrownBy(() => requireKey(keyring, { header: '' }))],
   ['a scope without a key', misplaced],
   ['an unchecked verdict', misused],

@@ -1,6 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { answerTokens, headerOf, type MakeEmbedHandler, type TokenAnswer } from './embed/handler.ts'
 import {
+  asksForClaim,
   claimRequest,
   type IdempotentOptions,
   idempotencyHeader,
@@ -12,12 +13,12 @@ import { type Limiter, type LimitRequirements, readRequirements } from './limits
 import type { LimitVerdict } from './limits/verdict.ts'
 import { beforeAnswer, isOver } from './protect/answer-begins.ts'
 import { type Admission, Gate } from './protect/gate.ts'
-import { type GateOptions, type RouteRequirements, readRoute } from './protect/gate-options.ts'
+import type { GateOptions, RouteRequirements } from './protect/gate-options.ts'
 import { holdResponse, replayAnswer } from './protect/hold-response.ts'
 import { warnMisplaced } from './protect/misplaced.ts'
 import { headerValues, readParsedBody } from './protect/node-request.ts'
 import { isAnonymous, refusedBehind } from './protect/passage.ts'
-import { requireScopes } from './protect/require-scopes.ts'
+import { keyless, requireScopes } from './protect/require-scopes.ts'
 import type { Valid } from './verify/verdict.ts'
 
 declare global {
@@ -43,16 +44,18 @@ const refusals = new WeakSet<Response>()
 /**
  * Lets a request pass only with a valid key, and sets `req.apiKey`. For Express 4 and 5. Refuses with 401, 403 or 503 as
  * `application/problem+json`. Counts a request when its answer begins, so that requests refused by a later `limit` are not
- * counted. If the key is `optional`, `limit` and `idempotent` let requests without one pass, but `requireScope` does not.
+ * counted. If the key is `optional`, `requireScope`, `limit`, and `idempotent` for a request with an `Idempotency-Key` still
+ * demand one.
  *
- * @throws TypeError if the keyring is missing or wrong, so that a wrong import never leaves a route open
+ * @throws TypeError if the keyring is missing or wrong, so that a wrong import never leaves a route open, or if `cost` is given
+ *   without `limiter`
  */
 export function requireKey(
   keyring: Pick<Keyring, 'verify'>,
   { cost, ...options }: RequireKeyOptions = {},
 ): RequestHandler {
   const gate = new Gate<Request>('requireKey', keyring, options)
-  readRoute({ cost })
+  gate.checkRoute({ cost })
   return function checkKey(request, response, next) {
     const asked = {
       exchange: request,
@@ -96,7 +99,7 @@ export function limit(limiter: Pick<Limiter, 'limit'>, requirements: LimitRequir
   const misplaced = warnMisplaced('limit')
   return function checkLimits(request: Request, response, next) {
     const { apiKey } = request
-    if (!apiKey) return isAnonymous(request) ? next() : sendAnswer(response, misplaced())
+    if (!apiKey) return sendAnswer(response, isAnonymous(request) ? keyless(request) : misplaced())
     notLetPass.add(request)
     const judge = (verdict: LimitVerdict) => {
       if (isOver(response)) return
@@ -118,7 +121,12 @@ export function idempotent(idempotency: Idempotency, options: IdempotentOptions 
   const misplaced = warnMisplaced('idempotent')
   return function claim(request: Request, response, next) {
     const { apiKey, method, originalUrl, rawHeaders } = request
-    if (!apiKey) return isAnonymous(request) ? next() : sendAnswer(response, misplaced())
+    const idempotencyKeys = headerValues(rawHeaders, idempotencyHeader)
+    if (!apiKey) {
+      if (!isAnonymous(request)) return sendAnswer(response, misplaced())
+      const claims = asksForClaim(method, idempotencyKeys.length > 0, options.required)
+      return claims ? sendAnswer(response, keyless(request)) : next()
+    }
     const judge = async (verdict: IdempotencyVerdict | undefined) => {
       const claim = verdict?.verdict === 'execute' ? verdict.claim : undefined
       // The client is gone, so do not execute.
@@ -135,7 +143,7 @@ export function idempotent(idempotency: Idempotency, options: IdempotentOptions 
       key: apiKey,
       method,
       target: originalUrl,
-      idempotencyKeys: headerValues(rawHeaders, idempotencyHeader),
+      idempotencyKeys,
       readBody: () => readParsedBody(request, request),
       ...options,
     })

@@ -2,12 +2,12 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest,
 import { answerTokens, headerOf, type MakeEmbedHandler, type TokenAnswer } from './embed/handler.ts'
 import { refuseUnknown } from './http/connection-options.ts'
 import { readBoolean } from './http/option-values.ts'
-import { claimRequest, idempotencyHeader, requireIdempotency } from './idempotency/gate.ts'
+import { asksForClaim, claimRequest, idempotencyHeader, requireIdempotency } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import { isOver } from './protect/answer-begins.ts'
 import { Gate } from './protect/gate.ts'
-import { type GateOptions, type RouteRequirements, readRoute } from './protect/gate-options.ts'
+import type { GateOptions, RouteRequirements } from './protect/gate-options.ts'
 import { holdResponse } from './protect/hold-response.ts'
 import { headerValues, type ParsedRequest, readParsedBody } from './protect/node-request.ts'
 import { refusedBehind } from './protect/passage.ts'
@@ -36,6 +36,9 @@ const known: { readonly [Name in keyof Required<KeyrailRouteConfig>]: true } = {
   idempotencyRequired: true,
 }
 
+/** What a route may demand of a key. */
+const demands = ['scopes', 'cost', 'idempotencyRequired'] as const
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** The key of this request; `null` on a public route, or if none was sent where it is optional. */
@@ -63,10 +66,14 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
     const said = config?.keyrail ?? {}
     if (checked.has(said)) return said
     refuseUnknown('config.keyrail', said, known)
-    readRoute(said)
+    gate.checkRoute(said)
     for (const name of ['public', 'idempotencyRequired'] as const) readBoolean(name, said[name] ?? false)
     if (said.idempotencyRequired === true && idempotency === undefined) {
       throw new TypeError('idempotencyRequired needs idempotency')
+    }
+    const demanded = demands.find(name => said[name] !== undefined && said[name] !== false)
+    if (said.public === true && demanded !== undefined) {
+      throw new TypeError(`${demanded} needs a key, which a public route does not read`)
     }
     checked.add(said)
     return said
@@ -80,11 +87,15 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
     const config = configOf(request.routeOptions)
     if (config.public === true) return
     const { raw } = request
+    const hasIdempotencyKey = raw.headers[idempotencyHeader] !== undefined
     const { key, headers, refusal } = await gate.admit({
       exchange: raw,
       rawHeaders: raw.rawHeaders,
       request,
       route: config,
+      claims:
+        idempotency !== undefined &&
+        asksForClaim(request.method, hasIdempotencyKey, config.idempotencyRequired),
     })
     if (refusal !== undefined) return sendAnswer(reply, refusal)
     request.apiKey = key ?? noKey

@@ -1,13 +1,18 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { answerTokens, type MakeEmbedHandler, respond } from './embed/handler.ts'
-import { type IdempotentOptions, requireIdempotency } from './idempotency/gate.ts'
+import {
+  asksForClaim,
+  type IdempotentOptions,
+  idempotencyHeader,
+  requireIdempotency,
+} from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import { Gate } from './protect/gate.ts'
-import { type GateOptions, type RouteRequirements, readRoute } from './protect/gate-options.ts'
+import type { GateOptions, RouteRequirements } from './protect/gate-options.ts'
 import { warnMisplaced } from './protect/misplaced.ts'
 import { type HttpAnswer, isAnonymous } from './protect/passage.ts'
-import { requireScopes } from './protect/require-scopes.ts'
+import { keyless, requireScopes } from './protect/require-scopes.ts'
 import { problemResponse, runOnce, withHeaders } from './protect/web-response.ts'
 import type { Valid } from './verify/verdict.ts'
 
@@ -23,10 +28,11 @@ export interface RequireKeyOptions extends GateOptions<Context>, Pick<RouteRequi
 
 /**
  * Lets a request pass only with a valid key, which the route reads by `c.get('apiKey')`. Refuses as
- * `application/problem+json`. If the key is `optional`, `idempotent` lets requests without one pass, but `requireScope`
- * does not.
+ * `application/problem+json`. If the key is `optional`, `requireScope`, and `idempotent` for a request with an
+ * `Idempotency-Key` still demand one.
  *
- * @throws TypeError if the keyring is missing or wrong, so that a wrong import never leaves a route open
+ * @throws TypeError if the keyring is missing or wrong, so that a wrong import never leaves a route open, or if `cost` is given
+ *   without `limiter`
  */
 export function requireKey(
   keyring: Pick<Keyring, 'verify'>,
@@ -41,9 +47,11 @@ export function requireKey(
   { cost, ...options }: RequireKeyOptions = {},
 ): MiddlewareHandler {
   const gate = new Gate<Context>('requireKey', keyring, options)
-  readRoute({ cost })
+  gate.checkRoute({ cost })
   return async function checkKey(context, next) {
-    const { key, headers, refusal } = await gate.admitWeb(context, context.req.raw, context, { cost })
+    const { key, headers, refusal } = await gate.admitWeb(context, context.req.raw, context, {
+      route: { cost },
+    })
     if (refusal !== undefined) return refuse(context, refusal)
     context.set('apiKey', key)
     await next()
@@ -70,7 +78,12 @@ export function idempotent(
   const misplaced = warnMisplaced('idempotent')
   return async function claim(context, next) {
     const key = keyOf(context)
-    if (key === undefined) return isAnonymous(context) ? next() : refuse(context, misplaced())
+    if (key === undefined) {
+      if (!isAnonymous(context)) return refuse(context, misplaced())
+      const { method, headers } = context.req.raw
+      const claims = asksForClaim(method, headers.has(idempotencyHeader), options.required)
+      return claims ? refuse(context, keyless(context)) : next()
+    }
     let hasRun = false
     const response = await runOnce(idempotency, context.req.raw, {
       exchange: context,

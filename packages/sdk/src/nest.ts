@@ -1,7 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import {
   type CanActivate,
-  type CustomDecorator,
   createParamDecorator,
   type DynamicModule,
   type ExecutionContext,
@@ -9,21 +8,23 @@ import {
   type InjectionToken,
   Module,
   type OnApplicationShutdown,
-  SetMetadata,
+  type OnModuleInit,
 } from '@nestjs/common'
-import { APP_GUARD, Reflector } from '@nestjs/core'
+import { APP_GUARD, MetadataScanner, ModulesContainer, Reflector } from '@nestjs/core'
 import { answerTokens, headerOf, type MakeEmbedHandler } from './embed/handler.ts'
-import { claimRequest, idempotencyHeader, requireIdempotency } from './idempotency/gate.ts'
+import { asksForClaim, claimRequest, idempotencyHeader, requireIdempotency } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
-import { readCost } from './limits/cost.ts'
 import { isOver } from './protect/answer-begins.ts'
 import { Gate } from './protect/gate.ts'
-import { type GateOptions, readScopes } from './protect/gate-options.ts'
+import type { GateOptions } from './protect/gate-options.ts'
 import { holdResponse, replayAnswer } from './protect/hold-response.ts'
+import { marksOf, type RouteMarks } from './protect/nest-marks.ts'
 import { headerValues, type ParsedRequest, readParsedBody } from './protect/node-request.ts'
 import { type HttpAnswer, refusedBehind } from './protect/passage.ts'
 import type { Valid } from './verify/verdict.ts'
+
+export { Cost, IdempotencyRequired, OptionalKey, Public, Scopes } from './protect/nest-marks.ts'
 
 /** The request that the platform passes to a route: `express.Request` or `FastifyRequest`. */
 // biome-ignore lint/suspicious/noExplicitAny: only the application knows which of the two it is.
@@ -60,23 +61,7 @@ interface PlatformResponse {
   hijack?(): unknown
 }
 
-const PUBLIC = 'keyrail:public'
-const SCOPES = 'keyrail:scopes'
-const OPTIONAL = 'keyrail:optional'
-const COST = 'keyrail:cost'
-const IDEMPOTENCY_REQUIRED = 'keyrail:idempotencyRequired'
 const OPTIONS = Symbol('keyrail:options')
-
-/** Opens a route, or all routes of a controller, to requests without a key. */
-export const Public = (): CustomDecorator => SetMetadata(PUBLIC, true)
-/** Lets requests without a key pass, on a route or all routes of a controller. A key that is sent is still checked. */
-export const OptionalKey = (): CustomDecorator => SetMetadata(OPTIONAL, true)
-/** Scopes that the key must all have: those of the controller and of the route. */
-export const Scopes = (...scopes: string[]): CustomDecorator => SetMetadata(SCOPES, readScopes(scopes))
-/** How much a request takes from every limit, 0 to 1,000. */
-export const Cost = (cost: number): CustomDecorator => SetMetadata(COST, readCost(cost))
-/** Refuses requests without `Idempotency-Key` with 400, on a route or all routes of a controller. */
-export const IdempotencyRequired = (): CustomDecorator => SetMetadata(IDEMPOTENCY_REQUIRED, true)
 /** Injects the key of the request: undefined on a public route, or if none was sent where it is optional. */
 export const ApiKey: () => ParameterDecorator = createParamDecorator(
   (_data: unknown, context: ExecutionContext): Valid | undefined =>
@@ -84,18 +69,48 @@ export const ApiKey: () => ParameterDecorator = createParamDecorator(
 )
 
 /** Protects every route that is not `@Public()`, on Express and Fastify. */
-class KeyrailGuard implements CanActivate, OnApplicationShutdown {
+class KeyrailGuard implements CanActivate, OnModuleInit, OnApplicationShutdown {
   readonly #gate: Gate<KeyrailRequest>
   readonly #opened: readonly unknown[]
   readonly #idempotency: Idempotency | undefined
   readonly #reflector: Reflector
+  readonly #modules: ModulesContainer
 
-  constructor({ keyring, idempotency, ...options }: KeyrailModuleOptions, reflector: Reflector) {
+  constructor(
+    { keyring, idempotency, ...options }: KeyrailModuleOptions,
+    reflector: Reflector,
+    modules: ModulesContainer,
+  ) {
     this.#gate = new Gate<KeyrailRequest>('KeyrailModule', keyring, options)
     if (idempotency !== undefined) requireIdempotency(idempotency)
     this.#idempotency = idempotency
     this.#opened = [idempotency, options.usage, keyring]
     this.#reflector = reflector
+    this.#modules = modules
+  }
+
+  /** @throws TypeError naming a route whose decorators cannot be met, so that the application does not start */
+  onModuleInit(): void {
+    const scanner = new MetadataScanner()
+    for (const { metatype } of [...this.#modules.values()].flatMap(each => [...each.controllers.values()])) {
+      if (typeof metatype !== 'function') continue
+      for (const name of scanner.getAllMethodNames(metatype.prototype)) {
+        try {
+          this.#checkMarks(marksOf(this.#reflector, [metatype.prototype[name], metatype]))
+        } catch (error) {
+          throw new TypeError(`${metatype.name}.${name}: ${(error as Error).message}`, { cause: error })
+        }
+      }
+    }
+  }
+
+  #checkMarks({ isPublic, isDemanded, idempotencyRequired, ...route }: RouteMarks): void {
+    if (isPublic && isDemanded) throw new TypeError('a public route cannot demand anything of a key')
+    if (isPublic) return
+    this.#gate.checkRoute(route)
+    if (idempotencyRequired && this.#idempotency === undefined) {
+      throw new TypeError('IdempotencyRequired needs idempotency')
+    }
   }
 
   /** Closes the keyring and the other parts: they would keep the process alive, and lose what they still hold. */
@@ -104,8 +119,8 @@ class KeyrailGuard implements CanActivate, OnApplicationShutdown {
   }
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const places = [context.getHandler(), context.getClass()]
-    if (this.#reflector.getAllAndOverride<boolean>(PUBLIC, places) === true) return true
+    const marks = marksOf(this.#reflector, [context.getHandler(), context.getClass()])
+    if (marks.isPublic && !marks.isDemanded) return true
     // Only HTTP requests have a key.
     if (context.getType() !== 'http') return false
     const http = context.switchToHttp()
@@ -115,24 +130,20 @@ class KeyrailGuard implements CanActivate, OnApplicationShutdown {
       exchange: node,
       rawHeaders: node.rawHeaders,
       request: http.getRequest<KeyrailRequest>(),
-      route: {
-        scopes: places.flatMap(
-          place => this.#reflector.get<readonly string[] | undefined>(SCOPES, place) ?? [],
-        ),
-        cost: this.#reflector.getAllAndOverride<number | undefined>(COST, places),
-        optional: this.#reflector.getAllAndOverride<boolean | undefined>(OPTIONAL, places),
-      },
+      route: marks,
+      claims: this.#asksForClaim(node, marks),
     })
     if (refusal !== undefined) throw exceptionOf(response, refusal)
     setHeaders(response, headers)
     if (key === undefined) return true
     request.apiKey = key
-    const required = this.#reflector.getAllAndOverride<boolean | undefined>(IDEMPOTENCY_REQUIRED, places)
-    if (this.#idempotency !== undefined) {
-      return this.#claim(this.#idempotency, key, request, response, required)
-    }
-    if (required) throw new TypeError('IdempotencyRequired needs idempotency')
-    return true
+    if (this.#idempotency === undefined) return true
+    return this.#claim(this.#idempotency, key, request, response, marks.idempotencyRequired)
+  }
+
+  #asksForClaim({ method = 'GET', headers }: IncomingMessage, { idempotencyRequired }: RouteMarks): boolean {
+    const hasKey = headers[idempotencyHeader] !== undefined
+    return this.#idempotency !== undefined && asksForClaim(method, hasKey, idempotencyRequired)
   }
 
   async #claim(
@@ -186,9 +197,8 @@ export class KeyrailModule {
         { provide: OPTIONS, inject, useFactory },
         {
           provide: APP_GUARD,
-          inject: [OPTIONS, Reflector],
-          useFactory: (options: KeyrailModuleOptions, reflector: Reflector) =>
-            new KeyrailGuard(options, reflector),
+          inject: [OPTIONS, Reflector, ModulesContainer],
+          useFactory: (...parts: ConstructorParameters<typeof KeyrailGuard>) => new KeyrailGuard(...parts),
         },
       ],
     }

@@ -95,6 +95,10 @@ test('Fastify: a wrong route config is an error at startup, or with every reques
   assert.throws(() => app.get('/costly', costly, async () => 'open'), /cost must be an integer/)
   const required = { config: { keyrail: { idempotencyRequired: true } } }
   assert.throws(() => app.post('/required', required, async () => 'open'), TypeError)
+  for (const demand of [{ scopes: ['admin'] }, { cost: 2 }]) {
+    const both = { config: { keyrail: { public: true, ...demand } } }
+    assert.throws(() => app.get('/both', both, async () => 'open'), TypeError)
+  }
   const opened = { config: { keyrail: { public: 'no' as never } } }
   assert.throws(() => app.get('/opened', opened, async () => 'open'), /public must be true or false/)
   const answer = await app.inject({ url: '/before', headers: { authorization: `Bearer ${key}` } })

@@ -111,7 +111,9 @@ export function testGate(name: string, build: BuildGate): void {
     const ask = await open({ optional: true })
     assert.deepEqual((await ask('/plain')).body, { keyId: null })
     assert.deepEqual((await ask('/plain', bearer)).body, { keyId })
-    assert.deepEqual((await ask('/once', post, 'POST')).body, { keyId: null })
+    assert.deepEqual((await ask('/once', {}, 'POST')).body, { keyId: null })
+    assert.equal((await ask('/once', post, 'POST')).body.code, 'missing_key')
+    assert.equal((await ask('/scoped')).body.code, 'missing_key')
     for (const authorization of ['Bearer kr_live_wrong', key, 'Basic eDp5']) {
       const { status, body } = await ask('/plain', { authorization })
       assert.deepEqual([status, body.code], [401, 'malformed_key'])

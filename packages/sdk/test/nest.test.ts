@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Get, Module, Post } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { createIdempotency } from '../src/idempotency/idempotent.ts'
-import { ApiKey, Cost, IdempotencyRequired, KeyrailModule, Public } from '../src/nest.ts'
+import { ApiKey, Cost, IdempotencyRequired, KeyrailModule, Public, Scopes } from '../src/nest.ts'
 import { createTestKeyring } from '../src/testing.ts'
 import { createUsageReporter } from '../src/usage/reporter.ts'
 import type { Valid } from '../src/verify/verdict.ts'
@@ -85,6 +85,28 @@ test('Nest: the application closes the parts after its last request is answered'
   assert.deepEqual([usage.stats().reported, usage.stats().pending], [1, 0])
 })
 
+test('Nest: a route that demands something of a key cannot be public', async () => {
+  const keyring = createTestKeyring()
+  const build = async (ofController: ClassDecorator, ...ofRoute: MethodDecorator[]) => {
+    class Api {
+      route() {
+        return 'passed'
+      }
+    }
+    decorate(Api, { route: [[Get('/route'), ...ofRoute]] })
+    ofController(Api)
+    return startNest(make, [Api], { keyring })
+  }
+  const refused = /Api.route: a public route cannot demand/
+  await assert.rejects(
+    build(() => {}, Public(), Scopes('admin')),
+    refused,
+  )
+  await assert.rejects(build(Public(), Scopes('admin')), refused)
+  const opened = await build(Scopes('admin'), Public())
+  assert.equal((await fetch(`${opened}/route`, { headers: { connection: 'close' } })).status, 200)
+})
+
 test('Nest: an invalid cost is an error where it is declared', () => {
   assert.throws(() => Cost(-1), /cost must be an integer/)
 })
@@ -122,6 +144,8 @@ test('Nest: a route may need an Idempotency-Key, and a controller too', async ()
   }
   assert.deepEqual(await ask(`${url}/look`, 'GET'), [200, undefined])
   assert.deepEqual(await ask(`${url}/cancel`), [201, undefined])
-  const without = await startNest(make, [Payments], { keyring })
-  assert.deepEqual(await ask(`${without}/pay`), [500, undefined])
+  await assert.rejects(
+    startNest(make, [Payments], { keyring }),
+    /Payments.pay: IdempotencyRequired needs idempotency/,
+  )
 })

@@ -20,6 +20,10 @@ const claimed = new WeakSet<object>()
 /** The other methods are safe to repeat. */
 const methods = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
+/** Whether a request is to be executed once. That needs a key, because its tenant is part of the claim. */
+export const asksForClaim = (method: string, hasIdempotencyKey: boolean, required = false): boolean =>
+  methods.has(method.toUpperCase()) && (required || hasIdempotencyKey)
+
 /** @throws TypeError naming a wrong argument */
 export function requireIdempotency(idempotency: Idempotency, options: IdempotentOptions = {}): void {
   refuseUnknown('idempotent', options, known)

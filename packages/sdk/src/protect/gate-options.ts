@@ -37,7 +37,10 @@ export interface GateOptions<Request = unknown> {
   header?: string | readonly string[] | undefined
   /** Finds the key in place of `header`. Null, undefined and '' mean no key. If it throws, the answer is 500. */
   getKey?: ((request: Request) => string | null | undefined | Promise<string | null | undefined>) | undefined
-  /** Lets requests without a key pass. A key that is sent is still checked. */
+  /**
+   * Lets requests without a key pass, where nothing is demanded of the key: no scopes, no limits, no execution once. A key
+   * that is sent is still checked.
+   */
   optional?: boolean | undefined
   /**
    * Returns another answer for a refusal; undefined keeps it. `problem.body.code` is the reason. If it throws or returns an
@@ -46,7 +49,7 @@ export interface GateOptions<Request = unknown> {
   onRefused?: ((problem: HttpProblem, request: Request) => RefusalShape | undefined) | undefined
   /** Receives the verdict on every request, and each refusal by what comes after. What it throws is only reported. */
   onVerdict?: ((verdict: GateVerdict, request: Request) => void) | undefined
-  /** Charges each request to the limits of its key. */
+  /** Charges each request to the limits of its key, so each request needs one. */
   limiter?: Pick<Limiter, 'limit'> | undefined
   /** Counts each request that passes. */
   usage?: Pick<UsageReporter, 'count'> | undefined
@@ -55,9 +58,9 @@ export interface GateOptions<Request = unknown> {
 /** Options of one route, beside those of the protection. */
 export interface RouteRequirements {
   scopes?: readonly string[] | undefined
-  /** How much a request takes from every limit, 0 to 1,000. Default: 1. */
+  /** How much a request takes from every limit, 0 to 1,000. Default: 1. Needs `limiter`. */
   cost?: number | undefined
-  /** Lets requests without a key pass on this route. */
+  /** Lets requests without a key pass on this route, where nothing is demanded of the key. */
   optional?: boolean | undefined
 }
 
@@ -89,7 +92,7 @@ export function readGateOptions<Request>(
   options: GateOptions<Request>,
 ): GateSettings<Request> {
   refuseUnknown(maker, options, gateOptionNames)
-  const { scopes = [], header, getKey, optional = false, onRefused, onVerdict, limiter, usage } = options
+  const { scopes, header, getKey, optional = false, onRefused, onVerdict, limiter, usage } = options
   if (limiter !== undefined && typeof limiter.limit !== 'function') {
     throw new TypeError('limiter must be made by createLimiter')
   }
@@ -102,18 +105,25 @@ export function readGateOptions<Request>(
   readFunction('onVerdict', onVerdict)
   readBoolean('optional', optional)
   const headers = readHeaderNames(header)
-  return { scopes: readScopes(scopes), headers, getKey, optional, onRefused, onVerdict, limiter, usage }
+  return { scopes: demandedScopes(scopes), headers, getKey, optional, onRefused, onVerdict, limiter, usage }
 }
 
 /**
- * Checks the options of a route when it is made, so that a mistake shows at startup.
+ * Checks the options of a route by themselves; a gate also checks whether it can meet them.
  *
  * @throws TypeError
  */
-export function readRoute({ scopes = [], cost, optional = false }: RouteRequirements): void {
-  readScopes(scopes)
+export function readRoute({ scopes, cost, optional = false }: RouteRequirements): void {
+  demandedScopes(scopes)
   readCost(cost)
   readBoolean('optional', optional)
+}
+
+/** An empty list is a mistake: it would open a route that its author meant to close. */
+function demandedScopes(scopes: readonly string[] | undefined): readonly string[] {
+  if (scopes === undefined) return []
+  if (scopes.length === 0) throw new TypeError('scopes must name at least one scope, or be left out')
+  return readScopes(scopes)
 }
 
 export function readScopes(scopes: readonly string[]): readonly string[] {

@@ -13,6 +13,7 @@ import {
   type GateSettings,
   type RouteRequirements,
   readGateOptions,
+  readRoute,
   readScopes,
 } from './gate-options.ts'
 import { type HttpAnswer, openPassage } from './passage.ts'
@@ -38,6 +39,8 @@ export interface Asked<Request> {
   /** The framework's request. */
   request: Request
   route?: RouteRequirements | undefined
+  /** Whether the request is to be executed once for its tenant. Default: false. */
+  claims?: boolean | undefined
   /** Receives the function that counts the request, to call it later. Default: count at once. */
   counted?: ((count: () => void) => void) | undefined
 }
@@ -60,18 +63,34 @@ export class Gate<Request = unknown> {
     this.#settings = readGateOptions(maker, options)
   }
 
+  /**
+   * Checks the options of a route when it is made, so that a mistake shows at startup.
+   *
+   * @throws TypeError naming the option that is wrong, or that this gate cannot meet
+   */
+  checkRoute(route: RouteRequirements): void {
+    readRoute(route)
+    if (route.cost !== undefined && this.#settings.limiter === undefined) {
+      throw new TypeError('cost needs limiter, which charges it')
+    }
+  }
+
   async admit({
     exchange,
     rawHeaders,
     request,
     route: { scopes = [], cost, optional } = {},
+    claims = false,
     counted = atOnce,
   }: Asked<Request>): Promise<Admission> {
     const settings = this.#settings
     const required = [...settings.scopes, ...readScopes(scopes)]
     const { key: presented, fault } = await this.#credential(rawHeaders, request)
     const passage = openPassage(exchange, request, settings)
-    if ((optional ?? settings.optional) && fault === undefined && presented === undefined) {
+    // Whatever is demanded of a key implies one, also where it is optional.
+    const isDemanded = required.length > 0 || settings.limiter !== undefined || cost !== undefined || claims
+    const mayLack = (optional ?? settings.optional) && !isDemanded
+    if (mayLack && fault === undefined && presented === undefined) {
       passage.pass()
       return { key: undefined, headers: noHeaders }
     }
@@ -97,9 +116,9 @@ export class Gate<Request = unknown> {
     exchange: object,
     { headers }: Pick<globalThis.Request, 'headers'>,
     request: Request,
-    route?: RouteRequirements,
+    { route, claims }: Pick<Asked<Request>, 'route' | 'claims'> = {},
   ): Promise<Admission> {
-    return this.admit({ exchange, rawHeaders: [...headers].flat(), request, route })
+    return this.admit({ exchange, rawHeaders: [...headers].flat(), request, route, claims })
   }
 
   /** @throws what `getKey` throws */

@@ -17,9 +17,11 @@ export function requireScopes(scopes: readonly string[]) {
   return (exchange: object, apiKey: Valid | undefined): HttpAnswer | undefined => {
     if (apiKey && required.every(scope => apiKey.scopes.includes(scope))) return undefined
     if (!apiKey && !isAnonymous(exchange)) return misplaced()
-    const refusal = apiKey
-      ? toHttpRefusal(refused.insufficient_scope, { scopes: required })
-      : toHttpRefusal(refused.missing_key, { header: [] })
-    return refusedBehind(exchange, refusal)
+    if (!apiKey) return keyless(exchange)
+    return refusedBehind(exchange, toHttpRefusal(refused.insufficient_scope, { scopes: required }))
   }
 }
+
+/** Refuses a request that its gate let pass without a key, where middleware behind it demands something of the key. */
+export const keyless = (exchange: object): HttpAnswer =>
+  refusedBehind(exchange, toHttpRefusal(refused.missing_key, { header: [] }))

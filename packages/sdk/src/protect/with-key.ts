@@ -1,6 +1,11 @@
 import { refuseUnknown } from '../http/connection-options.ts'
 import { readBoolean } from '../http/option-values.ts'
-import { type IdempotentOptions, requireIdempotency } from '../idempotency/gate.ts'
+import {
+  asksForClaim,
+  type IdempotentOptions,
+  idempotencyHeader,
+  requireIdempotency,
+} from '../idempotency/gate.ts'
 import type { Idempotency } from '../idempotency/idempotent.ts'
 import type { Keyring } from '../keyring/keyring.ts'
 import type { Valid } from '../verify/verdict.ts'
@@ -73,10 +78,17 @@ function guard<R extends Request, Host extends unknown[]>(
   { cost, idempotency, idempotencyRequired, ...options }: WithKeyOptions,
 ): (request: R, ...host: Host) => Promise<Response> {
   const gate = new Gate<Request>('withKey', keyring, options)
+  gate.checkRoute({ cost })
   if (idempotency !== undefined) requireIdempotency(idempotency)
   else if (idempotencyRequired) throw new TypeError('idempotencyRequired needs idempotency')
   return async function handle(request, ...host) {
-    const { key, headers, refusal } = await gate.admitWeb(request, request, request, { cost })
+    const claims =
+      idempotency !== undefined &&
+      asksForClaim(request.method, request.headers.has(idempotencyHeader), idempotencyRequired)
+    const { key, headers, refusal } = await gate.admitWeb(request, request, request, {
+      route: { cost },
+      claims,
+    })
     if (refusal !== undefined) return problemResponse(refusal)
     // Undefined only with the option `optional`.
     const run = async () => handler(request, { apiKey: key as Valid }, ...host)
