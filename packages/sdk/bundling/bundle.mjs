@@ -72,7 +72,7 @@ export async function bundleTypes({ entries }) {
  */
 const core = {
   name: 'core',
-  test: /\/src\/(?:admin|embed|feed|http|idempotency|limits|protect|runtime|store|verify)\/(?!awake-clock|answer-begins|hold-response|nest-marks|node-request|response-head)[\w-]+\.ts$/,
+  test: /\/src\/(?:admin|embed|feed|http|idempotency|limits|protect|runtime|store|verify)\/(?!awake-clock|answer-begins|hold-response|nest-marks|node-request|replay-answer|response-chunks|response-head)[\w-]+\.ts$/,
 }
 
 /** Names a shared module by its room too, because two rooms may have a file with the same name. */

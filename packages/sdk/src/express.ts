@@ -14,10 +14,11 @@ import type { LimitVerdict } from './limits/verdict.ts'
 import { beforeAnswer, isOver } from './protect/answer-begins.ts'
 import { type Admission, Gate } from './protect/gate.ts'
 import type { GateOptions, RouteRequirements } from './protect/gate-options.ts'
-import { holdResponse, replayAnswer } from './protect/hold-response.ts'
+import { holdResponse } from './protect/hold-response.ts'
 import { warnMisplaced } from './protect/misplaced.ts'
 import { headerValues, readParsedBody } from './protect/node-request.ts'
 import { isAnonymous, refusedBehind } from './protect/passage.ts'
+import { replayAnswer } from './protect/replay-answer.ts'
 import { keyless, requireScopes } from './protect/require-scopes.ts'
 import type { Valid } from './verify/verdict.ts'
 
@@ -134,7 +135,8 @@ export function idempotent(idempotency: Idempotency, options: IdempotentOptions 
       if (verdict?.verdict === 'refuse') return sendAnswer(response, refusedBehind(request, verdict.problem))
       if (verdict?.verdict === 'replay') return replayAnswer(response, verdict.answer)
       if (claim !== undefined) {
-        holdResponse(response, idempotency.maxBodyBytes, claim, () => !refusals.has(response))
+        const isKept = () => !refusals.has(response)
+        holdResponse(response, idempotency.maxBodyBytes, claim, { isKept })
       }
       next()
     }

@@ -1,9 +1,12 @@
+import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { answerTokens, headerOf, type MakeEmbedHandler, type TokenAnswer } from './embed/handler.ts'
 import { refuseUnknown } from './http/connection-options.ts'
 import { readBoolean } from './http/option-values.ts'
+import { headersToReplay } from './idempotency/exchange-headers.ts'
 import { asksForClaim, claimRequest, idempotencyHeader, requireIdempotency } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
+import type { StoredAnswer } from './idempotency/stored-answer.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import { isOver } from './protect/answer-begins.ts'
 import { Gate } from './protect/gate.ts'
@@ -122,11 +125,11 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
     }
     if (verdict?.verdict === 'refuse') return sendAnswer(reply, refusedBehind(raw, verdict.problem))
     if (verdict?.verdict === 'replay') {
-      const { status, headers, body } = verdict.answer
-      return reply.code(status).headers(headers).send(Buffer.from(body))
+      return replay(reply, verdict.answer)
     }
     if (verdict?.verdict === 'execute') {
-      holdResponse(reply.raw, idempotency.maxBodyBytes, verdict.claim)
+      const before = reply.getHeaders() as OutgoingHttpHeaders
+      holdResponse(reply.raw, idempotency.maxBodyBytes, verdict.claim, { before })
     }
   })
 }
@@ -138,6 +141,16 @@ export const embedHandler: MakeEmbedHandler<
 > = (...given) => {
   const answer = answerTokens(...given)
   return async (request, reply) => sendAnswer(reply, await answer(request, request.method, headerOf(request)))
+}
+
+function replay(reply: FastifyReply, { status, headers, body }: StoredAnswer): FastifyReply {
+  const all = headersToReplay(headers, reply.getHeader('vary'))
+  reply.code(status).headers(all)
+  if (body.byteLength === 0) return reply.send()
+  const bytes = Buffer.from(body)
+  if (reply.hasHeader('content-type')) return reply.send(bytes)
+  // Fastify names a type for bytes, but not for a stream.
+  return reply.header('content-length', bytes.byteLength).send(new Blob([bytes]).stream())
 }
 
 const sendAnswer = (reply: FastifyReply, { status, headers, body }: TokenAnswer): FastifyReply =>

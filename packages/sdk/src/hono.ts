@@ -84,20 +84,25 @@ export function idempotent(
       const claims = asksForClaim(method, headers.has(idempotencyHeader), options.required)
       return claims ? refuse(context, keyless(context)) : next()
     }
-    let hasRun = false
+    let isWhole = false
     const response = await runOnce(idempotency, context.req.raw, {
       exchange: context,
       key,
       isKept: () => !refusedHere.has(context),
       ...options,
       readBody: () => readBody(context),
+      // Without a change to the context: a response that Hono makes itself has them.
+      presentHeaders: () => context.newResponse(null).headers,
+      onReplay: () => {
+        isWhole = true
+      },
       run: async () => {
-        hasRun = true
+        isWhole = true
         await next()
         return context.res
       },
     })
-    if (!hasRun) return response
+    if (!isWhole) return response
     answerWith(context, response)
     return undefined
   }

@@ -18,10 +18,11 @@ import type { Keyring } from './keyring/keyring.ts'
 import { isOver } from './protect/answer-begins.ts'
 import { Gate } from './protect/gate.ts'
 import type { GateOptions } from './protect/gate-options.ts'
-import { holdResponse, replayAnswer } from './protect/hold-response.ts'
+import { holdResponse } from './protect/hold-response.ts'
 import { marksOf, type RouteMarks } from './protect/nest-marks.ts'
 import { headerValues, type ParsedRequest, readParsedBody } from './protect/node-request.ts'
 import { type HttpAnswer, refusedBehind } from './protect/passage.ts'
+import { replayAnswer } from './protect/replay-answer.ts'
 import type { Valid } from './verify/verdict.ts'
 
 export { Cost, IdempotencyRequired, OptionalKey, Public, Scopes } from './protect/nest-marks.ts'
@@ -174,7 +175,9 @@ class KeyrailGuard implements CanActivate, OnModuleInit, OnApplicationShutdown {
       return new Promise(() => {})
     }
     if (verdict?.verdict === 'execute') {
-      holdResponse(nodeResponse(response), idempotency.maxBodyBytes, verdict.claim)
+      holdResponse(nodeResponse(response), idempotency.maxBodyBytes, verdict.claim, {
+        before: response.getHeaders(),
+      })
     }
     return true
   }

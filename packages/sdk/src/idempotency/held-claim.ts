@@ -3,6 +3,8 @@ import { toBase64 } from '../runtime/bytes.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
 import type { Timer } from '../runtime/timer.ts'
 import type { IdempotencyClient } from './client.ts'
+import { isOutcome } from './outcome.ts'
+import { plainBody } from './plain-body.ts'
 import { type AnswerHeaders, storedHeaders } from './stored-answer.ts'
 
 /** A third of the lifetime of a lock, so that two heartbeats may fail. */
@@ -19,6 +21,8 @@ export interface ClaimKeeping {
   /** How long a handler may run before the claim is given up, in ms. */
   maxRunMs: number
   ttlMs: number | undefined
+  /** The largest body that is kept. */
+  maxBodyBytes: number
   /** Headers that are stored with those of the answer. */
   marks: readonly [name: string, value: string][]
   onError(error: KeyrailError): void
@@ -42,10 +46,11 @@ export interface HeldClaim {
   /** Resolves when the end was reported, or given up. */
   readonly settled: Promise<void>
   /**
-   * Reports the answer. A 5xx is not kept, so that a retry executes. Resolves when it is reported, or when one attempt has
-   * failed and the next ones run in the background. Send the answer to the customer in both cases.
+   * Reports the answer. Only an outcome is kept: 2xx, 3xx, and 4xx but 408, 425 and 429, without `Retry-After`. After any other
+   * answer a retry executes. Resolves when it is reported, or when one attempt has failed and the next ones run in the
+   * background. Send the answer to the customer in both cases.
    *
-   * @param body null if it is too large to keep; it is not replayed then
+   * @param body null if it is too large to keep, or streams; it is not replayed then
    */
   answered(status: number, headers: AnswerHeaders, body: Uint8Array | null): Promise<void>
   /** Frees the record, so that a retry executes. */
@@ -83,17 +88,22 @@ export class KeptClaim implements HeldClaim {
   }
 
   answered(status: number, headers: AnswerHeaders, body: Uint8Array | null): Promise<void> {
-    if (status >= 500) return this.release()
-    const { client, ttlMs, marks } = this.#keeping
-    const kept = storedHeaders([...headers, ...marks])
-    const answer = {
-      ...this.#held,
-      status,
-      headers: kept ?? {},
-      body: body === null || kept === undefined ? null : toBase64(body),
-      ...(ttlMs !== undefined && { ttl_ms: ttlMs }),
-    }
-    return this.#end(() => client.complete(answer))
+    const given = [...headers]
+    if (!isOutcome(status, given)) return this.release()
+    const { client, ttlMs, marks, maxBodyBytes } = this.#keeping
+    const stored = storedHeaders([...given, ...marks])
+    const { 'content-encoding': encoding = '', ...kept } = stored ?? {}
+    return this.#end(async () => {
+      const plain =
+        body === null || stored === undefined ? undefined : await plainBody(body, encoding, maxBodyBytes)
+      return client.complete({
+        ...this.#held,
+        status,
+        headers: kept,
+        body: plain === undefined ? null : toBase64(plain),
+        ...(ttlMs !== undefined && { ttl_ms: ttlMs }),
+      })
+    })
   }
 
   release(): Promise<void> {

@@ -135,8 +135,12 @@ test('an answer is replayed only to keys with all scopes of the key that execute
   }
 })
 
-test('a retry executes after a 5xx or an error', async () => {
+test('a retry executes after an error, and after an answer that asks to come again', async () => {
   const request = payment()
+  for (const status of [408, 425, 429, 500, 502]) {
+    await executed(await claim(request)).answered(status, [], Buffer.from('not now'))
+  }
+  await executed(await claim(request)).answered(409, [['Retry-After', 5]], Buffer.from('not now'))
   await executed(await claim(request)).answered(503, [], Buffer.from('away'))
   await executed(await claim(request)).release()
   await executed(await claim(request)).answered(404, [], Buffer.from(''))

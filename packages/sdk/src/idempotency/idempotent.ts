@@ -19,6 +19,7 @@ import { systemTimer, type Timer } from '../runtime/timer.ts'
 import { requireValid } from '../verify/require-valid.ts'
 import type { Valid } from '../verify/verdict.ts'
 import { createIdempotencyClient } from './client.ts'
+import { isOfExchange } from './exchange-headers.ts'
 import { hasMarkedScopes, scopeMarks, scopesHeader } from './executed-scopes.ts'
 import { fingerprintOf, type RequestParts, scopeHashOf } from './fingerprint.ts'
 import { type ClaimKeeping, type HeldClaim, KeptClaim } from './held-claim.ts'
@@ -117,6 +118,7 @@ export function openIdempotency(
     random,
     maxRunMs,
     ttlMs,
+    maxBodyBytes,
     onError: error => reports.error(error),
     onSuccess: () => reports.success(),
   }
@@ -129,7 +131,9 @@ export function openIdempotency(
     if (said.verdict === 'replay') {
       const { [scopesHeader]: marks, ...kept } = said.answer.headers
       if (!hasMarkedScopes(marks, key.scopes)) return { verdict: 'refuse', problem: lesserKey() }
-      const headers = { ...kept, 'idempotent-replayed': 'true' }
+      // A record may be from a version that kept more.
+      const own = Object.entries(kept).filter(([name]) => !isOfExchange(name))
+      const headers = { ...Object.fromEntries(own), 'idempotent-replayed': 'true' }
       return { verdict: 'replay', answer: { ...said.answer, headers } }
     }
     if (said.verdict !== 'execute') return { verdict: 'refuse', problem: problemOf(said) }

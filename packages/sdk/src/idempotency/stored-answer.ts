@@ -1,3 +1,5 @@
+import { isOfExchange, varyOfAnswer } from './exchange-headers.ts'
+
 /** An answer of the vendor's API, kept for repetitions of its request. */
 export interface StoredAnswer {
   status: number
@@ -16,32 +18,15 @@ export const BODY_MAX_BYTES = 4_718_592
 const NAME_MAX = 128
 const VALUE_MAX = 4_096
 
-/**
- * Headers that belong to one exchange, not to the answer: framing, date, remaining limits, and cookies, which are meant for
- * one browser.
- */
-const ofOneExchange = new Set([
-  'connection',
-  'content-length',
-  'date',
-  'keep-alive',
-  'proxy-connection',
-  'ratelimit',
-  'ratelimit-policy',
-  'set-cookie',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'x-request-id',
-])
-
 /** The headers for a repetition; undefined if one of them cannot be kept. */
 export function storedHeaders(headers: AnswerHeaders): Record<string, string> | undefined {
   const kept: Record<string, string> = {}
   for (const [given, values] of headers) {
     const name = given.toLowerCase()
-    if (values === undefined || ofOneExchange.has(name)) continue
-    const value = Array.isArray(values) ? values.join(', ') : String(values)
+    if (values === undefined || isOfExchange(name)) continue
+    const text = Array.isArray(values) ? values.join(', ') : String(values)
+    const value = name === 'vary' ? varyOfAnswer(text) : text
+    if (name === 'vary' && value === '') continue
     // The service rejects longer ones, and an answer without one of its headers would be a different one.
     if (name.length > NAME_MAX || value.length > VALUE_MAX) return undefined
     kept[name] = value

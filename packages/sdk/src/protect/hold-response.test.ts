@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
+import { ManualTimer } from '../../test/manual-timer.ts'
 import { until } from '../../test/until.ts'
+import type { AnswerHeaders } from '../idempotency/stored-answer.ts'
 import { holdResponse } from './hold-response.ts'
 
 interface Answered {
@@ -12,14 +14,25 @@ interface Answered {
   body: string | null
 }
 
+/** What middleware before the claim has done. */
+interface Before {
+  headers?: Record<string, string>
+  flush?: () => void
+}
+
 /** One answer of a real server; `store` releases it. */
-async function answer(handle: (response: ServerResponse) => void, maxBytes = 100) {
+async function answer(
+  handle: (response: ServerResponse) => void,
+  maxBytes = 100,
+  { headers = {}, flush }: Before = {},
+) {
+  const timer = new ManualTimer()
   const answers: Answered[] = []
   const ends: string[] = []
   const { promise: stored, resolve: store } = Promise.withResolvers<void>()
   const server = createServer((_, response) => {
-    holdResponse(response, maxBytes, {
-      async answered(status, headers, body) {
+    const claim = {
+      async answered(status: number, headers: AnswerHeaders, body: Uint8Array | null) {
         answers.push({
           status,
           headers: Object.fromEntries(headers),
@@ -31,7 +44,10 @@ async function answer(handle: (response: ServerResponse) => void, maxBytes = 100
         ends.push('released')
       },
       leave: () => void ends.push('left'),
-    })
+    }
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+    if (flush) Object.assign(response, { flush })
+    holdResponse(response, maxBytes, claim, { timer })
     handle(response)
   })
   server.listen(0, '127.0.0.1')
@@ -50,8 +66,9 @@ async function answer(handle: (response: ServerResponse) => void, maxBytes = 100
     })
   })
   asked.on('error', () => {})
-  await until(() => answers.length + ends.length === 1, 'it is reported')
-  return { answers, ends, heard, store }
+  const isReported = () => answers.length + ends.length === 1
+  await until(() => isReported() || timer.delays.length > 0, 'it is reported, or has begun')
+  return { answers, ends, heard, store, timer }
 }
 
 test('nothing is sent before it is stored, and then everything as it was written', async () => {
@@ -121,6 +138,62 @@ test('a chunk that is too large, and flushed headers, are stored without a body'
   response?.end('done')
   await until(() => flushed.heard.ended, 'it has arrived')
   assert.equal(flushed.heard.text, 'done')
+})
+
+test('an answer that has not ended 500 ms after its first byte passes as it comes', async () => {
+  let response: ServerResponse | undefined
+  const { answers, heard, store, timer } = await answer(given => {
+    response = given
+    given.write('a')
+  })
+  assert.deepEqual([timer.delays, answers], [[500], []])
+  timer.pass(499)
+  response?.write('b')
+  assert.deepEqual([timer.delays, answers], [[1], []])
+  timer.pass(1)
+  assert.deepEqual([timer.delays, answers[0]?.body], [[], null])
+  store()
+  await until(() => heard.text === 'ab', 'it passes')
+  response?.end('c')
+  await until(() => heard.ended, 'it has arrived')
+  assert.deepEqual([heard.text, answers.length], ['abc', 1])
+
+  const whole = await answer(given => {
+    given.write('a')
+    given.end('b')
+  })
+  assert.deepEqual([whole.timer.delays, whole.answers[0]?.body], [[], 'ab'])
+  whole.store()
+})
+
+test('flush of compression lets an answer pass as it comes', async () => {
+  let response: ServerResponse | undefined
+  let flushed = 0
+  const { answers, heard, store } = await answer(
+    given => {
+      response = given
+      given.write('a')
+      Reflect.apply(Reflect.get(given, 'flush'), given, [])
+    },
+    100,
+    { flush: () => flushed++ },
+  )
+  assert.deepEqual([answers[0]?.body, flushed], [null, 0])
+  store()
+  await until(() => heard.text === 'a', 'it passes')
+  assert.equal(flushed, 1)
+  response?.end()
+})
+
+test('headers that were set before the claim are not stored, unless they were changed', async () => {
+  const before = { 'x-same': '1', 'x-changed': '1' }
+  const { answers, store } = await answer(
+    given => given.setHeader('x-changed', '2').setHeader('x-new', '3').end('made'),
+    100,
+    { headers: before },
+  )
+  assert.deepEqual(answers[0]?.headers, { 'x-changed': '2', 'x-new': '3' })
+  store()
 })
 
 test('once an answer has begun, its head cannot change and does not look changeable', async () => {

@@ -1,40 +1,41 @@
-import type { ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { copyHeaders, headersBehind } from '../idempotency/exchange-headers.ts'
 import type { HeldClaim } from '../idempotency/held-claim.ts'
-import type { StoredAnswer } from '../idempotency/stored-answer.ts'
+import { isStreamType, STREAMS_AFTER_MS } from '../idempotency/outcome.ts'
+import { systemTimer, type Timer } from '../runtime/timer.ts'
+import { isBeyondAscii, writeHeadFirst } from './replay-answer.ts'
+import { type Callback, callbackIn, failSoon, toBytes } from './response-chunks.ts'
 import { checkStatus, type HeadGiven, headersIn, headSent } from './response-head.ts'
 
 /** The calls that end a claim. */
 type Ending = Pick<HeldClaim, 'answered' | 'release' | 'leave'>
 
-/** Node calls `_implicitHeader` to write the head of an answer whose handler wrote none. */
-type NodeResponse = ServerResponse & { _implicitHeader?: () => void }
+/** Node calls `_implicitHeader` to write the head of an answer whose handler wrote none. Compression adds `flush`. */
+type NodeResponse = ServerResponse & { _implicitHeader?: () => void; flush?: (...given: never[]) => unknown }
 
-type Callback = (error?: Error) => void
+export interface HoldOptions {
+  /** Called at the end: true stores the answer for repetitions, false lets a repetition execute. */
+  isKept?: (() => boolean) | undefined
+  /** The headers that middleware before the claim has set, if they are not yet in the response. */
+  before?: OutgoingHttpHeaders | undefined
+  timer?: Timer | undefined
+}
 
 /**
  * Holds an answer back until it is stored, so that a client that received it and retries gets the same one. An answer that
- * exceeds `maxBytes`, or whose head is flushed before its end, is stored without its body, and passes as it comes after that.
+ * exceeds `maxBytes`, or that streams, is stored without its body, and passes as it comes after that. It streams if its type
+ * says so, if it is flushed before its end, or if it has not ended `STREAMS_AFTER_MS` after its first byte.
  *
  * To its handler the response behaves as if it was not held. In particular nothing changes its head after it has begun: a
  * `content-length` of another answer would break it.
- *
- * @param isKept called at the end: true stores the answer for repetitions, false lets a repetition execute
  */
 export function holdResponse(
   response: NodeResponse,
   maxBytes: number,
   claim: Ending,
-  isKept: () => boolean = () => true,
+  options: HoldOptions = {},
 ): void {
-  new HeldResponse(response, maxBytes, claim, isKept).install()
-}
-
-/** Sends a stored answer. */
-export function replayAnswer(response: ServerResponse, { status, headers, body }: StoredAnswer): void {
-  response.statusCode = status
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
-  if (body.byteLength === 0) response.end()
-  else response.end(body)
+  new HeldResponse(response, maxBytes, claim, options).install()
 }
 
 class HeldResponse {
@@ -42,6 +43,8 @@ class HeldResponse {
   readonly #maxBytes: number
   readonly #claim: Ending
   readonly #isKept: () => boolean
+  readonly #before: ReadonlyMap<string, string>
+  readonly #timer: Timer
   /** The methods that `install` replaces: Node's own, or those of middleware that ran before. */
   readonly #original
 
@@ -58,30 +61,40 @@ class HeldResponse {
   #onFinished: Callback | undefined
   /** The last `write` returned false, so the handler waits for 'drain'. */
   #isDrainDue = false
+  /** The handler has called `flush` of compression. */
+  #isFlushDue = false
+  /** Its type says that the answer streams. */
+  #streams = false
+  /** Stops waiting for the end of an answer that has begun; undefined before its first byte. */
+  #stopWaiting: (() => void) | undefined
   /** How many streams are piped into the response. */
   #sources = 0
 
-  constructor(response: NodeResponse, maxBytes: number, claim: Ending, isKept: () => boolean) {
-    const { write, end, writeHead, flushHeaders, destroy, _implicitHeader } = response
+  constructor(response: NodeResponse, maxBytes: number, claim: Ending, options: HoldOptions) {
+    const { isKept = () => true, before = response.getHeaders(), timer = systemTimer } = options
+    const { write, end, writeHead, flushHeaders, flush, destroy, _implicitHeader } = response
     const { setHeader, appendHeader, removeHeader } = response
     this.#original = {
-      ...{ write, end, writeHead, flushHeaders, destroy, _implicitHeader },
+      ...{ write, end, writeHead, flushHeaders, flush, destroy, _implicitHeader },
       ...{ setHeader, appendHeader, removeHeader },
     }
     this.#response = response
     this.#maxBytes = maxBytes
     this.#claim = claim
     this.#isKept = isKept
+    this.#before = copyHeaders(Object.entries(before))
+    this.#timer = timer
   }
 
   install(): void {
     const response = this.#response
-    const { setHeader, appendHeader, removeHeader } = this.#original
+    const { setHeader, appendHeader, removeHeader, flush } = this.#original
     Object.assign(response, {
       write: (...given: unknown[]) => this.#write(given),
       end: (...given: unknown[]) => this.#end(given),
       writeHead: (...given: HeadGiven) => this.#writeHead(given),
       flushHeaders: () => this.#flushHeaders(),
+      ...(flush !== undefined && { flush: (...given: never[]) => this.#flush(given) }),
       destroy: (...given: [error?: Error]) => this.#destroy(given),
       _implicitHeader: () => this.#implicitHeader(),
       setHeader: this.#beforeHead('set', setHeader),
@@ -106,7 +119,10 @@ class HeldResponse {
     const chunk = toBytes(given[0], given[1])
     this.#begin()
     this.#collect(chunk)
-    if (this.#state === 'holding' && this.#bytes > this.#maxBytes) this.#store(null)
+    if (this.#state === 'holding') {
+      if (this.#streams || this.#bytes > this.#maxBytes) this.#store(null)
+      else if (this.#bytes > 0) this.#stopWaiting ??= this.#waitForEnd()
+    }
     if (onWritten) process.nextTick(onWritten)
     this.#isDrainDue = this.#state === 'storing'
     return !this.#isDrainDue
@@ -125,8 +141,16 @@ class HeldResponse {
     if (chunk !== undefined) this.#collect(chunk)
     this.#hasEnded = true
     this.#onFinished = onFinished
-    if (this.#state === 'holding') this.#store(this.#bytes > this.#maxBytes ? null : this.#body())
+    const isLost = this.#streams || this.#bytes > this.#maxBytes
+    if (this.#state === 'holding') this.#store(isLost ? null : this.#body())
     return this.#response
+  }
+
+  /** @returns a function that stops it */
+  #waitForEnd(): () => void {
+    return this.#timer.after(STREAMS_AFTER_MS, () => {
+      if (this.#state === 'holding') this.#store(null)
+    })
   }
 
   #writeHead(given: HeadGiven): ServerResponse {
@@ -138,6 +162,7 @@ class HeldResponse {
     if (typeof more[0] === 'string') response.statusMessage = more[0]
     for (const { name, value } of headersIn(more.at(-1))) response.setHeader(name, value)
     this.#head = { status: response.statusCode, message: response.statusMessage }
+    this.#streams = isStreamType(response.getHeader('content-type'))
     return response
   }
 
@@ -148,6 +173,12 @@ class HeldResponse {
     }
     this.#begin()
     if (this.#state === 'holding') this.#store(null)
+  }
+
+  #flush(given: never[]): unknown {
+    if (this.#state === 'passing') return this.#original.flush?.apply(this.#response, given)
+    this.#isFlushDue = true
+    return this.#flushHeaders()
   }
 
   #destroy(given: [error?: Error]): ServerResponse {
@@ -188,8 +219,9 @@ class HeldResponse {
   /** @param body null if it is not stored */
   #store(body: Uint8Array | null): void {
     this.#state = 'storing'
+    this.#stopWaiting?.()
     const { status } = this.#head ?? { status: this.#response.statusCode }
-    const headers = Object.entries(this.#response.getHeaders())
+    const headers = headersBehind(this.#before, Object.entries(this.#response.getHeaders()))
     const pass = () => this.#pass()
     void (this.#isKept() ? this.#claim.answered(status, headers, body) : this.#claim.release()).then(
       pass,
@@ -200,6 +232,7 @@ class HeldResponse {
   /** Frees the claim without an answer, so that a retry executes. */
   #release(): void {
     this.#state = 'passing'
+    this.#stopWaiting?.()
     this.#chunks = []
     void this.#claim.release()
   }
@@ -220,6 +253,7 @@ class HeldResponse {
       else if (body.byteLength === 0) flushHeaders.call(response)
       // If this returns false, Node emits 'drain' itself.
       else if (write.call(response, body, 'utf8') && this.#isDrainDue) response.emit('drain')
+      if (this.#isFlushDue) this.#original.flush?.call(response)
     } catch {
       // For example an invalid status message. The handler has returned and cannot catch it.
       destroy.call(response)
@@ -227,6 +261,9 @@ class HeldResponse {
   }
 
   #endWith(body: Buffer): void {
+    if (body.byteLength > 0 && isBeyondAscii(this.#response)) {
+      writeHeadFirst(this.#response, body.byteLength, this.#original)
+    }
     const given = body.byteLength === 0 ? [this.#onFinished] : [body, this.#onFinished]
     this.#original.end.apply(this.#response, given.filter(each => each !== undefined) as never)
   }
@@ -248,24 +285,4 @@ class HeldResponse {
       configurable: true,
     })
   }
-}
-
-/** @throws TypeError for every chunk that Node rejects */
-function toBytes(chunk: unknown, encoding: unknown): Uint8Array {
-  if (typeof chunk === 'string') {
-    return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
-  }
-  // Copied, because the handler may reuse its buffer.
-  if (chunk instanceof Uint8Array) return Uint8Array.from(chunk)
-  throw Object.assign(new TypeError('The chunk must be a string or a Uint8Array'), {
-    code: 'ERR_INVALID_ARG_TYPE',
-  })
-}
-
-const callbackIn = (given: readonly unknown[]): Callback | undefined =>
-  given.find((each): each is Callback => typeof each === 'function')
-
-/** Passes an error to the callback of a call after the end, as Node does. */
-function failSoon(callback: Callback | undefined, code: string): void {
-  process.nextTick(callback ?? (() => {}), Object.assign(new Error('The answer has ended'), { code }))
 }
