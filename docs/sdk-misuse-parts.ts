@@ -79,6 +79,7 @@ export function misusesOfParts(
 ): [name: string, say: () => string | Promise<string>][] {
   const admin = (more: Anything = {}) => createAdmin({ ...connection, maxRetries: 0, ...more })
   const other = async () => Response.json({ object: 'something_else' })
+  const unsaid = async () => Response.json({ object: 'api_key', id: id(3) }, { status: 201 })
   const key = { project_id: id(1), tenant_id: id(2), env: 'live' } as const
   const nowhere = { secretKey: drawKey('krsk_live'), url: 'http://127.0.0.1:9' }
   return [
@@ -90,6 +91,7 @@ export function misusesOfParts(
       () => thrownBy(() => admin().keys.create(key, { idempotencyKey: 'a\nb' })),
     ],
     ['another answer', () => thrownBy(() => admin({ fetch: other }).workspace.get())],
+    ['a lost secret', () => thrownBy(() => admin({ fetch: unsaid }).keys.create(key))],
     ['an aborted call', () => thrownBy(() => admin().workspace.get({ signal: AbortSignal.abort() }))],
     [
       'usage with a project',

@@ -198,7 +198,7 @@ function tenantRoom(request: AdminRequest) {
 function keyRoom(request: AdminRequest) {
   const room = roomOf(request, '/v1/keys', 'api_key')
   return {
-    /** `POST /v1/keys`. `key` is absent if the answer was lost and the call repeated: rotate the key then. */
+    /** `POST /v1/keys`. Rejects with `secret_lost` if the answer with `key` was lost: rotate the key `resourceId` then. */
     create: room.create as (body: t.KeyCreate, options?: KeyedOptions) => Promise<t.CreatedKey>,
     /** `GET /v1/keys` */
     list: room.list as (query?: t.KeyList, options?: CallOptions) => Listing<t.Key>,
@@ -215,7 +215,7 @@ function keyRoom(request: AdminRequest) {
       }),
     /** `PATCH /v1/keys/:id` */
     update: room.update as (id: string, body: t.KeyUpdate, options?: CallOptions) => Promise<t.Key>,
-    /** `POST /v1/keys/:id/rotate` */
+    /** `POST /v1/keys/:id/rotate`. Rejects with `secret_lost` if the answer with `key` was lost: rotate `resourceId` then. */
     rotate: room.rotate as (id: string, body?: RotateBody, options?: KeyedOptions) => Promise<t.RotatedKey>,
     /**
      * `POST /v1/keys/:id/revoke`. With `wait` it returns once the nodes have the revocation, and lists those that have not.

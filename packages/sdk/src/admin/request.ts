@@ -2,6 +2,7 @@ import { type HttpCaller, parseMembers } from '../http/call.ts'
 import { delayAfterError } from '../http/schedule.ts'
 import { KeyrailError } from '../runtime/errors.ts'
 import type { Timer } from '../runtime/timer.ts'
+import { requireSecret } from './lost-secret.ts'
 import { withTenantNamed } from './named-tenant.ts'
 
 /** Options of one call, in place of those of the client. */
@@ -83,7 +84,10 @@ export function createAdminRequest(call: HttpCaller, defaults: AdminDefaults): A
       try {
         const { text } = await call(asked)
         const answer = parseMembers(text)
-        if (answer.object === object) return answer as T
+        if (answer.object === object) {
+          if (keyed) requireSecret(`${method} ${path}`, answer)
+          return answer as T
+        }
         throw badAnswer(`${method} ${path}`, object)
       } catch (thrown) {
         const error = thrown as KeyrailError

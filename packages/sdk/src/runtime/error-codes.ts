@@ -16,6 +16,7 @@ export type KeyrailErrorCode =
   | 'response_too_large'
   | 'secret_key_invalid'
   | 'secret_key_unavailable'
+  | 'secret_lost'
   | 'service_hangs'
   | 'slow_snapshot'
   | 'timeout'

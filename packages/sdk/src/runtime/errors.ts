@@ -22,6 +22,8 @@ export interface KeyrailErrorFacts {
   retryable: boolean
   /** How long the service asked to wait, in milliseconds. */
   retryAfterMs?: number | undefined
+  /** With `secret_lost`: the id of what was made. */
+  resourceId?: string | undefined
 }
 
 /** An error between this node and the service. It never holds a secret key. */
@@ -35,6 +37,8 @@ export class KeyrailError extends Error {
   readonly errors: readonly FieldFault[]
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
+  /** With `secret_lost`: the id of what was made. */
+  readonly resourceId: string | undefined
 
   constructor(code: KeyrailErrorCode, message: string, facts: KeyrailErrorFacts) {
     super(message)
@@ -45,6 +49,7 @@ export class KeyrailError extends Error {
     this.errors = facts.errors ?? []
     this.retryable = facts.retryable
     this.retryAfterMs = facts.retryAfterMs
+    this.resourceId = facts.resourceId
   }
 }
 
