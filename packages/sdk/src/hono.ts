@@ -4,7 +4,9 @@ import {
   asksForClaim,
   type IdempotentOptions,
   idempotencyHeader,
+  REQUEST_MAX_BYTES,
   requireIdempotency,
+  tooLarge,
 } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
@@ -13,6 +15,7 @@ import type { GateOptions, RouteRequirements } from './protect/gate-options.ts'
 import { warnMisplaced } from './protect/misplaced.ts'
 import { type HttpAnswer, isAnonymous } from './protect/passage.ts'
 import { keyless, requireScopes } from './protect/require-scopes.ts'
+import { readCopy } from './protect/web-body.ts'
 import { problemResponse, runOnce, withHeaders } from './protect/web-response.ts'
 import type { Valid } from './verify/verdict.ts'
 
@@ -90,7 +93,7 @@ export function idempotent(
       key,
       isKept: () => !refusedHere.has(context),
       ...options,
-      readBody: () => readBody(context),
+      readBody: () => readBody(context, idempotency),
       // Without a change to the context: a response that Hono makes itself has them.
       presentHeaders: () => context.newResponse(null).headers,
       onReplay: () => {
@@ -130,10 +133,11 @@ function answerWith(context: Context, response: Response): void {
   context.res = response
 }
 
-/** Reads a copy, so that the route can still pass its request on. Hono keeps a body that was read before. */
-async function readBody({ req }: Context): Promise<Uint8Array> {
-  const { raw } = req
-  return new Uint8Array(await (raw.bodyUsed ? req.arrayBuffer() : raw.clone().arrayBuffer()))
+/** Hono keeps a body that was read before, which is in memory then. */
+async function readBody({ req }: Context, idempotency: Idempotency) {
+  if (!req.raw.bodyUsed) return readCopy(req.raw, idempotency)
+  const bytes = new Uint8Array(await req.arrayBuffer())
+  return bytes.byteLength > (idempotency.maxRequestBytes ?? REQUEST_MAX_BYTES) ? tooLarge : bytes
 }
 
 /** Undefined if `requireKey` did not run. */

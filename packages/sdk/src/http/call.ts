@@ -16,6 +16,7 @@ import {
 } from './failure.ts'
 import { observers } from './observer.ts'
 import { currentSecretKey, type SecretKeySource } from './secret-key.ts'
+import { uncached } from './uncached.ts'
 
 const PROBLEM_MAX_BYTES = 64 * 1024
 /** 0: from runtimes that hide the status of a redirect. */
@@ -130,6 +131,7 @@ export function createHttpSender({ url, secretKey: source, fetch }: HttpCallerOp
       ...(body !== undefined && { body: JSON.stringify(body) }),
       // Workers do not support `error`.
       redirect: 'manual',
+      ...uncached(),
       signal,
     })
     if (accepts.includes(response.status)) return response

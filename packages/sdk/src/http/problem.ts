@@ -20,6 +20,7 @@ const titles = {
   403: 'Forbidden',
   405: 'Method Not Allowed',
   409: 'Conflict',
+  413: 'Content Too Large',
   415: 'Unsupported Media Type',
   422: 'Unprocessable Content',
   429: 'Too Many Requests',

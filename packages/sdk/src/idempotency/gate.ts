@@ -2,7 +2,7 @@ import { refuseUnknown } from '../http/connection-options.ts'
 import { readBoolean } from '../http/option-values.ts'
 import type { Valid } from '../verify/verdict.ts'
 import type { Idempotency, IdempotencyVerdict } from './idempotent.ts'
-import { badKey, missingKey, unreadBody } from './problems.ts'
+import { badKey, largeBody, missingKey, unreadBody } from './problems.ts'
 
 /** Options of `idempotent`. */
 export interface IdempotentOptions {
@@ -11,6 +11,12 @@ export interface IdempotentOptions {
 }
 
 const known: { readonly [Name in keyof Required<IdempotentOptions>]: true } = { required: true }
+
+/** The default of Fastify's parser, in bytes. */
+export const REQUEST_MAX_BYTES = 1_048_576
+
+/** In place of a body that has more bytes than may be read. */
+export const tooLarge: unique symbol = Symbol('too large')
 
 export const idempotencyHeader = 'idempotency-key'
 
@@ -38,7 +44,7 @@ export function requireIdempotency(idempotency: Idempotency, options: Idempotent
  *
  * @param exchange an object that identifies this request; a second claim with the same object returns undefined
  * @param idempotencyKeys all values of the header
- * @param readBody called if the request is to be claimed; returns undefined if no parser has read the body
+ * @param readBody called if the request is to be claimed; returns undefined if no parser has read the body, or `tooLarge`
  */
 export async function claimRequest(
   idempotency: Idempotency,
@@ -56,7 +62,7 @@ export async function claimRequest(
     method: string
     target: string
     idempotencyKeys: readonly string[]
-    readBody: () => Uint8Array | string | undefined | Promise<Uint8Array>
+    readBody: () => Uint8Array | string | undefined | Promise<Uint8Array | typeof tooLarge>
   } & IdempotentOptions,
 ): Promise<IdempotencyVerdict | undefined> {
   if (!methods.has(method.toUpperCase())) return undefined
@@ -69,5 +75,6 @@ export async function claimRequest(
   if (more.length > 0) return { verdict: 'refuse', problem: badKey() }
   const body = await readBody()
   if (body === undefined) return { verdict: 'refuse', problem: unreadBody() }
+  if (body === tooLarge) return { verdict: 'refuse', problem: largeBody() }
   return idempotency.claim({ key, idempotencyKey, method, target, body })
 }

@@ -22,6 +22,7 @@ import { createIdempotencyClient } from './client.ts'
 import { isOfExchange } from './exchange-headers.ts'
 import { hasMarkedScopes, scopeMarks, scopesHeader } from './executed-scopes.ts'
 import { fingerprintOf, type RequestParts, scopeHashOf } from './fingerprint.ts'
+import { REQUEST_MAX_BYTES } from './gate.ts'
 import { type ClaimKeeping, type HeldClaim, KeptClaim } from './held-claim.ts'
 import { badKey, cannotClaim, lesserKey, problemOf, unreadable } from './problems.ts'
 import { BODY_MAX_BYTES, type StoredAnswer } from './stored-answer.ts'
@@ -34,6 +35,11 @@ export interface IdempotencyOptions extends ConnectionOptions, ErrorOptions {
   ttlMs?: number | undefined
   /** The largest answer that is kept, in bytes, at most and by default 4,718,592. A larger one is not replayed. */
   maxBodyBytes?: number | undefined
+  /**
+   * The largest request that is claimed in Fetch handlers, Next and Hono, which read its body for the comparison, in bytes, at most
+   * 67,108,864. Default: 1,048,576. On the other frameworks the body parser has its own limit.
+   */
+  maxRequestBytes?: number | undefined
   /** How long a handler may run before the claim is given up and a retry executes, in ms. Default: 600,000. */
   maxRunMs?: number | undefined
   /** Time limit of a call to the service in ms. Default: 5,000. */
@@ -67,6 +73,7 @@ export type IdempotencyVerdict =
 /** Executes requests once; made by `createIdempotency`. */
 export interface Idempotency {
   readonly maxBodyBytes: number
+  readonly maxRequestBytes?: number | undefined
   /** Decides whether to execute a request. Never rejects. */
   claim(request: IdempotentRequest): Promise<IdempotencyVerdict>
   /** Waits until the end of every finished handler is reported. */
@@ -81,6 +88,7 @@ const known: { readonly [Name in keyof Required<IdempotencyOptions>]: true } = {
   project: true,
   ttlMs: true,
   maxBodyBytes: true,
+  maxRequestBytes: true,
   maxRunMs: true,
   timeoutMs: true,
   onUnavailable: true,
@@ -107,6 +115,12 @@ export function openIdempotency(
   const { ttlMs } = options
   if (ttlMs !== undefined) readInteger('ttlMs', ttlMs, 60_000, 604_800_000)
   const maxBodyBytes = readInteger('maxBodyBytes', options.maxBodyBytes ?? BODY_MAX_BYTES, 0, BODY_MAX_BYTES)
+  const maxRequestBytes = readInteger(
+    'maxRequestBytes',
+    options.maxRequestBytes ?? REQUEST_MAX_BYTES,
+    0,
+    64 * 1024 * 1024,
+  )
   const maxRunMs = readInteger('maxRunMs', options.maxRunMs ?? 600_000, 10_000, 86_400_000)
   const timeoutMs = readInteger('timeoutMs', options.timeoutMs ?? 5_000, 1, 60_000)
   const onUnavailable = readOnUnavailable(options.onUnavailable ?? 'deny')
@@ -146,6 +160,7 @@ export function openIdempotency(
 
   return {
     maxBodyBytes,
+    maxRequestBytes,
     async claim(request) {
       if (!/^[\x20-\x7e]{1,255}$/.test(request.idempotencyKey))
         return { verdict: 'refuse', problem: badKey() }

@@ -49,6 +49,13 @@ export const unreadBody = (): HttpProblem =>
     detail: 'With an Idempotency-Key the body must have a type that this API parses',
   })
 
+export const largeBody = (): HttpProblem =>
+  httpProblem({
+    status: 413,
+    code: 'idempotency_body_too_large',
+    detail: 'The body is too large for a request with an Idempotency-Key',
+  })
+
 export const lesserKey = (): HttpProblem =>
   httpProblem({
     status: 403,

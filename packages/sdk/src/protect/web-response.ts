@@ -1,5 +1,10 @@
 import { copyHeaders, headersBehind, headersToReplay } from '../idempotency/exchange-headers.ts'
-import { claimRequest, type IdempotentOptions, idempotencyHeader } from '../idempotency/gate.ts'
+import {
+  claimRequest,
+  type IdempotentOptions,
+  idempotencyHeader,
+  type tooLarge,
+} from '../idempotency/gate.ts'
 import type { HeldClaim } from '../idempotency/held-claim.ts'
 import type { Idempotency } from '../idempotency/idempotent.ts'
 import { isStreamType, STREAMS_AFTER_MS } from '../idempotency/outcome.ts'
@@ -61,7 +66,7 @@ export async function runOnce(
   }: {
     exchange: object
     key: Valid
-    readBody: () => Promise<Uint8Array>
+    readBody: () => Promise<Uint8Array | typeof tooLarge>
     run: () => Promise<Response>
     isKept?: () => boolean
     presentHeaders?: () => Headers

@@ -12,6 +12,7 @@ import type { Valid } from '../verify/verdict.ts'
 import { Gate } from './gate.ts'
 import { type GateOptions, gateOptionNames, type RouteRequirements, readRoute } from './gate-options.ts'
 import { type KeyringSource, opened } from './opened.ts'
+import { readCopy } from './web-body.ts'
 import { problemResponse, runOnce, withHeaders } from './web-response.ts'
 
 /** Options of `withKey`. */
@@ -99,7 +100,7 @@ function guard<R extends Request, Host extends unknown[]>(
             exchange: request,
             key,
             required: idempotencyRequired,
-            readBody: async () => new Uint8Array(await request.clone().arrayBuffer()),
+            readBody: () => readCopy(request, idempotency),
             run,
           })
     return withHeaders(response, headers)
