@@ -17,18 +17,26 @@ interface Installer {
   ensureInstalled(options: { root: string; dev?: boolean }): Promise<void>
 }
 
+/** A module of an entry, what it exports, and which modules of Node it needs. */
+interface Written {
+  name: string
+  exports: string[]
+  needs: string[]
+}
+
 interface Bundler {
-  bundleCode(options: { entries: Entries; into: string }): Promise<{ name: string; exports: string[] }[]>
+  bundleCode(options: { entries: Entries; into: string }): Promise<Written[]>
+  giveModules(names: readonly string[]): string
   bundleTypes(options: { entries: Entries }): Promise<{ name: string; text: string }[]>
 }
 
 /**
  * Writes the code and its types into `cjs` below a folder, as CommonJS. `esm` has one re-exporting line for each
- * entry: ES modules can import code and types of CommonJS, while the reverse does not work on every Node, under Jest and
+ * entry, behind an import of Node's modules where the code needs them (`node.js`): ES modules can import code and types of CommonJS, while the reverse does not work on every Node, under Jest and
  * with every compiler. So a process has one copy of the code, and the package has room for readable code.
  */
 export async function build(into: string): Promise<void> {
-  const { bundleCode, bundleTypes } = await bundler()
+  const { bundleCode, bundleTypes, giveModules } = await bundler()
   const [esm, cjs] = [join(into, 'esm'), join(into, 'cjs')]
   const names = entryNames()
   for (const [out, type] of [
@@ -40,7 +48,9 @@ export async function build(into: string): Promise<void> {
     writeFileSync(join(out, 'package.json'), `${JSON.stringify({ type })}\n`)
   }
   const written = await bundleCode({ entries: entriesOf(names, join(folder, 'src'), '.ts'), into: cjs })
-  for (const { name, exports } of written) writeFileSync(join(esm, `${name}.js`), doorTo(name, exports))
+  for (const each of written) writeFileSync(join(esm, `${each.name}.js`), doorTo(each))
+  const needed = new Set(written.flatMap(({ needs }) => needs))
+  writeFileSync(join(esm, 'node.js'), giveModules([...needed].toSorted()))
   const typed = names.filter(name => name !== 'browser')
   const work = mkdtempSync(join(tmpdir(), 'keyrail-types-'))
   try {
@@ -53,11 +63,12 @@ export async function build(into: string): Promise<void> {
   for (const name of typed) writeFileSync(join(esm, `${name}.d.ts`), `export * from '../cjs/${name}.js'\n`)
 }
 
-/** A module without exports is imported for its side effects. */
-const doorTo = (name: string, exports: readonly string[]): string =>
-  exports.length === 0
+/** A module without exports is imported for its side effects. Modules of Node come first, because the code uses them at once. */
+const doorTo = ({ name, exports, needs }: Written): string =>
+  (needs.length === 0 ? '' : "import './node.js'\n") +
+  (exports.length === 0
     ? `import '../cjs/${name}.js'\n`
-    : `export { ${exports.toSorted().join(', ')} } from '../cjs/${name}.js'\n`
+    : `export { ${exports.toSorted().join(', ')} } from '../cjs/${name}.js'\n`)
 
 /** The files below a folder and their bytes. */
 const filesIn = (below: string): { file: string; bytes: number }[] =>

@@ -13,7 +13,8 @@ const external = id => !/^(?:[./]|@keyrail\/contract\/)/.test(id)
  * source, so that the code is readable; comments are in the source maps.
  *
  * @param {{ entries: Readonly<Record<string, string>>, into: string }} options
- * @returns {Promise<{ name: string, exports: string[] }[]>} the modules of the entries, and what each exports
+ * @returns {Promise<{ name: string, exports: string[], needs: string[] }[]>} the modules of the entries, what each exports, and
+ *   which modules of Node it needs
  */
 export async function bundleCode({ entries, into }) {
   const bundle = await rolldown({
@@ -39,7 +40,31 @@ export async function bundleCode({ entries, into }) {
     entryFileNames: '[name].js',
     chunkFileNames: chunk => `${sharedName(chunk)}.js`,
   })
-  return output.filter(({ isEntry }) => isEntry).map(({ name, exports }) => ({ name, exports }))
+  return output
+    .filter(({ isEntry }) => isEntry)
+    .map(({ name, exports, fileName }) => ({ name, exports, needs: needsOf(output, fileName) }))
+}
+
+/** The modules of Node that a module needs, itself or by those that it loads. */
+function needsOf(output, entry) {
+  const reached = new Set([entry])
+  const needs = new Set()
+  for (const file of reached) {
+    const { code = '' } = output.find(({ fileName }) => fileName === file) ?? {}
+    for (const [, other] of code.matchAll(/require\("\.\/([\w-]+\.js)"\)/g)) reached.add(other)
+    for (const [, needed] of code.matchAll(/ require\("(node:[\w/]+)"\)/g)) needs.add(needed)
+  }
+  return [...needs].toSorted()
+}
+
+/**
+ * An ES module that imports modules of Node, so that a bundler keeps the imports, and gives them to the code in CommonJS.
+ *
+ * @param {readonly string[]} names
+ */
+export function giveModules(names) {
+  const imports = names.map((name, at) => `import m${at} from '${name}'\n`).join('')
+  return `${imports}${given} = { ${names.map((name, at) => `'${name}': m${at}`).join(', ')} }\n`
 }
 
 /**
@@ -81,9 +106,13 @@ function sharedName({ name, moduleIds }) {
   return ours === undefined ? name : `${basename(dirname(ours))}-${name.replace(/\.d$/, '')}`
 }
 
+/** Where the ES modules put the modules of Node that they import, for the code in CommonJS. */
+const given = 'globalThis[Symbol.for("@keyrail/sdk node")]'
+
 /**
  * In a server bundled as an ES module `require` does not exist, so requiring a module of Node would fail at
- * startup. Node returns its modules by name since 20.16; older versions use `require`.
+ * startup. Node returns its modules by name since 20.16. On older versions, an ES module has imported them before
+ * (`giveModules`), and CommonJS uses `require`.
  */
 const nodeByName = {
   name: 'node-by-name',
@@ -91,7 +120,7 @@ const nodeByName = {
     // Adds and moves no line, so the map stays right.
     code: code.replaceAll(
       /^((?:let|const) \w+ = )(require\(("node:[\w/]+")\));$/gm,
-      '$1globalThis.process?.getBuiltinModule?.($3) ?? $2;',
+      `$1globalThis.process?.getBuiltinModule?.($3) ?? ${given}?.[$3] ?? $2;`,
     ),
     map: null,
   }),

@@ -122,7 +122,8 @@ test('a server bundled into one ES module starts, although it has no require', a
   const bundled = join(folder, 'bundled')
   await bundle({ entries: { server: program }, into: bundled, conditions: ['import'] })
   writeFileSync(join(bundled, 'package.json'), '{ "type": "module" }')
-  for (const node of [process.execPath, runtimePath('node20'), runtimePath('node22')]) {
+  // The oldest has no way to ask for a module of Node by its name.
+  for (const node of nodes) {
     const { stdout } = await run(node, [join(bundled, 'server.js')], { env: {} })
     assert.equal(stdout.trim(), 'TypeError')
   }
@@ -201,10 +202,10 @@ test('the package imports only Node, and each framework in its entry', () => {
   }
 })
 
-test('the package without its source maps is smaller than 315 KiB', () => {
+test('the package without its source maps is smaller than 335 KiB', () => {
   const counted = files.filter(({ path }) => !path.endsWith('.map'))
   const size = counted.reduce((sum, file) => sum + file.size, 0)
-  assert.ok(counted.length > 40 && size < 315 * 1_024, `${size} bytes`)
+  assert.ok(counted.length > 40 && size < 335 * 1_024, `${size} bytes`)
 })
 
 test('`npm pack` builds and ships only code, types, maps, the README and the licence', async () => {

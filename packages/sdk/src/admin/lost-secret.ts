@@ -11,7 +11,7 @@ const secrets: Readonly<Record<string, { member: string; remedy: (id: string) =>
  * A create or rotation whose answer was lost is repeated, and the service repeats its answer without the secret. Without an
  * error the caller would go on with no key; after a rotation without overlap the old one has ended too.
  *
- * @throws KeyrailError with the id of what was made
+ * @throws KeyrailError with the id of the resource that was made
  */
 export function requireSecret(
   what: string,

@@ -22,7 +22,7 @@ export interface KeyrailErrorFacts {
   retryable: boolean
   /** How long the service asked to wait, in milliseconds. */
   retryAfterMs?: number | undefined
-  /** With `secret_lost`: the id of what was made. */
+  /** With `secret_lost`: the id of the resource that was made. */
   resourceId?: string | undefined
 }
 
@@ -37,7 +37,7 @@ export class KeyrailError extends Error {
   readonly errors: readonly FieldFault[]
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
-  /** With `secret_lost`: the id of what was made. */
+  /** With `secret_lost`: the id of the resource that was made. */
   readonly resourceId: string | undefined
 
   constructor(code: KeyrailErrorCode, message: string, facts: KeyrailErrorFacts) {
