@@ -5,6 +5,7 @@ import { mailedPages } from '@keyrail/contract/mailed-pages'
 import { inviteLetters } from '../packages/server/src/invites/letters.ts'
 import { leakLetters } from '../packages/server/src/leaks/letters.ts'
 import { personLetters } from '../packages/server/src/people/letters.ts'
+import { lettersOfNetworkMax, lettersOfPersonMax } from '../packages/server/src/platform/mail/charge.ts'
 import { attemptMs, outcomes } from '../packages/server/src/platform/mail/deliver.ts'
 import { readMailRoute } from '../packages/server/src/platform/mail/route.ts'
 import { timeouts } from '../packages/server/src/platform/mail/smtp.ts'
@@ -76,5 +77,7 @@ test('the times, the throttle and the outcomes match the service', async () => {
     `select cardinality(queued_at) as count from mail_throttles where kind = 'flood'`,
   )
   assert.ok(text.includes(`at most ${count} messages an hour of a kind`))
+  assert.ok(text.includes(`at most ${lettersOfPersonMax} invitations a day over all workspaces`))
+  assert.ok(text.includes(`send at most ${lettersOfNetworkMax}.`))
   for (const outcome of outcomes) assert.ok(page.includes(`\`${outcome}\``), outcome)
 })

@@ -7,7 +7,12 @@ import { pruneReplays } from './platform/db/replay.ts'
 import { erasePlainSecrets, type SealedStore } from './platform/db/sealed-store.ts'
 import { pruneSigningKeys, rotateSigningKeys } from './platform/db/signing-keys.ts'
 import type { Chore } from './platform/db/upkeep.ts'
-import { freeStuckMail, pruneFailedMail, pruneMailThrottles } from './platform/mail/upkeep.ts'
+import {
+  freeStuckMail,
+  pruneFailedMail,
+  pruneLetterCounts,
+  pruneMailThrottles,
+} from './platform/mail/upkeep.ts'
 import { pruneChanges, pruneNodes } from './policy/upkeep.ts'
 import { pruneCounters } from './ratelimit/upkeep.ts'
 import { pruneEndings } from './secret-keys/upkeep.ts'
@@ -41,6 +46,7 @@ export const choresOf = (
   queueLeftLetters,
   pruneSecurityEvents,
   pruneMailThrottles,
+  pruneLetterCounts,
   pruneFailedMail,
   freeStuckMail,
   erasePlainSecrets,

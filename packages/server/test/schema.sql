@@ -245,6 +245,15 @@ table leak_reports row level security
   policy leak_reports_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select to keyrail_app
 
+table letter_counts
+  sender_hash bytea not null
+  sent_at timestamp with time zone[] not null
+  expires_at timestamp(3) with time zone not null
+  constraint letter_counts_sender_hash_length CHECK ((octet_length(sender_hash) = 32))
+  constraint letter_counts_sent_at_bounds CHECK (((cardinality(sent_at) >= 1) AND (cardinality(sent_at) <= 1000)))
+  constraint letter_counts_pkey PRIMARY KEY (sender_hash)
+  CREATE INDEX letter_counts_by_expiry ON public.letter_counts USING btree (expires_at)
+
 table mail_throttles
   address_hash bytea not null
   kind text not null
@@ -776,6 +785,34 @@ AS $function$
     || '","workspace_id":"' || workspace_id || '"}'
 $function$
   -- execute: public
+
+CREATE OR REPLACE FUNCTION public.charge_letter(sender bytea, most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  moment constant timestamptz := public.service_now();
+  room_in int;
+begin
+  insert into public.letter_counts as held (sender_hash, sent_at, expires_at)
+  values (sender, array[moment], moment + interval '1 day')
+  on conflict (sender_hash) do update
+    set sent_at = array(
+        select one from unnest(held.sent_at) one where one > moment - interval '1 day' order by one) || moment,
+      expires_at = excluded.expires_at
+    where (select count(*) from unnest(held.sent_at) one where one > moment - interval '1 day') < most;
+  if found then
+    return 0;
+  end if;
+  select ceil(extract(epoch from one + interval '1 day' - moment)) into room_in
+  from public.letter_counts c, unnest(c.sent_at) one
+  where c.sender_hash = sender and one > moment - interval '1 day'
+  order by one desc offset most - 1 limit 1;
+  return greatest(room_in, 1);
+end $function$
+  -- execute: keyrail_app
 
 CREATE OR REPLACE FUNCTION public.end_rights(scope uuid, ids uuid[])
  RETURNS void

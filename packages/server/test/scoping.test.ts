@@ -33,6 +33,7 @@ const global: Record<string, string> = {
   signing_keys: 'keys of the service itself',
   store_timelines: 'identifies this database',
   keyrail_migrations: 'the migrations that were applied',
+  letter_counts: 'how much a person or network sent, in any workspace',
   mail_throttles: 'how often an address was written to, in any workspace',
 }
 const tables = await tablesOf(query)
@@ -154,6 +155,9 @@ test('the role cannot change audit rows, and reads neither credentials nor servi
     'delete from signing_keys',
     'select from keyrail_migrations',
     'select from store_timelines',
+    'select from letter_counts',
+    'insert into letter_counts select',
+    'delete from letter_counts',
     'select from mail_throttles',
     'insert into mail_throttles select',
     'delete from mail_throttles',

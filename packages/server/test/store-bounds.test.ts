@@ -58,6 +58,9 @@ await query(
   `insert into mail_throttles (address_hash, kind, queued_at, expires_at)
    values (sha256('x'), 'reset', array[now()], now())`,
 )
+await query(
+  `insert into letter_counts (sender_hash, sent_at, expires_at) values (sha256('x'), array[now()], now())`,
+)
 
 const roles = ['owner', 'admin', 'member']
 const slug = '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$'
@@ -129,6 +132,12 @@ const bounds: Record<string, Bound> = {
   leak_reports_secret_keys_revoked: bound('secret_keys_revoked', ['0', '7'], ['-1']),
   leak_reports_source_bounds: length('source', 1, 200),
   leak_reports_url_bounds: length('url', 1, 2_000),
+  letter_counts_sender_hash_length: bytes('sender_hash', 32),
+  letter_counts_sent_at_bounds: bound(
+    'sent_at',
+    ['array[now()]', 'array_fill(now(), array[1000])'],
+    [`'{}'`, 'array_fill(now(), array[1001])'],
+  ),
   mail_throttles_address_hash_length: bytes('address_hash', 32),
   mail_throttles_kind_bounds: word('kind', 40),
   mail_throttles_queued_at_bounds: bound(

@@ -107,7 +107,7 @@ const toPrincipal = (key: SecretKeyRecord): Principal => ({
   ...(key.reusableUntil !== undefined && { reusableUntil: key.reusableUntil }),
 })
 
-const personPrincipal = ({ id, userId, membership }: SessionRecord): Principal => ({
+const personPrincipal = ({ id, userId, membership, isVerified }: SessionRecord): Principal => ({
   ...unlimited,
   kind: 'session',
   id: userId,
@@ -115,6 +115,7 @@ const personPrincipal = ({ id, userId, membership }: SessionRecord): Principal =
   workspaceId: membership?.workspaceId ?? null,
   role: membership?.role ?? 'member',
   reach: 'both',
+  ...(!isVerified && { isUnverified: true }),
 })
 
 /** RFC 6750 §3.1: no error code when no credential was sent. */

@@ -27,6 +27,8 @@ export interface SessionRecord {
   id: string
   userId: string
   membership: { workspaceId: string; role: Role } | null
+  /** Whether the address of the person is verified. */
+  isVerified: boolean
   active: boolean
   stale: boolean
 }
@@ -63,11 +65,11 @@ const findSessionStatement = sql(
      select d.place, c.id from unnest($1::bytea[]) with ordinality d(digest, place)
      join credentials c on c.digest = d.digest and c.kind = 'session' and c.workspace_id is null
    )
-   select f.place, s.id, s.user_id, m.workspace_id, m.role,
+   select f.place, s.id, s.user_id, m.workspace_id, m.role, u.email_verified_at is not null as verified,
      s.ended_at is null and s.expires_at > service_now()
        and s.last_seen_at > service_now() - make_interval(secs => $2) as active,
      s.last_seen_at < service_now() - make_interval(secs => least(60, $2 / 10)) as stale
-   from found f join sessions s on s.id = f.id
+   from found f join sessions s on s.id = f.id join users u on u.id = s.user_id
    left join workspace_members m
      on m.workspace_id = s.acts_in and m.user_id = s.user_id and m.removed_at is null`,
 )
@@ -238,6 +240,7 @@ const toSession = (row: Record<string, unknown>): SessionRecord => ({
   id: String(row.id),
   userId: String(row.user_id),
   membership: row.role === null ? null : { workspaceId: String(row.workspace_id), role: row.role as Role },
+  isVerified: row.verified === true,
   active: row.active === true,
   stale: row.stale === true,
 })

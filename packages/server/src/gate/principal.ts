@@ -37,6 +37,8 @@ export interface Principal extends KeyLimits {
   readonly sessionId: string | null
   /** Null for a credential without a workspace. */
   readonly workspaceId: string | null
+  /** Set for a person whose address is not verified. */
+  readonly isUnverified?: true
   /** The role in the workspace. Without a workspace it has no meaning. */
   readonly role: Role
   /** A test key can access test only; every other credential both environments. */

@@ -3,11 +3,14 @@ import type { CreatedInvite, Invite, InviteCreate } from '@keyrail/contract/vend
 import { actorOf, appendAudit } from '../audit/append.ts'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import { addressKey } from '../people/address.ts'
+import { personWhoVouches } from '../people/vouching.ts'
 import { drawMailedToken } from '../platform/crypto/mailed-token.ts'
 import { page } from '../platform/cursor.ts'
 import type { Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import type { Tx } from '../platform/db/transaction.ts'
+import type { Client } from '../platform/http/client.ts'
+import { chargeLetter } from '../platform/mail/charge.ts'
 import { queueMail } from '../platform/mail/queue.ts'
 import { Refusal } from '../platform/refusal.ts'
 import type { InviteNeeds } from './needs.ts'
@@ -38,13 +41,19 @@ export function createInvite(
   principal: VendorPrincipal,
   { email, role }: InviteCreate,
   replay: ReplayKey | null,
+  client: Client,
 ): Promise<Replayable> {
   const work = async (tx: Tx): Promise<CreatedInvite> => {
     const address = addressKey(email)
+    const personId = await personWhoVouches(tx, principal, 'invite people')
     lockInvitations(tx)
     const [isIn, ofLastHour] = await Promise.all([isMember(tx, address), countInvites(tx)])
     if (isIn) throw new Refusal('already_member')
     if (ofLastHour >= mostAnHour) throw tooMany()
+    if (personId !== null) {
+      // A secret key's request comes from a server, whose network says nothing about people.
+      await chargeLetter(tx, personId, principal.kind === 'session' ? client.ip : null)
+    }
     const retired = await retireInvites(tx, address)
     const { token, digest } = drawMailedToken(tx.workspaceId, deps.randomBytes)
     const row = await insertInvite(tx, {

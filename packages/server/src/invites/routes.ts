@@ -21,9 +21,10 @@ export const inviteRoutes: Route<InviteNeeds>[] = [
     body: InviteCreate,
     status: 201,
     answer: CreatedInvite,
-    refusals: ['already_member'],
+    refusals: ['already_member', 'email_not_verified'],
     replayable: true,
-    handle: (deps, { db, principal, body, replay }) => createInvite(deps, db, principal, body, replay),
+    handle: (deps, { db, principal, body, replay, client }) =>
+      createInvite(deps, db, principal, body, replay, client),
   }),
   vendorRoute('GET', '/v1/invites', {
     operation: 'listInvites',

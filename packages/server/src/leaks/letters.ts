@@ -1,5 +1,6 @@
 import type { WriteLetter } from '../platform/mail/deliver.ts'
 import type { Letter } from '../platform/mail/letter.ts'
+import { nameInSubject } from '../platform/mail/subject.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
 import { type LeakedKind, type LetterRow, readLeak, readLetter } from './sql.ts'
 
@@ -70,7 +71,7 @@ type Text = Pick<Letter, 'subject' | 'paragraphs'>
 function aboutOne(leak: LetterRow): Text {
   const noun = nouns[leak.kind]
   return {
-    subject: `${noun} of ${leak.workspace_name} was found in public`,
+    subject: `${noun} of ${nameInSubject(leak.workspace_name, 'your workspace')} was found in public`,
     paragraphs: [
       `${noun} of the workspace “${leak.workspace_name}” that begins with ${leak.display_prefix} was reported as public. ${placeOf(leak)}`,
       done[leak.kind],
@@ -89,7 +90,7 @@ function aboutSeveral(rows: readonly LetterRow[], first: LetterRow): Text {
   ]
   const what = `${named} ${kinds.length > 1 ? 'keys' : kinds[0]?.many}`
   return {
-    subject: `${what} of ${workspace_name} were found in public`,
+    subject: `${what} of ${nameInSubject(workspace_name, 'your workspace')} were found in public`,
     paragraphs: [
       `${what} of the workspace “${workspace_name}” were reported as public.`,
       ...rows.map(nameOf),

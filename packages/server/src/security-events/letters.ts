@@ -1,5 +1,6 @@
 import type { WriteLetter } from '../platform/mail/deliver.ts'
 import type { Letter } from '../platform/mail/letter.ts'
+import { nameInSubject } from '../platform/mail/subject.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
 import { iso } from '../platform/time.ts'
 import { agentInWords } from '../platform/user-agent.ts'
@@ -17,7 +18,7 @@ export function ownerLetters({ db }: Pick<WriterParts, 'db'>): Record<string, Wr
       })
   return {
     owner_added: about(row => ({
-      subject: `${row.workspace_name} has a new owner`,
+      subject: `${nameInSubject(row.workspace_name, 'Your workspace')} has a new owner`,
       paragraphs: [
         `${row.subject_name ?? 'Someone'} became an owner of the workspace “${row.workspace_name}” at ${iso(row.created_at)}. ${byWhom(row)}`,
         'An owner can do everything in the workspace: read and revoke keys, create secret keys, and invite and remove people.',
@@ -26,7 +27,7 @@ export function ownerLetters({ db }: Pick<WriterParts, 'db'>): Record<string, Wr
       afterword,
     })),
     owner_key_created: about(row => ({
-      subject: `${row.workspace_name} has a new secret key with an owner’s rights`,
+      subject: `${nameInSubject(row.workspace_name, 'Your workspace')} has a new secret key with an owner’s rights`,
       paragraphs: [
         `A secret key with an owner’s rights was created in the workspace “${row.workspace_name}” at ${iso(row.created_at)}. It begins with ${row.subject_name ?? 'an unknown prefix'}. ${byWhom(row)}`,
         'Anyone with the key can change access to the workspace: remove people, or create secret keys.',

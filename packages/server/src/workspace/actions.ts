@@ -5,6 +5,7 @@ import { changesOf } from '../audit/changes.ts'
 import type { Principal, VendorPrincipal } from '../gate/principal.ts'
 import { countOwned, joinWorkspace } from '../members/join.ts'
 import { actIn, readPerson } from '../people/standing.ts'
+import { personWhoVouches } from '../people/vouching.ts'
 import type { Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import { asPersonTx, type Tx } from '../platform/db/transaction.ts'
@@ -38,6 +39,7 @@ export function createWorkspace(
     // A session without a workspace moves into the new one, and a repeat must still find the first response.
     replay && { ...replay, workspaceId: null },
     async tx => {
+      if (body.billing_email !== undefined) await personWhoVouches(tx, principal, nameBilling)
       const at = deps.clock.now()
       const actor = actorOf(principal)
       const row: WorkspaceRow = {
@@ -80,6 +82,8 @@ export function createWorkspace(
   )
 }
 
+const nameBilling = 'name a billing address'
+
 /** A session without a workspace moves into the new one; any other session stays where it is. */
 async function joinAsOwner(
   { config }: WorkspaceNeeds,
@@ -117,6 +121,7 @@ export function updateWorkspace(
   return db.inWorkspace(principal.workspaceId, async tx => {
     const row = await lockWorkspace(tx)
     if (row === null) throw new Refusal('not_found')
+    if (typeof body.billing_email === 'string') await personWhoVouches(tx, principal, nameBilling)
     const at = deps.clock.now()
     const next: WorkspaceRow = {
       ...row,

@@ -23,7 +23,7 @@ export const workspaceRoutes: Route<WorkspaceNeeds>[] = [
     body: WorkspaceCreate,
     status: 201,
     answer: CreatedWorkspace,
-    refusals: ['slug_taken', 'workspace_limit_reached'],
+    refusals: ['slug_taken', 'workspace_limit_reached', 'email_not_verified'],
     replayable: true,
     handle: (deps, { db, principal, body, replay }) => createWorkspace(deps, db, principal, body, replay),
   }),
@@ -42,6 +42,7 @@ export const workspaceRoutes: Route<WorkspaceNeeds>[] = [
     access: liveEditors('workspace:write'),
     body: WorkspaceUpdate,
     answer: Workspace,
+    refusals: ['email_not_verified'],
     handle: async (deps, { db, principal, body }) => ({
       body: await updateWorkspace(deps, db, principal, body),
     }),

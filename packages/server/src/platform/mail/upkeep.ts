@@ -21,6 +21,21 @@ export const pruneMailThrottles: Chore = {
     }),
 }
 
+/** Counts of letters to third parties from more than a day ago. */
+export const pruneLetterCounts: Chore = {
+  name: 'letter counts',
+  run: client =>
+    untilNone(async () => {
+      const { rowCount } = await client.query(
+        `delete from letter_counts where sender_hash in (
+           select sender_hash from letter_counts where expires_at <= service_now()
+           order by expires_at limit $1 for update skip locked)`,
+        [rowsAtOnce],
+      )
+      return rowCount ?? 0
+    }),
+}
+
 /** Mail after its last attempt, kept for a while for the operator. */
 export const pruneFailedMail: Chore = {
   name: 'given-up mail',

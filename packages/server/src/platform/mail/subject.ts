@@ -1,0 +1,22 @@
+/**
+ * What a program that shows mail could turn into a link: a scheme, an IPv4 address, or a name with a dot before a part
+ * that could be a top-level domain.
+ */
+const page = /:\/\/|\d{1,3}(?:\.\d{1,3}){3}|[\p{L}\p{N}-]\.(?:xn--[a-z\d-]{2,}|\p{L}[\p{L}\p{M}]+)/iu
+
+/** Whether text that somebody else chose holds the address of a page, or something like it. */
+const namesPage = (text: string): boolean =>
+  // Invisible characters could divide a name for us and not for its reader; other dots count as dots, as in host names.
+  page.test(
+    text
+      .normalize('NFKC')
+      .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+      .replaceAll('。', '.'),
+  )
+
+/**
+ * The name of a workspace for a subject, which is read before anything else and without a look at the sender. One that
+ * holds the address of a page is left out: the subject would be a letter of that page.
+ * @param instead what stands there then.
+ */
+export const nameInSubject = (name: string, instead: string): string => (namesPage(name) ? instead : name)
