@@ -4,7 +4,7 @@ import type { Problem } from '@keyrail/contract/errors'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { serveDashboard } from './dashboard/serve.ts'
 import type { Deps } from './deps.ts'
-import { assertAccess, assertEnvReach } from './gate/access.ts'
+import { assertAccess, assertEnvReach, assertVerified } from './gate/access.ts'
 import { createInFlight, type InFlight } from './gate/in-flight.ts'
 import type { Principal } from './gate/principal.ts'
 import { readReplayKey } from './gate/replay-key.ts'
@@ -109,6 +109,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
       throw new Refusal('no_workspace', 'The session has left the workspace in which the request began.')
     const hasOrigin = access.noOrigin === true && headerValues(request.raw, 'origin').length > 0
     assertAccess(request.principal, access, hasOrigin)
+    if (deps.config.signUp === 'invited') assertVerified(request.principal, access)
   }
   /** After the client or the handler has waited, maybe for long: renews the deadline and checks the credential again. */
   const judgeAgain = (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

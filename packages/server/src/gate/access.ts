@@ -11,6 +11,8 @@ interface Terms {
   readonly inWorkspace: boolean
   /** Whether a request with an `Origin` is refused, because this credential must never be in a page. */
   readonly noOrigin?: true
+  /** Set when a person may call the route before their address is verified, where only invited people sign up. */
+  readonly whileUnverified?: true
   /** The scope that an embed token needs. */
   readonly embedScope?: 'keys:read' | 'keys:write'
 }
@@ -79,12 +81,13 @@ export const embedded = {
   inWorkspace: true,
 } as const satisfies Access
 /** A signed-in person and their own account. Roles in workspaces do not matter. */
-export const people: Access = {
+export const people = {
   credentials: ['session'],
   role: 'member',
   liveOnly: false,
   inWorkspace: false,
-}
+  whileUnverified: true,
+} as const satisfies Access
 
 /**
  * Refuses a principal that may not call a route: first by kind of credential, then by workspace and role, then by
@@ -113,6 +116,15 @@ export function assertAccess(principal: Principal, access: Access, hasOrigin: bo
   if (embedScope !== undefined && !principal.embed?.scopes.includes(embedScope)) {
     throw new Refusal('insufficient_scope', `The embed token lacks the scope ${embedScope}.`)
   }
+}
+
+/**
+ * Refuses a person without a verified address beyond their own account. Where only invited addresses sign up, the address is
+ * the whole admission, and the one who typed it need not own it.
+ */
+export function assertVerified({ isUnverified }: Principal, access: Access): void {
+  if (access.open || !isUnverified || access.whileUnverified) return
+  throw new Refusal('email_not_verified', 'Open the link that was mailed at sign-up, or request another one.')
 }
 
 function assertWithinLimits(principal: Principal, access: KeyTerms): void {

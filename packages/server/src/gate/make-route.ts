@@ -39,13 +39,15 @@ export const routesFor = <Needs>() => ({
     return route(method, path, parts)
   },
 
-  /** A route for the signed-in person's own account. */
+  /** A route for the signed-in person's own account. `forVerified`: it reaches further. */
   personRoute<Query extends TSchema = TSchema, Body extends TSchema = TSchema>(
     method: Method,
     path: string,
-    parts: Omit<RouteParts<Needs, Query, Body, PersonPrincipal>, 'access'>,
+    parts: Omit<RouteParts<Needs, Query, Body, PersonPrincipal>, 'access'> & { forVerified?: true },
   ): Route<Needs> {
-    return { ...route(method, path, { ...parts, access: people }), plane: 'person' }
+    const { whileUnverified, ...forVerified } = people
+    const access = parts.forVerified ? forVerified : { ...forVerified, whileUnverified }
+    return { ...route(method, path, { ...parts, access }), plane: 'person' }
   },
 
   /** A route for embed tokens, which pages of other origins call. `scope`: the scope that the token needs, if any. */

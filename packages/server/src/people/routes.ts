@@ -123,6 +123,7 @@ export const peopleRoutes: Route<PeopleNeeds>[] = [
     operation: 'switchWorkspace',
     summary: 'Switch workspace',
     description: 'Moves the session to another workspace of the person. The token stays the same.',
+    forVerified: true,
     body: WorkspaceSwitch,
     answer: Session,
     refusals: ['forbidden'],
