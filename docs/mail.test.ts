@@ -2,16 +2,13 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { mailedPages } from '@keyrail/contract/mailed-pages'
-import { inviteLetters } from '../packages/server/src/invites/letters.ts'
-import { leakLetters } from '../packages/server/src/leaks/letters.ts'
-import { personLetters } from '../packages/server/src/people/letters.ts'
+import { lettersOf } from '../packages/server/src/letters.ts'
 import { lettersOfNetworkMax, lettersOfPersonMax } from '../packages/server/src/platform/mail/charge.ts'
 import { attemptMs, outcomes } from '../packages/server/src/platform/mail/deliver.ts'
 import { readMailRoute } from '../packages/server/src/platform/mail/route.ts'
 import { timeouts } from '../packages/server/src/platform/mail/smtp.ts'
 import { keptDays } from '../packages/server/src/platform/mail/upkeep.ts'
 import { graceMs } from '../packages/server/src/platform/mail/worker.ts'
-import { ownerLetters } from '../packages/server/src/security-events/letters.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
 import { codeBlocks, readDocument, section, tableOf } from './documents.ts'
 
@@ -21,21 +18,14 @@ const { db, query } = await startHarness()
 
 test('the letters match those of the service', () => {
   const parts = { db, randomBytes, publicUrl: 'https://keys.example.com' }
-  const kinds = Object.keys({
-    ...personLetters(parts),
-    ...inviteLetters(parts),
-    ...leakLetters(parts),
-    ...ownerLetters(parts),
-  })
+  const kinds = Object.keys(lettersOf(parts))
   assert.deepEqual(
     tableOf(page).map(([kind = '']) => kind.replaceAll('`', '')),
     kinds,
   )
+  const pages = tableOf(page).map(([, , path = '']) => path.replaceAll('`', ''))
   assert.deepEqual(
-    tableOf(page)
-      .map(([, , path = '']) => path.replaceAll('`', ''))
-      .filter(path => path !== '')
-      .toSorted(),
+    [...new Set(pages.filter(path => path !== ''))].toSorted(),
     Object.values(mailedPages).toSorted(),
   )
 })

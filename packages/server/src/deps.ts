@@ -17,15 +17,13 @@ import { type Idempotency, openIdempotency } from './idempotency/service.ts'
 import { openStoredBytes } from './idempotency/stored-bytes.ts'
 import { claimVerdicts } from './idempotency/verdict.ts'
 import { type FindInvited, openFindInvited } from './invites/find-invited.ts'
-import { inviteLetters } from './invites/letters.ts'
 import { createIdentifyTurns, type IdentifyTurns } from './keys/identify.ts'
 import { type CodehostKeys, openCodehostKeys } from './leaks/codehost-keys.ts'
 import { type FindLeaked, openFindLeaked } from './leaks/find-leaked.ts'
-import { leakLetters } from './leaks/letters.ts'
 import { readKeysFrom } from './leaks/read-keys.ts'
+import { lettersOf } from './letters.ts'
 import { type FindAccount, openFindAccount } from './people/find-account.ts'
 import { type FirstAccount, openFirstAccount } from './people/first-account.ts'
-import { personLetters } from './people/letters.ts'
 import { createSignInGuard, type SignInGuard } from './people/sign-in-guard.ts'
 import { type Budgets, serviceBudgets } from './platform/budgets.ts'
 import { type Clock, systemClock } from './platform/clock.ts'
@@ -55,10 +53,10 @@ import { openCounters } from './ratelimit/open-counters.ts'
 import type { CounterStore } from './ratelimit/store.ts'
 import { readings } from './readings.ts'
 import { type Endings, openEndings } from './secret-keys/endings.ts'
-import { ownerLetters } from './security-events/letters.ts'
 import { openSecurityEvents, type SecurityEvents } from './security-events/writer.ts'
 import { openReports, type Reports } from './usage/reports.ts'
 import { version } from './version.ts'
+import { proveBillingAddress } from './workspace/billing.ts'
 
 /** Everything that the rooms need from outside: database, clock, randomness, logs and metrics. */
 export interface Deps {
@@ -106,6 +104,7 @@ export interface Deps {
   readonly accounts: FindAccount
   readonly firstAccount: FirstAccount
   readonly invitedAddresses: FindInvited
+  readonly proveBillingAddress: typeof proveBillingAddress
   readonly passwords: Passwords
   readonly signIns: SignInGuard
   readonly mail: Mail
@@ -192,12 +191,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const mail = openMail({
     ...config.mail,
     connection: directConnection,
-    letters: {
-      ...personLetters(letterParts),
-      ...inviteLetters(letterParts),
-      ...leakLetters(letterParts),
-      ...ownerLetters(letterParts),
-    },
+    letters: lettersOf(letterParts),
     clock,
     randomBytes: draw,
     log,
@@ -276,6 +270,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     accounts: openFindAccount(lanes),
     firstAccount: openFirstAccount(connection, budgets.silenceMs),
     invitedAddresses: openFindInvited(lanes),
+    proveBillingAddress,
     passwords,
     signIns,
     mail,

@@ -66,6 +66,7 @@ const betweenRooms: Record<string, string[]> = {
     'audit/append',
     'audit/changes',
     'members/join',
+    'people/address',
     'people/standing',
     'people/vouching',
     'secret-keys/issue',

@@ -259,6 +259,7 @@ table mail_throttles
   kind text not null
   queued_at timestamp with time zone[] not null
   expires_at timestamp(3) with time zone not null
+  gathering_until timestamp(3) with time zone
   constraint mail_throttles_address_hash_length CHECK ((octet_length(address_hash) = 32))
   constraint mail_throttles_kind_bounds CHECK ((kind ~ '^[a-z][a-z_]{0,39}$'::text))
   constraint mail_throttles_queued_at_bounds CHECK (((cardinality(queued_at) >= 1) AND (cardinality(queued_at) <= 5)))
@@ -679,6 +680,10 @@ table workspaces row level security
   embed_accent text
   embed_radius smallint
   embed_logo_text text
+  billing_verified_hash bytea
+  billing_token_digest bytea
+  billing_token_hash bytea
+  billing_token_expires_at timestamp(3) with time zone
   constraint workspaces_billing_email_bounds CHECK (((char_length(billing_email) >= 3) AND (char_length(billing_email) <= 320)))
   constraint workspaces_embed_accent_form CHECK ((embed_accent ~ '^#[0-9A-Fa-f]{6}$'::text))
   constraint workspaces_embed_logo_text_bounds CHECK (((char_length(embed_logo_text) >= 1) AND (char_length(embed_logo_text) <= 40)))
@@ -784,6 +789,13 @@ AS $function$
     || '","target_type":"' || target_type
     || '","workspace_id":"' || workspace_id || '"}'
 $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.billing_recipient(address text, verified_hash bytea)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$ select case when verified_hash = sha256(convert_to(address, 'UTF8')) then address end $function$
   -- execute: public
 
 CREATE OR REPLACE FUNCTION public.charge_letter(sender bytea, most integer)
@@ -1017,8 +1029,34 @@ begin
 end $function$
   -- execute: public
 
-CREATE OR REPLACE FUNCTION public.queue_mail(letter_kind text, throttle_kind text, address_digest bytea, letter_ids jsonb)
+CREATE OR REPLACE FUNCTION public.queue_alarm(letter_kind text, throttle_kind text, address_digest bytea, letter_ids jsonb)
  RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  moment constant timestamptz := public.service_now();
+  room_at timestamptz;
+begin
+  if public.queue_letter(letter_kind, throttle_kind, address_digest, letter_ids) then
+    return;
+  end if;
+  update public.mail_throttles set gathering_until = interval '1 hour'
+      + (select min(one) from unnest(queued_at) one where one > moment - interval '1 hour')
+  where address_hash = address_digest and kind = throttle_kind
+    and (gathering_until is null or gathering_until <= moment)
+  returning gathering_until into room_at;
+  if found then
+    perform graphile_worker.add_job(
+      'keyrail_mail', json_build_object('kind', letter_kind || '_gathered', 'ids', letter_ids),
+      run_at => now() + (room_at - moment) + interval '1 minute', max_attempts => 13);
+  end if;
+end $function$
+  -- execute: keyrail_app
+
+CREATE OR REPLACE FUNCTION public.queue_letter(letter_kind text, throttle_kind text, address_digest bytea, letter_ids jsonb)
+ RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1038,11 +1076,24 @@ begin
         select one from unnest(held.queued_at) one where one > moment - interval '1 hour' order by one) || moment,
       expires_at = excluded.expires_at
     where (select count(*) from unnest(held.queued_at) one where one > moment - interval '1 hour') < 5;
-  if found then
-    -- With the library's waits, 13 attempts are made in 22 hours.
-    perform graphile_worker.add_job(
-      'keyrail_mail', json_build_object('kind', letter_kind, 'ids', letter_ids), max_attempts => 13);
+  if not found then
+    return false;
   end if;
+  -- With the library's waits, 13 attempts are made in 22 hours.
+  perform graphile_worker.add_job(
+    'keyrail_mail', json_build_object('kind', letter_kind, 'ids', letter_ids), max_attempts => 13);
+  return true;
+end $function$
+  -- execute: owner
+
+CREATE OR REPLACE FUNCTION public.queue_mail(letter_kind text, throttle_kind text, address_digest bytea, letter_ids jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  perform public.queue_letter(letter_kind, throttle_kind, address_digest, letter_ids);
 end $function$
   -- execute: keyrail_app
 

@@ -41,6 +41,10 @@ const fields = {
   name: Name,
   slug: Slug,
   billing_email: nullable(Email),
+  billing_email_verified: Type.Boolean({
+    description:
+      'Whether the link that was mailed to `billing_email` was used. Before, no other letter goes there.',
+  }),
   embed_origins: Type.Array(Type.String()),
   embed_theme: EmbedTheme,
   updated_at: Timestamp,

@@ -67,8 +67,9 @@ export function createInvite(
       days: validDays,
     })
     const invite = toInvite(row)
-    const ids = { workspace_id: tx.workspaceId, invite_id: row.id }
-    queueMail(tx, { kind: 'invitation', throttle: 'invitation', address, ids })
+    const { workspaceId } = tx
+    const ids = { workspace_id: workspaceId, invite_id: row.id }
+    queueMail(tx, { kind: 'invitation', throttle: 'invitation', workspaceId, address, ids })
     appendAudit(deps, tx, actorOf(principal), deps.clock.now(), [
       ...retired.map(old => inviteRevoked(toInvite(old), 'superseded')),
       { ...targetOf(row.id), action: 'workspace_invite.created', payload: { ...invite } },

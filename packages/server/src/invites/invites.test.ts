@@ -218,8 +218,8 @@ test('a repeat under its Idempotency-Key has no token and sends no second mail',
   assert.equal(again.body.token, undefined)
   const [{ sent }] = await query(
     `select sum(cardinality(queued_at))::int as sent from mail_throttles
-     where kind = 'invitation' and address_hash = sha256(convert_to($1, 'UTF8'))`,
-    [email],
+     where kind = 'invitation' and address_hash = sha256(convert_to($1 || ' ' || $2, 'UTF8'))`,
+    [vendor.workspaceId, email],
   )
   assert.equal(sent, 1)
 })

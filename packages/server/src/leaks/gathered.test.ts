@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeBilling } from '../../test/billing.ts'
 import { reportPath, signedReport } from '../../test/codehost.ts'
 import { startHarness } from '../../test/harness.ts'
 import { makeMailbox } from '../../test/mailbox.ts'
@@ -37,7 +38,7 @@ async function makeScene() {
   const one = await makePerson(query, { workspaceId, role: 'owner' })
   const two = await makePerson(query, { workspaceId, role: 'owner' })
   const billing = `billing-${workspaceId}@example.com`
-  await ask('PATCH', '/v1/workspace', { token: vendor.live, body: { billing_email: billing } })
+  await makeBilling(query, vendor.workspaceId, billing)
   return { ...vendor, to: [one.email, two.email, billing].toSorted() }
 }
 const addressesOf = (letters: readonly { to: string }[]) => letters.map(({ to }) => to).toSorted()

@@ -2,7 +2,7 @@ import type { WriteLetter } from '../platform/mail/deliver.ts'
 import type { Letter } from '../platform/mail/letter.ts'
 import { nameInSubject } from '../platform/mail/subject.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
-import { type LeakedKind, type LetterRow, readLeak, readLetter } from './sql.ts'
+import { type LeakedKind, type LetterRow, readGathered, readLeak, readLetter } from './sql.ts'
 
 const nouns = {
   api_key: 'An API key',
@@ -23,8 +23,13 @@ const next = {
   session: 'Review what was done with it in the audit log.',
 } as const satisfies Record<LeakedKind, string>
 
-/** What a letter about several says. A session is never among them. */
+/** What a letter about several says. Sessions are among them where it gathers what had no room. */
 const several = {
+  session: {
+    many: 'sessions',
+    done: 'Every request with an ended session is now rejected.',
+    next: 'Review what was done with the sessions in the audit log.',
+  },
   api_key: {
     many: 'API keys',
     done: 'Your servers reject API keys from their next poll of the policy feed on.',
@@ -41,13 +46,18 @@ const several = {
 export const namedMax = 50
 
 const afterword =
-  'Keyrail sends at most five of these e-mails an hour to an address. The audit log lists every leak and where it was found.'
+  'Beyond five of these e-mails in an hour, one more gathers the rest. The audit log lists every leak and where it was found.'
 
 /**
  * The mail to the owners and the billing address of a workspace: `leak` about one session, `leaks` about the keys of a
- * report. It does not contain a token, which is not stored.
+ * report, and `…_gathered` about all that had no room in the hour before. It does not contain a token, which is not stored.
  */
 export function leakLetters({ db }: Pick<WriterParts, 'db'>): Record<string, WriteLetter> {
+  // Whatever had no room first, keys and sessions share the throttle, and so this letter.
+  const gathered: WriteLetter = ({ workspace_id = '', credential_id, letter_id, user_id }) =>
+    db.inWorkspace(workspace_id, async tx =>
+      write(await readGathered(tx, credential_id ?? null, letter_id ?? null, user_id ?? null, namedMax)),
+    )
   return {
     leak: ({ workspace_id = '', credential_id = '', user_id }) =>
       db.inWorkspace(workspace_id, async tx => write(await readLeak(tx, credential_id, user_id ?? null))),
@@ -55,6 +65,8 @@ export function leakLetters({ db }: Pick<WriterParts, 'db'>): Record<string, Wri
       db.inWorkspace(workspace_id, async tx =>
         write(await readLetter(tx, letter_id, user_id ?? null, namedMax)),
       ),
+    leak_gathered: gathered,
+    leaks_gathered: gathered,
   }
 }
 
@@ -83,27 +95,34 @@ function aboutOne(leak: LetterRow): Text {
 
 /** Secret keys come first, since more depends on them. */
 function aboutSeveral(rows: readonly LetterRow[], first: LetterRow): Text {
-  const { workspace_name, named, named_secret_keys } = first
+  const { workspace_name, named, named_secret_keys, named_sessions } = first
   const kinds = [
     ...(named_secret_keys > 0 ? [several.secret_key] : []),
-    ...(named_secret_keys < named ? [several.api_key] : []),
+    ...(named_sessions > 0 ? [several.session] : []),
+    ...(named_secret_keys + named_sessions < named ? [several.api_key] : []),
   ]
-  const what = `${named} ${kinds.length > 1 ? 'keys' : kinds[0]?.many}`
+  const many = named_sessions > 0 ? 'credentials' : 'keys'
+  const what = `${named} ${kinds.length > 1 ? many : kinds[0]?.many}`
   return {
     subject: `${what} of ${nameInSubject(workspace_name, 'your workspace')} were found in public`,
     paragraphs: [
       `${what} of the workspace “${workspace_name}” were reported as public.`,
       ...rows.map(nameOf),
       ...(named > rows.length ? [`The audit log lists the other ${named - rows.length}.`] : []),
-      ['Keyrail revoked all of them at once.', ...kinds.map(({ done }) => done)].join(' '),
+      [
+        `Keyrail ${named_sessions > 0 ? 'ended' : 'revoked'} all of them at once.`,
+        ...kinds.map(({ done }) => done),
+      ].join(' '),
       ...kinds.map(({ next }) => next),
     ],
   }
 }
 
+const nounOf = { api_key: 'API key', secret_key: 'Secret key', session: 'Session' } as const
+
 const nameOf = (leak: LetterRow): string =>
   [
-    `${leak.kind === 'secret_key' ? 'Secret key' : 'API key'} ${leak.credential_id}, which begins with ${leak.display_prefix}: ${placeOf(leak)}`,
+    `${nounOf[leak.kind]} ${leak.credential_id}, which begins with ${leak.display_prefix}: ${placeOf(leak)}`,
     ...endedWith(leak),
   ].join(' ')
 

@@ -76,7 +76,7 @@ async function queueLetter(tx: Tx, letterId: string): Promise<void> {
 export function lettersTo(
   recipients: readonly RecipientRow[],
   kind: 'leak' | 'leaks',
-  ids: Readonly<Record<string, string>>,
+  ids: Readonly<Record<string, string>> & { workspace_id: string },
   own: QueuedMail | null = null,
 ): QueuedMail[] {
   const letters = new Map<string, QueuedMail>()
@@ -87,6 +87,8 @@ export function lettersTo(
     letters.set(address, {
       kind,
       throttle: 'leak',
+      isAlarm: true,
+      workspaceId: ids.workspace_id,
       address,
       ids: { ...ids, ...(user_id !== null && { user_id }) },
     })

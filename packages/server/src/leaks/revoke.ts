@@ -138,6 +138,7 @@ const beginEndOfMade = (deps: LeakNeeds, tx: Tx, { leaked }: Leak): Promise<bool
 const ownLetter = (address: string, userId: string, sessionId: string): QueuedMail => ({
   kind: 'leaked_session',
   throttle: 'leak',
+  isAlarm: true,
   address,
   ids: { user_id: userId, session_id: sessionId },
 })

@@ -30,11 +30,9 @@ export interface RecipientRow {
 }
 const owners = `select m.user_id, u.email from workspace_members m join users u on u.id = m.user_id
    where m.workspace_id = $1 and m.role = 'owner' and m.removed_at is null`
-const billing = 'select null::uuid as user_id, billing_email as email from workspaces where id = $1'
-const listRecipients = sql(
-  'leaks.recipients',
-  `${owners} union all ${billing} and billing_email is not null order by user_id`,
-)
+const billing = `select null::uuid, billing_recipient(billing_email, billing_verified_hash) as email from workspaces
+   where id = $1 and billing_recipient(billing_email, billing_verified_hash) is not null`
+const listRecipients = sql('leaks.recipients', `${owners} union all ${billing} order by user_id`)
 /** The recipients of the mail: the owners, and last the billing address. */
 export const listRecipientRows = (tx: Tx) => tx.query<RecipientRow>(listRecipients, [tx.workspaceId])
 
@@ -92,11 +90,10 @@ export const takeLeftLetter = `with taken as (
        order by noted_at limit 1 for update skip locked)
      returning workspace_id, letter_id)
    select t.workspace_id, t.letter_id, r.user_id, r.email from taken t left join lateral (
-     ${owners.replace('$1', 't.workspace_id')} union all ${billing.replace('$1', 't.workspace_id')}
-       and billing_email is not null) r on true
+     ${owners.replace('$1', 't.workspace_id')} union all ${billing.replace('$1', 't.workspace_id')}) r on true
    order by r.user_id`
 
-const readBy = (name: string, column: 'credential_id' | 'letter_id') =>
+const readBy = (name: string, condition: string) =>
   sql(
     name,
     `select l.credential_id, l.kind, l.display_prefix, l.url, l.source,
@@ -105,15 +102,23 @@ const readBy = (name: string, column: 'credential_id' | 'letter_id') =>
        e.maker_id is not null and e.done_at is null as is_ending,
        w.name as workspace_name, (count(*) over ())::int as named,
        (count(*) filter (where l.kind = 'secret_key') over ())::int as named_secret_keys,
-       case when $3::uuid is null then w.billing_email else (select email from (${owners}) o where o.user_id = $3) end
+       (count(*) filter (where l.kind = 'session') over ())::int as named_sessions,
+       case when $3::uuid is null then billing_recipient(w.billing_email, w.billing_verified_hash)
+         else (select email from (${owners}) o where o.user_id = $3) end
          as email
      from leak_reports l join workspaces w on w.id = l.workspace_id
        left join endings e on e.workspace_id = l.workspace_id and e.maker_type = l.kind and e.maker_id = l.credential_id
-     where l.workspace_id = $1 and l.${column} = $2 order by l.kind desc, l.reported_at, l.credential_id limit $4`,
+     where l.workspace_id = $1 and ${condition} order by l.kind desc, l.reported_at, l.credential_id limit $4`,
   )
-const readOne = readBy('leaks.read_leak', 'credential_id')
+const readOne = readBy('leaks.read_leak', 'l.credential_id = $2')
 /** Without an index: it goes through what leaked in the workspace in thirty days, once a letter. */
-const readGathered = readBy('leaks.read_letter', 'letter_id')
+const readOfLetter = readBy('leaks.read_letter', 'l.letter_id = $2')
+/** The leak of a session, or those of a report, and all that followed. */
+const readSince = readBy(
+  'leaks.read_gathered',
+  `l.reported_at >= (select min(f.reported_at) from leak_reports f
+     where f.workspace_id = $1 and (f.credential_id = $2 or f.letter_id = $5))`,
+)
 
 export interface LetterRow extends LeakRow {
   /** What ended with it. Rows of old releases counted by themselves. */
@@ -127,13 +132,21 @@ export interface LetterRow extends LeakRow {
   /** How many credentials the letter is about; not all are read. */
   named: number
   named_secret_keys: number
+  named_sessions: number
 }
 /** @param userId the owner who receives the mail; null for the billing address. */
 export const readLeak = (tx: Tx, credentialId: string, userId: string | null) =>
   tx.query<LetterRow>(readOne, [tx.workspaceId, credentialId, userId, 1])
 /** @param most how many credentials are read. */
 export const readLetter = (tx: Tx, letterId: string, userId: string | null, most: number) =>
-  tx.query<LetterRow>(readGathered, [tx.workspaceId, letterId, userId, most])
+  tx.query<LetterRow>(readOfLetter, [tx.workspaceId, letterId, userId, most])
+export const readGathered = (
+  tx: Tx,
+  credentialId: string | null,
+  letterId: string | null,
+  userId: string | null,
+  most: number,
+) => tx.query<LetterRow>(readSince, [tx.workspaceId, credentialId, userId, most, letterId])
 
 /** After thirty days. The mail is sent within a day or never. */
 export const pruneLeakRows = `delete from leak_reports where (workspace_id, credential_id) in (

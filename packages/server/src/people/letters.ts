@@ -89,6 +89,13 @@ export function personLetters({ db, randomBytes, publicUrl }: WriterParts): Reco
           ],
         }
       }),
+    leaked_session_gathered: about(() => ({
+      subject: 'More of your sessions were found in public and have ended',
+      paragraphs: [
+        'Beyond the e-mails that you got, more tokens of your sessions were reported as public. Keyrail ended these sessions at once, with the secret keys and invitations made in them.',
+        'Sign in again, and review your sessions and your security events (GET /v1/auth/security_events), which list every one.',
+      ],
+    })),
     leaked_session: ({ user_id = '', session_id = '' }) =>
       db.asPerson(user_id, async tx => {
         const [user, session] = await Promise.all([readUser(tx), readSessionForLetter(tx, session_id)])

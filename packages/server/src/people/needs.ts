@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/clock.ts'
 import type { Passwords } from '../platform/crypto/password.ts'
 import type { Cursors } from '../platform/cursor.ts'
+import type { Db } from '../platform/db/db.ts'
 import type { MakeId } from '../platform/ids.ts'
 import type { NoteEvents } from '../security-events/record.ts'
 import type { FindAccount } from './find-account.ts'
@@ -21,6 +22,13 @@ export interface PeopleNeeds {
   readonly accounts: FindAccount
   /** Whether an address, by its `addressKey`, has a pending invitation. */
   readonly invitedAddresses: { run(addressKey: string): Promise<boolean> }
+  /** Verifies the billing address of a workspace; false when the token is not that of its newest link. */
+  readonly proveBillingAddress: (
+    deps: Pick<PeopleNeeds, 'clock' | 'randomBytes'>,
+    db: Db,
+    workspaceId: string,
+    digest: Buffer,
+  ) => Promise<boolean>
   readonly passwords: Passwords
   readonly signIns: SignInGuard
   readonly securityEvents: NoteEvents

@@ -33,14 +33,17 @@ export async function requestVerification(db: Db, { id }: PersonPrincipal): Prom
   })
 }
 
-/** The token is the only credential. */
+/** Verifies the address of an account, or the billing address of a workspace. The token is the only credential. */
 export async function verifyAddress(deps: PeopleNeeds, db: Db, token: string, client: Client): Promise<void> {
   const { scopeId, digest } = readMailedToken(token)
-  await db.asPerson(scopeId, async tx => {
-    if (!(await consumeToken(tx, 'verification', digest))) throw new Refusal('invalid_token')
+  const isOfPerson = await db.asPerson(scopeId, async tx => {
+    if (!(await consumeToken(tx, 'verification', digest))) return false
     setVerified(tx)
     recordEvent(deps, tx, { ...eventOf(scopeId, client), kind: 'address_verified' })
+    return true
   })
+  if (!isOfPerson && !(await deps.proveBillingAddress(deps, db, scopeId, digest)))
+    throw new Refusal('invalid_token')
 }
 
 /** Does and queues the same for an address without an account; the job then sends nothing. */

@@ -145,7 +145,8 @@ export const peopleRoutes: Route<PeopleNeeds>[] = [
   openRoute('POST', '/v1/auth/email_verifications/consume', {
     operation: 'verifyAddress',
     summary: 'Verify an address',
-    description: 'Verifies an address with the token of a mailed link. The token works once.',
+    description:
+      'Verifies the address of an account, or the billing address of a workspace, with the token of a mailed link. The token works once.',
     body: VerificationConsume,
     answer: Verified,
     refusals: ['invalid_token'],

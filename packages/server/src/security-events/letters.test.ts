@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeBilling } from '../../test/billing.ts'
 import { startHarness } from '../../test/harness.ts'
 import { makeMailbox } from '../../test/mailbox.ts'
 import { madePassword, makePerson } from '../../test/people.ts'
@@ -173,7 +174,7 @@ test('a new owner causes a mail to the other owners, by promotion and by invitat
 test('without an owner, the billing address gets the mail', async () => {
   const vendor = await makeVendor(harness)
   const billing = `billing-${vendor.workspaceId}@example.com`
-  await ask('PATCH', '/v1/workspace', { token: vendor.live, body: { billing_email: billing } })
+  await makeBilling(query, vendor.workspaceId, billing)
   await ask('POST', '/v1/secret_keys', { token: vendor.live, body: { env: 'live' } })
   await mailbox.take(billing, /new secret key/)
 })
@@ -192,4 +193,22 @@ test('a change that is rolled back sends no mail and records no event', async ()
     [],
   )
   assert.deepEqual(await query('select from security_events where workspace_id = $1', [workspaceId]), [])
+})
+
+test('beyond five letters of a kind in an hour, one gathers the new keys that follow', async () => {
+  const vendor = await makeVendor(harness)
+  const billing = `billing-${vendor.workspaceId}@example.com`
+  await makeBilling(query, vendor.workspaceId, billing)
+  const prefixes: string[] = []
+  for (let i = 0; i < 8; i++) {
+    harness.clock.advance(1_000)
+    const { body } = await ask('POST', '/v1/secret_keys', { token: vendor.live, body: { env: 'live' } })
+    prefixes.push(body.display_prefix)
+  }
+  for (let i = 0; i < 5; i++) await mailbox.take(billing, /has a new secret key/)
+  await query('update graphile_worker._private_jobs set run_at = now()')
+  const { text } = await mailbox.take(billing, /^Acme has more secret keys with an owner’s rights$/)
+  assert.ok(inOneLine(text).includes('3 more secret keys'), text)
+  for (const prefix of prefixes.slice(5)) assert.ok(text.includes(prefix), text)
+  for (const prefix of prefixes.slice(0, 5)) assert.ok(!text.includes(prefix), text)
 })

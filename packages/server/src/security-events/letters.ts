@@ -4,7 +4,10 @@ import { nameInSubject } from '../platform/mail/subject.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
 import { iso } from '../platform/time.ts'
 import { agentInWords } from '../platform/user-agent.ts'
-import { type OwnerLetterRow, readOwnerLetter } from './sql.ts'
+import { type OwnerLetterRow, readOwnerLetter, readOwnerLetters } from './sql.ts'
+
+/** How many events a letter names that gathers several. */
+const namedMax = 50
 
 /** Mails to the owners of a workspace about others who get the rights of an owner. */
 export function ownerLetters({ db }: Pick<WriterParts, 'db'>): Record<string, WriteLetter> {
@@ -16,7 +19,40 @@ export function ownerLetters({ db }: Pick<WriterParts, 'db'>): Record<string, Wr
         // The recipient is no longer an owner, or the billing address was removed.
         return row === null || row.email === null ? null : { ...compose(row), to: row.email }
       })
+  /** A letter about what had no room in the hour before, and what followed. */
+  const gathering =
+    (compose: (rows: readonly OwnerLetterRow[], first: OwnerLetterRow) => Omit<Letter, 'to'>): WriteLetter =>
+    ({ workspace_id = '', event_id = '', user_id }) =>
+      db.inWorkspace(workspace_id, async tx => {
+        const rows = await readOwnerLetters(tx, event_id, user_id ?? null, namedMax)
+        const [first] = rows
+        return first === undefined || first.email === null
+          ? null
+          : { ...compose(rows, first), to: first.email }
+      })
   return {
+    owner_added_gathered: gathering((rows, first) => ({
+      subject: `${nameInSubject(first.workspace_name, 'Your workspace')} has more new owners`,
+      paragraphs: [
+        `Beyond the e-mails that you got, ${first.named} more times a person became an owner of the workspace “${first.workspace_name}”.`,
+        ...rows.map(row => `${row.subject_name ?? 'Someone'}, at ${iso(row.created_at)}. ${byWhom(row)}`),
+        ...othersOf(rows, first),
+        'If you did not expect this, remove these members at once, and revoke the secret keys that they made.',
+      ],
+      afterword,
+    })),
+    owner_key_created_gathered: gathering((rows, first) => ({
+      subject: `${nameInSubject(first.workspace_name, 'Your workspace')} has more secret keys with an owner’s rights`,
+      paragraphs: [
+        `Beyond the e-mails that you got, ${first.named} more secret keys with an owner’s rights were created in the workspace “${first.workspace_name}”. They begin with:`,
+        ...rows.map(
+          row => `${row.subject_name ?? 'An unknown prefix'}, at ${iso(row.created_at)}. ${byWhom(row)}`,
+        ),
+        ...othersOf(rows, first),
+        'If you did not expect this, revoke these keys at once.',
+      ],
+      afterword,
+    })),
     owner_added: about(row => ({
       subject: `${nameInSubject(row.workspace_name, 'Your workspace')} has a new owner`,
       paragraphs: [
@@ -39,7 +75,12 @@ export function ownerLetters({ db }: Pick<WriterParts, 'db'>): Record<string, Wr
 }
 
 const afterword =
-  'Every owner gets this e-mail. Keyrail sends at most five of a kind an hour to an address; the security events list them all.'
+  'Every owner gets this e-mail. Beyond five of a kind in an hour, one more e-mail gathers the rest; the security events list them all.'
+
+const othersOf = (rows: readonly OwnerLetterRow[], { named }: OwnerLetterRow): string[] =>
+  named > rows.length
+    ? [`The security events (GET /v1/security_events) list the other ${named - rows.length}.`]
+    : []
 
 function byWhom({ actor_type, actor_name, ip, user_agent }: OwnerLetterRow): string {
   const from = ip === null ? '' : `, from the IP address ${ip}, with ${agentInWords(user_agent)}`

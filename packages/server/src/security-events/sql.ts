@@ -139,7 +139,7 @@ export async function hasDevice(tx: PersonTx, device: Buffer): Promise<boolean> 
 /** The owners, or the billing address if there are none, in the order in which throttles are locked. */
 const queueToOwners = sql(
   'security_events.queue_to_owners',
-  `select queue_mail($2, $2, sha256(convert_to(r.address, 'UTF8')), r.ids) from (
+  `select queue_alarm($2, $2, sha256(convert_to($1::uuid || ' ' || r.address, 'UTF8')), r.ids) from (
      with owners as materialized (
        select u.address_key as address, m.user_id
        from workspace_members m join users u on u.id = m.user_id
@@ -148,7 +148,7 @@ const queueToOwners = sql(
      select address, jsonb_build_object('workspace_id', $1::uuid, 'event_id', $3::uuid, 'user_id', user_id) as ids from owners
      union all
      select lower(w.billing_email), jsonb_build_object('workspace_id', $1::uuid, 'event_id', $3::uuid)
-     from workspaces w where w.id = $1 and w.billing_email is not null and not exists (select from owners)
+     from workspaces w where w.id = $1 and billing_recipient(w.billing_email, w.billing_verified_hash) is not null and not exists (select from owners)
      order by address
      offset 0
    ) r`,
@@ -169,10 +169,10 @@ export interface OwnerLetterRow {
   subject_name: string | null
   /** The recipient; null when that person is no longer an owner. */
   email: string | null
+  /** How many events the letter is about; not all are read. */
+  named: number
 }
-const readForLetter = sql(
-  'security_events.read_for_letter',
-  `select e.created_at, e.ip, e.user_agent, e.actor_type, w.name as workspace_name,
+const letterColumns = `e.created_at, e.ip, e.user_agent, e.actor_type, w.name as workspace_name,
      case e.actor_type
        when 'user' then (select u.email from users u where u.id = e.actor_id::uuid)
        when 'secret_key' then (select k.display_prefix from secret_keys k where k.workspace_id = $1 and k.id = e.actor_id::uuid)
@@ -182,11 +182,23 @@ const readForLetter = sql(
        else (select k.display_prefix from secret_keys k
              where k.workspace_id = $1 and k.id = (e.details->>'secret_key_id')::uuid)
      end as subject_name,
-     case when $3::uuid is null then w.billing_email else (
+     case when $3::uuid is null then billing_recipient(w.billing_email, w.billing_verified_hash) else (
        select u.email from workspace_members m join users u on u.id = m.user_id
-       where m.workspace_id = $1 and m.user_id = $3 and m.role = 'owner' and m.removed_at is null) end as email
+       where m.workspace_id = $1 and m.user_id = $3 and m.role = 'owner' and m.removed_at is null) end as email`
+const readForLetter = sql(
+  'security_events.read_for_letter',
+  `select ${letterColumns}, 1 as named
    from security_events e join workspaces w on w.id = e.workspace_id
    where e.workspace_id = $1 and e.id = $2`,
+)
+/** Without an index by kind: it goes through the events of the workspace since then, once a letter. */
+const readGathered = sql(
+  'security_events.read_gathered',
+  `select ${letterColumns}, (count(*) over ())::int as named
+   from security_events f join security_events e
+     on e.workspace_id = f.workspace_id and e.kind = f.kind and e.created_at >= f.created_at
+   join workspaces w on w.id = e.workspace_id
+   where f.workspace_id = $1 and f.id = $2 order by e.created_at, e.id limit $4`,
 )
 export async function readOwnerLetter(
   tx: Tx,
@@ -196,6 +208,10 @@ export async function readOwnerLetter(
   const [row] = await tx.query<OwnerLetterRow>(readForLetter, [tx.workspaceId, eventId, userId])
   return row ?? null
 }
+
+/** The event and all of its kind that followed, oldest first. @param most how many are read. */
+export const readOwnerLetters = (tx: Tx, eventId: string, userId: string | null, most: number) =>
+  tx.query<OwnerLetterRow>(readGathered, [tx.workspaceId, eventId, userId, most])
 
 /** How many days an event is kept. */
 export const keptDays = 90

@@ -5,13 +5,14 @@ import { changesOf } from '../audit/changes.ts'
 import type { Principal, VendorPrincipal } from '../gate/principal.ts'
 import { countOwned, joinWorkspace } from '../members/join.ts'
 import { actIn, readPerson } from '../people/standing.ts'
-import { personWhoVouches } from '../people/vouching.ts'
 import type { Db } from '../platform/db/db.ts'
 import { mutate, type Replayable, type ReplayKey } from '../platform/db/replay.ts'
 import { asPersonTx, type Tx } from '../platform/db/transaction.ts'
+import type { Client } from '../platform/http/client.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
 import { issueSecretKey, noLimits, secretKeyCreated, withoutSecret } from '../secret-keys/issue.ts'
+import { askForProof } from './billing.ts'
 import type { WorkspaceNeeds } from './needs.ts'
 import {
   findWorkspace,
@@ -31,6 +32,7 @@ export function createWorkspace(
   principal: Principal,
   body: WorkspaceCreate,
   replay: ReplayKey | null,
+  client: Client,
 ): Promise<Replayable> {
   const workspaceId = deps.makeId()
   return mutate(
@@ -39,7 +41,6 @@ export function createWorkspace(
     // A session without a workspace moves into the new one, and a repeat must still find the first response.
     replay && { ...replay, workspaceId: null },
     async tx => {
-      if (body.billing_email !== undefined) await personWhoVouches(tx, principal, nameBilling)
       const at = deps.clock.now()
       const actor = actorOf(principal)
       const row: WorkspaceRow = {
@@ -47,6 +48,7 @@ export function createWorkspace(
         name: body.name,
         slug: body.slug,
         billing_email: body.billing_email ?? null,
+        billing_email_verified: false,
         embed_origins: [],
         ...toThemeColumns({ accent: null, radius: null, logo_text: null }),
         created_at: new Date(at),
@@ -55,6 +57,7 @@ export function createWorkspace(
       insertWorkspace(tx, row)
       openChain(tx)
       const joined = await joinAsOwner(deps, tx, principal, at)
+      await askForProof(tx, principal, client, row)
       const { created, shown } = issueSecretKey(deps, tx, actor, at, {
         ...noLimits,
         env: body.env ?? 'live',
@@ -81,8 +84,6 @@ export function createWorkspace(
     },
   )
 }
-
-const nameBilling = 'name a billing address'
 
 /** A session without a workspace moves into the new one; any other session stays where it is. */
 async function joinAsOwner(
@@ -117,11 +118,11 @@ export function updateWorkspace(
   db: Db,
   principal: VendorPrincipal,
   body: WorkspaceUpdate,
+  client: Client,
 ): Promise<Workspace> {
   return db.inWorkspace(principal.workspaceId, async tx => {
     const row = await lockWorkspace(tx)
     if (row === null) throw new Refusal('not_found')
-    if (typeof body.billing_email === 'string') await personWhoVouches(tx, principal, nameBilling)
     const at = deps.clock.now()
     const next: WorkspaceRow = {
       ...row,
@@ -131,6 +132,8 @@ export function updateWorkspace(
       ...toThemeColumns({ ...toTheme(row), ...body.embed_theme }),
       updated_at: new Date(at),
     }
+    next.billing_email_verified = row.billing_email_verified && next.billing_email === row.billing_email
+    if (typeof body.billing_email === 'string') await askForProof(tx, principal, client, next)
     const changes = changesOf(toWorkspace(row), toWorkspace(next))
     if (Object.keys(changes).length === 0) return toWorkspace(row)
     updateWorkspaceRow(tx, next)
@@ -160,6 +163,7 @@ const toWorkspace = (row: WorkspaceRow): Workspace => ({
   name: row.name,
   slug: row.slug,
   billing_email: row.billing_email,
+  billing_email_verified: row.billing_email_verified,
   embed_origins: row.embed_origins,
   embed_theme: toTheme(row),
   updated_at: iso(row.updated_at),

@@ -25,7 +25,8 @@ export const workspaceRoutes: Route<WorkspaceNeeds>[] = [
     answer: CreatedWorkspace,
     refusals: ['slug_taken', 'workspace_limit_reached', 'email_not_verified'],
     replayable: true,
-    handle: (deps, { db, principal, body, replay }) => createWorkspace(deps, db, principal, body, replay),
+    handle: (deps, { db, principal, body, replay, client }) =>
+      createWorkspace(deps, db, principal, body, replay, client),
   }),
   vendorRoute('GET', '/v1/workspace', {
     operation: 'getWorkspace',
@@ -43,8 +44,8 @@ export const workspaceRoutes: Route<WorkspaceNeeds>[] = [
     body: WorkspaceUpdate,
     answer: Workspace,
     refusals: ['email_not_verified'],
-    handle: async (deps, { db, principal, body }) => ({
-      body: await updateWorkspace(deps, db, principal, body),
+    handle: async (deps, { db, principal, body, client }) => ({
+      body: await updateWorkspace(deps, db, principal, body, client),
     }),
   }),
 ]

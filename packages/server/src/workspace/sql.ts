@@ -6,6 +6,8 @@ export interface WorkspaceRow {
   name: string
   slug: string
   billing_email: string | null
+  /** Whether the holder of the mailbox has confirmed it. */
+  billing_email_verified: boolean
   embed_origins: string[]
   embed_accent: string | null
   embed_radius: number | null
@@ -14,8 +16,8 @@ export interface WorkspaceRow {
   updated_at: Date
 }
 
-const columns =
-  'id, name, slug, billing_email, embed_origins, embed_accent, embed_radius, embed_logo_text, created_at, updated_at'
+const columns = `id, name, slug, billing_email, embed_origins, embed_accent, embed_radius, embed_logo_text, created_at,
+  updated_at, billing_recipient(billing_email, billing_verified_hash) is not null as billing_email_verified`
 
 const insert = sql(
   'workspace.insert',
@@ -46,7 +48,8 @@ export async function lockWorkspace(tx: Tx): Promise<WorkspaceRow | null> {
 
 const update = sql(
   'workspace.update',
-  `update workspaces set name = $2, billing_email = $3, embed_origins = $4, embed_accent = $5, embed_radius = $6,
+  `update workspaces set name = $2, billing_email = $3,
+     billing_verified_hash = case when billing_email is not distinct from $3 then billing_verified_hash end, embed_origins = $4, embed_accent = $5, embed_radius = $6,
      embed_logo_text = $7, updated_at = $8 where id = $1`,
 )
 export const updateWorkspaceRow = (tx: Tx, row: WorkspaceRow) =>
@@ -60,3 +63,25 @@ export const updateWorkspaceRow = (tx: Tx, row: WorkspaceRow) =>
     row.embed_logo_text,
     row.updated_at,
   ])
+
+const putToken = sql(
+  'workspace.put_billing_token',
+  `update workspaces set billing_token_digest = $2, billing_token_hash = sha256(convert_to($3, 'UTF8')),
+     billing_token_expires_at = service_now() + make_interval(days => $4)
+   where id = $1`,
+)
+/** A new token retires the last one. */
+export const storeBillingToken = (tx: Tx, digest: Buffer, address: string, days: number) =>
+  tx.send(putToken, [tx.workspaceId, digest, address, days])
+
+const useToken = sql(
+  'workspace.use_billing_token',
+  `update workspaces set billing_verified_hash = billing_token_hash, billing_token_digest = null,
+     updated_at = service_now()
+   where id = $1 and billing_token_digest = $2 and billing_token_expires_at > service_now()
+     and billing_token_hash = sha256(convert_to(billing_email, 'UTF8'))
+   returning id`,
+)
+/** @returns whether it was the newest link to the address that the workspace has now. */
+export const useBillingToken = async (tx: Tx, digest: Buffer): Promise<boolean> =>
+  (await tx.query(useToken, [tx.workspaceId, digest])).length > 0

@@ -57,7 +57,13 @@ const SettingsFacts = ({ workspace }: { workspace: Settings }) => (
   <Facts
     facts={[
       { label: 'Name', value: workspace.name },
-      { label: 'Billing address', value: workspace.billing_email ?? 'None' },
+      {
+        label: 'Billing address',
+        value:
+          workspace.billing_email === null
+            ? 'None'
+            : `${workspace.billing_email}${workspace.billing_email_verified ? '' : ' (not verified)'}`,
+      },
     ]}
   />
 )
@@ -93,7 +99,7 @@ function SettingsForm({ workspace }: { workspace: Settings }) {
       />
       <TextInput
         label="Billing address"
-        description="The e-mail address for bills. You may leave it empty."
+        description="The e-mail address for bills and alarms. A new one gets a link to verify it first. You may leave it empty."
         type="email"
         autoComplete="email"
         key={form.key('billing_email')}

@@ -149,3 +149,26 @@ test('throttles are removed when their hour is over', async () => {
   assert.equal(await rows(), 0)
   await client.end()
 })
+
+test('an alarm beyond the throttle is gathered, once until there is room again', async () => {
+  const alarm = { kind: 'fire', throttle: 'fire', address: 'f@example.com', isAlarm: true } as const
+  const gathered = async () =>
+    (await query(`select from graphile_worker._private_jobs where payload->>'kind' = 'fire_gathered'`)).length
+  const at = noon + 300 * hour
+  assert.equal(await queued(5, at, alarm), 5)
+  assert.equal(await gathered(), 0)
+  assert.equal(await queued(30, at + 1_000, alarm), 1)
+  assert.equal(await queued(30, at + hour - 1, alarm), 0)
+  assert.equal(await gathered(), 1)
+  assert.equal(await queued(6, at + hour, alarm), 6)
+  assert.equal(await gathered(), 2)
+})
+
+test('letters about one workspace use up nothing of another at the same address', async () => {
+  const at = noon + 400 * hour
+  const mail = { throttle: 'leak', address: 'g@example.com' }
+  const other = '01890000-0000-7000-8000-000000000002'
+  assert.equal(await queued(6, at, { ...mail, workspaceId }), 5)
+  assert.equal(await queued(6, at, { ...mail, workspaceId: other }), 5)
+  assert.equal(await queued(6, at, mail), 5)
+})

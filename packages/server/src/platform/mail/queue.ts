@@ -11,6 +11,8 @@ export interface QueuedMail {
    * was sent share one throttle.
    */
   readonly throttle: string
+  /** The workspace that the letter is about: letters of one use up nothing of another at the same address. */
+  readonly workspaceId?: string
   /** In the canonical form in which addresses are compared. It is hashed for the throttle and stored nowhere else. */
   readonly address: string
   /**
@@ -18,24 +20,32 @@ export interface QueuedMail {
    * when its turn comes.
    */
   readonly ids: Readonly<Record<string, string | null>>
+  /**
+   * Set where nothing may be lost: what an address has no room for is gathered in one letter of the kind with
+   * `_gathered`, which begins with these ids.
+   */
+  readonly isAlarm?: true
 }
 
 const queue = sql('mail.queue', 'select queue_mail($1, $2, $3, $4)')
+const queueAlarm = sql('mail.queue_alarm', 'select queue_alarm($1, $2, $3, $4)')
+const statementOf = ({ isAlarm }: QueuedMail) => (isAlarm ? queueAlarm : queue)
 
 /**
- * Queues one message in this transaction, to be sent after its commit; silently none if the address has had
+ * Queues one message in this transaction, to be sent after its commit; silently none, or later, if the address has had
  * enough. The caller neither waits nor learns the outcome.
  */
-export const queueMail = (tx: Transaction, mail: QueuedMail): void => tx.send(queue, valuesOf(mail))
+export const queueMail = (tx: Transaction, mail: QueuedMail): void =>
+  tx.send(statementOf(mail), valuesOf(mail))
 
 /** The same in the transaction of a chore. */
 export async function queueMailBy(client: pg.ClientBase, mail: QueuedMail): Promise<void> {
-  await client.query(queue.text, valuesOf(mail))
+  await client.query(statementOf(mail).text, valuesOf(mail))
 }
 
-const valuesOf = ({ kind, throttle, address, ids }: QueuedMail) => [
+const valuesOf = ({ kind, throttle, workspaceId, address, ids }: QueuedMail) => [
   kind,
   throttle,
-  hash('sha256', address, 'buffer'),
+  hash('sha256', workspaceId === undefined ? address : `${workspaceId} ${address}`, 'buffer'),
   JSON.stringify(ids),
 ]

@@ -90,7 +90,9 @@ test('a backup of an older schema is migrated, even into a database with the new
       'alter table workspaces add column embed_accent text, add column embed_radius smallint, add column embed_logo_text text'
     const scoped =
       'alter table projects add column known_scopes text[], add column strict_scopes boolean not null default false'
-    const expected = await contentsOf(old, `${asRestored}; ${folded}; ${themed}; ${scoped}`)
+    const billed =
+      'alter table workspaces add column billing_verified_hash bytea, add column billing_token_digest bytea, add column billing_token_hash bytea, add column billing_token_expires_at timestamptz(3)'
+    const expected = await contentsOf(old, `${asRestored}; ${folded}; ${themed}; ${scoped}; ${billed}`)
     assert.deepEqual(contents[migrationsTable], migrations)
     for (const table of ['workspaces', 'projects', 'policy_heads']) {
       assert.deepEqual(contents[table], expected[table])
