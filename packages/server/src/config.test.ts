@@ -93,6 +93,8 @@ test('an address of a database that cannot be meant is refused, and no piece of 
     ['postgres://keyrail:12?sEcret@db.example/keyrail', /encoded/],
     ['postgres://keyrail:sEcret@12/sEcret@db.example/keyrail', /encoded/],
     ['postgres://keyrail:100%sEcret@db.example/keyrail', /encoded/],
+    ['postgres://keyrail:12/sEcret@a.example,b.example/keyrail', /encoded/],
+    ['postgres://keyrail:12#sEcret@a.example:5432,b.example:5433/keyrail', /encoded/],
     ['postgres://keyrail:sEcret@a.example,/keyrail', /list its hosts/],
     ['postgres://keyrail:sEcret@a.example,b.example:99999/keyrail', /list its hosts/],
     ['postgres://keyrail:sEcret@a.example,b example/keyrail', /list its hosts/],

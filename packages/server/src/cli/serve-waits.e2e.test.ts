@@ -36,7 +36,7 @@ test('serve waits for a database that is away, says why, and stops at a signal',
     ['postgres:///x?host=/nowhere', /\/nowhere:5432 cannot be reached: its socket does not exist/],
     [
       'postgres://localhost:1,localhost:2/keyrail',
-      /no host of the list is a primary: localhost:1: .*ECONNREFUSED/,
+      /no host of the list lets the service in: localhost:1: .*ECONNREFUSED/,
     ],
   ]
   const waiting = cases.map(([url, reason]) => ({ service: start(url), reason }))

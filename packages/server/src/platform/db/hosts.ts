@@ -15,11 +15,15 @@ export class NoPrimary extends Error {
   /** SQLSTATE cannot_connect_now: the caller may try again. */
   readonly code = '57P03'
   constructor(states: readonly HostState[]) {
-    const isNone = states.every(({ state }) => state !== 'primary')
-    super(
-      `${isNone ? 'no host of the list is a primary' : 'two hosts of the list are primaries'}: ${states.map(describeHost).join('; ')}`,
-    )
+    super(`${whatIsWrong(states)}: ${states.map(describeHost).join('; ')}`)
   }
+}
+
+function whatIsWrong(states: readonly HostState[]): string {
+  if (states.some(({ state }) => state === 'primary')) return 'two hosts of the list are primaries'
+  // Where each refuses the login, or none is there, nothing is known of primaries.
+  const isUnknown = states.every(({ state }) => state instanceof Error)
+  return isUnknown ? 'no host of the list lets the service in' : 'no host of the list is a primary'
 }
 
 export const describeHost = (one: HostState): string =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  Email,
   Meta,
   namedTenant,
   nullable,
@@ -128,4 +129,14 @@ test('every time that a response can have is accepted in a request', () => {
     noInvalidDate: true,
   })
   fc.assert(fc.property(date, date => faultOf(Timestamp, date.toISOString()) === null))
+})
+
+test('an address beyond ASCII is refused in a sentence that says so', () => {
+  const schema = strictObject({ email: Email })
+  const beyond = /^email: must be a valid e-mail address in ASCII; write a domain beyond it in its xn-- form$/
+  for (const email of ['josé@example.com', 'ann@exämple.com', 'ann@例え.jp']) {
+    assert.match(faultOf(schema, { email }) ?? '', beyond)
+  }
+  assert.equal(faultOf(schema, { email: 'ann' }), 'email: must be a valid e-mail address')
+  assert.equal(faultOf(schema, { email: 'ann@xn--exmple-cua.com' }), null)
 })

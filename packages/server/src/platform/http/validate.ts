@@ -156,7 +156,7 @@ function faultOf(error: ErrorObject, root: string): FieldFault {
     case 'enum':
       return { path: at(), message: `must be one of ${params.allowedValues.join(', ')}` }
     case 'format':
-      return { path: at(), message: `must be a valid ${formatNames[params.format] ?? params.format}` }
+      return { path: at(), message: `must be a valid ${nameOf(params.format, error.data)}` }
     case 'maxLength':
       return { path: at(propertyName), message: `must not have more than ${bound} characters` }
     case 'minLength':
@@ -177,6 +177,14 @@ function faultOf(error: ErrorObject, root: string): FieldFault {
       }
   }
 }
+
+/** The holder of a real address that is not taken learns which part of it is not. */
+function nameOf(format: string, data: unknown): string {
+  if (format === 'email' && typeof data === 'string' && !isAscii.test(data))
+    return 'e-mail address in ASCII; write a domain beyond it in its xn-- form'
+  return formatNames[format] ?? format
+}
+const isAscii = /^[\p{ASCII}]*$/u
 
 const formatNames: Record<string, string> = {
   uuid: 'UUID',
