@@ -56,12 +56,16 @@ for (const hours of [1, 25])
     await stepStoreTime(hours)
     // The node still serves, and no row says so.
     assert.deepEqual(await acknowledgedBy(vendor, id), [false, false])
+    // It answers with its first count: waiting cannot make the nodes known.
+    const { reason, waited_ms } = await revoke(vendor, id)
+    assert.deepEqual([reason, waited_ms], ['nodes_unknown', 0])
     await doChores(connection, [pruneNodes], deps.log)
     await poll(vendor, 'one')
     assert.deepEqual(await acknowledgedBy(vendor, id), [false, false])
     pass()
     assert.deepEqual(await acknowledgedBy(vendor, id), [true, true])
-    assert.equal((await revoke(vendor, id)).nodes, 1)
+    const { nodes, reason: none } = await revoke(vendor, id)
+    assert.deepEqual([nodes, none], [1, undefined])
     await step(0, 'set back')
   })
 

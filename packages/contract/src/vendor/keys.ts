@@ -129,6 +129,12 @@ export const Propagation = strictObject({
   nodes_acknowledged: Type.Integer(),
   pending: Type.Array(Type.String(), { maxItems: 50 }),
   waited_ms: Type.Integer(),
+  reason: Type.Optional(
+    Type.Literal('nodes_unknown', {
+      description:
+        'The database was replaced, or its clock set, within the last 90 s. Until all nodes have polled again, no revocation is acknowledged, and none is waited for.',
+    }),
+  ),
 })
 export type Propagation = Static<typeof Propagation>
 export const RevokedKey = resource('api_key', { ...fields, propagation: Type.Optional(Propagation) })

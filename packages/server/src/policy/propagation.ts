@@ -18,7 +18,8 @@ const lookMs = 50
 
 /**
  * Waits until every live node has acknowledged the change by polling from its version or a later one, at most
- * `SERVICE_REVOKE_WAIT_MS`. Without a live node it returns at once. No transaction is held.
+ * `SERVICE_REVOKE_WAIT_MS`. Without a live node it returns at once, and when the nodes are unknown after a failover, since
+ * waiting cannot make them known. No transaction is held.
  * @param gone the client has disconnected: returns the current state.
  * @throws {Refusal} `unavailable` when the database failed over during the wait and may have lost the change.
  */
@@ -43,7 +44,7 @@ async function countUntilWhole(
     const isWhole = acknowledged === nodes && !isUnsure
     began ??= clock.monotonic()
     const waited = clock.monotonic() - began
-    if (isWhole || waited >= config.revokeWaitMs || gone.aborted) {
+    if (isWhole || isUnsure || waited >= config.revokeWaitMs || gone.aborted) {
       return {
         acknowledged: isWhole,
         version: question.version,
@@ -51,6 +52,7 @@ async function countUntilWhole(
         nodes_acknowledged: Math.max(acknowledged, 0),
         pending,
         waited_ms: Math.round(waited),
+        ...(isUnsure && { reason: 'nodes_unknown' }),
       }
     }
     await sleep(Math.min(lookMs, config.revokeWaitMs - waited), undefined, { signal: gone }).catch(() => {})

@@ -67,7 +67,9 @@ const answered = ({ nodes, nodes_acknowledged, pending }: Propagation): Count =>
 const sayCount = ({ nodes, refusing }: Count, isPart: boolean) =>
   nodes === 0 ? 'Asking which nodes hold it.' : `${refusing} of ${nodes}${isPart ? '+' : ''} nodes refuse it.`
 
-function sayAnswer({ acknowledged, nodes, nodes_acknowledged, waited_ms }: Propagation): string {
+function sayAnswer({ acknowledged, nodes, nodes_acknowledged, waited_ms, reason }: Propagation): string {
+  if (reason === 'nodes_unknown')
+    return 'The database was replaced a moment ago, so the nodes are not known yet. Each refuses the key within a minute.'
   if (acknowledged && nodes === 0) return 'No live node holds it.'
   const seconds = waited_ms < 100 ? 'less than 0.1 s' : `${(waited_ms / 1_000).toFixed(1)} s`
   if (acknowledged)
