@@ -4,11 +4,10 @@ import { Refusal } from '../refusal.ts'
 import type { Lease } from './attempt.ts'
 import { confirmAnswer } from './confirm.ts'
 import { type Statement, sql } from './connection.ts'
-import type { Bound } from './db.ts'
 import { beforeCommit } from './errors.ts'
 import { Flight, type Leg, toLeg } from './flight.ts'
 import type { Hints } from './hints.ts'
-import { type ListBounds, toListLeg, totalOf } from './list-leg.ts'
+import { type HoldRows, type ListBounds, toListLeg, totalOf } from './list-leg.ts'
 import { firstLegs, lastLegs, type Scope, type Standing, type TimeLimits } from './opening.ts'
 
 /** What every transaction can do: statements run in the order in which they are given. */
@@ -83,7 +82,7 @@ export async function transact<T>(
   limits: TimeLimits,
   lease: Lease,
   work: Work<T, Transaction & Scope>,
-  { announce, holdRows }: Pick<Hints, 'announce'> & Pick<Bound, 'holdRows'>,
+  { announce, holdRows }: Pick<Hints, 'announce'> & { holdRows: HoldRows | null },
 ): Promise<T> {
   const waiting = firstLegs(scope, standing, limits)
   const last = lastLegs(standing)
