@@ -174,7 +174,7 @@ async function sample(route: Route): Promise<Sample> {
 /** Sends the queued mail, which draws the tokens of the links, and collects them from the messages. */
 async function sendMail(): Promise<void> {
   harness.deps.mail.start()
-  const waiting = `select from graphile_worker._private_jobs where attempts = 0 or locked_at is not null`
+  const waiting = `select from graphile_worker._private_jobs where attempts = 0 and run_at <= now() or locked_at is not null`
   await until(async () => (await query(waiting)).length === 0)
   for (const name of readdirSync(mailFolder)) {
     const { text = '' } = await simpleParser(readFileSync(join(mailFolder, name)))
