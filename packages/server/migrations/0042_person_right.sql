@@ -1,3 +1,4 @@
+-- expand
 -- Ending every session of a person takes one lock, the person's own, however many sessions there are: one lock a session
 -- fills Postgres' lock table. So the use of each session holds its person too.
 create or replace function hold_session_right(session_id uuid, of_user uuid, of_workspace uuid, as_role text)

@@ -1,3 +1,4 @@
+-- expand
 -- Row-level security turns a wrong workspace or person into "0 rows updated", without an error. A write that ends a right
 -- says how many rows it must change, and fails with its transaction otherwise.
 create function must_touch(expected bigint, touched bigint) returns void

@@ -6,7 +6,7 @@ import { serveDashboard } from './dashboard/serve.ts'
 import type { Deps } from './deps.ts'
 import { assertAccess, assertEnvReach, assertVerified } from './gate/access.ts'
 import { createInFlight, type InFlight } from './gate/in-flight.ts'
-import type { Principal } from './gate/principal.ts'
+import { ownerOf, type Principal } from './gate/principal.ts'
 import { readReplayKey } from './gate/replay-key.ts'
 import { rightOf } from './gate/right.ts'
 import { type Answer, parameterOf, type Route } from './gate/route.ts'
@@ -233,9 +233,6 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
     },
   })
 }
-
-/** The owner on whose account a request takes memory and turns. */
-const ownerOf = ({ kind, id, workspaceId }: Principal): string => workspaceId ?? `${kind} ${id}`
 
 /**
  * How long a body may take before the credential of its sender is checked again, in milliseconds. Transactions hold the

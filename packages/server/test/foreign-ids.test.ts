@@ -10,7 +10,7 @@ import { mintToken } from './embed.ts'
 import { type Heard, startHarness } from './harness.ts'
 import { makePerson } from './people.ts'
 import { idFor, nameOf, sampleOf, withQuery } from './samples.ts'
-import { issueKey, makeInvite, makeVendor } from './vendor.ts'
+import { issueKey, makeInvite, makeSecretKey, makeVendor } from './vendor.ts'
 
 /**
  * An id of another workspace must get the same response as an id that does not exist; otherwise responses reveal
@@ -29,10 +29,12 @@ const foreignIds: Record<string, string> = {
   key_id: (await issueKey(harness, other)).id,
   user_id: (await makePerson(query, { workspaceId: other.workspaceId })).userId,
   target_id: other.tenantId,
+  made_by: other.liveId,
 }
 const deletedIds: Record<string, string> = {
   workspace_id: await removedWorkspace(),
   key_id: await revokedKey(),
+  made_by: await revokedMaker(),
   user_id: await formerMember(),
   project_id: await deletedThing('projects', { name: 'gone', slug: 'gone' }),
   tenant_id: await deletedThing('tenants', { external_id: 'gone' }),
@@ -86,6 +88,12 @@ for (const route of routes.filter(({ path }) => parameterOf(path) !== undefined)
 /** Sessions belong to a person, not a workspace, so another person's session is the foreign one. */
 async function foreignIdFor(route: Route): Promise<string> {
   return route.plane === 'person' ? (await makePerson(query)).sessionId : await idFor(route, harness, other)
+}
+
+async function revokedMaker(): Promise<string> {
+  const { id } = await makeSecretKey(harness, vendor)
+  await ask('POST', `/v1/secret_keys/${id}/revoke`, { token: vendor.live })
+  return id
 }
 
 /** Keys of both kinds have an environment; projects and tenants are shared by both. */

@@ -68,6 +68,7 @@ const beyondFields: Record<string, string> = {
   'POST /v1/secret_keys body.allowed_cidrs': 'a stolen key is useless elsewhere',
   'GET /v1/secret_keys query.env': 'the same filter as GET /v1/keys',
   'GET /v1/secret_keys query.include_revoked': 'the same filter as GET /v1/keys',
+  'GET /v1/secret_keys query.made_by': 'what a revoked maker has made, in pages',
   'GET /v1/secret_keys query.limit': 'every list is paged',
   'GET /v1/secret_keys query.cursor': 'every list is paged',
   'POST /v1/secret_keys/:id/revoke body.cascade': 'a thief may have made the keys that a stolen key made',

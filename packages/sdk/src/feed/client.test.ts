@@ -60,6 +60,7 @@ test('an error has code, status, request id, documentation and whether to retry'
       errors: [{ path: 'a', message: 'has [secret key]' }],
       retryable: false,
       retryAfterMs: undefined,
+      resourceId: undefined,
     },
   )
   assert.match(error.message, /answered 401 unauthenticated: No such key as \[secret key\]/)

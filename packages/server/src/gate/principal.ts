@@ -112,3 +112,6 @@ export function assertSeesProject({ projectIds }: Principal, id: string): void {
 /** The environments that a principal can see, for `env = any($n)` in a statement. */
 export const visibleEnvs = (principal: Principal): Env[] =>
   principal.reach === 'test' ? ['test'] : ['live', 'test']
+
+/** The owner on whose account a request takes memory and turns. */
+export const ownerOf = ({ kind, id, workspaceId }: Principal): string => workspaceId ?? `${kind} ${id}`

@@ -6,8 +6,7 @@ import type { Db } from '../platform/db/db.ts'
 import { asPersonTx, type Tx } from '../platform/db/transaction.ts'
 import { type QueuedMail, queueMail } from '../platform/mail/queue.ts'
 import { type LeakedEnd, revokeLeakedSecretKey } from '../secret-keys/actions.ts'
-import { beginEnding } from '../secret-keys/ending.ts'
-import { hasLeftToEnd } from '../secret-keys/ending-sql.ts'
+import { beginEnding, endMakers, hasMadeLeft } from '../secret-keys/ending.ts'
 import type { NewEvent } from '../security-events/event.ts'
 import { recordEvent } from '../security-events/record.ts'
 import type { Leaked } from './find-leaked.ts'
@@ -98,6 +97,7 @@ async function revokeSession(deps: LeakNeeds, db: Db, leak: Leak): Promise<void>
 /** Runs in the workspace of the session. @returns whether anything made in it ends there too. */
 async function endSession(deps: LeakNeeds, tx: Tx, leak: Leak, userId: string): Promise<boolean> {
   const { leaked, place } = leak
+  endMakers(tx, [])
   const [recipients, address] = await Promise.all([
     listRecipientRows(tx),
     endLeakedSession(asPersonTx(tx, userId), leaked.id, place.url),
@@ -118,9 +118,10 @@ async function endSession(deps: LeakNeeds, tx: Tx, leak: Leak, userId: string): 
 
 /** Runs in a workspace where the session itself does not end. @returns whether anything made in it ends there. */
 async function endElsewhere(deps: LeakNeeds, tx: Tx, leak: Leak): Promise<boolean> {
+  endMakers(tx, [])
   const [recipients, isLeft] = await Promise.all([
     listRecipientRows(tx),
-    hasLeftToEnd(tx, { type: 'session', id: leak.leaked.id }),
+    hasMadeLeft(tx, { type: 'session', id: leak.leaked.id }),
   ])
   if (!isLeft) return false
   recordSession(deps, tx, leak, recipients, null)

@@ -4,12 +4,11 @@ import { actorOf, appendAudit } from '../audit/append.ts'
 import { roles, type VendorPrincipal } from '../gate/principal.ts'
 import { page } from '../platform/cursor.ts'
 import type { Db } from '../platform/db/db.ts'
-import { endRights } from '../platform/db/right.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
-import { beginEnding } from '../secret-keys/ending.ts'
+import { beginEnding, endMakers } from '../secret-keys/ending.ts'
 import { nothingMade, showMade } from '../secret-keys/made.ts'
 import { notifyOfOwner } from '../security-events/owners.ts'
 import type { MemberNeeds } from './needs.ts'
@@ -48,7 +47,7 @@ export async function changeRole(
   client: Client,
 ): Promise<ChangedMember> {
   const work = async (tx: Tx) => {
-    endRights(tx, [userId])
+    endMakers(tx, [userId])
     const row = await lockMember(tx, userId, { stays: role === 'owner' })
     const at = deps.clock.now()
     const actor = actorOf(principal)
@@ -82,7 +81,7 @@ export async function removeMember(
   { revokesKeys }: { revokesKeys: boolean },
 ): Promise<RemovedMember> {
   const work = async (tx: Tx) => {
-    endRights(tx, [userId])
+    endMakers(tx, [userId])
     const at = deps.clock.now()
     const row = await lockMember(tx, userId, { stays: false })
     removeRow(tx, userId, new Date(at))

@@ -19,12 +19,12 @@ import type { Client } from '../platform/http/client.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { dateOrNull, iso, millisOrNull } from '../platform/time.ts'
 import { notifyOfOwnerKey } from '../security-events/owners.ts'
-import { beginEnding } from './ending.ts'
-import { hasLeftToEnd, readCascade } from './ending-sql.ts'
+import { beginEnding, type EndNeeds, endMakers, hasMadeLeft } from './ending.ts'
+import { readCascade } from './ending-sql.ts'
 import { issueSecretKey, secretKeyCreated, withoutSecret } from './issue.ts'
 import { areProjectsThere, assertNoMoreThan, readLimits } from './limits.ts'
 import { nothingMade, showMade, toCascade } from './made.ts'
-import type { EndNeeds, SecretKeyNeeds } from './needs.ts'
+import type { SecretKeyNeeds } from './needs.ts'
 import { toSecretKey } from './resource.ts'
 import { assertRoomForSecretKey } from './room.ts'
 import {
@@ -176,7 +176,7 @@ export async function revokeSecretKey(
   const { workspaceId } = principal
   const maker = { type: 'secret_key', id } as const
   const work = async (tx: Tx) => {
-    endRights(tx, [id])
+    endMakers(tx, [id])
     if ((await findSecretKey(tx, id, sightOf(principal))) === null) throw new Refusal('not_found')
     const actor = actorOf(principal)
     const { row } = await revokeRow(deps, tx, actor, id, { reason: reason ?? null })
@@ -209,10 +209,10 @@ export async function revokeLeakedSecretKey(
   place: LeakPlace,
 ): Promise<LeakedEnd> {
   const maker = { type: 'secret_key', id } as const
-  endRights(tx, [id])
+  endMakers(tx, [id])
   const { isNew: isRevoked } = await revokeRow(deps, tx, actor, id, { reason: 'leaked', ...place })
   // A repeated report of a key with nothing left to end causes nothing.
-  if (!isRevoked && !(await hasLeftToEnd(tx, maker))) return { isRevoked, endsMore: false }
+  if (!isRevoked && !(await hasMadeLeft(tx, maker))) return { isRevoked, endsMore: false }
   const at = deps.clock.now()
   return { isRevoked, endsMore: await beginEnding(tx, maker, { revokesKeys: true, actor, at }) }
 }

@@ -1,11 +1,11 @@
 import { type Actor, appendAudit, type Entry } from '../audit/append.ts'
 import { credentialsTopic } from '../gate/hot-credentials.ts'
 import { revokeInvitesBelow } from '../invites/revocation.ts'
-import { endRights } from '../platform/db/right.ts'
+import type { Clock } from '../platform/clock.ts'
+import { endRights, stopAcceptances } from '../platform/db/right.ts'
 import type { Tx } from '../platform/db/transaction.ts'
-import { beginEndingRow, lockUndoneEnding, noteEnded } from './ending-sql.ts'
+import { beginEndingRow, hasLeftToEnd, lockUndoneEnding, noteEnded } from './ending-sql.ts'
 import { cascaded, type Maker, readActiveMade, revokeSecretKeyRows } from './made-sql.ts'
-import type { EndNeeds } from './needs.ts'
 
 /**
  * A maker that has lost its rights takes what it made with it: the pending invitations made by it or by keys
@@ -13,9 +13,28 @@ import type { EndNeeds } from './needs.ts'
  * maker ends first, alone, and what it made follows in batches.
  */
 
+/** What ending a maker needs. */
+export interface EndNeeds {
+  readonly clock: Clock
+  readonly randomBytes: (size: number) => Buffer
+}
+
 /**
- * Notes that what the maker made is to end. Runs in the transaction that ends the maker, after `endRights` for it, so
- * that everything its requests were still writing is committed and found.
+ * Waits for everything that the makers' requests are still writing, and for acceptances of invitations. Comes first in a
+ * transaction that ends makers, before any row.
+ * @param ids those of secret keys and members; none for a session, which its person's lock ends.
+ */
+export function endMakers(tx: Tx, ids: readonly string[]): void {
+  if (ids.length > 0) endRights(tx, ids)
+  tx.send(stopAcceptances, [tx.workspaceId])
+}
+
+/** Whether anything that the maker made, or keys below it, still works. */
+export const hasMadeLeft = (tx: Tx, maker: Maker): Promise<boolean> => hasLeftToEnd(tx, maker)
+
+/**
+ * Notes that what the maker made is to end. Runs in the transaction that ends the maker, after `endMakers`, so that all of
+ * it is committed and found.
  * @returns false when it has made nothing, so that nothing follows.
  */
 export const beginEnding = (

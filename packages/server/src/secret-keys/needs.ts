@@ -3,9 +3,6 @@ import type { Cursors } from '../platform/cursor.ts'
 import type { MakeId } from '../platform/ids.ts'
 import type { Endings } from './endings.ts'
 
-/** What ending a secret key needs. */
-export type EndNeeds = Pick<SecretKeyNeeds, 'clock' | 'randomBytes'>
-
 /** What the routes of this room need from outside; `deps.ts` gives it. */
 export interface SecretKeyNeeds {
   readonly config: { readonly maxActiveSecretKeys: number }

@@ -40,6 +40,19 @@ export const takeTurn = sql(
   `select pg_advisory_xact_lock(hashtextextended('keyrail.rights_turn ' || $1::text, 0))`,
 )
 
+/**
+ * Acceptances of invitations hold it shared, and the end of a maker alone: an acceptance commits before that end, or sees
+ * it. The end takes it behind `endRights` and before any row.
+ */
+export const stopAcceptances = sql(
+  'db.stop_acceptances',
+  `select pg_advisory_xact_lock(hashtextextended('keyrail.acceptances ' || $1::text, 0))`,
+)
+export const admitAcceptance = sql(
+  'db.admit_acceptance',
+  `select pg_advisory_xact_lock_shared(hashtextextended('keyrail.acceptances ' || $1::text, 0))`,
+)
+
 /** Prevents the deletion of a workspace around work that checks its right at its end: they would deadlock. */
 export const holdWorkspace = sql(
   'db.hold_workspace',
