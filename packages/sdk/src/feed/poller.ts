@@ -7,7 +7,7 @@ import type { Sync } from './sync.ts'
 import type { SyncResult } from './sync-deps.ts'
 
 export interface PollerDeps {
-  sync: Pick<Sync, 'poll'>
+  sync: Pick<Sync, 'poll' | 'lifeMs'>
   clock: Clock
   random: () => number
   pollIntervalMs: number
@@ -94,7 +94,7 @@ export class Poller {
   }
 
   #fail(error: KeyrailError): number | undefined {
-    const { random, pollIntervalMs } = this.#deps
+    const { random, pollIntervalMs, sync } = this.#deps
     this.outcomes.error++
     this.#failures++
     this.lastError = error
@@ -108,7 +108,7 @@ export class Poller {
       return undefined
     }
     return delayAfterError(
-      { failures: this.#failures, retryAfterMs: error.retryAfterMs },
+      { failures: this.#failures, retryAfterMs: error.retryAfterMs, lifeMs: sync.lifeMs },
       pollIntervalMs,
       random,
     )

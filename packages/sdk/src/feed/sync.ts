@@ -3,12 +3,13 @@
  * it is applied.
  */
 
-import { waitSeconds } from '../http/schedule.ts'
-import { badResponse, type KeyrailError } from '../runtime/errors.ts'
+import { HELD_TIMEOUT_SLACK_MS } from '../http/schedule.ts'
+import { badResponse } from '../runtime/errors.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
 import { applyDelta } from './apply.ts'
 import { type Delta, readFeedBody, type Snapshot } from './body.ts'
 import { Dates } from './dates.ts'
+import { Hold } from './hold.ts'
 import { slowSnapshot, unreadableKeys, versionBack } from './odd.ts'
 import { feedQuery } from './query.ts'
 import { hasFeatures, type Unreadable } from './record.ts'
@@ -17,11 +18,12 @@ import type { AnswerTimes, Kept, SyncDeps, SyncResult } from './sync-deps.ts'
 import { walk } from './walk.ts'
 
 const REQUEST_TIMEOUT_MS = 10_000
-/**
- * Added to the time for which an answer may be held. Shorter than the timeout of other requests: after one long wait and a
- * second request without an answer, one more try must fit before the keys go stale.
- */
-const HELD_TIMEOUT_SLACK_MS = 5_000
+/** Less than this is too little for an answer over a new connection. */
+const REQUEST_TIMEOUT_MIN_MS = 2_000
+
+/** A connection may be dead. Once the keys are stale, it may also be slow, and a short timeout would end each attempt. */
+const plainTimeout = (lifeMs: number): number =>
+  lifeMs > 0 ? Math.min(REQUEST_TIMEOUT_MS, Math.max(REQUEST_TIMEOUT_MIN_MS, lifeMs / 2)) : REQUEST_TIMEOUT_MS
 
 interface Page {
   answer: Snapshot
@@ -41,8 +43,7 @@ export class Sync {
   /** The served keys come from an earlier process, and no answer has confirmed them yet. */
   #isResumed = false
   readonly #reseeds = new Reseeds()
-  /** The last request asked to be held and got no answer, so the next one does not ask. */
-  #isPlain = false
+  readonly #hold = new Hold()
   #features: readonly string[] = []
   readonly #dates = new Dates()
   #etag: string | undefined
@@ -78,9 +79,23 @@ export class Sync {
 
   /** @throws KeyrailError; nothing has changed then */
   async poll(signal: AbortSignal): Promise<SyncResult> {
-    const result = await this.#poll(signal)
-    this.#isResumed = false
-    return result
+    const { clock } = this.#deps
+    try {
+      const result = await this.#poll(signal)
+      this.#hold.succeeded(clock.monotonic())
+      this.#isResumed = false
+      return result
+    } catch (error) {
+      this.#hold.failed(clock.monotonic())
+      throw error
+    }
+  }
+
+  /** How long the held keys will be served, in milliseconds; 0 or less: they are stale. Undefined: there are none. */
+  get lifeMs(): number | undefined {
+    const { served, clock, settings } = this.#deps
+    if (served.store === undefined) return undefined
+    return served.store.confirmedAt + settings.cachedTtlMs - clock.monotonic()
   }
 
   async #poll(signal: AbortSignal): Promise<SyncResult> {
@@ -89,25 +104,25 @@ export class Sync {
     const { version } = this
     if (store === undefined || version === undefined) return await this.#seed(signal)
 
-    const wait = this.#isPlain ? 0 : waitSeconds(settings.cachedTtlMs)
+    const lifeMs = this.lifeMs ?? 0
     const sentAt = clock.monotonic()
+    // Keys of an earlier process may have been revoked while none ran.
+    const wait = this.#hold.ask(this.#isResumed ? 0 : lifeMs, sentAt)
     const { body, etag, waits, date } = await client({
       path: '/v1/policy/delta',
       query: feedQuery(settings, { since: String(version) }),
       ifNoneMatch: this.#etag,
       wait,
-      timeoutMs: wait > 0 ? wait * 1_000 + HELD_TIMEOUT_SLACK_MS : REQUEST_TIMEOUT_MS,
+      timeoutMs: wait > 0 ? wait * 1_000 + HELD_TIMEOUT_SLACK_MS : plainTimeout(lifeMs),
       signal,
-    }).catch((error: KeyrailError) => {
-      this.#isPlain = wait > 0 && (error.code === 'timeout' || error.code === 'network_error')
-      throw error
     })
-    this.#isPlain = false
     if (body === undefined) {
+      this.#hold.answered(clock.monotonic())
       store.confirm(this.#answeredAt({ generatedAt: undefined, date, sentAt }))
       return this.#finish('unchanged', waits)
     }
     const answer = readFeedBody(body, settings.scope)
+    this.#hold.answered(clock.monotonic())
     if (this.#isResumed && answer.workspaceId !== this.workspaceId) {
       // The same project id in another workspace: what the earlier process left belongs to something else.
       this.#forget()
@@ -159,9 +174,10 @@ export class Sync {
   }
 
   #result(outcome: SyncResult['outcome'], waits: boolean): SyncResult {
-    const mostMs = this.#deps.settings.cachedTtlMs / 2
+    const lifeMs = this.lifeMs ?? 0
+    const { cutToMs } = this.#hold
     const { count: reseeds, stuck } = this.#reseeds
-    return { outcome, waits, more: false, first: false, reseeds, stuck, mostMs }
+    return { outcome, waits, more: false, first: false, reseeds, stuck, cutToMs, lifeMs }
   }
 
   /**

@@ -18,7 +18,8 @@ const polled: Polled = {
   unphased: false,
   reseeds: 0,
   stuck: 0,
-  mostMs: 30_000,
+  cutToMs: Number.POSITIVE_INFINITY,
+  lifeMs: 60_000,
   tookMs: 0,
 }
 const interval = 5_000
@@ -43,7 +44,8 @@ test('no two requests begin less than the floor apart', () => {
     unphased: fc.boolean(),
     reseeds: fc.nat(3),
     stuck: fc.constant(0),
-    mostMs: fc.constant(30_000),
+    cutToMs: fc.constantFrom(1_000, 10_000, Number.POSITIVE_INFINITY),
+    lifeMs: fc.integer({ min: -60_000, max: 60_000 }),
     tookMs: fc.double({ min: 0, max: 60_000, noNaN: true }),
   })
   const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
@@ -53,6 +55,7 @@ test('no two requests begin less than the floor apart', () => {
       const delay = delayAfter(each, pollIntervalMs, () => chance)
       assert.ok(delay >= 0 && each.tookMs + delay >= FLOOR_MS)
       assert.ok(delay <= Math.max(FLOOR_MS, pollIntervalMs))
+      if (each.lifeMs > 0) assert.ok(delay <= Math.max(500, each.lifeMs / 2))
     }),
   )
 })
@@ -105,7 +108,24 @@ test('Retry-After is honoured, in seconds or as a date, up to 30 s', () => {
   assert.equal(readRetryAfter(null, now), undefined)
 })
 
-test('two held answers in a row take less than the life of a record', () => {
+test('no delay after an error is longer than half of the life that is left', () => {
+  const delay = (lifeMs: number, retryAfterMs = 30_000) =>
+    delayAfterError({ failures: 9, retryAfterMs, lifeMs }, interval, most)
+  assert.deepEqual(
+    [60_000, 35_000, 8_000, 1_000, 1].map(life => delay(life)),
+    [30_000, 17_500, 4_000, 500, 500],
+  )
+  assert.equal(delay(4_000, 0), 2_000)
+  assert.equal(delay(0), interval, 'stale keys are worth an attempt each interval')
+})
+
+test('holds that were cut to less than the interval do not add polls', () => {
+  const held: Polled = { ...polled, waits: true, cutToMs: 2_000, tookMs: 2_000 }
+  assert.equal(delayAfter(held, interval, least), 2_500)
+  assert.equal(delayAfter({ ...held, cutToMs: 5_000, tookMs: 5_000 }, interval, least), 0)
+})
+
+test('a held request ends within half of the life that is left, even without an answer', () => {
   assert.equal(waitSeconds(60_000), 25)
   assert.equal(waitSeconds(86_400_000), 25)
   assert.equal(waitSeconds(20_000), 5)
@@ -193,5 +213,5 @@ test('repeated snapshots are an interval apart, or more if the version does not 
   )
   assert.deepEqual(delays.map(Math.round), [FLOOR_MS, 10_000, 20_000, 30_000, 30_000, 30_000])
   assert.equal(Math.round(delayAfter({ ...reseeded, reseeds: 9, stuck: 0 }, interval, most)), interval)
-  assert.equal(Math.round(delayAfter({ ...reseeded, reseeds: 9, stuck: 9 }, 40_000, most)), 40_000)
+  assert.equal(Math.round(delayAfter({ ...reseeded, reseeds: 9, stuck: 9 }, 40_000, most)), 30_000)
 })

@@ -3,13 +3,13 @@
 /** Least time between the starts of two requests, to limit the load from a faulty service. */
 export const FLOOR_MS = 100
 /** An unchanged answer that comes sooner than this was not held as promised: the service is shutting down. */
-const HELD_MS = 1_000
+export const HELD_MS = 1_000
 const FIRST_BACKOFF_MS = 500
-/** The longest `Retry-After` that is honoured: keys would go stale during a longer one. */
+/** The longest `Retry-After` that is honoured. */
 const RETRY_AFTER_MAX_MS = 30_000
-/** The next answer must arrive this long before a record goes stale. */
-const SLACK_MS = 10_000
-const WAIT_MAX_SECONDS = 25
+/** A request may take this much longer than its answer is held. */
+export const HELD_TIMEOUT_SLACK_MS = 5_000
+export const WAIT_MAX_SECONDS = 25
 
 export interface Polled {
   outcome: 'snapshot' | 'delta' | 'unchanged'
@@ -24,8 +24,10 @@ export interface Polled {
   /** `reseeds`: successive snapshots in place of deltas. `stuck`: the last of them, whose version did not rise. */
   reseeds: number
   stuck: number
-  /** The longest pause after which the keys can still be confirmed in time. */
-  mostMs: number
+  /** Answers are held for no longer than this, because longer holds failed. Infinite otherwise. */
+  cutToMs: number
+  /** How long the keys will be served; 0 or less if an answer came from a cache. */
+  lifeMs: number
   tookMs: number
 }
 
@@ -35,45 +37,71 @@ export interface Polled {
  * fleet that starts together does not poll together.
  */
 export function delayAfter(polled: Polled, pollIntervalMs: number, random: () => number): number {
-  const { outcome, waits, more, first, unphased, tookMs } = polled
-  const floor = Math.max(0, FLOOR_MS - tookMs)
-  if (polled.reseeds > 1) return Math.max(floor, reseedDelay(polled, pollIntervalMs, random) - tookMs)
-  if (more || first) return floor
-  if (waits && (outcome !== 'unchanged' || tookMs >= HELD_MS)) return floor
-  if (unphased) return Math.max(floor, random() * pollIntervalMs)
-  return Math.max(floor, pollIntervalMs * (0.9 + 0.1 * random()) - tookMs)
+  const floor = Math.max(0, FLOOR_MS - polled.tookMs)
+  return Math.max(
+    floor,
+    Math.min(mostDelay(polled.lifeMs, pollIntervalMs), wantedDelay(polled, pollIntervalMs, random)),
+  )
+}
+
+function wantedDelay(polled: Polled, pollIntervalMs: number, random: () => number): number {
+  const { outcome, waits, more, first, unphased, cutToMs, tookMs } = polled
+  if (polled.reseeds > 1) return reseedDelay(polled, pollIntervalMs, random) - tookMs
+  if (more || first) return 0
+  // Holds that were cut to less than the interval would cost the service more than no holds.
+  const isBrief = cutToMs < pollIntervalMs
+  if (waits && !isBrief && (outcome !== 'unchanged' || tookMs >= HELD_MS)) return 0
+  if (unphased) return random() * pollIntervalMs
+  return pollIntervalMs * (0.9 + 0.1 * random()) - tookMs
 }
 
 /**
  * A service that keeps answering with snapshots is asked once per interval at most, and ever less often while its version
  * does not rise.
  */
-function reseedDelay({ stuck, mostMs }: Polled, pollIntervalMs: number, random: () => number): number {
+function reseedDelay({ stuck, lifeMs }: Polled, pollIntervalMs: number, random: () => number): number {
   const intervals = 2 ** Math.min(16, Math.max(0, stuck - 1))
-  const most = Math.max(pollIntervalMs, mostMs)
-  return Math.min(most, pollIntervalMs * intervals) * (0.9 + 0.1 * random())
+  return Math.min(Math.max(pollIntervalMs, lifeMs / 2), pollIntervalMs * intervals) * (0.9 + 0.1 * random())
+}
+
+interface Failed {
+  /** In a row, including this one. */
+  failures: number
+  retryAfterMs?: number | undefined
+  /** How long the keys will be served; 0 or less: they are stale. Undefined: there is nothing that goes stale. */
+  lifeMs?: number | undefined
 }
 
 /**
- * Exponential with full jitter, at most one interval; longer only if the service asks for it.
- *
- * @param failures in a row, including this one
+ * Exponential with full jitter, at most one interval; longer only if the service asks for it. Never
+ * longer than the life that is left allows.
  */
 export function delayAfterError(
-  { failures, retryAfterMs = 0 }: { failures: number; retryAfterMs?: number | undefined },
+  { failures, retryAfterMs = 0, lifeMs }: Failed,
   pollIntervalMs: number,
   random: () => number,
 ): number {
   const cap = Math.min(pollIntervalMs, FIRST_BACKOFF_MS * 2 ** Math.min(failures - 1, 16))
-  return Math.max(FLOOR_MS, random() * cap, Math.min(retryAfterMs, RETRY_AFTER_MAX_MS))
+  const wanted = Math.max(FLOOR_MS, random() * cap, Math.min(retryAfterMs, RETRY_AFTER_MAX_MS))
+  if (lifeMs === undefined) return wanted
+  return Math.max(FLOOR_MS, Math.min(mostDelay(lifeMs, pollIntervalMs), wanted))
 }
 
 /**
- * How many seconds the service may hold an answer; 0: not at all. An answer confirms keys as of its request, so keys age by
- * two waits between two answers, which must stay below `cachedTtlMs`.
+ * Half of the life that is left, so that another attempt fits, and one interval when the keys are stale. The halves of the
+ * last second would be a burst of requests, from a whole fleet at once.
  */
-export function waitSeconds(cachedTtlMs: number): number {
-  const most = Math.floor((cachedTtlMs - SLACK_MS) / 2_000)
+const mostDelay = (lifeMs: number, pollIntervalMs: number): number =>
+  lifeMs > 0 ? Math.max(FIRST_BACKOFF_MS, lifeMs / 2) : pollIntervalMs
+
+/**
+ * How many seconds the service may hold an answer; 0: not at all. Even without an answer, the request ends within half of
+ * the life that is left.
+ *
+ * @param lifeMs how long the keys will be served
+ */
+export function waitSeconds(lifeMs: number): number {
+  const most = Math.floor((lifeMs / 2 - HELD_TIMEOUT_SLACK_MS) / 1_000)
   return Math.min(WAIT_MAX_SECONDS, Math.max(0, most))
 }
 

@@ -73,7 +73,7 @@ test('if the service holds its answers, one request waits for the change and ret
   await until(() => service.paths.includes('delta'), 'the service holds a request')
   service.revoke(id(1))
   await until(() => code(key) === 'revoked_key', 'the revoked key is refused')
-  assert.equal(service.asked[1]?.headers.prefer, 'wait=25')
+  assert.match(String(service.asked[1]?.headers.prefer), /^wait=2\d$/)
   assert.deepEqual(keyring.stats().polls, { snapshot: 1, delta: 1, unchanged: 0, error: 0 })
 })
 

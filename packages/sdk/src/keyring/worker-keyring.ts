@@ -101,7 +101,9 @@ export function openWorkerKeyring(
       const failure = asKeyrailError(error)
       failures++
       const { retryAfterMs } = failure
-      notBefore = clock.monotonic() + delayAfterError({ failures, retryAfterMs }, pollIntervalMs, random)
+      const { lifeMs } = line.sync
+      const failed = { failures, retryAfterMs, lifeMs }
+      notBefore = clock.monotonic() + delayAfterError(failed, pollIntervalMs, random)
       reports.error(failure)
     }
   }
