@@ -51,7 +51,8 @@ export class FeedService {
   pageKeys = 1_000
   offersWait = false
   sendsDate = true
-  /** How far its clock is ahead of this machine's in ms. */
+  /** Its clock, and how far that is ahead in ms. */
+  clock: () => number = Date.now
   aheadMs = 0
   env: 'live' | 'test' | null = 'live'
   url = ''
@@ -114,7 +115,8 @@ export class FeedService {
       if (response.socket !== null) instead.raw(response.socket)
       return
     }
-    if (this.aheadMs !== 0) response.setHeader('date', new Date(Date.now() + this.aheadMs).toUTCString())
+    if (this.aheadMs !== 0 || this.clock !== Date.now)
+      response.setHeader('date', new Date(this.clock() + this.aheadMs).toUTCString())
     if (instead && !instead.before) {
       const { status = 200, headers = {}, body = '' } = instead
       response.writeHead(status, { 'content-type': 'application/json', ...headers })
@@ -148,7 +150,7 @@ export class FeedService {
       env: this.env,
       version: this.version,
       project_deleted: this.deleted,
-      generated_at: new Date(Date.now() + this.aheadMs).toISOString(),
+      generated_at: new Date(this.clock() + this.aheadMs).toISOString(),
     }
   }
 

@@ -36,13 +36,13 @@ export async function serveOneKey(): Promise<{ service: FeedService; key: string
 }
 
 /** The head of a valid body. */
-const headOf = ({ version }: FeedService) => ({
+const headOf = ({ version, clock }: FeedService) => ({
   workspace_id: workspaceId,
   project_id: project,
   env: 'live',
   version,
   project_deleted: false,
-  generated_at: new Date().toISOString(),
+  generated_at: new Date(clock()).toISOString(),
 })
 
 export const snapshotOf = (service: FeedService, more: object) => ({
