@@ -109,6 +109,18 @@ test('a process started from disk polls at once, and serves until the answer', a
   assert.deepEqual([code(kept), service.paths[0]], ['valid', 'delta'])
 })
 
+test('the first poll of a process started from disk is not held, and the next one is', async () => {
+  issue()
+  await ran()
+  service.offersWait = true
+  service.asked.length = 0
+  const { keyring } = start()
+  await keyring.ready()
+  await until(() => service.asked.length > 1, 'it polls again')
+  const asked = service.asked.map(({ headers }) => headers.prefer)
+  assert.deepEqual([asked[0], typeof asked[1]], [undefined, 'string'])
+})
+
 test('a process with an expired file serves nothing before its first poll, which takes a delta', async () => {
   const [kept, revoked] = [issue(1), issue(2)]
   await ran()

@@ -106,6 +106,32 @@ test('while the service is away keys are served for 60 s, then refused, and poll
   assert.equal(code(key), 'valid')
 })
 
+test('a Retry-After delays by half of the life left at most, and stale keys by an interval', async () => {
+  service.sendsDate = false
+  const key = issue()
+  const { request, code, time, errors } = start()
+  await request()
+  const busy = { status: 503, headers: { 'retry-after': '30' } }
+  for (const [now, failed] of [
+    [40_000, 1],
+    [49_999, 1],
+    [50_000, 2],
+    [54_999, 2],
+    [55_000, 3],
+    [60_000, 4],
+    [64_999, 4],
+  ]) {
+    service.instead[0] = busy
+    time.now = now ?? 0
+    await request()
+    assert.equal(errors.length, failed, `at ${now}`)
+  }
+  service.instead.length = 0
+  time.now = 65_000
+  await request()
+  assert.equal(code(key), 'valid')
+})
+
 test('a poll lost with its request blocks no later poll, and changes nothing', async () => {
   const key = issue()
   const { request, code, time, behind } = start()
