@@ -2,8 +2,9 @@ import type { Env } from '@keyrail/contract/shared'
 import type { Entry } from '../audit/append.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { lockPolicyHeads, notePolicyChange } from '../policy/changes.ts'
+import { revokeKeysOf } from './end-sql.ts'
 import { toTarget } from './resource.ts'
-import { findProjectsOfTenant, revokeKeysOf } from './sql.ts'
+import { findProjectsOfTenant } from './sql.ts'
 
 /**
  * Revokes every key of a project or tenant that is being deleted. The caller has locked the parent. For a tenant,

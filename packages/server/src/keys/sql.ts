@@ -1,7 +1,7 @@
 import { isActiveSql } from '../gate/active.ts'
 import type { Sight } from '../gate/principal.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
-import { RightNotEnded, touchesOne } from '../platform/db/touch.ts'
+import { touchesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { JudgedKeyRow, KeyRow, NewKey } from './rows.ts'
 
@@ -107,54 +107,6 @@ export const endOverlap = (tx: Tx, id: string, endsAt: Date, successor: NewKey) 
     successor.expires_at,
     successor.created_at,
   ])
-
-const revokeKeyStatement = sql(
-  'keys.revoke',
-  `update api_keys set revoked_at = $3, revoked_reason = $4, updated_at = $3
-   where workspace_id = $1 and id = $2 and revoked_at is null returning ${keyColumns}`,
-)
-/** @returns the key as it is now, or null when it was already revoked. */
-export async function revokeKeyRow(
-  tx: Tx,
-  id: string,
-  at: Date,
-  reason: string | null,
-): Promise<KeyRow | null> {
-  const [row] = await tx.query<KeyRow>(revokeKeyStatement, [tx.workspaceId, id, at, reason])
-  return row ?? null
-}
-
-const readKeyStatement = sql(
-  'keys.read',
-  `select ${keyColumns} from api_keys where workspace_id = $1 and id = $2`,
-)
-/**
- * The key whose revocation changed no row, because another one came first.
- * @throws {RightNotEnded} when nothing has revoked it.
- */
-export async function readRevokedKey(tx: Tx, id: string): Promise<KeyRow> {
-  const [row] = await tx.query<KeyRow>(readKeyStatement, [tx.workspaceId, id])
-  if (!row?.revoked_at) throw new RightNotEnded('the key')
-  return row
-}
-
-/** Keys of a deleted parent, locked by id. The caller has locked the parents before. */
-const revokeAll = (name: string, parent: 'project_id' | 'tenant_id') =>
-  sql(
-    name,
-    `update api_keys k set revoked_at = $3, revoked_reason = $4, updated_at = $3
-     from (select id from api_keys where workspace_id = $1 and ${parent} = $2 and revoked_at is null
-           order by id for update) doomed
-     where k.workspace_id = $1 and k.id = doomed.id
-     returning k.id, k.project_id, k.env`,
-  )
-const revokeAllOf = {
-  project: revokeAll('keys.revoke_project', 'project_id'),
-  tenant: revokeAll('keys.revoke_tenant', 'tenant_id'),
-}
-export type RevokedKeyRow = Pick<KeyRow, 'id' | 'project_id' | 'env'>
-export const revokeKeysOf = (tx: Tx, parent: 'project' | 'tenant', id: string, at: Date) =>
-  tx.query<RevokedKeyRow>(revokeAllOf[parent], [tx.workspaceId, id, at, `${parent}_deleted`])
 
 const projectsOfTenant = sql(
   'keys.projects_of_tenant',

@@ -12,10 +12,9 @@ import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { refuseWeakPassword } from './password-rules.ts'
 import { toUser } from './resource.ts'
+import { endPersonRights, endSessionRows } from './session-sql.ts'
 import {
   addUser,
-  endPersonRights,
-  endSessionRows,
   listMemberships,
   readPassword,
   readUser,

@@ -5,7 +5,8 @@ import type { Letter } from '../platform/mail/letter.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
 import { iso } from '../platform/time.ts'
 import { agentInWords } from '../platform/user-agent.ts'
-import { readSessionForLetter, readUser, storeToken, type TokenKind, type UserRow } from './sql.ts'
+import { readSessionForLetter } from './session-sql.ts'
+import { readUser, storeToken, type TokenKind, type UserRow } from './sql.ts'
 
 const hoursValid = { verification: 24, password_reset: 1 } as const satisfies Record<TokenKind, number>
 

@@ -13,15 +13,8 @@ import { addressKey } from './address.ts'
 import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { refuseWeakPassword } from './password-rules.ts'
-import {
-  consumeToken,
-  endPersonRights,
-  endSessionRows,
-  hasToken,
-  readUser,
-  replacePassword,
-  setVerified,
-} from './sql.ts'
+import { endPersonRights, endSessionRows } from './session-sql.ts'
+import { consumeToken, hasToken, readUser, replacePassword, setVerified } from './sql.ts'
 
 /** Requests another verification link. A verified person gets no mail, and the response is the same. */
 export async function requestVerification(db: Db, { id }: PersonPrincipal): Promise<void> {

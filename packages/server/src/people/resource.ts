@@ -1,6 +1,7 @@
 import type { Session, User } from '@keyrail/contract/people'
 import { iso } from '../platform/time.ts'
-import type { SessionRow, UserRow } from './sql.ts'
+import type { SessionRow } from './session-sql.ts'
+import type { UserRow } from './sql.ts'
 
 export const toUser = (row: UserRow): User => ({
   object: 'user',

@@ -22,14 +22,12 @@ import {
   endOldestSessionRows,
   endPersonRights,
   endSessionRow,
-  listMemberships,
   listSessionRows,
   moveSessionRow,
   readSessionPlaces,
-  readUser,
   type SessionPlaces,
-  type UserRow,
-} from './sql.ts'
+} from './session-sql.ts'
+import { listMemberships, readUser, type UserRow } from './sql.ts'
 
 /**
  * Opens a session. An unknown address and a wrong password get the same response at the same cost: one run of the hasher.

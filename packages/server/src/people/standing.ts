@@ -1,5 +1,6 @@
 import type { PersonTx } from '../platform/db/transaction.ts'
-import { moveSessionRow, readUserToStay, setVerified, type UserRow } from './sql.ts'
+import { moveSessionRow } from './session-sql.ts'
+import { readUserToStay, setVerified, type UserRow } from './sql.ts'
 
 /** What other rooms may read and change about the person of a transaction. */
 

@@ -1,5 +1,6 @@
 import { type Chore, untilNone } from '../platform/db/upkeep.ts'
-import { pruneSessionRows, pruneTokenRows } from './sql.ts'
+import { pruneSessionRows } from './session-sql.ts'
+import { pruneTokenRows } from './sql.ts'
 
 /** Deletes ended sessions, and used or expired mail tokens, after thirty days. */
 export const pruneSessions: Chore = {

@@ -1,0 +1,201 @@
+import { sql } from '../platform/db/connection.ts'
+import { RightNotEnded } from '../platform/db/touch.ts'
+import type { PersonTx } from '../platform/db/transaction.ts'
+
+export interface SessionRow {
+  id: string
+  acts_in: string | null
+  user_agent: string | null
+  ip: string | null
+  created_at: Date
+  last_seen_at: Date
+  expires_at: Date
+}
+
+/** A session has no workspace once its person has left it or the workspace is gone. */
+const sessionColumns = `id, user_agent, ip, created_at, last_seen_at, expires_at,
+  (select m.workspace_id from workspace_members m
+   where m.workspace_id = sessions.acts_in and m.user_id = sessions.user_id and m.removed_at is null) as acts_in`
+
+/**
+ * The lock makes a concurrent change of the password wait, which then ends this session too; an earlier change is
+ * visible. The clock is read once: an inlined call would give each column a different time.
+ */
+const insertSession = sql(
+  'people.insert_session',
+  `with person as (
+     select user_id from user_passwords where user_id = $1 and hash = $2 for share
+   ), clock as materialized (select service_now() as now)
+   insert into sessions (id, user_id, acts_in, user_agent, ip, created_at, last_seen_at, expires_at)
+   select $3, user_id, $4, $5, $6, clock.now, clock.now, clock.now + make_interval(secs => $7)
+   from person, clock
+   returning ${sessionColumns}`,
+)
+const insertCredential = sql(
+  'people.insert_credential',
+  `insert into credentials (digest, kind, workspace_id, id) values ($1, 'session', null, $2)`,
+)
+export interface NewSession {
+  id: string
+  digest: Buffer
+  actsIn: string | null
+  userAgent: string | null
+  ip: string
+  maxAgeS: number
+}
+/** @param hash of the password that was verified. @returns null when the stored hash is no longer this one. */
+export async function addSession(
+  tx: PersonTx,
+  hash: string,
+  session: NewSession,
+): Promise<SessionRow | null> {
+  const { id, digest, actsIn, userAgent, ip, maxAgeS } = session
+  const values = [tx.userId, hash, id, actsIn, userAgent, ip, maxAgeS]
+  const [row] = await tx.query<SessionRow>(insertSession, values)
+  // After the session row, which it references.
+  if (row !== undefined) tx.send(insertCredential, [digest, id])
+  return row ?? null
+}
+
+const listSessions = sql(
+  'people.list_sessions',
+  `select ${sessionColumns} from sessions
+   where user_id = $1 and ended_at is null and expires_at > service_now()
+     and last_seen_at > service_now() - make_interval(secs => $2) and ($3::uuid is null or id < $3)
+   order by id desc limit $4`,
+)
+/** Active sessions, newest first, one row more than the limit. */
+export const listSessionRows = (tx: PersonTx, idleS: number, before: string | null, limit: number) =>
+  tx.list<SessionRow>(listSessions, [tx.userId, idleS, before, limit + 1], { most: limit + 1 })
+
+const endSessionRight = sql('people.end_session_right', 'select end_rights($1, array[$2]::uuid[])')
+const endSession = sql(
+  'people.end_session',
+  `update sessions set ended_at = service_now()
+   where user_id = $1 and id = $2 and ended_at is null and expires_at > service_now() returning ${sessionColumns}`,
+)
+const findLive = sql(
+  'people.find_live_session',
+  'select ended_at is null and expires_at > service_now() as live from sessions where user_id = $1 and id = $2',
+)
+/** @returns false when the session is missing. @throws {RightNotEnded} when a write should have ended it and has not. */
+async function hasEnded(tx: PersonTx, id: string): Promise<boolean> {
+  const [left] = await tx.query<{ live: boolean }>(findLive, [tx.userId, id])
+  if (left?.live === true) throw new RightNotEnded('the session')
+  return left !== undefined
+}
+/** @returns null when there is no active session with this id. */
+export async function endSessionRow(tx: PersonTx, id: string): Promise<SessionRow | null> {
+  tx.send(endSessionRight, [tx.userId, id])
+  const [row] = await tx.query<SessionRow>(endSession, [tx.userId, id])
+  if (row === undefined) await hasEnded(tx, id)
+  return row ?? null
+}
+
+export interface SessionPlaces {
+  /** Whether the person has any session, ended or not. */
+  hasAny: boolean
+  /** Whether one was opened from the same address by the same program. */
+  isKnown: boolean
+  /** How many are neither ended nor expired. */
+  live: number
+}
+const sessionPlaces = sql(
+  'people.session_places',
+  `select count(*) > 0 as "hasAny",
+     coalesce(bool_or(ip is not distinct from $2 and user_agent is not distinct from $3), false) as "isKnown",
+     (count(*) filter (where ended_at is null and expires_at > service_now()))::int as live
+   from sessions where user_id = $1`,
+)
+export async function readSessionPlaces(
+  tx: PersonTx,
+  ip: string,
+  userAgent: string | null,
+): Promise<SessionPlaces> {
+  const [row] = await tx.query<SessionPlaces>(sessionPlaces, [tx.userId, ip, userAgent])
+  return row ?? { hasAny: false, isKnown: false, live: 0 }
+}
+
+const endLeakedSession = sql(
+  'people.end_leaked_session',
+  `update sessions s set ended_at = service_now(), leaked_url = $3 from users u
+   where s.user_id = $1 and s.id = $2 and s.ended_at is null and s.expires_at > service_now() and u.id = s.user_id
+   returning u.address_key`,
+)
+/**
+ * @returns null when it had already ended.
+ * @throws {RightNotEnded} when it is still live, or cannot be seen.
+ */
+export async function endLeakedSessionRow(
+  tx: PersonTx,
+  id: string,
+  url: string | null,
+): Promise<{ address_key: string } | null> {
+  tx.send(endSessionRight, [tx.userId, id])
+  const [row] = await tx.query<{ address_key: string }>(endLeakedSession, [tx.userId, id, url])
+  // It was found just before, and its row stays for days after its end.
+  if (row === undefined && !(await hasEnded(tx, id))) throw new RightNotEnded('the session')
+  return row ?? null
+}
+
+const sessionForLetter = sql(
+  'people.session_for_letter',
+  'select ip, user_agent, leaked_url, created_at from sessions where user_id = $1 and id = $2',
+)
+type SessionOfLetter = Pick<SessionRow, 'ip' | 'user_agent' | 'created_at'> & { leaked_url: string | null }
+export async function readSessionForLetter(tx: PersonTx, id: string): Promise<SessionOfLetter | null> {
+  const [row] = await tx.query<SessionOfLetter>(sessionForLetter, [tx.userId, id])
+  return row ?? null
+}
+
+const endPersonRight = sql('people.end_person_right', 'select end_rights($1, array[$1]::uuid[])')
+const endSessions = sql(
+  'people.end_sessions',
+  `update sessions set ended_at = service_now()
+   where user_id = $1 and ended_at is null and expires_at > service_now() and ($2::uuid is null or id <> $2)`,
+)
+/**
+ * Waits for all requests of the person's sessions, and makes later ones wait: one lock, however many sessions there are.
+ * Comes before any lock on the password, as in every transaction that takes both.
+ */
+export const endPersonRights = (tx: PersonTx): void => tx.send(endPersonRight, [tx.userId])
+
+/**
+ * Ends sessions, after `endPersonRights`. A changed password comes before, so that a sign-in with the old one has
+ * committed its session, or finds the new password.
+ * @param but the session to keep; null: none.
+ */
+export const endSessionRows = (tx: PersonTx, but: string | null): void =>
+  tx.send(endSessions, [tx.userId, but])
+
+const endOldestSessions = sql(
+  'people.end_oldest_sessions',
+  `update sessions set ended_at = service_now() where user_id = $1 and id = any(array(
+     select id from sessions where user_id = $1 and ended_at is null and expires_at > service_now()
+     order by created_at desc, id desc offset $2))`,
+)
+/**
+ * Ends the oldest live sessions, after `endPersonRights`.
+ * @param kept how many stay.
+ */
+export const endOldestSessionRows = (tx: PersonTx, kept: number): void =>
+  tx.send(endOldestSessions, [tx.userId, kept])
+
+const moveSession = sql(
+  'people.move_session',
+  `update sessions set acts_in = $3 where user_id = $1 and id = $2 and ended_at is null returning ${sessionColumns}`,
+)
+/** @returns the session as it is now, or null when it has ended. */
+export async function moveSessionRow(tx: PersonTx, id: string, to: string): Promise<SessionRow | null> {
+  const [row] = await tx.query<SessionRow>(moveSession, [tx.userId, id, to])
+  return row ?? null
+}
+
+/** Thirty days after the end. The credential goes first: a session without one cannot be found. */
+export const pruneSessionRows = `with old as (
+     select id from sessions where least(ended_at, expires_at) < service_now() - interval '30 days'
+     limit 1000 for update skip locked
+   ), credential as (
+     delete from credentials where kind = 'session' and id in (select id from old)
+   )
+   delete from sessions where id in (select id from old)`
