@@ -62,6 +62,10 @@ const reports: Record<string, () => { body: string; headers: Record<string, stri
     const { body, headers } = signedReport([])
     return { body, headers: { ...headers, 'content-encoding': 'gzip' } }
   },
+  'a body in chunks, without its length': () => {
+    const { body, headers } = signedReport([])
+    return { body, headers: { ...headers, 'transfer-encoding': 'chunked' } }
+  },
   'a body larger than 5 MiB': () => signed('[]'.padEnd(5 * 1_048_576 + 1)),
   'a signed body that is not JSON': () => signed('{'),
   'a signed body that is not an array': () => signed('{}'),
