@@ -57,7 +57,7 @@ export async function openFeedHouse(
   await client.query(`
     create table drill_time (at timestamptz(3) not null);
     grant select on drill_time to keyrail_app;
-    create or replace function service_now() returns timestamptz language sql stable as 'select at from drill_time'`)
+    create or replace function service_now() returns timestamptz language sql stable as 'select at from public.drill_time'`)
   await client.query('insert into drill_time values ($1)', [new Date(now)])
 
   const { config } = readConfig({

@@ -69,7 +69,7 @@ class House {
     await this.#query(`
       create table drill_time (at timestamptz(3) not null);
       grant select on drill_time to keyrail_app;
-      create or replace function service_now() returns timestamptz language sql stable as 'select at from drill_time'`)
+      create or replace function service_now() returns timestamptz language sql stable as 'select at from public.drill_time'`)
     await this.#query('insert into drill_time values ($1)', [new Date(this.#now)])
     for (let at = 0; at < 2; at++) this.#processes.push(await this.#start())
     const [first] = this.#processes

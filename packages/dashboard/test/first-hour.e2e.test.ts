@@ -119,6 +119,11 @@ test('the first hour: from no account to a revoked key and a colleague, by what 
 
   await page.getByRole('link', { name: 'Members', exact: true }).click()
   await visit.press('Invite person')
+  await visit.text('Verify your own address first')
+  const verifying = await stage.visit(await linkInFolder('verification'))
+  await verifying.press('Verify e-mail address')
+  await verifying.heading('Your e-mail address is verified')
+  await verifying.leave()
   await visit.fill('E-mail address', 'bob@example.com')
   await page.getByLabel('Role', { exact: true }).selectOption('member')
   await visit.press('Send invitation')

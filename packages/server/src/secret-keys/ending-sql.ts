@@ -3,7 +3,7 @@ import { isActiveSql } from '../gate/active.ts'
 import { keysMadeSql } from '../gate/made.ts'
 import { sql } from '../platform/db/connection.ts'
 import { touchesOne } from '../platform/db/touch.ts'
-import type { PersonTx, ReadTx, Tx } from '../platform/db/transaction.ts'
+import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { Maker } from './made-sql.ts'
 
 /** What follows from the end of a maker, and how far it is. */
@@ -118,7 +118,7 @@ export interface UndoneEnding {
   maker: Maker
 }
 /** Those of every workspace, oldest first. */
-export async function listUndoneEndings(tx: PersonTx, most: number): Promise<UndoneEnding[]> {
+export async function listUndoneEndings(tx: ReadTx, most: number): Promise<UndoneEnding[]> {
   const rows = await tx.query<{ workspace_id: string; maker_type: Maker['type']; maker_id: string }>(undone, [
     most,
   ])

@@ -52,8 +52,8 @@ export function openEndings({ pool, clock, makeId, randomBytes, log }: EndingsPa
     while (!closing.signal.aborted && deadline.leftMs() > 0 && (await batch()));
   }
   const resume = async (): Promise<void> => {
-    // In the name of a missing account: the rows belong to many workspaces, and the function shows ids alone.
-    const undone = await own.asPerson(makeId(), tx => listUndoneEndings(tx, foundMax))
+    // In no workspace: the rows belong to many, and the function shows their ids alone.
+    const undone = await own.readAtOnce(makeId(), tx => listUndoneEndings(tx, foundMax))
     for (const { workspaceId, maker } of undone) {
       if (closing.signal.aborted) return
       await followBy(own, workspaceId, maker, new Deadline(turnMs)).catch(error =>

@@ -5,8 +5,10 @@ import { useForm } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
 import { createInvite } from '../../api/invites.ts'
 import { DialogForm } from '../../components/form-frames.tsx'
+import { mailFolderNote } from '../../components/mail-folder.ts'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { useOnce } from '../../components/use-once.ts'
+import { useMe } from '../../session/me.ts'
 import { roleChoices, roleRights } from './roles.ts'
 
 interface InviteDialogProps {
@@ -28,6 +30,7 @@ export const InviteDialog = (props: InviteDialogProps) => (
 
 function InviteForm({ onClose, onInvited }: InviteDialogProps) {
   const client = useQueryClient()
+  const me = useMe()
   const form = useForm({
     mode: 'controlled',
     initialValues: { email: '', role: 'member' as Role },
@@ -48,6 +51,12 @@ function InviteForm({ onClose, onInvited }: InviteDialogProps) {
   )
   return (
     <DialogForm {...submission} submit="Send invitation" onCancel={onClose}>
+      {me.email_verified ? null : (
+        <p>
+          Verify your own address first: a link was mailed to {me.email}. Your account page sends another.{' '}
+          {mailFolderNote}
+        </p>
+      )}
       <TextInput
         data-autofocus
         label="E-mail address"
