@@ -199,6 +199,10 @@ test('a disallowed address, a leak and a throttled request are recorded', async 
   )
 })
 
+/** Ends the statements that wait for this transaction, as their time-out does. */
+const rejectWaiting = `select pg_cancel_backend(pid) from pg_stat_activity
+  where pg_backend_pid() = any (pg_blocking_pids(pid))`
+
 test('a database that rejects events delays no request; they are written later', async () => {
   const vendor = await makeVendor(harness)
   const blocker = new pg.Client(harness.connection)
@@ -207,7 +211,9 @@ test('a database that rejects events delays no request; they are written later',
   const refused = await ask('GET', '/v1/security_events', { token: vendor.test })
   assert.deepEqual([refused.status, refused.body.code], [403, 'live_credential_required'])
   assert.equal((await signIn('nobody@example.com', '192.0.2.77')).status, 401)
-  await deps.securityEvents.flush()
+  let flushed = false
+  void deps.securityEvents.flush().then(() => (flushed = true))
+  await until(async () => (await blocker.query(rejectWaiting)) && flushed, 'the database rejects them')
   assert.equal(deps.securityEvents.depth(), 2)
   await blocker.query('rollback')
   await blocker.end()

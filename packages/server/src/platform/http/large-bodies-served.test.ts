@@ -15,6 +15,10 @@ import { socketLimits } from './sockets.ts'
 const mebibyte = 1_048_576
 // The tests begin and end bodies themselves, however slow the machine is.
 Object.assign(socketLimits, { bodyMs: 120_000 })
+// A refused sender that asks to close its connection may get a reset before it reads the response.
+const keptAlive = new Agent({ keepAlive: true })
+// Before the service ends, which waits for the bodies that have begun.
+after(() => keptAlive.destroy())
 const harness = await startHarness()
 const vendor = await makeVendor(harness)
 const { port } = await openWire(harness)
@@ -24,9 +28,7 @@ const { largeBodies } = harness.deps
 const anAnswer = () => new EventEmitter() as unknown as ServerResponse
 
 const large = 6_291_456
-// A refused sender that asks to close its connection may get a reset before it reads the response.
-const keptAlive = new Agent({ keepAlive: true })
-after(() => keptAlive.destroy())
+
 /** Sends a large completion except its end, so that its share stays taken until the test ends it. */
 function beginLarge(body: { scope_hash: string; env: string; lock_token: string }, token = vendor.live) {
   const [head = '', tail = ''] = JSON.stringify({ ...body, status: 200, body: '#' }).split('#')
