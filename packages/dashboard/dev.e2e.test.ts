@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createSocket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { chromium } from 'playwright-core'
+import { launchBrowser } from '../server/test/browser.ts'
 import { makeDatabase, testCluster } from '../server/test/database.ts'
 import { Installation, type Running, root, urlOf } from '../server/test/installation.ts'
 import { until } from '../server/test/until.ts'
@@ -78,10 +78,7 @@ test('beside a service that listens, a changed source shows without a reload by 
   )
   const address = await addressOf(running)
   assert.equal(await (await fetch(new URL('/v1/anything', address))).text(), 'the service')
-  const browser = await chromium.launch({
-    executablePath: process.env.KEYRAIL_TEST_CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox'],
-  })
+  const browser = await launchBrowser()
   after(() => browser.close())
   const page = await browser.newPage()
   await page.goto(address)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import AxeBuilder from '@axe-core/playwright'
 import type { Page } from 'playwright-core'
+import { accessibilityFaults } from '../../server/test/accessibility.ts'
 
 /** Where a person wants to see what the tests see; nothing is kept without it. */
 const pictures = process.env.KEYRAIL_TEST_PICTURES
@@ -31,12 +31,7 @@ export async function look(page: Page, name: string, views: readonly View[] = al
       mkdirSync(pictures, { recursive: true })
       await page.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`) })
     }
-    const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze()
-    assert.deepEqual(
-      violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`),
-      [],
-      `${name}, ${colorScheme}, ${width} px`,
-    )
+    assert.deepEqual(await accessibilityFaults(page), [], `${name}, ${colorScheme}, ${width} px`)
     assert.equal(
       await page.evaluate('document.documentElement.scrollWidth > innerWidth'),
       false,

@@ -3,12 +3,13 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, wri
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { buildApp } from '../../server/src/app.ts'
 import type { Config } from '../../server/src/config.ts'
 import { openDashboard } from '../../server/src/dashboard/dashboard.ts'
 import { readMailRoute } from '../../server/src/platform/mail/route.ts'
 import { uncounted } from '../../server/src/platform/metrics.ts'
+import { launchBrowser } from '../../server/test/browser.ts'
 import { type Harness, startHarness } from '../../server/test/harness.ts'
 import type { MadePerson } from '../../server/test/people.ts'
 import { type MailServer, startMailServer } from '../../server/test/smtp-server.ts'
@@ -64,9 +65,6 @@ export interface Visit {
   leave(): Promise<void>
 }
 
-/** From Debian's package `chromium` by default. */
-const browserPath = process.env.KEYRAIL_TEST_CHROMIUM ?? '/usr/bin/chromium'
-
 /** @param randomBytes what the service draws ids and secrets from. */
 export async function openStage(
   settings: Partial<Config> = {},
@@ -75,7 +73,7 @@ export async function openStage(
   const folder = mkdtempSync(join(tmpdir(), 'keyrail-dashboard-'))
   after(() => rmSync(folder, { recursive: true, force: true }))
   await copyBuild(folder)
-  const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] })
+  const browser = await launchBrowser()
   after(() => browser.close())
   const mail = await startMailServer()
   const own = {

@@ -4,10 +4,11 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after } from 'node:test'
-import AxeBuilder from '@axe-core/playwright'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { addWidget } from '../../dashboard/bundle.ts'
 import type { Config } from '../../server/src/config.ts'
+import { accessibilityFaults } from '../../server/test/accessibility.ts'
+import { launchBrowser } from '../../server/test/browser.ts'
 import { makeBuild } from '../../server/test/dashboard-folder.ts'
 import { mintToken, setOrigins } from '../../server/test/embed.ts'
 import { type Harness, startHarness } from '../../server/test/harness.ts'
@@ -70,8 +71,6 @@ export interface Visit {
   leave(): Promise<void>
 }
 
-const browserPath = process.env.KEYRAIL_TEST_CHROMIUM ?? '/usr/bin/chromium'
-
 /** The texts of the document and of all shadow roots in it, with the values of fields. */
 const everything = `(() => {
   const parts = [JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state, location.href])]
@@ -95,7 +94,7 @@ export async function openStage(settings: Partial<Config> = {}): Promise<Stage> 
   await addWidget(folder)
   const { file, integrity } = JSON.parse(readFileSync(join(folder, 'widget.json'), 'utf8'))
   const widget = readFileSync(join(folder, 'assets', file))
-  const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] })
+  const browser = await launchBrowser()
   after(() => browser.close())
   const harness = await startHarness(settings, null, undefined, { dashboard: { folder } })
   const url = await harness.app.listen({ host: '127.0.0.1', port: 0 })
@@ -265,12 +264,8 @@ async function look(page: Page, name: string): Promise<void> {
     await page.setViewportSize({ width, height: 800 })
     if (pictures !== undefined)
       await page.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`) })
-    const { violations } = await new AxeBuilder({ page }).setLegacyMode().include('keyrail-keys').analyze()
-    assert.deepEqual(
-      violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`),
-      [],
-      `${name}, ${colorScheme}, ${width} px`,
-    )
+    const faults = await accessibilityFaults(page, 'keyrail-keys')
+    assert.deepEqual(faults, [], `${name}, ${colorScheme}, ${width} px`)
     assert.equal(
       await page.evaluate('document.documentElement.scrollWidth > innerWidth'),
       false,

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import AxeBuilder from '@axe-core/playwright'
-import { chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
+import { accessibilityFaults } from './accessibility.ts'
+import { launchBrowser } from './browser.ts'
 import { type Harness, startHarness } from './harness.ts'
 
 /** A listening service and a browser, which end with the test file. For pages without a dashboard; those have a stage. */
@@ -21,11 +22,8 @@ interface Visit {
   leave(): Promise<void>
 }
 
-/** From Debian's package `chromium` by default. */
-const browserPath = process.env.KEYRAIL_TEST_CHROMIUM ?? '/usr/bin/chromium'
-
 export async function openStage(outside: Parameters<typeof startHarness>[3]): Promise<Stage> {
-  const browser = await chromium.launch({ executablePath: browserPath, args: ['--no-sandbox'] })
+  const browser = await launchBrowser()
   after(() => browser.close())
   const harness = await startHarness({}, null, undefined, outside)
   const url = await harness.app.listen({ host: '127.0.0.1', port: 0 })
@@ -69,10 +67,6 @@ export async function openStage(outside: Parameters<typeof startHarness>[3]): Pr
 async function assertAccessible(page: Page): Promise<void> {
   // The colours during a change of theme are not chosen by anyone.
   await page.evaluate('Promise.allSettled(document.getAnimations().map(one => one.finished))')
-  const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze()
-  assert.deepEqual(
-    violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`),
-    [],
-  )
+  assert.deepEqual(await accessibilityFaults(page), [])
   assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false)
 }

@@ -2,16 +2,14 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
-import { chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
+import { launchBrowser } from '../../test/browser.ts'
 import { mintToken, setOrigins, signToken } from '../../test/embed.ts'
 import { startHarness } from '../../test/harness.ts'
 import { makeVendor } from '../../test/vendor.ts'
 
 /** Pages of a vendor in a real browser, which decides what a page may read. */
-const browser = await chromium.launch({
-  executablePath: process.env.KEYRAIL_TEST_CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox'],
-})
+const browser = await launchBrowser()
 after(() => browser.close())
 const harness = await startHarness()
 const url = await harness.app.listen({ host: '127.0.0.1', port: 0 })
