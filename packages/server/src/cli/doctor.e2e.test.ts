@@ -125,6 +125,16 @@ describe('keyrail doctor and the embedded Postgres', () => {
     assert.equal((await examine(installation, local)).found('sign-up')?.status, 'ok')
   })
 
+  test('a proxy in front that is not trusted is a warning', async () => {
+    const proxied = { SERVICE_PUBLIC_URL: 'https://keys.example.com' }
+    const unknown = (await examine(installation, proxied)).found('proxies')
+    assert.equal(unknown?.status, 'warning')
+    assert.match(unknown?.todo ?? '', /SERVICE_TRUST_PROXY/)
+    const trusted = { ...proxied, SERVICE_TRUST_PROXY: '1' }
+    assert.equal((await examine(installation, trusted)).found('proxies')?.status, 'ok')
+    assert.equal((await examine(installation, {})).found('proxies'), undefined)
+  })
+
   test('every configuration fault is one line, with exit code 1', async () => {
     const env = { SERVICE_PORT: 'x', SERVICE_TRUST_PROXY: '-1' }
     const { code, out } = await installation.start(['doctor'], env).ended

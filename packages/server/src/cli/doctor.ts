@@ -11,6 +11,7 @@ import { checkEncryptionKey, checkSealed } from './doctor-encryption.ts'
 import { checkHosts } from './doctor-hosts.ts'
 import { checkMail } from './doctor-mail.ts'
 import { checkProcess } from './doctor-process.ts'
+import { checkProxies } from './doctor-proxies.ts'
 import { checkRedis } from './doctor-redis.ts'
 import { checkSignUp } from './doctor-sign-up.ts'
 import { explain } from './failure.ts'
@@ -23,10 +24,10 @@ export function addDoctorCommand(program: Command, settings: Settings): void {
     .command('doctor')
     .summary('check this installation for problems')
     .description(
-      'Checks configuration, process, data directory, bootstrap token, encryption key, sign-up, dashboard, Redis, mail,\n' +
-        'database, roles, migrations, mail queue, clock and sealed secrets; of a database of DATABASE_URL also poolers,\n' +
-        'the login, durability and connections. Every line is ok, a warning or a fault, with what to do. It changes\n' +
-        'nothing.',
+      'Checks configuration, process, data directory, bootstrap token, encryption key, sign-up, certificate, proxies,\n' +
+        'dashboard, Redis, mail, database, roles, migrations, mail queue, clock and sealed secrets; of a database of\n' +
+        'DATABASE_URL also poolers, the login, durability and connections. Every line is ok, a warning or a fault, with\n' +
+        'what to do. It changes nothing.',
     )
     .option('--json', 'print {"status", "checks": [{"name", "status", "message", "todo"}]}')
     .addHelpText(
@@ -59,6 +60,7 @@ async function examine(settings: Settings): Promise<Check[]> {
     checkEncryptionKey(config),
     checkSignUp(config),
     ...checkCertificate(config, systemClock.now()),
+    ...checkProxies(config),
     await orFault('dashboard', () => checkDashboard(config)),
     ...(await checkRedis(config)),
     await checkMail(config),

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Logger } from '../log.ts'
 import { clientAddress } from '../network/client-address.ts'
 import { keptAgent } from '../user-agent.ts'
 
@@ -21,14 +22,24 @@ declare module 'fastify' {
 }
 
 /** Read when the request begins, because a closed socket has no address. */
-export function readClients(app: FastifyInstance, proxies: number): void {
+export function readClients(app: FastifyInstance, proxies: number, log: Pick<Logger, 'warn'>): void {
   app.decorateRequest('client', null)
   app.decorate('proxies', proxies)
+  let isTold = proxies > 0
   app.addHook('onRequest', (request, _reply, done) => {
     clientOf(request)
+    // Once: everyone can send the header.
+    if (!isTold && request.headers['x-forwarded-for'] !== undefined) {
+      isTold = true
+      log.warn({ remote: clientOf(request).ip }, untrustedProxy)
+    }
     done()
   })
 }
+
+const untrustedProxy =
+  'A request has X-Forwarded-For, and SERVICE_TRUST_PROXY is 0: if a proxy of yours wrote it, set SERVICE_TRUST_PROXY, ' +
+  'or all callers count as one network.'
 
 /** By connection. Its requests mostly have the same client, and reading it again took 4 % of a rate-limit check. */
 const seen = new WeakMap<object, { forwarded: unknown; agent: unknown; client: Client }>()

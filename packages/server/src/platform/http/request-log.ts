@@ -37,7 +37,7 @@ export function logRequests(app: FastifyInstance, { config, log, metrics }: Requ
   // All fields are named here and none is secret; searching them for secrets took a fifth of a cheap request.
   const lines = log.child({}, { redact: [] })
   let hotAnswers = 0
-  readClients(app, config.trustProxy)
+  readClients(app, config.trustProxy, log)
   traceRequests(app)
   app.decorateRequest('isHeld', false)
   whenAnswered(app, (request, reply) => {
