@@ -9,7 +9,7 @@ import { until } from '../../../test/until.ts'
 import { issueKey, makeVendor, type Vendor } from '../../../test/vendor.ts'
 import { serviceBudgets } from '../budgets.ts'
 import { isConnectionLost } from './errors.ts'
-import { versionsRaisedBy } from './timeline.ts'
+import { connectPrimary, versionsRaisedBy } from './timeline.ts'
 
 /** A real primary, a real standby, and keyrings that follow the service over HTTP. */
 
@@ -43,6 +43,19 @@ for (const bin of hasOldest ? [undefined, oldestBin] : [undefined]) {
 
 test('with a synchronous standby a failover loses nothing that was acknowledged', async () =>
   loseNothing(await startStage(undefined)))
+
+test('a primary that lives on after a promotion loses its connections, and gets no new one', async () => {
+  const pair = await startPair()
+  after(() => pair.remove())
+  const { primary, standby } = pair.servers
+  const toOld = await connectPrimary(primary, 'test')
+  const isCut = new Promise(resolve => toOld.once('end', resolve).once('error', () => {}))
+  await pair.on('standby', 'select pg_promote()')
+  const toNew = await connectPrimary(standby, 'test')
+  await isCut
+  await assert.rejects(() => connectPrimary(primary, 'test'), { code: '57P03' })
+  await toNew.end()
+})
 
 interface Stage {
   pair: Pair

@@ -57,6 +57,31 @@ test('an earlier timeline, another cluster or database, and an unknown one are n
   assert.equal(await raisedAfter('delete from store_timelines'), steps(1))
 })
 
+test('after a promotion, connections to the old primary are cut, and none opens to it again', async () => {
+  const own = await startHarness()
+  /** What the server says from now on, as if another one answered at its address. */
+  const become = (timeline: string) =>
+    own.query(
+      `create or replace function store_wal_timeline() returns text language sql as 'select ''${timeline}'''`,
+    )
+  const toOld = await connectPrimary(own.connection, 'test')
+  const isCut = new Promise(resolve => toOld.once('end', resolve).once('error', () => {}))
+  await become('0000FFFE')
+  const toNew = await connectPrimary(own.connection, 'test')
+  await isCut
+  await become('0000FFFD')
+  await own.query(`update store_timelines set timeline = '0000FFFD'`)
+  await assert.rejects(() => connectPrimary(own.connection, 'test'), {
+    code: '57P03',
+    message: /promoted after/,
+  })
+  assert.equal((await toNew.query('select 1')).rowCount, 1)
+  await become('0000FFFE')
+  await own.query(`update store_timelines set timeline = '0000FFFE'`)
+  await (await connectPrimary(own.connection, 'test')).end()
+  await toNew.end()
+})
+
 test('skipped timelines count too: their server may have raised the versions itself', async () => {
   // The one before the first is unknown; as if three servers had come since.
   const [{ system_id, database_id }] = await query('select system_id, database_id::text from store_timelines')

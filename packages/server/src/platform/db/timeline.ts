@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { type Connection, connect, connectMsOf } from './connection.ts'
 import { destroySocket } from './destroy-socket.ts'
+import { isOvertaken, overtake, type ServerMark } from './fence.ts'
 
 /**
  * How far all policy versions and floors are raised if the database may have lost some that were given out:
@@ -42,15 +43,20 @@ export async function connectPrimary(
  * old primary, and would give their versions out a second time. So no request is served from a timeline for
  * which the versions were not raised. One connection raises them; all others wait for its commit.
  * @param answerMs how long the server may take to answer.
- * @throws {NotThePrimary} if the server is a standby.
+ * @throws {NotThePrimary} if the server is a standby, or one that another was promoted after.
  */
 async function admit(client: pg.ClientBase, answerMs: number): Promise<void> {
-  let state = await askState(client, answerMs)
-  if (state === 'new') {
+  let server = await askServer(client, answerMs)
+  if (server.state === 'new' && !isOvertaken(server)) {
     await within(client, raiseMs, raise)
-    state = await askState(client, answerMs)
+    server = await askServer(client, answerMs)
   }
-  if (state !== 'same') throw new NotThePrimary('the database is a standby, or is failing over')
+  if (isOvertaken(server))
+    throw new NotThePrimary(
+      'another server was promoted after this one, which was not shut down; to go back to it, restart the service',
+    )
+  if (server.state !== 'same') throw new NotThePrimary('the database is a standby, or is failing over')
+  overtake(client, server)
 }
 
 /** `admit` for a pool of this connection. The server may take as long to answer as the connection to open. */
@@ -67,17 +73,22 @@ export const admitTo =
  * A machine that vanishes closes nothing: for two hours Postgres would keep its connections, which the process that replaces it
  * needs, and the turn of upkeep. With these it asks after 30 s, and ends them after a minute. On a socket file they do nothing.
  */
-const stateAndSettings = `select store_state() as state, set_config('jit', 'off', false),
+const stateAndSettings = `select store_state() as state, store_wal_timeline() as timeline,
+  nullif(store_system_id(), '') || '/' || store_database_id() as store, set_config('jit', 'off', false),
   set_config('client_min_messages', 'warning', false), set_config('tcp_keepalives_idle', '30', false),
   set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false),
   set_config('tcp_user_timeout', '60s', false)`
 
-async function askState(client: pg.ClientBase, answerMs: number): Promise<string> {
+async function askServer(
+  client: pg.ClientBase,
+  answerMs: number,
+): Promise<ServerMark & { readonly state: string }> {
   try {
     const { rows } = await within(client, answerMs, stateAndSettings)
-    return rows[0].state
+    return rows[0]
   } catch (error) {
-    if ((error as { code?: unknown }).code === undefinedFunction) return 'same'
+    if ((error as { code?: unknown }).code === undefinedFunction)
+      return { state: 'same', store: null, timeline: 'none' }
     throw error
   }
 }
