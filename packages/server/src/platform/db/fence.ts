@@ -11,7 +11,7 @@ import { destroySocket } from './destroy-socket.ts'
 export interface ServerMark {
   /** The cluster and the database in it, which a standby has in common with its primary; null where they cannot be read. */
   readonly store: string | null
-  /** Of the write-ahead log, as eight hexadecimal digits; another text where there is none. */
+  /** The timeline of the write-ahead log in eight hexadecimal digits; another text where it is missing. */
   readonly timeline: string
 }
 

@@ -25,12 +25,12 @@ declare module 'fastify' {
 export function readClients(app: FastifyInstance, proxies: number, log: Pick<Logger, 'warn'>): void {
   app.decorateRequest('client', null)
   app.decorate('proxies', proxies)
-  let isTold = proxies > 0
+  let isLogged = proxies > 0
   app.addHook('onRequest', (request, _reply, done) => {
     clientOf(request)
     // Once: everyone can send the header.
-    if (!isTold && request.headers['x-forwarded-for'] !== undefined) {
-      isTold = true
+    if (!isLogged && request.headers['x-forwarded-for'] !== undefined) {
+      isLogged = true
       log.warn({ remote: clientOf(request).ip }, untrustedProxy)
     }
     done()

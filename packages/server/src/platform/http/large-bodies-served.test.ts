@@ -15,9 +15,9 @@ import { socketLimits } from './sockets.ts'
 const mebibyte = 1_048_576
 // The tests begin and end bodies themselves, however slow the machine is.
 Object.assign(socketLimits, { bodyMs: 120_000 })
-// A refused sender that asks to close its connection may get a reset before it reads the response.
+// A refused sender that asks to close its connection may get a reset before it reads the response. They end before the service,
+// which waits for bodies that have begun.
 const keptAlive = new Agent({ keepAlive: true })
-// Before the service ends, which waits for the bodies that have begun.
 after(() => keptAlive.destroy())
 const harness = await startHarness()
 const vendor = await makeVendor(harness)
@@ -38,10 +38,7 @@ function beginLarge(body: { scope_hash: string; env: string; lock_token: string 
     agent: keptAlive,
     method: 'POST',
     path: '/v1/idempotency/complete',
-    headers: {
-      authorization: `Bearer ${token}`,
-      'content-type': 'application/json',
-    },
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
   })
   call.on('error', () => {})
   call.write(head)

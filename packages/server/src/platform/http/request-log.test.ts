@@ -45,15 +45,15 @@ test('the address is the one before the trusted proxies, and never forged text',
   )
 })
 
-test('forwarded addresses that are not trusted are told once, and trusted ones never', async () => {
-  const told = async (trustProxy: number) => {
+test('forwarded addresses that are not trusted are logged once, and trusted ones never', async () => {
+  const warnings = async (trustProxy: number) => {
     const harness = await startHarness({ trustProxy })
     for (const ip of ['203.0.113.9', '203.0.113.10'])
       await harness.app.inject({ url: '/healthz', headers: { 'x-forwarded-for': ip } })
     return harness.logged.filter(line => line.includes('SERVICE_TRUST_PROXY')).length
   }
-  assert.equal(await told(0), 1)
-  assert.equal(await told(1), 0)
+  assert.equal(await warnings(0), 1)
+  assert.equal(await warnings(1), 0)
 })
 
 test('requests that share a proxy’s connection are each logged with their own client', async () => {
