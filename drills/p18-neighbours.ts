@@ -2,6 +2,7 @@ import { median } from '../bench/harness/statistics.ts'
 import type { Drill } from './harness/drill.ts'
 import { type Attacked, runNeighbours } from './harness/neighbour-run.ts'
 import { judge, mib, ms, othersMax, times } from './harness/neighbour-verdict.ts'
+import { faultsOf, type Revoked, revokedWithinMs, revokeStolenKeys } from './harness/stolen-key.ts'
 
 /**
  * A round is half of a quiet turn, a turn with the attack, and the other half. Each round gives one ratio of each
@@ -19,7 +20,7 @@ export const drill: Drill = {
   name: 'p18',
   title: 'Neighbours hardly affect each other',
   promise:
-    'Whatever one workspace or one stranger does at full speed, another workspace’s checks, claims, polls, creations and sign-ins are all answered, at most three times slower than in a quiet turn, and the process grows by at most 256 MiB.',
+    'Whatever one workspace or one stranger does at full speed, another workspace’s checks, claims, polls, creations and sign-ins are all answered, at most three times slower than in a quiet turn, and the process grows by at most 256 MiB. An owner who revokes a stolen key that floods with 3,000 connections is answered within a second.',
   async run({ cycles = cyclesDefault, signal, say }) {
     const { attacked, serverVersion } = await runNeighbours({
       cycles,
@@ -29,6 +30,7 @@ export const drill: Drill = {
       signal,
       say,
     })
+    const revoked = await revokeStolenKeys({ cycles, floodMs: turnMs / 2, signal, say })
     const judged = attacked.map(turns => ({ turns, verdict: judge(turns) }))
     const disturbed = judged.reduce((sum, { verdict }) => sum + verdict.disturbed, 0)
     return {
@@ -61,12 +63,16 @@ export const drill: Drill = {
       ),
       notes: [
         ...attacked.map(noteOf),
+        revokedNote(revoked),
         `${cycles} rounds with each: ${turnMs / 1_000} s with the attack between two quiet halves of ${turnMs / 2_000} s; over sockets, Postgres ${serverVersion}`,
         'service, Postgres, neighbour and attacker on one machine; milliseconds are medians over the rounds, times the median of the ratios of each round',
         `other work took ${othersOf(attacked).toFixed(2)} cores in the quiet halves, by the median of all rounds`,
         `${disturbed} rounds were left out, because other work took more than ${othersMax} cores in their quiet halves`,
       ],
-      broken: judged.flatMap(({ verdict }) => verdict.broken),
+      broken: [
+        ...judged.flatMap(({ verdict }) => verdict.broken),
+        ...revoked.flatMap(faultsOf).map(fault => `a stolen key on 3,000 connections: ${fault}`),
+      ],
       undecided: judged.flatMap(({ verdict }) => verdict.undecided),
     }
   },
@@ -74,6 +80,11 @@ export const drill: Drill = {
 
 const othersOf = (attacked: readonly Attacked[]) =>
   median(attacked.flatMap(({ rounds }) => rounds.map(({ others }) => others)))
+
+const revokedNote = (revoked: readonly Revoked[]) => {
+  const took = revoked.map(one => one.ms)
+  return `${revoked.length} stolen keys revoked beside a flood of them: median ${ms(median(took))}, longest ${ms(Math.max(...took))}, ${revokedWithinMs} ms allowed`
+}
 
 const noteOf = ({ attack, tally }: Attacked) =>
   `${attack}: the attacker got ${Object.entries(tally)

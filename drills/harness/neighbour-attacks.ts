@@ -41,6 +41,9 @@ interface AskMore {
 
 type Attack = (attacker: Attacker) => Promise<unknown>
 
+/** Another network than the neighbour's 127.0.0.1. */
+export const elsewhere = '127.0.0.2'
+
 /** What one workspace, or one stranger, does at full speed. */
 export const attacks = {
   '300 mutations at once of one project': crowd(300, ({ ask, target }) =>
@@ -79,6 +82,7 @@ export const attacks = {
     }),
   ),
   '8 completions of 4 MiB': crowd(8, completeLarge),
+  '3,000 connections of one key': crowd(3_000, ({ ask }) => ask('GET', '/v1/keys?limit=200')),
   '8 bodies in chunks of one byte': attacker =>
     Promise.all([
       crowd(4, inBytes('/v1/auth/sessions'))(attacker),

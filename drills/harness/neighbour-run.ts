@@ -1,13 +1,11 @@
-import { type ChildProcess, fork } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { peakRssBytes, resetPeakRss } from '../../bench/harness/proc.ts'
 import { madePassword, makePerson } from '../../packages/server/test/people.ts'
 import { makeTenant } from '../../packages/server/test/vendor.ts'
 import { type Api, openApi, plainly } from './api.ts'
+import { AttackerProcess } from './attacker-process.ts'
 import { connectDirectly, startDrillCluster } from './cluster.ts'
-import type { AttackMessage, AttackReply } from './neighbour-attacker.ts'
-import { type AttackName, attacks, type Tally, type Target } from './neighbour-attacks.ts'
+import { type AttackName, attacks, elsewhere, type Tally, type Target } from './neighbour-attacks.ts'
 import { besideOthers, type OwnProcesses, settle } from './neighbour-machine.ts'
 import { type Neighbour, type Probed, probe, probeNames } from './neighbour-probe.ts'
 import type { Round, Turns } from './neighbour-verdict.ts'
@@ -34,9 +32,6 @@ export interface Attacked extends Turns {
 
 /** Until an attack is at full speed, and until its last requests have ended. */
 const restMs = 500
-/** Another network than the neighbour's 127.0.0.1. */
-const elsewhere = '127.0.0.2'
-
 /** Runs one attack after another at full speed, between quiet turns, and measures a neighbour in both. */
 export async function runNeighbours(
   run: NeighbourRun,
@@ -155,38 +150,4 @@ async function makeTarget(
   }
   await Promise.all(Array.from({ length: 8 }, create))
   return { url, live, projectId, tenantId, from: elsewhere }
-}
-
-/** The attacker, in its own process, which ends with ours. */
-class AttackerProcess {
-  readonly #child: ChildProcess = fork(fileURLToPath(new URL('neighbour-attacker.ts', import.meta.url)), {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    env: {},
-  })
-
-  get pid(): number {
-    return this.#child.pid ?? 0
-  }
-
-  async start(name: AttackName, target: Target): Promise<void> {
-    await this.#tell({ type: 'start', name, target })
-  }
-
-  async stop(): Promise<Tally> {
-    const reply = await this.#tell({ type: 'stop' })
-    return reply.type === 'stopped' ? reply.tally : {}
-  }
-
-  end(): void {
-    this.#child.kill('SIGKILL')
-  }
-
-  /** @throws when the process ends before it has replied. */
-  async #tell(message: AttackMessage): Promise<AttackReply> {
-    const { promise, resolve, reject } = Promise.withResolvers<AttackReply>()
-    const onExit = () => reject(new Error('the attacker’s process has ended'))
-    this.#child.once('message', resolve as (reply: unknown) => void).once('exit', onExit)
-    this.#child.send(message)
-    return await promise.finally(() => this.#child.off('exit', onExit))
-  }
 }
