@@ -39,6 +39,12 @@ export const SignIn = strictObject({
   email: Email,
   password: Password,
   workspace_id: Type.Optional(Uuid),
+  device_token: Type.Optional(
+    Type.String({
+      maxLength: 256,
+      description: 'The `device_token` of an earlier sign-in to this account from the same device.',
+    }),
+  ),
 })
 export type SignIn = Static<typeof SignIn>
 
@@ -86,6 +92,10 @@ export type SessionList = ReadQuery<typeof SessionList>
 export const SignedIn = resource('session', {
   ...sessionFields,
   token: Type.String({ description: 'The bearer token of the session, `krses_…`, only in this answer.' }),
+  device_token: Type.String({
+    description:
+      'Names this device at its next sign-in to the account, for 90 days. Failures of others in its network then do not delay it. It grants nothing else.',
+  }),
   user: User,
   workspaces: Memberships,
 })

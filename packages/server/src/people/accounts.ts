@@ -98,7 +98,7 @@ export async function changePassword(
   if (user === null || old === null) throw new Refusal('unauthenticated')
   await refuseWeakPassword(deps, password, user.email)
   const address = addressKey(user.email)
-  const isRight = await deps.signIns.check(address, client.ip, () =>
+  const isRight = await deps.signIns.check(address, networkOf(client.ip), () =>
     deps.passwords.verify(old, current_password, id),
   )
   if (!isRight) throw wrongPassword()

@@ -8,11 +8,11 @@ import { RightNotEnded } from '../platform/db/touch.ts'
 import type { PersonTx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
 import { type QueuedMail, queueMail } from '../platform/mail/queue.ts'
-import { networkOf } from '../platform/network/client-network.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { deviceOf, isKnownDevice } from '../security-events/devices.ts'
 import { recordEvent } from '../security-events/record.ts'
 import { addressKey } from './address.ts'
+import { deviceToken, laneOf, readDevice } from './device-lane.ts'
 import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { toSession, toUser } from './resource.ts'
@@ -43,8 +43,10 @@ export async function signIn(
   const { ip, userAgent } = client
   const address = addressKey(body.email)
   const account = await deps.accounts.run(address)
-  const verify = () => deps.passwords.verify(account?.hash ?? null, body.password, networkOf(ip))
-  const isRight = await deps.signIns.check(address, ip, verify, hangUp)
+  const ownDevice = readDevice(deps, address, body.device_token)
+  const lane = laneOf(ownDevice, ip)
+  const verify = () => deps.passwords.verify(account?.hash ?? null, body.password, lane)
+  const isRight = await deps.signIns.check(address, lane, verify, hangUp)
   if (!isRight || account === null) {
     // Recorded for known and unknown addresses, and written later, so that the response reveals nothing.
     deps.securityEvents.note({
@@ -91,7 +93,8 @@ export async function signIn(
       // A stranger can choose the user agent, so an unverified address gets no mail that quotes it.
       if (user.email_verified_at !== null) queueMail(tx, newDeviceLetter(address, user.id, row.id))
     }
-    return { ...toSession(row, row.id), token, user: toUser(user), workspaces }
+    const device_token = deviceToken(deps, address, ownDevice)
+    return { ...toSession(row, row.id), token, device_token, user: toUser(user), workspaces }
   }
   return await db.asPerson(account.userId, open, { isProven: true })
 }

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '../platform/clock.ts'
-import { networkOf } from '../platform/network/client-network.ts'
 import { recentlyUsed } from '../platform/recently-used.ts'
 import { checksAtOnce, holdMsOf, quietMs } from './account-failures.ts'
 import { createNetworkFailures } from './network-failures.ts'
@@ -17,11 +16,17 @@ export interface SignInGuard {
    * does not count.
    *
    * @param account any string. Existing and unknown accounts count alike.
+   * @param lane who shares places to wait and failures a minute: a network, or a known device.
    * @param attempt whether the password was right.
    * @throws {Refusal} `too_many_requests` when too many attempts wait already, or when the network has used up its
    *   failures for this minute.
    */
-  check(account: string, ip: string, attempt: () => Promise<boolean>, hangUp?: AbortSignal): Promise<boolean>
+  check(
+    account: string,
+    lane: string,
+    attempt: () => Promise<boolean>,
+    hangUp?: AbortSignal,
+  ): Promise<boolean>
 }
 
 export interface SignInGuardOptions {
@@ -57,15 +62,14 @@ export function createSignInGuard({ clock, sleep, perNetworkMinute }: SignInGuar
   }
 
   return {
-    async check(accountName, ip, attempt, hangUp) {
-      const network = networkOf(ip)
-      const takeBack = networks.charge(network)
+    async check(accountName, lane, attempt, hangUp) {
+      const takeBack = networks.charge(lane)
       // A hash has a fixed length and contains no address.
       const name = hash('sha256', accountName, 'base64url')
       const account = enter(name)
       let hasFailed = false
       try {
-        await account.turns.begin(network, checksAtOnce(account.failures), hangUp)
+        await account.turns.begin(lane, checksAtOnce(account.failures), hangUp)
         try {
           const isRight = await attempt()
           hasFailed = !isRight

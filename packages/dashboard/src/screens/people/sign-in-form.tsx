@@ -5,6 +5,7 @@ import { ApiError } from '../../api/api-error.ts'
 import { signIn } from '../../api/people.ts'
 import { DoorForm } from '../../components/form-frames.tsx'
 import { useFormAction } from '../../components/use-form-action.ts'
+import { deviceToken, keepDeviceToken } from '../../session/device.ts'
 import { startSession } from '../../session/token.ts'
 import { faultOfAddress } from './field-rules.ts'
 
@@ -34,6 +35,7 @@ export function SignInForm({
     form,
     async ({ email, password, keep }) => {
       const signedIn = await openSession(email.trim(), password, workspaceId)
+      keepDeviceToken(signedIn.device_token)
       startSession({ token: signedIn.token, userId: signedIn.user.id }, { keep })
       await onSignedIn?.(signedIn)
     },
@@ -71,11 +73,13 @@ export function SignInForm({
 
 /** Another person may sign in where the last one worked: without the workspace then. */
 async function openSession(email: string, password: string, workspaceId: string | null): Promise<SignedIn> {
-  if (workspaceId === null) return await signIn({ body: { email, password } })
+  const device = deviceToken()
+  const body = { email, password, ...(device !== undefined && { device_token: device }) }
+  if (workspaceId === null) return await signIn({ body })
   try {
-    return await signIn({ body: { email, password, workspace_id: workspaceId } })
+    return await signIn({ body: { ...body, workspace_id: workspaceId } })
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'forbidden') throw error
-    return await signIn({ body: { email, password } })
+    return await signIn({ body })
   }
 }

@@ -4,6 +4,7 @@ import { useForm } from '@mantine/form'
 import { signIn, signUp } from '../../api/people.ts'
 import { DoorForm } from '../../components/form-frames.tsx'
 import { useFormAction } from '../../components/use-form-action.ts'
+import { keepDeviceToken } from '../../session/device.ts'
 import { startSession } from '../../session/token.ts'
 import { faultOfAddress, faultOfNewPassword, passwordHint } from './field-rules.ts'
 
@@ -25,6 +26,7 @@ export function SignUpForm({ action, onSignedIn }: SignUpFormProps) {
       const [email, name] = [values.email.trim(), values.name.trim()]
       await signUp({ body: { email, password: values.password, ...(name !== '' && { name }) } })
       const signedIn = await signIn({ body: { email, password: values.password } })
+      keepDeviceToken(signedIn.device_token)
       startSession({ token: signedIn.token, userId: signedIn.user.id }, { keep: false })
       await onSignedIn(signedIn)
     },

@@ -1,0 +1,47 @@
+import { networkOf } from '../platform/network/client-network.ts'
+import type { Refusal } from '../platform/refusal.ts'
+import type { PeopleNeeds } from './needs.ts'
+
+/**
+ * A browser or a program that has signed in to an account before waits, and fails, in a line of that device; all others of a network
+ * share one. A stranger in the same network, or behind the same proxy, then cannot keep the owner of an account out.
+ *
+ * A device token names the device to the account that it signed in to. It grants nothing but that line.
+ */
+export interface Device {
+  readonly id: string
+  /** Whether it has signed in to the account in the last 90 days. */
+  readonly isKnown: boolean
+}
+
+const list = 'devices'
+const knownForMs = 90 * 24 * 3_600_000
+type Needs = Pick<PeopleNeeds, 'cursors' | 'clock' | 'makeId'>
+
+/** @param token as it was given; one that is forged, too old, or of another account is as good as none. */
+export function readDevice(
+  { cursors, clock, makeId }: Needs,
+  address: string,
+  token: string | undefined,
+): Device {
+  const [id = '', signedInAt = ''] = (token === undefined ? null : opened(cursors, address, token)) ?? []
+  if (id === '' || clock.now() - Number(signedInAt) > knownForMs) return { id: makeId(), isKnown: false }
+  return { id, isKnown: true }
+}
+
+function opened(cursors: Needs['cursors'], address: string, token: string): string[] | null {
+  try {
+    return cursors.open(list, address, token).split(' ')
+  } catch (error) {
+    if ((error as Refusal).code !== 'validation_failed') throw error
+    return null
+  }
+}
+
+/** The token for the next sign-in. */
+export const deviceToken = ({ cursors, clock }: Needs, address: string, { id }: Device): string =>
+  cursors.seal(list, address, `${id} ${clock.now()}`)
+
+/** The line in which an attempt waits and its failures count. */
+export const laneOf = (device: Device, ip: string): string =>
+  device.isKnown ? `device ${device.id}` : networkOf(ip)
