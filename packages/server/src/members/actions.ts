@@ -65,7 +65,7 @@ export async function changeRole(
   }
   const { row, hasMade } = await db.inWorkspace(principal.workspaceId, work, { changesRights: true })
   if (hasMade) await deps.endings.follow(principal.workspaceId, makerOf(userId))
-  const { made, cascade } = await showMade(deps, db, principal, makerOf(userId), revokesKeys)
+  const { made, cascade } = await showMade(deps, db, principal, makerOf(userId), revokesKeys, hasMade)
   return { ...toMember({ ...row, role }), secret_keys: made, cascade }
 }
 

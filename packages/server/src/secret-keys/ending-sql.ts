@@ -39,13 +39,21 @@ export async function hasLeftToEnd(tx: Tx, { type, id }: Maker): Promise<boolean
   return row?.left === true
 }
 
+const isOver = `endings.maker_type = 'user' and endings.done_at is not null`
+/**
+ * An earlier end of the maker that is undone goes on as one with this. A member can come back and lose the rights again:
+ * then what ended with the first loss is over, and neither decides nor counts.
+ */
 const begin = sql(
   'endings.begin',
   `insert into endings (workspace_id, maker_type, maker_id, revokes_keys, actor_type, actor_id, began_at)
    select $1, $2::text, $3::uuid, $4, $5, $6, $7 where ${hasMade}
    on conflict (workspace_id, maker_type, maker_id) do update set
-     revokes_keys = endings.revokes_keys or excluded.revokes_keys, actor_type = excluded.actor_type,
-     actor_id = excluded.actor_id, began_at = excluded.began_at, done_at = null
+     revokes_keys = endings.done_at is null and endings.revokes_keys or excluded.revokes_keys,
+     secret_keys_revoked = case when ${isOver} then 0 else endings.secret_keys_revoked end,
+     invitations_revoked = case when ${isOver} then 0 else endings.invitations_revoked end,
+     actor_type = excluded.actor_type, actor_id = excluded.actor_id,
+     began_at = case when endings.done_at is null then endings.began_at else excluded.began_at end, done_at = null
    returning maker_id`,
 )
 /** @returns false when the maker has made nothing. */

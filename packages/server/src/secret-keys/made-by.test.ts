@@ -94,6 +94,48 @@ for (const [what, call] of Object.entries({
   })
 }
 
+test('a member demoted a second time loses what the second demotion says, and no more', async () => {
+  const { owner, live, leaver, child, grandchild, workspaceId } = await makeScene()
+  const change = async (role: string, more: object = {}) =>
+    (
+      await ask('PATCH', `/v1/members/${leaver.userId}`, { token: owner.token, body: { role, ...more } })
+    ).body
+  const counted = ({ secret_keys, cascade }: { secret_keys: { data: { id: string }[] }; cascade: object }) => [
+    idsOf(secret_keys.data),
+    cascade,
+  ]
+  const done = (revoked: number) => ({ state: 'done', revoked, remaining: 0 })
+  const first = await change('member', { revoke_keys: true })
+  assert.deepEqual(counted(first), [[grandchild.id, child.id], done(2)])
+
+  harness.clock.advance(1)
+  const promoted = await change('owner')
+  const kept = await makeKey(leaver.token)
+  const pending = await invite(kept.key)
+  const second = await change('member')
+  assert.deepEqual([await isAlive(kept), await statusOf(live, pending)], [true, 'revoked'])
+  assert.deepEqual([promoted, second].map(counted), [
+    [[], done(0)],
+    [[kept.id], done(0)],
+  ])
+
+  await change('owner')
+  assert.deepEqual(counted(await change('admin', { revoke_keys: true })), [[kept.id], done(1)])
+  assert.equal(await isAlive(kept), false)
+  assert.deepEqual(await faultsOf(query, workspaceId), [])
+})
+
+test('a demotion beside an undone one that revokes keys still revokes them', async () => {
+  const { owner, leaver, child, workspaceId } = await makeScene()
+  await query(
+    `insert into endings (workspace_id, maker_type, maker_id, revokes_keys, actor_type, began_at)
+     values ($1, 'user', $2, true, 'operator', now())`,
+    [workspaceId, leaver.userId],
+  )
+  await ask('PATCH', `/v1/members/${leaver.userId}`, { token: owner.token, body: { role: 'member' } })
+  assert.equal(await isAlive(child), false)
+})
+
 test('a successor counts as made by the key or person that rotated, and ends with it', async () => {
   const { owner, live, child, leaver } = await makeScene()
   const pending = await invite(child.key)

@@ -29,9 +29,12 @@ export async function readActiveMade(tx: Tx, { type, id }: Maker, most: number):
 /** The reason of a revocation that follows from the end of a maker. */
 export const cascaded = 'cascade'
 
+/** A member can lose the rights more than once: those that ended with the loss of today. */
+const endedNow = `revoked_reason = '${cascaded}' and ($2 <> 'user' or revoked_at >= (select began_at from endings
+     where workspace_id = $1 and maker_type = $2 and maker_id = $3::uuid))`
 const seen = `from secret_keys where workspace_id = $1 and id in (select id from made)
    and env = any($4::text[]) and ($5::uuid[] is null or project_ids <@ $5)
-   and (${isActive} or $6 and revoked_reason = '${cascaded}')`
+   and (${isActive} or $6 and ${endedNow})`
 const countSeenMade = sql(
   'secret_keys.count_seen_made',
   `${keysMadeSql} select count(*)::int as count ${seen}`,

@@ -20,17 +20,21 @@ export const nothingMade: Made = {
   cascade: { state: 'done', revoked: 0, remaining: 0 },
 }
 
-/** @param withEnded also the keys that ended with a maker; otherwise those that work. */
+/**
+ * @param withEnded also the keys that ended with a maker; otherwise those that work.
+ * @param evenDone whether the caller has just ended the maker; otherwise a cascade counts only while it goes on.
+ */
 export async function showMade(
   { cursors }: { readonly cursors: Cursors },
   db: Db,
   principal: VendorPrincipal,
   maker: Maker,
   withEnded: boolean,
+  evenDone = true,
 ): Promise<Made> {
   const { workspaceId } = principal
   const [{ count, rows }, cascade] = await db.readAtOnce(workspaceId, tx =>
-    Promise.all([readMade(tx, maker, sightOf(principal), withEnded, shownMax), readCascade(tx, maker, true)]),
+    Promise.all([readMade(tx, maker, sightOf(principal), withEnded, shownMax), readCascade(tx, maker, evenDone)]),
   )
   const seal = (last: { id: string }) => cursors.seal('secret_keys', workspaceId, last.id)
   const { data, next_cursor } = page(rows, shownMax, toSecretKey, seal)
