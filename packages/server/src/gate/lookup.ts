@@ -51,12 +51,18 @@ const findStatement = sql(
    from found f join secret_keys k on k.workspace_id = f.workspace_id and k.id = f.id`,
 )
 
+/**
+ * Skips keys that are locked, whose next use is noted. Waiting for them while it holds others would end in a circle with a
+ * transaction that revokes many.
+ */
 const touchStatement = sql(
   'gate.touch',
   `update secret_keys k set last_used_at = service_now()
-   from (select distinct w, i from unnest($1::uuid[], $2::uuid[]) u(w, i)) used
-   where k.workspace_id = used.w and k.id = used.i
-     and (k.last_used_at is null or k.last_used_at < service_now() - interval '60 seconds')`,
+   from (select o.workspace_id, o.id from (select distinct w, i from unnest($1::uuid[], $2::uuid[]) u(w, i)) used
+     join secret_keys o on o.workspace_id = used.w and o.id = used.i
+       and (o.last_used_at is null or o.last_used_at < service_now() - interval '60 seconds')
+     for no key update of o skip locked) stale
+   where k.workspace_id = stale.workspace_id and k.id = stale.id`,
 )
 
 const findSessionStatement = sql(
@@ -74,14 +80,16 @@ const findSessionStatement = sql(
      on m.workspace_id = s.acts_in and m.user_id = s.user_id and m.removed_at is null`,
 )
 
-/** Leaves a session unchanged whose idle time has ended since the look-up. */
+/** Leaves a session unchanged whose idle time has ended since the look-up, and skips locked ones, as for keys. */
 const touchSessionStatement = sql(
   'gate.touch_session',
   `update sessions s set last_seen_at = service_now()
-   from (select distinct i from unnest($1::uuid[]) u(i)) used
-   where s.id = used.i and s.ended_at is null
-     and s.last_seen_at between service_now() - make_interval(secs => $2)
-       and service_now() - make_interval(secs => least(60, $2 / 10))`,
+   from (select o.id from (select distinct i from unnest($1::uuid[]) u(i)) used
+     join sessions o on o.id = used.i and o.ended_at is null
+       and o.last_seen_at between service_now() - make_interval(secs => $2)
+         and service_now() - make_interval(secs => least(60, $2 / 10))
+     for no key update of o skip locked) stale
+   where s.id = stale.id`,
 )
 
 /** Everything that an embed token refers to, as it is now. Deleted rows are returned and flagged. */

@@ -1,7 +1,7 @@
 import type { LeakPlace } from '@keyrail/contract/leaks'
 import { type Actor, appendAudit, type Entry } from '../audit/append.ts'
 import { revokeLeakedKey } from '../keys/actions.ts'
-import { endLeakedSession } from '../people/sessions.ts'
+import { endLeakedSession, stopLeakedSession } from '../people/sessions.ts'
 import type { Db } from '../platform/db/db.ts'
 import { asPersonTx, type Tx } from '../platform/db/transaction.ts'
 import { type QueuedMail, queueMail } from '../platform/mail/queue.ts'
@@ -78,6 +78,7 @@ async function revokeSession(deps: LeakNeeds, db: Db, leak: Leak): Promise<void>
     await db.asPerson(
       userId,
       async tx => {
+        stopLeakedSession(tx, id)
         const address = await endLeakedSession(tx, id, leak.place.url)
         if (address === null) return
         recordEvent(deps, tx, leakEvent(leak, null))
@@ -97,10 +98,13 @@ async function revokeSession(deps: LeakNeeds, db: Db, leak: Leak): Promise<void>
 /** Runs in the workspace of the session. @returns whether anything made in it ends there too. */
 async function endSession(deps: LeakNeeds, tx: Tx, leak: Leak, userId: string): Promise<boolean> {
   const { leaked, place } = leak
+  const asPerson = asPersonTx(tx, userId)
+  // An acceptance by the session holds the session and then waits for ends of makers.
+  stopLeakedSession(asPerson, leaked.id)
   endMakers(tx, [])
   const [recipients, address] = await Promise.all([
     listRecipientRows(tx),
-    endLeakedSession(asPersonTx(tx, userId), leaked.id, place.url),
+    endLeakedSession(asPerson, leaked.id, place.url),
   ])
   // It ended before this report: then only what was made in it is news.
   if (address === null) return await endElsewhere(deps, tx, leak)

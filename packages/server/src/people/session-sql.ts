@@ -69,6 +69,8 @@ export const listSessionRows = (tx: PersonTx, idleS: number, before: string | nu
   tx.list<SessionRow>(listSessions, [tx.userId, idleS, before, limit + 1], { most: limit + 1 })
 
 const endSessionRight = sql('people.end_session_right', 'select end_rights($1, array[$2]::uuid[])')
+/** Waits for all requests of the session, and makes later ones wait. Comes before every lock that one may wait for. */
+export const endSessionUse = (tx: PersonTx, id: string): void => tx.send(endSessionRight, [tx.userId, id])
 const endSession = sql(
   'people.end_session',
   `update sessions set ended_at = service_now()
@@ -86,7 +88,7 @@ async function hasEnded(tx: PersonTx, id: string): Promise<boolean> {
 }
 /** @returns null when there is no active session with this id. */
 export async function endSessionRow(tx: PersonTx, id: string): Promise<SessionRow | null> {
-  tx.send(endSessionRight, [tx.userId, id])
+  endSessionUse(tx, id)
   const [row] = await tx.query<SessionRow>(endSession, [tx.userId, id])
   if (row === undefined) await hasEnded(tx, id)
   return row ?? null
@@ -131,7 +133,6 @@ export async function endLeakedSessionRow(
   id: string,
   url: string | null,
 ): Promise<{ address_key: string } | null> {
-  tx.send(endSessionRight, [tx.userId, id])
   const [row] = await tx.query<{ address_key: string }>(endLeakedSession, [tx.userId, id, url])
   // It was found just before, and its row stays for days after its end.
   if (row === undefined && !(await hasEnded(tx, id))) throw new RightNotEnded('the session')

@@ -22,6 +22,7 @@ import {
   endOldestSessionRows,
   endPersonRights,
   endSessionRow,
+  endSessionUse,
   listSessionRows,
   moveSessionRow,
   readSessionPlaces,
@@ -156,8 +157,12 @@ export async function endSession(
   return { object: 'session', id: sessionId, deleted: true }
 }
 
+/** Waits for everything that the leaked session is still doing: first of all, as `endRights` for other credentials. */
+export const stopLeakedSession = (tx: PersonTx, sessionId: string): void => endSessionUse(tx, sessionId)
+
 /**
- * Ends a leaked session. The caller mails its person and records the event in the workspace of the session.
+ * Ends a leaked session, after `stopLeakedSession`. The caller mails its person and records the event in the workspace of
+ * the session.
  * @param url where the token was found.
  * @returns the `addressKey` of its person; null when it had already ended.
  */

@@ -22,7 +22,7 @@ export interface EndNeeds {
 /**
  * Waits for everything that the makers' requests are still writing, and for acceptances of invitations. Comes first in a
  * transaction that ends makers, before any row.
- * @param ids those of secret keys and members; none for a session, which its person's lock ends.
+ * @param ids those of secret keys and members; none for a session, whose own lock comes before.
  */
 export function endMakers(tx: Tx, ids: readonly string[]): void {
   if (ids.length > 0) endRights(tx, ids)
