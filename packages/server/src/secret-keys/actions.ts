@@ -124,7 +124,6 @@ export function rotateSecretKey(
   client: Client,
 ): Promise<Replayable> {
   const work = async (tx: Tx) => {
-    endRights(tx, [id])
     const row = await lockSecretKey(tx, id, sightOf(principal))
     if (row === null) throw new Refusal('not_found')
     if (roles.indexOf(principal.role) < roles.indexOf(row.role)) throw new Refusal('owner_required')
@@ -158,7 +157,8 @@ export function rotateSecretKey(
     ])
     return { ...shown, predecessor }
   }
-  return mutate(db, principal.workspaceId, replay, work, withoutSecret, { changesRights: true })
+  const options = { changesRights: true, first: (tx: Tx) => endRights(tx, [id]) }
+  return mutate(db, principal.workspaceId, replay, work, withoutSecret, options)
 }
 
 /**

@@ -22,8 +22,8 @@ type Scene = Awaited<ReturnType<typeof makeScene>>
 type Send = (scene: Scene) => Promise<Heard>
 
 /** How many were retried so far. */
-const deadlocks = async () =>
-  Number(/^keyrail_deadlocks_retried_total (\d+)$/m.exec(await harness.deps.metrics.text())?.[1])
+const deadlocks = async ({ deps }: Pick<typeof harness, 'deps'> = harness) =>
+  Number(/^keyrail_deadlocks_retried_total (\d+)$/m.exec(await deps.metrics.text())?.[1])
 
 /** Each one ends the leaver's key `child` and everything made with it. */
 const cascades: Record<string, Send> = {
@@ -160,6 +160,29 @@ test('an acceptance and the leak of its session take their locks in one order', 
     assert.deepEqual(codes, leaksFirst ? ['done', 'unauthenticated'] : ['already_member', 'done'])
     assert.equal(await deadlocks(), 0)
     assert.deepEqual(await faultsOf(query, scene.workspaceId), [])
+  }
+})
+
+test('a key that rotates itself and makes another under one idempotency key wait in one order', async () => {
+  const other = await harness.startImpatient()
+  for (const rotatesFirst of [true, false, true, false, true, false]) {
+    const { child, workspaceId } = await makeScene()
+    const headers = { 'idempotency-key': 'one' }
+    const rotate = () =>
+      ask('POST', `/v1/secret_keys/${child.id}/rotate`, { token: child.key, headers, body: {} })
+    // In one process they would take turns.
+    const make = () =>
+      other.ask('POST', '/v1/secret_keys', { token: child.key, headers, body: { env: 'live' } })
+    const claimed: [string, unknown[]] = [
+      `insert into replays (workspace_id, caller, key, fingerprint) values ($1, $2, 'one', sha256(''))`,
+      [workspaceId, `secret_key:${child.id}`],
+    ]
+    const answers = await meet(barrier, claimed, rotatesFirst ? [rotate, make] : [make, rotate])
+    assert.deepEqual([await deadlocks(), await deadlocks(other)], [0, 0])
+    assert.deepEqual(
+      answers.map(answer => (isDone(answer) ? 'done' : answer.body.code)),
+      ['done', 'idempotency_key_reused'],
+    )
   }
 })
 

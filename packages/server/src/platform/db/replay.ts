@@ -78,6 +78,8 @@ export const fingerprintOf = (method: string, path: string, body: unknown): Buff
  * mutation's own transaction, so both exist or neither. If several requests with one key arrive at once, one
  * executes, and the others wait for it and get its response.
  * @param redact removes the secret from the response before it is stored.
+ * @param options `first` sends what must come before the replay key's row, such as `endRights`: a request that holds the
+ *   right may wait for the row.
  * @throws {Refusal} `idempotency_key_reused` if the key was used for another request.
  */
 export async function mutate<T>(
@@ -86,12 +88,17 @@ export async function mutate<T>(
   replay: ReplayKey | null,
   work: Work<T>,
   redact: (body: T) => unknown,
-  options: WorkOptions = {},
+  { first = () => {}, ...options }: WorkOptions & { first?: (tx: Tx) => void } = {},
 ): Promise<Replayable> {
-  if (replay === null) return { body: await db.inWorkspace(workspaceId, work, options) }
+  const workAlone = (tx: Tx): Promise<T> => {
+    first(tx)
+    return work(tx)
+  }
+  if (replay === null) return { body: await db.inWorkspace(workspaceId, workAlone, options) }
   const home = replay.workspaceId ?? nowhere
   const id = [home, replay.caller, replay.key]
   const workOnce = async (tx: Tx): Promise<Replayable> => {
+    first(tx)
     const move = (to: string) => (home === workspaceId ? undefined : tx.send(enter, [to]))
     move(home)
     const mine = (await tx.query(claim, [...id, replay.fingerprint])).length > 0
