@@ -2,6 +2,7 @@ import type { Env } from '@keyrail/contract/shared'
 import type { Permission } from '@keyrail/contract/vendor/permissions'
 import type { SecretKeyRole } from '@keyrail/contract/vendor/secret-keys'
 import { isActiveSql } from '../gate/active.ts'
+import { keysMadeByIdSql } from '../gate/made.ts'
 import type { Sight } from '../gate/principal.ts'
 import { sql } from '../platform/db/connection.ts'
 import { RightNotEnded, touchesOne } from '../platform/db/touch.ts'
@@ -163,13 +164,7 @@ const listed = `from secret_keys
 const list = sql('secret_keys.list', `select ${secretKeyColumns} ${listed} order by id desc limit $5`)
 const listMade = sql(
   'secret_keys.list_made',
-  `with recursive made(id) as (
-     select id from secret_keys
-     where workspace_id = $1 and created_by_type in ('user', 'secret_key') and created_by_id = $7::text
-     union
-     select k.id from made m join secret_keys k
-       on k.workspace_id = $1 and k.created_by_type = 'secret_key' and k.created_by_id = m.id::text
-   )
+  `${keysMadeByIdSql('$7')}
    select ${secretKeyColumns} ${listed} and id in (select id from made) order by id desc limit $5`,
 )
 /** Newest first, one row more than the limit. */
