@@ -1,5 +1,6 @@
 import { verifyChains } from './audit/upkeep.ts'
 import { pruneBodies, pruneClaims, pruneStoredBytes } from './idempotency/upkeep.ts'
+import { pruneEndedKeys } from './keys/upkeep.ts'
 import { pruneLeaks, queueLeftLetters } from './leaks/upkeep.ts'
 import { pruneSessions, pruneTokens } from './people/upkeep.ts'
 import { makeSigningKey } from './platform/crypto/signing-keys.ts'
@@ -15,7 +16,7 @@ import {
 } from './platform/mail/upkeep.ts'
 import { pruneChanges, pruneNodes } from './policy/upkeep.ts'
 import { pruneCounters } from './ratelimit/upkeep.ts'
-import { pruneEndings } from './secret-keys/upkeep.ts'
+import { pruneEndedSecretKeys, pruneEndings } from './secret-keys/upkeep.ts'
 import { pruneSecurityEvents } from './security-events/upkeep.ts'
 import { pruneUsageDays, pruneUsageHours, pruneUsageMonths, pruneUsageReports } from './usage/upkeep.ts'
 
@@ -43,6 +44,8 @@ export const choresOf = (
   pruneTokens,
   pruneLeaks,
   pruneEndings,
+  pruneEndedSecretKeys,
+  pruneEndedKeys,
   queueLeftLetters,
   pruneSecurityEvents,
   pruneMailThrottles,

@@ -205,7 +205,7 @@ export const settings = {
     default: '10000',
     min: 1,
     max: 10_000_000,
-    why: 'Maximum active keys of a tenant',
+    why: 'Maximum active keys of a tenant; ten times as many may be revoked or expired',
   },
   SERVICE_EMBED_MAX_ACTIVE_KEYS: {
     kind: 'integer',

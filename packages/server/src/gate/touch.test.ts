@@ -44,7 +44,8 @@ const kinds = {
 for (const [table, { make, noted }] of Object.entries(kinds)) {
   const isNoted = async ({ id }: Used) =>
     (await query(`select from ${table} where id = $1 and ${noted}`, [id])).length > 0
-  const use = async ({ token }: Used) => assert.equal((await ask('GET', '/v1/workspace', { token })).status, 200)
+  const use = async ({ token }: Used) =>
+    assert.equal((await ask('GET', '/v1/workspace', { token })).status, 200)
   const anyWaits = async () =>
     (
       await query(
@@ -53,7 +54,7 @@ for (const [table, { make, noted }] of Object.entries(kinds)) {
     ).length > 0
 
   test(`a use of ${table} is noted beside a locked one, and waits for none`, async () => {
-    // An end of many credentials locks their rows in an order of its own.
+    // An end of many credentials locks their rows in another order.
     for (const held of [0, 1]) {
       const made = await make()
       const [locked, free] = [made[held], made[1 - held]]

@@ -47,3 +47,40 @@ test('at the cap, a rotation works without an overlap; with one it needs room fo
   })
   assert.equal(swapped.status, 200)
 })
+
+test('revoked and expired keys have a cap ten times as high, which revocations pass', async () => {
+  const vendor = await makeVendor(harness)
+  const { live, tenantId, workspaceId } = vendor
+  const kept = await issueKey(harness, vendor)
+  const ended = await issueKey(harness, vendor, { expires_at: '2020-01-01T00:00:00Z' })
+  const copies = (count: number) =>
+    harness.query(
+      `insert into api_keys (workspace_id, lookup_hash, id, project_id, tenant_id, env, display_prefix, expires_at, revoked_at,
+         created_at, updated_at)
+       select workspace_id, sha256(n::text::bytea), gen_random_uuid(), project_id, tenant_id, env, display_prefix, expires_at,
+         case when n % 2 = 0 then now() end, now(), now()
+       from api_keys, generate_series(1, $2::int) n where id = $1`,
+      [ended.id, count],
+    )
+  await copies(28)
+  assert.equal((await create(vendor)).status, 201)
+  const last = await issueKey(harness, vendor)
+  await ask('POST', `/v1/keys/${last.id}/revoke`, { token: live })
+
+  const rotate = (body: object) => ask('POST', `/v1/keys/${kept.id}/rotate`, { token: live, body })
+  for (const answer of [await create(vendor), await rotate({}), await rotate({ overlap_hours: 0 })]) {
+    assert.deepEqual([answer.status, answer.body.code], [409, 'key_limit_reached'])
+    assert.match(answer.body.detail, /has 30 revoked or expired keys, which is the limit.*90 days/)
+  }
+  const revoked = await ask('POST', `/v1/keys/${kept.id}/revoke`, { token: live })
+  assert.equal(revoked.status, 200)
+  // Each tenant has its own caps.
+  const tenant = await ask('POST', '/v1/tenants', {
+    token: live,
+    body: { external_id: 'other', name: 'Other' },
+  })
+  assert.notEqual(tenant.body.id, tenantId)
+  assert.equal((await create({ ...vendor, tenantId: tenant.body.id })).status, 201)
+  const rows = await harness.query('select from api_keys where workspace_id = $1', [workspaceId])
+  assert.equal(rows.length, 33)
+})

@@ -13,9 +13,9 @@ import { overlapEnd } from './lifecycle.ts'
 import type { IssueNeeds } from './needs.ts'
 import { findKeyProject } from './project-sql.ts'
 import { toNewKey, toTarget } from './resource.ts'
-import { assertEmbedRoom, assertRoom } from './room.ts'
+import { assertEmbedRoom, assertEndedRoom, assertRoom } from './room.ts'
 import type { JudgedKeyRow, KeyRow, NewKey } from './rows.ts'
-import { countActiveKeys, endOverlap, findKey, findTenantId, holdTenant, insertKey, lockKey } from './sql.ts'
+import { countKeys, endOverlap, findKey, findTenantId, holdTenant, insertKey, lockKey } from './sql.ts'
 
 /** Issues a key. Only this response contains the key itself. */
 export function createKey(
@@ -52,14 +52,15 @@ export async function issueKey(
 ): Promise<ShownKey> {
   const tenantId = body.tenant_id ?? (await findTenantId(tx, body.external_id))
   if (tenantId === null) throw new Refusal('not_found')
-  const [tenant, project, active] = await Promise.all([
+  const [tenant, project, counts] = await Promise.all([
     holdTenant(tx, tenantId),
     findKeyProject(tx, body.project_id),
-    countActiveKeys(tx, tenantId, deps.config.maxActiveKeysPerTenant),
+    countKeys(tx, tenantId, deps.config.maxActiveKeysPerTenant),
   ])
   if (tenant === null || project === null) throw new Refusal('not_found')
   assertKnownScopes(project, body.scopes ?? [], [])
-  await assertRoom(deps, tx, tenant.id, active)
+  assertEndedRoom(deps, counts)
+  await assertRoom(deps, tx, tenant.id, counts.active)
   const place = { project_id: project.id, tenant_id: tenant.id, env: body.env }
   if (isEmbedded) await assertEmbedRoom(deps, tx, place, 1)
 
@@ -123,13 +124,14 @@ export async function issueSuccessor(
 ) {
   assertMay?.(found.scopes)
   const { maxActiveKeysPerTenant } = deps.config
-  const [active, project] = await Promise.all([
-    countActiveKeys(tx, found.tenant_id, maxActiveKeysPerTenant),
+  const [counts, project] = await Promise.all([
+    countKeys(tx, found.tenant_id, maxActiveKeysPerTenant),
     findKeyProject(tx, found.project_id),
   ])
   // With an overlap both keys count for a while; without one the successor replaces its predecessor.
   const staysBeside = overlapHours > 0
-  if (staysBeside && found.is_active) await assertRoom(deps, tx, found.tenant_id, active)
+  if (found.is_active) assertEndedRoom(deps, counts)
+  if (staysBeside && found.is_active) await assertRoom(deps, tx, found.tenant_id, counts.active)
   if (isEmbedded && found.is_active) {
     await assertEmbedRoom(deps, tx, found, staysBeside || found.embedded_at === null ? 1 : 0)
   }

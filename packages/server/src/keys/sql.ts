@@ -1,4 +1,5 @@
 import { isActiveSql } from '../gate/active.ts'
+import { endedMax } from '../gate/ended.ts'
 import type { Sight } from '../gate/principal.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import { touchesOne } from '../platform/db/touch.ts'
@@ -143,14 +144,26 @@ export async function findTenantId(tx: Tx, externalId: string): Promise<string |
   return row?.id ?? null
 }
 
-const countActiveStatement = sql(
-  'keys.count_active',
-  `select count(*)::int as active from (
-     select from api_keys where workspace_id = $1 and tenant_id = $2 and ${isActive} limit $3) k`,
+/** The second count reads an index alone. */
+const countStatement = sql(
+  'keys.count',
+  `select (select count(*)::int from (
+       select from api_keys where workspace_id = $1 and tenant_id = $2 and ${isActive} limit $3) k) as active,
+     (select count(*)::int from (
+       select from api_keys where workspace_id = $1 and tenant_id = $2 limit $4) k) as stored`,
 )
-export async function countActiveKeys(tx: Tx, tenantId: string, most: number): Promise<number> {
-  const [row] = await tx.query<{ active: number }>(countActiveStatement, [tx.workspaceId, tenantId, most])
-  return row?.active ?? 0
+/** How many keys a tenant has, as far as the caps ask. */
+export interface KeyCounts {
+  active: number
+  /** Revoked or expired. */
+  ended: number
+}
+/** @param most the cap of active keys. */
+export async function countKeys(tx: Tx, tenantId: string, most: number): Promise<KeyCounts> {
+  const values = [tx.workspaceId, tenantId, most, most + endedMax(most)]
+  const [row] = await tx.query<{ active: number; stored: number }>(countStatement, values)
+  const { active = 0, stored = 0 } = row ?? {}
+  return { active, ended: stored - active }
 }
 
 const lockCap = sql('keys.lock_cap', 'select pg_advisory_xact_lock(hashtextextended($1, 0))')

@@ -97,13 +97,14 @@ for (const [what, call] of Object.entries({
 test('a member demoted a second time loses what the second demotion says, and no more', async () => {
   const { owner, live, leaver, child, grandchild, workspaceId } = await makeScene()
   const change = async (role: string, more: object = {}) =>
-    (
-      await ask('PATCH', `/v1/members/${leaver.userId}`, { token: owner.token, body: { role, ...more } })
-    ).body
-  const counted = ({ secret_keys, cascade }: { secret_keys: { data: { id: string }[] }; cascade: object }) => [
-    idsOf(secret_keys.data),
+    (await ask('PATCH', `/v1/members/${leaver.userId}`, { token: owner.token, body: { role, ...more } })).body
+  const counted = ({
+    secret_keys,
     cascade,
-  ]
+  }: {
+    secret_keys: { data: { id: string }[] }
+    cascade: object
+  }) => [idsOf(secret_keys.data), cascade]
   const done = (revoked: number) => ({ state: 'done', revoked, remaining: 0 })
   const first = await change('member', { revoke_keys: true })
   assert.deepEqual(counted(first), [[grandchild.id, child.id], done(2)])

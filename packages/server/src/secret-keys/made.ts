@@ -34,7 +34,10 @@ export async function showMade(
 ): Promise<Made> {
   const { workspaceId } = principal
   const [{ count, rows }, cascade] = await db.readAtOnce(workspaceId, tx =>
-    Promise.all([readMade(tx, maker, sightOf(principal), withEnded, shownMax), readCascade(tx, maker, evenDone)]),
+    Promise.all([
+      readMade(tx, maker, sightOf(principal), withEnded, shownMax),
+      readCascade(tx, maker, evenDone),
+    ]),
   )
   const seal = (last: { id: string }) => cursors.seal('secret_keys', workspaceId, last.id)
   const { data, next_cursor } = page(rows, shownMax, toSecretKey, seal)

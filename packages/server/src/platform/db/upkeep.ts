@@ -113,3 +113,22 @@ export async function untilNone(batch: () => Promise<number>): Promise<number> {
   for (let some = await batch(); some > 0; some = await batch()) removed += some
   return removed
 }
+
+/** Small: Postgres looks for references to each row, some of them without an index. */
+const someAtOnce = 100
+/** So that a backlog does not keep the other chores waiting. The next round goes on. */
+const batchesMost = 20
+
+/**
+ * Repeats a statement that removes at most `$1` rows, until none are left or the round has removed enough.
+ * @returns how many were removed.
+ */
+export async function pruneSome(client: pg.ClientBase, statement: string): Promise<number> {
+  let removed = 0
+  for (let batch = 0; batch < batchesMost; batch += 1) {
+    const some = (await client.query(statement, [someAtOnce])).rowCount ?? 0
+    removed += some
+    if (some === 0) break
+  }
+  return removed
+}
