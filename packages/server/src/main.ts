@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import { flushCompileCache } from 'node:module'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { buildApp } from './app.ts'
 import type { BuildState } from './dashboard/dashboard.ts'
 import { type Deps, type Outside, openDeps } from './deps.ts'
@@ -64,7 +65,7 @@ export async function startService(outside: Outside): Promise<Service> {
       // Polls that are held come back now and not before, so that they reach another process.
       deps.drain()
       await app.close().finally(() => clearTimeout(patience))
-      await deps.close()
+      await closeInTime(deps)
     }
     return {
       url: urlOf(app.server, config.tlsCertFile === null ? 'http' : 'https'),
@@ -86,6 +87,21 @@ export async function startService(outside: Outside): Promise<Service> {
     await app.close()
     await deps.close()
     throw error
+  }
+}
+
+/** A store that hangs must not keep the process: what it leaves undone, as a crash would, the next process takes up. */
+async function closeInTime(deps: Deps): Promise<void> {
+  const closing = deps.close()
+  const over = new AbortController()
+  const late = sleep(deps.budgets.closeMs, 'late' as const, { signal: over.signal })
+  late.catch(() => {})
+  try {
+    if ((await Promise.race([closing, late])) !== 'late') return
+    closing.catch(() => {})
+    deps.log.warn('a store did not answer, so its connections were left')
+  } finally {
+    over.abort()
   }
 }
 

@@ -18,6 +18,7 @@ export const patientBudgets: Budgets = {
   laneLockMs: longMs,
   silenceMs: longMs,
   nodeNoteMs: longMs,
+  closeMs: longMs,
 }
 
 interface TestPoolOptions {

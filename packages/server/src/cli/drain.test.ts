@@ -4,8 +4,11 @@ import { connect } from 'node:net'
 import { after, describe, test } from 'node:test'
 import { makeDatabase, testCluster } from '../../test/database.ts'
 import { encryptionKey } from '../../test/encryption-key.ts'
+import { startTcpProxy } from '../../test/tcp-proxy.ts'
+import { until } from '../../test/until.ts'
 import { readConfig } from '../config.ts'
 import { startService } from '../main.ts'
+import { serviceBudgets } from '../platform/budgets.ts'
 import { createLog } from '../platform/log.ts'
 import { drain } from './drain.ts'
 
@@ -27,6 +30,18 @@ describe('draining a service', async () => {
     await once(socket, 'data')
     return socket
   }
+
+  test('a Postgres that hangs does not keep a process that has answered its requests', async () => {
+    const proxy = await startTcpProxy(database.connection)
+    const budgets = { ...serviceBudgets, closeMs: 100 }
+    const connection = { ...database.connection, ...proxy.connection }
+    const service = await startService({ config, log: createLog('silent'), connection, budgets })
+    // It leaves a lane with a connection that waits for work.
+    await until(async () => (await fetch(`${service.url}/readyz`)).status === 200)
+    proxy.hang()
+    assert.equal(await drain(service, new Promise(() => {})), 'drained')
+    await proxy.close()
+  })
 
   test('with nothing under way it ends by itself', async () => {
     const service = await start()

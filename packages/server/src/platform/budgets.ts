@@ -15,6 +15,11 @@ export interface Budgets {
   readonly silenceMs: number
   /** For the note of a node that polls. The poll goes on without it, so that a slow disk costs no node its policy. */
   readonly nodeNoteMs: number
+  /**
+   * For what a closing process still writes and tells its stores, behind its last request. Longer than mail being sent has to
+   * end, and short enough that a process with a store that hangs ends within ten seconds.
+   */
+  readonly closeMs: number
 }
 
 export const serviceBudgets: Budgets = {
@@ -24,4 +29,5 @@ export const serviceBudgets: Budgets = {
   laneLockMs: 1_000,
   silenceMs: 800,
   nodeNoteMs: 500,
+  closeMs: 7_000,
 }
