@@ -213,12 +213,14 @@ export async function openDeps(outside: Outside): Promise<Deps> {
 
   const { dashboard = {} } = outside
   const { folder = join(checkout, 'packages/dashboard/dist'), state = { kind: 'built' as const } } = dashboard
+  const readiness = openReadiness(lanes, clock)
   watchStore({ connection, readings, metrics, log })
   watchDepths({
     metrics,
     config,
     pool,
     lanes,
+    readiness,
     policy,
     counters,
     idempotency,
@@ -251,7 +253,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     }),
     embedTokens,
     embedStanding: lookup.standing,
-    readiness: openReadiness(lanes),
+    readiness,
     auditExports: new Exports(clock.monotonic),
     auditHeads: createSignHeads(sealed, config.publicUrl, draw, createDeriveChain(connection)),
     policy,

@@ -3,6 +3,7 @@ import type { Idempotency } from './idempotency/service.ts'
 import type { Passwords } from './platform/crypto/password.ts'
 import type { Lanes } from './platform/db/lanes.ts'
 import type { Pool } from './platform/db/pool.ts'
+import { degradations, type Readiness } from './platform/db/readiness.ts'
 import type { LargeBodies } from './platform/http/large-bodies.ts'
 import { linesDropped } from './platform/log.ts'
 import type { Metrics } from './platform/metrics.ts'
@@ -11,10 +12,11 @@ import type { CounterStore } from './ratelimit/store.ts'
 
 /** Everything whose use is measured. */
 interface Watched {
-  readonly metrics: Pick<Metrics, 'watch' | 'watchTotal'>
+  readonly metrics: Pick<Metrics, 'watch' | 'watchTotal' | 'beforeScrape'>
   readonly config: Pick<Config, 'maxHeldPollsPerWorkspace'>
   readonly pool: Pick<Pool, 'depth'>
   readonly lanes: Pick<Lanes, 'depths'>
+  readonly readiness: Readiness
   readonly policy: Pick<PolicyFeed, 'watch'>
   readonly counters: Pick<CounterStore, 'nearestToLimit'>
   readonly idempotency: Pick<Idempotency, 'storedBytes'>
@@ -26,12 +28,17 @@ interface Watched {
 /** Metrics that are read at each scrape: the use of bounded resources, and the queues for them. */
 export function watchDepths(watched: Watched): void {
   const { metrics, config, pool, lanes, policy, counters, idempotency } = watched
-  const { largeBodies, signedBodies, passwords } = watched
+  const { readiness, largeBodies, signedBodies, passwords } = watched
 
   metrics.watchTotal(
     'keyrail_log_lines_dropped_total',
     'Log lines dropped, because standard output took no more.',
     linesDropped,
+  )
+  // Other figures show a database that does not answer.
+  metrics.beforeScrape(async () => void (await readiness.check().catch(() => {})))
+  metrics.watch('keyrail_degraded', 'Why `/readyz` says `degraded`: 1 while it does, else 0.', () =>
+    degradations.map(reason => ({ labels: { reason }, value: readiness.degraded() === reason ? 1 : 0 })),
   )
   metrics.watch('keyrail_pool_connections', 'Connections of the management pool.', () => {
     const { total, idle } = pool.depth()

@@ -21,16 +21,17 @@ test('every lane has its durations, errors and reconnections from the start', as
 })
 
 test('a lane that loses its connection while it is idle counts one reconnection and no error', async () => {
-  const of = (name: string) => `keyrail_lane_${name}{lane="readiness"}`
+  const of = (name: string) => `keyrail_lane_${name}{lane="credential"}`
   const names = ['duration_seconds_count', 'errors_total', 'reconnects_total'].map(of)
-  await ask('GET', '/readyz')
+  const use = async () => assert.equal((await ask('GET', '/v1/workspace', { token: live })).status, 200)
+  await use()
   const [batches = 0, errors = 0, reconnects = 0] = await read(...names)
   assert.ok(batches >= 1)
   await query(
     `select pg_terminate_backend(pid, 60000) from pg_stat_activity
-     where datname = current_database() and application_name = 'keyrail lane readiness'`,
+     where datname = current_database() and application_name = 'keyrail lane credential'`,
   )
-  assert.equal((await ask('GET', '/readyz')).status, 200)
+  await use()
   assert.deepEqual(await read(...names), [batches + 1, errors, reconnects + 1])
 })
 

@@ -16,8 +16,8 @@ export interface Budgets {
   /** For the note of a node that polls. The poll goes on without it, so that a slow disk costs no node its policy. */
   readonly nodeNoteMs: number
   /**
-   * For what a closing process still writes and tells its stores, behind its last request. Longer than mail being sent has to
-   * end, and short enough that a process with a store that hangs ends within ten seconds.
+   * A closing process has this long, behind its last request, to write what is left and to end its connections. Longer than
+   * mail being sent has to end, and short enough that a process with a store that hangs ends within ten seconds.
    */
   readonly closeMs: number
 }

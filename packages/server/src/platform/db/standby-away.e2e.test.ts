@@ -73,6 +73,26 @@ test('while the standby is away no change succeeds, and no process of Postgres i
   await until(async () => (await standby.waiting()).length === 0)
 })
 
+test('while the standby is away /readyz says degraded, and so does a metric', async t => {
+  const readyz = async () => {
+    // What an earlier test found is no longer true.
+    harness.clock.skip(60_000)
+    const { status, body } = await impatient.ask('GET', '/readyz')
+    const metrics = await impatient.deps.metrics.text()
+    return [status, body, /^keyrail_degraded\{reason="standby_away"\} (\d)$/m.exec(metrics)?.[1]]
+  }
+  const ready = [200, { status: 'ready' }, '0']
+  assert.deepEqual(await readyz(), ready)
+  await standby.set('absent')
+  t.after(() => standby.set(''))
+  assert.equal((await createTenant(impatient, randomUUID())).status, 503)
+  assert.deepEqual(await readyz(), [200, { status: 'degraded', reasons: ['standby_away'] }, '1'])
+  assert.equal((await impatient.ask('GET', '/v1/workspace', { token: vendor.live })).status, 200)
+  await standby.set('')
+  assert.deepEqual(await readyz(), ready)
+  await until(async () => (await standby.waiting()).length === 0)
+})
+
 test('a commit whose wait is cancelled by others is not reported as done, and not done again', async t => {
   await standby.set('absent')
   t.after(() => standby.set(''))
