@@ -60,6 +60,7 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
   KeyrailAway: steady('up', '0', '1', '5m'),
   KeyrailDatabaseDown: steady('keyrail_database_up', '0', '1', '5m'),
   KeyrailDatabaseIsStandby: steady('keyrail_database_in_recovery', '1', '0', '5m'),
+  KeyrailStandbyAway: shared('keyrail_degraded', ', reason="standby_away"', '1', '0', '5m'),
   KeyrailDatabaseDiskFull: {
     fires: { [refused('disk_full')]: '0 0 0 4 4 4' },
     quiet: { [refused('disk_full')]: '4x10', [refused('too_many_connections')]: '0+5x10' },
