@@ -6,7 +6,7 @@ import { createSignHeads, type SignHeads } from './audit/signed-head.ts'
 import { createDeriveChain } from './audit/verify.ts'
 import { choresOf } from './chores.ts'
 import type { Config } from './config.ts'
-import { type BuildState, type Dashboard, openDashboard } from './dashboard/dashboard.ts'
+import { type Dashboard, openDashboard } from './dashboard/dashboard.ts'
 import { type EmbedTokens, openEmbedTokens } from './embed/signed-token.ts'
 import { type Authenticate, createAuthenticate } from './gate/authenticate.ts'
 import { type AuthenticateEmbed, createAuthenticateEmbed } from './gate/authenticate-embed.ts'
@@ -17,11 +17,13 @@ import { type Idempotency, openIdempotency } from './idempotency/service.ts'
 import { openStoredBytes } from './idempotency/stored-bytes.ts'
 import { claimVerdicts } from './idempotency/verdict.ts'
 import { type FindInvited, openFindInvited } from './invites/find-invited.ts'
+import { createEndedRoom, type EndedRoom } from './keys/ended-room.ts'
 import { createIdentifyTurns, type IdentifyTurns } from './keys/identify.ts'
 import { type CodehostKeys, openCodehostKeys } from './leaks/codehost-keys.ts'
 import { type FindLeaked, openFindLeaked } from './leaks/find-leaked.ts'
 import { readKeysFrom } from './leaks/read-keys.ts'
 import { lettersOf } from './letters.ts'
+import type { Outside } from './outside.ts'
 import { type FindAccount, openFindAccount } from './people/find-account.ts'
 import { type FirstAccount, openFirstAccount } from './people/first-account.ts'
 import { createSignInGuard, type SignInGuard } from './people/sign-in-guard.ts'
@@ -75,6 +77,7 @@ export interface Deps {
   readonly connection: Connection
   readonly cursors: Cursors
   readonly identifyTurns: IdentifyTurns
+  readonly endedRoom: EndedRoom
   readonly authenticate: Authenticate
   /** The same with a cache of a few seconds. */
   readonly authenticateHot: Authenticate
@@ -117,20 +120,6 @@ export interface Deps {
   /** Answers held requests, and holds no further ones. */
   drain(): void
   close(): Promise<void>
-}
-
-export interface Outside {
-  config: Config
-  log: Logger
-  connection: Connection
-  /** The same database without a pooler, if there is one: LISTEN needs a dedicated session. */
-  directConnection?: Connection
-  clock?: Clock
-  randomBytes?: (size: number) => Buffer
-  /** Tests replace the defaults, so that they pass on a machine of any speed. */
-  budgets?: Budgets
-  /** Where the dashboard is built, and what is known of it; by default, it is built in the checkout. */
-  dashboard?: { folder?: string; state?: BuildState }
 }
 
 /** Loaded only if there is a metrics port: the library takes a tenth of the start time of the service. */
@@ -242,6 +231,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     connection,
     cursors: createCursors(cursorSecret),
     identifyTurns: createIdentifyTurns(clock),
+    endedRoom: createEndedRoom(config, clock),
     authenticate,
     authenticateHot: createAuthenticate(lookup, hotCredentials, config.bootstrapToken),
     authenticatePoll: createAuthenticate(lookup, policy.pollKeys(lookup.find), config.bootstrapToken),

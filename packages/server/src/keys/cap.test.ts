@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { issueKey, makeVendor } from '../../test/vendor.ts'
+import { createEndedRoom, type EndedRoom } from './ended-room.ts'
 
 const harness = await startHarness({ maxActiveKeysPerTenant: 3 })
 const { ask } = harness
@@ -46,6 +47,24 @@ test('at the cap, a rotation works without an overlap; with one it needs room fo
     body: { overlap_hours: 0 },
   })
   assert.equal(swapped.status, 200)
+})
+
+test('the ended keys of a tenant are counted again after ten seconds, or where few are left', async () => {
+  const wide = createEndedRoom({ maxActiveKeysPerTenant: 3_000 }, harness.clock)
+  const narrow = createEndedRoom({ maxActiveKeysPerTenant: 3 }, harness.clock)
+  const vendor = await makeVendor(harness)
+  await issueKey(harness, vendor)
+  const { workspaceId, tenantId } = vendor
+  const counts = (room: EndedRoom) =>
+    harness.db.inWorkspace(workspaceId, async tx => {
+      const stored = await room.count(tx, tenantId)
+      room.assert(tenantId, 1, stored)
+      return stored
+    })
+  assert.deepEqual([await counts(wide), await counts(wide)], [1, null])
+  harness.clock.skip(10_000)
+  assert.equal(await counts(wide), 1)
+  assert.deepEqual([await counts(narrow), await counts(narrow)], [1, 1])
 })
 
 test('revoked and expired keys have a cap ten times as high, which revocations pass', async () => {

@@ -13,9 +13,9 @@ import { overlapEnd } from './lifecycle.ts'
 import type { IssueNeeds } from './needs.ts'
 import { findKeyProject } from './project-sql.ts'
 import { toNewKey, toTarget } from './resource.ts'
-import { assertEmbedRoom, assertEndedRoom, assertRoom } from './room.ts'
+import { assertEmbedRoom, assertRoom } from './room.ts'
 import type { JudgedKeyRow, KeyRow, NewKey } from './rows.ts'
-import { countKeys, endOverlap, findKey, findTenantId, holdTenant, insertKey, lockKey } from './sql.ts'
+import { countActiveKeys, endOverlap, findKey, findTenantId, holdTenant, insertKey, lockKey } from './sql.ts'
 
 /** Issues a key. Only this response contains the key itself. */
 export function createKey(
@@ -52,15 +52,16 @@ export async function issueKey(
 ): Promise<ShownKey> {
   const tenantId = body.tenant_id ?? (await findTenantId(tx, body.external_id))
   if (tenantId === null) throw new Refusal('not_found')
-  const [tenant, project, counts] = await Promise.all([
+  const [tenant, project, active, stored] = await Promise.all([
     holdTenant(tx, tenantId),
     findKeyProject(tx, body.project_id),
-    countKeys(tx, tenantId, deps.config.maxActiveKeysPerTenant),
+    countActiveKeys(tx, tenantId, deps.config.maxActiveKeysPerTenant),
+    deps.endedRoom.count(tx, tenantId),
   ])
   if (tenant === null || project === null) throw new Refusal('not_found')
   assertKnownScopes(project, body.scopes ?? [], [])
-  assertEndedRoom(deps, counts)
-  await assertRoom(deps, tx, tenant.id, counts.active)
+  deps.endedRoom.assert(tenant.id, active, stored)
+  await assertRoom(deps, tx, tenant.id, active)
   const place = { project_id: project.id, tenant_id: tenant.id, env: body.env }
   if (isEmbedded) await assertEmbedRoom(deps, tx, place, 1)
 
@@ -124,14 +125,15 @@ export async function issueSuccessor(
 ) {
   assertMay?.(found.scopes)
   const { maxActiveKeysPerTenant } = deps.config
-  const [counts, project] = await Promise.all([
-    countKeys(tx, found.tenant_id, maxActiveKeysPerTenant),
+  const [active, project, stored] = await Promise.all([
+    countActiveKeys(tx, found.tenant_id, maxActiveKeysPerTenant),
     findKeyProject(tx, found.project_id),
+    deps.endedRoom.count(tx, found.tenant_id),
   ])
   // With an overlap both keys count for a while; without one the successor replaces its predecessor.
   const staysBeside = overlapHours > 0
-  if (found.is_active) assertEndedRoom(deps, counts)
-  if (staysBeside && found.is_active) await assertRoom(deps, tx, found.tenant_id, counts.active)
+  if (found.is_active) deps.endedRoom.assert(found.tenant_id, active, stored)
+  if (staysBeside && found.is_active) await assertRoom(deps, tx, found.tenant_id, active)
   if (isEmbedded && found.is_active) {
     await assertEmbedRoom(deps, tx, found, staysBeside || found.embedded_at === null ? 1 : 0)
   }

@@ -2,6 +2,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Cursors } from '../platform/cursor.ts'
 import type { MakeId } from '../platform/ids.ts'
 import type { FleetNeeds } from '../policy/propagation.ts'
+import type { EndedRoom } from './ended-room.ts'
 import type { IdentifyTurns } from './identify.ts'
 
 /** What revoking a key needs. */
@@ -12,6 +13,7 @@ export interface IssueNeeds {
   readonly clock: Clock
   readonly makeId: MakeId
   readonly randomBytes: (size: number) => Buffer
+  readonly endedRoom: EndedRoom
   readonly config: { readonly maxActiveKeysPerTenant: number; readonly embedMaxActiveKeys: number }
 }
 

@@ -1,9 +1,8 @@
-import { assertRoomForEnded } from '../gate/ended.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import type { IssueNeeds } from './needs.ts'
 import type { KeyRow } from './rows.ts'
-import { countKeys, type KeyCounts, lockEmbedRoom, lockTenantCap } from './sql.ts'
+import { countActiveKeys, lockEmbedRoom, lockTenantCap } from './sql.ts'
 
 const roomMargin = 500
 
@@ -20,19 +19,12 @@ export async function assertRoom(
   const most = config.maxActiveKeysPerTenant
   if (active < most - roomMargin) return
   await lockTenantCap(tx, tenantId)
-  if ((await countKeys(tx, tenantId, most)).active < most) return
+  if ((await countActiveKeys(tx, tenantId, most)) < most) return
   throw new Refusal(
     'key_limit_reached',
     `The tenant has ${most} active keys, which is the limit. Revoke one first.`,
   )
 }
-
-/**
- * Refuses to issue a key, or a successor, to a tenant with too many keys that have ended. Concurrent requests do not see each
- * other's keys, so the cap may be exceeded slightly.
- */
-export const assertEndedRoom = ({ config }: IssueNeeds, { ended }: KeyCounts): void =>
-  assertRoomForEnded('tenant', 'keys', ended, config.maxActiveKeysPerTenant)
 
 /** How many keys a tenant may create with embed tokens in any 60 seconds, rotations included. */
 export const embeddedAMinute = 60

@@ -1,5 +1,4 @@
 import { isActiveSql } from '../gate/active.ts'
-import { endedMax } from '../gate/ended.ts'
 import type { Sight } from '../gate/principal.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import { touchesOne } from '../platform/db/touch.ts'
@@ -144,26 +143,26 @@ export async function findTenantId(tx: Tx, externalId: string): Promise<string |
   return row?.id ?? null
 }
 
-/** The second count reads an index alone. */
-const countStatement = sql(
-  'keys.count',
-  `select (select count(*)::int from (
-       select from api_keys where workspace_id = $1 and tenant_id = $2 and ${isActive} limit $3) k) as active,
-     (select count(*)::int from (
-       select from api_keys where workspace_id = $1 and tenant_id = $2 limit $4) k) as stored`,
+const countActiveStatement = sql(
+  'keys.count_active',
+  `select count(*)::int as active from (
+     select from api_keys where workspace_id = $1 and tenant_id = $2 and ${isActive} limit $3) k`,
 )
-/** How many keys a tenant has, as far as the caps ask. */
-export interface KeyCounts {
-  active: number
-  /** Revoked or expired. */
-  ended: number
+export async function countActiveKeys(tx: Tx, tenantId: string, most: number): Promise<number> {
+  const [row] = await tx.query<{ active: number }>(countActiveStatement, [tx.workspaceId, tenantId, most])
+  return row?.active ?? 0
 }
-/** @param most the cap of active keys. */
-export async function countKeys(tx: Tx, tenantId: string, most: number): Promise<KeyCounts> {
-  const values = [tx.workspaceId, tenantId, most, most + endedMax(most)]
-  const [row] = await tx.query<{ active: number; stored: number }>(countStatement, values)
-  const { active = 0, stored = 0 } = row ?? {}
-  return { active, ended: stored - active }
+
+/** Reads an index alone. */
+const countStoredStatement = sql(
+  'keys.count_stored',
+  `select count(*)::int as stored from (
+     select from api_keys where workspace_id = $1 and tenant_id = $2 limit $3) k`,
+)
+/** @returns how many keys the tenant has, active or not, at most `most`. */
+export async function countStoredKeys(tx: Tx, tenantId: string, most: number): Promise<number> {
+  const [row] = await tx.query<{ stored: number }>(countStoredStatement, [tx.workspaceId, tenantId, most])
+  return row?.stored ?? 0
 }
 
 const lockCap = sql('keys.lock_cap', 'select pg_advisory_xact_lock(hashtextextended($1, 0))')

@@ -1,5 +1,6 @@
 import type { Actor } from '../audit/append.ts'
 import { isActiveSql } from '../gate/active.ts'
+import { byEndSql, isLongEndedSql } from '../gate/ended.ts'
 import { keysMadeSql } from '../gate/made.ts'
 import { sql } from '../platform/db/connection.ts'
 import { touchesOne } from '../platform/db/touch.ts'
@@ -139,3 +140,18 @@ export async function listUndoneEndings(tx: ReadTx, most: number): Promise<Undon
 export const pruneEndingRows = `delete from endings where (workspace_id, maker_type, maker_id) in (
      select workspace_id, maker_type, maker_id from endings where done_at < service_now() - interval '30 days'
      limit 1000 for update skip locked)`
+
+/** A key that made others stays as long as these do: what ends a maker finds them through it. */
+export const pruneSecretKeyRows = `with old as (
+     select k.workspace_id, k.id from secret_keys k
+     where ${isLongEndedSql}
+       and not exists (select from secret_keys made where made.workspace_id = k.workspace_id
+         and made.created_by_type = 'secret_key' and made.created_by_id = k.id::text)
+       and not exists (select from endings e
+         where e.workspace_id = k.workspace_id and e.maker_type = 'secret_key' and e.maker_id = k.id)
+       and not exists (select from leak_reports l where l.workspace_id = k.workspace_id and l.credential_id = k.id)
+     order by ${byEndSql} limit $1 for update of k skip locked
+   ), credential as (
+     delete from credentials c using old where c.workspace_id = old.workspace_id and c.kind = 'secret_key' and c.id = old.id
+   )
+   delete from secret_keys k using old where k.workspace_id = old.workspace_id and k.id = old.id`
