@@ -5,6 +5,7 @@ import { startHarness } from '../../test/harness.ts'
 import { issueKey, leakOnce, makeVendor } from '../../test/vendor.ts'
 import { doChores } from '../platform/db/upkeep.ts'
 import { pruneChanges } from '../policy/upkeep.ts'
+import { pruneKeyRows } from './end-sql.ts'
 import { pruneEndedKeys } from './upkeep.ts'
 
 const harness = await startHarness()
@@ -102,4 +103,22 @@ test('a round deletes thousands of keys at most, and the next goes on', async ()
     left.push((await query('select from api_keys where workspace_id = $1', [vendor.workspaceId])).length)
   }
   assert.deepEqual(left, [51, 1])
+})
+
+test('a round finds what ended long ago by index among many others', async () => {
+  const vendor = await makeVendor(harness)
+  const { id } = await issueKey(harness, vendor)
+  await query(
+    `insert into api_keys (workspace_id, lookup_hash, id, project_id, tenant_id, env, display_prefix, expires_at, created_at,
+       updated_at)
+     select workspace_id, sha256(('young' || n)::bytea), gen_random_uuid(), project_id, tenant_id, env, display_prefix,
+       case when n % 2 = 0 then $2::timestamptz end, $2, $2
+     from api_keys, generate_series(1, 20000) n where id = $1`,
+    [id, daysAgo(10)],
+  )
+  await query('analyze api_keys')
+  const rows = await query(`explain ${pruneKeyRows}`, [100])
+  const plan = rows.map(row => row['QUERY PLAN']).join('\n')
+  assert.match(plan, /Index Scan using api_keys_by_end/, plan)
+  assert.doesNotMatch(plan, /Seq Scan on api_keys/, plan)
 })
