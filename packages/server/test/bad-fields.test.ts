@@ -37,7 +37,6 @@ const beyond: Record<string, Record<string, Field>> = {
     ...scopeRules,
   },
   'PATCH /v1/projects/:id': { slug: readField('Slug'), ...scopeRules },
-  'POST /v1/auth/sessions': { device_token: { schema: { type: 'string', maxLength: 256 }, required: false } },
 }
 
 /** Values within their bounds that the service refuses for another reason, such as a wrong password. */
