@@ -153,12 +153,13 @@ test('no source turns text into code or HTML', () => {
   }
 })
 
-test('only the session and the count of reloads are stored in the browser', () => {
+test('only the session, the device token and the count of reloads are stored in the browser', () => {
   const storing = browser.filter(({ code }) =>
     /\b(?:localStorage|sessionStorage|indexedDB|document\.cookie)\b/.test(code),
   )
   assert.deepEqual(storing.map(({ path }) => path.slice('packages/dashboard/src/'.length)).toSorted(), [
     'missing-part.ts',
+    'session/device.ts',
     'session/token.ts',
   ])
 })
