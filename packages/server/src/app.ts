@@ -24,6 +24,7 @@ import { answerPreflights } from './platform/http/cors.ts'
 import { headerValues } from './platform/http/headers.ts'
 import { JsonLines, linesType } from './platform/http/json-lines.ts'
 import type { LargeBodies } from './platform/http/large-bodies.ts'
+import { EndedBody } from './platform/http/open-body.ts'
 import { toProblem, toRefusal } from './platform/http/problem.ts'
 import { readQuery } from './platform/http/query.ts'
 import { logRequests } from './platform/http/request-log.ts'
@@ -243,6 +244,9 @@ const bodyMsBeforeJudgedAgain = 1_000
 /** The memory of a streamed answer, in bytes: a page of an export. The stream itself counts lines, and its size is 1. */
 const streamBytes = 131_072
 
+/** Copying this costs less than sending it in two pieces. */
+const copiedBytesMax = 65_536
+
 function send(
   reply: FastifyReply,
   route: Route,
@@ -270,6 +274,15 @@ function send(
       throw error
     }
     return reply.code(route.answer.status).send(body)
+  }
+  if (body instanceof EndedBody) {
+    const { start, end, bytes } = body
+    room.holdSent(reply.raw, start, route.method === 'GET')
+    reply.header('content-length', bytes).code(route.answer.status)
+    // A large start is not copied, since a fleet may fetch it at once.
+    return bytes <= copiedBytesMax
+      ? reply.send(Buffer.concat([start, end]))
+      : reply.send(Readable.from([start, end], { objectMode: false }))
   }
   const isMade = Buffer.isBuffer(body) || (typeof body === 'string' && route.answer.type !== undefined)
   const payload = isMade ? body : JSON.stringify(body)

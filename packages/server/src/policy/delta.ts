@@ -2,14 +2,16 @@ import type { DeltaQuery } from '@keyrail/contract/feed'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import type { Answer, Call } from '../gate/route.ts'
 import type { Db } from '../platform/db/db.ts'
-import { matches, SharedBody } from '../platform/http/shared-body.ts'
+import { OpenBody } from '../platform/http/open-body.ts'
+import { matches } from '../platform/http/shared-body.ts'
 import { Refusal } from '../platform/refusal.ts'
+import { iso } from '../platform/time.ts'
 import type { PolicyNeeds } from './needs.ts'
 import type { FeedPage } from './pages.ts'
 import { headReadWith } from './polls.ts'
 import { preferredWait } from './prefer.ts'
 import { etagOf, type FeedScope, scopeName, scopeOf } from './scope.ts'
-import { headOf, pageBytesMax, sendSnapshot, tenantsOf } from './snapshot.ts'
+import { headOf, pageBytesMax, sendPage, sendSnapshot, tenantsOf } from './snapshot.ts'
 import { type PolicyHead, readChangesSince } from './sql.ts'
 
 type DeltaCall = Call<VendorPrincipal, DeltaQuery, unknown>
@@ -65,15 +67,7 @@ async function sendChanges(
     makeDelta(deps, call.db, scope, since),
   )
   if (body === null) return await sendSnapshot(deps, call, scope, head)
-  const { body: bytes, encoding } = await body.encoded(call.header('accept-encoding'))
-  await deps.policy.sendTurns(scope.workspaceId, bytes.length)
-  return {
-    body: bytes,
-    headers: {
-      ...headersOf(etagOf(scope, head.version)),
-      ...(encoding !== 'identity' && { 'content-encoding': encoding }),
-    },
-  }
+  return await sendPage(deps, call, scope, body, headersOf(etagOf(scope, head.version)))
 }
 
 /** An empty answer: the node is current, or the project is deleted with all of its keys. */
@@ -83,9 +77,10 @@ function sendNoChange(deps: PolicyNeeds, call: DeltaCall, scope: FeedScope, head
   const isCurrent = call.query.since === head.version
   if (isCurrent && matches(call.header('if-none-match'), etag)) return { body: null, status: 304, headers }
   const body = {
-    ...headOfDelta(deps, scope, call.query.since, head.version, head.deleted),
+    ...headOfDelta(scope, call.query.since, head.version, head.deleted),
     ...(scope.hasTenants && { tenants: [] }),
     changes: [],
+    generated_at: iso(new Date(deps.clock.now())),
   }
   return { body, headers }
 }
@@ -99,20 +94,14 @@ async function makeDelta(deps: PolicyNeeds, db: Db, scope: FeedScope, since: num
   if (row === null) throw new Refusal('not_found')
   if (row.logged > most.keys || row.is_large || since < row.floor)
     return { body: null, bytes: 0, isLasting: true }
-  const head = JSON.stringify(headOfDelta(deps, scope, since, row.version, row.deleted)).slice(0, -1)
-  const body = new SharedBody(`${head}${tenantsOf(scope, row.tenants ?? '')},"changes":[${row.json ?? ''}]}`)
+  const head = JSON.stringify(headOfDelta(scope, since, row.version, row.deleted)).slice(0, -1)
+  const body = new OpenBody(`${head}${tenantsOf(scope, row.tenants ?? '')},"changes":[${row.json ?? ''}]`)
   return { body, bytes: body.bytes, isLasting: true }
 }
 
-const headOfDelta = (
-  deps: PolicyNeeds,
-  scope: FeedScope,
-  since: number,
-  version: number,
-  deleted: boolean,
-) => ({
+const headOfDelta = (scope: FeedScope, since: number, version: number, deleted: boolean) => ({
   object: 'policy_delta',
-  ...headOf(deps, scope, version, deleted),
+  ...headOf(scope, version, deleted),
   since,
 })
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { SharedBody } from '../platform/http/shared-body.ts'
+import type { OpenBody } from '../platform/http/open-body.ts'
 
 /**
  * Bodies of the feed, each built and compressed once for all requests for it. When the default limits of a project change,
@@ -22,9 +22,12 @@ export interface Page {
   readonly isLasting: boolean
 }
 
-/** A body of the feed; null when it is too large to send, for a reason that the maker of the body knows. */
+/**
+ * A body of the feed up to the time that each answer adds; null when it is too large to send, for a reason that the maker
+ * of the body knows.
+ */
 export interface FeedPage extends Page {
-  readonly body: SharedBody | null
+  readonly body: OpenBody | null
 }
 
 export function createPages<T extends Page>(): Pages<T> {

@@ -2,7 +2,8 @@ import type { SnapshotQuery } from '@keyrail/contract/feed'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import type { Answer, Call } from '../gate/route.ts'
 import type { Db } from '../platform/db/db.ts'
-import { matches, SharedBody } from '../platform/http/shared-body.ts'
+import { OpenBody } from '../platform/http/open-body.ts'
+import { matches } from '../platform/http/shared-body.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
 import type { PolicyNeeds } from './needs.ts'
@@ -72,7 +73,7 @@ export async function sendSnapshot(
   const { body } = await policy.pages.share(name, () =>
     head.deleted
       ? Promise.resolve(
-          toPage(deps, scope, { version, deleted: true, keys: '', tenants: '', nextCursor: null }),
+          toPage(scope, { version, deleted: true, keys: '', tenants: '', nextCursor: null }),
         )
       : makePage(deps, call.db, scope, { version, after }, limit, isWhole),
   )
@@ -82,10 +83,22 @@ export async function sendSnapshot(
       `The project has more than ${limit} keys, or more than ${Math.floor(wholeBytesMax(limit) / 1_048_576)} MiB of them. Fetch them in pages with max_keys and cursor, or select tenants with tenant_id.`,
     )
   }
-  const { body: bytes, encoding } = await body.encoded(call.header('accept-encoding'))
-  await policy.sendTurns(scope.workspaceId, bytes.length)
+  return await sendPage(deps, call, scope, body, headers)
+}
+
+/** Sends a shared body with the time of this answer. */
+export async function sendPage(
+  { clock, policy }: PolicyNeeds,
+  call: Pick<Call<VendorPrincipal, unknown, unknown>, 'header'>,
+  scope: FeedScope,
+  page: OpenBody,
+  headers: Record<string, string>,
+): Promise<Answer> {
+  const end = `,"generated_at":${JSON.stringify(iso(new Date(clock.now())))}}`
+  const { body, encoding } = await page.encoded(call.header('accept-encoding'), end)
+  await policy.sendTurns(scope.workspaceId, body.bytes)
   return {
-    body: bytes,
+    body,
     headers: { ...headers, ...(encoding !== 'identity' && { 'content-encoding': encoding }) },
   }
 }
@@ -109,7 +122,7 @@ async function makePage(
     more && last !== null
       ? deps.cursors.seal(cursorList(scope), scope.workspaceId, `${version} ${last}`)
       : null
-  return toPage(deps, scope, {
+  return toPage(scope, {
     version,
     deleted: false,
     keys: json ?? '',
@@ -128,16 +141,15 @@ interface Content {
 }
 
 function toPage(
-  deps: PolicyNeeds,
   scope: FeedScope,
   { version, deleted, keys, tenants, nextCursor }: Content,
 ): FeedPage {
   const head = JSON.stringify({
     object: 'policy_snapshot',
-    ...headOf(deps, scope, version, deleted),
+    ...headOf(scope, version, deleted),
     next_cursor: nextCursor,
   })
-  const body = new SharedBody(`${head.slice(0, -1)}${tenantsOf(scope, tenants)},"keys":[${keys}]}`)
+  const body = new OpenBody(`${head.slice(0, -1)}${tenantsOf(scope, tenants)},"keys":[${keys}]`)
   return { body, bytes: body.bytes, isLasting: true }
 }
 
@@ -145,14 +157,13 @@ function toPage(
 export const tenantsOf = ({ hasTenants }: FeedScope, tenants: string) =>
   hasTenants ? `,"tenants":[${tenants}]` : ''
 
-/** The first members of every body of the feed. */
-export const headOf = ({ clock }: PolicyNeeds, scope: FeedScope, version: number, deleted: boolean) => ({
+/** The first members of every body of the feed. Its last one is `generated_at`, the time of the answer. */
+export const headOf = (scope: FeedScope, version: number, deleted: boolean) => ({
   workspace_id: scope.workspaceId,
   project_id: scope.projectId,
   env: scope.env,
   version,
   project_deleted: deleted,
-  generated_at: iso(new Date(clock.now())),
   ...(scope.features !== null && { features: scope.features }),
 })
 
