@@ -147,7 +147,12 @@ const situations: [name: string, say: () => string | Promise<string>][] = [
 ]
 
 /** The first message of a working node, to `onError` or `onNotice`, after the answers change. */
-async function answered(begin: (feed: FeedService) => void, options: KeyringOptions = {}): Promise<string> {
+/** @param at which of the errors, from 0 */
+async function answered(
+  begin: (feed: FeedService) => void,
+  options: KeyringOptions = {},
+  at = 0,
+): Promise<string> {
   const feed = await startFeedService()
   feed.upsert(policyKey(drawKey(), 1))
   feed.upsert(policyKey(drawKey(), 2))
@@ -155,13 +160,27 @@ async function answered(begin: (feed: FeedService) => void, options: KeyringOpti
   await using _closed = keyring
   await keyring.ready().catch(() => {})
   begin(feed)
-  await until(() => errors.length + notices.length > 0, 'a message arrives')
+  await until(() => errors.length > at || notices.length > 0, 'a message arrives')
   await feed.close()
-  return errors[0]?.message ?? notices[0]?.message ?? ''
+  return errors[at]?.message ?? notices[0]?.message ?? ''
 }
 
+function withoutEnd(feed: FeedService): void {
+  let page = 0
+  feed.misbehave = () =>
+    snapshotOf(feed, { keys: [policyKey(drawKey(), 10 + page)], next_cursor: `c${page++}` })
+}
+
+const longAgo = '2020-01-01T00:00:00Z'
 const answers: typeof situations = [
-  ['a cache', () => answered(feed => feed.instead.push({ ...deltaOf(feed, []), headers: { age: '7' } }))],
+  [
+    'a clock that was set back',
+    () => answered(feed => feed.instead.push(deltaOf(feed, [], { generated_at: longAgo }))),
+  ],
+  [
+    'a cache',
+    () => answered(feed => feed.instead.push(snapshotOf(feed, { keys: [], generated_at: longAgo })), {}, 1),
+  ],
   [
     'a restored database',
     () =>
@@ -177,18 +196,8 @@ const answers: typeof situations = [
         feed.instead.push(snapshotOf(feed, { keys: [odd] }))
       }),
   ],
-  [
-    'a snapshot whose pages do not end',
-    () =>
-      answered(
-        feed => {
-          let page = 0
-          feed.misbehave = () =>
-            snapshotOf(feed, { keys: [policyKey(drawKey(), 10 + page)], next_cursor: `c${page++}` })
-        },
-        { cachedTtlMs: 1_000 },
-      ),
-  ],
+  ['a snapshot whose pages do not end', () => answered(withoutEnd, { cachedTtlMs: 1_000 })],
+  ['the end of its time', () => answered(withoutEnd, { cachedTtlMs: 1_000 }, 1)],
   ['too many keys', () => answered(() => {}, { maxCachedKeys: 1, maxAutoCachedKeys: 0 })],
   ['more keys than expected', () => answered(() => {}, { maxCachedKeys: 1 })],
   ['a directory that is a file', () => answered(() => {}, { cacheDir: import.meta.filename })],

@@ -50,7 +50,6 @@ export class FeedService {
   deleted = false
   pageKeys = 1_000
   offersWait = false
-  sendsDate = true
   /** Its clock, and how far that is ahead in ms. */
   clock: () => number = Date.now
   aheadMs = 0
@@ -107,7 +106,6 @@ export class FeedService {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.url)
     this.asked.push({ url, headers: request.headers })
-    response.sendDate = this.sendsDate
     const instead = this.instead.shift() ?? this.misbehave?.({ url, headers: request.headers })
     await instead?.before?.()
     if (instead?.hang) return

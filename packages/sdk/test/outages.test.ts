@@ -84,6 +84,38 @@ test('connections that die cost no refusal after 15 s, and few seconds after a m
   }
 })
 
+const HOUR_MS = 3_600_000
+
+test('clocks that are wrong, apart, or set ahead or back cost no refusal', async () => {
+  for (const wrong of [-HOUR_MS, -45_000, 45_000, HOUR_MS]) {
+    open(`a service clock ${wrong} ms ahead`, { aheadMs: () => wrong })
+    open(`proxies whose clock is ${wrong} ms ahead`, { dateAheadMs: () => wrong })
+    open(`a proxy of two, ${wrong} ms ahead`, { dateAheadMs: ({ at }) => ((at / 250) % 2 ? wrong : 0) })
+    for (const from of [31, 37, 52]) {
+      const after = ({ at }: { at: number }) => (at >= from * 1_000 ? wrong : 0)
+      open(`a service clock set by ${wrong} ms at ${from} s`, { aheadMs: after })
+      open(`the same behind proxies at ${from} s`, { aheadMs: after, dateAheadMs: () => 0 })
+    }
+    let times = 0
+    open(`one answer ${wrong} ms ahead`, { aheadMs: () => (times++ === 7 ? wrong : 0) })
+    let dated = 0
+    open(`one Date ${wrong} ms ahead`, { dateAheadMs: () => (dated++ === 7 ? wrong : 0) })
+  }
+  for (const apart of [1_000, 3_000, 10_000]) {
+    let turns = 0
+    open(`two processes ${apart} ms apart`, { aheadMs: () => (turns++ % 2) * apart })
+    let asked = 0
+    open(`three of them ${apart} ms apart, after one an hour ahead`, {
+      aheadMs: () => (asked++ < 3 ? HOUR_MS : (asked % 3) * apart),
+    })
+  }
+  await play()
+  for (const { name, refusals, errors } of nodes) {
+    assert.deepEqual(refusals, [], name)
+    assert.ok(errors.length <= 3, `${name}: ${errors}`)
+  }
+})
+
 test('no held request can outlast half of the life of the keys, and none is sent for stale ones', async () => {
   let isAway = false
   const { sent, keyring } = open('a node', { on: () => (isAway ? 'hangs' : 'works') })

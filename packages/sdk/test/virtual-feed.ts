@@ -20,6 +20,10 @@ export interface Between {
   gateway?: { afterMs: number; fate: Fate }
   /** What happens to a request that arrives. Default: it works. */
   on?: (sent: Sent) => Fate
+  /** How far the clock of the process that answers is ahead, in ms. Default: not at all. */
+  aheadMs?: (sent: Sent) => number
+  /** The same of what writes the `Date` of answers. Default: the service does. */
+  dateAheadMs?: (sent: Sent) => number
   /** Connections in use at this time never carry another byte. */
   cutAt?: (now: number) => boolean
 }
@@ -84,21 +88,24 @@ export class VirtualFleet {
     const heldMs = Number(/wait=(\d+)/.exec(prefer)?.[1] ?? 0) * 1_000
     const request = { at: now(), heldMs }
     sent.push(request)
-    const { gateway, on = () => 'works', cutAt = () => false } = between
+    const { gateway, on = () => 'works', cutAt = () => false, aheadMs = () => 0 } = between
+    const ahead = aheadMs(request)
+    const clocks = { generated: ahead, date: between.dateAheadMs?.(request) ?? ahead }
     const fate = on(request)
     if (fate !== 'works') return await meet(fate, signal)
     const since = Number(searchParams.get('since'))
     const isOver = () => this.#version.at !== since || now() - request.at >= heldMs
     while (!cutAt(now())) {
-      if (pathname.endsWith('/snapshot')) return this.#answer('policy_snapshot', { next_cursor: null })
-      if (isOver()) return this.#answer('policy_delta', { since }, heldMs)
+      if (pathname.endsWith('/snapshot'))
+        return this.#answer('policy_snapshot', { next_cursor: null }, clocks)
+      if (isOver()) return this.#answer('policy_delta', { since }, clocks, heldMs)
       if (gateway && now() - request.at >= gateway.afterMs) return await meet(gateway.fate, signal)
       await step(signal)
     }
     return await meet('hangs', signal)
   }
 
-  #answer(object: string, more: object, heldMs = 0): Response {
+  #answer(object: string, more: object, ahead: { generated: number; date: number }, heldMs = 0): Response {
     const { at } = this.#version
     const [good, revoked] = [policyKey(this.good, 1), policyKey(this.revoked, 2)]
     const { key_id, env, lookup_hash } = revoked
@@ -110,13 +117,16 @@ export class VirtualFleet {
       env: 'live',
       version: at,
       project_deleted: false,
-      generated_at: new Date().toISOString(),
+      generated_at: new Date(Date.now() + ahead.generated).toISOString(),
       ...(object === 'policy_snapshot' ? { keys: at === 1 ? [good, revoked] : [good] } : {}),
       ...more,
     }
     const changes = (more as { since?: number }).since === at ? [] : [tombstone]
     return Response.json(object === 'policy_delta' ? { ...body, changes } : body, {
-      headers: { date: new Date().toUTCString(), ...(heldMs > 0 && { 'preference-applied': 'wait' }) },
+      headers: {
+        date: new Date(Date.now() + ahead.date).toUTCString(),
+        ...(heldMs > 0 && { 'preference-applied': 'wait' }),
+      },
     })
   }
 }

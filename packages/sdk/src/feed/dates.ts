@@ -1,28 +1,42 @@
 import type { KeyrailError } from '../runtime/errors.ts'
 import { cachedAnswer, dateBack } from './odd.ts'
+import type { AnswerTimes } from './sync-deps.ts'
 
-/** `Date` has whole seconds, and answers of several processes may arrive out of order. */
+/** Answers of several processes may arrive out of order. */
 const SLACK_MS = 2_000
-/** An answer older than this is reported. */
-const LATE_MS = 5_000
+/** An answer older than this confirms too little. */
+export const LATE_MS = 5_000
+/** What was reported is reported again only after an answer in order, this long after the last odd one. */
+const QUIET_MS = 60_000
 
-/** Compares the `Date` of successive answers to detect caches and clocks that were set back. */
+/** Compares the times of successive answers, to tell about caches and about clocks that were set back. */
 export class Dates {
   #last = Number.NEGATIVE_INFINITY
-  #isLate = false
+  #oddAt = Number.NEGATIVE_INFINITY
+  #isTold = false
 
   /**
-   * @param sentAt when the request was sent, and `answeredAt` when the answer was given, by the service's clock
-   * @returns an error to report; for a cache only the first, until an answer is recent again
+   * @param answeredAt when the answer was given
+   * @returns an error to report
    */
-  odd(date: number | undefined, sentAt: number, answeredAt: number): KeyrailError | undefined {
-    if (date === undefined) return undefined
-    const backMs = this.#last - date
-    this.#last = date
-    const wasLate = this.#isLate
-    this.#isLate = answeredAt < sentAt - LATE_MS
-    if (backMs > SLACK_MS) return dateBack(backMs)
-    if (!this.#isLate || wasLate) return undefined
-    return cachedAnswer(`its Date was ${Math.round((sentAt - answeredAt) / 1_000)} s ago`)
+  odd(times: AnswerTimes, answeredAt: number): KeyrailError | undefined {
+    const { generatedAt, sentAt } = times
+    const backMs = this.#last - generatedAt
+    this.#last = generatedAt
+    const lateMs = sentAt - answeredAt
+    if (backMs <= SLACK_MS && lateMs <= LATE_MS) {
+      if (sentAt - this.#oddAt >= QUIET_MS) this.#isTold = false
+      return undefined
+    }
+    this.#oddAt = sentAt
+    if (this.#isTold) return undefined
+    this.#isTold = true
+    return backMs > SLACK_MS ? dateBack(backMs) : cachedAnswer(lateMs, hintOf(times))
   }
+}
+
+/** The headers prove nothing, but they hint at what lies between. */
+function hintOf({ generatedAt, date, ageSeconds }: AnswerTimes): string {
+  if (ageSeconds > 0) return `, and its Age is ${ageSeconds} s`
+  return date !== undefined && date - generatedAt > LATE_MS ? ', although something gave it a newer Date' : ''
 }

@@ -21,27 +21,28 @@ export function unreadableKeys(keys: readonly Unreadable[]): KeyrailError {
 }
 
 /** An answer from a cache. It confirms keys only as of the time when the service gave it. */
-export const cachedAnswer = (why: string): KeyrailError =>
+export const cachedAnswer = (lateMs: number, hint = ''): KeyrailError =>
   new KeyrailError(
     'cached_answer',
-    `The answer is old, as from a cache: ${why}. Do not cache answers between this node and the service`,
+    `The answer is old, as from a cache: the service generated it ${Math.round(lateMs / 1_000)} s before it was asked for${hint}. Do not cache answers between this node and the service`,
     { retryable: true },
   )
 
 export const dateBack = (byMs: number): KeyrailError =>
   new KeyrailError(
     'date_back',
-    `The Date of the service's answers went back by ${Math.round(byMs / 1_000)} s: a cache returned an old answer, or a clock was set back`,
+    `The time of the service's answers went back by ${Math.round(byMs / 1_000)} s: a cache returned an old answer, or a clock was set back`,
     { retryable: true },
   )
 
-/** A walk goes on: a large project over a slow network must become ready in the end. */
-export const slowSnapshot = (pages: number, tookMs: number): KeyrailError =>
-  new KeyrailError(
-    'slow_snapshot',
-    `A snapshot has taken ${Math.round(tookMs / 1_000)} s and ${pages} pages so far and goes on; meanwhile the keys held go stale`,
-    { retryable: true },
-  )
+/** @param goesOn whether the walk goes on; otherwise it was given up */
+export function slowSnapshot(pages: number, tookMs: number, goesOn: boolean): KeyrailError {
+  const so = `A snapshot has taken ${Math.round(tookMs / 1_000)} s and ${pages} pages so far`
+  const then = goesOn
+    ? ' and goes on; meanwhile the keys held go stale'
+    : ', which is too long, and was given up: the keys would be stale before they are served'
+  return new KeyrailError('slow_snapshot', so + then, { retryable: true })
+}
 
 export const versionBack = (from: number, to: number): KeyrailError =>
   new KeyrailError(

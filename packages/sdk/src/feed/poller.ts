@@ -84,8 +84,11 @@ export class Poller {
     this.lastError = this.#deps.overflow()
     if (this.lastError) this.#deps.onError(this.lastError)
     else this.#deps.onSuccess()
-    this.#isReady = true
-    this.#settle.resolve()
+    // A walk may have taken longer than its keys are served, and only the next answer confirms them then.
+    if (result.lifeMs > 0) {
+      this.#isReady = true
+      this.#settle.resolve()
+    }
     this.#deps.onPolled?.()
     const unphased = !this.#hasPhase && !result.first && !result.waits
     if (unphased) this.#hasPhase = true

@@ -78,3 +78,67 @@ test('a keyring of both environments names neither, and accepts both', async () 
   assert.equal(service.asked[0]?.url.searchParams.get('env'), null)
   assert.deepEqual([code(live), code(testing)], ['valid', 'valid'])
 })
+
+/** Makes the next pages take a second each, on the node's clock. */
+function slowPages(time: { monotonic: number }, count: number): void {
+  const before = () => {
+    time.monotonic += 1_000
+  }
+  for (let times = 0; times < count; times++) service.instead.push({ before })
+}
+
+test('a walk is reported at half of the life, and given up before its end', async () => {
+  const keys = issueKeys(service, 100)
+  const { poll, fails, code, time, odd } = openNode(service, { cachedTtlMs: 20_000 })
+  await poll()
+  service.pageKeys = 2
+  service.floor = ++service.version
+  slowPages(time, 49)
+  const from = time.monotonic
+  await fails('slow_snapshot')
+  assert.ok(time.monotonic - from < 20_000, `after ${time.monotonic - from} ms`)
+  assert.deepEqual(
+    odd.map(({ message }) => message),
+    ['A snapshot has taken 11 s and 11 pages so far and goes on; meanwhile the keys held go stale'],
+  )
+  assert.equal(code(keys[0] ?? ''), 'valid')
+  service.instead.length = 0
+  assert.equal(await poll(), 'snapshot')
+  assert.equal(code(keys[0] ?? ''), 'valid')
+})
+
+test('a page that hangs ends with the time of its walk', async () => {
+  issueKeys(service, 4)
+  const { poll, fails, time } = openNode(service, { cachedTtlMs: 10_000 })
+  await poll()
+  service.pageKeys = 2
+  service.floor = ++service.version
+  service.instead.push({
+    before: () => {
+      time.monotonic += 8_900
+    },
+  })
+  service.instead.push({
+    before: () => {
+      time.monotonic += 100
+    },
+    hang: true,
+  })
+  await fails('slow_snapshot')
+})
+
+test('without keys a walk goes on for ten lives, and what it brings waits for the next answer', async () => {
+  const keys = issueKeys(service, 140)
+  service.pageKeys = 2
+  const { poll, fails, code, time, odd } = openNode(service, { cachedTtlMs: 6_000 })
+  slowPages(time, 70)
+  await fails('slow_snapshot')
+  assert.equal(odd.length, 1)
+  service.instead.length = 0
+  service.pageKeys = 7
+  slowPages(time, 20)
+  assert.equal(await poll(), 'snapshot')
+  assert.equal(code(keys[0] ?? ''), 'stale')
+  assert.equal(await poll(), 'unchanged')
+  assert.equal(code(keys[0] ?? ''), 'valid')
+})

@@ -30,10 +30,11 @@ export interface SyncSettings {
   maxAutoCachedKeys: number
 }
 
-/** The times in an answer: of its body (undefined without one) and of the answer, and when the request was sent. */
+/** The time in the body of an answer, when its request was sent, and what its headers say. */
 export interface AnswerTimes {
-  generatedAt: number | undefined
+  generatedAt: number
   date: number | undefined
+  ageSeconds: number
   sentAt: number
 }
 

@@ -8,14 +8,21 @@ import { badResponse } from '../runtime/errors.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
 import { applyDelta } from './apply.ts'
 import { type Delta, readFeedBody, type Snapshot } from './body.ts'
-import { Dates } from './dates.ts'
+import { Dates, LATE_MS } from './dates.ts'
 import { Hold } from './hold.ts'
-import { slowSnapshot, unreadableKeys, versionBack } from './odd.ts'
+import { cachedAnswer, slowSnapshot, unreadableKeys, versionBack } from './odd.ts'
 import { feedQuery } from './query.ts'
 import { hasFeatures, type Unreadable } from './record.ts'
 import { Reseeds } from './reseeds.ts'
 import type { AnswerTimes, Kept, SyncDeps, SyncResult } from './sync-deps.ts'
 import { walk } from './walk.ts'
+
+/** Undefined for an error that comes when the work is over anyway; other errors are thrown. */
+const unless =
+  (isOver: () => boolean) =>
+  (error: unknown): undefined => {
+    if (!isOver()) throw error
+  }
 
 const REQUEST_TIMEOUT_MS = 10_000
 /** Less than this is too little for an answer over a new connection. */
@@ -25,8 +32,16 @@ const REQUEST_TIMEOUT_MIN_MS = 2_000
 const plainTimeout = (lifeMs: number): number =>
   lifeMs > 0 ? Math.min(REQUEST_TIMEOUT_MS, Math.max(REQUEST_TIMEOUT_MIN_MS, lifeMs / 2)) : REQUEST_TIMEOUT_MS
 
+/**
+ * The part of the time that keys are served after which a walk is given up: what it brings counts from its beginning. If no
+ * keys are served, nothing goes stale meanwhile, and a large project over a slow network becomes ready in the end.
+ */
+const WALK_MOST = 0.9
+const WALK_MOST_UNSERVED = 10
+
 interface Page {
   answer: Snapshot
+  sentAt: number
   answeredAt: number
 }
 
@@ -42,11 +57,12 @@ export class Sync {
   workspaceId: string | undefined
   /** The served keys come from an earlier process, and no answer has confirmed them yet. */
   #isResumed = false
+  /** The last answer was old. The next one is not held, so that it soon shows what is true. */
+  #isInDoubt = false
   readonly #reseeds = new Reseeds()
   readonly #hold = new Hold()
   #features: readonly string[] = []
   readonly #dates = new Dates()
-  #etag: string | undefined
   #deps: SyncDeps
   readonly #ended: EndedKeys
 
@@ -107,20 +123,14 @@ export class Sync {
     const lifeMs = this.lifeMs ?? 0
     const sentAt = clock.monotonic()
     // Keys of an earlier process may have been revoked while none ran.
-    const wait = this.#hold.ask(this.#isResumed ? 0 : lifeMs, sentAt)
-    const { body, etag, waits, date } = await client({
+    const wait = this.#hold.ask(this.#isResumed || this.#isInDoubt ? 0 : lifeMs, sentAt)
+    const { body, waits, ...headers } = await client({
       path: '/v1/policy/delta',
       query: feedQuery(settings, { since: String(version) }),
-      ifNoneMatch: this.#etag,
       wait,
       timeoutMs: wait > 0 ? wait * 1_000 + HELD_TIMEOUT_SLACK_MS : plainTimeout(lifeMs),
       signal,
     })
-    if (body === undefined) {
-      this.#hold.answered(clock.monotonic())
-      store.confirm(this.#answeredAt({ generatedAt: undefined, date, sentAt }))
-      return this.#finish('unchanged', waits)
-    }
     const answer = readFeedBody(body, settings.scope)
     this.#hold.answered(clock.monotonic())
     if (this.#isResumed && answer.workspaceId !== this.workspaceId) {
@@ -128,9 +138,9 @@ export class Sync {
       this.#forget()
       return await this.#seed(signal)
     }
-    const answeredAt = this.#check(answer, date, sentAt)
+    const answeredAt = this.#check(answer, { ...headers, sentAt })
     if (answer.kind === 'snapshot') {
-      return await this.#reseed({ answer, answeredAt }, { waits, version }, signal)
+      return await this.#reseed({ answer, sentAt, answeredAt }, { waits, version }, signal)
     }
     if (answer.since !== version) throw badResponse('since, which is not what was asked')
     // A service that knows more features than before sent its keys without them.
@@ -145,7 +155,6 @@ export class Sync {
     this.#report(answer.unreadable)
     const isNew = answer.version !== version || answer.changes.length > 0
     this.version = answer.version
-    this.#etag = etag
     return this.#finish(isNew ? 'delta' : 'unchanged', waits)
   }
 
@@ -186,20 +195,23 @@ export class Sync {
    *
    * @returns whether there was more than one page
    */
-  async #walk({ answer: first, answeredAt }: Page, signal: AbortSignal): Promise<boolean> {
+  async #walk({ answer: first, sentAt: beganAt, answeredAt }: Page, signal: AbortSignal): Promise<boolean> {
     const { served, settings, clock } = this.#deps
     let confirmedAt = answeredAt
-    const beganAt = clock.monotonic()
-    let pages = 0
+    let pages = 1
     let isSlow = false
+    const mostMs = settings.cachedTtlMs * ((this.lifeMs ?? 0) > 0 ? WALK_MOST : WALK_MOST_UNSERVED)
+    const tookMs = () => clock.monotonic() - beganAt
     const next = async (cursor: string) => {
-      pages++
-      const tookMs = clock.monotonic() - beganAt
-      if (!isSlow && tookMs > settings.cachedTtlMs / 2) {
+      if (!isSlow && tookMs() > settings.cachedTtlMs / 2) {
         isSlow = true
-        this.#deps.onOdd?.(slowSnapshot(pages, tookMs))
+        this.#deps.onOdd?.(slowSnapshot(pages, tookMs(), true))
       }
-      const page = await this.#page(cursor, signal)
+      const leftMs = mostMs - tookMs()
+      const page =
+        leftMs > 0 && (await this.#page(cursor, signal, leftMs).catch(unless(() => tookMs() >= mostMs)))
+      if (!page) throw slowSnapshot(pages, tookMs(), false)
+      pages++
       confirmedAt = Math.min(confirmedAt, page.answeredAt)
       return page.answer
     }
@@ -213,6 +225,9 @@ export class Sync {
       isEnded: digest => this.#ended.refusalOf(digest) !== undefined,
       signal,
     })
+    // Such as from a cache. Keys that live are not replaced by older ones.
+    const lateMs = clock.monotonic() - confirmedAt
+    if (lateMs >= settings.cachedTtlMs && (this.lifeMs ?? 0) > 0) throw cachedAnswer(lateMs)
     if (last.deleted) {
       if (served.store) this.#ended.addAll(served.store.records, last.generatedAt)
     } else {
@@ -227,37 +242,34 @@ export class Sync {
     this.workspaceId = first.workspaceId
     this.version = first.version
     this.#features = features
-    this.#etag = undefined
     this.#report(unreadable)
     return last !== first
   }
 
-  async #page(cursor: string | undefined, signal: AbortSignal): Promise<Page> {
+  async #page(cursor: string | undefined, signal: AbortSignal, mostMs = REQUEST_TIMEOUT_MS): Promise<Page> {
     const { client, clock, settings } = this.#deps
     const sentAt = clock.monotonic()
     const query = feedQuery(settings, cursor === undefined ? {} : { cursor })
-    const { body, date } = await client({
+    const { body, ...headers } = await client({
       path: '/v1/policy/snapshot',
       query,
-      timeoutMs: REQUEST_TIMEOUT_MS,
+      timeoutMs: Math.min(REQUEST_TIMEOUT_MS, mostMs),
       signal,
     })
     const answer = readFeedBody(body, settings.scope)
     if (answer.kind !== 'snapshot') throw badResponse('object')
     if (this.#isResumed && answer.workspaceId !== this.workspaceId) this.#forget()
-    return { answer, answeredAt: this.#check(answer, date, sentAt) }
+    return { answer, sentAt, answeredAt: this.#check(answer, { ...headers, sentAt }) }
   }
 
   /** @returns when the answer was given */
-  #check({ workspaceId, generatedAt }: Snapshot | Delta, date: number | undefined, sentAt: number): number {
+  #check({ workspaceId, generatedAt }: Snapshot | Delta, rest: Omit<AnswerTimes, 'generatedAt'>): number {
     if (this.workspaceId !== undefined && workspaceId !== this.workspaceId)
       throw badResponse('workspace_id, which is another than before')
-    return this.#answeredAt({ generatedAt, date, sentAt })
-  }
-
-  #answeredAt(times: AnswerTimes): number {
+    const times = { ...rest, generatedAt }
     const answeredAt = this.#deps.onTime?.(times) ?? times.sentAt
-    const odd = this.#dates.odd(times.date, times.sentAt, answeredAt)
+    this.#isInDoubt = answeredAt < times.sentAt - LATE_MS
+    const odd = this.#dates.odd(times, answeredAt)
     if (odd) this.#deps.onOdd?.(odd)
     return answeredAt
   }

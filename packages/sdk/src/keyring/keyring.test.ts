@@ -55,6 +55,27 @@ test('every key is refused before the first snapshot, and known keys are valid a
   assert.equal(code(drawKey()), 'unknown_key')
 })
 
+test('a first walk that outlasts the life of its keys is ready when the next answer confirms them', async () => {
+  const key = issue()
+  for (let number = 2; number <= 73; number++) issue(number)
+  service.pageKeys = 1
+  const passed = { ms: 0 }
+  const startedAt = Date.now()
+  service.clock = () => startedAt + passed.ms
+  const before = () => {
+    passed.ms += 1_000
+  }
+  for (let page = 0; page < 73; page++) service.instead.push({ before })
+  const { keyring, time, errors, code } = start()
+  time.monotonic = () => passed.ms
+  await keyring.ready()
+  assert.equal(code(key), 'valid')
+  assert.deepEqual(
+    errors.map(error => error.code),
+    ['slow_snapshot'],
+  )
+})
+
 test('a polling node serves a new key and refuses a revoked one', async () => {
   const key = issue()
   const { keyring, code } = start()

@@ -1,73 +1,81 @@
 import type { Clock } from './clock.ts'
 
-/** How far a time in an answer may lie behind: `Date` has whole seconds, and every answer needs time to arrive. */
+/** How far a time may lie behind without being that of another clock: answers need time to arrive, and clocks drift. */
 const SLACK_MS = 2_000
 /**
- * When the service's clock was set back, it is followed once its answers have agreed for this long. The `Date` of a stale
- * cache does not advance, so it falls behind by more than the slack meanwhile.
+ * A clock that lies behind is followed once this many answers have agreed on it for this long. Answers of a cache do not
+ * agree, because their time stands still.
  */
 const AGREED_MS = 5_000
+const AGREED_TIMES = 3
+/** Clocks behind that are observed at a time: several processes of the service may answer by turns. */
+const BEHIND_MAX = 8
 
 /**
- * The service's clock as this process knows it: the times in answers, advanced by the monotonic clock. The service sets
+ * The service's clock as this process knows it: `generated_at` of answers, advanced by the monotonic clock. The service sets
  * expiry by its clock, so expiry is judged by it too, and setting this machine's clock neither extends nor shortens the life
- * of a key. Before the first answer it is the time that an earlier process knew, or else this machine's.
+ * of a key. Before the first answer it is the time that an earlier process knew, or else this machine's. `Date` has no
+ * effect: a proxy may write its own.
  */
 export class ServiceTime {
   readonly #clock: Clock
   #offset: number | undefined
-  /** A time before ours that answers give, and since when they do. */
-  #behind: { offset: number; since: number } | undefined
+  /** Clocks behind ours that answers show, and the newest time of them all. */
+  #behind: { offset: number; since: number; times: number }[] = []
+  #newestBehind = Number.NEGATIVE_INFINITY
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   /**
-   * Milliseconds since the epoch; behind the service by at most a second and the travel time of an answer.
+   * Milliseconds since the epoch; behind the service by at most the travel time of an answer.
    * @param monotonic the clock's reading if the caller has one; reading it takes a tenth of a verification
    */
   now(monotonic = this.#clock.monotonic()): number {
     return this.#offset === undefined ? this.#clock.wall() : monotonic + this.#offset
   }
 
-  /**
-   * Reads the times of an answer that has just arrived. The service was alive when it generated the body and when it dated
-   * the answer. A body may be sent long after it was generated, so the later time counts. The clock goes back only if dates
-   * lie behind by the same time for `AGREED_MS`: a cache may return an old answer, and expired keys must not work again.
-   *
-   * @param generatedAt of the body, if any
-   * @param date of the answer, if any
-   */
-  heard(generatedAt = Number.NEGATIVE_INFINITY, date?: number): void {
-    const at = Math.max(generatedAt, date ?? Number.NEGATIVE_INFINITY)
-    if (at === Number.NEGATIVE_INFINITY) return
+  /** Reads the time of an answer that has just arrived. */
+  heard(generatedAt: number): void {
     const monotonic = this.#clock.monotonic()
-    const offset = at - monotonic
-    const ahead = at - this.now(monotonic)
-    if (this.#offset === undefined || ahead > 0) this.#offset = offset
-    if (date === undefined) return
-    if (ahead >= -SLACK_MS) {
-      this.#behind = undefined
-    } else if (this.#behind === undefined || Math.abs(offset - this.#behind.offset) > SLACK_MS) {
-      this.#behind = { offset, since: monotonic }
-    } else if (monotonic - this.#behind.since >= AGREED_MS) {
-      this.#offset = offset
-      this.#behind = undefined
+    const offset = generatedAt - monotonic
+    if (this.#offset === undefined || offset > this.#offset) this.#offset = offset
+    if (offset < this.#offset - SLACK_MS) this.#heardBehind(generatedAt, offset, monotonic)
+    else this.#agree()
+  }
+
+  /**
+   * Only answers that are newer than all others from behind count, however many caches stand still at different times.
+   * Otherwise expired keys would work again.
+   */
+  #heardBehind(generatedAt: number, offset: number, monotonic: number): void {
+    if (generatedAt <= this.#newestBehind) return
+    this.#newestBehind = generatedAt
+    const known = this.#behind.find(each => Math.abs(offset - each.offset) <= SLACK_MS)
+    if (known === undefined) {
+      if (this.#behind.length === BEHIND_MAX) this.#behind.shift()
+      this.#behind.push({ offset, since: monotonic, times: 1 })
+      return
     }
+    known.offset = Math.max(known.offset, offset)
+    if (++known.times < AGREED_TIMES || monotonic - known.since < AGREED_MS) return
+    this.#offset = known.offset
+    this.#agree()
   }
 
-  /** When an answer was given, by its date, on the monotonic clock. Never later than `sentAt`. */
-  answeredAt(sentAt: number, date: number | undefined): number {
-    if (date === undefined || this.#offset === undefined) return sentAt
-    const at = date - this.#offset
-    return at < sentAt - SLACK_MS ? at : sentAt
+  #agree(): void {
+    this.#behind = []
+    this.#newestBehind = Number.NEGATIVE_INFINITY
   }
 
-  /** Reads the times of an answer, and returns when it was given. */
-  answered(times: { generatedAt: number | undefined; date: number | undefined; sentAt: number }): number {
-    this.heard(times.generatedAt, times.date)
-    return this.answeredAt(times.sentAt, times.date)
+  /**
+   * Reads the time of an answer, and returns when it was given on the monotonic clock: when it was generated, and no later
+   * than when it was asked for.
+   */
+  answered({ generatedAt, sentAt }: { generatedAt: number; sentAt: number }): number {
+    this.heard(generatedAt)
+    return Math.min(sentAt, generatedAt - (this.#offset ?? 0))
   }
 
   get isKnown(): boolean {

@@ -139,7 +139,8 @@ export function openUsageReporter(
   /** The first answer with a time corrects what was counted by this machine's clock until then. */
   const heard = ({ headers }: { headers: Headers }): void => {
     const isFirst = !time.isKnown
-    time.heard(undefined, readDate(headers.get('date')))
+    const date = readDate(headers.get('date'))
+    if (date !== undefined) time.heard(date)
     if (isFirst && time.isKnown) counts.moveBy(time.now() - now())
   }
 

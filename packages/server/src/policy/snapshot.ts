@@ -72,9 +72,7 @@ export async function sendSnapshot(
   const name = `snapshot ${scopeName(scope)} ${version}${page} ${isWhole ? 'whole' : 'paged'}`
   const { body } = await policy.pages.share(name, () =>
     head.deleted
-      ? Promise.resolve(
-          toPage(scope, { version, deleted: true, keys: '', tenants: '', nextCursor: null }),
-        )
+      ? Promise.resolve(toPage(scope, { version, deleted: true, keys: '', tenants: '', nextCursor: null }))
       : makePage(deps, call.db, scope, { version, after }, limit, isWhole),
   )
   if (body === null) {
@@ -140,10 +138,7 @@ interface Content {
   nextCursor: string | null
 }
 
-function toPage(
-  scope: FeedScope,
-  { version, deleted, keys, tenants, nextCursor }: Content,
-): FeedPage {
+function toPage(scope: FeedScope, { version, deleted, keys, tenants, nextCursor }: Content): FeedPage {
   const head = JSON.stringify({
     object: 'policy_snapshot',
     ...headOf(scope, version, deleted),

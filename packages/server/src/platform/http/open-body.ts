@@ -38,10 +38,7 @@ export class OpenBody {
   }
 
   /** @param accepted the request's `Accept-Encoding` */
-  async encoded(
-    accepted: string | undefined,
-    end: string,
-  ): Promise<{ body: EndedBody; encoding: Encoding }> {
+  async encoded(accepted: string | undefined, end: string): Promise<{ body: EndedBody; encoding: Encoding }> {
     const last = Buffer.from(end)
     if (last.length > endBytesMax) throw new RangeError('The end of a body is too long')
     const encoding = this.bytes < leastEncodedBytes ? 'identity' : encodingOf(accepted)
