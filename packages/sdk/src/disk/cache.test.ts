@@ -107,6 +107,109 @@ test('between changes only the confirmation is written, and counts only for its 
   }
 })
 
+test('of eight processes with one directory any may write, and every restart is warm', async () => {
+  const { at, pass, open } = machine()
+  const nodes = Array.from({ length: 8 }, () => ({ ...open(), kept: holding() }))
+  for (const { cache } of nodes) await cache.load()
+  const poll = async ({ cache, kept }: (typeof nodes)[number], confirmedMs = 0) => {
+    kept.store.confirm(at.monotonic - confirmedMs)
+    cache.keep(kept)
+    await cache.close(undefined)
+  }
+  for (const node of nodes) await poll(node)
+  for (let round = 0; round < 3; round++)
+    for (const node of nodes) {
+      pass(50_000)
+      await poll(node)
+      const resumed = await open().cache.load()
+      assert.deepEqual([resumed?.isFresh, resumed?.store.confirmedAt], [true, at.monotonic])
+      // An answer that was held for longer was confirmed earlier, and takes nothing away.
+      await poll(nodes[(nodes.indexOf(node) + 1) % 8] ?? node, 25_000)
+      assert.equal((await open().cache.load())?.store.confirmedAt, at.monotonic)
+    }
+  // One of them has a newer version: notes of the others do not confirm it.
+  const [first, second] = nodes
+  assert.ok(first && second)
+  pass(10_000)
+  addKey(first.kept.store, 4)
+  first.kept.version = 8
+  await poll(first)
+  const writtenAt = at.monotonic
+  pass(10_000)
+  await poll(second)
+  const resumed = await open().cache.load()
+  assert.deepEqual([resumed?.version, resumed?.store.size, resumed?.store.confirmedAt], [8, 4, writtenAt])
+  assert.deepEqual(
+    nodes.flatMap(({ notices }) => notices),
+    [],
+  )
+})
+
+test('a note from the future is replaced', async () => {
+  const { at, pass, open } = machine()
+  const { cache } = open()
+  await cache.load()
+  const kept = holding()
+  cache.keep(kept)
+  await cache.close(undefined)
+  const poll = async () => {
+    pass(10_000)
+    kept.store.confirm(at.monotonic)
+    cache.keep(kept)
+    await cache.close(undefined)
+  }
+  await poll()
+  at.wall -= HOUR
+  await poll()
+  const resumed = await open().cache.load()
+  assert.deepEqual([resumed?.isFresh, resumed?.store.confirmedAt], [true, at.monotonic])
+})
+
+test('a directory that cannot be is tried once, told once, and tried again every ten minutes', async () => {
+  const { pass, open, cacheDir } = machine()
+  writeFileSync(cacheDir, 'in its place')
+  const { cache, notices } = open({ cacheDir: join(cacheDir, 'node') })
+  assert.equal(await cache.load(), undefined)
+  const kept = holding()
+  const poll = async () => {
+    cache.keep(kept)
+    await cache.close(undefined)
+  }
+  for (let minute = 0; minute < 25; minute++) {
+    pass(60_000)
+    await poll()
+  }
+  assert.deepEqual(notices, ['disk_unusable'])
+  rmSync(cacheDir)
+  pass(200_000)
+  await poll()
+  assert.ok(!existsSync(cacheDir), 'not yet')
+  pass(200_000)
+  await poll()
+  await poll()
+  assert.deepEqual(readdirSync(join(cacheDir, 'node')), [name])
+  assert.deepEqual(notices, ['disk_unusable'])
+})
+
+test('where no directory can be made, such as in /proc, the attempt ends', {
+  skip: !existsSync('/proc'),
+}, async () => {
+  for (const nope of ['/proc/nope', '/proc/nope/deeper/still']) {
+    const { cache, notices } = machine().open({ cacheDir: nope })
+    assert.equal(await cache.load(), undefined)
+    assert.deepEqual(notices, ['disk_unusable'])
+  }
+})
+
+test('missing parents of the directory are made, for its owner only', async () => {
+  const { cacheDir, open } = machine()
+  const { cache, notices } = open({ cacheDir: join(cacheDir, 'a', 'b') })
+  await cache.load()
+  await cache.close(holding())
+  assert.deepEqual([readdirSync(join(cacheDir, 'a', 'b')), notices], [[name], []])
+  assert.equal(lstatSync(join(cacheDir, 'a')).mode & 0o777, 0o700)
+})
+
 test('no confirmation is written for keys that are not on the disk', async () => {
   const { at, pass, open, cacheDir } = machine()
   const { cache } = open()

@@ -17,6 +17,9 @@ const keysEveryMs = (keys: number): number => Math.max(KEYS_EVERY_MS, keys / 10)
 /** Between two confirmation notes, which have a hundred bytes. */
 const CONFIRMED_EVERY_MS = 5_000
 
+/** Between two attempts to open a directory that could not be used. */
+const RETRY_MS = 600_000
+
 /** How long a caller waits for a disk that hangs, such as a network disk. */
 const DISK_MAX_MS = 10_000
 
@@ -38,9 +41,10 @@ export interface DiskCacheDeps {
 export type Resumed = Kept & { isFresh: boolean; serviceNow: number }
 
 /**
- * The disk snapshot of one node, written whole after polls, every few seconds at most. If only the confirmation time has
- * changed, a small file beside it records that; it names the snapshot by its checksum. No method fails: the node reports an
- * error as a notice and continues without the disk.
+ * The disk snapshot of a project and scope, written whole after polls, every few seconds at most. If only the confirmation
+ * time has changed, a small note beside it records that. The note names the version, so that of several processes with one
+ * directory any may write the snapshot, any the note, and any read both. No method fails: the node reports an error as a
+ * notice and continues without the disk.
  */
 export class DiskCache {
   readonly #deps: DiskCacheDeps
@@ -51,10 +55,11 @@ export class DiskCache {
   #isGivenUp = false
   /** Undefined until the directory was opened and checked. */
   #directory: string | undefined
+  #openedAt = Number.NEGATIVE_INFINITY
   #hasFailed = false
   #writing: Promise<void> | undefined
-  /** The content of the snapshot on disk, if this process has read or written it. */
-  #onDisk: { store: Store; revision: number; sum: string } | undefined
+  /** What this process has read from the disk or written to it last. */
+  #onDisk: { store: Store; revision: number } | undefined
   #keysAt = Number.NEGATIVE_INFINITY
   #confirmedAt = Number.NEGATIVE_INFINITY
   #confirmedThen = Number.NEGATIVE_INFINITY
@@ -76,12 +81,9 @@ export class DiskCache {
   }
 
   async #load(): Promise<Resumed | undefined> {
-    const { settings, clock } = this.#deps
     let directory: string
     try {
-      directory = await openDirectory(settings.cacheDir)
-      await removeLeftovers(directory, this.#name, clock.wall())
-      this.#directory = directory
+      directory = await this.#open()
     } catch (error) {
       this.#notify('disk_unusable', `cacheDir is not used: ${reasonOf(error)}`)
       return undefined
@@ -94,10 +96,23 @@ export class DiskCache {
     }
   }
 
+  async #open(): Promise<string> {
+    const { settings, clock } = this.#deps
+    this.#openedAt = clock.monotonic()
+    const directory = await openDirectory(settings.cacheDir)
+    await removeLeftovers(directory, this.#name, clock.wall())
+    this.#directory = directory
+    return directory
+  }
+
   /** Call it after a successful poll. Returns before anything is written. */
   keep(kept: Kept): void {
-    if (!this.#directory || this.#isGivenUp || this.#writing) return
+    if (this.#isGivenUp || this.#writing) return
     const now = this.#deps.clock.monotonic()
+    if (!this.#directory) {
+      if (now - this.#openedAt >= RETRY_MS) this.#run(this.#open())
+      return
+    }
     const isChanged = this.#isChanged(kept)
     const last = isChanged ? this.#keysAt : this.#confirmedAt
     if (now - last < (isChanged ? keysEveryMs(kept.store.size) : CONFIRMED_EVERY_MS)) return
@@ -141,9 +156,9 @@ export class DiskCache {
       this.#notify(code, `The disk snapshot is not used: ${loaded.why}`)
       return undefined
     }
-    const { store, version, workspaceId, isWhole, features, sum } = loaded
+    const { store, version, workspaceId, isWhole, features } = loaded
     store.maxKeys = Math.max(settings.maxCachedKeys, store.size)
-    this.#onDisk = { store, revision: store.revision, sum }
+    this.#onDisk = { store, revision: store.revision }
     const { ageMs, serviceNow } = await this.#ageOf(loaded, `${path}.confirmed`)
     const isFresh = ageMs < settings.cachedTtlMs
     if (isFresh) store.confirm(clock.monotonic() - ageMs)
@@ -152,8 +167,7 @@ export class DiskCache {
 
   /** How long ago the snapshot was confirmed, by the later of its two records, and the service's time now. */
   async #ageOf(loaded: Loaded, path: string): Promise<Age> {
-    const note = await readWhole(path).catch(() => undefined)
-    const confirmed = note && readConfirmation(Buffer.from(note).toString(), loaded.sum)
+    const confirmed = await readNote(path, this.#subjectOf(loaded))
     const ages = [loaded, ...(confirmed ? [confirmed] : [])].map(facts => this.#age(facts))
     return ages.reduce((one, other) => (other.ageMs < one.ageMs ? other : one))
   }
@@ -175,19 +189,25 @@ export class DiskCache {
   }
 
   #start(kept: Kept, directory: string): void {
-    this.#writing = this.#write(kept, directory)
-      .then(
-        () => {
-          this.#hasFailed = false
-        },
-        error => {
-          // Reported once, even if the disk is full for an hour.
-          if (!this.#hasFailed)
-            this.#notify('disk_write_failed', `The disk snapshot was not written: ${reasonOf(error)}`)
-          this.#hasFailed = true
-        },
-      )
-      .finally(() => {
+    const written = this.#write(kept, directory).then(
+      () => {
+        this.#hasFailed = false
+      },
+      error => {
+        // Reported once, even if the disk is full for an hour.
+        if (!this.#hasFailed)
+          this.#notify('disk_write_failed', `The disk snapshot was not written: ${reasonOf(error)}`)
+        this.#hasFailed = true
+      },
+    )
+    this.#run(written)
+  }
+
+  /** What fails here was reported before. */
+  #run(work: Promise<unknown>): void {
+    this.#writing = work
+      .catch(() => {})
+      .then(() => {
         this.#writing = undefined
       })
   }
@@ -210,12 +230,22 @@ export class DiskCache {
       const bytes = encodeSnapshot(store, settings.scope, { ...kept, ...times }, kept.isWhole)
       this.#onDisk = undefined
       await writeWhole(directory, this.#name, bytes)
-      this.#onDisk = { store, revision, sum: bytes.toString('hex', bytes.length - 32) }
+      this.#onDisk = { store, revision }
     } else if (this.#onDisk) {
-      const note = writeConfirmation(times, this.#onDisk.sum)
-      await writeWhole(directory, `${this.#name}.confirmed`, Buffer.from(note))
+      const name = `${this.#name}.confirmed`
+      const subject = this.#subjectOf(kept)
+      const last = await readNote(join(directory, name), subject)
+      // Another process may have noted a later confirmation, but none in the future.
+      const isLater = last && last.confirmedWall > times.confirmedWall && last.confirmedWall <= clock.wall()
+      if (!isLater) await writeWhole(directory, name, Buffer.from(writeConfirmation(times, subject)))
     }
     this.#confirmedThen = confirmedAt
+  }
+
+  /** What a note confirms: all keys of a version in a scope. Versions do not come twice, even after a restored backup. */
+  #subjectOf({ workspaceId, version }: Pick<Kept, 'workspaceId' | 'version'>): string {
+    const { projectId, env, tenantIds, features = [] } = this.#deps.settings.scope
+    return sumOf(JSON.stringify([workspaceId, projectId, env, tenantIds, features, version]))
   }
 
   #notify(code: Notice['code'], message: string): void {
@@ -237,9 +267,11 @@ function writeConfirmation({ confirmedWall, confirmedUptime, confirmedService }:
   return `${facts}\n${sumOf(facts)}`
 }
 
-/** Undefined if the note is damaged or belongs to another snapshot: then the snapshot's own time counts. */
-function readConfirmation(note: string, of: string): Times | undefined {
-  const [facts = '', sum] = note.split('\n')
+/** Undefined if the note is absent, damaged or about another snapshot: then the snapshot's own time counts. */
+async function readNote(path: string, of: string): Promise<Times | undefined> {
+  const note = await readWhole(path).catch(() => undefined)
+  if (note === undefined) return undefined
+  const [facts = '', sum] = Buffer.from(note).toString().split('\n')
   if (sumOf(facts) !== sum) return undefined
   const { of: about, confirmed_at, uptime_ms, service_at } = JSON.parse(facts)
   if (about !== of) return undefined

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Scope } from '../feed/record.ts'
 
 /**
@@ -24,12 +24,26 @@ class DiskRefusal extends Error {}
  */
 export async function openDirectory(named: string): Promise<string> {
   const path = resolve(named)
-  await mkdir(path, { recursive: true, mode: 0o700 })
+  await makeDirectory(path)
   const stats = await lstat(path)
   if (stats.isSymbolicLink()) throw new DiskRefusal('it is a symbolic link')
   if (!stats.isDirectory()) throw new DiskRefusal('it is not a directory')
   checkOwner(stats)
   return path
+}
+
+/** Not with `recursive`: then Node tries for ever, on a whole core, where no directory can be made, such as in `/proc`. */
+async function makeDirectory(path: string): Promise<void> {
+  if (await lstat(path).catch(() => undefined)) return
+  const make = () => mkdir(path, { mode: 0o700 })
+  await make().catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EEXIST') return
+    if (error.code !== 'ENOENT') throw error
+    await makeDirectory(dirname(path))
+    await make().catch((again: NodeJS.ErrnoException) => {
+      if (again.code !== 'EEXIST') throw again
+    })
+  })
 }
 
 /** One name per project and environment, so that a reader with another scope finds the file and rejects it. */

@@ -100,7 +100,7 @@ test('a store reads back as it was written, after any changes', () => {
 })
 
 test('the facts beside the keys read back as they were written', () => {
-  const { store: _, sum: __, ...rest } = accepted(encodeSnapshot(filled(3), scope, facts))
+  const { store: _, ...rest } = accepted(encodeSnapshot(filled(3), scope, facts))
   assert.deepEqual(rest, { ...facts, isWhole: true, features: [] })
   const unknown = encodeSnapshot(filled(3), scope, { ...facts, confirmedService: undefined })
   assert.equal(accepted(unknown).confirmedService, undefined)

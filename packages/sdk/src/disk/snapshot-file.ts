@@ -67,8 +67,6 @@ export interface Loaded extends SnapshotFacts {
   /** True: a key that is missing here does not exist in the service either. */
   isWhole: boolean
   features: readonly string[]
-  /** The checksum of the file, by which a later confirmation names it. */
-  sum: string
 }
 
 export type Refusal = { refused: 'damaged' | 'foreign' | 'scope'; why: string }
@@ -172,7 +170,6 @@ export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number
     confirmedWall: header.fetched_at,
     confirmedUptime: header.fetched_uptime_ms,
     confirmedService: header.service_at,
-    sum: sum.toString('hex'),
   }
 }
 
