@@ -7,7 +7,7 @@ import { listen } from './fetch-server.ts'
 import { drawKey, id, policyKey } from './keys.ts'
 import { until } from './until.ts'
 
-/** A proxy that caches the feed although it must not, and gives each answer a `Date` of its own and no `Age`. */
+/** A proxy that caches the feed although it must not, and gives each answer a new `Date` and no `Age`. */
 
 interface Kept {
   status: number
@@ -66,7 +66,7 @@ async function openNode(nameOf: (url: URL) => string | undefined) {
   return { service, time, cache, errors, keyring, polled, keys }
 }
 
-test('behind a cache that ignores the query’s end, keys go stale in time, told once', async () => {
+test('behind a cache that ignores the query’s end, keys go stale in time, with one report', async () => {
   const { service, time, cache, errors, keyring, polled, keys } = await openNode(withoutNonce)
   await polled()
   service.revoke(id(2))

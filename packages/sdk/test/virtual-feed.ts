@@ -22,7 +22,7 @@ export interface Between {
   on?: (sent: Sent) => Fate
   /** How far the clock of the process that answers is ahead, in ms. Default: not at all. */
   aheadMs?: (sent: Sent) => number
-  /** The same of what writes the `Date` of answers. Default: the service does. */
+  /** The same for the clock by which something writes `Date`. Default: the service's. */
   dateAheadMs?: (sent: Sent) => number
   /** Connections in use at this time never carry another byte. */
   cutAt?: (now: number) => boolean

@@ -165,7 +165,7 @@ test('a note from the future is replaced', async () => {
   assert.deepEqual([resumed?.isFresh, resumed?.store.confirmedAt], [true, at.monotonic])
 })
 
-test('a directory that cannot be is tried once, told once, and tried again every ten minutes', async () => {
+test('a directory that cannot be is tried and reported once, then tried again every ten minutes', async () => {
   const { pass, open, cacheDir } = machine()
   writeFileSync(cacheDir, 'in its place')
   const { cache, notices } = open({ cacheDir: join(cacheDir, 'node') })

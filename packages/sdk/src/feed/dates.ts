@@ -9,7 +9,7 @@ export const LATE_MS = 5_000
 /** What was reported is reported again only after an answer in order, this long after the last odd one. */
 const QUIET_MS = 60_000
 
-/** Compares the times of successive answers, to tell about caches and about clocks that were set back. */
+/** Compares the times of successive answers, to report caches and clocks that were set back. */
 export class Dates {
   #last = Number.NEGATIVE_INFINITY
   #oddAt = Number.NEGATIVE_INFINITY

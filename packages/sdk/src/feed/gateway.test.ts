@@ -18,7 +18,7 @@ interface Between {
   status?: number
 }
 
-/** What the check says about a service behind something, on a clock of their own. */
+/** What the check says about a service behind something, on a clock that the test advances. */
 async function check(between: Between) {
   const passed = { ms: 0 }
   const kept = new Map<string, string>()

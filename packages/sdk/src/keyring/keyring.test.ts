@@ -55,7 +55,7 @@ test('every key is refused before the first snapshot, and known keys are valid a
   assert.equal(code(drawKey()), 'unknown_key')
 })
 
-test('a first walk that outlasts the life of its keys is ready when the next answer confirms them', async () => {
+test('a first walk that outlasts its keys is ready when the next answer confirms them', async () => {
   const key = issue()
   for (let number = 2; number <= 73; number++) issue(number)
   service.pageKeys = 1
