@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { codeBlocks, readDocument } from '../docs/documents.ts'
-import { checkGateway, createKeyring } from '../packages/sdk/src/index.ts'
+import { createKeyring } from '../packages/sdk/src/index.ts'
 import { project, secretKey, startFeedService } from '../packages/sdk/test/feed-service.ts'
 import { drawKey, policyKey } from '../packages/sdk/test/keys.ts'
 import { freePort } from '../packages/server/test/free-port.ts'
 import { until } from '../packages/server/test/until.ts'
+import { checkGateway } from './check-gateway.ts'
 
 /** Runs the files of `docs/sdk/behind-a-gateway.md` between nodes and a service, and wrong ones made of them. */
 
@@ -135,7 +137,7 @@ for (const [name, start, hasty] of [
     const connection = await start([[hasty[0], hasty[1]]])
     const { ok, findings } = await checkGateway({ ...connection, holdSeconds: 3 })
     assert.equal(ok, false)
-    assert.match(findings.join(), /may hold for 3 s failed after 1(?:\.\d)? s \(http_504\)/)
+    assert.match(findings.join(), /may hold for 3 s failed after 1(?:\.\d)? s \(status 504\)/)
     const errors: string[] = []
     const options = { ...connection, pollIntervalMs: 100, onError: ({ code = '' }) => errors.push(code) }
     await using keyring = createKeyring(options)
@@ -144,6 +146,23 @@ for (const [name, start, hasty] of [
     assert.deepEqual([new Set(errors), keyring.verify(key).valid], [new Set(['http_504']), true])
   })
 }
+
+test('the check runs as a program of Node alone, and exits with what it found', async () => {
+  const folder = makeFolder()
+  after(() => rmSync(folder, { recursive: true, force: true }))
+  const copy = join(folder, 'check-gateway.ts')
+  cpSync(join(import.meta.dirname, 'check-gateway.ts'), copy)
+  const connection = await startNginx([['proxy_read_timeout 75s', 'proxy_read_timeout 1s']])
+  const env = {
+    KEYRAIL_URL: connection.url,
+    KEYRAIL_SECRET_KEY: connection.secretKey,
+    KEYRAIL_PROJECT: connection.project,
+  }
+  const child = spawn(process.execPath, [copy], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])
+  assert.match(said, /may hold for 25 s failed after 1(?:\.\d)? s/)
+  assert.equal(code, 1)
+})
 
 test('an nginx that caches and ignores the nonce is found, and nodes behind it go stale', async () => {
   const caches = `proxy_cache feed; proxy_cache_key $uri$arg_max_keys$arg_cursor$arg_since; proxy_cache_valid 200 1h;

@@ -118,10 +118,13 @@ const nodeByName = {
   name: 'node-by-name',
   renderChunk: code => ({
     // Adds and moves no line, so the map stays right.
-    code: code.replaceAll(
-      /^((?:let|const) \w+ = )(require\(("node:[\w/]+")\));$/gm,
-      `$1globalThis.process?.getBuiltinModule?.($3) ?? ${given}?.[$3] ?? $2;`,
-    ),
+    code: code
+      .replaceAll(
+        /^((?:let|const) \w+ = )(require\(("node:[\w/]+")\));$/gm,
+        `$1globalThis.process?.getBuiltinModule?.($3) ?? ${given}?.[$3] ?? $2;`,
+      )
+      // Half of the bytes of a name that entries use two hundred times.
+      .replaceAll(/\brequire_core\b/g, 'core'),
     map: null,
   }),
 }

@@ -1,6 +1,5 @@
 export { createEmbed, type Embed, type EmbedOptions, type EmbedTokenRequest } from './embed/client.ts'
 export type { EmbedCustomer, FindCustomer, MakeEmbedHandler } from './embed/handler.ts'
-export { checkGateway, type GatewayOptions, type GatewayReport } from './feed/gateway.ts'
 export type { ConnectionOptions, ErrorOptions, OnUnavailable } from './http/connection-options.ts'
 export type { HttpProblem } from './http/problem.ts'
 export type { SecretKeySource } from './http/secret-key.ts'

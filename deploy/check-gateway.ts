@@ -1,23 +1,27 @@
-import {
-  type ConnectionOptions,
-  connectionNames,
-  readConnectionParts,
-  refuseUnknown,
-} from '../http/connection-options.ts'
-import { readInteger, readProject } from '../http/option-values.ts'
-import { WAIT_MAX_SECONDS } from '../http/schedule.ts'
-import { type Clock, systemClock } from '../runtime/clock.ts'
-import { asKeyrailError, badResponse } from '../runtime/errors.ts'
-import { pause } from '../runtime/pause.ts'
-import { createFeedClient, type FeedRequest } from './client.ts'
-import { isObject, isVersion, readTime } from './values.ts'
+/**
+ * Measures what lies between this machine and the service: holds one poll, compares the times of answers, and compares
+ * clocks. It stands alone, so that it can be copied to where an API runs. Node 22.18 or later executes it as it is:
+ *
+ *     KEYRAIL_URL=… KEYRAIL_SECRET_KEY=… KEYRAIL_PROJECT=… node check-gateway.ts
+ *
+ * Exits with 1 if something costs nodes anything. docs/sdk/behind-a-gateway.md says what to do then.
+ */
 
-/** Options of `checkGateway`. */
-export interface GatewayOptions extends ConnectionOptions {
-  /** Id of the project whose feed is asked. Default: `KEYRAIL_PROJECT`. */
-  project?: string | undefined
-  /** For how long the service is asked to hold an answer, in seconds. Default and maximum: 25, as nodes ask. */
-  holdSeconds?: number | undefined
+import { realpathSync } from 'node:fs'
+
+interface Clock {
+  wall(): number
+  monotonic(): number
+  pause(milliseconds: number): Promise<void>
+}
+
+interface Options {
+  url: string
+  secretKey: string
+  project: string
+  /** For how long the service is asked to hold an answer. Nodes ask for 25 s. */
+  holdSeconds?: number
+  fetch?: typeof globalThis.fetch
 }
 
 /** What lies between this machine and the service, as measured. */
@@ -40,53 +44,58 @@ const APART_MS = 5_000
 /** Between two answers whose times are compared. */
 const BETWEEN_MS = 1_500
 
-/**
- * Measures what lies between this machine and the service: holds one poll, compares the times of answers, and compares
- * clocks. Takes as long as the hold, and appears in no list of nodes. Run it when you deploy, beside the keyring.
- *
- * @throws TypeError naming a missing or wrong option
- * @throws KeyrailError if the service does not answer at all, or refuses the secret key or the project
- */
-export const checkGateway = (options: GatewayOptions = {}): Promise<GatewayReport> =>
-  runGatewayCheck(options, systemClock)
-
-const known: { readonly [Name in keyof Required<GatewayOptions>]: true } = {
-  ...connectionNames,
-  project: true,
-  holdSeconds: true,
+const systemClock: Clock = {
+  wall: () => Date.now(),
+  monotonic: () => performance.now(),
+  pause: milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds)),
 }
 
-/** `checkGateway` with the caller's own clock. */
-export async function runGatewayCheck(options: GatewayOptions, clock: Clock): Promise<GatewayReport> {
-  refuseUnknown('checkGateway', options, known)
-  const holdSeconds = readInteger('holdSeconds', options.holdSeconds ?? WAIT_MAX_SECONDS, 1, WAIT_MAX_SECONDS)
-  const project_id = readProject(options.project)
-  const client = createFeedClient(readConnectionParts(options))
-  const { signal } = new AbortController()
-  const ask = async (path: FeedRequest['path'], more: Record<string, string>, wait = 0) => {
-    const query = new URLSearchParams({ project_id, max_keys: '1', ...more })
-    const timeoutMs = wait * 1_000 + TIMEOUT_MS
-    const { body, date, waits } = await client({ path, query, wait, timeoutMs, signal })
-    const { version, generated_at } = isObject(body) ? body : {}
-    const generatedAt = readTime(generated_at)
-    if (!isVersion(version)) throw badResponse('version')
-    if (Number.isNaN(generatedAt)) throw badResponse('generated_at')
-    return { version, generatedAt, date, waits, at: clock.monotonic(), wall: clock.wall() }
+interface Answer {
+  version: number
+  generatedAt: number
+  date: number | undefined
+  waits: boolean
+  at: number
+  wall: number
+}
+
+/** @throws Error if the service does not answer at all, or refuses the secret key or the project */
+export async function checkGateway(options: Options, clock: Clock = systemClock): Promise<GatewayReport> {
+  const { url, secretKey, project, holdSeconds = 25, fetch = globalThis.fetch } = options
+  const ask = async (path: string, more: Record<string, string>, wait = 0): Promise<Answer> => {
+    const nonce = crypto.randomUUID()
+    const query = new URLSearchParams({ project_id: project, max_keys: '1', ...more, nonce })
+    const response = await fetch(`${url.replace(/\/+$/, '')}${path}?${query}`, {
+      headers: { authorization: `Bearer ${secretKey}`, ...(wait > 0 && { prefer: `wait=${wait}` }) },
+      redirect: 'manual',
+      signal: AbortSignal.timeout(wait * 1_000 + TIMEOUT_MS),
+    })
+    const text = await response.text()
+    if (response.status !== 200) throw new Error(`status ${response.status}`)
+    const { version, generated_at } = JSON.parse(text)
+    const date = Date.parse(response.headers.get('date') ?? '')
+    return {
+      version,
+      generatedAt: Date.parse(generated_at),
+      date: Number.isNaN(date) ? undefined : date,
+      waits: /\bwait\b/.test(response.headers.get('preference-applied') ?? ''),
+      at: clock.monotonic(),
+      wall: clock.wall(),
+    }
   }
   const { version } = await ask('/v1/policy/snapshot', {})
   const since = { since: String(version) }
   const first = await ask('/v1/policy/delta', since)
   const began = clock.monotonic()
-  const held = await ask('/v1/policy/delta', since, holdSeconds).catch(asKeyrailError)
+  const held = await ask('/v1/policy/delta', since, holdSeconds).catch((error: Error) => error)
   const heldMs = clock.monotonic() - began
-  const { pause: wait = pause } = clock
-  await wait(BETWEEN_MS, signal)
+  await clock.pause(BETWEEN_MS)
   const last = await ask('/v1/policy/delta', since)
 
   const clockAheadMs = last.generatedAt - last.wall
   const dateAheadMs = last.date === undefined ? null : last.date - last.generatedAt
   const hold =
-    held instanceof Error ? { failed: held.code } : { isChanged: held.version !== version, ...held }
+    held instanceof Error ? { failed: held.message } : { isChanged: held.version !== version, ...held }
   const advancedMs = last.generatedAt - first.generatedAt
   // Times of a cache say nothing about clocks.
   const isCached = advancedMs < BETWEEN_MS / 3
@@ -136,4 +145,15 @@ function clockFindings(clockAheadMs: number, dateAheadMs: number | null): string
     ...said("This machine's clock", -clockAheadMs),
     ...said('Date, which something between writes,', dateAheadMs ?? 0),
   ]
+}
+
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === import.meta.filename) {
+  const {
+    KEYRAIL_URL: url = '',
+    KEYRAIL_SECRET_KEY: secretKey = '',
+    KEYRAIL_PROJECT: project = '',
+  } = process.env
+  const { ok, findings } = await checkGateway({ url, secretKey, project })
+  console.log(findings.join('\n') || 'Nothing was found')
+  process.exitCode = ok ? 0 : 1
 }
