@@ -1,5 +1,6 @@
 import type { Env } from '@keyrail/contract/shared'
 import { CodeBlock } from '../../components/code-block.tsx'
+import { createSamples } from '../../components/create-samples.ts'
 import { Empty } from '../../components/empty.tsx'
 
 interface NoKeysProps {
@@ -17,23 +18,11 @@ export const NoKeys = ({ env, isEditor }: NoKeysProps) => (
     </p>
     <CodeBlock
       label="Create a key"
-      samples={[
-        { name: 'curl', code: curl(env) },
-        { name: 'TypeScript', code: typeScript(env) },
-      ]}
+      samples={createSamples(location.origin, 'keys', {
+        project_id: 'PROJECT_ID',
+        tenant_id: 'TENANT_ID',
+        env,
+      })}
     />
   </Empty>
 )
-
-const curl = (env: Env) => `curl ${location.origin}/v1/keys \\
-  -H "Authorization: Bearer $KEYRAIL_SECRET_KEY" \\
-  -H "Content-Type: application/json" \\
-  -d '{"project_id": "PROJECT_ID", "env": "${env}",
-       "external_id": "org_1"}'`
-
-const typeScript = (env: Env) =>
-  `const created = await keyrail.admin.keys.create({
-  project_id: projectId,
-  env: '${env}',
-  external_id: 'org_1',
-})`

@@ -4,6 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { listProjects } from '../../api/projects.ts'
 import { Clip } from '../../components/clip.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
+import { createSamples } from '../../components/create-samples.ts'
 import { Empty } from '../../components/empty.tsx'
 import { limitsInWords } from '../../components/limits-in-words.ts'
 import { type Column, ListTable } from '../../components/list-table.tsx'
@@ -70,7 +71,7 @@ export function Projects() {
         list={list}
         idOf={({ id }) => id}
         columns={columns}
-        empty={<NoProjects />}
+        empty={<NoProjects isEditor={isEditor} />}
         onClearFilters={q === undefined ? undefined : () => search('')}
       />
       <CreateProject isOpen={isCreating} onClose={() => setCreating(false)} />
@@ -78,21 +79,14 @@ export function Projects() {
   )
 }
 
-const NoProjects = () => (
+const NoProjects = ({ isEditor }: { readonly isEditor: boolean }) => (
   <Empty title="No projects yet">
-    <p>Create the first one here, or from your backend.</p>
+    <p>
+      {isEditor ? 'Create the first one here, or from your backend.' : 'Your backend can create one, too.'}
+    </p>
     <CodeBlock
       label="Create a project"
-      samples={[
-        {
-          name: 'curl',
-          code: `curl ${location.origin}/v1/projects \\
-  -H "Authorization: Bearer $KEYRAIL_SECRET_KEY" \\
-  -H 'Content-Type: application/json' \\
-  -d '{"name": "Payments", "slug": "payments"}'`,
-        },
-        { name: 'TypeScript', code: `await admin.projects.create({ name: 'Payments', slug: 'payments' })` },
-      ]}
+      samples={createSamples(location.origin, 'projects', { name: 'Payments', slug: 'payments' })}
     />
   </Empty>
 )

@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { listKeys } from '../../api/keys.ts'
 import { Clip } from '../../components/clip.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
+import { createSamples } from '../../components/create-samples.ts'
 import { Empty } from '../../components/empty.tsx'
 import { type Column, ListTable } from '../../components/list-table.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
@@ -57,6 +58,7 @@ export function TenantKeys({ tenantId }: { tenantId: string }) {
     <ListTable
       label="Keys of this tenant"
       list={list}
+      rowsWaiting={2}
       idOf={({ id }) => id}
       columns={columns}
       empty={<NoKeys tenantId={tenantId} env={env} />}
@@ -69,15 +71,7 @@ const NoKeys = ({ tenantId, env }: { tenantId: string; env: string }) => (
     <p>Keys are created under Keys, or by your backend.</p>
     <CodeBlock
       label="Create a key"
-      samples={[
-        {
-          name: 'curl',
-          code: `curl ${location.origin}/v1/keys \\
-  -H "Authorization: Bearer $KEYRAIL_SECRET_KEY" \\
-  -H 'Content-Type: application/json' \\
-  -d '{"project_id": "…", "tenant_id": "${tenantId}", "env": "${env}"}'`,
-        },
-      ]}
+      samples={createSamples(location.origin, 'keys', { project_id: 'PROJECT_ID', tenant_id: tenantId, env })}
     />
   </Empty>
 )

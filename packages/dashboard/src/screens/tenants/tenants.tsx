@@ -4,6 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { listTenants } from '../../api/tenants.ts'
 import { Clip } from '../../components/clip.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
+import { createSamples } from '../../components/create-samples.ts'
 import { Empty } from '../../components/empty.tsx'
 import { type Column, ListTable } from '../../components/list-table.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
@@ -63,7 +64,7 @@ export function Tenants() {
         list={list}
         idOf={({ id }) => id}
         columns={columns}
-        empty={<NoTenants />}
+        empty={<NoTenants isEditor={isEditor} />}
         onClearFilters={q === undefined ? undefined : () => search('')}
       />
       <CreateTenant isOpen={isCreating} onClose={() => setCreating(false)} />
@@ -71,24 +72,16 @@ export function Tenants() {
   )
 }
 
-const NoTenants = () => (
+const NoTenants = ({ isEditor }: { readonly isEditor: boolean }) => (
   <Empty title="No tenants yet">
-    <p>Create the first one here, or from your backend when a customer signs up.</p>
+    <p>
+      {isEditor
+        ? 'Create the first one here, or from your backend when a customer signs up.'
+        : 'Your backend can create one when a customer signs up.'}
+    </p>
     <CodeBlock
       label="Create a tenant"
-      samples={[
-        {
-          name: 'curl',
-          code: `curl ${location.origin}/v1/tenants \\
-  -H "Authorization: Bearer $KEYRAIL_SECRET_KEY" \\
-  -H 'Content-Type: application/json' \\
-  -d '{"external_id": "customer-42", "name": "Globex"}'`,
-        },
-        {
-          name: 'TypeScript',
-          code: `await admin.tenants.create({ external_id: 'customer-42', name: 'Globex' })`,
-        },
-      ]}
+      samples={createSamples(location.origin, 'tenants', { external_id: 'customer-42', name: 'Globex' })}
     />
   </Empty>
 )

@@ -1,0 +1,34 @@
+interface Sample {
+  readonly name: string
+  readonly code: string
+}
+
+/** How a terminal and a server create something, whole, to paste: no line needs another that is not shown. */
+export function createSamples(
+  url: string,
+  noun: 'projects' | 'tenants' | 'keys',
+  fields: Readonly<Record<string, string>>,
+): [Sample, Sample] {
+  return [
+    {
+      name: 'curl',
+      code: `curl ${url}/v1/${noun} \\
+  -H "Authorization: Bearer $KEYRAIL_SECRET_KEY" \\
+  -H 'Content-Type: application/json' \\
+  -d '${JSON.stringify(fields, null, 1).replaceAll(/\n */g, ' ').replace('{ ', '{').replace(' }', '}')}'`,
+    },
+    {
+      name: 'TypeScript',
+      code: `import { createAdmin } from '@keyrail/sdk/admin'
+
+const admin = createAdmin({
+  url: '${url}',
+  secretKey: process.env.KEYRAIL_SECRET_KEY,
+})
+await admin.${noun}.create({
+${Object.entries(fields)
+  .map(([name, value]) => `  ${name}: '${value}',\n`)
+  .join('')}})`,
+    },
+  ]
+}
