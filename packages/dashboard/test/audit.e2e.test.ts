@@ -60,7 +60,8 @@ test('a person opens a row to what changed, and narrows the log to its actor and
   await visit.press('Only this actor')
   await page.waitForURL(`**/app/audit-log?actor_id=${owner.userId}`)
   await rowsOf(page).nth(1).waitFor({ state: 'detached' })
-  await visit.press('Clear Actor id')
+  assert.equal(await page.getByRole('combobox', { name: 'Actor' }).inputValue(), 'Olga')
+  await visit.press('Clear Actor')
   await page.getByLabel('Action').selectOption('Tenant created')
   await page.getByRole('button', { name: 'Tenant created' }).waitFor()
   await visit.fill('Target id', tenantId)
@@ -71,6 +72,37 @@ test('a person opens a row to what changed, and narrows the log to its actor and
   assert.equal(await page.getByLabel('Target id', { exact: true }).inputValue(), tenantId)
   await page.getByRole('link', { name: 'Open the tenant' }).click()
   await page.waitForURL(`**/app/tenants/${tenantId}`)
+  await visit.leave()
+})
+
+test('a person finds what a colleague did by their name', async () => {
+  const of = await makeVendor(stage.harness)
+  const member = { workspaceId: of.workspaceId, role: 'admin' } as const
+  const zoe = await makePerson(query, { ...member, name: 'Zoe', email: 'zoe@example.com' })
+  const twins = [1, 2].map(at => ({ ...member, name: 'Max', email: `max-${at}@example.com` }))
+  const [max] = [await makePerson(query, twins[0]), await makePerson(query, twins[1])]
+  for (const { token, by } of [
+    { token: zoe.token, by: 'By Zoe' },
+    { token: max.token, by: 'By Max' },
+  ])
+    await ask('POST', '/v1/tenants', { token, body: { external_id: by, name: by } })
+  const visit = await stage.visit('/app/audit-log', { as: zoe })
+  const { page } = visit
+  const actor = page.getByRole('combobox', { name: 'Actor' })
+  await actor.fill('zo')
+  await page.getByRole('option', { name: 'Zoe' }).click()
+  await page.waitForURL(`**/app/audit-log?actor_id=${zoe.userId}`)
+  await page.getByTitle('Tenant By Zoe').waitFor()
+  await page.getByTitle('Tenant By Max').waitFor({ state: 'detached' })
+  assert.equal(await actor.inputValue(), 'Zoe')
+  // Two have this name, so their addresses name them.
+  await actor.fill('max')
+  await page.getByRole('option', { name: 'max-2@example.com' }).waitFor()
+  await visit.look('audit-actor')
+  await actor.fill('max-1@example.com')
+  await page.keyboard.press('Enter')
+  await page.getByTitle('Tenant By Max').waitFor()
+  await page.waitForURL(`**/app/audit-log?actor_id=${max.userId}`)
   await visit.leave()
 })
 
@@ -90,10 +122,11 @@ test('the log follows the environment of the page, and says when nothing matches
   await page.getByTitle('Key shop').waitFor()
   await page.getByTitle('Key trial').waitFor({ state: 'detached' })
   assert.match(page.url(), /audit-log\?rows=live$/)
-  await visit.fill('Actor id', 'not an id')
+  const actor = page.getByRole('combobox', { name: 'Actor' })
+  await actor.fill('not an id')
   await page.keyboard.press('Enter')
-  await visit.text('This is not a whole id.')
-  await visit.fill('Actor id', 'stranger')
+  await visit.text('Choose a person, or enter a whole id.')
+  await actor.fill('stranger')
   await page.keyboard.press('Enter')
   await visit.text('Nothing matches these filters.')
   await visit.look('audit-no-match')

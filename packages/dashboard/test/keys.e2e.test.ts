@@ -64,6 +64,8 @@ test('a person finds keys by filters in the address, and by pasting the key itse
   await link('Billing').waitFor()
   assert.equal(await link('Reports').count(), 0)
   await visit.page.getByRole('combobox', { name: 'By status' }).click()
+  await visit.page.getByRole('option', { name: 'Not revoked' }).waitFor()
+  await visit.look('keys-status')
   await visit.page.getByRole('option', { name: 'Not revoked' }).click()
   await link('Reports').waitFor()
   assert.doesNotMatch(visit.page.url(), /status/)

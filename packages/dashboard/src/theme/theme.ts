@@ -105,6 +105,8 @@ export const theme = createTheme({
     Switch: { defaultProps: { withThumbIndicator: false } },
     Badge: { defaultProps: { tt: 'none' } },
     Anchor: { defaultProps: { size: 'sm' } },
+    // Where its field is, a list belongs to the landmark and to the dialog of that.
+    Combobox: { defaultProps: { withinPortal: false } },
     Modal: {
       defaultProps: {
         centered: true,

@@ -1,0 +1,100 @@
+import type { Member } from '@keyrail/contract/vendor/members'
+import { Autocomplete, Button, TextInput } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import { usePeople } from '../../components/use-people.ts'
+
+interface IdFilterProps {
+  readonly value: string
+  readonly onChange: (id: string | undefined) => void
+}
+
+const actorId = /^[A-Za-z0-9._:-]{1,128}$/
+const targetId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Who did it: a person by name, every other actor by id. */
+export function ActorFilter({ value, onChange }: IdFilterProps) {
+  const { data: people } = usePeople()
+  const named = people.map(person => ({ value: person.user_id, label: nameAmong(people, person) }))
+  const idOf = (text: string) =>
+    named.find(({ label }) => label.toLowerCase() === text.toLowerCase())?.value ??
+    (actorId.test(text) ? text : null)
+  const field = useIdField({ value, onChange, idOf })
+  return (
+    <form onSubmit={field.submit} noValidate>
+      <Autocomplete
+        label="Actor"
+        placeholder="Anyone"
+        data={named}
+        value={field.typed ?? named.find(one => one.value === value)?.label ?? value}
+        onChange={field.type}
+        onOptionSubmit={onChange}
+        onBlur={field.apply}
+        error={field.isFaulty ? 'Choose a person, or enter a whole id.' : null}
+        {...shared('Actor', value, onChange)}
+      />
+    </form>
+  )
+}
+
+/** What was changed, by its id. */
+export function TargetFilter({ value, onChange }: IdFilterProps) {
+  const field = useIdField({ value, onChange, idOf: text => (targetId.test(text) ? text : null) })
+  return (
+    <form onSubmit={field.submit} noValidate>
+      <TextInput
+        label="Target id"
+        placeholder="Any"
+        value={field.typed ?? value}
+        onChange={event => field.type(event.currentTarget.value)}
+        onBlur={field.apply}
+        error={field.isFaulty ? 'This is not a whole id.' : null}
+        {...shared('Target id', value, onChange)}
+      />
+    </form>
+  )
+}
+
+/** The name of a person, or the address where another one has the same name. */
+const nameAmong = (people: readonly Member[], { name, email, user_id }: Member) =>
+  name === null || people.some(other => other.user_id !== user_id && other.name === name) ? email : name
+
+interface IdFieldProps extends IdFilterProps {
+  /** Null: the text names nothing. */
+  readonly idOf: (text: string) => string | null
+}
+
+/** A text counts when it is whole: after Enter, or when the person leaves the field. */
+function useIdField({ value, onChange, idOf }: IdFieldProps) {
+  const [typed, type] = useState<string | null>(null)
+  const [isFaulty, setFaulty] = useState(false)
+  const apply = () => {
+    if (typed === null) return
+    const text = typed.trim()
+    const id = text === '' ? '' : idOf(text)
+    setFaulty(id === null)
+    if (id !== null && id !== value) onChange(id === '' ? undefined : id)
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    apply()
+  }
+  return { typed, type, isFaulty, apply, submit }
+}
+
+const shared = (label: string, value: string, onChange: IdFilterProps['onChange']) => ({
+  autoComplete: 'off',
+  autoCapitalize: 'none',
+  spellCheck: false,
+  rightSectionWidth: 64,
+  rightSection:
+    value === '' ? null : (
+      <Button
+        variant="subtle"
+        size="compact-xs"
+        aria-label={`Clear ${label}`}
+        onClick={() => onChange(undefined)}
+      >
+        Clear
+      </Button>
+    ),
+})
