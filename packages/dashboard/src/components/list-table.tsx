@@ -31,9 +31,9 @@ interface ListTableProps<Item> {
   readonly detail?: (item: Item) => ReactNode
   /** Loads the next page when the person reaches the end. */
   readonly isEndless?: boolean
+  /** How many rows stand there while it loads: about as many as will be there, where something follows below. */
+  readonly rowsWaiting?: number
 }
-
-const skeletonRows = 8
 
 /** A list in each of its states. A screen describes its columns and what to type when the list is empty. */
 export function ListTable<Item>(props: ListTableProps<Item>) {
@@ -97,16 +97,20 @@ function More({ isEndless, isBusy, onMore }: MoreProps) {
   )
 }
 
+/** In pixels, about as what will stand there: the columns share the width of the table by them, as they do later. */
+const widthsWaiting = { first: 168, other: 72 }
+
 function Frame<Item>({
   label,
   columns,
   idOf,
   detail,
+  rowsWaiting = 8,
   rows,
 }: ListTableProps<Item> & { rows: readonly Item[] | null }) {
   const classOf = ({ from, isNumber }: Column<Item>) =>
     [from && classes[from], isNumber && classes.number].filter(Boolean).join(' ')
-  const waiting = Array.from({ length: skeletonRows }, (_, at) => `waiting-${at}`)
+  const waiting = Array.from({ length: rowsWaiting }, (_, at) => `waiting-${at}`)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls a wide table.
     <section className={classes.frame} aria-label={label} aria-busy={rows === null} tabIndex={0}>
@@ -124,9 +128,13 @@ function Frame<Item>({
           {rows === null
             ? waiting.map(id => (
                 <tr key={id}>
-                  {columns.map(column => (
+                  {columns.map((column, at) => (
                     <td key={column.header} className={classOf(column)}>
-                      <Skeleton h={14} my={column.isTall ? 12 : 5} w="70%" />
+                      <Skeleton
+                        h={14}
+                        my={column.isTall ? 12 : 5}
+                        w={at === 0 ? widthsWaiting.first : widthsWaiting.other}
+                      />
                     </td>
                   ))}
                 </tr>

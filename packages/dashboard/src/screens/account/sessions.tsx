@@ -60,6 +60,7 @@ export function Sessions() {
       <ListTable
         label="Your sessions"
         list={list}
+        rowsWaiting={2}
         idOf={({ id }) => id}
         columns={columns}
         empty={<Empty title="No sessions" />}

@@ -17,6 +17,7 @@ export function KeyAudit({ of: { id, rotated_from } }: { readonly of: Pick<Key, 
     <ListTable
       label="Rows of the audit log"
       list={list}
+      rowsWaiting={2}
       idOf={row => row.id}
       columns={columns}
       empty={

@@ -1,7 +1,7 @@
 import type { RateLimit } from '@keyrail/contract/shared'
 import type { Key } from '@keyrail/contract/vendor/keys'
 import { Anchor, Badge, Button, Group, Skeleton, Stack } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { getKey } from '../../api/keys.ts'
@@ -54,7 +54,7 @@ function OneKey({ keyId }: { readonly keyId: string }) {
     <PageFrame
       title={query.data === undefined || !isShown ? 'Key' : titleOf(query.data)}
       lead={isEditor ? undefined : 'You see this key as a member. An admin or an owner changes it.'}
-      action={query.data !== undefined && isShown ? <Actions of={query.data} /> : undefined}
+      action={isEditor ? actionsOf(query, env) : undefined}
     >
       <Loaded query={query} skeleton={waiting} noun="key">
         {key => (key.env === env ? <Known of={key} /> : <OtherEnvironment of={key} />)}
@@ -62,6 +62,14 @@ function OneKey({ keyId }: { readonly keyId: string }) {
     </PageFrame>
   )
 }
+
+/** What an editor can do with the key. Its place is kept until the key is there. */
+function actionsOf({ data: key, isLoading }: UseQueryResult<Key>, env: Key['env']) {
+  if (isLoading) return waitingActions
+  return key?.env === env ? <Actions of={key} /> : undefined
+}
+
+const waitingActions = <Skeleton h={36} w={310} maw="100%" />
 
 /** Live and test never mix on one page. */
 const OtherEnvironment = ({ of: key }: { readonly of: Key }) => (
@@ -83,10 +91,8 @@ const OtherEnvironment = ({ of: key }: { readonly of: Key }) => (
 )
 
 function Actions({ of: key }: { readonly of: Key }) {
-  const isEditor = useHasRole('admin')
   const [open, setOpen] = useState<'edit' | 'rotate' | 'revoke' | null>(null)
   const close = () => setOpen(null)
-  if (!isEditor) return null
   const isRotatable = stateOf(key) !== 'Expired' && key.rotated_to === null
   return (
     <>

@@ -91,6 +91,7 @@ export function Invitations({ onInvited }: { onInvited: (invite: CreatedInvite) 
       <ListTable
         label="Who was invited"
         list={list}
+        rowsWaiting={2}
         idOf={({ id }) => id}
         columns={isOwner ? [...columns, changing] : columns}
         empty={

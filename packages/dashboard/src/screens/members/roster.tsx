@@ -41,6 +41,7 @@ export function Roster({ onLeftover }: { onLeftover: (leftover: Leftover) => voi
   const columns: Column<Member>[] = [
     {
       header: 'Person',
+      isTall: true,
       cell: member => (
         <>
           <span className={classes.name}>
@@ -82,6 +83,7 @@ export function Roster({ onLeftover }: { onLeftover: (leftover: Leftover) => voi
       <ListTable
         label="Members"
         list={list}
+        rowsWaiting={2}
         idOf={({ user_id }) => user_id}
         columns={isOwner ? [...columns, changing] : columns}
         empty={<Empty title="No members">A secret key runs this workspace. Its owner invites people.</Empty>}
