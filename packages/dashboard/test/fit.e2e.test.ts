@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { makePerson } from '../../server/test/people.ts'
-import { makeSecretKey, makeVendor } from '../../server/test/vendor.ts'
+import { issueKey, makeSecretKey, makeVendor } from '../../server/test/vendor.ts'
 import { openStage } from './stage.ts'
 
 const stage = await openStage()
@@ -65,6 +65,42 @@ test('the way out of a long dialog is in sight, and it covers no field that has 
     await field.focus()
     assert.ok((await boxOf(field)).bottom <= (await boxOf(send)).y)
   }
+  await visit.leave()
+})
+
+test('on a phone, each key names its tenant', async () => {
+  const vendor = await makeVendor(harness)
+  await harness.ask('PATCH', `/v1/tenants/${vendor.tenantId}`, {
+    token: vendor.live,
+    body: { name: 'Globex' },
+  })
+  await issueKey(harness, vendor, { name: 'Billing' })
+  const ann = await makePerson(harness.query, { workspaceId: vendor.workspaceId, role: 'owner' })
+  const visit = await stage.visit('/app/keys', { as: ann, viewport: phone })
+  const row = visit.page.getByRole('row').filter({ hasText: 'Billing' })
+  await row.getByText('Globex').filter({ visible: true }).waitFor()
+  assert.equal(await widthLeft(visit.page, 'Keys'), 0)
+  await visit.leave()
+})
+
+test('a line with a new key shows all of it, on a phone too', async () => {
+  const vendor = await makeVendor(harness)
+  const { id } = await issueKey(harness, vendor, { name: 'Billing' })
+  const ann = await makePerson(harness.query, { workspaceId: vendor.workspaceId, role: 'owner' })
+  const visit = await stage.visit(`/app/keys/${id}`, { as: ann, viewport: phone })
+  const { page } = visit
+  await visit.press('Rotate key')
+  await visit.press('Issue the new key')
+  await visit.text('Try it on your API')
+  for (const width of [phone.width, 1_280]) {
+    await page.setViewportSize({ width, height: 800 })
+    const cut = await page
+      .getByRole('dialog')
+      .locator('pre')
+      .evaluate(code => code.scrollWidth - code.clientWidth)
+    assert.equal(cut, 0, `${width} px`)
+  }
+  await visit.store()
   await visit.leave()
 })
 

@@ -13,10 +13,12 @@ interface CodeBlockProps {
   /** What the code does, for those who do not see it. */
   readonly label: string
   readonly samples: readonly [Sample, ...Sample[]]
+  /** Long lines go on below, as those with a whole key: what is cut off looks as if it were not there. */
+  readonly isWrapped?: boolean
 }
 
 /** Code to copy, in one or several languages. */
-export function CodeBlock({ label, samples }: CodeBlockProps) {
+export function CodeBlock({ label, samples, isWrapped = false }: CodeBlockProps) {
   const [name, setName] = useState(samples[0].name)
   const { code } = samples.find(one => one.name === name) ?? samples[0]
   return (
@@ -36,7 +38,7 @@ export function CodeBlock({ label, samples }: CodeBlockProps) {
         <CopyIconButton text={code} label="Copy the code" />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls long lines. */}
-      <pre className={classes.code} tabIndex={0}>
+      <pre className={isWrapped ? `${classes.code} ${classes.wrapped}` : classes.code} tabIndex={0}>
         <code>{code}</code>
       </pre>
     </figure>

@@ -84,7 +84,11 @@ export function GetStarted() {
         ) : (
           <>
             <p>Your customer sends it to your API, once that is connected.</p>
-            <CodeBlock label="A request of your customer" samples={customerSamples(made?.text ?? '')} />
+            <CodeBlock
+              isWrapped
+              label="A request of your customer"
+              samples={customerSamples(made?.text ?? '')}
+            />
           </>
         )}
       </SecretDialog>

@@ -11,7 +11,11 @@ interface KeySecretProps {
 export const KeySecret = ({ secret, title, onClose }: KeySecretProps) => (
   <SecretDialog secret={secret} title={title} noun="key" ifLost={ifLost} onClose={onClose}>
     {secret === null ? null : (
-      <CodeBlock label="Try the key" samples={[{ name: 'Try it on your API', code: tryLine(secret) }]} />
+      <CodeBlock
+        isWrapped
+        label="Try the key"
+        samples={[{ name: 'Try it on your API', code: tryLine(secret) }]}
+      />
     )}
   </SecretDialog>
 )

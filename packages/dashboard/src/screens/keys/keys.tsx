@@ -5,6 +5,7 @@ import { useCallback } from 'react'
 import { listKeys } from '../../api/keys.ts'
 import { Clip } from '../../components/clip.tsx'
 import { type Column, ListTable } from '../../components/list-table.tsx'
+import { OnPhone } from '../../components/on-phone.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { TwoLines } from '../../components/two-lines.tsx'
@@ -119,14 +120,19 @@ const columnsOf = (
     header: 'Key',
     isTall: true,
     cell: key => (
-      <TwoLines
-        first={
-          <Link to="/keys/$keyId" params={{ keyId: key.id }} className={classes.name}>
-            <Clip text={key.name ?? 'Unnamed'} isNarrow />
-          </Link>
-        }
-        second={<span className={classes.prefix}>{key.display_prefix}…</span>}
-      />
+      <>
+        <TwoLines
+          first={
+            <Link to="/keys/$keyId" params={{ keyId: key.id }} className={classes.name}>
+              <Clip text={key.name ?? 'Unnamed'} isNarrow />
+            </Link>
+          }
+          second={<span className={classes.prefix}>{key.display_prefix}…</span>}
+        />
+        <OnPhone>
+          <Clip text={tenantName(key.tenant_id)} isNarrow />
+        </OnPhone>
+      </>
     ),
   },
   {

@@ -44,7 +44,7 @@ export function makerOf(
     return member?.name ?? member?.email ?? 'A former member'
   }
   const key = keys.find(one => one.id === id)
-  return key === undefined ? 'Another secret key' : `Secret key ${key.name ?? key.display_prefix}`
+  return key === undefined ? 'Another secret key' : `Secret key ${titleOf(key)}`
 }
 
 export function standingOf(

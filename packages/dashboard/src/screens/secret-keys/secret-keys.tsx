@@ -77,6 +77,7 @@ export function SecretKeys() {
       >
         <p>It belongs in the configuration of your server, as KEYRAIL_SECRET_KEY.</p>
         <CodeBlock
+          isWrapped
           label="Give it to a server"
           samples={[{ name: 'shell', code: `export KEYRAIL_SECRET_KEY=${secret ?? ''}` }]}
         />
