@@ -77,6 +77,30 @@ test('the shell leads everywhere by keyboard, and says which environment it show
   await visit.leave()
 })
 
+test('a person chooses light, dark or the system, and the choice stays', async () => {
+  const gus = await makeMember('gus', 'member')
+  const visit = await stage.visit('/app/', { as: gus, colorScheme: 'dark' })
+  const { page } = visit
+  const shown = (scheme: string) => page.locator(`html[data-mantine-color-scheme="${scheme}"]`).waitFor()
+  await visit.heading('Overview')
+  await shown('dark')
+  for (const [choice, scheme] of [
+    ['Light', 'light'],
+    ['Dark', 'dark'],
+    ['Like the system', 'light'],
+  ] as const) {
+    await page.emulateMedia({ colorScheme: choice === 'Dark' ? 'light' : 'dark' })
+    await visit.press('Theme')
+    await page.getByRole('menuitemradio', { name: choice }).click()
+    if (choice === 'Like the system') await page.emulateMedia({ colorScheme: 'light' })
+    await shown(scheme)
+    await page.reload()
+    await visit.heading('Overview')
+    await shown(scheme)
+  }
+  await visit.leave()
+})
+
 test('an unknown address is a page of the dashboard that leads back', async () => {
   const eve = await makeMember('eve', 'member')
   const visit = await stage.visit('/app/nothing-here', { as: eve })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makePerson } from '../../server/test/people.ts'
 import { issueKey, makeVendor } from '../../server/test/vendor.ts'
+import { declaredRoutes } from './screens.ts'
 import { openStage } from './stage.ts'
 
 const stage = await openStage()
@@ -72,31 +73,21 @@ test('no screen asks more than six requests at once', async () => {
   const { body: next } = await ask('POST', `/v1/keys/${id}/rotate`, { token: vendor.live, body: {} })
   await ask('POST', `/v1/keys/${next.id}/rotate`, { token: vendor.live, body: {} })
   const person = await makePerson(query, { workspaceId: vendor.workspaceId, role: 'owner', name: 'Ann' })
-  for (const path of [
-    '',
-    'keys',
-    `keys/${next.id}`,
-    'tenants',
-    `tenants/${vendor.tenantId}`,
-    'projects',
-    `projects/${vendor.projectId}`,
-    'usage',
-    'audit-log',
-    'get-started',
-    'account',
-    'settings/workspace',
-    'settings/members',
-    'settings/secret-keys',
-    'settings/embed',
-  ]) {
+  const ids: Readonly<Record<string, string>> = {
+    $keyId: next.id,
+    $tenantId: vendor.tenantId,
+    $projectId: vendor.projectId,
+  }
+  for (const { path: declared } of declaredRoutes.filter(({ isInShell }) => isInShell)) {
+    const path = declared.replace(/\$\w+/, name => ids[name] ?? '')
     const visit = await stage.visit('/app/sign-in', { as: person })
     const { page } = visit
     await page.addInitScript(countRequests)
-    await page.goto(`/app/${path}`)
+    await page.goto(`/app${path}`)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.waitForLoadState('networkidle')
     const most = Number(await page.evaluate('mostRequests'))
-    assert.ok(most >= 1 && most <= 6, `/app/${path} asks ${most} at once`)
+    assert.ok(most >= 1 && most <= 6, `/app${path} asks ${most} at once`)
     await visit.leave()
   }
 })

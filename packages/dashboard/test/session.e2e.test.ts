@@ -36,6 +36,20 @@ test('the session stays on this device only if the person wants that', async () 
   await visit.leave()
 })
 
+test('a link that a person opens in another tab is signed in there', async () => {
+  const ida = await makeAnn('ida')
+  const visit = await stage.visit('/app/', { as: ida })
+  const { page } = visit
+  await visit.heading('Overview')
+  const [tab] = await Promise.all([
+    page.context().waitForEvent('page'),
+    page.getByRole('link', { name: 'Tenants', exact: true }).click({ button: 'middle' }),
+  ])
+  await tab.getByRole('heading', { name: 'Tenants', level: 1 }).waitFor()
+  await visit.heading('Overview')
+  await visit.leave()
+})
+
 test('a session that ends asks for a sign-in over the page, which keeps what was typed', async () => {
   const cyd = await makeAnn('cyd')
   const visit = await stage.visit('/app/account', { as: cyd })
