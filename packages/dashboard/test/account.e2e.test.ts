@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { madePassword, makePerson, openSession } from '../../server/test/people.ts'
 import { makeVendor } from '../../server/test/vendor.ts'
+import { look } from './look.ts'
 import { openStage } from './stage.ts'
 
 const stage = await openStage()
@@ -84,6 +85,19 @@ test('a person chooses light, dark or the system, and the choice stays', async (
   const shown = (scheme: string) => page.locator(`html[data-mantine-color-scheme="${scheme}"]`).waitFor()
   await visit.heading('Overview')
   await shown('dark')
+  for (const [button, entry] of [
+    ['Theme', 'Like the system'],
+    ['Account of gus', 'Sign out'],
+    ['Workspace: Acme', 'New workspace'],
+  ] as const) {
+    await visit.press(button)
+    await page.getByRole(button === 'Theme' ? 'menuitemradio' : 'menuitem', { name: entry }).waitFor()
+    await look(page, `menu-${entry}`, [
+      ['light', 1_280],
+      ['dark', 1_280],
+    ])
+    await page.keyboard.press('Escape')
+  }
   for (const [choice, scheme] of [
     ['Light', 'light'],
     ['Dark', 'dark'],

@@ -158,6 +158,47 @@ test('the log goes on as the person reads, and its export holds every row', asyn
   await visit.leave()
 })
 
+/** The page gets two lines of an export, and the rest when the test calls `goOn`. */
+const holdExport = `
+  const send = window.fetch
+  const held = new Promise(resolve => { window.goOn = resolve })
+  window.fetch = async (path, given) => {
+    const answer = await send(path, given)
+    if (!String(path).includes('/export')) return answer
+    const text = await answer.text()
+    const second = text.indexOf('\\n', text.indexOf('\\n') + 1) + 1
+    const parts = [text.slice(0, second), text.slice(second)].map(part => new TextEncoder().encode(part))
+    return new Response(new ReadableStream({
+      async start(stream) {
+        stream.enqueue(parts[0])
+        await held
+        stream.enqueue(parts[1])
+        stream.close()
+      },
+    }))
+  }`
+
+test('an export says how many rows it has, and leaves the rest of the page alone', async () => {
+  const of = await makeVendor(stage.harness)
+  const person = await makePerson(query, { workspaceId: of.workspaceId, name: 'Eve' })
+  const visit = await stage.visit('/app/sign-in', { as: person })
+  const { page } = visit
+  await page.addInitScript(holdExport)
+  await page.goto('/app/audit-log')
+  await rowsOf(page).first().waitFor()
+  const saved = page.waitForEvent('download')
+  await visit.press('Export')
+  await visit.text('Exporting: 2 rows so far…')
+  assert.ok(await page.getByRole('button', { name: 'Verify chain' }).isDisabled())
+  await rowsOf(page).first().click()
+  await page.getByRole('region', { name: /^What changed in row/ }).waitFor()
+  await visit.look('audit-exporting')
+  await page.evaluate('goOn()')
+  const rows = (await textOf(await saved)).trimEnd().split('\n')
+  await visit.text(`${rows.length} rows are in audit-`)
+  await visit.leave()
+})
+
 test('a person verifies the chain, keeps its checkpoint, and reads where it breaks', async () => {
   const of = await makeVendor(stage.harness)
   const person = await makePerson(query, { workspaceId: of.workspaceId, name: 'Dan' })

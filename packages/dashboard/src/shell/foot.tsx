@@ -72,8 +72,10 @@ function ThemeMenu() {
         {schemes.map(([scheme, label]) => (
           <Menu.Item
             key={scheme}
-            role="menuitemradio"
-            aria-checked={colorScheme === scheme}
+            // Mantine gives every item the role of one that is not chosen.
+            renderRoot={props => (
+              <button type="button" {...props} role="menuitemradio" aria-checked={colorScheme === scheme} />
+            )}
             rightSection={colorScheme === scheme ? <CheckIcon size={16} /> : null}
             onClick={() => setColorScheme(scheme)}
           >

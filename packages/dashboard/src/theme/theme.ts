@@ -107,6 +107,8 @@ export const theme = createTheme({
     Anchor: { defaultProps: { size: 'sm' } },
     // Where its field is, a list belongs to the landmark and to the dialog of that.
     Combobox: { defaultProps: { withinPortal: false } },
+    // The focus begins at the first item; what Mantine puts before it is no item.
+    Menu: { defaultProps: { withinPortal: false, withInitialFocusPlaceholder: false } },
     Modal: {
       defaultProps: {
         centered: true,
