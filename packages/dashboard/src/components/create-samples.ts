@@ -15,7 +15,7 @@ export function createSamples(
       code: `curl ${url}/v1/${noun} \\
   -H "Authorization: Bearer $KEYRAIL_SECRET_KEY" \\
   -H 'Content-Type: application/json' \\
-  -d '${JSON.stringify(fields, null, 1).replaceAll(/\n */g, ' ').replace('{ ', '{').replace(' }', '}')}'`,
+  -d '${JSON.stringify(fields, null, 2)}'`,
     },
     {
       name: 'TypeScript',

@@ -1,4 +1,4 @@
-import { Modal } from '@mantine/core'
+import { Modal, Stack } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import { SignInForm } from '../screens/people/sign-in-form.tsx'
@@ -20,8 +20,10 @@ export function SignInAgain() {
       title="Your session has ended"
       zIndex={400}
     >
-      <p>Sign in again to go on. The page behind is as you left it.</p>
-      <SignInForm email={me?.email ?? ''} workspaceId={shownWorkspaceId()} />
+      <Stack gap="md">
+        <p>Sign in again to go on. The page behind is as you left it.</p>
+        <SignInForm email={me?.email ?? ''} workspaceId={shownWorkspaceId()} />
+      </Stack>
     </Modal>
   )
 }

@@ -27,6 +27,8 @@ export function WorkspaceChanged() {
       closeOnEscape={false}
       closeOnClickOutside={false}
       title="You switched to another workspace"
+      // Both ways stand beside each other, where the name of the workspace allows.
+      size={480}
       zIndex={390}
     >
       <p>

@@ -32,6 +32,7 @@ export function FirstServer({ place, framework, onFramework }: FirstServerProps)
         <ol className={classes.steps}>
           <Step text="Ask for the keys of the project once, in a terminal, as a server does.">
             <CodeBlock
+              isWrapped
               label="The request of a server"
               samples={[{ name: 'Terminal', code: curlOf(place) }]}
             />
@@ -43,7 +44,11 @@ export function FirstServer({ place, framework, onFramework }: FirstServerProps)
             <CodeBlock label="To install" samples={[{ name: 'Terminal', code: install }]} />
           </Step>
           <Step text="Save the secret key in that folder, in a file with the name .env.">
-            <CodeBlock label="For the environment of your server" samples={environmentSamples(place)} />
+            <CodeBlock
+              isWrapped
+              label="For the environment of your server"
+              samples={environmentSamples(place)}
+            />
           </Step>
           <Step text={`Save the code in that folder, in a file with the name ${file}.`}>
             <CodeBlock label="The code of your server" samples={[{ name: file, code }]} />

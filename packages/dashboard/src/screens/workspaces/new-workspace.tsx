@@ -74,7 +74,11 @@ const FirstSecret = ({ secret, onClose }: { secret: string | null; onClose: () =
     onClose={onClose}
   >
     <p>Your backend calls Keyrail with it. It works in the live environment, with all rights of an owner.</p>
-    <CodeBlock label="Try the secret key" samples={[{ name: 'curl', code: curlOf(secret ?? '') }]} />
+    <CodeBlock
+      isWrapped
+      label="Try the secret key"
+      samples={[{ name: 'curl', code: curlOf(secret ?? '') }]}
+    />
   </SecretDialog>
 )
 
