@@ -15,7 +15,7 @@ async function boxOf(locator: Locator) {
   return { ...box, right: box.x + box.width, bottom: box.y + box.height }
 }
 
-/** Of what is shown once, each line of code is there to its end; then it is stored. */
+/** The dialog shows each line of its code to the end. Then the secret is stored. */
 async function assertUncut(visit: Visit): Promise<void> {
   const { page } = visit
   const code = page.getByRole('dialog').locator('figure pre')

@@ -32,7 +32,7 @@ const countShifts = `
 
 const twoFrames = 'new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))'
 
-/** Lets the answers come one after the other, each with a frame of its own. */
+/** Lets the answers come one after the other, with a frame for each. */
 async function answerInTurn(page: Page): Promise<void> {
   const held: Route[] = []
   let answering = Promise.resolve()
@@ -45,7 +45,7 @@ async function answerInTurn(page: Page): Promise<void> {
   })
 }
 
-/** Browsers call up to 0.1 good. What nobody can know before, such as what needs attention, moves a little. */
+/** Browsers call up to 0.1 good. What has no known height, such as the keys that need attention, moves a little. */
 const most = 0.04
 
 for (const width of [1_280, 375]) {
