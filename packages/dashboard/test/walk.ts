@@ -21,7 +21,7 @@ interface Picture {
   readonly height?: number
 }
 
-const text = (page: Page, shown: string) => page.getByText(shown).first().waitFor()
+const text = (page: Page, shown: string) => page.getByText(shown).filter({ visible: true }).first().waitFor()
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).first().click()
 
 const pictures: readonly Picture[] = [
@@ -49,7 +49,7 @@ const pictures: readonly Picture[] = [
   {
     name: 'project',
     path: ({ projectId }) => `/app/projects/${projectId}`,
-    height: 1_360,
+    height: 1_800,
     steps: page => text(page, 'us-east-1'),
   },
   { name: 'usage', path: () => '/app/usage', steps: page => text(page, 'Fernway Logistics') },
