@@ -1,6 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import { Readable } from 'node:stream'
-import type { Problem } from '@keyrail/contract/errors'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { serveDashboard } from './dashboard/serve.ts'
 import type { Deps } from './deps.ts'
@@ -9,7 +7,7 @@ import { createInFlight, type InFlight } from './gate/in-flight.ts'
 import { ownerOf, type Principal } from './gate/principal.ts'
 import { readReplayKey } from './gate/replay-key.ts'
 import { rightOf } from './gate/right.ts'
-import { type Answer, parameterOf, type Route } from './gate/route.ts'
+import { parameterOf, type Route } from './gate/route.ts'
 import { readSignature, type Signature } from './gate/signature.ts'
 import { assertActsInStated } from './gate/stated-workspace.ts'
 import type { Bound } from './platform/db/db.ts'
@@ -22,10 +20,6 @@ import { type BodyTurns, createBodyTurns } from './platform/http/body-turns.ts'
 import { clientOf } from './platform/http/client.ts'
 import { answerPreflights } from './platform/http/cors.ts'
 import { headerValues } from './platform/http/headers.ts'
-import { JsonLines, linesType } from './platform/http/json-lines.ts'
-import type { LargeBodies } from './platform/http/large-bodies.ts'
-import { EndedBody } from './platform/http/open-body.ts'
-import { toProblem, toRefusal } from './platform/http/problem.ts'
 import { readQuery } from './platform/http/query.ts'
 import { logRequests } from './platform/http/request-log.ts'
 import { answerProblems, refuseOtherMethods, serverOptions } from './platform/http/server.ts'
@@ -36,6 +30,7 @@ import { Refusal } from './platform/refusal.ts'
 import { serveReference } from './reference.ts'
 import { routes } from './routes.ts'
 import { noteRefusals } from './security-events/watch.ts'
+import { sendAnswer } from './send-answer.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -230,7 +225,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
         await judgeAgain(request, reply)
         throw new Refusal('unavailable', '', { cause: error })
       })
-      return send(reply, route, answer, room)
+      return sendAnswer(reply, route, answer, room)
     },
   })
 }
@@ -240,61 +235,6 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
  * right in any case; this covers handlers that do something without one.
  */
 const bodyMsBeforeJudgedAgain = 1_000
-
-/** The memory of a streamed answer, in bytes: a page of an export. The stream itself counts lines, and its size is 1. */
-const streamBytes = 131_072
-
-/** Copying this costs less than sending it in two pieces. */
-const copiedBytesMax = 65_536
-
-function send(
-  reply: FastifyReply,
-  route: Route,
-  { body: given, headers, status, replayed }: Answer,
-  room: LargeBodies,
-) {
-  const { request } = reply
-  if (replayed) reply.header('idempotent-replayed', 'true')
-  if (headers !== undefined) reply.headers(headers)
-  if (status === 304) return reply.code(304).send()
-  const isInLines = given instanceof JsonLines
-  reply.type(isInLines ? linesType : (route.answer.type ?? 'application/json; charset=utf-8'))
-  const body = isInLines ? given.toStream(error => lastWords(request, error)) : given
-  // The body of a HEAD response is not sent, so it must not be fetched.
-  if (request.method === 'HEAD' && body instanceof Readable) {
-    body.destroy()
-    return reply.code(route.answer.status).send()
-  }
-  if (body instanceof Readable) {
-    try {
-      room.holdAnswer(reply.raw, streamBytes)
-    } catch (error) {
-      // The stream is not sent, and without this it would hold its resources until it times out.
-      body.destroy()
-      throw error
-    }
-    return reply.code(route.answer.status).send(body)
-  }
-  if (body instanceof EndedBody) {
-    const { start, end, bytes } = body
-    room.holdSent(reply.raw, start, route.method === 'GET')
-    reply.header('content-length', bytes).code(route.answer.status)
-    // A large start is not copied, since a fleet may fetch it at once.
-    return bytes <= copiedBytesMax
-      ? reply.send(Buffer.concat([start, end]))
-      : reply.send(Readable.from([start, end], { objectMode: false }))
-  }
-  const isMade = Buffer.isBuffer(body) || (typeof body === 'string' && route.answer.type !== undefined)
-  const payload = isMade ? body : JSON.stringify(body)
-  room.holdSent(reply.raw, payload, route.method === 'GET')
-  return reply.code(replayed?.status ?? route.answer.status).send(payload)
-}
-
-/** The problem that ends an answer in lines, whose status is sent. */
-function lastWords(request: FastifyRequest, error: unknown): Problem {
-  request.refusal = toRefusal(error)
-  return toProblem(request.refusal, request.id, request.principal !== null)
-}
 
 /** A request closes once it is read, so only the close of the response shows that the client has disconnected. */
 function hangUpOf({ raw }: FastifyReply): AbortSignal {
