@@ -32,6 +32,7 @@ const masks: [RegExp, string][] = [
   [/^kr_live_\w{4}$/, 'a prefix of a key'],
   [/^krses_\w{4}(\w{34}|…)$/, 'a session'],
   [/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.([\w-]{43}|…)$/, 'an invitation'],
+  [/^[\w-]{8}([\w-]{80}|…)$/, 'a device'],
   [/^curl\/[\d.]+$/, 'a browser'],
 ]
 const masked = (text: string) =>
