@@ -54,10 +54,10 @@ async function openNode(machine: Machine): Promise<Keyring> {
         headers.delete('prefer')
         const response = await ask(input, { ...init, headers })
         if (machine.isCut) throw new TypeError('the way is cut off')
-        response.headers.set('date', new Date(machine.serviceAt).toUTCString())
+        const dated = await datedAt(response, machine.serviceAt)
         pass(machine, machine.slowMs)
         machine.heardAt = sentAt
-        return response
+        return dated
       },
     },
     {
@@ -68,6 +68,16 @@ async function openNode(machine: Machine): Promise<Keyring> {
   )
   await keyring.ready()
   return keyring
+}
+
+/** An answer as the service gives it at that time, whose clock runs by itself here. */
+async function datedAt(response: Response, at: number): Promise<Response> {
+  const date = new Date(at)
+  const { status } = response
+  const headers = new Headers(response.headers)
+  headers.set('date', date.toUTCString())
+  const text = await response.text()
+  return new Response(text.replace(/(?<="generated_at":")[^"]*/, date.toISOString()), { status, headers })
 }
 
 function pass(machine: Machine, ms: number): void {
