@@ -47,6 +47,17 @@ test('one different or missing byte at another node is found', () => {
   )
 })
 
+test('bytes at the end that each answer has for itself may differ, and no others', () => {
+  const pageOf = (...bodies: string[]) => {
+    const page = new FleetPage(4)
+    takeTurns(bodies.map(text => walk(page, Buffer.from(text), [3])))
+    return page
+  }
+  assert.equal(pageOf('keys 0001', 'keys 0002').isOne, true)
+  assert.equal(pageOf('keys 0001', 'keyz 0002').isOne, false)
+  assert.equal(pageOf('keys 0001', 'keys 00002').isOne, false)
+})
+
 test('the cursor is read from the part before the keys', () => {
   const page = new FleetPage()
   takeTurns([walk(page, Buffer.from('{"version":1,"next_cursor":"abc","keys":[]}'), [7])])

@@ -33,7 +33,8 @@ const countShifts = `
 const twoFrames = 'new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))'
 
 /** Lets the answers come one after the other, with a frame for each. */
-async function answerInTurn(page: Page): Promise<void> {
+/** @returns ends it, once every answer has had its frame. */
+async function answerInTurn(page: Page): Promise<() => Promise<void>> {
   const held: Route[] = []
   let answering = Promise.resolve()
   await page.route('**/v1/**', route => {
@@ -43,6 +44,10 @@ async function answerInTurn(page: Page): Promise<void> {
       await page.evaluate(twoFrames)
     })
   })
+  return async () => {
+    await page.unrouteAll({ behavior: 'wait' })
+    await answering
+  }
 }
 
 /** Browsers call up to 0.1 good. What has no known height, such as the keys that need attention, moves a little. */
@@ -56,14 +61,14 @@ for (const width of [1_280, 375]) {
       const visit = await stage.visit('/app/sign-in', { as, viewport: { width, height: 800 } })
       const { page } = visit
       await page.addInitScript(countShifts)
-      await answerInTurn(page)
+      const endTurns = await answerInTurn(page)
       await page.goto(addressOf(path.replace(/\$\w+/, name => ids[name as keyof typeof ids])))
       await page.locator('main h1').waitFor()
       await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
       await page.waitForLoadState('networkidle')
       const shifted = Number(await page.evaluate(`${twoFrames}.then(() => shifted)`))
       if (shifted > most) faults.push(`${path} ${shifted.toFixed(3)}`)
-      await page.unrouteAll({ behavior: 'wait' })
+      await endTurns()
       await visit.leave()
     }
     assert.deepEqual(faults, [])
