@@ -45,6 +45,6 @@ export const drill: Drill = {
   name: 'p23',
   title: 'Two releases on one database',
   promise:
-    'The release before and this one work side by side on the schema of this one, forward and back: no request fails while it is migrated or afterwards, and each reads what the other wrote.',
+    'The release before and this one work side by side on the schema of this one, forward and back: no request fails while it is migrated or afterwards, and each reads what the other wrote, signed and sealed, whichever made the first signing key.',
   run: options => upgradeFrom(findPrevious(), options),
 }

@@ -101,6 +101,8 @@ export async function serveWith(tree: Tree, databaseUrl: string): Promise<Releas
     SERVICE_DATA_DIR: dataDir,
     SERVICE_DATABASE_POOL: '5',
     SERVICE_PORT: '0',
+    // One for all processes: it is the issuer of the tokens that they sign.
+    SERVICE_PUBLIC_URL: 'http://localhost:8080',
   })
   const heard = hear(child)
   const ended = once(child, 'close')
