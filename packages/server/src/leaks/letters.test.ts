@@ -168,3 +168,20 @@ test('the mail about a report without a url says that the place is unknown', asy
   const own = await mailbox.take(scene.two.email, /Your session/)
   assert.ok(own.text.replaceAll(/\s+/g, ' ').includes('The report does not say where.'), own.text)
 })
+
+test('an owner whose address nobody has proven gets an alarm without words that others chose', async () => {
+  const { workspaceId, ...vendor } = await makeVendor(harness)
+  await query('update workspaces set name = $2 where id = $1', [workspaceId, 'Claim your prize today'])
+  const owner = await makePerson(query, { workspaceId, role: 'owner', verified: false })
+  await report((await issueKey(harness, vendor)).key)
+  const one = await mailbox.take(owner.email)
+  assert.equal(one.subject, 'An API key of your workspace was found in public')
+  await report(vendor.test, (await issueKey(harness, vendor)).key)
+  const several = await mailbox.take(owner.email)
+  await report(owner.token)
+  const own = await mailbox.take(owner.email, /^Your session/)
+  for (const { text, html } of [one, several, own]) {
+    assert.doesNotMatch(text + html, /prize|codehost/)
+    assert.match(text.replaceAll(/\s+/g, ' '), /The audit log says where it was found\./)
+  }
+})

@@ -1,6 +1,6 @@
 import type { WriteLetter } from '../platform/mail/deliver.ts'
 import type { Letter } from '../platform/mail/letter.ts'
-import { nameInSubject } from '../platform/mail/subject.ts'
+import { nameInSubject, workspaceInWords } from '../platform/mail/subject.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
 import { type LeakedKind, type LetterRow, readGathered, readLeak, readLetter } from './sql.ts'
 
@@ -85,7 +85,7 @@ function aboutOne(leak: LetterRow): Text {
   return {
     subject: `${noun} of ${nameInSubject(leak.workspace_name, 'your workspace')} was found in public`,
     paragraphs: [
-      `${noun} of the workspace “${leak.workspace_name}” that begins with ${leak.display_prefix} was reported as public. ${placeOf(leak)}`,
+      `${noun} of ${workspaceInWords(leak.workspace_name)} that begins with ${leak.display_prefix} was reported as public. ${placeOf(leak)}`,
       done[leak.kind],
       ...endedWith(leak),
       next[leak.kind],
@@ -106,7 +106,7 @@ function aboutSeveral(rows: readonly LetterRow[], first: LetterRow): Text {
   return {
     subject: `${what} of ${nameInSubject(workspace_name, 'your workspace')} were found in public`,
     paragraphs: [
-      `${what} of the workspace “${workspace_name}” were reported as public.`,
+      `${what} of ${workspaceInWords(workspace_name)} were reported as public.`,
       ...rows.map(nameOf),
       ...(named > rows.length ? [`The audit log lists the other ${named - rows.length}.`] : []),
       [
@@ -144,7 +144,8 @@ function endedWith(leak: LetterRow): string[] {
   ]
 }
 
-function placeOf({ url, source }: LetterRow): string {
+function placeOf({ url, source, is_url_hidden }: LetterRow): string {
+  if (is_url_hidden) return 'The audit log says where it was found.'
   const kind = source === null ? '' : ` (${source})`
   return url === null ? `The report does not say where${kind}.` : `It was found at ${url}${kind}`
 }

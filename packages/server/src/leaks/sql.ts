@@ -28,9 +28,9 @@ export interface RecipientRow {
   user_id: string | null
   email: string
 }
-const owners = `select m.user_id, u.email from workspace_members m join users u on u.id = m.user_id
+const owners = `select m.user_id, u.email, u.email_verified_at is not null as is_proven from workspace_members m join users u on u.id = m.user_id
    where m.workspace_id = $1 and m.role = 'owner' and m.removed_at is null`
-const billing = `select null::uuid, billing_recipient(billing_email, billing_verified_hash) as email from workspaces
+const billing = `select null::uuid, billing_recipient(billing_email, billing_verified_hash) as email, true from workspaces
    where id = $1 and billing_recipient(billing_email, billing_verified_hash) is not null`
 const listRecipients = sql('leaks.recipients', `${owners} union all ${billing} order by user_id`)
 /** The recipients of the mail: the owners, and last the billing address. */
@@ -96,17 +96,17 @@ export const takeLeftLetter = `with taken as (
 const readBy = (name: string, condition: string) =>
   sql(
     name,
-    `select l.credential_id, l.kind, l.display_prefix, l.url, l.source,
+    `select l.credential_id, l.kind, l.display_prefix, l.source, case when r.is_proven then l.url end as url,
        l.secret_keys_revoked + coalesce(e.secret_keys_revoked, 0) as secret_keys_revoked,
        l.invitations_revoked + coalesce(e.invitations_revoked, 0) as invitations_revoked,
        e.maker_id is not null and e.done_at is null as is_ending,
-       w.name as workspace_name, (count(*) over ())::int as named,
+       l.url is not null and r.is_proven is false as is_url_hidden,
+       case when r.is_proven then w.name end as workspace_name, (count(*) over ())::int as named,
        (count(*) filter (where l.kind = 'secret_key') over ())::int as named_secret_keys,
        (count(*) filter (where l.kind = 'session') over ())::int as named_sessions,
-       case when $3::uuid is null then billing_recipient(w.billing_email, w.billing_verified_hash)
-         else (select email from (${owners}) o where o.user_id = $3) end
-         as email
+       r.email
      from leak_reports l join workspaces w on w.id = l.workspace_id
+       left join (${owners} union all ${billing}) r on r.user_id is not distinct from $3::uuid
        left join endings e on e.workspace_id = l.workspace_id and e.maker_type = l.kind and e.maker_id = l.credential_id
      where l.workspace_id = $1 and ${condition} order by l.kind desc, l.reported_at, l.credential_id limit $4`,
   )
@@ -126,7 +126,9 @@ export interface LetterRow extends LeakRow {
   invitations_revoked: number
   /** Whether more of it is still to end. */
   is_ending: boolean
-  workspace_name: string
+  /** Null, as `url` is, when nobody has proven the recipient's address: a letter there holds no words of others. */
+  workspace_name: string | null
+  is_url_hidden: boolean
   /** Null when the recipient is no longer an owner, or the billing address was removed. */
   email: string | null
   /** How many credentials the letter is about; not all are read. */

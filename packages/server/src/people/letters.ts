@@ -102,7 +102,7 @@ export function personLetters({ db, randomBytes, publicUrl }: WriterParts): Reco
         const [user, session] = await Promise.all([readUser(tx), readSessionForLetter(tx, session_id)])
         if (user === null || session === null) return null
         const { leaked_url: url, created_at } = session
-        const where = url === null ? 'The report does not say where.' : `It was found at ${url}`
+        const where = placeInWords(url, user)
         return {
           to: user.email,
           ...greetingOf(user),
@@ -121,3 +121,9 @@ export function personLetters({ db, randomBytes, publicUrl }: WriterParts): Reco
 /** A stranger can choose the name in a sign-up, so an unverified address gets no greeting with it. */
 const greetingOf = ({ name, email_verified_at }: UserRow) =>
   name === null || email_verified_at === null ? {} : { greeting: `Hello ${name},` }
+
+/** Where a session was found, which whoever put it there has chosen. */
+const placeInWords = (url: string | null, { email_verified_at }: UserRow) => {
+  if (url === null) return 'The report does not say where.'
+  return email_verified_at === null ? 'The audit log says where it was found.' : `It was found at ${url}`
+}

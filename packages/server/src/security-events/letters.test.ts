@@ -138,6 +138,20 @@ test('every owner gets a mail about a new key with an owner’s rights, not abou
   assert.deepEqual(await subjects(), [])
 })
 
+test('an owner whose address nobody has proven reads no name that others chose', async () => {
+  const { workspaceId, live } = await makeVendor(harness)
+  await query('update workspaces set name = $2 where id = $1', [workspaceId, 'Claim your prize today'])
+  const owner = await makePerson(query, { workspaceId, role: 'owner', verified: false })
+  const make = () => ask('POST', '/v1/secret_keys', { token: live, body: { env: 'live' } })
+  assert.equal((await make()).status, 201)
+  const { subject, text, html } = await mailbox.take(owner.email)
+  assert.equal(subject, 'Your workspace has a new secret key with an owner’s rights')
+  assert.ok(
+    inOneLine(text).startsWith('A secret key with an owner’s rights was created in your workspace at '),
+  )
+  assert.doesNotMatch(text + html, /prize/)
+})
+
 test('a new owner causes a mail to the other owners, by promotion and by invitation', async () => {
   const scene = await makeScene()
   const promoted = await ask('PATCH', `/v1/members/${scene.admin.userId}`, {

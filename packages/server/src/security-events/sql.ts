@@ -162,7 +162,8 @@ export interface OwnerLetterRow {
   ip: string | null
   user_agent: string | null
   actor_type: string | null
-  workspace_name: string
+  /** Null when nobody has proven the recipient's address: a letter there holds no words of others. */
+  workspace_name: string | null
   /** The name of the person or the prefix of the secret key that acted, if known. */
   actor_name: string | null
   /** The name of the new owner, or the prefix of the new key. */
@@ -172,7 +173,9 @@ export interface OwnerLetterRow {
   /** How many events the letter is about; not all are read. */
   named: number
 }
-const letterColumns = `e.created_at, e.ip, e.user_agent, e.actor_type, w.name as workspace_name,
+const letterColumns = `e.created_at, e.ip, e.user_agent, e.actor_type,
+     case when $3::uuid is null or (select u.email_verified_at is not null from users u where u.id = $3)
+       then w.name end as workspace_name,
      case e.actor_type
        when 'user' then (select u.email from users u where u.id = e.actor_id::uuid)
        when 'secret_key' then (select k.display_prefix from secret_keys k where k.workspace_id = $1 and k.id = e.actor_id::uuid)

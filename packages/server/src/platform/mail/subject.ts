@@ -17,6 +17,15 @@ const namesPage = (text: string): boolean =>
 /**
  * The name of a workspace for a subject, which is read before anything else and without a look at the sender. One that
  * holds the address of a page is left out: the subject would be a letter of that page.
+ * @param name null: nobody has proven the recipient's address.
  * @param instead what stands there then.
  */
-export const nameInSubject = (name: string, instead: string): string => (namesPage(name) ? instead : name)
+export const nameInSubject = (name: string | null, instead: string): string =>
+  name === null || namesPage(name) ? instead : name
+
+/**
+ * A workspace in the text of an alarm.
+ * @param name null: nobody has proven the recipient's address, so the letter holds no words that somebody else chose.
+ */
+export const workspaceInWords = (name: string | null): string =>
+  name === null ? 'your workspace' : `the workspace “${name}”`
