@@ -2,7 +2,7 @@ import { median } from '../bench/harness/statistics.ts'
 import type { Drill } from './harness/drill.ts'
 import { type Attacked, runNeighbours } from './harness/neighbour-run.ts'
 import { judge, mib, ms, othersMax, times } from './harness/neighbour-verdict.ts'
-import { faultsOf, type Revoked, revokedWithinMs, revokeStolenKeys } from './harness/stolen-key.ts'
+import { faultsOf, type Revoked, revokedWithinMs, revokeStolenKeys, thefts } from './harness/stolen-key.ts'
 
 /**
  * A round is half of a quiet turn, a turn with the attack, and the other half. Each round gives one ratio of each
@@ -63,16 +63,13 @@ export const drill: Drill = {
       ),
       notes: [
         ...attacked.map(noteOf),
-        revokedNote(revoked),
+        ...thefts.map(({ kind }) => revokedNote(kind, revoked)),
         `${cycles} rounds with each: ${turnMs / 1_000} s with the attack between two quiet halves of ${turnMs / 2_000} s; over sockets, Postgres ${serverVersion}`,
         'service, Postgres, neighbour and attacker on one machine; milliseconds are medians over the rounds, times the median of the ratios of each round',
         `other work took ${othersOf(attacked).toFixed(2)} cores in the quiet halves, by the median of all rounds`,
         `${disturbed} rounds were left out, because other work took more than ${othersMax} cores in their quiet halves`,
       ],
-      broken: [
-        ...judged.flatMap(({ verdict }) => verdict.broken),
-        ...revoked.flatMap(faultsOf).map(fault => `a stolen key on 3,000 connections: ${fault}`),
-      ],
+      broken: [...judged.flatMap(({ verdict }) => verdict.broken), ...revoked.flatMap(faultsOf)],
       undecided: judged.flatMap(({ verdict }) => verdict.undecided),
     }
   },
@@ -81,9 +78,9 @@ export const drill: Drill = {
 const othersOf = (attacked: readonly Attacked[]) =>
   median(attacked.flatMap(({ rounds }) => rounds.map(({ others }) => others)))
 
-const revokedNote = (revoked: readonly Revoked[]) => {
-  const took = revoked.map(one => one.ms)
-  return `${revoked.length} stolen keys revoked beside a flood of them: median ${ms(median(took))}, longest ${ms(Math.max(...took))}, ${revokedWithinMs} ms allowed`
+const revokedNote = (kind: Revoked['kind'], revoked: readonly Revoked[]) => {
+  const took = revoked.filter(one => one.kind === kind).map(one => one.ms)
+  return `${kind} stolen and revoked beside a flood of it, ${took.length} times: median ${ms(median(took))}, longest ${ms(Math.max(...took))}, ${revokedWithinMs} ms allowed`
 }
 
 const noteOf = ({ attack, tally }: Attacked) =>

@@ -83,6 +83,16 @@ export const attacks = {
   ),
   '8 completions of 4 MiB': crowd(8, completeLarge),
   '3,000 connections of one key': crowd(3_000, ({ ask }) => ask('GET', '/v1/keys?limit=200')),
+  '3,000 claims at once of one key': crowd(3_000, ({ ask }) =>
+    ask('POST', '/v1/idempotency/claim', {
+      body: {
+        scope_hash: randomBytes(32).toString('hex'),
+        env: 'live',
+        fingerprint: '0'.repeat(64),
+        ttl_ms: 60_000,
+      },
+    }),
+  ),
   '8 bodies in chunks of one byte': attacker =>
     Promise.all([
       crowd(4, inBytes('/v1/auth/sessions'))(attacker),
