@@ -10,7 +10,10 @@ import type { Waits } from './waits.ts'
 export interface FleetNeeds {
   readonly config: { readonly revokeWaitMs: number }
   readonly clock: Clock
-  readonly policy: { readonly nodes: Pick<Nodes, 'count'>; readonly waits: Pick<Waits, 'during'> }
+  readonly policy: {
+    readonly nodes: Pick<Nodes, 'count'>
+    readonly waits: Pick<Waits, 'during' | 'isLeaving'>
+  }
 }
 
 /** How often the nodes are counted while a caller waits; callers of one process share the statement. */
@@ -19,7 +22,8 @@ const lookMs = 50
 /**
  * Waits until every live node has acknowledged the change by polling from its version or a later one, at most
  * `SERVICE_REVOKE_WAIT_MS`. Without a live node it returns at once, and when the nodes are unknown after a failover, since
- * waiting cannot make them known. No transaction is held.
+ * waiting cannot make them known. A process that is about to end waits no longer for a database that does not answer. No
+ * transaction is held.
  * @param gone the client has disconnected: returns the current state.
  * @throws {Refusal} `unavailable` when the database failed over during the wait and may have lost the change.
  */
@@ -38,13 +42,15 @@ async function countUntilWhole(
   let last: Fleet | null = null
   for (;;) {
     // The change is committed, so a failure to count the nodes must not become an error.
-    last = await policy.nodes.count(question).catch(() => last)
+    const counted = await policy.nodes.count(question).catch(() => null)
+    last = counted ?? last
     if (last !== null && last.raisedAt !== question.raisedAt) throw new Refusal('unavailable', replaced)
     const { nodes, acknowledged, pending, isUnsure } = last ?? nothingKnown
     const isWhole = acknowledged === nodes && !isUnsure
     began ??= clock.monotonic()
     const waited = clock.monotonic() - began
-    if (isWhole || isUnsure || waited >= config.revokeWaitMs || gone.aborted) {
+    const isInVain = counted === null && policy.waits.isLeaving
+    if (isWhole || isUnsure || isInVain || waited >= config.revokeWaitMs || gone.aborted) {
       return {
         acknowledged: isWhole,
         version: question.version,

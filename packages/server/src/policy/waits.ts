@@ -2,7 +2,9 @@
 export interface Waits {
   /** @param wait returns the current state when its signal fires: the client is gone, or the process must end. */
   during<T>(gone: AbortSignal, wait: (gone: AbortSignal) => Promise<T>): Promise<T>
-  /** Resolves when those that wait now have ended. */
+  /** Whether the process is about to end, so that waiting for a store which does not answer is in vain. */
+  readonly isLeaving: boolean
+  /** Resolves when those that wait now have ended. The process is leaving from the call on. */
   ended(): Promise<void>
   /** Ends all, now and from now on. */
   end(): void
@@ -11,13 +13,18 @@ export interface Waits {
 export function createWaits(): Waits {
   const over = new AbortController()
   const waiting = new Set<Promise<unknown>>()
+  let isLeaving = false
   return {
+    get isLeaving() {
+      return isLeaving
+    },
     async during(gone, wait) {
       const waits = wait(AbortSignal.any([gone, over.signal]))
       waiting.add(waits)
       return await waits.finally(() => waiting.delete(waits))
     },
     async ended() {
+      isLeaving = true
       await Promise.allSettled(waiting)
     },
     end: () => over.abort(),
