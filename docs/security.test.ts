@@ -48,7 +48,14 @@ test('packages without a hash are listed, and the service runs on none of them',
   for (const [path, { dev, optional }] of found) assert.deepEqual([dev, optional], [true, true], path)
   // SECURITY.md names their number.
   assert.match(readDocument('SECURITY.md'), /Every other entry has a hash too, but eight:/)
-  const others = ['packages/sdk/bundling', 'packages/sdk/runtimes', 'tools/reference', 'bench/peer-widget']
+  const others = [
+    'packages/sdk/bundling',
+    'packages/sdk/runtimes',
+    'packages/sdk/runtimes/next-14',
+    'packages/sdk/runtimes/next-15',
+    'tools/reference',
+    'bench/peer-widget',
+  ]
   for (const other of others) {
     const { packages } = JSON.parse(readDocument(`${other}/package-lock.json`)) as typeof lockfile
     for (const [path, { link, integrity }] of Object.entries(packages)) {

@@ -10,10 +10,17 @@ interface Installer {
 }
 
 /** Installs them if they are missing. Concurrent tests install once. */
-export async function installRuntimes(): Promise<void> {
+export const installRuntimes = (): Promise<void> => install(runtimesFolder)
+
+/** The versions of Next before the newest that the SDK is meant for, each in a folder below the runtimes. */
+export const olderNext = [14, 15]
+export const nextFolder = (major: number): string => join(runtimesFolder, `next-${major}`)
+export const installNext = (major: number): Promise<void> => install(nextFolder(major))
+
+async function install(root: string): Promise<void> {
   const installer = new URL('../../../bin/runtime.mjs', import.meta.url)
   const { ensureInstalled }: Installer = await import(installer.href)
-  await ensureInstalled({ root: runtimesFolder, dev: true })
+  await ensureInstalled({ root, dev: true })
 }
 
 const isArm = process.arch === 'arm64'

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { serveBy } from './child.ts'
+import { drawKey } from './keys.ts'
+import { installPacked, run } from './packed.ts'
+import { installNext, nextFolder, olderNext } from './runtimes.ts'
+import { startKeyrail } from './service.ts'
+import { until } from './until.ts'
+
+/** The older Nexts that are meant, each with the installed package, built and served. `next-server` has the newest. */
+
+const { settings, issue, vendor, service } = await startKeyrail()
+
+const app = {
+  'app/layout.js': `export default ({ children }) => children`,
+  'app/protection.js': `import { createKeyrail } from '@keyrail/sdk'
+    export function protection() {
+      const { KEYRAIL_URL: url, KEYRAIL_SECRET_KEY: secretKey, KEYRAIL_PROJECT: project } = process.env
+      const { keys, idempotency } = createKeyrail({ url, secretKey, project })
+      return { keyring: keys, idempotency }
+    }`,
+  'app/reports/[year]/route.js': `import { withKey } from '@keyrail/sdk/next'
+    import { protection } from '../../protection.js'
+    export const GET = withKey(protection, async (_request, { apiKey, params }) =>
+      Response.json({ customer: apiKey.tenantId, ...(await params) }))
+    let made = 0
+    export const POST = withKey(protection, () => Response.json({ id: ++made }, { status: 201 }))`,
+}
+
+for (const major of olderNext) {
+  test(`Next ${major} builds without a service, and serves keys from a live policy`, async () => {
+    await installNext(major)
+    const { folder } = await installPacked(join(nextFolder(major), '.work'))
+    for (const [path, text] of Object.entries(app)) {
+      mkdirSync(join(folder, dirname(path)), { recursive: true })
+      writeFileSync(join(folder, path), text)
+    }
+    const require = createRequire(join(nextFolder(major), 'package.json'))
+    assert.match(require('next/package.json').version, new RegExp(`^${major}\\.`))
+    const next = require.resolve('next/dist/bin/next')
+    const env = {
+      NEXT_TELEMETRY_DISABLED: '1',
+      CI: '1',
+      HOME: folder,
+      PATH: process.env.PATH ?? '',
+      NODE_ENV: 'production',
+    }
+    await run(process.execPath, [next, 'build', folder], { cwd: folder, env }).catch(({ stdout, stderr }) =>
+      assert.fail(`next build failed: ${stdout}${stderr}`),
+    )
+    const { url, child, ended, said } = await serveBy(
+      process.execPath,
+      [next, 'start', folder, '--hostname', '127.0.0.1', '--port', '0'],
+      {
+        cwd: folder,
+        env: {
+          ...env,
+          KEYRAIL_URL: settings.url,
+          KEYRAIL_SECRET_KEY: settings.secretKey,
+          KEYRAIL_PROJECT: settings.project,
+        },
+      },
+    )
+    const ask = (key: string, init: RequestInit = {}) =>
+      fetch(`${url}/reports/2026`, {
+        ...init,
+        headers: { authorization: `Bearer ${key}`, ...init.headers },
+      })
+    const { id, key } = await issue()
+    assert.equal((await ask(drawKey())).status, 401, said())
+    const read = await ask(key)
+    assert.deepEqual(
+      [read.status, await read.text()],
+      [200, JSON.stringify({ customer: vendor.tenantId, year: '2026' })],
+      said(),
+    )
+    for (const replayed of [null, 'true']) {
+      const made = await ask(key, { method: 'POST', headers: { 'idempotency-key': `once-${major}` } })
+      assert.deepEqual([made.status, made.headers.get('idempotent-replayed')], [201, replayed])
+    }
+    // A kept answer of the feed would go on accepting the key, and hold the whole policy in a file.
+    await service.ask('POST', `/v1/keys/${id}/revoke`, { token: vendor.live })
+    await until(async () => (await ask(key)).status === 401, 'the revoked key is refused')
+    child.kill('SIGTERM')
+    await ended
+    const kept = globSync('.next/**/*', { cwd: folder, withFileTypes: true }).filter(file => file.isFile())
+    assert.ok(kept.length > 0)
+    for (const { parentPath, name } of kept)
+      assert.ok(!readFileSync(join(parentPath, name)).includes(vendor.tenantId), name)
+  })
+}
