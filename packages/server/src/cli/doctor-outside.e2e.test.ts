@@ -9,6 +9,7 @@ import { Installation, root, urlOf } from '../../test/installation.ts'
 import { startPgbouncer } from '../../test/pgbouncer.ts'
 import { type ScratchCluster, startScratchCluster } from '../../test/scratch.ts'
 import { startPair } from '../../test/standby.ts'
+import { until } from '../../test/until.ts'
 import type { Connection } from '../platform/db/connection.ts'
 import { connectionsOf } from '../platform/db/connection-need.ts'
 import { migrate } from '../platform/db/migrate.ts'
@@ -68,6 +69,35 @@ describe('keyrail doctor and how an outside Postgres is set up', () => {
     assert.deepEqual([code, found('durability')?.status], [1, 'fault'])
     assert.match(found('durability')?.todo ?? '', /synchronous_commit = on/)
     await run(owner, 'alter role plain_owner reset synchronous_commit')
+  })
+
+  test('transactions that may only read are a fault that names the setting', async () => {
+    await run(owner, 'alter role plain_owner set default_transaction_read_only = on')
+    const { code, found } = await examine(installation)
+    assert.deepEqual([code, found('primary')?.status], [1, 'fault'])
+    assert.match(found('primary')?.message ?? '', /default_transaction_read_only is on/)
+    await run(owner, 'set default_transaction_read_only = off', 'alter role plain_owner reset all')
+    assert.equal((await examine(installation)).found('primary')?.status, 'ok')
+  })
+
+  test('a standby for which no commit waits is a warning, and one that is waited for is none', async () => {
+    assert.equal((await examine(installation)).found('standbys'), undefined)
+    const pair = await startPair()
+    try {
+      const { connection } = pair
+      const receives = async () => (await pair.on('primary', 'select from pg_stat_replication')).length > 0
+      await until(receives)
+      const standbys = async () =>
+        (await examine(installation, { DATABASE_URL: urlOf(connection) })).found('standbys')
+      assert.equal((await standbys())?.status, 'warning')
+      assert.match((await standbys())?.todo ?? '', /synchronous_standby_names/)
+      await pair.synchronous()
+      assert.equal((await standbys())?.status, 'ok')
+      await pair.on('primary', `alter role ${connection.user} set synchronous_commit = local`)
+      assert.match((await standbys())?.message ?? '', /synchronous_commit is local/)
+    } finally {
+      await pair.remove()
+    }
   })
 
   test('connections for no process are a fault, for one a warning', async () => {

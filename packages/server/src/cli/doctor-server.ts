@@ -14,19 +14,30 @@ export async function checkOutside(
     judgeServer(found),
     judgeLogin(found),
     judgeDurability(found),
+    ...judgeStandbys(found),
     judgeConnections(found, databasePool),
   ]
 }
 
-const judgeServer = ({ isStandby }: OutsideFacts): Check =>
-  isStandby
-    ? {
-        name: 'primary',
-        status: 'fault',
-        message: 'the server is a standby, which takes no changes',
-        todo: 'Let DATABASE_URL lead to the primary; /readyz is 503 until then.',
-      }
-    : { name: 'primary', status: 'ok', message: 'the server takes changes' }
+function judgeServer({ isStandby, isReadOnly }: OutsideFacts): Check {
+  const name = 'primary'
+  if (isStandby)
+    return {
+      name,
+      status: 'fault',
+      message: 'the server is a standby, which takes no changes',
+      todo: 'Let DATABASE_URL lead to the primary; /readyz is 503 until then.',
+    }
+  // Providers set it when a disk is nearly full.
+  if (isReadOnly)
+    return {
+      name,
+      status: 'fault',
+      message: 'default_transaction_read_only is on: every change gets 503',
+      todo: 'Make room if the disk is nearly full, then set it off, for this role and database too.',
+    }
+  return { name, status: 'ok', message: 'the server takes changes' }
+}
 
 const judgeLogin = ({ isSuperuser, user }: OutsideFacts): Check =>
   isSuperuser
@@ -52,6 +63,35 @@ function judgeDurability({ synchronousCommit, fsync, fullPageWrites }: OutsideFa
     message: `${off.join(' and ')} off: a crash loses changes that were confirmed, such as a revocation`,
     todo: `Set ${off.map(setting => `${setting} = on`).join(', ')} in Postgres, for this role and database too.`,
   }
+}
+
+/** Values of synchronous_commit with which a commit waits for no standby, or not until it is on its disk. */
+const waitsTooLittle = ['local', 'remote_write']
+
+/** A standby that lacks commits gives up what was confirmed when it is promoted. */
+function judgeStandbys({ isStandby, synchronousCommit, standbyNames, receivers }: OutsideFacts): Check[] {
+  if (isStandby || (standbyNames === '' && receivers === 0)) return []
+  const name = 'standbys'
+  const lost = 'a failover loses changes that were confirmed, such as a revocation'
+  if (standbyNames === '')
+    return [
+      {
+        name,
+        status: 'warning',
+        message: `${receivers} receive the log, and no commit waits for them: ${lost}`,
+        todo: 'Set synchronous_standby_names if one of them may be promoted.',
+      },
+    ]
+  if (waitsTooLittle.includes(synchronousCommit))
+    return [
+      {
+        name,
+        status: 'warning',
+        message: `synchronous_commit is ${synchronousCommit}, which is not enough: ${lost}`,
+        todo: 'Set synchronous_commit = on in Postgres, for this role and database too.',
+      },
+    ]
+  return [{ name, status: 'ok', message: `commits wait for ${standbyNames}` }]
 }
 
 function judgeConnections({ free }: OutsideFacts, poolSize: number): Check {

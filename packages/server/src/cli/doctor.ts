@@ -26,7 +26,7 @@ export function addDoctorCommand(program: Command, settings: Settings): void {
     .description(
       'Checks configuration, process, data directory, bootstrap token, encryption key, sign-up, certificate, proxies,\n' +
         'dashboard, Redis, mail, database, roles, migrations, mail queue, clock and sealed secrets; of a database of\n' +
-        'DATABASE_URL also poolers, the login, durability and connections. Every line is ok, a warning or a fault, with\n' +
+        'DATABASE_URL also poolers, the login, durability, standbys and connections. Every line is ok, a warning or a fault, with\n' +
         'what to do. It changes nothing.',
     )
     .option('--json', 'print {"status", "checks": [{"name", "status", "message", "todo"}]}')

@@ -4,8 +4,14 @@ import type pg from 'pg'
 export interface OutsideFacts {
   user: string
   isStandby: boolean
+  /** Every transaction of this login begins as one that may only read. */
+  isReadOnly: boolean
   isSuperuser: boolean
   synchronousCommit: string
+  /** Commits wait for standbys that it names; empty: for none. */
+  standbyNames: string
+  /** Servers and programs that receive the log of this one. Anyone may count them. */
+  receivers: number
   fsync: string
   fullPageWrites: string
   /** Connections that other programs leave for Keyrail. */
@@ -15,7 +21,10 @@ export interface OutsideFacts {
 /** A limit of -1 is none. The service's own connections count as free: each process is counted whole. */
 const facts = `
   select r.rolname as user, pg_is_in_recovery() as "isStandby", r.rolsuper or r.rolbypassrls as "isSuperuser",
+    current_setting('default_transaction_read_only') = 'on' as "isReadOnly",
     current_setting('synchronous_commit') as "synchronousCommit", current_setting('fsync') as fsync,
+    current_setting('synchronous_standby_names') as "standbyNames",
+    (select count(*)::int from pg_stat_replication) as receivers,
     current_setting('full_page_writes') as "fullPageWrites",
     least(
       current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
