@@ -58,6 +58,14 @@ const creations = answered('201', 'method="POST", route="/v1/workspaces"')
 /** The cases of each alert, in the order of the rules. */
 export const alertCases: Readonly<Record<string, AlertCase>> = {
   KeyrailAway: steady('up', '0', '1', '5m'),
+  KeyrailGone: {
+    // From minute 3 on there is no target.
+    fires: { [`up{${of}}`]: '1 1 1 _ _ _ _ _ _ _ _ _ _' },
+    // One of two answers.
+    quiet: { [`up{${of}}`]: '0x12', 'up{job="keyrail", instance="b"}': '1x12' },
+    at: '11m',
+    more: {},
+  },
   KeyrailDatabaseDown: steady('keyrail_database_up', '0', '1', '5m'),
   KeyrailDatabaseIsStandby: steady('keyrail_database_in_recovery', '1', '0', '5m'),
   KeyrailStandbyAway: shared('keyrail_degraded', ', reason="standby_away"', '1', '0', '5m'),
@@ -72,6 +80,12 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
     quiet: { [refused('io_error')]: '1x10', [refused('disk_full')]: '0+5x10' },
     at: '5m',
     more: { ...both, reason: 'io_error' },
+  },
+  KeyrailDatabaseConnections: {
+    fires: { [refused('too_many_connections')]: '0 0 3 9 9 9' },
+    quiet: { [refused('too_many_connections')]: '9x10', [refused('disk_full')]: '0+5x10' },
+    at: '5m',
+    more: { ...both, reason: 'too_many_connections' },
   },
   KeyrailUnavailable: {
     fires: { [answered('503')]: '0+1x30' },

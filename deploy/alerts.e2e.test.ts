@@ -108,7 +108,7 @@ function metricsOf(expr: string): { name: string; selects: [label: string, value
 const added = ['job', 'instance', 'le']
 /** Everything in an expression that is neither a metric nor one of its labels. */
 const words =
-  /\b(?:sum|max|min|by|rate|increase|histogram_quantile|max_over_time|time|and|up|job|__rate_interval)\b/g
+  /\b(?:sum|max|min|by|rate|increase|histogram_quantile|max_over_time|absent|time|and|up|job|__rate_interval)\b/g
 
 test('alerts and panels use only metrics of the service, with the labels that these have', async () => {
   const harness = await startHarness()
