@@ -5,9 +5,10 @@ import { mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { connectPrimary, versionsRaisedBy } from '../packages/server/src/platform/db/timeline.ts'
+import { versionsRaisedBy } from '../packages/server/src/platform/db/timeline.ts'
+import { encryptionKey } from '../packages/server/test/encryption-key.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
-import { ask, Installation } from '../packages/server/test/installation.ts'
+import { ask, Installation, urlOf } from '../packages/server/test/installation.ts'
 import { setStage } from '../packages/server/test/mail-stage.ts'
 import { startPair } from '../packages/server/test/standby.ts'
 import { until } from '../packages/server/test/until.ts'
@@ -97,18 +98,23 @@ test('standby lost, then failover: changes go on without it, and the next one is
   assert.equal((await pair.on('standby', look))[0].is_standby, false)
 })
 
-test('point-in-time recovery: a copy without its timeline raises every version', async () => {
+test('point-in-time recovery: for a copy of the files a command raises every version', async () => {
   const harness = await startHarness()
-  const { connection, query } = harness
   const vendor = await makeVendor(harness)
-  const version = async (): Promise<number> =>
-    (await query('select version from policy_heads where project_id = $1', [vendor.projectId]))[0].version
-  const open = async () => (await connectPrimary(connection, 'test')).end()
-  await open()
+  const version = async (): Promise<number> => {
+    const text = 'select version from policy_heads where project_id = $1'
+    return Number((await harness.query(text, [vendor.projectId]))[0].version)
+  }
   const before = await version()
-  for (const statement of sqlOf('point-in-time-recovery')) await query(statement)
-  await open()
-  assert.equal(Number(await version()), Number(before) + versionsRaisedBy)
+  const shell = new OperatorShell({
+    DATABASE_URL: urlOf(harness.connection),
+    SERVICE_ENCRYPTION_KEY: encryptionKey,
+  })
+  after(() => shell.remove())
+  const [, raise = ''] = stepsOf('point-in-time-recovery', 'sh')
+  const { status, stderr } = shell.run(raise)
+  assert.equal(status, 0, stderr)
+  assert.equal(await version(), before + versionsRaisedBy)
 })
 
 test('bootstrap token leaked: a restart without its file refuses it, and makes a new one', async () => {
