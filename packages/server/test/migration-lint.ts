@@ -33,6 +33,13 @@ interface Rule {
   readonly advice: string
 }
 
+/** For every statement. */
+const onAny: readonly Rule[] = [
+  { fault: /^do\b/, advice: 'plain statements: what a block does is not read here' },
+  { fault: /^lock\b/, advice: 'no explicit lock: each statement takes the one that it needs, briefly' },
+  { fault: /^(vacuum full|cluster|reindex|refresh)\b/, advice: 'nothing that stops writes of a whole table' },
+]
+
 /** For statements on a table that grows and was there before. */
 const onGrowing: readonly Rule[] = [
   {
@@ -70,8 +77,12 @@ const onGrowing: readonly Rule[] = [
   },
   { fault: /\bvalidate constraint\b/, advice: 'outside a transaction: it reads the whole table' },
   {
-    fault: /^(update|delete from|with|truncate|cluster|vacuum) /,
+    fault: /^(update|delete from|with|truncate|merge into) /,
     advice: 'a chore in batches, or code that takes both forms',
+  },
+  {
+    fault: /\bset (un)?logged\b|\bset tablespace\b|\bset access method\b/,
+    advice: 'nothing that rewrites the table',
   },
 ]
 
@@ -79,7 +90,7 @@ const onGrowing: readonly Rule[] = [
 const contracting = /^drop (?!index)|\bdrop (column|constraint)\b|\brename\b/
 
 const tableOf = (statement: string): string | undefined =>
-  /^(?:alter table (?:if exists )?(?:only )?|update (?:only )?|delete from (?:only )?|create (?:unique )?index .*? on (?:only )?)"?(?:public\.)?(\w+)/.exec(
+  /^(?:alter table (?:if exists )?(?:only )?|update (?:only )?|delete from (?:only )?|merge into (?:only )?|create (?:unique )?index .*? on (?:only )?)"?(?:public\.)?(\w+)/.exec(
     statement,
   )?.[1]
 
@@ -99,10 +110,10 @@ export function faultsOf(text: string): string[] {
     ...(kind === 'expand' && contracting.test(statement)
       ? [`Only a migration that contracts may: ${statement}`]
       : []),
-    ...(quiet.has(tableOf(statement) ?? '')
-      ? []
-      : onGrowing
-          .filter(({ fault }) => fault.test(statement))
-          .map(({ advice }) => `Use ${advice}: ${statement}`)),
+    ...adviceOf(onAny, statement),
+    ...(quiet.has(tableOf(statement) ?? '') ? [] : adviceOf(onGrowing, statement)),
   ])
 }
+
+const adviceOf = (rules: readonly Rule[], statement: string): string[] =>
+  rules.filter(({ fault }) => fault.test(statement)).map(({ advice }) => `Use ${advice}: ${statement}`)

@@ -42,6 +42,11 @@ for (const [text, fault] of [
   [expand('alter table api_keys drop column name'), /contracts/],
   [expand('alter table api_keys rename column name to title'), /contracts/],
   [expand('drop table replays'), /contracts/],
+  [expand('do $$ begin update api_keys set name = null; end $$'), /not read here/],
+  [expand('lock table api_keys in exclusive mode'), /briefly/],
+  [expand('reindex table api_keys'), /stops writes/],
+  [expand('alter table api_keys set unlogged'), /rewrites/],
+  [expand('merge into api_keys using a on true when matched then delete'), /in batches/],
   [outside('create index concurrently a on audit_logs (seq)'), /outside/],
   [outside('alter table api_keys add column a int'), /outside/],
 ] as const) {
