@@ -15,6 +15,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { FAST_PLACE, isRoot } from '../../../../test/embedded-service.ts'
+import { mayMount, mountSmallDisk } from '../../../../test/small-disk.ts'
 import { findAccount } from './account.ts'
 import { inspectBinaries, locateBinaries } from './binaries.ts'
 
@@ -70,6 +71,23 @@ if (isRoot) {
     const { mtimeMs } = statSync(bin)
     assert.equal(locateBinaries(account, copies, root).bin, bin)
     assert.equal(statSync(bin).mtimeMs, mtimeMs)
+  })
+}
+
+if (mayMount) {
+  test('a copy that finds no room leaves nothing, names its place, and is made when there is room', t => {
+    const closed = join(temp, 'closed-too')
+    const root = installInto(closed)
+    chmodSync(closed, 0o700)
+    const disk = mountSmallDisk(8)
+    t.after(() => disk.unmount())
+    const copies = join(disk.directory, 'copies')
+    assert.throws(() => locateBinaries(account, copies, root), {
+      message: /^\S+\/copies\/postgres-18\S* cannot be written: its disk is full\./,
+    })
+    assert.deepEqual(readdirSync(copies), [])
+    disk.grow(200)
+    assert.ok(locateBinaries(account, copies, root).bin.startsWith(copies))
   })
 }
 

@@ -7,11 +7,13 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statfsSync,
   statSync,
   symlinkSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
+import { explainFullDisk } from '../../disk-full.ts'
 import { type Account, spawnIdentity } from './account.ts'
 import { makeDirectory } from './directory.ts'
 import { findProcess } from './processes.ts'
@@ -114,17 +116,25 @@ function copyTo(root: string, directory: string, account: Account): string {
   makeDirectory(directory, account)
   removeInterruptedCopies(directory)
   const staging = join(directory, `copying-${process.pid}`)
-  cpSync(join(root, 'native'), join(staging, 'native'), { recursive: true, verbatimSymlinks: true })
-  linkLibraries(staging)
-  openToAll(staging)
   try {
+    cpSync(join(root, 'native'), join(staging, 'native'), { recursive: true, verbatimSymlinks: true })
+    linkLibraries(staging)
+    openToAll(staging)
     renameSync(staging, target)
   } catch (error) {
+    const cause = isFull(directory) ? { code: 'ENOSPC' } : error
+    // On a full disk its part of the copy would stay until the next start that gets as far.
     rmSync(staging, { recursive: true, force: true })
     // The start of another checkout was faster.
-    if (!existsSync(target)) throw error
+    if (!existsSync(target)) throw explainFullDisk(cause, target)
   }
   return target
+}
+
+/** Node's copy of a folder reports a full disk as EIO at times. Below a mebibyte no file of Postgres' programs fits. */
+function isFull(directory: string): boolean {
+  const { bavail, bsize } = statfsSync(directory)
+  return bavail * bsize < 1_048_576
 }
 
 function removeInterruptedCopies(directory: string): void {
