@@ -16,7 +16,8 @@ test('installed as its page says, the SDK sends the spans of a request to a coll
   const place = mkdtempSync(join(tmpdir(), 'keyrail-otel-'))
   const folder = join(place, 'otel')
   const [install] = codeBlocks(section(readDocument('docs/operations.md'), 'Traces'))
-  assert.ok(install?.text.includes('/opt/otel'))
+  assert.ok(install)
+  assert.ok(install.text.includes('/opt/otel'))
   const installed = spawnSync('bash', ['-euc', install.text.replaceAll('/opt/otel', folder)], {
     cwd: root,
     encoding: 'utf8',

@@ -181,7 +181,7 @@ test('every value has its place, and large numbers stay whole', () => {
   )
 })
 
-test('what is switched off is not there, and metrics are closed where nobody may read them', () => {
+test('what is switched off is not there, and metrics are closed where no pod may read them', () => {
   const off = renderer.render({
     ...plain,
     metrics: { enabled: false },

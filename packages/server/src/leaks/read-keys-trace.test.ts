@@ -10,7 +10,7 @@ import { startHarness } from '../../test/harness.ts'
 import { requestSpan } from '../platform/tracing.ts'
 import { readKeysFrom } from './read-keys.ts'
 
-/** As an SDK does, in a form of its own. */
+/** As an SDK does, in a simple form. */
 trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [] }))
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
 propagation.setGlobalPropagator({

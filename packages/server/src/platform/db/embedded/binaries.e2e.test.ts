@@ -75,7 +75,7 @@ if (isRoot) {
 }
 
 if (mayMount) {
-  test('a copy that finds no room leaves nothing, names its place, and is made when there is room', t => {
+  test('a copy without room leaves nothing, and with more it is made', t => {
     const closed = join(temp, 'closed-too')
     const root = installInto(closed)
     chmodSync(closed, 0o700)
