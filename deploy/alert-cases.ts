@@ -75,6 +75,13 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
     at: '5m',
     more: { ...both, reason: 'disk_full' },
   },
+  KeyrailDatabaseReadOnly: {
+    fires: { [refused('read_only')]: '0+3x20' },
+    // A failover.
+    quiet: { [refused('read_only')]: '0 0 4 4x20', [refused('disk_full')]: '0+5x20' },
+    at: '12m',
+    more: { ...both, reason: 'read_only' },
+  },
   KeyrailDatabaseFailing: {
     fires: { [refused('io_error')]: '0 0 0 1 1 1' },
     quiet: { [refused('io_error')]: '1x10', [refused('disk_full')]: '0+5x10' },

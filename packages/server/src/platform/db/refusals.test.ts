@@ -27,7 +27,7 @@ const counts = async () =>
   )
 
 test('refusals of transactions, lanes and upkeep are counted by their reason, others not at all', async () => {
-  const none = { disk_full: 0, out_of_memory: 0, too_many_connections: 0, io_error: 0 }
+  const none = { read_only: 0, disk_full: 0, out_of_memory: 0, too_many_connections: 0, io_error: 0 }
   assert.deepEqual(await counts(), none)
   const pool = openPool({
     connection,

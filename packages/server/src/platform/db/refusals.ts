@@ -1,5 +1,7 @@
 /** Why a database that answers refuses work, by SQLSTATE: each needs something else of its operator. */
 const reasons = {
+  // A provider makes a database read-only when its disk is nearly full, or it became a standby.
+  '25006': 'read_only',
   '53100': 'disk_full',
   '53200': 'out_of_memory',
   '53300': 'too_many_connections',
