@@ -95,7 +95,13 @@ export async function bundlePackage(into: string): Promise<void> {
         input: Object.fromEntries(names.map(name => [name, join(folder, `src/${name}.ts`)])),
         external: [/^preact/, 'react'],
         preserveEntrySignatures: 'strict',
-        output: { format: 'es', entryFileNames: '[name].js', chunkFileNames: 'shared.js' },
+        output: {
+          format: 'es',
+          entryFileNames: '[name].js',
+          chunkFileNames: 'shared.js',
+          // A page of Next that a server renders may then import the component.
+          postBanner: ({ name }) => (name === 'react' ? `'use client'` : ''),
+        },
       },
     },
   })

@@ -7,6 +7,7 @@ declare module 'svelte/elements' {
   interface SvelteHTMLElements {
     'keyrail-keys': HTMLAttributes<KeyrailKeys> &
       KeyrailProps & {
+        'base-url'?: string
         'onkeyrail-created'?: Handler<'created'>
         'onkeyrail-rotated'?: Handler<'rotated'>
         'onkeyrail-revoked'?: Handler<'revoked'>

@@ -1,5 +1,13 @@
 import type * as React from 'react'
-import { createElement, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import {
+  createElement,
+  forwardRef,
+  useEffect,
+  useImperativeHandle,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import type { KeyrailEvents } from './widget/events.ts'
 import './index.ts'
 import type { EmbedClient } from './client/embed-client.ts'
@@ -36,9 +44,19 @@ declare module 'react' {
 /** On a server there is no element whose properties could be set. */
 const useSetting = typeof document === 'undefined' ? useEffect : useLayoutEffect
 
-/** `<keyrail-keys>` for React 18 and 19: React 18 gives an element attributes only, and none of its events. */
-export function KeyrailKeys(props: KeyrailKeysProps) {
+/**
+ * `<keyrail-keys>` for React 18 and 19: React 18 gives an element attributes only, and none of its events. A `ref` is the element
+ * itself, for its `refresh()`.
+ */
+export const KeyrailKeys: React.ForwardRefExoticComponent<
+  KeyrailKeysProps & React.RefAttributes<KeyrailElement>
+> = forwardRef(Keys)
+// What developer tools call it..
+KeyrailKeys.displayName = 'KeyrailKeys'
+
+function Keys(props: KeyrailKeysProps, ref: React.ForwardedRef<KeyrailElement>) {
   const self = useRef<KeyrailElement>(null)
+  useImperativeHandle(ref, () => self.current as KeyrailElement, [])
   const newest = useRef(props)
   const { getToken, client, baseUrl, messages, locale, density, className } = props
   const hasToken = getToken !== undefined

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bundlePage } from './bundle-page.ts'
 import { openStage, tokenOf } from './stage.ts'
+import { openTokenRoute } from './vendor-side.ts'
 
 const stage = await openStage()
 const body = '<div id="app"></div>'
@@ -29,10 +30,46 @@ const reactPage = `
   }
   createRoot(document.getElementById('app')).render(createElement(StrictMode, null, createElement(Page)))`
 
+const pageWithRef = `
+  import { createElement, createRef, StrictMode } from 'react'
+  import { createRoot } from 'react-dom/client'
+  import { KeyrailKeys } from '../../src/react.ts'
+  globalThis.keys = createRef()
+  const element = createElement(KeyrailKeys, {
+    ref: keys,
+    baseUrl: ${JSON.stringify(stage.url)},
+    getToken: () => getToken('first'),
+  })
+  createRoot(document.getElementById('app')).render(createElement(StrictMode, null, element))`
+
 for (const [version, alias] of [
   ['19', {}],
   ['18', { react: 'react18', 'react-dom': 'react-dom18' }],
 ] as const) {
+  test(`React ${version}: after signing in again, a page refreshes by a ref, and what was typed stays`, async () => {
+    const vendor = await stage.makeVendor()
+    const route = openTokenRoute(stage, vendor)
+    const visit = await stage.visit({
+      body,
+      files: { 'app.js': await bundlePage(pageWithRef, alias) },
+      widget: '',
+      script: `await import('./app.js')`,
+      token: route.token,
+      mayFail: /token\/first/,
+    })
+    await visit.button('Create key').click()
+    await visit.page.getByLabel('Name').fill('Typed before')
+    route.vendor = null
+    await visit.page.evaluate('keys.current.refresh()')
+    const ended = visit.page.getByText('Your session has ended')
+    await ended.waitFor({ state: 'attached' })
+    route.vendor = vendor
+    await visit.page.evaluate('keys.current.refresh()')
+    await ended.waitFor({ state: 'detached' })
+    assert.equal(await visit.page.getByLabel('Name').inputValue(), 'Typed before')
+    await visit.leave()
+  })
+
   test(`React ${version} in strict mode draws again without a new token, and changes customers`, async () => {
     const [acme, other] = [await stage.makeVendor(), await stage.makeVendor()]
     const asked: string[] = []

@@ -27,6 +27,13 @@ test('the package names no contract, and imports only Preact and React', () => {
   assert.deepEqual([...imported].toSorted(), ['preact', 'preact/hooks', 'react'])
 })
 
+test('the component of React is one of the client, also for a page that a server renders', () => {
+  const firstLineOf = (file: string) => readFileSync(join(own, 'dist', file), 'utf8').split('\n')[0]
+  assert.equal(firstLineOf('react.js'), `'use client'`)
+  // The client of those who draw their own works on a server, too.
+  assert.notEqual(firstLineOf('index.js'), `'use client'`)
+})
+
 /** Compiles pages as their author does, in strict mode. */
 function compile(pages: Readonly<Record<string, string>>): void {
   for (const [name, text] of Object.entries(pages)) writeFileSync(join(work, name), text)
@@ -50,7 +57,7 @@ test('a page with the client, the element or the React component of the package 
     'page.ts': `
       import { createEmbedClient, EmbedError, type EmbedKey } from '@keyrail/embed'
       import { KeyrailKeys } from '@keyrail/embed/react'
-      import { createElement } from 'react'
+      import { createElement, createRef } from 'react'
       const client = createEmbedClient({ baseUrl: 'https://a.example', getToken: async () => 'token' })
       const { data } = await client.list({ limit: 100 })
       const names: (string | null)[] = data.map((key: EmbedKey) => key.name)
@@ -61,6 +68,9 @@ test('a page with the client, the element or the React component of the package 
       // @ts-expect-error
       if (element !== null) element.density = 'tiny'
       createElement(KeyrailKeys, { getToken: async () => 'token', onCreated: ({ id }) => id.trim() })
+      const ref = createRef<HTMLElementTagNameMap['keyrail-keys']>()
+      createElement(KeyrailKeys, { ref, getToken: async () => 'token' })
+      await ref.current?.refresh()
       createElement('keyrail-keys', { baseUrl: 'https://a.example' })
       export const isOver = (error: unknown) => error instanceof EmbedError && error.code === 'session_ended'`,
   }))
@@ -97,6 +107,7 @@ test('properties and events in the templates of Vue and Svelte have types', () =
         'onkeyrail-created': event => event.detail.id.trim(),
         'onkeyrail-session-ended': event => event.preventDefault(),
       }
+      export const asAttribute: Props = { 'base-url': 'https://a.example' }
       // @ts-expect-error
       export const wrong: Props = { density: 'tiny' }
       // @ts-expect-error no event has a key

@@ -25,7 +25,9 @@ export const pageSamples = (
   ...htmlSamples(url, version),
   {
     name: 'React',
-    code: `import { KeyrailKeys } from '@keyrail/embed/react'
+    code: `'use client' // for Next
+
+import { KeyrailKeys } from '@keyrail/embed/react'
 
 ${getToken}
 
