@@ -47,7 +47,7 @@ const config: InlineConfig = {
  * one letter for each, which is 180 bytes.
  */
 const internalNames =
-  /^(action|endsAt|expiresAt|hasDates|hasMore|isBusy|isLoading|isOwn|issuedAt|keyring|kind|learn|left|madeFrom|make|moment|oldEndsAt|on(Close|Done|Made|NewSource|Retry|Revoke|Rotate)|serviceNow|shown|subject|subscribe|takeFrom|tenants|tokens|trouble|unhear|utcDay|wake|want|words)$/
+  /^(action|day|endsAt|expire|expiresAt|hasDates|hasMore|isBusy|isLoading|isOwn|issuedAt|keyring|kind|learn|left|load|madeFrom|make|moment|number|oldEndsAt|on(Close|Done|Made|NewSource|Retry|Revoke|Rotate)|renew|secret|serviceNow|shown|span|subject|subscribe|takeFrom|tenants|text|tokens|trouble|unhear|utcDay|wake|want|words)$/
 
 /** Properties of Preact's own that no element has, and of components that are classes, which the widget has not: 150 bytes. */
 const namesOfPreact =
@@ -72,6 +72,7 @@ export async function bundleWidget(into: string): Promise<void> {
       rolldownOptions: {
         input: join(folder, 'src/served.ts'),
         preserveEntrySignatures: 'strict',
+        optimization: { inlineConst: { mode: 'all', pass: 2 } },
         output: {
           format: 'es',
           entryFileNames: servedName,

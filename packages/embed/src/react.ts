@@ -51,7 +51,7 @@ const useSetting = typeof document === 'undefined' ? useEffect : useLayoutEffect
 export const KeyrailKeys: React.ForwardRefExoticComponent<
   KeyrailKeysProps & React.RefAttributes<KeyrailElement>
 > = forwardRef(Keys)
-// What developer tools call it..
+// What developer tools call it.
 KeyrailKeys.displayName = 'KeyrailKeys'
 
 function Keys(props: KeyrailKeysProps, ref: React.ForwardedRef<KeyrailElement>) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { until } from '../../server/test/until.ts'
 import { openStage, tokenOf } from './stage.ts'
 import { makeKey, openTokenRoute } from './vendor-side.ts'
 
@@ -42,9 +43,61 @@ test('use is asked for when a row comes into view, four rows at once, and once f
   await showAll()
   assert.ok(asked.length <= 4, `${asked.length}`)
   answer.resolve()
-  await page.locator('svg').nth(11).waitFor()
+  await until(() => asked.length === 12)
   assert.equal(most.ever, 4)
   assert.equal(asked.length, new Set(asked).size)
+  await visit.leave()
+})
+
+test('of more than 100 keys, the newest 100 are listed, and the page says so', async () => {
+  const vendor = await stage.makeVendor()
+  await makeKey(stage, vendor, 'The oldest')
+  for (let i = 1; i <= 100; i += 1) await makeKey(stage, vendor, `Key ${i}`)
+  const visit = await stage.visit({ token: () => tokenOf(stage, vendor) })
+  await visit.text('The newest 100 keys are shown.')
+  assert.equal(await visit.page.locator('[part=key]').count(), 100)
+  assert.equal(await visit.page.getByText('The oldest').count(), 0)
+  await visit.leave()
+})
+
+test('the bars of a row stay while newer ones are asked for, and if they cannot be had', async () => {
+  const vendor = await stage.makeVendor()
+  await makeKey(stage, vendor, 'Build server')
+  const visit = await stage.visit({ token: () => tokenOf(stage, vendor), mayFail: /ERR_FAILED/ })
+  const { page } = visit
+  const bars = (count: number) => page.getByRole('img', { name: new RegExp(`^${count} requests in 30 days`) })
+  await bars(0).waitFor()
+  let answer = Promise.withResolvers<number | null>()
+  let asked = 0
+  await page.route(`${api}/keys/*/usage*`, async route => {
+    asked += 1
+    const total = await answer.promise
+    if (total === null) return route.abort()
+    const response = await route.fetch()
+    const json = await response.json()
+    json.data[0].request_count = total
+    await route.fulfill({ response, json: { ...json, total } })
+  })
+  const refresh = async () => {
+    const before = asked
+    await page.evaluate(`document.querySelector('keyrail-keys').refresh()`)
+    await until(() => asked > before)
+  }
+  await refresh()
+  assert.equal(await bars(0).count(), 1)
+  answer.resolve(12)
+  await bars(12).waitFor()
+  answer = Promise.withResolvers()
+  await refresh()
+  const failed = page.waitForEvent('requestfailed')
+  answer.resolve(null)
+  await failed
+  // A list that comes again asks again.
+  answer = Promise.withResolvers()
+  await refresh()
+  assert.equal(await bars(12).count(), 1)
+  answer.resolve(34)
+  await bars(34).waitFor()
   await visit.leave()
 })
 

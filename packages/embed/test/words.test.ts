@@ -4,6 +4,35 @@ import { test } from 'node:test'
 // Its types are those of a browser, too.
 const { wordsFor } = await import(new URL('../src/widget/words/words.ts', import.meta.url).href)
 
+test('each language has every text, with the values that the English one has', async () => {
+  const textsOf = async (language: string): Promise<Record<string, string>> =>
+    (await import(new URL(`../src/widget/words/${language}.ts`, import.meta.url).href))[language]
+  const english = await textsOf('en')
+  const slotsOf = (text = '') => [...text.matchAll(/\{\w+\}/g)].map(String).toSorted()
+  for (const language of ['de', 'fr', 'es', 'pt', 'ja']) {
+    const texts = await textsOf(language)
+    for (const [name, text] of Object.entries(english)) {
+      // Japanese has one form for every count.
+      if (language === 'ja' && name === 'requests_one') continue
+      assert.notEqual(texts[name]?.trim() ?? '', '', `${language} ${name}`)
+      assert.deepEqual(slotsOf(texts[name]), slotsOf(text), `${language} ${name}`)
+    }
+    assert.deepEqual(
+      Object.keys(texts).filter(name => !(name in english)),
+      [],
+    )
+  }
+})
+
+test('a count has the form of its language, or the usual one where its texts have no other', () => {
+  const counted = (tag: string, count: number) => wordsFor(tag, undefined).count('requests', count)
+  assert.equal(counted('fr', 0), '0 requête en 30 jours')
+  assert.equal(counted('es', 0), '0 solicitudes en 30 días')
+  assert.equal(counted('pt', 1), '1 solicitação em 30 dias')
+  assert.equal(counted('ja', 1), '30日間に1件のリクエスト')
+  assert.match(counted('fr', 1_000_000), /^1\D000\D000 requêtes en 30 jours$/)
+})
+
 test('no formatter is made before a text needs one, and each only once', t => {
   const made = (['PluralRules', 'NumberFormat', 'DateTimeFormat'] as const).map(name =>
     t.mock.method(Intl, name),

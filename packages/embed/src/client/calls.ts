@@ -6,7 +6,7 @@ import type { Held, Tokens } from './tokens.ts'
 interface Call {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
+  readonly query?: object
   readonly body?: object
 }
 

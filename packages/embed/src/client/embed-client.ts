@@ -77,11 +77,11 @@ export function createEmbedClient({ baseUrl, getToken, onTokenChange }: EmbedCli
   const keyPath = (id: string) => `/keys/${encodeURIComponent(id)}`
   return {
     session: () => send({ method: 'GET', path: '/session' }),
-    list: (query = {}) => send({ method: 'GET', path: '/keys', query: { ...query } }),
+    list: (query = {}) => send({ method: 'GET', path: '/keys', query }),
     create: (settings = {}) => send({ method: 'POST', path: '/keys', body: settings }),
     rotate: (id, settings = {}) => send({ method: 'POST', path: `${keyPath(id)}/rotate`, body: settings }),
     revoke: (id, settings = {}) => send({ method: 'POST', path: `${keyPath(id)}/revoke`, body: settings }),
-    usage: (id, query = {}) => send({ method: 'GET', path: `${keyPath(id)}/usage`, query: { ...query } }),
+    usage: (id, query = {}) => send({ method: 'GET', path: `${keyPath(id)}/usage`, query }),
     renewToken: tokens.expire,
     takeTokensFrom: tokens.takeFrom,
     onTokenChange(call) {

@@ -9,15 +9,15 @@ export function Bars({ at, id }: { at: At; id: string }) {
   const { words, keyring } = at
   const self = useRef<HTMLDivElement>(null)
   const usage = keyring.usage.of(id)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: again after a refresh, which has cleared the figures.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: again for each list, which wants newer figures.
   useEffect(() => {
-    if (self.current === null || usage !== undefined) return
+    if (self.current === null) return
     const watch = new IntersectionObserver(seen => {
       if (seen.some(one => one.isIntersecting)) keyring.usage.want(id)
     })
     watch.observe(self.current)
     return () => watch.disconnect()
-  }, [id, keyring.shown(), usage])
+  }, [id, keyring.shown()])
   // What cannot be had is left out: the key itself works.
   if (usage == null) return <div ref={self} class="use" part="usage" />
   const { data, total, estimated } = usage

@@ -85,7 +85,7 @@ export function createKeyring(client: EmbedClient, emit: Emit): Keyring {
       if (mine !== newest) return
       hasTried = false
       loadedAt = now()
-      usage.clear()
+      usage.renew()
       show({
         session,
         keys: page?.data ?? null,

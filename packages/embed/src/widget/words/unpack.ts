@@ -3,8 +3,8 @@ declare const TEXT_NAMES: string
 
 const names = TEXT_NAMES.split('|')
 
-/** The texts of a language as the build packs them: in the order of their names, empty where there is none. */
+/** The texts of a language as the build packs them: in the order of their names. A plural form that it has not is empty, and never asked for. */
 export function unpack(packed: string) {
   const texts = packed.split('|')
-  return Object.fromEntries(names.map((name, at) => [name, texts[at]] as const).filter(([, text]) => text))
+  return Object.fromEntries(names.map((name, at) => [name, texts[at]]))
 }

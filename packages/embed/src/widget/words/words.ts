@@ -56,7 +56,7 @@ export function wordsFor(locale: string, messages: unknown): Words {
     return (at: string | number) => format().format(new Date(at))
   }
   const text = (name: string, values: Values = {}) =>
-    (find(name) ?? own(en, name) ?? name).replace(/\{(\w+)\}/g, (whole, slot) =>
+    (find(name) ?? '').replace(/\{(\w+)\}/g, (whole, slot) =>
       Object.hasOwn(values, slot) ? String(values[slot]) : whole,
     )
   return {
