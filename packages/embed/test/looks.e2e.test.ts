@@ -251,7 +251,8 @@ test('a screen reader gets the names and states of the list and of each dialog',
   ])
   await visit.button('Close anyway').click()
   await visit.button('Rotate Build server').click()
-  assert.deepEqual(await treeOf(visit), [
+  const rotating = (await treeOf(visit)).map(line => line.replace(/(works until ).+\./, '$1…'))
+  assert.deepEqual(rotating, [
     'dialog "Rotate Build server" modal',
     'heading "Rotate Build server"',
     prefix,
@@ -260,6 +261,7 @@ test('a screen reader gets the names and states of the list and of each dialog',
     'option "1 hour"',
     'option "24 hours" selected',
     'option "7 days"',
+    'status "The old key works until …"',
     'button "Cancel"',
     'button "Rotate"',
   ])

@@ -71,14 +71,15 @@ function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
   const show = (secret: NewSecret) => setOpen({ kind: 'secret', secret })
   const retry = () => void keyring.load()
   const isEnded = trouble?.code === 'session_ended' || trouble?.code === 'origin_not_allowed'
+  const listed = isEnded ? null : keys
   return (
     <>
-      {session?.theme.logo_text ? (
+      {session?.theme.logo_text && (
         <p class="quiet" part="logo">
           {session.theme.logo_text}
         </p>
-      ) : null}
-      <div class="head">
+      )}
+      <div class="head" part="head">
         <h2 part="heading" tabIndex={-1}>
           {words.text('heading')}{' '}
           {session && (
@@ -86,36 +87,36 @@ function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
               {session.project.name}
             </bdi>
           )}{' '}
-          {session?.env === 'test' ? (
+          {session?.env === 'test' && (
             <span class="test" part="test">
               {words.text('test')}
             </span>
-          ) : null}
+          )}
         </h2>
-        {session?.can.write && !isEnded ? (
+        {session?.can.write && !isEnded && (
           <button type="button" class="primary" part="button primary" onClick={() => ask({ kind: 'create' })}>
             {words.text('create')}
           </button>
-        ) : null}
+        )}
       </div>
-      {trouble === null ? null : <Trouble at={at} trouble={trouble} onRetry={retry} isBusy={isLoading} />}
-      {session === null && trouble === null ? (
+      {trouble && <Trouble at={at} trouble={trouble} onRetry={retry} isBusy={isLoading} />}
+      {session === null && trouble === null && (
         <div class="loading" part="loading" role="status">
           <span class="unseen">{words.text('loading')}</span>
           <i />
           <i />
           <i />
         </div>
-      ) : null}
-      {keys !== null && session !== null && !isEnded ? (
-        keys.length === 0 ? (
+      )}
+      {listed !== null && session !== null ? (
+        listed.length === 0 ? (
           <p class="empty" part="empty">
             {words.text('empty')}
           </p>
         ) : (
           // biome-ignore lint/a11y/noRedundantRoles: Safari takes a list without marks for none.
           <ul class="keys" part="keys" role="list" aria-label={words.text('heading')} aria-busy={isLoading}>
-            {keys.map(key => (
+            {listed.map(key => (
               <KeyRow
                 at={at}
                 key={key.id}
@@ -128,22 +129,24 @@ function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
           </ul>
         )
       ) : null}
-      {hasMore && keys !== null && !isEnded ? (
-        <p class="quiet">{words.text('newest', { count: words.number(keys.length) })}</p>
-      ) : null}
+      {hasMore && listed !== null && (
+        <p class="quiet" part="note">
+          {words.text('newest', { count: words.number(listed.length) })}
+        </p>
+      )}
       <div role="status" class="unseen">
         {said}
       </div>
-      {open?.kind === 'create' ? (
+      {open?.kind === 'create' && (
         <CreateDialog
           at={at}
           scopes={session?.known_scopes ?? session?.can.key_scopes ?? []}
           onClose={close}
           onMade={show}
         />
-      ) : null}
-      {open?.kind === 'rotate' ? <RotateDialog at={at} of={open.key} onClose={close} onMade={show} /> : null}
-      {open?.kind === 'revoke' ? (
+      )}
+      {open?.kind === 'rotate' && <RotateDialog at={at} of={open.key} onClose={close} onMade={show} />}
+      {open?.kind === 'revoke' && (
         <RevokeDialog
           at={at}
           of={open.key}
@@ -153,8 +156,8 @@ function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
             close()
           }}
         />
-      ) : null}
-      {open?.kind === 'secret' ? <SecretDialog at={at} secret={open.secret} onClose={close} /> : null}
+      )}
+      {open?.kind === 'secret' && <SecretDialog at={at} secret={open.secret} onClose={close} />}
     </>
   )
 }

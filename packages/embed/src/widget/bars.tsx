@@ -39,6 +39,7 @@ export function Bars({ at, id }: { at: At; id: string }) {
   return (
     <div ref={self} class="use" part="usage">
       <svg
+        part="bars"
         role="img"
         aria-label={`${sum}.${peak}`}
         viewBox={`0 0 ${data.length * barWidth} ${height}`}

@@ -27,7 +27,12 @@ export function CreateDialog({ at, scopes, onClose, onMade }: CreateDialogProps)
   const granted = chosen.filter(one => scopes.includes(one))
   const isRefused = (path: string) => faults.some(one => one.path === path)
   const marksOf = (path: string) => isRefused(path) && { 'aria-invalid': true, 'aria-describedby': path }
-  const faultOf = (path: string) => isRefused(path) && <p id={path}>{words.text('refused')}</p>
+  const faultOf = (path: string) =>
+    isRefused(path) && (
+      <p id={path} part="fault">
+        {words.text('refused')}
+      </p>
+    )
   const make = async () => {
     const trimmed = name.trim()
     setFaults([])
@@ -45,7 +50,7 @@ export function CreateDialog({ at, scopes, onClose, onMade }: CreateDialogProps)
       onClose={onClose}
     >
       <label>
-        <span>{words.text('name')}</span>
+        <span part="label">{words.text('name')}</span>
         <input
           part="input"
           value={name}
@@ -61,7 +66,7 @@ export function CreateDialog({ at, scopes, onClose, onMade }: CreateDialogProps)
       {faultOf('name')}
       {scopes.length === 0 ? null : (
         <fieldset>
-          <legend>{words.text('scopes')}</legend>
+          <legend part="label">{words.text('scopes')}</legend>
           {scopes.map(scope => {
             const path = `scopes.${granted.indexOf(scope)}`
             return (

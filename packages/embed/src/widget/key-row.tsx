@@ -44,7 +44,7 @@ export function KeyRow({ at, of: key, can, onRotate, onRevoke }: KeyRowProps) {
       </div>
       <Bars at={at} id={key.id} />
       {can.write ? (
-        <div class="actions">
+        <div class="actions" part="actions">
           {mayRotate ? (
             <button
               type="button"

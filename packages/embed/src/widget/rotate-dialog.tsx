@@ -39,9 +39,11 @@ export function RotateDialog({ at, of: key, onClose, onMade }: RotateDialogProps
       make={() => keyring.rotate(key, hours).then(onMade)}
       onClose={onClose}
     >
-      <code dir="ltr">{prefixOf(key)}</code>
+      <code part="key-prefix" dir="ltr">
+        {prefixOf(key)}
+      </code>
       <label>
-        <span>{words.text('overlap')}</span>
+        <span part="label">{words.text('overlap')}</span>
         <select part="input" onChange={event => setHours(Number(event.currentTarget.value))}>
           {choices.map(choice => (
             <option key={choice} value={choice} selected={choice === hours}>
@@ -50,7 +52,7 @@ export function RotateDialog({ at, of: key, onClose, onMade }: RotateDialogProps
           ))}
         </select>
       </label>
-      <p aria-live="polite">{oldEndsOf(end, at)}</p>
+      <p role="status">{oldEndsOf(end, at)}</p>
     </ChangeDialog>
   )
 }
