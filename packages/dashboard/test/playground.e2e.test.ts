@@ -46,6 +46,8 @@ const shown: Readonly<Record<string, string | RegExp>> = {
   'No keys': 'No keys yet',
   'More than 100 keys': 'The newest 100 keys are shown.',
   Loading: 'Loading keys',
+  'Use cannot be had': 'Winter trial',
+  'A later list fails': 'The service is not available now',
   'Session ended': 'Your session has ended',
   'Origin not allowed': 'Keys cannot be shown on this page',
   'Wrong baseUrl or getToken': 'The service is not available now',
@@ -106,6 +108,20 @@ test('after a failure in a form, what was typed is there and the next try works'
   await frame.getByRole('button', { name: 'Create key' }).click()
   await create.click()
   await frame.getByText(/_opens_nothing$/).waitFor()
+  await visit.leave()
+})
+
+test('keys stay when a later list fails, and are listed when their use cannot be had', async () => {
+  const { visit, frame } = await openPlayground()
+  await choose(visit, 'State', 'A later list fails')
+  await frame.getByRole('alert').waitFor()
+  await frame.getByRole('button', { name: 'Rotate Accounting' }).waitFor()
+  await frame.locator('svg').first().waitFor()
+  await visit.look('embed-playground-later-list')
+  await choose(visit, 'State', 'Use cannot be had')
+  await frame.getByRole('alert').waitFor({ state: 'detached' })
+  await frame.getByRole('button', { name: 'Rotate Accounting' }).waitFor()
+  await frame.locator('svg').first().waitFor({ state: 'detached' })
   await visit.leave()
 })
 

@@ -31,7 +31,9 @@ export function createPlayedClient({ state, rights, env, theme }: Played): Embed
         ? Array.from({ length: manyKeys }, (_, at) => make({ name: `Device ${manyKeys - at}` }, at))
         : someKeys(make)
   const most = state.keys === 'most' ? keys.length : Number.POSITIVE_INFINITY
-  let failuresLeft = state.fails?.of === 'session' ? Number.POSITIVE_INFINITY : 1
+  const isChange = state.fails?.of === 'create' || state.fails?.of === 'rotate'
+  let failuresLeft = isChange ? 1 : Number.POSITIVE_INFINITY
+  let hasListed = false
 
   function refuse(code: EmbedError['code'], facts?: PlayedFailure['facts']): never {
     throw new EmbedError(code, 'The playground plays this.', facts)
@@ -48,6 +50,7 @@ export function createPlayedClient({ state, rights, env, theme }: Played): Embed
     async session(): Promise<EmbedSession> {
       if (state.isLoading) return await new Promise(() => {})
       play('session')
+      if (hasListed) play('later list')
       const key_scopes = rights.write ? playedScopes : []
       return {
         object: 'embed_session',
@@ -66,6 +69,7 @@ export function createPlayedClient({ state, rights, env, theme }: Played): Embed
       }
     },
     async list({ limit = 50 } = {}) {
+      hasListed = true
       const data = keys.slice(0, Math.min(limit, pageMax))
       const has_more = keys.length > data.length
       return { object: 'list', data, has_more, next_cursor: has_more ? 'demo' : null }
@@ -92,6 +96,7 @@ export function createPlayedClient({ state, rights, env, theme }: Played): Embed
       return key
     },
     async usage(id, { days = 30 } = {}) {
+      play('usage')
       const data = usageOf(find(id), days)
       const total = data.reduce((sum, one) => sum + one.request_count, 0)
       return { object: 'key_usage', key_id: id, days, total, estimated: false, data }

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import type { EmbedClient } from '../../../../embed/src/client/embed-client.ts'
 import type { PlayedDialog } from './played-states.ts'
-import { openDialog } from './played-steps.ts'
+import { openDialog, refreshList } from './played-steps.ts'
 import classes from './playground.module.css'
 import { propertiesOf, type Scene } from './scene.ts'
 
@@ -10,6 +10,7 @@ interface Widget extends HTMLElement {
   client: EmbedClient | null
   density: string
   locale: string
+  refresh(): Promise<void>
 }
 
 /** The very file that pages of customers load. */
@@ -23,13 +24,15 @@ const eventNames = ['created', 'rotated', 'revoked', 'session-ended', 'error'].m
 interface PlayedPageProps {
   readonly client: EmbedClient
   readonly opens: PlayedDialog | undefined
+  /** Whether the page asks for the list again. */
+  readonly refreshes: boolean
   readonly scene: Scene
   /** What the page hears, as a line. */
   readonly onHeard: (line: string) => void
 }
 
 /** A page of a company in a frame, so that a dialog of the widget covers this page only. */
-export function PlayedPage({ client, opens, scene, onHeard }: PlayedPageProps) {
+export function PlayedPage({ client, opens, refreshes, scene, onHeard }: PlayedPageProps) {
   const frame = useRef<HTMLIFrameElement>(null)
   const [state, setState] = useState<'loading' | 'loaded' | 'missing'>('loading')
   const hear = useRef(onHeard)
@@ -49,8 +52,9 @@ export function PlayedPage({ client, opens, scene, onHeard }: PlayedPageProps) {
     const leaving = new AbortController()
     // What is left of it when the person chooses another state is of no interest.
     if (opens !== undefined) openDialog(widget, opens, leaving.signal).catch(() => {})
+    if (refreshes) refreshList(widget, leaving.signal).catch(() => {})
     return () => leaving.abort()
-  }, [state, client, opens])
+  }, [state, client, opens, refreshes])
   useEffect(() => {
     const widget = widgetIn(frame)
     if (widget === null || state !== 'loaded') return

@@ -2,8 +2,11 @@ import type { EmbedErrorCode, EmbedErrorFacts } from '../../../../embed/src/clie
 
 /** What refuses in the played service. */
 export interface PlayedFailure {
-  /** Calls that read fail while the state is shown; a change fails once, so that the next try can be seen. */
-  readonly of: 'session' | 'create' | 'rotate'
+  /**
+   * Calls that read fail while the state is shown, `later list` after the first list; a change fails once, so that the next try can
+   * be seen.
+   */
+  readonly of: 'session' | 'later list' | 'usage' | 'create' | 'rotate'
   readonly code: EmbedErrorCode
   readonly facts?: EmbedErrorFacts
 }
@@ -24,6 +27,8 @@ export interface PlayedState {
   readonly fails?: PlayedFailure
   /** What a customer has opened. */
   readonly opens?: PlayedDialog
+  /** Whether the page has asked for the list again. */
+  readonly refreshes?: true
 }
 
 const list = 'The list'
@@ -52,6 +57,21 @@ export const playedStates = [
     label: 'Loading',
     says: 'Until the first answer arrives.',
     isLoading: true,
+  },
+  {
+    value: 'no-use',
+    group: list,
+    label: 'Use cannot be had',
+    says: 'The keys are listed without their bars.',
+    fails: { of: 'usage', code: 'unavailable', facts: { status: 503 } },
+  },
+  {
+    value: 'later-list',
+    group: list,
+    label: 'A later list fails',
+    says: 'The keys that were listed stay, and the widget tries again.',
+    fails: { of: 'later list', code: 'unavailable', facts: { status: 503 } },
+    refreshes: true,
   },
   {
     value: 'ended',

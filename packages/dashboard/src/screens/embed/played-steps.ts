@@ -38,6 +38,17 @@ export async function openDialog(
   form.requestSubmit()
 }
 
+/** Asks for the list again, once there is one. */
+export async function refreshList(
+  widget: HTMLElement & { refresh(): Promise<void> },
+  signal: AbortSignal,
+): Promise<void> {
+  if (widget.shadowRoot === null) return
+  await drawn()
+  await shown(widget.shadowRoot, '[part=key]', signal)
+  await widget.refresh()
+}
+
 /** Once the widget has drawn what it was given, which it does in microtasks. */
 const drawn = () => new Promise(resolve => setTimeout(resolve))
 

@@ -46,6 +46,7 @@ function OpenPlayground({ theme }: { theme: EmbedTheme }) {
           <PlayedPage
             client={client}
             opens={state.opens}
+            refreshes={state.refreshes === true}
             scene={scene}
             onHeard={line => setHeard(before => [line, ...before].slice(0, heardMax))}
           />
