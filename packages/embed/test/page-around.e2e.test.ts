@@ -107,6 +107,60 @@ test('properties of the page do not get in, and a hidden ancestor hides the elem
   await visit.leave()
 })
 
+test('a page that unsets every style, in huge letters, shows the element as any other does', async () => {
+  const vendor = await stage.makeVendor()
+  await makeKey(stage, vendor, 'Build server', { scopes: ['charges:read'] })
+  const visit = await stage.visit({
+    token: openTokenRoute(stage, vendor).token,
+    style: '* { all: unset } html { font-size: 60px } main { font: 60px/3 serif; letter-spacing: 4px }',
+  })
+  const { page } = visit
+  await page.locator('svg').waitFor()
+  await visit.look('unset')
+  const look = `(() => {
+    const of = name => ${inside}.querySelector(name)
+    const { fontSize, lineHeight, letterSpacing } = getComputedStyle(of('[part=key-name]'))
+    const { width } = of('.root').getBoundingClientRect()
+    return { fontSize, lineHeight, letterSpacing, isWide: width > 1_000 }
+  })()`
+  assert.deepEqual(await page.evaluate(look), {
+    fontSize: '14px',
+    lineHeight: '21px',
+    letterSpacing: 'normal',
+    isWide: true,
+  })
+  await visit.button('Rotate Build server').click()
+  const box = await page.getByRole('dialog').boundingBox()
+  assert.ok(box !== null && box.x > 0 && box.width === 480, JSON.stringify(box))
+  await visit.look('unset-dialog')
+  await visit.leave()
+})
+
+test('inside a shadow root of the page, it has its language, and the page hears its events', async () => {
+  const vendor = await stage.makeVendor()
+  const visit = await stage.visit({
+    token: openTokenRoute(stage, vendor).token,
+    body: '<section lang="de"></section>',
+    script: `
+      const element = document.createElement('keyrail-keys')
+      element.baseUrl = '${stage.url}'
+      element.getToken = () => getToken('first')
+      globalThis.outer = document.querySelector('section').attachShadow({ mode: 'open' })
+      outer.append(element)`,
+  })
+  const { page } = visit
+  await visit.text('Noch keine Schlüssel')
+  await page.evaluate(`outer.host.lang = 'fr'`)
+  await visit.button('Créer une clé').click()
+  await page.getByLabel('Nom').fill('Dedans')
+  await page.getByRole('dialog').getByRole('button', { name: 'Créer une clé' }).click()
+  await page.getByLabel('Je l’ai conservée').check()
+  await visit.button('Terminé').click()
+  await visit.button('Révoquer Dedans').waitFor()
+  assert.deepEqual(await visit.eventNames(), ['created'])
+  await visit.leave()
+})
+
 test('from right to left, a scope stands beside its box', async () => {
   const vendor = await stage.makeVendor()
   const visit = await stage.visit({ token: () => tokenOf(stage, vendor), dir: 'rtl' })

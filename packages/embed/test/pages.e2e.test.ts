@@ -98,6 +98,33 @@ test('messages replace texts as plain text, and change no prototype', async () =
   await visit.leave()
 })
 
+test('what a page changes later counts at once, and nothing typed is lost', async () => {
+  const vendor = await stage.makeVendor()
+  const visit = await stage.visit({ token: () => tokenOf(stage, vendor) })
+  const { page } = visit
+  await visit.button('Create key').click()
+  await page.getByLabel('Name').fill('Typed before')
+  const change = (script: string) =>
+    page.evaluate(`(element => { ${script} })(document.querySelector('keyrail-keys'))`)
+  const density = () => page.locator('[part=root]').getAttribute('data-density')
+  await change(`element.setAttribute('locale', 'fr')`)
+  await page.getByRole('heading', { name: 'Créer une clé' }).waitFor()
+  await change(`element.locale = 'ja'`)
+  await page.getByRole('heading', { name: 'キーを作成' }).waitFor()
+  await change(`element.messages = { create: 'Neu' }`)
+  await page.getByRole('heading', { name: 'Neu' }).waitFor()
+  await change(`element.messages = null; element.locale = null; element.removeAttribute('locale')`)
+  await page.getByRole('heading', { name: 'Create key' }).waitFor()
+  await change(`element.setAttribute('density', 'compact')`)
+  await page.locator('[data-density=compact]').waitFor()
+  await change(`element.density = 'comfortable'`)
+  await page.locator('[data-density=comfortable]').waitFor()
+  await change(`element.density = 'anything else'`)
+  assert.equal(await density(), 'comfortable')
+  assert.equal(await page.getByLabel('Name').inputValue(), 'Typed before')
+  await visit.leave()
+})
+
 test('properties set before the script runs count, and a moved element keeps what was typed', async () => {
   const vendor = await stage.makeVendor()
   const visit = await stage.visit({
