@@ -143,6 +143,7 @@ const situations: [name: string, say: () => string | Promise<string>][] = [
   ['an unknown secret key', () => reported({ secretKey: live })],
   ['an unknown project', () => reported({ project: id(9) })],
   ['a function that throws', () => reported({ secretKey: () => assert.fail('no secret') })],
+  ['a reserved port', () => reported({ url: 'http://127.0.0.1:6000' })],
   ['a function that returns another secret', () => reported({ secretKey: () => `${live}x` })],
 ]
 
@@ -209,6 +210,18 @@ const answers: typeof situations = [
         .workspace.get()
         .catch(({ message }) => message)
     },
+  ],
+  [
+    'a function that hangs',
+    () =>
+      createAdmin({
+        url: 'https://keys.example.com',
+        secretKey: () => new Promise(() => {}),
+        maxRetries: 0,
+        timeoutMs: 50,
+      })
+        .workspace.get()
+        .catch(({ message }) => message),
   ],
   [
     'a close before the start',

@@ -35,6 +35,15 @@ async function misplaced(): Promise<string> {
   return promise
 }
 
+/** An answer that a promise holds. */
+async function shapedLater(): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  process.once('warning', ({ message }) => resolve(message))
+  const onRefused = (async () => ({ status: 418 })) as Anything
+  await fetch(await listen(createServer(express().use(requireKey(keyring, { onRefused })))))
+  return promise
+}
+
 async function misused(): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   const limiter = createLimiter({ ...least, onError: ({ message }) => resolve(message) })
@@ -60,5 +69,6 @@ export const misuses: [name: string, say: () => string | Promise<string>][] = [
   ['a cost without limits', () => thrownBy(() => requireKey(keyring, { cost: 2 }))],
   ['no header', () => thrownBy(() => requireKey(keyring, { header: '' }))],
   ['a scope without a key', misplaced],
+  ['a refusal shaped by a promise', shapedLater],
   ['an unchecked verdict', misused],
 ]

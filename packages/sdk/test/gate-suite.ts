@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { test } from 'node:test'
 import type { Idempotency } from '../src/idempotency/idempotent.ts'
 import type { Keyring } from '../src/keyring/keyring.ts'
@@ -76,6 +77,18 @@ export function testGate(name: string, build: BuildGate): void {
     for (const odd of [() => ({ status: 200 }), () => assert.fail('mine'), async () => ({}), () => 7]) {
       const { status, body } = await (await open({ onRefused: odd as never }))('/plain')
       assert.deepEqual([status, body.code], [401, 'missing_key'])
+    }
+  })
+
+  test(`${name}: an async onRefused is told, whether it resolves or rejects`, async () => {
+    for (const late of [async () => ({ status: 418 }), async () => assert.fail('mine')]) {
+      const ask = await open({ onRefused: late as never })
+      const [[{ message }], { status }] = await Promise.all([once(process, 'warning'), ask('/plain')])
+      assert.equal(
+        message,
+        'onRefused was ignored: it returned a promise, and an answer does not wait for it',
+      )
+      assert.equal(status, 401)
     }
   })
 

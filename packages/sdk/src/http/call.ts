@@ -84,7 +84,8 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
       return await orAborted(exchange(), abort.signal)
     } catch (error) {
       if (error instanceof KeyrailError) throw error
-      throw transportError(error, { what, origin: send.origin, timedOut, aborted: signal?.aborted === true })
+      const aborted = signal?.aborted === true
+      throw transportError(error, { what, timedOut, aborted, ...send.stateOf(abort.signal) })
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)
@@ -107,18 +108,28 @@ export interface HttpSender {
   (request: HttpRequest, signal: AbortSignal): Promise<Response>
   /** Scheme, host and port of the service. */
   readonly origin: string
+  /** For the error of an exchange: where it went, and whether it still waits for the function `secretKey`. */
+  stateOf(signal: AbortSignal): { origin: string; waitsForSecret: boolean }
 }
 
 /** Sends a request and reads the head of its answer. Rejects with a KeyrailError if the status is not expected. */
 export function createHttpSender({ url, secretKey: source, fetch }: HttpCallerOptions): HttpSender {
   const base = url.href.replace(/\/+$/, '')
   const { origin } = url
+  const waiting = new WeakSet<AbortSignal>()
+  const currentSecret = async (signal: AbortSignal): Promise<string> => {
+    if (typeof source === 'string') return source
+    waiting.add(signal)
+    const secretKey = await currentSecretKey(source)
+    waiting.delete(signal)
+    return secretKey
+  }
   async function send(
     { method, path, query, headers, body, accepts }: HttpRequest,
     signal: AbortSignal,
   ): Promise<Response> {
     const search = query === undefined || query.size === 0 ? '' : `?${query}`
-    const secretKey = typeof source === 'string' ? source : await currentSecretKey(source)
+    const secretKey = await currentSecret(signal)
     const response = await fetch(`${base}${path}${search}`, {
       method,
       headers: {
@@ -142,7 +153,10 @@ export function createHttpSender({ url, secretKey: source, fetch }: HttpCallerOp
     const text = await readText(response, PROBLEM_MAX_BYTES).catch(() => '')
     throw problemError(`${method} ${path}`, response, text, { secretKey, origin })
   }
-  return Object.assign(send, { origin })
+  return Object.assign(send, {
+    origin,
+    stateOf: (signal: AbortSignal) => ({ origin, waitsForSecret: waiting.has(signal) }),
+  })
 }
 
 /** Null if the text is not JSON. No body of the service is null, so readers of bodies reject it. */

@@ -40,18 +40,36 @@ export function problemError(
   })
 }
 
+/** An exchange that failed. */
+interface Exchange {
+  what: string
+  origin: string
+  timedOut: boolean
+  aborted: boolean
+  waitsForSecret: boolean
+}
+
 /** No answer. Without the cause: what a custom `fetch` throws may contain the request, and so the secret key. */
 export function transportError(
   error: unknown,
-  { what, origin, timedOut, aborted }: { what: string; origin: string; timedOut: boolean; aborted: boolean },
+  { what, origin, timedOut, aborted, waitsForSecret }: Exchange,
 ): KeyrailError {
   if (aborted) return abortedError(what)
-  if (timedOut)
-    return new KeyrailError('timeout', `${what} was not answered in time by ${origin}`, { retryable: true })
+  if (timedOut) {
+    const late = waitsForSecret
+      ? `${what} was not sent: the function secretKey did not return in time`
+      : `${what} was not answered in time by ${origin}`
+    return new KeyrailError('timeout', late, { retryable: true })
+  }
   const { cause, code, name } = (error ?? {}) as {
-    cause?: { code?: unknown }
+    cause?: { code?: unknown; message?: unknown }
     code?: unknown
     name?: unknown
+  }
+  // Some ports belong to other protocols, and no fetch sends anything there.
+  if (cause?.message === 'bad port') {
+    const refused = `${what} was not sent: fetch refuses the port of ${origin}, which is reserved. Choose another port`
+    return new KeyrailError('network_error', refused, { retryable: false })
   }
   const why =
     matching(cause?.code, systemCode) ?? matching(code, systemCode) ?? matching(name, /^[A-Za-z]{1,40}Error$/)

@@ -49,10 +49,24 @@ test('a secretKey function that fails or hangs fails the call, and shows no secr
     ['secret_key_invalid', async () => undefined],
     ['timeout', () => new Promise(() => {})],
   ]
+  const said: string[] = []
   for (const [code, source] of wrong) {
     await assert.rejects(heard(source as SecretKeySource), (error: KeyrailError) => {
       assert.equal(error.code, code)
+      said.push(error.message)
       return !error.message.includes(secret)
     })
   }
+  assert.equal(said.at(-1), 'GET / was not sent: the function secretKey did not return in time')
+})
+
+test('a port that fetch refuses is named, and not tried again', async () => {
+  const call = readConnection({ url: 'http://127.0.0.1:6000', secretKey: drawKey('krsk_live') })
+  const asked = call({ method: 'GET', path: '/', accepts: [200], timeoutMs: 5_000, maxBytes: 100 })
+  await assert.rejects(asked, {
+    code: 'network_error',
+    retryable: false,
+    message:
+      'GET / was not sent: fetch refuses the port of http://127.0.0.1:6000, which is reserved. Choose another port',
+  })
 })

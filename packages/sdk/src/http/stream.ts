@@ -34,7 +34,8 @@ export async function* streamBody(
       return await orAborted(work(), abort.signal)
     } catch (error) {
       if (error instanceof KeyrailError) throw error
-      throw transportError(error, { what, origin: send.origin, timedOut, aborted: signal?.aborted === true })
+      const aborted = signal?.aborted === true
+      throw transportError(error, { what, timedOut, aborted, ...send.stateOf(abort.signal) })
     } finally {
       cancel()
     }

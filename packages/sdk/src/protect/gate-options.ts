@@ -43,8 +43,8 @@ export interface GateOptions<Request = unknown> {
    */
   optional?: boolean | undefined
   /**
-   * Returns another answer for a refusal; undefined keeps it. `problem.body.code` is the reason. If it throws or returns an
-   * invalid answer, the refusal stays, and a process warning reports it. It cannot let a request pass.
+   * Returns another answer for a refusal; undefined keeps it. `problem.body.code` is the reason. If it throws, or returns a
+   * promise or an invalid answer, the refusal stays, and a process warning reports it. It cannot let a request pass.
    */
   onRefused?: ((problem: HttpProblem, request: Request) => RefusalShape | undefined) | undefined
   /** Receives the verdict on every request, and each refusal by what comes after. What it throws is only reported. */

@@ -69,7 +69,10 @@ function shaped(problem: HttpProblem, shape: () => RefusalShape | undefined): Ht
   try {
     const said = shape()
     if (said === undefined || said === null) return problem
-    catchLater(said, () => {})
+    if (typeof (said as { then?: unknown }).then === 'function') {
+      catchLater(said, () => {})
+      throw new TypeError('it returned a promise, and an answer does not wait for it')
+    }
     return withShape(problem, said)
   } catch (error) {
     warn(`onRefused was ignored: ${error instanceof Error ? error.message : 'it threw'}`, 'listener_threw')
