@@ -9,8 +9,8 @@ const keyrail = createKeyrail(settings)
 await keyrail.ready()
 
 const app = express()
-app.use(requireKey(keyrail.keys, { usage: keyrail.usage }), limit(keyrail.limiter))
-app.use(express.json({ verify: keepRawBody }), idempotent(keyrail.idempotency))
+app.use(requireKey(keyrail, { usage: keyrail }), limit(keyrail))
+app.use(express.json({ verify: keepRawBody }), idempotent(keyrail))
 
 app.get('/payments', ({ apiKey }, response) => {
   response.json({ customer: apiKey?.tenantId })

@@ -7,7 +7,7 @@ const keyrail = createKeyrail({ url: KEYRAIL_URL, secretKey: KEYRAIL_SECRET_KEY,
 await keyrail.ready()
 
 const api = express()
-api.use(requireKey(keyrail.keys))
+api.use(requireKey(keyrail))
 api.get('/payments', (request, response) => {
   response.json({ customer: request.apiKey?.tenantId, payments: [{ id: 1, amount: '12.50' }] })
 })

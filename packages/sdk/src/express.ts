@@ -3,13 +3,13 @@ import { answerTokens, headerOf, type MakeEmbedHandler, type TokenAnswer } from 
 import {
   asksForClaim,
   claimRequest,
+  type IdempotencyOf,
   type IdempotentOptions,
   idempotencyHeader,
   requireIdempotency,
 } from './idempotency/gate.ts'
-import type { Idempotency, IdempotencyVerdict } from './idempotency/idempotent.ts'
-import type { Keyring } from './keyring/keyring.ts'
-import { type Limiter, type LimitRequirements, readRequirements } from './limits/limit.ts'
+import type { IdempotencyVerdict } from './idempotency/idempotent.ts'
+import { type LimitRequirements, readRequirements } from './limits/limit.ts'
 import type { LimitVerdict } from './limits/verdict.ts'
 import { beforeAnswer, isOver } from './protect/answer-begins.ts'
 import { type Admission, Gate } from './protect/gate.ts'
@@ -17,6 +17,7 @@ import type { GateOptions, RouteRequirements } from './protect/gate-options.ts'
 import { holdResponse } from './protect/hold-response.ts'
 import { warnMisplaced } from './protect/misplaced.ts'
 import { headerValues, readParsedBody } from './protect/node-request.ts'
+import { type KeyringOf, type LimiterOf, requireLimiter } from './protect/parts.ts'
 import { isAnonymous, refusedBehind } from './protect/passage.ts'
 import { replayAnswer } from './protect/replay-answer.ts'
 import { keyless, requireScopes } from './protect/require-scopes.ts'
@@ -51,10 +52,7 @@ const refusals = new WeakSet<Response>()
  * @throws TypeError if the keyring is missing or wrong, so that a wrong import never leaves a route open, or if `cost` is given
  *   without `limiter`
  */
-export function requireKey(
-  keyring: Pick<Keyring, 'verify'>,
-  { cost, ...options }: RequireKeyOptions = {},
-): RequestHandler {
+export function requireKey(keyring: KeyringOf, { cost, ...options }: RequireKeyOptions = {}): RequestHandler {
   const gate = new Gate<Request>('requireKey', keyring, options)
   gate.checkRoute({ cost })
   return function checkKey(request, response, next) {
@@ -94,8 +92,8 @@ export function requireScope(...scopes: readonly string[]): RequestHandler {
 }
 
 /** After `requireKey`: charges the request to the limits of its key. Refuses with 429 if one is used up. */
-export function limit(limiter: Pick<Limiter, 'limit'>, requirements: LimitRequirements = {}): RequestHandler {
-  if (typeof limiter?.limit !== 'function') throw new TypeError('limit takes a limiter made by createLimiter')
+export function limit(given: LimiterOf, requirements: LimitRequirements = {}): RequestHandler {
+  const limiter = requireLimiter(given)
   const cost = readRequirements('limit', requirements)
   const misplaced = warnMisplaced('limit')
   return function checkLimits(request: Request, response, next) {
@@ -117,8 +115,8 @@ export function limit(limiter: Pick<Limiter, 'limit'>, requirements: LimitRequir
  * After `requireKey` and the body parser: executes a request with an `Idempotency-Key` once, and answers a repetition with
  * the first answer. GET requests pass unchanged.
  */
-export function idempotent(idempotency: Idempotency, options: IdempotentOptions = {}): RequestHandler {
-  requireIdempotency(idempotency, options)
+export function idempotent(given: IdempotencyOf, options: IdempotentOptions = {}): RequestHandler {
+  const idempotency = requireIdempotency(given, options)
   const misplaced = warnMisplaced('idempotent')
   return function claim(request: Request, response, next) {
     const { apiKey, method, originalUrl, rawHeaders } = request

@@ -4,23 +4,28 @@ import { answerTokens, headerOf, type MakeEmbedHandler, type TokenAnswer } from 
 import { refuseUnknown } from './http/connection-options.ts'
 import { readBoolean } from './http/option-values.ts'
 import { headersToReplay } from './idempotency/exchange-headers.ts'
-import { asksForClaim, claimRequest, idempotencyHeader, requireIdempotency } from './idempotency/gate.ts'
-import type { Idempotency } from './idempotency/idempotent.ts'
+import {
+  asksForClaim,
+  claimRequest,
+  type IdempotencyOf,
+  idempotencyHeader,
+  requireIdempotency,
+} from './idempotency/gate.ts'
 import type { StoredAnswer } from './idempotency/stored-answer.ts'
-import type { Keyring } from './keyring/keyring.ts'
 import { isOver } from './protect/answer-begins.ts'
 import { Gate } from './protect/gate.ts'
 import type { GateOptions, RouteRequirements } from './protect/gate-options.ts'
 import { holdResponse } from './protect/hold-response.ts'
 import { headerValues, type ParsedRequest, readParsedBody } from './protect/node-request.ts'
+import type { KeyringOf } from './protect/parts.ts'
 import { refusedBehind } from './protect/passage.ts'
 import type { Valid } from './verify/verdict.ts'
 
 /** Options of `keyrailPlugin`. */
 export interface KeyrailPluginOptions extends GateOptions<FastifyRequest> {
-  keyring: Pick<Keyring, 'verify'>
+  keyring: KeyringOf
   /** Executes a request with an `Idempotency-Key` once, and answers a repetition with the first answer. */
-  idempotency?: Idempotency | undefined
+  idempotency?: IdempotencyOf | undefined
 }
 
 /** A route's `config.keyrail`. */
@@ -59,9 +64,9 @@ const noKey = null as unknown as Valid
  * protect only some routes, register it in a separate plugin. Routes set `config: { keyrail: { scopes, cost, public } }`.
  */
 const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyInstance, options) => {
-  const { keyring, idempotency, ...more } = options
+  const { keyring, idempotency: given, ...more } = options
   const gate = new Gate<FastifyRequest>('keyrailPlugin', keyring, more)
-  if (idempotency !== undefined) requireIdempotency(idempotency)
+  const idempotency = given === undefined ? undefined : requireIdempotency(given)
   app.decorateRequest('apiKey', noKey)
 
   const checked = new WeakSet<KeyrailRouteConfig>()

@@ -2,6 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { answerTokens, type MakeEmbedHandler, respond } from './embed/handler.ts'
 import {
   asksForClaim,
+  type IdempotencyOf,
   type IdempotentOptions,
   idempotencyHeader,
   REQUEST_MAX_BYTES,
@@ -9,11 +10,12 @@ import {
   tooLarge,
 } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
-import type { Keyring } from './keyring/keyring.ts'
+import { type LimitRequirements, readRequirements } from './limits/limit.ts'
 import { Gate } from './protect/gate.ts'
 import type { GateOptions, RouteRequirements } from './protect/gate-options.ts'
 import { warnMisplaced } from './protect/misplaced.ts'
-import { type HttpAnswer, isAnonymous } from './protect/passage.ts'
+import { type KeyringOf, type LimiterOf, requireLimiter } from './protect/parts.ts'
+import { type HttpAnswer, isAnonymous, refusedBehind } from './protect/passage.ts'
 import { keyless, requireScopes } from './protect/require-scopes.ts'
 import { readCopy } from './protect/web-body.ts'
 import { problemResponse, runOnce, withHeaders } from './protect/web-response.ts'
@@ -24,40 +26,46 @@ export interface KeyrailEnv {
   Variables: { apiKey: Valid }
 }
 
-export type { IdempotentOptions }
+export type { IdempotentOptions, LimitRequirements }
 
 /** Options of `requireKey`. */
 export interface RequireKeyOptions extends GateOptions<Context>, Pick<RouteRequirements, 'cost'> {}
 
 /**
  * Lets a request pass only with a valid key, which the route reads by `c.get('apiKey')`. Refuses as
- * `application/problem+json`. If the key is `optional`, `requireScope`, and `idempotent` for a request with an
- * `Idempotency-Key` still demand one.
+ * `application/problem+json`. Counts a request when its answer is made, so that requests refused by a later `limit` are not
+ * counted. If the key is `optional`, `requireScope`, `limit`, and `idempotent` for a request with an `Idempotency-Key` still
+ * demand one.
  *
  * @throws TypeError if the keyring is missing or wrong, so that a wrong import never leaves a route open, or if `cost` is given
  *   without `limiter`
  */
 export function requireKey(
-  keyring: Pick<Keyring, 'verify'>,
+  keyring: KeyringOf,
   options: RequireKeyOptions & { optional: true },
 ): MiddlewareHandler<{ Variables: { apiKey: Valid | undefined } }>
+export function requireKey(keyring: KeyringOf, options?: RequireKeyOptions): MiddlewareHandler<KeyrailEnv>
 export function requireKey(
-  keyring: Pick<Keyring, 'verify'>,
-  options?: RequireKeyOptions,
-): MiddlewareHandler<KeyrailEnv>
-export function requireKey(
-  keyring: Pick<Keyring, 'verify'>,
+  keyring: KeyringOf,
   { cost, ...options }: RequireKeyOptions = {},
 ): MiddlewareHandler {
   const gate = new Gate<Context>('requireKey', keyring, options)
   gate.checkRoute({ cost })
   return async function checkKey(context, next) {
+    let count: (() => void) | undefined
     const { key, headers, refusal } = await gate.admitWeb(context, context.req.raw, context, {
       route: { cost },
+      counted: later => {
+        count = later
+      },
     })
     if (refusal !== undefined) return refuse(context, refusal)
     context.set('apiKey', key)
-    await next()
+    try {
+      await next()
+    } finally {
+      if (!notLetPass.has(context)) count?.()
+    }
     if (Object.keys(headers).length > 0) answerWith(context, withHeaders(context.res, headers))
     return undefined
   }
@@ -72,12 +80,30 @@ export function requireScope(...scopes: readonly string[]): MiddlewareHandler<Ke
   }
 }
 
+/** After `requireKey`: charges the request to the limits of its key. Refuses with 429 if one is used up. */
+export function limit(given: LimiterOf, requirements: LimitRequirements = {}): MiddlewareHandler<KeyrailEnv> {
+  const limiter = requireLimiter(given)
+  const cost = readRequirements('limit', requirements)
+  const misplaced = warnMisplaced('limit')
+  return async function checkLimits(context, next) {
+    const key = keyOf(context)
+    if (key === undefined) return refuse(context, isAnonymous(context) ? keyless(context) : misplaced())
+    notLetPass.add(context)
+    const verdict = await limiter.limit(key, { cost })
+    if (!verdict.allowed) return refuse(context, refusedBehind(context, verdict.problem))
+    notLetPass.delete(context)
+    await next()
+    answerWith(context, withHeaders(context.res, verdict.headers))
+    return undefined
+  }
+}
+
 /** After `requireKey`: executes a request with an `Idempotency-Key` once, and answers a repetition with the first answer. */
 export function idempotent(
-  idempotency: Idempotency,
+  given: IdempotencyOf,
   options: IdempotentOptions = {},
 ): MiddlewareHandler<KeyrailEnv> {
-  requireIdempotency(idempotency, options)
+  const idempotency = requireIdempotency(given, options)
   const misplaced = warnMisplaced('idempotent')
   return async function claim(context, next) {
     const key = keyOf(context)
@@ -118,6 +144,9 @@ export const embedHandler: MakeEmbedHandler<Context, (context: Context) => Promi
   const answer = answerTokens(...given)
   return context => respond(answer, context, context.req.raw)
 }
+
+/** Requests that a `limit` has refused or not yet judged. They are not counted. */
+const notLetPass = new WeakSet<Context>()
 
 /** Contexts with a refusal. `idempotent` does not keep these answers, since a retry may pass. */
 const refusedHere = new WeakSet<Context>()

@@ -12,7 +12,13 @@ import {
 } from '@nestjs/common'
 import { APP_GUARD, MetadataScanner, ModulesContainer, Reflector } from '@nestjs/core'
 import { answerTokens, headerOf, type MakeEmbedHandler } from './embed/handler.ts'
-import { asksForClaim, claimRequest, idempotencyHeader, requireIdempotency } from './idempotency/gate.ts'
+import {
+  asksForClaim,
+  claimRequest,
+  type IdempotencyOf,
+  idempotencyHeader,
+  requireIdempotency,
+} from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import { isOver } from './protect/answer-begins.ts'
@@ -21,6 +27,7 @@ import type { GateOptions } from './protect/gate-options.ts'
 import { holdResponse } from './protect/hold-response.ts'
 import { marksOf, type RouteMarks } from './protect/nest-marks.ts'
 import { headerValues, type ParsedRequest, readParsedBody } from './protect/node-request.ts'
+import type { KeyringOf } from './protect/parts.ts'
 import { type HttpAnswer, refusedBehind } from './protect/passage.ts'
 import { replayAnswer } from './protect/replay-answer.ts'
 import type { Valid } from './verify/verdict.ts'
@@ -33,9 +40,9 @@ export type KeyrailRequest = any
 
 /** Options of `KeyrailModule.forRoot`. */
 export interface KeyrailModuleOptions extends GateOptions<KeyrailRequest> {
-  keyring: Pick<Keyring, 'verify'>
+  keyring: KeyringOf
   /** Executes a request with an `Idempotency-Key` once, and answers a repetition with the first answer. */
-  idempotency?: Idempotency | undefined
+  idempotency?: IdempotencyOf | undefined
 }
 
 /** Options of `KeyrailModule.forRootAsync`: a factory, and what Nest injects into it. */
@@ -83,8 +90,7 @@ class KeyrailGuard implements CanActivate, OnModuleInit, OnApplicationShutdown {
     modules: ModulesContainer,
   ) {
     this.#gate = new Gate<KeyrailRequest>('KeyrailModule', keyring, options)
-    if (idempotency !== undefined) requireIdempotency(idempotency)
-    this.#idempotency = idempotency
+    this.#idempotency = idempotency && requireIdempotency(idempotency)
     this.#opened = [idempotency, options.usage, keyring]
     this.#reflector = reflector
     this.#modules = modules

@@ -13,13 +13,14 @@ import { type Observer, observers } from './http/observer.ts'
 import type { Keyring } from './keyring/keyring.ts'
 import type { GateVerdict } from './protect/gate-options.ts'
 import type { KeyrailError } from './runtime/errors.ts'
+import { type OfWhole, partOf } from './runtime/part-of.ts'
 
 export type { GateVerdict }
 
 /** Options of `instrument`. */
 export interface InstrumentOptions {
-  /** The keyring whose lag behind the service is measured. */
-  keyring?: Pick<Keyring, 'stats'> | undefined
+  /** The keyring whose lag behind the service is measured, or a `Keyrail`. */
+  keyring?: OfWhole<'keys', Pick<Keyring, 'stats'>> | undefined
   /** Default: the meter of the global provider. */
   meter?: Meter | undefined
   /** Default: the tracer of the global provider. */
@@ -53,7 +54,8 @@ const hotCall = /^\/v1\/(ratelimit|idempotency|usage)\/(\w+)$/
  */
 export function instrument(options: InstrumentOptions = {}): Instruments {
   refuseUnknown('instrument', options, known)
-  const { keyring, meter = metrics.getMeter(SCOPE), tracer = trace.getTracer(SCOPE) } = options
+  const { keyring: given, meter = metrics.getMeter(SCOPE), tracer = trace.getTracer(SCOPE) } = options
+  const keyring = given && partOf(given, 'keys')
   if (keyring !== undefined && typeof keyring?.stats !== 'function')
     throw new TypeError('keyring must be made by createKeyring')
   const lag = meter.createObservableGauge('keyrail.feed.lag', { unit: 'ms' })

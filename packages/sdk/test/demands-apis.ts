@@ -81,8 +81,11 @@ async function onFastify({ keyring, gate, route, idempotency, required }: Parts)
 async function onHono({ keyring, gate, route = {}, idempotency, required }: Parts): Promise<Ask> {
   const { scopes, cost } = route
   const app = new Hono()
-  app.use(ofHono.requireKey(keyring, { ...gate, cost } as ofHono.RequireKeyOptions))
+  const { limiter, ...rest } = gate ?? {}
+  const own = { ...rest, ...(limiter === undefined && { cost }) } as ofHono.RequireKeyOptions
+  app.use(ofHono.requireKey(keyring, own))
   if (scopes !== undefined) app.use(ofHono.requireScope(...scopes) as MiddlewareHandler)
+  if (limiter !== undefined) app.use(ofHono.limit(limiter, { cost }) as MiddlewareHandler)
   if (idempotency !== undefined) app.use(ofHono.idempotent(idempotency, { required }) as MiddlewareHandler)
   app.post('/', context => context.text('passed'))
   return askOf(request => app.fetch(request))

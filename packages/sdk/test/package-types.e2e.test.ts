@@ -83,7 +83,7 @@ const program = `
     // @ts-expect-error The connection is given once.
     createKeyrail({ keys: { secretKey: '' } })
     const known: Promise<Key> = keyrail.admin.keys.get('')
-    void [known, requireKey(keyrail.keys, { limiter: keyrail.limiter, usage: keyrail.usage }), idempotent(keyrail.idempotency)]
+    void [known, requireKey(keyrail, { limiter: keyrail, usage: keyrail }), limit(keyrail), idempotent(keyrail.idempotency)]
     return keyrail.keys.stats().lastError
   }
   export const codeOf = (error: unknown): KeyrailErrorCode => (error instanceof KeyrailError ? error.code : 'unknown')

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { refuseUnknown } from '../http/connection-options.ts'
 import { httpProblem, misusedProblem } from '../http/problem.ts'
 import { KeyrailError } from '../runtime/errors.ts'
+import { type OfWhole, partOf } from '../runtime/part-of.ts'
 import type { Embed, EmbedTokenRequest } from './client.ts'
 
 /** Who asks for a token: a customer of yours, by your own session. */
@@ -25,7 +26,7 @@ export type FindCustomer<R> = (
  * @throws TypeError if an argument is missing or wrong
  */
 export type MakeEmbedHandler<R, Handler> = (
-  embed: Embed | (() => Embed),
+  embed: OfWhole<'embed', Embed> | (() => OfWhole<'embed', Embed>),
   findCustomer: FindCustomer<R>,
   options?: { origins?: readonly string[] | undefined },
 ) => Handler
@@ -47,8 +48,9 @@ type AnswerTokens<R> = (request: R, method: string, read: Read, host?: string | 
  * 500 without its details, which go to `onError`.
  */
 export function answerTokens<R>(
-  ...[source, findCustomer, options = {}]: Parameters<MakeEmbedHandler<R, void>>
+  ...[given, findCustomer, options = {}]: Parameters<MakeEmbedHandler<R, void>>
 ): AnswerTokens<R> {
+  const source = typeof given === 'function' ? given : partOf(given, 'embed')
   if (typeof source !== 'function' && typeof source?.createToken !== 'function')
     throw new TypeError('embedHandler takes a part made by createEmbed')
   if (typeof findCustomer !== 'function') throw new TypeError('embedHandler takes a session check')
@@ -65,7 +67,7 @@ export function answerTokens<R>(
     if (!customer) return refuse(401, 'not_signed_in', 'Sign in first')
     const { externalId, name, scopes } = customer
     try {
-      embed ??= (source as () => Embed)()
+      embed ??= partOf((source as Extract<typeof source, () => unknown>)(), 'embed')
       const { token, expires_at } = await embed.createToken({ externalId, scopes, createTenant: named(name) })
       const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
       return { status: 200, headers, body: { token, expires_at } }

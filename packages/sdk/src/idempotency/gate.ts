@@ -1,5 +1,6 @@
 import { refuseUnknown } from '../http/connection-options.ts'
 import { readBoolean } from '../http/option-values.ts'
+import { type OfWhole, partOf } from '../runtime/part-of.ts'
 import type { Valid } from '../verify/verdict.ts'
 import type { Idempotency, IdempotencyVerdict } from './idempotent.ts'
 import { badKey, largeBody, missingKey, unreadBody } from './problems.ts'
@@ -30,13 +31,18 @@ const methods = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 export const asksForClaim = (method: string, hasIdempotencyKey: boolean, required = false): boolean =>
   methods.has(method.toUpperCase()) && (required || hasIdempotencyKey)
 
+/** What `createIdempotency` returns, or a `Keyrail`. */
+export type IdempotencyOf = OfWhole<'idempotency', Idempotency>
+
 /** @throws TypeError naming a wrong argument */
-export function requireIdempotency(idempotency: Idempotency, options: IdempotentOptions = {}): void {
+export function requireIdempotency(given: IdempotencyOf, options: IdempotentOptions = {}): Idempotency {
+  const idempotency = partOf(given, 'idempotency')
   refuseUnknown('idempotent', options, known)
   readBoolean('required', options.required ?? false)
   if (typeof idempotency?.claim !== 'function') {
     throw new TypeError('idempotency must be made by createIdempotency')
   }
+  return idempotency
 }
 
 /**

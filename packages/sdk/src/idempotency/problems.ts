@@ -2,9 +2,22 @@ import { type HttpProblem, httpProblem } from '../http/problem.ts'
 import { KeyrailError } from '../runtime/errors.ts'
 import type { Claim } from './client.ts'
 
+/** Why a request is not executed, beside what its key lacks. */
+export type IdempotencyCode =
+  | 'idempotency_in_progress'
+  | 'idempotency_key_reused'
+  | 'idempotency_not_replayable'
+  | 'idempotency_key_invalid'
+  | 'idempotency_key_missing'
+  | 'idempotency_body_unread'
+  | 'idempotency_body_too_large'
+  | 'idempotency_unavailable'
+
 /** Answers to requests that are neither executed nor replayed. */
 
-export function problemOf(claim: Exclude<Claim, { verdict: 'execute' | 'replay' }>): HttpProblem {
+export function problemOf(
+  claim: Exclude<Claim, { verdict: 'execute' | 'replay' }>,
+): HttpProblem<IdempotencyCode> {
   if (claim.verdict === 'in_progress') {
     const seconds = Math.max(1, Math.ceil(claim.retryAfterMs / 1_000))
     return httpProblem({
@@ -28,28 +41,28 @@ export function problemOf(claim: Exclude<Claim, { verdict: 'execute' | 'replay' 
   })
 }
 
-export const badKey = (): HttpProblem =>
+export const badKey = (): HttpProblem<IdempotencyCode> =>
   httpProblem({
     status: 400,
     code: 'idempotency_key_invalid',
     detail: 'Idempotency-Key must be sent once, with 1 to 255 printable ASCII characters',
   })
 
-export const missingKey = (): HttpProblem =>
+export const missingKey = (): HttpProblem<IdempotencyCode> =>
   httpProblem({
     status: 400,
     code: 'idempotency_key_missing',
     detail: 'This request needs an Idempotency-Key',
   })
 
-export const unreadBody = (): HttpProblem =>
+export const unreadBody = (): HttpProblem<IdempotencyCode> =>
   httpProblem({
     status: 415,
     code: 'idempotency_body_unread',
     detail: 'With an Idempotency-Key the body must have a type that this API parses',
   })
 
-export const largeBody = (): HttpProblem =>
+export const largeBody = (): HttpProblem<IdempotencyCode> =>
   httpProblem({
     status: 413,
     code: 'idempotency_body_too_large',
@@ -63,7 +76,7 @@ export const lesserKey = (): HttpProblem =>
     detail: 'This request was executed with an API key that has scopes which this one lacks',
   })
 
-export const cannotClaim = (): HttpProblem =>
+export const cannotClaim = (): HttpProblem<IdempotencyCode> =>
   httpProblem({
     status: 503,
     code: 'idempotency_unavailable',

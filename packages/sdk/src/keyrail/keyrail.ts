@@ -14,7 +14,7 @@ import { type KeyrailOptions, type KeyrailSettings, readKeyrailOptions } from '.
 
 /** Protects an API and manages its keys, over one connection. Each part is made when it is first used. */
 export interface Keyrail extends AsyncDisposable {
-  /** Verifies keys, as `createKeyring` does: `requireKey(keyrail.keys)`. */
+  /** Verifies keys, as `createKeyring` does: `requireKey(keyrail)`. */
   readonly keys: Keyring
   /** Charges requests to the limits of their keys, as `createLimiter` does. */
   readonly limiter: Limiter

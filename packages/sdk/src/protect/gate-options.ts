@@ -1,17 +1,30 @@
 import { refuseUnknown } from '../http/connection-options.ts'
 import { readBoolean, readFunction } from '../http/option-values.ts'
 import type { HttpProblem } from '../http/problem.ts'
+import type { IdempotencyCode } from '../idempotency/problems.ts'
 import { readCost } from '../limits/cost.ts'
 import type { Limiter } from '../limits/limit.ts'
+import { partOf } from '../runtime/part-of.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
-import type { Valid } from '../verify/verdict.ts'
+import type { RefusalCode, Valid } from '../verify/verdict.ts'
+import type { LimiterOf, UsageOf } from './parts.ts'
+
+/** What can be said of a request. `internal_error`: your own code is wrong, and a warning or `onError` says what. */
+export type GateCode =
+  | 'valid'
+  | 'no_key'
+  | RefusalCode
+  | 'rate_limited'
+  | 'limits_unavailable'
+  | IdempotencyCode
+  | 'internal_error'
 
 /** The verdict on a request, for metrics and logs. Holds no secret. */
 export interface GateVerdict {
   /** Whether the request passed. */
   passed: boolean
-  /** `valid`; `no_key` if none was sent where it is optional; or the code of the refusal, such as `rate_limited`. */
-  code: string
+  /** `valid`; `no_key` if none was sent where it is optional; or the code of the refusal. */
+  code: GateCode
   /** The verdict of the key, if it is valid. */
   key: Valid | undefined
 }
@@ -50,9 +63,9 @@ export interface GateOptions<Request = unknown> {
   /** Receives the verdict on every request, and each refusal by what comes after. What it throws is only reported. */
   onVerdict?: ((verdict: GateVerdict, request: Request) => void) | undefined
   /** Charges each request to the limits of its key, so each request needs one. */
-  limiter?: Pick<Limiter, 'limit'> | undefined
+  limiter?: LimiterOf | undefined
   /** Counts each request that passes. */
-  usage?: Pick<UsageReporter, 'count'> | undefined
+  usage?: UsageOf | undefined
 }
 
 /** Options of one route, beside those of the protection. */
@@ -77,7 +90,9 @@ export const gateOptionNames: { readonly [Name in keyof Required<GateOptions>]: 
 
 /** The options, read and completed; `headers` in lower case. */
 export interface GateSettings<Request>
-  extends Pick<GateOptions<Request>, 'getKey' | 'onRefused' | 'onVerdict' | 'limiter' | 'usage'> {
+  extends Pick<GateOptions<Request>, 'getKey' | 'onRefused' | 'onVerdict'> {
+  limiter: Pick<Limiter, 'limit'> | undefined
+  usage: Pick<UsageReporter, 'count'> | undefined
   scopes: readonly string[]
   headers: readonly string[]
   optional: boolean
@@ -92,7 +107,9 @@ export function readGateOptions<Request>(
   options: GateOptions<Request>,
 ): GateSettings<Request> {
   refuseUnknown(maker, options, gateOptionNames)
-  const { scopes, header, getKey, optional = false, onRefused, onVerdict, limiter, usage } = options
+  const { scopes, header, getKey, optional = false, onRefused, onVerdict } = options
+  const limiter = options.limiter && partOf(options.limiter, 'limiter')
+  const usage = options.usage && partOf(options.usage, 'usage')
   if (limiter !== undefined && typeof limiter.limit !== 'function') {
     throw new TypeError('limiter must be made by createLimiter')
   }

@@ -5,6 +5,7 @@
 
 import type { HttpProblem } from '../http/problem.ts'
 import type { Keyring } from '../keyring/keyring.ts'
+import { partOf } from '../runtime/part-of.ts'
 import { isFirstCount } from '../usage/once.ts'
 import { refused, type Valid } from '../verify/verdict.ts'
 import { type Credential, readCredential } from './credential.ts'
@@ -16,6 +17,7 @@ import {
   readRoute,
   readScopes,
 } from './gate-options.ts'
+import type { KeyringOf } from './parts.ts'
 import { type HttpAnswer, openPassage } from './passage.ts'
 import { toHttpRefusal } from './refusal.ts'
 
@@ -57,7 +59,8 @@ export class Gate<Request = unknown> {
    * @param maker the name of the calling function, for errors
    * @throws TypeError naming a wrong argument, so that a mistake leaves no route open
    */
-  constructor(maker: string, keyring: Pick<Keyring, 'verify'>, options: GateOptions<Request>) {
+  constructor(maker: string, given: KeyringOf, options: GateOptions<Request>) {
+    const keyring = partOf(given, 'keys')
     if (typeof keyring?.verify !== 'function') throw new TypeError(`${maker} takes a keyring`)
     this.#keyring = keyring
     this.#settings = readGateOptions(maker, options)
@@ -116,9 +119,9 @@ export class Gate<Request = unknown> {
     exchange: object,
     { headers }: Pick<globalThis.Request, 'headers'>,
     request: Request,
-    { route, claims }: Pick<Asked<Request>, 'route' | 'claims'> = {},
+    more: Pick<Asked<Request>, 'route' | 'claims' | 'counted'> = {},
   ): Promise<Admission> {
-    return this.admit({ exchange, rawHeaders: [...headers].flat(), request, route, claims })
+    return this.admit({ exchange, rawHeaders: [...headers].flat(), request, ...more })
   }
 
   /** @throws what `getKey` throws */

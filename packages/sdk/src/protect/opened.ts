@@ -1,20 +1,22 @@
-import type { Idempotency } from '../idempotency/idempotent.ts'
+import type { IdempotencyOf } from '../idempotency/gate.ts'
 import type { Keyring } from '../keyring/keyring.ts'
-import type { Limiter } from '../limits/limit.ts'
-import type { UsageReporter } from '../usage/reporter.ts'
+import type { KeyringOf, LimiterOf, UsageOf } from './parts.ts'
 
 /** What protects the routes: the keyring, and the optional other parts. */
 export interface Protection {
-  keyring: Pick<Keyring, 'verify'> & Partial<Pick<Keyring, 'ready' | 'close'>>
-  limiter?: Pick<Limiter, 'limit'> | undefined
-  idempotency?: Idempotency | undefined
-  usage?: Pick<UsageReporter, 'count'> | undefined
+  keyring: KeyringOf & Partial<Pick<Keyring, 'ready' | 'close'>>
+  limiter?: LimiterOf | undefined
+  idempotency?: IdempotencyOf | undefined
+  usage?: UsageOf | undefined
 }
 
-type Open = Extract<KeyringSource, () => unknown>
+/** A `Keyrail`, whose keyring is made when it is first needed. */
+type Whole = Exclude<KeyringOf, Pick<Keyring, 'verify'>> & Partial<Pick<Keyring, 'ready'>>
+type Opened = Protection | Whole
+type Open = (() => Opened | Promise<Opened>) | Whole
 
-/** A keyring, or a function that returns one with the other parts. */
-export type KeyringSource = Pick<Keyring, 'verify'> | (() => Protection | Promise<Protection>)
+/** A keyring or a `Keyrail`, or a function that returns a `Keyrail`, or a keyring with the other parts. */
+export type KeyringSource = Pick<Keyring, 'verify'> | Open
 
 /** How long the first requests wait for keys. After that they get 503 until keys are loaded. */
 const READY_MS = 5_000
@@ -45,7 +47,9 @@ export function createOpener(now: () => number): (open: Open) => Promise<Protect
 }
 
 async function openFully(open: Open): Promise<Protection> {
-  const protection = await open()
+  const made = typeof open === 'function' ? await open() : open
+  // Only the keyring of a whole: limits and counts are the vendor's choice, named by options.
+  const protection: Protection = 'keys' in made ? { keyring: made } : made
   let timer: ReturnType<typeof setTimeout> | undefined
   const over = new Promise<void>(resolve => {
     timer = setTimeout(resolve, READY_MS)

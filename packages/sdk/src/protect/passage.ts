@@ -1,7 +1,7 @@
 import type { HttpProblem } from '../http/problem.ts'
 import { callListener, catchLater, warn } from '../runtime/reports.ts'
 import type { Valid } from '../verify/verdict.ts'
-import type { GateOptions, GateVerdict, RefusalShape } from './gate-options.ts'
+import type { GateCode, GateOptions, GateVerdict, RefusalShape } from './gate-options.ts'
 
 /** The answer in place of a route's. */
 export interface HttpAnswer {
@@ -36,7 +36,7 @@ export function openPassage<Request>(
   const passage: Passage = {
     key: undefined,
     refuse(problem) {
-      report({ passed: false, code: problem.body.code, key: passage.key })
+      report({ passed: false, code: problem.body.code as GateCode, key: passage.key })
       const { onRefused } = listeners
       return onRefused === undefined ? problem : shaped(problem, () => onRefused(problem, request))
     },

@@ -2,23 +2,25 @@ import { refuseUnknown } from '../http/connection-options.ts'
 import { readBoolean } from '../http/option-values.ts'
 import {
   asksForClaim,
+  type IdempotencyOf,
   type IdempotentOptions,
   idempotencyHeader,
   requireIdempotency,
 } from '../idempotency/gate.ts'
-import type { Idempotency } from '../idempotency/idempotent.ts'
 import type { Keyring } from '../keyring/keyring.ts'
+import { isWhole } from '../runtime/part-of.ts'
 import type { Valid } from '../verify/verdict.ts'
 import { Gate } from './gate.ts'
 import { type GateOptions, gateOptionNames, type RouteRequirements, readRoute } from './gate-options.ts'
 import { type KeyringSource, opened } from './opened.ts'
+import type { KeyringOf } from './parts.ts'
 import { readCopy } from './web-body.ts'
 import { problemResponse, runOnce, withHeaders } from './web-response.ts'
 
 /** Options of `withKey`. */
 export interface WithKeyOptions extends GateOptions<Request>, Pick<RouteRequirements, 'cost'> {
   /** Executes a request with an `Idempotency-Key` once, and answers a repetition with the first answer. */
-  idempotency?: Idempotency | undefined
+  idempotency?: IdempotencyOf | undefined
   /** Refuses requests without `Idempotency-Key` with 400. */
   idempotencyRequired?: IdempotentOptions['required']
 }
@@ -41,8 +43,9 @@ export type KeyedHandler<R extends Request, Host extends unknown[], K = Valid> =
  * Wraps a handler that turns a `Request` into a `Response`: of Bun, Deno, workers, or any framework of the Fetch API. Refuses
  * as `application/problem+json`.
  *
- * @param keyring or a function that makes one, called once with the first request, for hosts where the service is not
- *   reachable when the code is loaded. Handlers with the same function share its result
+ * @param keyring or a `Keyrail`, whose keyring is made with the first request; or a function that makes one of the two, called
+ *   once with the first request, for hosts where the service is not reachable when the code is loaded. Handlers with the same
+ *   function share its result
  * @throws TypeError if the keyring is missing or wrong, so that a wrong import never leaves a handler open
  */
 export function withKey<R extends Request = Request, Host extends unknown[] = []>(
@@ -64,7 +67,7 @@ export function withKey<R extends Request, Host extends unknown[]>(
   refuseUnknown('withKey', options, known)
   readRoute(options)
   readBoolean('idempotencyRequired', options.idempotencyRequired ?? false)
-  if (typeof keyring !== 'function') return guard(keyring, handler, options)
+  if (isMade(keyring)) return guard(keyring, handler, options)
   let guarded: ((request: R, ...host: Host) => Promise<Response>) | undefined
   return async function handle(request, ...host) {
     const { keyring: held, ...more } = await opened(keyring)
@@ -73,15 +76,19 @@ export function withKey<R extends Request, Host extends unknown[]>(
   }
 }
 
+const isMade = (source: KeyringSource): source is Pick<Keyring, 'verify'> =>
+  typeof source !== 'function' && !isWhole(source, 'keys')
+
 function guard<R extends Request, Host extends unknown[]>(
-  keyring: Pick<Keyring, 'verify'>,
+  keyring: KeyringOf,
   handler: KeyedHandler<R, Host>,
-  { cost, idempotency, idempotencyRequired, ...options }: WithKeyOptions,
+  { cost, idempotency: given, idempotencyRequired, ...options }: WithKeyOptions,
 ): (request: R, ...host: Host) => Promise<Response> {
   const gate = new Gate<Request>('withKey', keyring, options)
   gate.checkRoute({ cost })
-  if (idempotency !== undefined) requireIdempotency(idempotency)
-  else if (idempotencyRequired) throw new TypeError('idempotencyRequired needs idempotency')
+  const idempotency = given && requireIdempotency(given)
+  if (idempotency === undefined && idempotencyRequired)
+    throw new TypeError('idempotencyRequired needs idempotency')
   return async function handle(request, ...host) {
     const claims =
       idempotency !== undefined &&
