@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import express from 'express'
-import { limit, requireKey, requireScope } from '../packages/sdk/src/express.ts'
+import { apiKeyOf, limit, requireKey, requireScope } from '../packages/sdk/src/express.ts'
 import { idempotent } from '../packages/sdk/src/hono.ts'
 import { createKeyring, createLimiter } from '../packages/sdk/src/index.ts'
 import { createTestKeyring } from '../packages/sdk/src/testing.ts'
@@ -70,5 +70,6 @@ export const misuses: [name: string, say: () => string | Promise<string>][] = [
   ['no header', () => thrownBy(() => requireKey(keyring, { header: '' }))],
   ['a scope without a key', misplaced],
   ['a refusal shaped by a promise', shapedLater],
+  ['no key where one is needed', () => thrownBy(() => apiKeyOf({}))],
   ['an unchecked verdict', misused],
 ]

@@ -129,6 +129,6 @@ test('the route handlers of the Next example do what they promise', async () => 
     // A server of Next runs until it is stopped; this process must end by itself.
     const { protection } = await import('./next-api/app/protection.ts')
     after(async () => await (await opened(protection)).keyring.close?.())
-    return serveFetch(request => (request.method === 'POST' ? POST : GET)(request, {}))
+    return serveFetch(request => (request.method === 'POST' ? POST : GET)(request))
   })
 })

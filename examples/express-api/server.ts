@@ -1,5 +1,5 @@
 import { createKeyrail } from '@keyrail/sdk'
-import { idempotent, keepRawBody, limit, requireKey } from '@keyrail/sdk/express'
+import { apiKeyOf, idempotent, keepRawBody, limit, requireKey } from '@keyrail/sdk/express'
 import express from 'express'
 import { onStop, port, sayWhere, settings } from '../settings.ts'
 
@@ -12,12 +12,12 @@ const app = express()
 app.use(requireKey(keyrail, { usage: keyrail }), limit(keyrail))
 app.use(express.json({ verify: keepRawBody }), idempotent(keyrail))
 
-app.get('/payments', ({ apiKey }, response) => {
-  response.json({ customer: apiKey?.tenantId })
+app.get('/payments', (request, response) => {
+  response.json({ customer: apiKeyOf(request).tenantId })
 })
 let payments = 0
-app.post('/payments', ({ apiKey }, response) => {
-  response.status(201).json({ id: ++payments, customer: apiKey?.tenantId })
+app.post('/payments', (request, response) => {
+  response.status(201).json({ id: ++payments, customer: apiKeyOf(request).tenantId })
 })
 
 const server = app.listen(port, '127.0.0.1', () => sayWhere(server.address()))

@@ -1,20 +1,19 @@
 import { createKeyrail } from '@keyrail/sdk'
-import { keyrailPlugin } from '@keyrail/sdk/fastify'
+import { apiKeyOf, keyrailPlugin } from '@keyrail/sdk/fastify'
 import fastify from 'fastify'
 import { onStop, port, sayWhere, settings } from '../settings.ts'
 
 const keyrail = createKeyrail(settings)
 await keyrail.ready()
-const { keys: keyring, limiter, idempotency } = keyrail
 
 const app = fastify({ forceCloseConnections: true })
-await app.register(keyrailPlugin, { keyring, limiter, idempotency })
+await app.register(keyrailPlugin, { keyring: keyrail, limiter: keyrail, idempotency: keyrail })
 
-app.get('/payments', async request => ({ customer: request.apiKey.tenantId }))
+app.get('/payments', async request => ({ customer: apiKeyOf(request).tenantId }))
 let payments = 0
 app.post('/payments', async (request, reply) => {
   reply.code(201)
-  return { id: ++payments, customer: request.apiKey.tenantId }
+  return { id: ++payments, customer: apiKeyOf(request).tenantId }
 })
 
 await app.listen({ port, host: '127.0.0.1' })

@@ -26,12 +26,13 @@ import type { Valid } from './verify/verdict.ts'
 declare global {
   namespace Express {
     interface Request {
-      /** The key of this request, once `requireKey` has let it pass. */
+      /** The key of this request, once `requireKey` has let it pass. See `apiKeyOf`. */
       apiKey?: Valid
     }
   }
 }
 
+export { apiKeyOf } from './protect/api-key-of.ts'
 export type { IdempotentOptions, LimitRequirements }
 
 /** Options of `requireKey`. */

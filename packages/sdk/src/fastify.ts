@@ -21,6 +21,8 @@ import type { KeyringOf } from './protect/parts.ts'
 import { refusedBehind } from './protect/passage.ts'
 import type { Valid } from './verify/verdict.ts'
 
+export { apiKeyOf } from './protect/api-key-of.ts'
+
 /** Options of `keyrailPlugin`. */
 export interface KeyrailPluginOptions extends GateOptions<FastifyRequest> {
   keyring: KeyringOf
@@ -49,15 +51,13 @@ const demands = ['scopes', 'cost', 'idempotencyRequired'] as const
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The key of this request; `null` on a public route, or if none was sent where it is optional. */
-    apiKey: Valid
+    /** The key of this request; undefined on a public route, or if none was sent where it is optional. See `apiKeyOf`. */
+    apiKey: Valid | undefined
   }
   interface FastifyContextConfig {
     keyrail?: KeyrailRouteConfig
   }
 }
-
-const noKey = null as unknown as Valid
 
 /**
  * Protects every route of the instance on which it is registered, and of the plugins below, and sets `request.apiKey`. To
@@ -67,7 +67,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
   const { keyring, idempotency: given, ...more } = options
   const gate = new Gate<FastifyRequest>('keyrailPlugin', keyring, more)
   const idempotency = given === undefined ? undefined : requireIdempotency(given)
-  app.decorateRequest('apiKey', noKey)
+  app.decorateRequest('apiKey', undefined)
 
   const checked = new WeakSet<KeyrailRouteConfig>()
   const configOf = ({ config }: Pick<RouteOptions, 'config'>): KeyrailRouteConfig => {
@@ -106,7 +106,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
         asksForClaim(request.method, hasIdempotencyKey, config.idempotencyRequired),
     })
     if (refusal !== undefined) return sendAnswer(reply, refusal)
-    request.apiKey = key ?? noKey
+    request.apiKey = key
     reply.headers(headers)
   })
 
@@ -114,7 +114,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
   app.addHook('preHandler', async (request, reply) => {
     const { apiKey, method, raw } = request
     const { public: open, idempotencyRequired } = configOf(request.routeOptions)
-    if (open === true || apiKey === noKey) return
+    if (open === true || apiKey === undefined) return
     const verdict = await claimRequest(idempotency, {
       exchange: raw,
       key: apiKey,

@@ -75,8 +75,8 @@ const starts: readonly Start[] = [
     page: frameworks,
     heading: 'Fastify',
     beside: { fastify: 'fastify' },
-    before: `import fastify from 'fastify'\nconst app = fastify()`,
-    after: `app.get('/', async request => ({ customer: request.apiKey.tenantId }))
+    before: `import fastify from 'fastify'\nimport { apiKeyOf } from '@keyrail/sdk/fastify'\nconst app = fastify()`,
+    after: `app.get('/', async request => ({ customer: apiKeyOf(request).tenantId }))
       await app.listen({ port: 0, host: '127.0.0.1' })
       announce(app.server)`,
   },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fastify, { type FastifyRequest } from 'fastify'
-import { embedHandler, type KeyrailPluginOptions, keyrailPlugin } from '../src/fastify.ts'
+import { apiKeyOf, embedHandler, type KeyrailPluginOptions, keyrailPlugin } from '../src/fastify.ts'
 import { createTestKeyring } from '../src/testing.ts'
 import { testEmbed } from './embed-suite.ts'
 import { testGate } from './gate-suite.ts'
@@ -11,7 +11,7 @@ await testProtectedApi('Fastify', async ({ work, ...parts }) => {
   const app = fastify({ forceCloseConnections: true })
   after(() => app.close())
   await app.register(keyrailPlugin, parts)
-  app.get('/orders', async ({ apiKey }) => ({ tenantId: apiKey.tenantId }))
+  app.get('/orders', async request => ({ tenantId: apiKeyOf(request).tenantId }))
   app.get('/write', { config: { keyrail: { scopes: ['orders:write'], cost: 2 } } }, async () => 'wrote')
   app.post('/payments', async ({ body }, reply) => {
     const done = await work(body)
@@ -56,17 +56,19 @@ test('Fastify: public routes, and routes outside a protected plugin, need no key
   await app.register(async part => {
     await part.register(keyrailPlugin, { keyring })
     part.get('/open', { config: { keyrail: { public: true } } }, async ({ apiKey }) => `${apiKey}`)
-    part.get('/closed', async ({ apiKey }) => apiKey.keyId)
+    part.get('/mistaken', { config: { keyrail: { public: true } } }, async request => apiKeyOf(request).keyId)
+    part.get('/closed', async request => apiKeyOf(request).keyId)
   })
   const status = async (url: string, headers = {}) => (await app.inject({ url, headers })).statusCode
   assert.deepEqual(
     [
       await status('/beside'),
       await status('/open'),
+      await status('/mistaken'),
       await status('/closed'),
       await status('/closed', { authorization: `Bearer ${key}` }),
     ],
-    [200, 200, 401, 200],
+    [200, 200, 500, 401, 200],
   )
   assert.equal((await app.inject('/open')).body, 'null')
 })

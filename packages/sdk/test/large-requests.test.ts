@@ -31,7 +31,7 @@ type ofHonoContext = { req: { arrayBuffer(): Promise<ArrayBuffer> } }
 
 const handlers: Record<string, (request: Request) => Promise<Response>> = {
   Fetch: withKey(keyring, answer, { idempotency }),
-  Next: request => withNextKey(keyring, answer, { idempotency })(request, {}),
+  Next: withNextKey(keyring, answer, { idempotency }),
   Hono: onHono(),
   'Hono, with a body that was read': onHono(async ({ req }, next) => {
     await req.arrayBuffer()

@@ -27,9 +27,9 @@ writeFileSync(
   join(folder, 'app', 'reports', '[year]', 'route.ts'),
   `import { withKey } from '@keyrail/sdk/next'
   import { protection } from '../../protection.ts'
-  export const GET = withKey<Request, { params: Promise<{ year: string }> }>(
+  export const GET = withKey(
     protection,
-    async (_request, { params }) => Response.json(await params),
+    async (_request, _keyed, { params }: RouteContext<'/reports/[year]'>) => Response.json(await params),
     { scopes: ['reports:read'] },
   )
   `,
@@ -50,7 +50,7 @@ writeFileSync(
       project: KEYRAIL_PROJECT,
     })
     await keyring.refresh({ waitUntil: after })
-    return withKey(keyring, (_request, { apiKey }) => Response.json({ customer: apiKey.tenantId }))(request, {})
+    return withKey(keyring, (_request, { apiKey }) => Response.json({ customer: apiKey.tenantId }))(request)
   }
   `,
 )

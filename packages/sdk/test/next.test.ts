@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { embedHandler, withKey } from '../src/next.ts'
 import { createTestKeyring } from '../src/testing.ts'
+import * as ofWeb from '../src/web.ts'
 import { testEmbed } from './embed-suite.ts'
 import { apiOf, embedOf, gateOf } from './fetch-apis.ts'
 import { testGate } from './gate-suite.ts'
@@ -19,16 +20,19 @@ test('Next: the types of a handler show an optional key', async () => {
   const route = withKey(keyring, (_, { apiKey }) => Response.json(apiKey?.keyId ?? 'nobody'), {
     optional: true,
   })
-  assert.equal(await (await route(new Request('http://localhost/'), {})).json(), 'nobody')
+  assert.equal(await (await route(new Request('http://localhost/'))).json(), 'nobody')
 })
 
-test('Next: the route’s params reach the handler beside the key', async () => {
+test('Next: the route’s params reach the handler after the key, and need no context where there are none', async () => {
   const keyring = createTestKeyring()
   const { key, keyId } = keyring.issue()
-  const route = withKey<Request, { params: Promise<{ id: string }> }>(
-    keyring,
-    async (_, { params, apiKey }) => Response.json([(await params).id, apiKey.keyId]),
+  const route = withKey(keyring, async (_, { apiKey }, { params }: { params: Promise<{ id: string }> }) =>
+    Response.json([(await params).id, apiKey.keyId]),
   )
+  // @ts-expect-error The route has a parameter of that name.
+  const wrong: (request: Request, context: { params: Promise<{ other: string }> }) => unknown = route
+  void wrong
+  assert.equal(withKey, ofWeb.withKey)
   const request = new Request('http://localhost/orders/7', { headers: { authorization: `Bearer ${key}` } })
   const response = await route(request, { params: Promise.resolve({ id: '7' }) })
   assert.deepEqual(await response.json(), ['7', keyId])
@@ -50,10 +54,10 @@ test('Next: a function that makes a keyring runs with the first request, once fo
   assert.equal(opened, 0)
   const request = () => new Request('http://localhost/', { headers: { authorization: `Bearer ${key}` } })
   const answers = await Promise.all(
-    [...routes, ...routes].map(async route => (await route(request(), {})).text()),
+    [...routes, ...routes].map(async route => (await route(request())).text()),
   )
   assert.deepEqual([answers, opened, counted.length], [['a', 'b', 'a', 'b'], 1, 4])
-  const without = await routes[0]?.(new Request('http://localhost/'), {})
+  const without = await routes[0]?.(new Request('http://localhost/'))
   assert.equal(without?.status, 401)
 })
 
@@ -66,11 +70,11 @@ test('Next: if the function fails, no route is open', async () => {
     () => ({ keyring: rejected }),
   ]) {
     const route = withKey(open, () => new Response('open'))
-    for (let round = 0; round < 2; round++) await assert.rejects(route(request(), {}), /wrong secret/)
+    for (let round = 0; round < 2; round++) await assert.rejects(route(request()), /wrong secret/)
   }
   const limitless = () => ({ keyring: createTestKeyring(), limitter: {} })
   for (const open of [() => ({}), () => undefined, limitless]) {
-    await assert.rejects(withKey(open as never, () => new Response('open'))(request(), {}), TypeError)
+    await assert.rejects(withKey(open as never, () => new Response('open'))(request()), TypeError)
   }
 })
 

@@ -43,8 +43,8 @@ for (const name of [...frameworks, ...typesOnly.map(name => `@types/${name}`), '
 const program = `
   import { createKeyrail, createKeyring, type HeldClaim, KeyrailError, type KeyrailErrorCode, type RefusalCode, type Verdict } from '@keyrail/sdk'
   import { createAdmin, type Key } from '@keyrail/sdk/admin'
-  import { idempotent, limit, requireKey, requireScope } from '@keyrail/sdk/express'
-  import { keyrailPlugin } from '@keyrail/sdk/fastify'
+  import { apiKeyOf, idempotent, limit, requireKey, requireScope } from '@keyrail/sdk/express'
+  import { apiKeyOf as apiKeyOfFastify, keyrailPlugin } from '@keyrail/sdk/fastify'
   import { type KeyrailEnv, requireKey as requireKeyOfHono } from '@keyrail/sdk/hono'
   import { KeyrailModule } from '@keyrail/sdk/nest'
   // @ts-expect-error Only the module makes a guard.
@@ -59,7 +59,7 @@ const program = `
   export function protect(app: Express): void {
     const keyring = createKeyring({ url: '', secretKey: '', project: '', onError: error => void error.docUrl })
     app.get('/', requireKey(keyring, { scopes: ['a'] }), requireScope('b'), (request, response) => {
-      response.json(request.apiKey?.tenantId)
+      response.json(request.apiKey?.tenantId ?? apiKeyOf(request).tenantId)
       // @ts-expect-error The member does not exist.
       response.json(request.apiKey?.tenant)
     })
@@ -71,9 +71,11 @@ const program = `
   }
   export async function protectFastify(app: FastifyInstance): Promise<void> {
     await app.register(keyrailPlugin, { keyring: createTestKeyring() })
+    app.get('/', async request => apiKeyOfFastify(request).tenantId)
+    // @ts-expect-error A route may be public, or its key optional.
     app.get('/', async request => request.apiKey.tenantId)
     // @ts-expect-error The member does not exist.
-    app.get('/', async request => request.apiKey.tenant)
+    app.get('/', async request => request.apiKey?.tenant)
   }
   export const GET = withKey(createTestKeyring(), (_request, { apiKey }) => Response.json(apiKey.keyId))
   export const fetchOf = withKeyOfWeb(createTestKeyring(), (_request, { apiKey }) => Response.json(apiKey.keyId))

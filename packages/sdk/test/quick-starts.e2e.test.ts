@@ -43,7 +43,7 @@ const around: { heading: string; before: string; after: string }[] = [
   {
     heading: '## Next',
     before: `import { serve } from '@hono/node-server'`,
-    after: `serve({ fetch: request => GET(request, {}), port: 0 }, ({ port }) => console.log(port))`,
+    after: `serve({ fetch: request => GET(request), port: 0 }, ({ port }) => console.log(port))`,
   },
   {
     heading: '## Bun, Deno and other Fetch handlers',
