@@ -272,7 +272,7 @@ test('after stop nothing is recorded, and an earlier instrument continues', asyn
 
 test('a mistake in the options is an error that names it', () => {
   for (const [options, what] of [
-    [{ keyrings: [] }, 'instrument has no option "keyrings"'],
+    [{ keyrings: [] }, 'instrument has no option "keyrings": it is called "keyring"'],
     [{ keyring: null }, 'keyring must be made by createKeyring'],
     [{ keyring: {} }, 'keyring must be made by createKeyring'],
   ] as const)

@@ -137,8 +137,11 @@ test('a wrong option of any part is named by the error, which shows no secret', 
   const least = { url, secretKey, project }
   for (const [options, message] of [
     [secretKey, 'createKeyrail takes an object of options'],
-    [{ ...least, baseUrl: url }, 'createKeyrail has no option "baseUrl"'],
-    [{ ...least, keys: { cacheDirectory: '/tmp' } }, 'keys of createKeyrail has no option "cacheDirectory"'],
+    [{ ...least, baseUrl: url }, 'createKeyrail has no option "baseUrl": it is called "url"'],
+    [
+      { ...least, keys: { cacheDirectory: '/tmp' } },
+      'keys of createKeyrail has no option "cacheDirectory": it is called "cacheDir"',
+    ],
     [{ ...least, limiter: { project } }, 'limiter of createKeyrail has no option "project"'],
     [{ ...least, idempotency: { onError() {} } }, 'idempotency of createKeyrail has no option "onError"'],
     [{ ...least, usage: { fetch } }, 'usage of createKeyrail has no option "fetch"'],

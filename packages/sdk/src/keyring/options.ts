@@ -1,5 +1,10 @@
 import type { Scope } from '../feed/record.ts'
-import { type ConnectionOptions, connectionNames, type ErrorOptions } from '../http/connection-options.ts'
+import {
+  type ConnectionOptions,
+  connectionNames,
+  type ErrorOptions,
+  refuseUnknown,
+} from '../http/connection-options.ts'
 import {
   readBoolean,
   readInteger,
@@ -94,11 +99,7 @@ const DAY_MS = 86_400_000
  * @throws TypeError naming the wrong option; it never shows the secret key
  */
 export function readOptions(options: KeyringOptions, host?: string): Settings {
-  if (typeof options !== 'object' || options === null)
-    throw new TypeError('createKeyring takes an object of options')
-  const unknown = Object.keys(options).find(name => !Object.hasOwn(known, name))
-  if (unknown !== undefined) throw new TypeError(`createKeyring has no option "${unknown}"`)
-
+  refuseUnknown('createKeyring', options, known)
   const { node = makeNodeId(host), fetch = globalThis.fetch } = options
   const url = readUrl(options.url, options.insecure)
   const secretKey = readSecretKey(options.secretKey)
