@@ -143,6 +143,16 @@ const situations: [name: string, say: () => string | Promise<string>][] = [
   ['an unknown secret key', () => reported({ secretKey: live })],
   ['an unknown project', () => reported({ project: id(9) })],
   ['a function that throws', () => reported({ secretKey: () => assert.fail('no secret') })],
+  [
+    'a start that takes too long',
+    async () => {
+      await using keyring = createKeyring({ ...settings, ...(await answering(() => {})), readyTimeoutMs: 1 })
+      return keyring.ready().then(
+        () => 'ready',
+        ({ message }) => message,
+      )
+    },
+  ],
   ['a reserved port', () => reported({ url: 'http://127.0.0.1:6000' })],
   ['a function that returns another secret', () => reported({ secretKey: () => `${live}x` })],
 ]

@@ -13,7 +13,7 @@ export {
   type IdempotentRequest,
 } from './idempotency/idempotent.ts'
 export type { AnswerHeaders, StoredAnswer } from './idempotency/stored-answer.ts'
-export { createKeyrail, type Keyrail } from './keyrail/keyrail.ts'
+export { createKeyrail, type Keyrail, type KeyrailHealth } from './keyrail/keyrail.ts'
 export type { KeyrailOptions, PartOptions } from './keyrail/options.ts'
 export { createKeyring, type Keyring, type KeyringStats } from './keyring/keyring.ts'
 export type { KeyringOptions } from './keyring/options.ts'

@@ -70,7 +70,7 @@ test('Fastify: public routes, and routes outside a protected plugin, need no key
     ],
     [200, 200, 500, 401, 200],
   )
-  assert.equal((await app.inject('/open')).body, 'null')
+  assert.equal((await app.inject('/open')).body, 'undefined')
 })
 
 test('Fastify: a wrong option is an error at startup, never an open route', async () => {

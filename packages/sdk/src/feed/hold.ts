@@ -32,6 +32,11 @@ export class Hold {
     return this.#seconds
   }
 
+  /** For how many seconds the next answer may be held; 0 after a failure. */
+  get inUse(): number {
+    return this.#isPlain ? 0 : this.#mostSeconds
+  }
+
   /** How long an answer may be held while that is less than a service allows; infinite otherwise. */
   get cutToMs(): number {
     return this.#mostSeconds < WAIT_MAX_SECONDS ? this.#mostSeconds * 1_000 : Number.POSITIVE_INFINITY

@@ -107,6 +107,11 @@ export class Sync {
     }
   }
 
+  /** For how many seconds the service may hold its next answer. */
+  get holdSeconds(): number {
+    return this.#hold.inUse
+  }
+
   /** How long the held keys will be served, in milliseconds; 0 or less: they are stale. Undefined: there are none. */
   get lifeMs(): number | undefined {
     const { served, clock, settings } = this.#deps

@@ -6,11 +6,26 @@
 import { type Admin, createAdmin } from '../admin/open.ts'
 import { createEmbed, type Embed } from '../embed/client.ts'
 import { createIdempotency, type Idempotency } from '../idempotency/idempotent.ts'
-import { createKeyring, type Keyring } from '../keyring/keyring.ts'
+import { createKeyring, type Keyring, type KeyringStats } from '../keyring/keyring.ts'
 import { createLimiter, type Limiter } from '../limits/limit.ts'
+import type { KeyrailErrorCode } from '../runtime/error-codes.ts'
 import { KeyrailError } from '../runtime/errors.ts'
 import { createUsageReporter, type UsageCloseOptions, type UsageReporter } from '../usage/reporter.ts'
 import { type KeyrailOptions, type KeyrailSettings, readKeyrailOptions } from './options.ts'
+
+/** For a route such as `/readyz`. Holds no secret. */
+export interface KeyrailHealth {
+  /** Whether keys can be verified now. */
+  ok: boolean
+  /** Milliseconds since the service last confirmed the keys; null if it never has. */
+  lagMs: number | null
+  /** Where the keys come from: `disk` until the service has answered; null before there are any. */
+  source: KeyringStats['source']
+  /** The error code of the last poll; null if it succeeded. `closed` after `close()`. */
+  lastError: KeyrailErrorCode | null
+  /** For how many seconds the service may hold its next answer; 0 after a failed poll. */
+  holdSeconds: number
+}
 
 /** Protects an API and manages its keys, over one connection. Each part is made when it is first used. */
 export interface Keyrail extends AsyncDisposable {
@@ -28,6 +43,8 @@ export interface Keyrail extends AsyncDisposable {
   readonly embed: Embed
   /** Resolves when keys are loaded, and rejects when `keys.ready()` does. */
   ready(): Promise<void>
+  /** The state of `keys`. Never throws, also after `close()`. */
+  health(): KeyrailHealth
   /**
    * Sends the counts of `usage`, within `timeoutMs`, then closes all parts. After that, using a part throws a
    * `KeyrailError` with the code `closed`. May be called twice.
@@ -97,6 +114,13 @@ class LazyKeyrail implements Keyrail {
   }
 
   readonly ready = async (): Promise<void> => this.keys.ready()
+
+  readonly health = (): KeyrailHealth => {
+    if (this.#closing !== undefined)
+      return { ok: false, lagMs: null, source: null, lastError: 'closed', holdSeconds: 0 }
+    const { serving, confirmedAgeMs, source, lastError, holdSeconds } = this.keys.stats()
+    return { ok: serving, lagMs: confirmedAgeMs, source, lastError, holdSeconds }
+  }
 
   readonly close = async (options?: UsageCloseOptions): Promise<void> => {
     this.#closing ??= this.#closeMade(options)

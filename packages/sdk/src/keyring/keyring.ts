@@ -11,7 +11,8 @@ import { Sync } from '../feed/sync.ts'
 import { openAwakeClock } from '../runtime/awake-clock.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import type { KeyrailErrorCode } from '../runtime/error-codes.ts'
-import { PolicyScopeTooLargeError } from '../runtime/errors.ts'
+import { KeyrailError, PolicyScopeTooLargeError } from '../runtime/errors.ts'
+import { pause } from '../runtime/pause.ts'
 import { Reports } from '../runtime/reports.ts'
 import { ServiceTime } from '../runtime/service-time.ts'
 import type { Verdict } from '../verify/verdict.ts'
@@ -45,13 +46,18 @@ export interface KeyringStats {
   polls: { snapshot: number; delta: number; unchanged: number; error: number }
   /** The error code of the last poll; null if it succeeded. */
   lastError: KeyrailErrorCode | null
+  /** Where the served keys come from: `disk` until the service has answered; null before there are any. */
+  source: 'service' | 'disk' | null
+  /** For how many seconds the service may hold its next answer; 0 after a failed poll. */
+  holdSeconds: number
 }
 
 /** The keys of a project, held in memory; made by `createKeyring`. */
 export interface Keyring extends AsyncDisposable {
   /**
    * Resolves when keys are loaded. Rejects with a `KeyrailError` when retrying is useless: a wrong secret, an unknown
-   * project, too many keys, or `close()`. Waits while the service is not reachable.
+   * project, too many keys, or `close()`; and with `ready_timeout` after `readyTimeoutMs`, if that is given. Waits while the
+   * service is not reachable.
    */
   ready(): Promise<void>
   /** Verifies a key: synchronous, in memory, never throws. */
@@ -99,6 +105,7 @@ export function openKeyring(
     onTime: times => time.answered(times),
   })
   let disk: DiskCache | undefined
+  let source: KeyringStats['source'] = null
   const begin = async () => {
     disk = await openDiskCache(settings, {
       clock,
@@ -108,7 +115,10 @@ export function openKeyring(
       notice: notice => reports.notice(notice),
     })
     const resumed = await disk?.load()
-    if (resumed) sync.resume(resumed)
+    if (resumed) {
+      sync.resume(resumed)
+      source = 'disk'
+    }
     if (resumed?.isFresh) time.resume(resumed.serviceNow)
     return resumed?.isFresh ?? false
   }
@@ -125,6 +135,7 @@ export function openKeyring(
     onError: error => reports.error(error),
     onSuccess: () => reports.success(),
     onPolled: () => {
+      source = 'service'
       if (sync.kept) disk?.keep(sync.kept)
     },
   })
@@ -138,7 +149,7 @@ export function openKeyring(
   }
 
   return {
-    ready: () => poller.ready,
+    ready: () => readyWithin(settings.readyTimeoutMs, poller, clock),
     verify,
     stats() {
       const { store, hits, misses } = served
@@ -162,12 +173,35 @@ export function openKeyring(
         evictionRate: hits + misses === 0 ? 0 : evictions / (hits + misses),
         polls: { ...poller.outcomes },
         lastError: poller.lastError?.code ?? null,
+        source: store === undefined ? null : source,
+        holdSeconds: sync.holdSeconds,
       }
     },
     close,
     [Symbol.asyncDispose]: close,
   }
 }
+
+/** Each call waits for its own time. The poller goes on, so that a later call may succeed. */
+async function readyWithin(
+  milliseconds: number | undefined,
+  poller: Pick<Poller, 'ready' | 'lastError'>,
+  { pause: wait = pause }: Clock,
+): Promise<void> {
+  if (milliseconds === undefined) return poller.ready
+  const over = new AbortController()
+  const timed = wait(milliseconds, over.signal).then(() => {
+    if (!over.signal.aborted) throw notReadyInTime(milliseconds, poller.lastError)
+  })
+  await Promise.race([poller.ready, timed]).finally(() => over.abort())
+}
+
+const notReadyInTime = (milliseconds: number, last: KeyrailError | undefined): KeyrailError =>
+  new KeyrailError(
+    'ready_timeout',
+    `No keys were loaded within ${milliseconds} ms: ${last?.message ?? 'the service has not answered yet'}`,
+    { retryable: true },
+  )
 
 /** Deno needs a permission for it. */
 function nameOfHost(): string | undefined {

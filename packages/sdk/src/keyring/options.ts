@@ -30,6 +30,8 @@ export interface KeyringOptions extends ConnectionOptions, ErrorOptions {
   pollIntervalMs?: number | undefined
   /** How long keys are served without being confirmed, in ms. Default and maximum: 60,000. */
   cachedTtlMs?: number | undefined
+  /** How long `ready()` waits for keys before it rejects, in ms. The keyring goes on trying. Default: without a limit. */
+  readyTimeoutMs?: number | undefined
   /** How many keys are held before the store raises this limit by itself. Default: 10,000. */
   maxCachedKeys?: number | undefined
   /** How far the store may raise that limit. Default: 38,000. */
@@ -62,6 +64,7 @@ export interface Settings {
   scope: Scope
   pollIntervalMs: number
   cachedTtlMs: number
+  readyTimeoutMs: number | undefined
   maxCachedKeys: number
   maxAutoCachedKeys: number
   cacheDir: string | undefined
@@ -80,6 +83,7 @@ const known: { readonly [Name in keyof Required<KeyringOptions>]: true } = {
   tenantIds: true,
   pollIntervalMs: true,
   cachedTtlMs: true,
+  readyTimeoutMs: true,
   maxCachedKeys: true,
   maxAutoCachedKeys: true,
   cacheDir: true,
@@ -115,6 +119,8 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
   // At most 60 s: the service assumes that a node from which it has not heard for 90 s serves no keys.
   const cachedTtlMs = readInteger('cachedTtlMs', options.cachedTtlMs ?? 60_000, 100, 60_000)
   if (cachedTtlMs <= pollIntervalMs) throw new TypeError('cachedTtlMs must be greater than pollIntervalMs')
+  const { readyTimeoutMs } = options
+  if (readyTimeoutMs !== undefined) readInteger('readyTimeoutMs', readyTimeoutMs, 1, DAY_MS)
   const maxCachedKeys = readInteger('maxCachedKeys', options.maxCachedKeys ?? 10_000, 1, 10_000_000)
   const maxAutoCachedKeys = readInteger(
     'maxAutoCachedKeys',
@@ -144,6 +150,7 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
     },
     pollIntervalMs,
     cachedTtlMs,
+    readyTimeoutMs,
     maxCachedKeys,
     maxAutoCachedKeys,
     cacheDir,

@@ -11,7 +11,7 @@ import { createVerify, type Requirements, type Served, type Verify } from '../ve
 import { type KeyringOptions, readOptions, type Settings } from './options.ts'
 
 /** Options of `createWorkerKeyring`. A worker has no disk. */
-export type WorkerKeyringOptions = Omit<KeyringOptions, 'cacheDir'>
+export type WorkerKeyringOptions = Omit<KeyringOptions, 'cacheDir' | 'readyTimeoutMs'>
 
 /** What a host of workers passes with a request: `ctx` of Cloudflare, `c.executionCtx` of Hono. */
 export interface RequestContext {

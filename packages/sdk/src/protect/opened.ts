@@ -1,5 +1,6 @@
 import type { IdempotencyOf } from '../idempotency/gate.ts'
 import type { Keyring } from '../keyring/keyring.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 import type { KeyringOf, LimiterOf, UsageOf } from './parts.ts'
 
 /** What protects the routes: the keyring, and the optional other parts. */
@@ -54,6 +55,10 @@ async function openFully(open: Open): Promise<Protection> {
   const over = new Promise<void>(resolve => {
     timer = setTimeout(resolve, READY_MS)
   })
-  await Promise.race([protection?.keyring?.ready?.(), over]).finally(() => clearTimeout(timer))
+  const loaded = (async () => protection?.keyring?.ready?.())().catch((error: Partial<KeyrailError>) => {
+    // The keyring goes on trying, so its requests get 503 meanwhile.
+    if (error.code !== 'ready_timeout') throw error
+  })
+  await Promise.race([loaded, over]).finally(() => clearTimeout(timer))
   return protection
 }

@@ -13,6 +13,7 @@ export type KeyrailErrorCode =
   | 'misused'
   | 'network_error'
   | 'policy_scope_too_large'
+  | 'ready_timeout'
   | 'response_too_large'
   | 'secret_key_invalid'
   | 'secret_key_unavailable'
