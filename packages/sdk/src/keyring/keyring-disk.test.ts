@@ -172,6 +172,16 @@ test('a machine that slept serves no key confirmed before, although its clock st
   await until(() => code(key) === 'stale', 'it is refused')
 })
 
+test('after a sleep nothing is served beyond its life, not for one verification', async () => {
+  const key = issue()
+  const { keyring, code } = start({ cacheDir: undefined })
+  await keyring.ready()
+  await service.close()
+  at.uptime += 61_000
+  at.wall += 61_000
+  assert.equal(code(key), 'stale')
+})
+
 test('a file of the same project id in another workspace is dropped after the first answer', async () => {
   const key = issue()
   await ran()

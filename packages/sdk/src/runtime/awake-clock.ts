@@ -2,12 +2,17 @@ import { uptime } from 'node:os'
 import { type Clock, systemClock } from './clock.ts'
 
 /** Some systems report their uptime in whole seconds. */
+const PRECISION_MS = 1_000
 const SLACK_MS = 3_000
 const EVERY_MS = 1_000
+/** The two clocks of a machine may differ by so much without a reason. */
+const JUMP_MS = 50
 
 /**
  * A monotonic clock may stand still while a machine sleeps, and keys would be served for longer than allowed. The uptime of
- * the machine continues, so this adds the difference, within a second of waking.
+ * the machine continues, so this adds the difference. Each reading compares the wall clock, which is cheap and continues
+ * too: a jump of it counts as sleep as far as the uptime agrees, so nothing is served with the first reading after waking,
+ * and setting the clock changes at most a second. If the clock was set back as well, a timer notices within a second.
  */
 export function openAwakeClock(
   clock: Clock,
@@ -16,15 +21,28 @@ export function openAwakeClock(
   let sleptMs = 0
   const aheadMs = () => Number(uptimeMs?.()) - clock.monotonic()
   const from = aheadMs()
+  const canTell = !Number.isNaN(from)
+  let wallAhead = clock.wall() - clock.monotonic()
   const timer = setInterval(() => {
     const slept = aheadMs() - from
     if (slept > sleptMs + SLACK_MS) sleptMs = slept
   }, EVERY_MS)
   if (typeof timer === 'object') timer.unref()
-  if (Number.isNaN(from)) clearInterval(timer)
+  if (!canTell) clearInterval(timer)
+  const jumped = (gained: number) => {
+    wallAhead += gained
+    const most = Math.max(0, aheadMs() - from - sleptMs) + PRECISION_MS
+    if (gained > 0) sleptMs += Math.min(gained, most)
+  }
+  const awake = (): number => {
+    const now = clock.monotonic()
+    const gained = clock.wall() - now - wallAhead
+    if (gained > JUMP_MS || gained < -JUMP_MS) jumped(gained)
+    return now + sleptMs
+  }
   return {
     wall: () => clock.wall(),
-    monotonic: () => clock.monotonic() + sleptMs,
+    monotonic: canTell ? awake : () => clock.monotonic(),
     pause: clock.pause,
     close: () => clearInterval(timer),
   }

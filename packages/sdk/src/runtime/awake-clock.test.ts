@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { openAwakeClock } from './awake-clock.ts'
+
+const HOUR = 3_600_000
+
+/** A machine whose monotonic clock stands still while it sleeps. */
+function open({ hasUptime = true } = {}) {
+  const at = { wall: 1_800_000_000_000, monotonic: 5_000, uptime: 90_000 }
+  const clock = openAwakeClock(
+    { wall: () => at.wall, monotonic: () => at.monotonic },
+    hasUptime ? () => Math.floor(at.uptime / 1_000) * 1_000 : undefined,
+  )
+  after(() => clock.close())
+  const began = clock.monotonic()
+  return {
+    runs(milliseconds: number) {
+      for (const name of ['wall', 'monotonic', 'uptime'] as const) at[name] += milliseconds
+    },
+    sleeps(milliseconds: number) {
+      at.wall += milliseconds
+      at.uptime += milliseconds
+    },
+    setsClock(milliseconds: number) {
+      at.wall += milliseconds
+    },
+    passed: () => clock.monotonic() - began,
+  }
+}
+
+test('the first reading after a sleep has all of it, however short it was', () => {
+  const machine = open()
+  for (const [slept, all] of [
+    [60_000, 60_000],
+    [379, 60_379],
+    [2_900, 63_279],
+    [8 * HOUR, 63_279 + 8 * HOUR],
+  ] as const) {
+    machine.sleeps(slept)
+    assert.equal(machine.passed(), all)
+  }
+  machine.runs(1_000)
+  assert.equal(machine.passed(), 64_279 + 8 * HOUR)
+})
+
+test('a clock that is set counts for a second at most, and never backwards', () => {
+  for (const set of [HOUR, 365 * 24 * HOUR]) {
+    const machine = open()
+    machine.setsClock(set)
+    assert.equal(machine.passed(), 1_000)
+    machine.setsClock(-set)
+    assert.equal(machine.passed(), 1_000)
+    machine.runs(10)
+    assert.equal(machine.passed(), 1_010)
+  }
+})
+
+test('a machine that does not say how long it is up has its monotonic clock alone', () => {
+  const machine = open({ hasUptime: false })
+  machine.setsClock(HOUR)
+  machine.runs(5)
+  assert.equal(machine.passed(), 5)
+})
