@@ -11,6 +11,8 @@ test('clients and services of different releases agree on every readable key, or
     'sent: a change of an unknown kind',
     'sent: a key with an unknown algorithm',
     'sent: a key with an unreadable member',
+    'sent: a key of an unknown environment',
+    'sent: the end of a key with an unknown cause',
     'new client, newer service: right',
     'new client, newer service: refused and reported once',
     'new client, newer service: a refused key works again',

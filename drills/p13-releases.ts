@@ -18,8 +18,8 @@ export const drill: Drill = {
         .map(([name, times]) => [name, String(times)]),
       notes: [
         `${cycles} histories of one project, more keys at times than are sent without paging; Postgres ${serverVersion}`,
-        'the old client is written by the specification alone; the old service is this one without next_cursor and rate_limits',
-        'the newer service is this one with unknown fields, features, algorithms, kinds of change and members of keys drawn into its answers; an unknown algorithm is passed on, an unknown kind costs one snapshot',
+        'the old client is written by the specification alone; the old service is this one without pages, limits, causes and features',
+        'the newer service is this one with unknown fields, features, algorithms, environments, causes, kinds of change and members of keys drawn into its answers; an unknown algorithm is passed on, an unknown kind costs one snapshot',
         'correct before the newer service: no poll fails, a key that cannot be read is refused and reported once, every other one is right; sent in known words it works again',
         'a refusal (413) is correct only where there are more keys than fit into one answer; an answer is never a part of them',
       ],

@@ -16,6 +16,9 @@ const unreadable: readonly Json[] = [
   { tenant_id: null },
 ]
 
+/** Why a key has ended, in a word that this release does not know. */
+const newerCause = 'quarantined'
+
 /** What a newer service says beside what is known; every body and every record has one of them. */
 const fields: readonly Json[] = [
   { region: 'eu' },
@@ -24,8 +27,8 @@ const fields: readonly Json[] = [
 ]
 
 /**
- * A service that knows one field, one algorithm, one feature and one kind of change more: its real answers in newer
- * words, and which keys a client can then read.
+ * A service that knows one field, one algorithm, one environment, one cause, one feature and one kind of change more: its
+ * real answers in newer words, and which keys a client can then read.
  */
 export class NewerService {
   /** Keys last sent in a form that cannot be read. */
@@ -91,7 +94,11 @@ export class NewerService {
     const drawn = this.isKnown ? 'known' : this.#random.weighted({ known: 6, algorithm: 2, unreadable: 2 })
     if (drawn === 'known') return known
     this.#count(`sent: a key with ${drawn === 'algorithm' ? 'an unknown algorithm' : 'an unreadable member'}`)
-    if (drawn === 'unreadable') return { ...known, ...this.#random.pick(unreadable), is_unreadable: true }
+    if (drawn === 'unreadable') {
+      const member = this.#random.pick(unreadable)
+      if ('env' in member) this.#count('sent: a key of an unknown environment')
+      return { ...known, ...member, is_unreadable: true }
+    }
     return { ...known, rate_limits: [...((record.rate_limits ?? []) as Json[]), newerRule] }
   }
 
@@ -100,7 +107,11 @@ export class NewerService {
       this.#count('sent: a change of an unknown kind')
       return { ...record, change: 'moved' }
     }
-    return record.change === 'upsert' ? this.#record(record) : { ...record, ...this.#field() }
+    if (record.change === 'upsert') return this.#record(record)
+    const gone = { ...record, ...this.#field() }
+    if (this.isKnown || this.#random.integer(2) === 0) return gone
+    this.#count('sent: the end of a key with an unknown cause')
+    return { ...gone, cause: newerCause }
   }
 }
 

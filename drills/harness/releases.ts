@@ -50,6 +50,7 @@ async function runHistory(house: FeedHouse, seed: number, counts: Counts): Promi
     projectId,
     token: house.scene.live,
     ...whole,
+    hasLabels: true,
     onAnswer: asOldService,
   })
   const broken: string[] = []
@@ -94,11 +95,12 @@ async function runHistory(house: FeedHouse, seed: number, counts: Counts): Promi
   return broken
 }
 
-/** An answer of the first release's service: no `next_cursor`, no `rate_limits`. */
+/** What the first release's service did not send, although this client asks for some of it. */
+const since = new Set(['next_cursor', 'rate_limits', 'cause', 'features', 'tenants', 'name', 'meta'])
+
+/** An answer of the first release's service. */
 function asOldService(text: string): string {
-  return JSON.stringify(
-    JSON.parse(text, (name, value) => (name === 'next_cursor' || name === 'rate_limits' ? undefined : value)),
-  )
+  return JSON.stringify(JSON.parse(text, (name, value) => (since.has(name) ? undefined : value)))
 }
 
 /** Keys with limits in the node's store, though it received none. */
