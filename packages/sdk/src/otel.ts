@@ -14,6 +14,7 @@ import type { Keyring } from './keyring/keyring.ts'
 import type { GateVerdict } from './protect/gate-options.ts'
 import type { KeyrailError } from './runtime/errors.ts'
 import { type OfWhole, partOf } from './runtime/part-of.ts'
+import { warn } from './runtime/reports.ts'
 
 export type { GateVerdict }
 
@@ -21,6 +22,8 @@ export type { GateVerdict }
 export interface InstrumentOptions {
   /** The keyring whose lag behind the service is measured, or a `Keyrail`. */
   keyring?: OfWhole<'keys', Pick<Keyring, 'stats'>> | undefined
+  /** Tells this keyring from others of the same project and environment, as `keyrail.keyring`. */
+  name?: string | undefined
   /** Default: the meter of the global provider. */
   meter?: Meter | undefined
   /** Default: the tracer of the global provider. */
@@ -29,14 +32,15 @@ export interface InstrumentOptions {
 
 /** Made by `instrument`. */
 export interface Instruments {
-  /** Counts verdicts. Pass it as the option `onVerdict` to everything that protects routes. */
-  onVerdict(verdict: Pick<GateVerdict, 'passed' | 'code'>): void
+  /** Counts each request once, by its verdict, and later refusals apart. Pass it as the option `onVerdict` to everything that protects routes. */
+  onVerdict(verdict: Pick<GateVerdict, 'passed' | 'code' | 'later'>): void
   /** Stops recording calls, verdicts and lag. Call it when the keyring is closed. May be called twice. */
   stop(): void
 }
 
 const known: { readonly [Name in keyof Required<InstrumentOptions>]: true } = {
   keyring: true,
+  name: true,
   meter: true,
   tracer: true,
 }
@@ -54,15 +58,18 @@ const hotCall = /^\/v1\/(ratelimit|idempotency|usage)\/(\w+)$/
  */
 export function instrument(options: InstrumentOptions = {}): Instruments {
   refuseUnknown('instrument', options, known)
-  const { keyring: given, meter = metrics.getMeter(SCOPE), tracer = trace.getTracer(SCOPE) } = options
+  const { keyring: given, name, meter = metrics.getMeter(SCOPE), tracer = trace.getTracer(SCOPE) } = options
   const keyring = given && partOf(given, 'keys')
   if (keyring !== undefined && typeof keyring?.stats !== 'function')
     throw new TypeError('keyring must be made by createKeyring')
+  if (name !== undefined && (typeof name !== 'string' || name === ''))
+    throw new TypeError('name must be a string that is not empty')
+  const whose = attributesOf(keyring, name)
+  const forgetLag = warnIfTaken(meter, keyring && whose)
   const lag = meter.createObservableGauge('keyrail.feed.lag', { unit: 'ms' })
   const recordLag: ObservableCallback = gauge => {
-    const { confirmedAgeMs = null, project, env } = keyring?.stats() ?? {}
-    if (confirmedAgeMs !== null)
-      gauge.observe(confirmedAgeMs, { 'keyrail.project': project, 'keyrail.env': env })
+    const { confirmedAgeMs = null } = keyring?.stats() ?? {}
+    if (confirmedAgeMs !== null) gauge.observe(confirmedAgeMs, whose)
   }
   lag.addCallback(recordLag)
   const durations = meter.createHistogram('keyrail.call.duration', { unit: 'ms' })
@@ -93,16 +100,42 @@ export function instrument(options: InstrumentOptions = {}): Instruments {
   }
   observers.push(recordCall)
   const verdicts = meter.createCounter('keyrail.verdicts')
+  const refusals = meter.createCounter('keyrail.later_refusals')
   let stopped = false
   return {
-    onVerdict({ passed, code }) {
-      if (!stopped) verdicts.add(1, { 'keyrail.passed': passed, 'keyrail.code': code })
+    onVerdict({ passed, code, later }) {
+      if (stopped) return
+      if (later) refusals.add(1, { 'keyrail.code': code, ...whose })
+      else verdicts.add(1, { 'keyrail.passed': passed, 'keyrail.code': code, ...whose })
     },
     stop() {
       if (stopped) return
       stopped = true
       lag.removeCallback(recordLag)
+      forgetLag()
       observers.splice(observers.indexOf(recordCall), 1)
     },
   }
+}
+
+function attributesOf(keyring: Pick<Keyring, 'stats'> | undefined, name: string | undefined): Attributes {
+  const { project, env } = keyring?.stats() ?? {}
+  return {
+    ...(keyring && { 'keyrail.project': project, 'keyrail.env': env }),
+    ...(name !== undefined && { 'keyrail.keyring': name }),
+  }
+}
+
+const taken = new WeakMap<Meter, Set<string>>()
+
+/** Two keyrings with the same attributes would overwrite each other's lag. @returns call it when the recording ends */
+function warnIfTaken(meter: Meter, whose: Attributes | undefined): () => void {
+  if (whose === undefined) return () => {}
+  const known = taken.get(meter) ?? new Set()
+  taken.set(meter, known)
+  const id = JSON.stringify(whose)
+  if (known.has(id))
+    warn('instrument was called for two keyrings of one project: give each a name', 'same_keyring')
+  known.add(id)
+  return () => known.delete(id)
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
@@ -36,7 +37,7 @@ after(() => reader.shutdown())
 
 const { service, settings, patient, connection, issue, openKeyring, vendor } = await startKeyrail()
 const { key, id: keyId } = await issue({
-  rate_limits: [{ id: 'month', limit: 2, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }],
+  rate_limits: [{ id: 'month', limit: 3, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }],
 })
 const keyring = await openKeyring()
 const limiter = createLimiter(patient)
@@ -76,11 +77,11 @@ api.use(express.json(), idempotent(idempotency))
 api.post('/payments', (_, response) => void response.status(201).json({ id: 1 }))
 const url = await listen(createServer(api))
 
-const pay = async (presented?: string) => {
+const pay = async (presented?: string, sent = '{}') => {
   const headers = { 'content-type': 'application/json', 'idempotency-key': 'order-1', connection: 'close' }
   const authorization = presented === undefined ? {} : { authorization: `Bearer ${presented}` }
   const answer = await fetch(`${url}/payments`, {
-    ...{ method: 'POST', body: '{}', headers: { ...headers, ...authorization } },
+    ...{ method: 'POST', body: sent, headers: { ...headers, ...authorization } },
   })
   await answer.text()
   return answer.status
@@ -99,20 +100,24 @@ async function points(scope = '@keyrail/sdk') {
 const spans = () => traced.getFinishedSpans()
 
 test('verdicts, calls and the lag are recorded as the page says', async () => {
-  assert.deepEqual([await pay(key), await pay(key), await pay(key), await pay()], [201, 201, 429, 401])
+  const statuses = [await pay(key), await pay(key), await pay(key, '[]'), await pay(key), await pay()]
+  assert.deepEqual(statuses, [201, 201, 422, 429, 401])
   await usage.close()
   const recorded = await points()
   const verdicts = recorded
     .get('keyrail.verdicts')
     ?.map(({ attributes, value }) => [attributes['keyrail.code'], attributes['keyrail.passed'], value])
   assert.deepEqual(verdicts, [
-    ['valid', true, 2],
+    ['valid', true, 3],
     ['rate_limited', false, 1],
     ['missing_key', false, 1],
   ])
+  const whose = { 'keyrail.project': settings.project, 'keyrail.env': 'live' }
+  const later = recorded.get('keyrail.later_refusals')?.map(({ attributes, value }) => [attributes, value])
+  assert.deepEqual(later, [[{ ...whose, 'keyrail.code': 'idempotency_key_reused' }, 1]])
   const [lag, ...more] = recorded.get('keyrail.feed.lag') ?? []
   assert.ok(typeof lag?.value === 'number' && lag.value >= 0 && more.length === 0)
-  assert.deepEqual(lag.attributes, { 'keyrail.project': settings.project, 'keyrail.env': 'live' })
+  assert.deepEqual(lag.attributes, whose)
   const calls = new Map(
     recorded
       .get('keyrail.call.duration')
@@ -122,8 +127,8 @@ test('verdicts, calls and the lag are recorded as the page says', async () => {
       ]),
   )
   for (const [call, status, count] of [
-    ['ratelimit.check', 200, 3],
-    ['idempotency.claim', 200, 2],
+    ['ratelimit.check', 200, 4],
+    ['idempotency.claim', 200, 3],
     ['idempotency.complete', 200, 1],
     ['usage.reports', 202, 1],
   ] as const) {
@@ -226,6 +231,22 @@ test('two keyrings in one process each record their lag until stopped', async ()
   first.stop()
 })
 
+test('two keyrings of one project are told apart by name, and warned of without one', async () => {
+  const meter = metrics.getMeter('named')
+  const named = ['eu', 'us'].map(name => instrument({ keyring, name, meter }))
+  for (const { onVerdict } of named) onVerdict({ passed: true, code: 'valid' })
+  const recorded = await points('named')
+  for (const metric of ['keyrail.feed.lag', 'keyrail.verdicts']) {
+    const names = recorded.get(metric)?.map(({ attributes }) => attributes['keyrail.keyring'])
+    assert.deepEqual(names, ['eu', 'us'], metric)
+  }
+  const warned = once(process, 'warning')
+  const alike = [instrument({ keyring, meter }), instrument({ keyring, meter })]
+  const [{ message }] = await warned
+  assert.equal(message, 'instrument was called for two keyrings of one project: give each a name')
+  for (const each of [...named, ...alike]) each.stop()
+})
+
 test('after stop nothing is recorded, and an earlier instrument continues', async () => {
   const limited = keyring.verify(key)
   assert.ok(limited.valid)
@@ -274,6 +295,7 @@ test('a mistake in the options is an error that names it', () => {
   for (const [options, what] of [
     [{ keyrings: [] }, 'instrument has no option "keyrings": it is called "keyring"'],
     [{ keyring: null }, 'keyring must be made by createKeyring'],
+    [{ name: '' }, 'name must be a string that is not empty'],
     [{ keyring: {} }, 'keyring must be made by createKeyring'],
   ] as const)
     assert.throws(() => instrument(options as unknown as InstrumentOptions), new TypeError(what))

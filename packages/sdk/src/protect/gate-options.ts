@@ -27,6 +27,8 @@ export interface GateVerdict {
   code: GateCode
   /** The verdict of the key, if it is valid. */
   key: Valid | undefined
+  /** The request passed before, and what comes after has refused it. Absent otherwise. */
+  later?: true
 }
 
 /** The answer in place of a refusal. An absent field keeps its value. */
@@ -60,7 +62,9 @@ export interface GateOptions<Request = unknown> {
    * promise or an invalid answer, the refusal stays, and a process warning reports it. It cannot let a request pass.
    */
   onRefused?: ((problem: HttpProblem, request: Request) => RefusalShape | undefined) | undefined
-  /** Receives the verdict on every request, and each refusal by what comes after. What it throws is only reported. */
+  /**
+   * Receives one verdict on every request, and, with `later`, the refusals by what comes after. What it throws is only reported.
+   */
   onVerdict?: ((verdict: GateVerdict, request: Request) => void) | undefined
   /** Charges each request to the limits of its key, so each request needs one. */
   limiter?: LimiterOf | undefined

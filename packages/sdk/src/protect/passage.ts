@@ -14,6 +14,8 @@ export interface HttpAnswer {
 /** What a gate knows about a request, for later middleware. */
 interface Passage {
   key: Valid | undefined
+  /** The listener that was told that the request passed; undefined before that. */
+  hasPassed: unknown
   refuse(problem: HttpProblem): HttpAnswer
 }
 
@@ -27,17 +29,24 @@ const passages = new WeakMap<object, Passage>()
 export function openPassage<Request>(
   exchange: object,
   request: Request,
-  listeners: Pick<GateOptions<Request>, 'onRefused' | 'onVerdict'>,
+  { onRefused, onVerdict }: Pick<GateOptions<Request>, 'onRefused' | 'onVerdict'>,
 ) {
   const report = (verdict: GateVerdict) => {
-    const { onVerdict } = listeners
     if (onVerdict !== undefined) callListener(() => onVerdict(verdict, request))
   }
   const passage: Passage = {
     key: undefined,
+    // Of several protections that report to the same listener, the first one to let the request pass does.
+    hasPassed:
+      onVerdict !== undefined && passages.get(exchange)?.hasPassed === onVerdict ? onVerdict : undefined,
     refuse(problem) {
-      report({ passed: false, code: problem.body.code as GateCode, key: passage.key })
-      const { onRefused } = listeners
+      const code = problem.body.code as GateCode
+      report({
+        passed: false,
+        code,
+        key: passage.key,
+        ...(passage.hasPassed !== undefined && { later: true }),
+      })
       return onRefused === undefined ? problem : shaped(problem, () => onRefused(problem, request))
     },
   }
@@ -49,7 +58,9 @@ export function openPassage<Request>(
       passage.key = key
     },
     pass() {
-      report({ passed: true, code: passage.key === undefined ? 'no_key' : 'valid', key: passage.key })
+      const { key, hasPassed } = passage
+      passage.hasPassed = onVerdict
+      if (hasPassed === undefined) report({ passed: true, code: key === undefined ? 'no_key' : 'valid', key })
     },
   }
 }

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTestKeyring } from '../testing.ts'
+import { Gate } from './gate.ts'
+import type { GateVerdict } from './gate-options.ts'
+import { requireScopes } from './require-scopes.ts'
+
+const keyring = createTestKeyring()
+const { key } = keyring.issue({ scopes: ['read'] })
+const rawHeaders = ['authorization', `Bearer ${key}`]
+
+/** What a listener is told of one request that meets gates, and then a demand. */
+async function told(gates: { scopes?: string[] }[], demanded?: string) {
+  const heard: [passed: boolean, code: string, later: boolean][] = []
+  const onVerdict = ({ passed, code, later }: GateVerdict) => void heard.push([passed, code, later === true])
+  const exchange = {}
+  for (const options of gates) {
+    const gate = new Gate('requireKey', keyring, { ...options, onVerdict })
+    const { refusal, key: verdict } = await gate.admit({ exchange, rawHeaders, request: exchange })
+    if (refusal !== undefined) return heard
+    if (demanded !== undefined) requireScopes([demanded])(exchange, verdict)
+  }
+  return heard
+}
+
+test('a request is reported once, however many protections with one listener it passes', async () => {
+  assert.deepEqual(await told([{}, { scopes: ['read'] }, {}]), [[true, 'valid', false]])
+})
+
+test('a refusal after a request has passed is reported as later', async () => {
+  assert.deepEqual(await told([{ scopes: ['write'] }]), [[false, 'insufficient_scope', false]])
+  const then = [
+    [true, 'valid', false],
+    [false, 'insufficient_scope', true],
+  ]
+  assert.deepEqual(await told([{}], 'write'), then)
+  assert.deepEqual(await told([{}, { scopes: ['write'] }]), then)
+})
