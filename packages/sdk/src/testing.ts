@@ -7,5 +7,12 @@ export {
   type TestOptions,
   type TestUsage,
 } from './testing/doubles.ts'
-export { createTestKeyring, type TestKey, type TestKeyOptions, type TestKeyring } from './testing/keyring.ts'
+export { createTestKeyrail, type TestKeyrail, type TestKeyrailOptions } from './testing/keyrail.ts'
+export {
+  createTestKeyring,
+  type TestKey,
+  type TestKeyOptions,
+  type TestKeyring,
+  type TestKeyringOptions,
+} from './testing/keyring.ts'
 export type { TestService } from './testing/service.ts'

@@ -41,7 +41,7 @@ for (const name of [...frameworks, ...typesOnly.map(name => `@types/${name}`), '
 }
 
 const program = `
-  import { createKeyrail, createKeyring, type HeldClaim, KeyrailError, type KeyrailErrorCode, type RefusalCode, type Verdict } from '@keyrail/sdk'
+  import { createKeyrail, createKeyring, type HeldClaim, type Keyrail, KeyrailError, type KeyrailErrorCode, type RefusalCode, type Verdict } from '@keyrail/sdk'
   import { createAdmin, type Key } from '@keyrail/sdk/admin'
   import { apiKeyOf, idempotent, limit, requireKey, requireScope } from '@keyrail/sdk/express'
   import { apiKeyOf as apiKeyOfFastify, keyrailPlugin } from '@keyrail/sdk/fastify'
@@ -51,7 +51,7 @@ const program = `
   import type { KeyrailGuard } from '@keyrail/sdk/nest'
   import { withKey } from '@keyrail/sdk/next'
   import { instrument } from '@keyrail/sdk/otel'
-  import { createTestIdempotency, createTestKeyring, createTestLimiter, createTestUsage } from '@keyrail/sdk/testing'
+  import { createTestIdempotency, createTestKeyrail, createTestKeyring, createTestLimiter, createTestUsage } from '@keyrail/sdk/testing'
   import { withKey as withKeyOfWeb } from '@keyrail/sdk/web'
   import { createWorkerKeyring } from '@keyrail/sdk/worker'
   import type { Express } from 'express'
@@ -113,8 +113,8 @@ const program = `
     const keyring = createKeyring()
     const { onVerdict } = instrument({ keyring })
     app.use(requireKey(keyring, { onVerdict }))
-    // @ts-expect-error A test keyring has no lag.
-    instrument({ keyring: createTestKeyring() })
+    const whole: Keyrail = createTestKeyrail({ keys: { names: true } })
+    instrument({ keyring: whole })
   }
   /** A claim is an interface that tests may implement. */
   export const claim: HeldClaim = {

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { refuseUnknown } from '../http/connection-options.ts'
 import { readInteger } from '../http/option-values.ts'
+import type { Keyring, KeyringStats } from '../keyring/keyring.ts'
 import { digestOf } from '../runtime/digest.ts'
+import type { Whose } from '../store/labels.ts'
 import type { RateLimit } from '../store/rate-limits.ts'
 import { Store } from '../store/store.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
-import type { Verdict } from '../verify/verdict.ts'
-import { createVerify, type Requirements, type Served } from '../verify/verify.ts'
+import { createVerify, type Served } from '../verify/verify.ts'
 import { drawKey } from './draw-key.ts'
 
 /** The properties of a test key. Every one has a default that suits most tests. */
@@ -16,6 +18,13 @@ export interface TestKeyOptions {
   rateLimits?: readonly RateLimit[] | undefined
   /** Milliseconds since the epoch. Default: never. */
   expiresAt?: number | undefined
+  /** In verdicts of a keyring with `names`. */
+  keyName?: string | undefined
+  tenantName?: string | undefined
+  externalId?: string | undefined
+  /** In verdicts of a keyring with `meta`. */
+  meta?: Whose['meta']
+  tenantMeta?: Whose['meta']
 }
 
 /** A key made by a test keyring. */
@@ -27,69 +36,129 @@ export interface TestKey {
 }
 
 /** A test double of a keyring; made by `createTestKeyring`. */
-export interface TestKeyring {
-  /** Verifies a key as a keyring does. */
-  verify(key: string | null | undefined, requirements?: Requirements): Verdict
+export interface TestKeyring extends Keyring {
   /**
    * Makes a valid key.
    *
    * @throws TypeError naming a limit that the service would reject
    */
   issue(options?: TestKeyOptions): TestKey
-  /** Revokes a key: from now on it is refused as `revoked_key`. */
-  revoke(key: TestKey): void
-  /** Simulates a service that is away for too long: every key is refused as `stale` until `recover`. */
-  lose(): void
+  /** Ends a key: from now on it is refused for this reason, `revoked_key` by default. */
+  revoke(key: TestKey, cause?: 'revoked' | 'disabled' | 'suspended' | 'expired' | 'deleted'): void
+  /**
+   * Simulates a keyring that cannot judge. `stale`, the default: the service is away for too long. `not_ready`: no keys are
+   * loaded. `not_held`: not all keys are held, so that an unknown one may be valid. Until `recover`.
+   */
+  lose(why?: 'stale' | 'not_ready' | 'not_held'): void
   /** Ends `lose`. */
   recover(): void
 }
 
+/** Options of `createTestKeyring`. */
+export interface TestKeyringOptions {
+  env?: 'live' | 'test' | 'both' | undefined
+  names?: boolean | undefined
+  meta?: boolean | undefined
+}
+
 const KEYS_MAX = 1_000_000
 const LATE = 60_000
+const none = '00000000-0000-4000-8000-000000000000'
 
 /**
  * A keyring for your own tests, wherever the SDK takes a keyring. It calls no service, and verifies keys with the production
  * code.
  */
-export function createTestKeyring({ env = 'live' }: { env?: 'live' | 'test' | 'both' } = {}): TestKeyring {
+export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring {
+  refuseUnknown('createTestKeyring', options, { env: true, names: true, meta: true })
+  const { env = 'live', names = false, meta: hasMeta = false } = options
   let monotonic = 0
-  const store = new Store(KEYS_MAX)
+  const store = new Store(KEYS_MAX, names || hasMeta)
   store.confirm(0)
   const ended = new EndedKeys()
   const served: Served = { store, ended, hits: 0, misses: 0, evictions: 0 }
   const clock = { wall: () => Date.now(), monotonic: () => monotonic }
+  const verify = createVerify(served, { env, cachedTtlMs: LATE, clock })
+
+  function issue(given: TestKeyOptions = {}): TestKey {
+    const { env: of, tenantId = randomUUID(), scopes = [], rateLimits = [], expiresAt } = given
+    for (const [at, { limit, windowMs }] of rateLimits.entries()) {
+      readInteger(`rateLimits.${at}.limit`, limit, 1, 1_000_000_000)
+      readInteger(`rateLimits.${at}.windowMs`, windowMs, 1_000, 2_678_400_000)
+    }
+    const keyEnv = of ?? (env === 'both' ? 'live' : env)
+    const key = drawKey(`kr_${keyEnv}_`)
+    const keyId = randomUUID()
+    const { keyName = null, tenantName = null, externalId = tenantId, meta = null, tenantMeta = null } = given
+    const label = { ...(names && { name: keyName }), ...(hasMeta && { meta }) }
+    const ofTenant = { ...(names && { name: tenantName, externalId }), ...(hasMeta && { meta: tenantMeta }) }
+    store.upsert({
+      keyId,
+      tenantId,
+      env: keyEnv,
+      digest: digestOf(key),
+      scopes: [...scopes],
+      rateLimits: rateLimits.length === 0 ? undefined : [...rateLimits],
+      expiresAt: expiresAt ?? Number.POSITIVE_INFINITY,
+      label,
+    })
+    store.labels?.setTenant(tenantId, ofTenant)
+    return { key, keyId, tenantId }
+  }
+
+  const recover = (): void => {
+    monotonic = 0
+    served.store = store
+    served.isPartial = false
+  }
+  const close = async (): Promise<void> => {
+    served.store = undefined
+  }
   return {
-    verify: createVerify(served, { env, cachedTtlMs: LATE, clock }),
-    issue({ env: of, tenantId = randomUUID(), scopes = [], rateLimits = [], expiresAt } = {}) {
-      for (const [at, { limit, windowMs }] of rateLimits.entries()) {
-        readInteger(`rateLimits.${at}.limit`, limit, 1, 1_000_000_000)
-        readInteger(`rateLimits.${at}.windowMs`, windowMs, 1_000, 2_678_400_000)
-      }
-      const keyEnv = of ?? (env === 'both' ? 'live' : env)
-      const key = drawKey(`kr_${keyEnv}_`)
-      const keyId = randomUUID()
-      store.upsert({
-        keyId,
-        tenantId,
-        env: keyEnv,
-        digest: digestOf(key),
-        scopes: [...scopes],
-        rateLimits: rateLimits.length === 0 ? undefined : [...rateLimits],
-        expiresAt: expiresAt ?? Number.POSITIVE_INFINITY,
-      })
-      return { key, keyId, tenantId }
+    verify,
+    issue,
+    recover,
+    close,
+    ready: async () => {},
+    revoke({ key, keyId }, cause = 'revoked') {
+      const digest = digestOf(key)
+      store.remove(keyId, digest)
+      ended.addCause(digest, cause)
     },
-    revoke(key) {
-      const digest = digestOf(key.key)
-      const slot = store.find(digest)
-      if (slot !== -1) ended.add(store.records, slot, Date.now())
-      store.remove(key.keyId, digest)
+    lose(why = 'stale') {
+      recover()
+      if (why === 'stale') monotonic = LATE
+      if (why === 'not_ready') served.store = undefined
+      if (why === 'not_held') served.isPartial = true
     },
-    lose() {
-      monotonic = LATE
-    },
-    recover() {
-      monotonic = 0
-    },
+    stats: () => statsOf(served, env, monotonic),
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+function statsOf(
+  { store, isPartial = false, hits, misses }: Served,
+  env: KeyringStats['env'],
+  ageMs: number,
+): KeyringStats {
+  const isLoaded = store !== undefined
+  return {
+    serving: isLoaded && ageMs < LATE,
+    project: none,
+    env,
+    node: 'test',
+    version: isLoaded ? store.revision : null,
+    keys: store?.size ?? 0,
+    maxCachedKeys: KEYS_MAX,
+    complete: isLoaded && !isPartial,
+    confirmedAgeMs: isLoaded ? ageMs : null,
+    hits,
+    misses,
+    evictions: 0,
+    evictionRate: 0,
+    polls: { snapshot: 0, delta: 0, unchanged: 0, error: 0 },
+    lastError: isLoaded && ageMs < LATE ? null : 'network_error',
+    source: isLoaded ? 'service' : null,
+    holdSeconds: 0,
   }
 }

@@ -21,6 +21,10 @@ export interface TestService {
 /** The answers, by the path below `/v1/`. */
 type Answers = Readonly<Record<string, (body: never) => object>>
 
+const notInTests = {
+  code: 'not_in_tests',
+  detail: 'The double of the service has no such call: give createTestKeyrail an admin with your own answers',
+}
 const firstKey = drawKey('krsk_live_')
 
 /**
@@ -70,7 +74,7 @@ export function openTestService(answersAt: (now: () => number) => Answers, statu
     async fetch(url, asked) {
       if (isAway) throw { code: 'ECONNREFUSED' }
       const answer = answers[String(url).replace(/^.*\/v1\//, '')]
-      if (answer === undefined) return new Response(null, { status: 404 })
+      if (answer === undefined) return Response.json(notInTests, { status: 404 })
       return Response.json(answer(JSON.parse(String(asked?.body)) as never), { status })
     },
   }
