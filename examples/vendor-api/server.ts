@@ -1,5 +1,5 @@
 import { createKeyrail } from '@keyrail/sdk'
-import { apiKeyOf, requireKey } from '@keyrail/sdk/express'
+import { requireKey } from '@keyrail/sdk/express'
 import express from 'express'
 
 const { KEYRAIL_URL = 'http://127.0.0.1:8080', KEYRAIL_SECRET_KEY = '', KEYRAIL_PROJECT = '' } = process.env
@@ -9,7 +9,7 @@ await keyrail.ready()
 const api = express()
 api.use(requireKey(keyrail))
 api.get('/payments', (request, response) => {
-  response.json({ customer: apiKeyOf(request).tenantId, payments: [{ id: 1, amount: '12.50' }] })
+  response.json({ customer: request.apiKey?.tenantId, payments: [{ id: 1, amount: '12.50' }] })
 })
 
 const server = api.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {

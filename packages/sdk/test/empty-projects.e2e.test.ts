@@ -62,7 +62,7 @@ const frameworks = 'docs/sdk/frameworks.md'
 const protectAnApi = {
   page: readme,
   heading: 'Protect an API',
-  before: `import express from 'express'\nconst api = express()`,
+  before: '',
   after: expressRoute('api'),
 }
 
