@@ -22,11 +22,14 @@ interface Written {
   name: string
   exports: string[]
   needs: string[]
+  /** Modules of a framework, which the ES module imports for it. */
+  peers: string[]
 }
 
 interface Bundler {
   bundleCode(options: { entries: Entries; into: string }): Promise<Written[]>
   giveModules(names: readonly string[]): string
+  givePeers(names: readonly string[]): string
   bundleTypes(options: { entries: Entries }): Promise<{ name: string; text: string }[]>
 }
 
@@ -36,7 +39,7 @@ interface Bundler {
  * with every compiler. So a process has one copy of the code, and the package has room for readable code.
  */
 export async function build(into: string): Promise<void> {
-  const { bundleCode, bundleTypes, giveModules } = await bundler()
+  const { bundleCode, bundleTypes, giveModules, givePeers } = await bundler()
   const [esm, cjs] = [join(into, 'esm'), join(into, 'cjs')]
   const names = entryNames()
   for (const [out, type] of [
@@ -51,12 +54,13 @@ export async function build(into: string): Promise<void> {
   for (const each of written) writeFileSync(join(esm, `${each.name}.js`), doorTo(each))
   const needed = new Set(written.flatMap(({ needs }) => needs))
   writeFileSync(join(esm, 'node.js'), giveModules([...needed].toSorted()))
+  writeFileSync(join(esm, 'peers.js'), givePeers([...new Set(written.flatMap(({ peers }) => peers))]))
   const typed = names.filter(name => name !== 'browser')
   const work = mkdtempSync(join(tmpdir(), 'keyrail-types-'))
   try {
     await declare(work)
     for (const { name, text } of await bundleTypes({ entries: entriesOf(typed, work, '.d.ts') }))
-      writeFileSync(join(cjs, name), finished(text))
+      writeFileSync(join(cjs, name), onceSaid(finished(text)))
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
@@ -64,8 +68,9 @@ export async function build(into: string): Promise<void> {
 }
 
 /** A module without exports is imported for its side effects. Modules of Node come first, because the code uses them at once. */
-const doorTo = ({ name, exports, needs }: Written): string =>
+const doorTo = ({ name, exports, needs, peers }: Written): string =>
   (needs.length === 0 ? '' : "import './node.js'\n") +
+  (peers.length === 0 ? '' : "import './peers.js'\n") +
   (exports.length === 0
     ? `import '../cjs/${name}.js'\n`
     : `export { ${exports.toSorted().join(', ')} } from '../cjs/${name}.js'\n`)
@@ -128,6 +133,16 @@ const finished = (text: string): string =>
       /^import (\{[^}]*\}) from "(hono|@nestjs\/\w+)";$/gm,
       'import type $1 from "$2" with { "resolution-mode": "import" };',
     )
+
+/** A comment that several types of the contract share stands at the first of them: the others are 2 KB of the same. */
+function onceSaid(text: string): string {
+  const said = new Set<string>()
+  return text.replaceAll(/^\/\*\* .*? \*\/\n(?=\s*\w+\??: )/gm, comment => {
+    if (said.has(comment)) return ''
+    said.add(comment)
+    return comment
+  })
+}
 
 /**
  * Exports a name of `core` from there, if the module does nothing else with it: the bundler lists such names twice. A list of
