@@ -147,7 +147,7 @@ const situations: [name: string, say: () => string | Promise<string>][] = [
     'a start that takes too long',
     async () => {
       await using keyring = createKeyring({ ...settings, ...(await answering(() => {})), readyTimeoutMs: 1 })
-      return keyring.ready().then(
+      return await keyring.ready().then(
         () => 'ready',
         ({ message }) => message,
       )

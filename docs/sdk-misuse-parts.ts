@@ -81,7 +81,7 @@ export function misusesOfParts(
   const other = async () => Response.json({ object: 'something_else' })
   const unsaid = async () => Response.json({ object: 'api_key', id: id(3) }, { status: 201 })
   const key = { project_id: id(1), tenant_id: id(2), env: 'live' } as const
-  const nowhere = { secretKey: drawKey('krsk_live'), url: 'http://127.0.0.1:9' }
+  const nowhere = { secretKey: drawKey('krsk_live'), url: 'http://127.0.0.1:2' }
   return [
     ['admin with a project', () => thrownBy(() => admin({ project: id(1) }))],
     ['admin in a page', () => inBrowser(admin)],

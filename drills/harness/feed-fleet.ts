@@ -37,7 +37,7 @@ export interface Fleet {
 }
 
 /** Reserved without a listener, so the system assigns it to no other process. */
-const deadUrl = 'http://127.0.0.1:1'
+const deadUrl = 'http://127.0.0.1:2'
 
 /** @param serviceUrl where the service is now; nodes keep the address of a relay before it. */
 export async function openFleet({ scene }: Pick<Stage, 'scene'>, serviceUrl: () => string): Promise<Fleet> {

@@ -123,7 +123,8 @@ export class FeedNode {
   /**
    * Ids of keys whose verdict is wrong, by the reason that this node can know.
    *
-   * @param unread keys that it received in a form that it cannot read: refused, for any reason
+   * @param unread keys that it received in a form that it cannot read, or that ended for a cause that it does not know: refused,
+   *   for any reason
    */
   misjudges(
     truth: Truth,

@@ -67,7 +67,9 @@ export class NewerMeeting {
     if (error !== undefined) return [`it failed: ${error.message}`]
     const unread = this.#service.taken()
     const broken = [...this.#heldWrong(truth), ...this.#reportedWrong(unread)]
-    broken.push(...this.#node.misjudges(truth, this.#world.issued, this.#service.unread))
+    const { unread: unreadKeys, endedOddly } = this.#service
+    const anyReason = new Set([...unreadKeys, ...endedOddly])
+    broken.push(...this.#node.misjudges(truth, this.#world.issued, anyReason))
     if (broken.length === 0) this.#count('new client, newer service: right')
     return broken
   }

@@ -33,6 +33,8 @@ const fields: readonly Json[] = [
 export class NewerService {
   /** Keys last sent in a form that cannot be read. */
   readonly unread = new Set<string>()
+  /** Keys that ended for a cause that this release does not know: refused, for any reason. */
+  readonly endedOddly = new Set<string>()
   /** Keys last sent with a rule of the unknown algorithm. */
   readonly ruled = new Set<string>()
   /** Everything uses words that this release knows, except for extra fields. */
@@ -75,10 +77,12 @@ export class NewerService {
       this.ruled.clear()
     }
     let unread = 0
-    for (const { key_id, change, rate_limits, is_unreadable } of records) {
+    for (const { key_id, change, cause, rate_limits, is_unreadable } of records) {
       const id = String(key_id)
       this.unread.delete(id)
       this.ruled.delete(id)
+      this.endedOddly.delete(id)
+      if (cause === newerCause) this.endedOddly.add(id)
       if (change === 'tombstone') continue
       if (is_unreadable) this.unread.add(id)
       if (is_unreadable) unread += 1

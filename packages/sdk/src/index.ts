@@ -4,6 +4,7 @@ export type { ConnectionOptions, ErrorOptions, OnUnavailable } from './http/conn
 export type { HttpProblem } from './http/problem.ts'
 export type { SecretKeySource } from './http/secret-key.ts'
 export { fingerprintOf, type RequestParts } from './idempotency/fingerprint.ts'
+export type { IdempotencyOf } from './idempotency/gate.ts'
 export type { HeldClaim } from './idempotency/held-claim.ts'
 export {
   createIdempotency,
@@ -12,6 +13,7 @@ export {
   type IdempotencyVerdict,
   type IdempotentRequest,
 } from './idempotency/idempotent.ts'
+export type { IdempotencyCode } from './idempotency/problems.ts'
 export type { AnswerHeaders, StoredAnswer } from './idempotency/stored-answer.ts'
 export { createKeyrail, type Keyrail, type KeyrailHealth } from './keyrail/keyrail.ts'
 export type { KeyrailOptions, PartOptions } from './keyrail/options.ts'
@@ -27,7 +29,8 @@ export {
   type PrepayOptions,
 } from './limits/limit.ts'
 export type { LimitNumbers, LimitSource, LimitVerdict } from './limits/verdict.ts'
-export type { GateVerdict, RefusalShape } from './protect/gate-options.ts'
+export type { GateCode, GateVerdict, RefusalShape } from './protect/gate-options.ts'
+export type { KeyringOf, LimiterOf, UsageOf } from './protect/parts.ts'
 export type { KeyrailErrorCode } from './runtime/error-codes.ts'
 export {
   type FieldFault,
@@ -35,6 +38,7 @@ export {
   type KeyrailErrorFacts,
   PolicyScopeTooLargeError,
 } from './runtime/errors.ts'
+export type { OfWhole } from './runtime/part-of.ts'
 export type { Notice } from './runtime/reports.ts'
 export type { RateLimit } from './store/rate-limits.ts'
 export {

@@ -29,7 +29,7 @@ export {
   type PrepayOptions,
 } from './limits/limit.ts'
 export type { LimitNumbers, LimitSource, LimitVerdict } from './limits/verdict.ts'
-export type { GateVerdict, RefusalShape } from './protect/gate-options.ts'
+export type { GateCode, GateVerdict, RefusalShape } from './protect/gate-options.ts'
 export type { KeyrailErrorCode } from './runtime/error-codes.ts'
 export {
   type FieldFault,

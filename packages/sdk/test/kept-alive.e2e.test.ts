@@ -12,7 +12,7 @@ import { until } from './until.ts'
 
 const source = (name: string) => JSON.stringify(join(import.meta.dirname, '..', 'src', `${name}.ts`))
 /** No server listens there. */
-const connection = JSON.stringify({ url: 'http://127.0.0.1:1', secretKey: drawKey('krsk_live') })
+const connection = JSON.stringify({ url: 'http://127.0.0.1:2', secretKey: drawKey('krsk_live') })
 
 const run = promisify(execFile)
 async function outputOf(script: string): Promise<string> {

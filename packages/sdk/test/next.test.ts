@@ -61,6 +61,14 @@ test('Next: a function that makes a keyring runs with the first request, once fo
   assert.equal(without?.status, 401)
 })
 
+test('Next: the function may return the keyring alone, or a whole Keyrail', async () => {
+  const keyring = createTestKeyring()
+  const { key } = keyring.issue()
+  const request = new Request('http://localhost/', { headers: { authorization: `Bearer ${key}` } })
+  for (const open of [() => keyring, async () => ({ keys: keyring, ready: async () => {} })])
+    assert.equal((await withKey(open, () => new Response('passed'))(request)).status, 200)
+})
+
 test('Next: if the function fails, no route is open', async () => {
   const request = () => new Request('http://localhost/')
   const rejected = { ready: () => Promise.reject(new Error('wrong secret')), verify: () => assert.fail() }

@@ -113,7 +113,7 @@ test('a redirect is refused, so that the secret is sent nowhere else', async () 
 })
 
 test('no connection and a closed one are retryable network errors', async () => {
-  const refused = await failure(clientOf(globalThis.fetch, 'http://127.0.0.1:1')(request()))
+  const refused = await failure(clientOf(globalThis.fetch, 'http://127.0.0.1:2')(request()))
   assert.deepEqual([refused.code, refused.retryable], ['network_error', true])
   service.instead.push({ hang: true })
   const running = failure(clientOf()(request()))

@@ -172,13 +172,14 @@ test('a machine that slept serves no key confirmed before, although its clock st
   await until(() => code(key) === 'stale', 'it is refused')
 })
 
-test('after a sleep nothing is served beyond its life, not for one verification', async () => {
+test('a millisecond after a sleep nothing is served beyond its life', async () => {
   const key = issue()
-  const { keyring, code } = start({ cacheDir: undefined })
+  const { keyring, code, time } = start({ cacheDir: undefined })
   await keyring.ready()
   await service.close()
   at.uptime += 61_000
   at.wall += 61_000
+  time.monotonic += 1
   assert.equal(code(key), 'stale')
 })
 

@@ -1,6 +1,7 @@
 import type { IdempotencyOf } from '../idempotency/gate.ts'
 import type { Keyring } from '../keyring/keyring.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
+import { isWhole } from '../runtime/part-of.ts'
 import type { KeyringOf, LimiterOf, UsageOf } from './parts.ts'
 
 /** What protects the routes: the keyring, and the optional other parts. */
@@ -11,13 +12,10 @@ export interface Protection {
   usage?: UsageOf | undefined
 }
 
-/** A `Keyrail`, whose keyring is made when it is first needed. */
-type Whole = Exclude<KeyringOf, Pick<Keyring, 'verify'>> & Partial<Pick<Keyring, 'ready'>>
-type Opened = Protection | Whole
-type Open = (() => Opened | Promise<Opened>) | Whole
+type Open = Exclude<KeyringSource, Pick<Keyring, 'verify'>>
 
-/** A keyring or a `Keyrail`, or a function that returns a `Keyrail`, or a keyring with the other parts. */
-export type KeyringSource = Pick<Keyring, 'verify'> | Open
+/** A keyring or a `Keyrail`, or a function that returns one of them, perhaps with the other parts. */
+export type KeyringSource = KeyringOf | (() => Protection | KeyringOf | Promise<Protection | KeyringOf>)
 
 /** How long the first requests wait for keys. After that they get 503 until keys are loaded. */
 const READY_MS = 5_000
@@ -50,12 +48,13 @@ export function createOpener(now: () => number): (open: Open) => Promise<Protect
 async function openFully(open: Open): Promise<Protection> {
   const made = typeof open === 'function' ? await open() : open
   // Only the keyring of a whole: limits and counts are the vendor's choice, named by options.
-  const protection: Protection = 'keys' in made ? { keyring: made } : made
+  const protection = isWhole(made, 'keyring') ? (made as Protection) : { keyring: made as KeyringOf }
   let timer: ReturnType<typeof setTimeout> | undefined
   const over = new Promise<void>(resolve => {
     timer = setTimeout(resolve, READY_MS)
   })
-  const loaded = (async () => protection?.keyring?.ready?.())().catch((error: Partial<KeyrailError>) => {
+  const held = protection.keyring as Partial<Pick<Keyring, 'ready'>> | undefined
+  const loaded = (async () => held?.ready?.())().catch((error: Partial<KeyrailError>) => {
     // The keyring goes on trying, so its requests get 503 meanwhile.
     if (error.code !== 'ready_timeout') throw error
   })

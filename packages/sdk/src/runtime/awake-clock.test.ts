@@ -17,41 +17,45 @@ function open({ hasUptime = true } = {}) {
     runs(milliseconds: number) {
       for (const name of ['wall', 'monotonic', 'uptime'] as const) at[name] += milliseconds
     },
+    /** Sleeps, and runs for a millisecond after waking. */
     sleeps(milliseconds: number) {
-      at.wall += milliseconds
-      at.uptime += milliseconds
+      at.wall += milliseconds + 1
+      at.uptime += milliseconds + 1
+      at.monotonic += 1
     },
     setsClock(milliseconds: number) {
-      at.wall += milliseconds
+      at.wall += milliseconds + 1
+      at.uptime += 1
+      at.monotonic += 1
     },
     passed: () => clock.monotonic() - began,
   }
 }
 
-test('the first reading after a sleep has all of it, however short it was', () => {
+test('a millisecond after waking the whole sleep has passed, however short it was', () => {
   const machine = open()
   for (const [slept, all] of [
-    [60_000, 60_000],
-    [379, 60_379],
-    [2_900, 63_279],
-    [8 * HOUR, 63_279 + 8 * HOUR],
+    [60_000, 60_001],
+    [379, 60_381],
+    [2_900, 63_282],
+    [8 * HOUR, 63_283 + 8 * HOUR],
   ] as const) {
     machine.sleeps(slept)
     assert.equal(machine.passed(), all)
   }
   machine.runs(1_000)
-  assert.equal(machine.passed(), 64_279 + 8 * HOUR)
+  assert.equal(machine.passed(), 64_283 + 8 * HOUR)
 })
 
 test('a clock that is set counts for a second at most, and never backwards', () => {
   for (const set of [HOUR, 365 * 24 * HOUR]) {
     const machine = open()
     machine.setsClock(set)
-    assert.equal(machine.passed(), 1_000)
+    assert.equal(machine.passed(), 1_001)
     machine.setsClock(-set)
-    assert.equal(machine.passed(), 1_000)
+    assert.equal(machine.passed(), 1_002)
     machine.runs(10)
-    assert.equal(machine.passed(), 1_010)
+    assert.equal(machine.passed(), 1_012)
   }
 })
 
@@ -59,5 +63,5 @@ test('a machine that does not say how long it is up has its monotonic clock alon
   const machine = open({ hasUptime: false })
   machine.setsClock(HOUR)
   machine.runs(5)
-  assert.equal(machine.passed(), 5)
+  assert.equal(machine.passed(), 6)
 })

@@ -7,12 +7,14 @@ const SLACK_MS = 3_000
 const EVERY_MS = 1_000
 /** The two clocks of a machine may differ by so much without a reason. */
 const JUMP_MS = 50
+/** Reading the wall clock takes a tenth of a verification, so many verifications share one reading. */
+const LOOK_MS = 1
 
 /**
  * A monotonic clock may stand still while a machine sleeps, and keys would be served for longer than allowed. The uptime of
- * the machine continues, so this adds the difference. Each reading compares the wall clock, which is cheap and continues
- * too: a jump of it counts as sleep as far as the uptime agrees, so nothing is served with the first reading after waking,
- * and setting the clock changes at most a second. If the clock was set back as well, a timer notices within a second.
+ * the machine continues, so this adds the difference. Readings compare the wall clock, which continues too, once in a
+ * millisecond: a jump of it counts as sleep as far as the uptime agrees, so setting the clock changes at most a second. If
+ * the clock was set back as well, a timer notices within a second.
  */
 export function openAwakeClock(
   clock: Clock,
@@ -34,8 +36,11 @@ export function openAwakeClock(
     const most = Math.max(0, aheadMs() - from - sleptMs) + PRECISION_MS
     if (gained > 0) sleptMs += Math.min(gained, most)
   }
+  let lookedAt = Number.NEGATIVE_INFINITY
   const awake = (): number => {
     const now = clock.monotonic()
+    if (now - lookedAt < LOOK_MS) return now + sleptMs
+    lookedAt = now
     const gained = clock.wall() - now - wallAhead
     if (gained > JUMP_MS || gained < -JUMP_MS) jumped(gained)
     return now + sleptMs

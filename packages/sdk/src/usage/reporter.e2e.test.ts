@@ -205,7 +205,7 @@ test('a process that ends by itself loses no counts, and ends also without the s
   const { id: keyId } = await issue()
   assert.deepEqual(await run(connection, keyId), [''])
   assert.equal(await usageOf(keyId), 7)
-  const nobody = { ...connection, url: 'http://127.0.0.1:9' }
+  const nobody = { ...connection, url: 'http://127.0.0.1:2' }
   assert.equal((await run(nobody, keyId)).at(-1), 'usage_unsent')
 })
 
