@@ -22,7 +22,7 @@ export type { GateVerdict }
 export interface InstrumentOptions {
   /** The keyring whose lag behind the service is measured, or a `Keyrail`. */
   keyring?: OfWhole<'keys', Pick<Keyring, 'stats'>> | undefined
-  /** Tells this keyring from others of the same project and environment, as `keyrail.keyring`. */
+  /** Distinguishes this keyring from others of the same project and environment, as `keyrail.keyring`. */
   name?: string | undefined
   /** Default: the meter of the global provider. */
   meter?: Meter | undefined

@@ -80,7 +80,7 @@ export function testGate(name: string, build: BuildGate): void {
     }
   })
 
-  test(`${name}: an async onRefused is told, whether it resolves or rejects`, async () => {
+  test(`${name}: an async onRefused is reported, whether it resolves or rejects`, async () => {
     for (const late of [async () => ({ status: 418 }), async () => assert.fail('mine')]) {
       const ask = await open({ onRefused: late as never })
       const [[{ message }], { status }] = await Promise.all([once(process, 'warning'), ask('/plain')])

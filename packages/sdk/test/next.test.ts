@@ -23,7 +23,7 @@ test('Next: the types of a handler show an optional key', async () => {
   assert.equal(await (await route(new Request('http://localhost/'))).json(), 'nobody')
 })
 
-test('Next: the route’s params reach the handler after the key, and need no context where there are none', async () => {
+test('Next: the route’s params reach the handler after the key, if there are any', async () => {
   const keyring = createTestKeyring()
   const { key, keyId } = keyring.issue()
   const route = withKey(keyring, async (_, { apiKey }, { params }: { params: Promise<{ id: string }> }) =>

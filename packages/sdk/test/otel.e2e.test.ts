@@ -231,7 +231,7 @@ test('two keyrings in one process each record their lag until stopped', async ()
   first.stop()
 })
 
-test('two keyrings of one project are told apart by name, and warned of without one', async () => {
+test('two keyrings of one project differ by name, and cause a warning without one', async () => {
   const meter = metrics.getMeter('named')
   const named = ['eu', 'us'].map(name => instrument({ keyring, name, meter }))
   for (const { onVerdict } of named) onVerdict({ passed: true, code: 'valid' })

@@ -58,7 +58,7 @@ for (const [name, make] of Object.entries(adapters)) {
   })
 }
 
-test('a guard of the Fetch API makes the keyring of a whole with its first request, and waits for it', async () => {
+test('a guard of the Fetch API makes and awaits the keyring of a whole with its first request', async () => {
   const { whole, keys, made } = openWhole()
   const { key } = keys.issue()
   let loaded = () => {}

@@ -6,7 +6,7 @@ import { createKeyrail, createKeyring, createLimiter } from '../index.ts'
 import { createTestKeyring } from '../testing.ts'
 import { createWorkerKeyring } from '../worker.ts'
 
-test('a wrong name of an option is told with the right one', () => {
+test('the error about a wrong name of an option has the right one', () => {
   const keyring = createTestKeyring()
   for (const [make, name, right] of [
     [createKeyrail, 'baseUrl', 'url'],
@@ -25,9 +25,9 @@ test('a wrong name of an option is told with the right one', () => {
     assert.throws(
       () => make({ [name]: 'x' } as never),
       ({ message }: TypeError) => {
-        const [, told] =
+        const [, said] =
           / has no option "\w+"(?:: it is called "(\w+)")?$/.exec(message) ?? assert.fail(message)
-        return told === right || assert.fail(`${name}: ${message}`)
+        return said === right || assert.fail(`${name}: ${message}`)
       },
     )
   }

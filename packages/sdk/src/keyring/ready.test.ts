@@ -69,7 +69,7 @@ test('ready_timeout has the last error in it', async () => {
   )
 })
 
-test('handlers that open a keyring with their first request do not open another after ready_timeout', async () => {
+test('handlers that open a keyring keep it after ready_timeout', async () => {
   const { later, go } = stalled()
   await using keyring = createKeyring({ ...connection(), fetch: later, readyTimeoutMs: 1 })
   const open = () => ({ keyring })

@@ -9,8 +9,8 @@ const keyring = createTestKeyring()
 const { key } = keyring.issue({ scopes: ['read'] })
 const rawHeaders = ['authorization', `Bearer ${key}`]
 
-/** What a listener is told of one request that meets gates, and then a demand. */
-async function told(gates: { scopes?: string[] }[], demanded?: string) {
+/** What a listener hears about one request that meets gates, and then a demand. */
+async function reports(gates: { scopes?: string[] }[], demanded?: string) {
   const heard: [passed: boolean, code: string, later: boolean][] = []
   const onVerdict = ({ passed, code, later }: GateVerdict) => void heard.push([passed, code, later === true])
   const exchange = {}
@@ -24,15 +24,15 @@ async function told(gates: { scopes?: string[] }[], demanded?: string) {
 }
 
 test('a request is reported once, however many protections with one listener it passes', async () => {
-  assert.deepEqual(await told([{}, { scopes: ['read'] }, {}]), [[true, 'valid', false]])
+  assert.deepEqual(await reports([{}, { scopes: ['read'] }, {}]), [[true, 'valid', false]])
 })
 
 test('a refusal after a request has passed is reported as later', async () => {
-  assert.deepEqual(await told([{ scopes: ['write'] }]), [[false, 'insufficient_scope', false]])
+  assert.deepEqual(await reports([{ scopes: ['write'] }]), [[false, 'insufficient_scope', false]])
   const then = [
     [true, 'valid', false],
     [false, 'insufficient_scope', true],
   ]
-  assert.deepEqual(await told([{}], 'write'), then)
-  assert.deepEqual(await told([{}, { scopes: ['write'] }]), then)
+  assert.deepEqual(await reports([{}], 'write'), then)
+  assert.deepEqual(await reports([{}, { scopes: ['write'] }]), then)
 })

@@ -14,7 +14,7 @@ export interface HttpAnswer {
 /** What a gate knows about a request, for later middleware. */
 interface Passage {
   key: Valid | undefined
-  /** The listener that was told that the request passed; undefined before that. */
+  /** The listener that knows that the request passed; undefined before that. */
   hasPassed: unknown
   refuse(problem: HttpProblem): HttpAnswer
 }
@@ -36,7 +36,7 @@ export function openPassage<Request>(
   }
   const passage: Passage = {
     key: undefined,
-    // Of several protections that report to the same listener, the first one to let the request pass does.
+    // If several protections have the same listener, the first one to let the request pass reports it.
     hasPassed:
       onVerdict !== undefined && passages.get(exchange)?.hasPassed === onVerdict ? onVerdict : undefined,
     refuse(problem) {

@@ -27,7 +27,7 @@ export interface TestKeyrailOptions {
   admin?: Partial<Admin> | undefined
 }
 
-/** A test double of what `createKeyrail` returns; made by `createTestKeyrail`. */
+/** A test double of a `Keyrail`; made by `createTestKeyrail`. */
 export interface TestKeyrail extends Keyrail, TestService {
   readonly keys: TestKeyring
   readonly limiter: TestLimiter
