@@ -24,7 +24,7 @@ const app = {
     }`,
   'app/reports/[year]/route.js': `import { withKey } from '@keyrail/sdk/next'
     import { protection } from '../../protection.js'
-    export const GET = withKey(protection, async (_request, { apiKey, params }) =>
+    export const GET = withKey(protection, async (_request, { apiKey }, { params }) =>
       Response.json({ customer: apiKey.tenantId, ...(await params) }))
     let made = 0
     export const POST = withKey(protection, () => Response.json({ id: ++made }, { status: 201 }))`,
