@@ -151,6 +151,8 @@ test('offline, a change is refused in its dialog with everything typed, and work
   await visit.page.context().setOffline(true)
   await submit(visit)
   await visit.text('You are offline')
+  // Nothing was sent, so no answer can be lost.
+  assert.equal(await visit.page.getByText('The answer was lost.').count(), 0)
   await visit.look('offline')
   await assertKept(visit.page)
   await visit.page.context().setOffline(false)

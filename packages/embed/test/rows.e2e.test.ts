@@ -107,15 +107,15 @@ test('a hidden tab renews no token, and renews at once when it wakes', async () 
   const visit = await stage.visit({ token: route.token, hasClock: true })
   const { page } = visit
   await visit.text('No keys yet')
-  const turn = (state: string) =>
+  const hide = (isHidden: boolean) =>
     page.evaluate(`
-      Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => '${state}' })
+      Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${isHidden} })
       document.dispatchEvent(new Event('visibilitychange'))`)
-  await turn('hidden')
+  await hide(true)
   await page.clock.fastForward(600_000)
   assert.equal(route.asked, 1)
   const renewed = page.waitForResponse(/token/)
-  await turn('visible')
+  await hide(false)
   await renewed
   assert.equal(route.asked, 2)
   await visit.leave()

@@ -1,5 +1,6 @@
 import type { Problem } from '../errors.ts'
 import { EmbedError, type EmbedErrorFacts, isEmbedError } from './embed-error.ts'
+import { isOffline } from './is-offline.ts'
 import { retryAfterOf } from './retry-after.ts'
 import type { Held, Tokens } from './tokens.ts'
 
@@ -72,7 +73,7 @@ export function createSend({ baseUrl, tokens, closed }: Parts): Send {
     const facts = { cause: error, isOutcomeUnknown: isChange }
     if ((error as Error).name === 'TimeoutError')
       return new EmbedError('timed_out', 'The service has not answered in time.', facts)
-    if (globalThis.navigator?.onLine === false) return new EmbedError('offline', 'You are offline.', facts)
+    if (isOffline()) return new EmbedError('offline', 'You are offline.', facts)
     const is = (await isKeyrail('cors')) ?? (await isKeyrail('no-cors'))
     if (is === true && !(await canAsk(isChange)))
       return new EmbedError(
@@ -148,6 +149,8 @@ export function createSend({ baseUrl, tokens, closed }: Parts): Send {
     const isChange = call.method === 'POST'
     // A second try is for the same tenant as the first.
     const of = tokens.subject()
+    // Without a network from the start, nothing is sent.
+    const maybeSent = isChange && !isOffline()
     const once = async () => {
       const [answer, held] = await askTwice(call, of)
       const body = answer.ok ? await bodyOf(answer, isChange) : null
@@ -160,7 +163,7 @@ export function createSend({ baseUrl, tokens, closed }: Parts): Send {
       return await once()
     } catch (error) {
       if (isEmbedError(error)) throw error
-      const failure = await toError(error, isChange)
+      const failure = await toError(error, maybeSent)
       // Asking has got a token that works, and reading twice is harmless.
       if (failure.code !== 'unreachable' || isChange) throw failure
       return await once().catch(again => {

@@ -1,5 +1,6 @@
 import { type Claims, readClaims } from './claims.ts'
 import { EmbedError, isEmbedError } from './embed-error.ts'
+import { isOffline } from './is-offline.ts'
 import { retryAfterOf } from './retry-after.ts'
 
 /**
@@ -57,7 +58,7 @@ const assumedLifeMs = 300_000
 const hangMs = 15_000
 const retryMs = 10_000
 
-const isHidden = () => globalThis.document?.visibilityState === 'hidden'
+const isHidden = () => globalThis.document?.hidden
 
 /** Holds one token in memory, and renews it in silence before it ends: one renewal at a time, however many calls wait. */
 export function createTokens({ getToken: first, now, onChange }: Parts): Tokens {
@@ -194,7 +195,7 @@ function wrongSource(getToken: unknown, token: unknown): EmbedError {
 /** Why the page gave no token. Without a network it cannot have asked its server, so the session may go on. */
 function refusal(cause: unknown): EmbedError {
   if (isEmbedError(cause)) return cause
-  if (globalThis.navigator?.onLine === false) return new EmbedError('offline', 'You are offline.', { cause })
+  if (isOffline()) return new EmbedError('offline', 'You are offline.', { cause })
   const { name, status = 0, headers } = (cause ?? {}) as Partial<Response & Error>
   if (status <= 403 && name !== 'TypeError')
     return new EmbedError('session_ended', 'The page has no token.', { cause })
