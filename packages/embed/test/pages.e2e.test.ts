@@ -125,6 +125,28 @@ test('what a page changes later counts at once, and nothing typed is lost', asyn
   await visit.leave()
 })
 
+test('with trusted types only, the widget works, also when it is taken out and put back', async () => {
+  const vendor = await stage.makeVendor()
+  const visit = await stage.visit({
+    token: () => tokenOf(stage, vendor),
+    csp: `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self' ${stage.url}; require-trusted-types-for 'script'; trusted-types 'none'`,
+  })
+  const { page } = visit
+  await visit.button('Create key').click()
+  await page.getByLabel('Name').fill('Build server')
+  await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+  await page.getByLabel('I have stored it').check()
+  await visit.button('Done').click()
+  await page.evaluate(`(element => {
+    globalThis.taken = element
+    element.remove()
+  })(document.querySelector('keyrail-keys'))`)
+  await page.waitForFunction(`taken.shadowRoot.textContent === ''`)
+  await page.evaluate(`document.querySelector('main').append(taken)`)
+  await visit.button('Revoke Build server').waitFor()
+  await visit.leave()
+})
+
 test('properties set before the script runs count, and a moved element keeps what was typed', async () => {
   const vendor = await stage.makeVendor()
   const visit = await stage.visit({
