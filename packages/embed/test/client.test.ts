@@ -59,6 +59,23 @@ test('offline, a page that cannot ask for a token has not ended its session', as
   await assert.rejects(client.session(), { code: 'offline' })
 })
 
+test('the answer of a change can be lost only if there was a network when it was sent', async t => {
+  let isOffline = false
+  const client = openClient(
+    t,
+    (_, __, method) => {
+      if (method !== 'POST') return {}
+      if (!isOffline) goOffline(t)
+      isOffline = true
+      return lost()
+    },
+    { getToken: async () => tokenOf('a') },
+  )
+  await client.session()
+  await assert.rejects(client.create(), { code: 'offline', isOutcomeUnknown: true })
+  await assert.rejects(client.create(), { code: 'offline', isOutcomeUnknown: false })
+})
+
 test('what getToken throws says whether the session has ended, or when to try again', async t => {
   const answer = (status: number, headers = {}) => new Response('', { status, headers })
   const wait = { 'retry-after': '7' }
