@@ -46,7 +46,7 @@ for (const [version, alias] of [
   ['19', {}],
   ['18', { react: 'react18', 'react-dom': 'react-dom18' }],
 ] as const) {
-  test(`React ${version}: after signing in again, a page refreshes by a ref, and what was typed stays`, async () => {
+  test(`React ${version}: a page refreshes by a ref after a new sign-in, and keeps what was typed`, async () => {
     const vendor = await stage.makeVendor()
     const route = openTokenRoute(stage, vendor)
     const visit = await stage.visit({
