@@ -2,12 +2,16 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import pg from 'pg'
 import { setOutageStage } from '../drills/harness/outage-stage.ts'
 import { outages } from '../drills/harness/outages.ts'
+import { doChores } from '../packages/server/src/platform/db/upkeep.ts'
+import { createLog } from '../packages/server/src/platform/log.ts'
 import { freshDatabase, query } from '../packages/server/test/dump-contents.ts'
 import { ask, urlOf } from '../packages/server/test/installation.ts'
 import { startRedis } from '../packages/server/test/redis-server.ts'
 import { until } from '../packages/server/test/until.ts'
+import { issueKey } from '../packages/server/test/vendor.ts'
 import { RunbookStage } from './runbook-stage.ts'
 import { stepsOf } from './runbook-steps.ts'
 
@@ -52,6 +56,61 @@ test('broken chain: the row is found, kept as evidence, compared with a backup a
   assert.equal(await tamper('Forgery', 'Payments'), bad)
   const { status, body } = await stage.ask('GET', '/v1/audit_logs/chain', { token: live })
   assert.deepEqual([status, body.valid], [200, true], workspaceId)
+  await stage.stop()
+})
+
+test('upkeep stopped: whoever holds the turn is found, and the next round is done without it', async t => {
+  const connection = await freshDatabase(false)
+  const round = () => doChores(connection, [], createLog('silent'))
+  assert.equal(await round(), true)
+  // It is not called as a process of Keyrail is.
+  const holder = new pg.Client({ ...connection, application_name: 'a script' })
+  holder.on('error', () => {})
+  t.after(() => holder.end())
+  await holder.connect()
+  await holder.query(`select pg_advisory_lock(hashtextextended('keyrail.upkeep', 0)), pg_advisory_lock(7)`)
+  assert.equal(await round(), false)
+  const [look = ''] = stepsOf('upkeep-stopped', 'sql')
+  const found = (await query(connection, look)) as { pid: number; application_name: string }[]
+  assert.deepEqual(
+    found.map(({ application_name }) => application_name),
+    ['a script'],
+  )
+  await query(connection, `select pg_terminate_backend(${found[0]?.pid}, 60000)`)
+  assert.equal(await round(), true)
+  assert.deepEqual(await query(connection, look), [])
+})
+
+test('nodes behind: the list names the node, and so does a revocation that waits for it', async () => {
+  const stage = new RunbookStage(await freshDatabase(false))
+  await stage.start({ SERVICE_REVOKE_WAIT_MS: '100' })
+  const scene = await stage.makeScene()
+  const { live, projectId } = scene
+  const poll = async (since: number) =>
+    (
+      await stage.ask('GET', `/v1/policy/delta?project_id=${projectId}&since=${since}&node=one`, {
+        token: live,
+      })
+    ).body.version
+  const held: number = await poll(1)
+  await poll(held)
+  const { id } = await issueKey(stage, scene)
+  const [look = ''] = stepsOf('nodes-behind', 'sh')
+  const seen = () => {
+    const given = { KEYRAIL_URL: stage.url, KEYRAIL_SECRET_KEY: live, PROJECT_ID: projectId }
+    const { status, stdout, stderr } = stage.shell.run(look, given)
+    assert.equal(status, 0, stderr)
+    return JSON.parse(stdout).data.map(({ node, live, behind }: Record<string, unknown>) => [
+      node,
+      live,
+      behind,
+    ])
+  }
+  assert.deepEqual(seen(), [['one', true, 1]])
+  const revoked = await stage.ask('POST', `/v1/keys/${id}/revoke?wait=true`, { token: live, body: {} })
+  assert.deepEqual(revoked.body.propagation.pending, ['one'])
+  await poll(await poll(held))
+  assert.deepEqual(seen(), [['one', true, 0]])
   await stage.stop()
 })
 
