@@ -59,7 +59,7 @@ test('broken chain: the row is found, kept as evidence, compared with a backup a
   await stage.stop()
 })
 
-test('upkeep stopped: whoever holds the turn is found, and the next round is done without it', async t => {
+test('upkeep stopped: the session with the turn is found, and its end lets the next round run', async t => {
   const connection = await freshDatabase(false)
   const round = () => doChores(connection, [], createLog('silent'))
   assert.equal(await round(), true)
