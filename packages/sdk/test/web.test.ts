@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTestKeyring } from '../src/testing.ts'
+import { createTestKeyring, createTestUsage } from '../src/testing.ts'
 import { embedHandler, withKey } from '../src/web.ts'
 import { testEmbed } from './embed-suite.ts'
 import { apiOf, embedOf, gateOf } from './fetch-apis.ts'
@@ -47,6 +47,29 @@ test('Fetch: a handler may ignore the host’s arguments, and its types show an 
   )
   assert.equal(await (await fetch(new Request('http://localhost/'), {}, {})).json(), 'nobody')
   assert.equal(await (await fetch(request(), {}, {})).json(), keyId)
+})
+
+test('Fetch: counts are sent while the host waits, one report for the requests of a second', async context => {
+  context.mock.timers.enable({ apis: ['setTimeout'] })
+  const usage = createTestUsage()
+  const waited: Promise<unknown>[] = []
+  const waitUntil = (work: Promise<unknown>) => void waited.push(work)
+  const handle = withKey(keyring, () => new Response('passed'), { usage, waitUntil })
+  for (const second of [1, 2]) {
+    for (let n = 0; n < 3; n++) assert.equal((await handle(request())).status, 200)
+    assert.equal((await handle(new Request('http://localhost/'))).status, 401)
+    assert.equal(usage.stats().pending, 3)
+    context.mock.timers.tick(1_000)
+    await Promise.all(waited)
+    assert.deepEqual([new Set(waited).size, usage.stats().reported], [second, 3 * second])
+  }
+  // A host may refuse the work, which costs no request.
+  const late = withKey(keyring, () => new Response('passed'), { usage, waitUntil: () => assert.fail('mine') })
+  assert.equal((await late(request())).status, 200)
+  assert.throws(
+    () => withKey(keyring, () => new Response(), { waitUntil: 1 as never }),
+    /waitUntil must be a function/,
+  )
 })
 
 test('Fetch: a wrong option is an error at startup, never an open handler', () => {

@@ -1,5 +1,5 @@
 import { refuseUnknown } from '../http/connection-options.ts'
-import { readBoolean } from '../http/option-values.ts'
+import { readBoolean, readFunction } from '../http/option-values.ts'
 import {
   asksForClaim,
   type IdempotencyOf,
@@ -8,7 +8,9 @@ import {
   requireIdempotency,
 } from '../idempotency/gate.ts'
 import type { Keyring } from '../keyring/keyring.ts'
-import { isWhole } from '../runtime/part-of.ts'
+import { isWhole, partOf } from '../runtime/part-of.ts'
+import { callListener } from '../runtime/reports.ts'
+import type { UsageReporter } from '../usage/reporter.ts'
 import type { Valid } from '../verify/verdict.ts'
 import { Gate } from './gate.ts'
 import { type GateOptions, gateOptionNames, type RouteRequirements, readRoute } from './gate-options.ts'
@@ -23,6 +25,11 @@ export interface WithKeyOptions extends GateOptions<Request>, Pick<RouteRequirem
   idempotency?: IdempotencyOf | undefined
   /** Refuses requests without `Idempotency-Key` with 400. */
   idempotencyRequired?: IdempotentOptions['required']
+  /**
+   * Of a host that freezes a process after an answer, such as `after` of `next/server`: the counts of `usage` are sent before
+   * that, once a second at most.
+   */
+  waitUntil?: ((work: Promise<unknown>) => void) | undefined
 }
 
 const known: { readonly [Name in keyof Required<WithKeyOptions>]: true } = {
@@ -30,6 +37,7 @@ const known: { readonly [Name in keyof Required<WithKeyOptions>]: true } = {
   cost: true,
   idempotency: true,
   idempotencyRequired: true,
+  waitUntil: true,
 }
 
 /** A request handler that also gets the key, and then what the host passes beside the request. */
@@ -76,19 +84,41 @@ export function withKey<R extends Request, Host extends unknown[]>(
   }
 }
 
+/** Requests of this time share a report. */
+const FLUSH_MS = 1_000
+
+/** Sends counts while the host waits for it. */
+function flushBefore(
+  given: WithKeyOptions['usage'],
+  waitUntil: ((work: Promise<unknown>) => void) | undefined,
+): () => void {
+  const usage = (given && partOf(given, 'usage')) as Partial<Pick<UsageReporter, 'flush'>> | undefined
+  if (waitUntil === undefined || usage?.flush === undefined) return () => {}
+  let due: Promise<void> | undefined
+  return function flush() {
+    due ??= new Promise(resolve => setTimeout(resolve, FLUSH_MS)).then(() => {
+      due = undefined
+      return usage.flush?.()
+    })
+    const work = due
+    callListener(() => waitUntil(work))
+  }
+}
+
 const isMade = (source: KeyringSource): source is Pick<Keyring, 'verify'> =>
   typeof source !== 'function' && !isWhole(source, 'keys')
 
 function guard<R extends Request, Host extends unknown[]>(
   keyring: KeyringOf,
   handler: KeyedHandler<R, Host>,
-  { cost, idempotency: given, idempotencyRequired, ...options }: WithKeyOptions,
+  { cost, idempotency: given, idempotencyRequired, waitUntil, ...options }: WithKeyOptions,
 ): (request: R, ...host: Host) => Promise<Response> {
   const gate = new Gate<Request>('withKey', keyring, options)
   gate.checkRoute({ cost })
   const idempotency = given && requireIdempotency(given)
   if (idempotency === undefined && idempotencyRequired)
     throw new TypeError('idempotencyRequired needs idempotency')
+  const flush = flushBefore(options.usage, readFunction('waitUntil', waitUntil))
   return async function handle(request, ...host) {
     const claims =
       idempotency !== undefined &&
@@ -96,6 +126,10 @@ function guard<R extends Request, Host extends unknown[]>(
     const { key, headers, refusal } = await gate.admitWeb(request, request, request, {
       route: { cost },
       claims,
+      counted: count => {
+        count()
+        flush()
+      },
     })
     if (refusal !== undefined) return problemResponse(refusal)
     // Undefined only with the option `optional`.
