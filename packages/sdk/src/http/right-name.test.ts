@@ -18,6 +18,8 @@ test('the error about a wrong name of an option has the right one', () => {
     [createKeyring, 'cacheDirectory', 'cacheDir'],
     [createWorkerKeyring, 'pollIntervalMS', 'pollIntervalMs'],
     [createLimiter, 'onUnavailabel', 'onUnavailable'],
+    [createKeyring, 'maxAutoCachedKey', 'maxAutoCachedKeys'],
+    [createKeyring, 'urls', undefined],
     [createAdmin, 'apiKey', 'secretKey'],
     [(options: object) => requireKey(keyring, options), 'scope', 'scopes'],
     [(options: object) => requireKey(keyring, options), 'colour', undefined],
