@@ -166,7 +166,7 @@ const plainExports = {
     code: joined(
       isEntry,
       code.replaceAll(
-        /^Object\.defineProperty\(exports, "(\w+)", \{\s+enumerable: true,\s+get: function ?\(\) \{\s+return ([\w$]+);\s+\}\s+\}\);$/gm,
+        /^Object\.defineProperty\(exports, "([\w$]+)", \{\s+enumerable: true,\s+get: function ?\(\) \{\s+return ([\w$]+);\s+\}\s+\}\);$/gm,
         (_, name, value) => {
           if (new RegExp(`^let ${RegExp.escape(value)} `, 'm').test(code))
             throw new Error(`${value} may change: make it a const`)
@@ -179,11 +179,11 @@ const plainExports = {
 }
 
 function joined(isEntry, code) {
-  const lines = [...code.matchAll(/^exports\.(\w+) = ([\w$]+);\n?/gm)]
+  const lines = [...code.matchAll(/^exports\.([\w$]+) = ([\w$]+);\n?/gm)]
   if (isEntry || lines.length === 0) return code
   const names = lines.map(([, name, value]) => (name === value ? name : `${name}: ${value}`))
-  const rest = code.replaceAll(/^exports\.\w+ = [\w$]+;\n?/gm, '').trimEnd()
-  if (/^exports\.\w/m.test(rest)) throw new Error('an export would be lost')
+  const rest = code.replaceAll(/^exports\.[\w$]+ = [\w$]+;\n?/gm, '').trimEnd()
+  if (/^exports\.[\w$]|^Object\.defineProperty\(exports, "(?!__esModule)/m.test(rest)) throw new Error('an export would be lost')
   return `${rest}\nmodule.exports = { ${names.join(', ')} };\n`
 }
 
