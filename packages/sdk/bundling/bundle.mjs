@@ -183,7 +183,8 @@ function joined(isEntry, code) {
   if (isEntry || lines.length === 0) return code
   const names = lines.map(([, name, value]) => (name === value ? name : `${name}: ${value}`))
   const rest = code.replaceAll(/^exports\.[\w$]+ = [\w$]+;\n?/gm, '').trimEnd()
-  if (/^exports\.[\w$]|^Object\.defineProperty\(exports, "(?!__esModule)/m.test(rest)) throw new Error('an export would be lost')
+  if (/^exports\.[\w$]|^Object\.defineProperty\(exports, "(?!__esModule)/m.test(rest))
+    throw new Error('an export would be lost')
   return `${rest}\nmodule.exports = { ${names.join(', ')} };\n`
 }
 

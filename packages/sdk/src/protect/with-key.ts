@@ -26,8 +26,8 @@ export interface WithKeyOptions extends GateOptions<Request>, Pick<RouteRequirem
   /** Refuses requests without `Idempotency-Key` with 400. */
   idempotencyRequired?: IdempotentOptions['required']
   /**
-   * Of a host that freezes a process after an answer, such as `after` of `next/server`: the counts of `usage` are sent before
-   * that, once a second at most.
+   * A host that freezes a process after an answer has such a function, as `after` of `next/server`. The counts of `usage` are
+   * sent before that, once a second at most.
    */
   waitUntil?: ((work: Promise<unknown>) => void) | undefined
 }
