@@ -54,7 +54,10 @@ export function createTestKeyrail(options: TestKeyrailOptions = {}): TestKeyrail
   const timed = [limiter, idempotency, usage] as const
   let closing: Promise<void> | undefined
   const close: Keyrail['close'] = within => {
-    closing ??= usage.close(within).finally(() => Promise.all([idempotency.close(), keys.close()]))
+    closing ??= usage
+      .close(within)
+      .finally(() => idempotency.close())
+      .finally(() => keys.lose('not_ready'))
     return closing
   }
   return {

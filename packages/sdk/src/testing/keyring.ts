@@ -52,6 +52,8 @@ export interface TestKeyring extends Keyring {
   lose(why?: 'stale' | 'not_ready' | 'not_held'): void
   /** Ends `lose`. */
   recover(): void
+  /** Has no effect, so that several applications may share a test keyring. */
+  close(): Promise<void>
 }
 
 /** Options of `createTestKeyring`. */
@@ -111,9 +113,8 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
     served.store = store
     served.isPartial = false
   }
-  const close = async (): Promise<void> => {
-    served.store = undefined
-  }
+  // Several applications of a test may share the keyring, and some close what they were given.
+  const close = async (): Promise<void> => {}
   return {
     verify,
     issue,
