@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { serveBy } from './child.ts'
@@ -38,9 +37,10 @@ for (const major of olderNext) {
       mkdirSync(join(folder, dirname(path)), { recursive: true })
       writeFileSync(join(folder, path), text)
     }
-    const require = createRequire(join(nextFolder(major), 'package.json'))
-    assert.match(require('next/package.json').version, new RegExp(`^${major}\\.`))
-    const next = require.resolve('next/dist/bin/next')
+    const installed = join(nextFolder(major), 'node_modules', 'next')
+    const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+    assert.match(version, new RegExp(`^${major}\\.`))
+    const next = join(installed, 'dist', 'bin', 'next')
     const env = {
       NEXT_TELEMETRY_DISABLED: '1',
       CI: '1',

@@ -169,7 +169,7 @@ test('the mail about a report without a url says that the place is unknown', asy
   assert.ok(own.text.replaceAll(/\s+/g, ' ').includes('The report does not say where.'), own.text)
 })
 
-test('an owner whose address nobody has proven gets an alarm without words that others chose', async () => {
+test('an owner with an unverified address gets an alarm without words that others chose', async () => {
   const { workspaceId, ...vendor } = await makeVendor(harness)
   await query('update workspaces set name = $2 where id = $1', [workspaceId, 'Claim your prize today'])
   const owner = await makePerson(query, { workspaceId, role: 'owner', verified: false })

@@ -28,7 +28,7 @@ export interface RecipientRow {
   user_id: string | null
   email: string
 }
-const owners = `select m.user_id, u.email, u.email_verified_at is not null as is_proven from workspace_members m join users u on u.id = m.user_id
+const owners = `select m.user_id, u.email, u.email_verified_at is not null as is_verified from workspace_members m join users u on u.id = m.user_id
    where m.workspace_id = $1 and m.role = 'owner' and m.removed_at is null`
 const billing = `select null::uuid, billing_recipient(billing_email, billing_verified_hash) as email, true from workspaces
    where id = $1 and billing_recipient(billing_email, billing_verified_hash) is not null`
@@ -96,12 +96,12 @@ export const takeLeftLetter = `with taken as (
 const readBy = (name: string, condition: string) =>
   sql(
     name,
-    `select l.credential_id, l.kind, l.display_prefix, l.source, case when r.is_proven then l.url end as url,
+    `select l.credential_id, l.kind, l.display_prefix, l.source, case when r.is_verified then l.url end as url,
        l.secret_keys_revoked + coalesce(e.secret_keys_revoked, 0) as secret_keys_revoked,
        l.invitations_revoked + coalesce(e.invitations_revoked, 0) as invitations_revoked,
        e.maker_id is not null and e.done_at is null as is_ending,
-       l.url is not null and r.is_proven is false as is_url_hidden,
-       case when r.is_proven then w.name end as workspace_name, (count(*) over ())::int as named,
+       l.url is not null and r.is_verified is false as is_url_hidden,
+       case when r.is_verified then w.name end as workspace_name, (count(*) over ())::int as named,
        (count(*) filter (where l.kind = 'secret_key') over ())::int as named_secret_keys,
        (count(*) filter (where l.kind = 'session') over ())::int as named_sessions,
        r.email
@@ -126,7 +126,7 @@ export interface LetterRow extends LeakRow {
   invitations_revoked: number
   /** Whether more of it is still to end. */
   is_ending: boolean
-  /** Null, as `url` is, when nobody has proven the recipient's address: a letter there holds no words of others. */
+  /** Null, as `url` is, when the recipient's address is unverified: a letter there holds no words of others. */
   workspace_name: string | null
   is_url_hidden: boolean
   /** Null when the recipient is no longer an owner, or the billing address was removed. */

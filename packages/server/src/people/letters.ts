@@ -122,7 +122,7 @@ export function personLetters({ db, randomBytes, publicUrl }: WriterParts): Reco
 const greetingOf = ({ name, email_verified_at }: UserRow) =>
   name === null || email_verified_at === null ? {} : { greeting: `Hello ${name},` }
 
-/** Where a session was found, which whoever put it there has chosen. */
+/** Where a session was found. A stranger can choose the place, so an unverified address does not get it. */
 const placeInWords = (url: string | null, { email_verified_at }: UserRow) => {
   if (url === null) return 'The report does not say where.'
   return email_verified_at === null ? 'The audit log says where it was found.' : `It was found at ${url}`

@@ -138,7 +138,7 @@ test('every owner gets a mail about a new key with an owner’s rights, not abou
   assert.deepEqual(await subjects(), [])
 })
 
-test('an owner whose address nobody has proven reads no name that others chose', async () => {
+test('an owner with an unverified address reads no name that others chose', async () => {
   const { workspaceId, live } = await makeVendor(harness)
   await query('update workspaces set name = $2 where id = $1', [workspaceId, 'Claim your prize today'])
   const owner = await makePerson(query, { workspaceId, role: 'owner', verified: false })

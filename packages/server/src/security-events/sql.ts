@@ -162,7 +162,7 @@ export interface OwnerLetterRow {
   ip: string | null
   user_agent: string | null
   actor_type: string | null
-  /** Null when nobody has proven the recipient's address: a letter there holds no words of others. */
+  /** Null when the recipient's address is unverified: a letter there holds no words of others. */
   workspace_name: string | null
   /** The name of the person or the prefix of the secret key that acted, if known. */
   actor_name: string | null

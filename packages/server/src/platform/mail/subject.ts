@@ -17,7 +17,7 @@ const namesPage = (text: string): boolean =>
 /**
  * The name of a workspace for a subject, which is read before anything else and without a look at the sender. One that
  * holds the address of a page is left out: the subject would be a letter of that page.
- * @param name null: nobody has proven the recipient's address.
+ * @param name null: the recipient's address is unverified.
  * @param instead what stands there then.
  */
 export const nameInSubject = (name: string | null, instead: string): string =>
@@ -25,7 +25,7 @@ export const nameInSubject = (name: string | null, instead: string): string =>
 
 /**
  * A workspace in the text of an alarm.
- * @param name null: nobody has proven the recipient's address, so the letter holds no words that somebody else chose.
+ * @param name null: the recipient's address is unverified, so the letter holds no words that somebody else chose.
  */
 export const workspaceInWords = (name: string | null): string =>
   name === null ? 'your workspace' : `the workspace “${name}”`
