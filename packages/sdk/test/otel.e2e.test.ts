@@ -80,11 +80,9 @@ const url = await listen(createServer(api))
 const pay = async (presented?: string, sent = '{}') => {
   const headers = { 'content-type': 'application/json', 'idempotency-key': 'order-1', connection: 'close' }
   const authorization = presented === undefined ? {} : { authorization: `Bearer ${presented}` }
-  const answer = await fetch(`${url}/payments`, {
-    ...{ method: 'POST', body: sent, headers: { ...headers, ...authorization } },
-  })
-  await answer.text()
-  return answer.status
+  const init = { method: 'POST', body: sent, headers: { ...headers, ...authorization } }
+  const answer = await fetch(`${url}/payments`, init)
+  return await answer.text().then(() => answer.status)
 }
 
 /** Data points by metric name. */

@@ -174,8 +174,9 @@ export interface OwnerLetterRow {
   named: number
 }
 const letterColumns = `e.created_at, e.ip, e.user_agent, e.actor_type,
-     case when $3::uuid is null or (select u.email_verified_at is not null from users u where u.id = $3)
-       then w.name end as workspace_name,
+     case when $3::uuid is null or exists (
+       select from workspace_members m join users u on u.id = m.user_id
+       where m.workspace_id = $1 and m.user_id = $3 and u.email_verified_at is not null) then w.name end as workspace_name,
      case e.actor_type
        when 'user' then (select u.email from users u where u.id = e.actor_id::uuid)
        when 'secret_key' then (select k.display_prefix from secret_keys k where k.workspace_id = $1 and k.id = e.actor_id::uuid)
