@@ -20,6 +20,7 @@ test('a page that is left asks first while a new key is not stored, and not afte
   await asked.dismiss()
   assert.equal(await page.getByRole('dialog').locator('code').textContent(), secret)
   await page.getByLabel('I have stored it').check()
+  await page.getByRole('button', { name: 'Done', disabled: false }).waitFor()
   let more = 0
   page.on('dialog', dialog => {
     more += 1
