@@ -191,7 +191,7 @@ export async function runStaleness({
       for (const { situation, verdicts } of seen) {
         const cacheDir = mkdtempSync(join(tmpdir(), `keyrail-p4-${randomBytes(4).toString('hex')}`))
         const monotonic = random.integer(1_000_000_000)
-        const at = { monotonic, wall: house.now(), uptime: monotonic + random.integer(1_000_000_000) }
+        const at = { monotonic, wall: house.now(), uptime: monotonic + random.integer(1_000_000_000) + 0.5 }
         const machine: Machine = {
           house,
           cacheDir,

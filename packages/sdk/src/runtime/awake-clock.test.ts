@@ -5,11 +5,11 @@ import { openAwakeClock } from './awake-clock.ts'
 const HOUR = 3_600_000
 
 /** A machine whose monotonic clock stands still while it sleeps. */
-function open({ hasUptime = true } = {}) {
-  const at = { wall: 1_800_000_000_000, monotonic: 5_000, uptime: 90_000 }
+function open({ hasUptime = true, precisionMs = 1_000 } = {}) {
+  const at = { wall: 1_800_000_000_000, monotonic: 5_000, uptime: precisionMs === 1_000 ? 90_000 : 90_120 }
   const clock = openAwakeClock(
     { wall: () => at.wall, monotonic: () => at.monotonic },
-    hasUptime ? () => Math.floor(at.uptime / 1_000) * 1_000 : undefined,
+    hasUptime ? () => Math.floor(at.uptime / precisionMs) * precisionMs : undefined,
   )
   after(() => clock.close())
   const began = clock.monotonic()
@@ -56,6 +56,22 @@ test('a clock that is set counts for a second at most, and never backwards', () 
     assert.equal(machine.passed(), 1_002)
     machine.runs(10)
     assert.equal(machine.passed(), 1_012)
+  }
+})
+
+test('where the uptime is in hundredths, a sleep counts, and a clock that is set does not', () => {
+  const machine = open({ precisionMs: 10 })
+  machine.setsClock(HOUR)
+  assert.equal(machine.passed(), 1)
+  machine.sleeps(379)
+  assert.equal(machine.passed(), 381)
+  machine.setsClock(-HOUR)
+  assert.equal(machine.passed(), 382)
+  machine.sleeps(8 * HOUR)
+  assert.equal(machine.passed(), 383 + 8 * HOUR)
+  for (let times = 1; times <= 100; times += 1) {
+    machine.setsClock(60)
+    assert.equal(machine.passed(), 383 + times + 8 * HOUR)
   }
 })
 

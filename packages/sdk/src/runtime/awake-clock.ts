@@ -1,8 +1,9 @@
 import { uptime } from 'node:os'
 import { type Clock, systemClock } from './clock.ts'
 
-/** Some systems report their uptime in whole seconds. */
-const PRECISION_MS = 1_000
+/** Some systems report their uptime in whole seconds, others in hundredths. */
+const COARSE_MS = 1_000
+const FINE_MS = 20
 const SLACK_MS = 3_000
 const EVERY_MS = 1_000
 /** The two clocks of a machine may differ by so much without a reason. */
@@ -13,16 +14,19 @@ const LOOK_MS = 1
 /**
  * A monotonic clock may stand still while a machine sleeps, and keys would be served for longer than allowed. The uptime of
  * the machine continues, so this adds the difference. Readings compare the wall clock, which continues too, once in a
- * millisecond: a jump of it counts as sleep as far as the uptime agrees, so setting the clock changes at most a second. If
- * the clock was set back as well, a timer notices within a second.
+ * millisecond: a jump of it counts as sleep as far as the uptime agrees. So setting the clock changes nothing, or, where the
+ * uptime is in whole seconds, at most one. If the clock was set back as well, a timer notices within a second.
  */
 export function openAwakeClock(
   clock: Clock,
   uptimeMs = clock === systemClock ? ownUptimeMs : undefined,
 ): Clock & { close(): void } {
   let sleptMs = 0
-  const aheadMs = () => Number(uptimeMs?.()) - clock.monotonic()
-  const from = aheadMs()
+  const readUptime = () => Number(uptimeMs?.())
+  const isWhole = (uptime: number) => uptime % COARSE_MS === 0
+  const aheadMs = (uptime = readUptime()) => uptime - clock.monotonic()
+  const first = readUptime()
+  const from = aheadMs(first)
   const canTell = !Number.isNaN(from)
   let wallAhead = clock.wall() - clock.monotonic()
   const timer = setInterval(() => {
@@ -33,8 +37,11 @@ export function openAwakeClock(
   if (!canTell) clearInterval(timer)
   const jumped = (gained: number) => {
     wallAhead += gained
-    const most = Math.max(0, aheadMs() - from - sleptMs) + PRECISION_MS
-    if (gained > 0) sleptMs += Math.min(gained, most)
+    if (gained < 0) return
+    const uptime = readUptime()
+    const slept = aheadMs(uptime) - from - sleptMs
+    if (isWhole(first) && isWhole(uptime)) sleptMs += Math.min(gained, Math.max(0, slept) + COARSE_MS)
+    else if (slept > FINE_MS) sleptMs += Math.min(gained, slept + FINE_MS)
   }
   let lookedAt = Number.NEGATIVE_INFINITY
   const awake = (): number => {
