@@ -23,25 +23,23 @@ export function openAwakeClock(
 ): Clock & { close(): void } {
   let sleptMs = 0
   const readUptime = () => Number(uptimeMs?.())
-  const isWhole = (uptime: number) => uptime % COARSE_MS === 0
-  const aheadMs = (uptime = readUptime()) => uptime - clock.monotonic()
-  const first = readUptime()
-  const from = aheadMs(first)
+  const from = readUptime() - clock.monotonic()
   const canTell = !Number.isNaN(from)
+  const since = (uptime: number) => uptime - clock.monotonic() - from
   let wallAhead = clock.wall() - clock.monotonic()
   const timer = setInterval(() => {
-    const slept = aheadMs() - from
+    const slept = since(readUptime())
     if (slept > sleptMs + SLACK_MS) sleptMs = slept
   }, EVERY_MS)
   if (typeof timer === 'object') timer.unref()
   if (!canTell) clearInterval(timer)
   const jumped = (gained: number) => {
     wallAhead += gained
-    if (gained < 0) return
     const uptime = readUptime()
-    const slept = aheadMs(uptime) - from - sleptMs
-    if (isWhole(first) && isWhole(uptime)) sleptMs += Math.min(gained, Math.max(0, slept) + COARSE_MS)
-    else if (slept > FINE_MS) sleptMs += Math.min(gained, slept + FINE_MS)
+    const slept = since(uptime) - sleptMs
+    const precision = uptime % COARSE_MS ? FINE_MS : COARSE_MS
+    if (gained > 0 && (precision > FINE_MS || slept > FINE_MS))
+      sleptMs += Math.min(gained, Math.max(0, slept) + precision)
   }
   let lookedAt = Number.NEGATIVE_INFINITY
   const awake = (): number => {
