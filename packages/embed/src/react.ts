@@ -70,19 +70,8 @@ function Keys(props: KeyrailKeysProps, ref: React.ForwardedRef<KeyrailElement>) 
   useSetting(() => {
     newest.current = props
   })
+  // Before the settings, with which the element begins: it may fail at once.
   useSetting(() => {
-    const element = self.current
-    if (element === null) return
-    element.client = client ?? null
-    element.baseUrl = baseUrl ?? null
-    element.messages = messages ?? null
-    element.locale = locale ?? null
-    element.density = density ?? null
-  }, [client, baseUrl, messages, locale, density])
-  useSetting(() => {
-    if (self.current !== null) self.current.getToken = hasToken ? askNewest : null
-  }, [hasToken, askNewest])
-  useEffect(() => {
     const element = self.current
     if (element === null) return
     const listening = new AbortController()
@@ -97,5 +86,17 @@ function Keys(props: KeyrailKeysProps, ref: React.ForwardedRef<KeyrailElement>) 
     on('error', detail => newest.current.onError?.(detail))
     return () => listening.abort()
   }, [])
+  useSetting(() => {
+    const element = self.current
+    if (element === null) return
+    element.client = client ?? null
+    element.baseUrl = baseUrl ?? null
+    element.messages = messages ?? null
+    element.locale = locale ?? null
+    element.density = density ?? null
+  }, [client, baseUrl, messages, locale, density])
+  useSetting(() => {
+    if (self.current !== null) self.current.getToken = hasToken ? askNewest : null
+  }, [hasToken, askNewest])
   return createElement('keyrail-keys', { ref: self, class: className })
 }

@@ -22,6 +22,31 @@ test('a renewal without a network does not end the session, and the keys come ba
   await visit.leave()
 })
 
+test('a network that is back in the moment in which the page says that it is offline is noticed', async () => {
+  const vendor = await stage.makeVendor()
+  const visit = await stage.visit({ token: () => tokenOf(stage, vendor), mayFail: /ERR_INTERNET/ })
+  await visit.text('No keys yet')
+  await visit.page.context().setOffline(true)
+  await visit.page.evaluate(`(() => {
+    const element = document.querySelector('keyrail-keys')
+    const root = element.shadowRoot
+    globalThis.said = new Promise(resolve => {
+      new MutationObserver((_, observer) => {
+        if (!root.textContent.includes('You are offline')) return
+        observer.disconnect()
+        // The browser still has no network, so the list is asked for once more, and fails once more.
+        element.addEventListener('keyrail-error', resolve, { once: true })
+        dispatchEvent(new Event('online'))
+      }).observe(root, { childList: true, subtree: true })
+    })
+    element.refresh()
+  })()`)
+  await visit.page.evaluate('said')
+  await visit.page.context().setOffline(false)
+  await visit.page.getByText('You are offline').waitFor({ state: 'detached' })
+  await visit.leave()
+})
+
 test('a page that takes its function away signs the person out at once', async () => {
   const vendor = await stage.makeVendor()
   const route = openTokenRoute(stage, vendor)

@@ -42,6 +42,17 @@ const pageWithRef = `
   })
   createRoot(document.getElementById('app')).render(createElement(StrictMode, null, element))`
 
+const misconfiguredPage = `
+  import { createElement } from 'react'
+  import { createRoot } from 'react-dom/client'
+  import { KeyrailKeys } from '../../src/react.ts'
+  globalThis.heard = []
+  createRoot(document.getElementById('app')).render(createElement(KeyrailKeys, {
+    baseUrl: 'ftp://keys.example.com',
+    getToken: async () => '',
+    onError: ({ code }) => heard.push(code),
+  }))`
+
 for (const [version, alias] of [
   ['19', {}],
   ['18', { react: 'react18', 'react-dom': 'react-dom18' }],
@@ -135,6 +146,21 @@ const svelteFile = `<script>
   density={said === '' ? 'comfortable' : 'compact'}
   onkeyrail-created={event => { said = 'Created ' + event.detail.name }}
 ></keyrail-keys>`
+
+test('React hears of what fails before the page is painted', async () => {
+  const vendor = await stage.makeVendor()
+  const visit = await stage.visit({
+    body,
+    files: { 'app.js': await bundlePage(misconfiguredPage) },
+    widget: '',
+    script: `await import('./app.js')`,
+    token: () => tokenOf(stage, vendor),
+    mayFail: /baseUrl must be/,
+  })
+  await visit.text('The service is not available now')
+  assert.deepEqual(await visit.page.evaluate('heard'), ['misconfigured'])
+  await visit.leave()
+})
 
 for (const [framework, text, files] of [
   ['Vue', vuePage, {}],

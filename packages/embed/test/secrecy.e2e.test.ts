@@ -20,7 +20,6 @@ test('a page that is left asks first while a new key is not stored, and not afte
   await asked.dismiss()
   assert.equal(await page.getByRole('dialog').locator('code').textContent(), secret)
   await page.getByLabel('I have stored it').check()
-  await page.getByRole('button', { name: 'Done', disabled: false }).waitFor()
   let more = 0
   page.on('dialog', dialog => {
     more += 1
@@ -29,6 +28,31 @@ test('a page that is left asks first while a new key is not stored, and not afte
   await page.reload()
   await visit.text('Typed by hand')
   assert.equal(more, 0)
+  await visit.leave()
+})
+
+test('a page asks from the moment in which a key is seen to the moment in which it is stored', async () => {
+  const vendor = await stage.makeVendor()
+  const visit = await stage.visit({ token: openTokenRoute(stage, vendor).token })
+  const { page } = visit
+  await page.evaluate(`(() => {
+    globalThis.asks = () => !dispatchEvent(new Event('beforeunload', { cancelable: true }))
+    globalThis.whenSeen = new Promise(resolve => {
+      const root = document.querySelector('keyrail-keys').shadowRoot
+      new MutationObserver(() => root.querySelector('dialog code') && resolve(asks()))
+        .observe(root, { childList: true, subtree: true })
+    })
+  })()`)
+  await begin(visit)
+  await submit(visit)
+  assert.equal(await page.evaluate('whenSeen'), true)
+  const whenStored = await page.evaluate(`(async () => {
+    document.querySelector('keyrail-keys').shadowRoot.querySelector('dialog [type=checkbox]').click()
+    await null
+    await null
+    return asks()
+  })()`)
+  assert.equal(whenStored, false)
   await visit.leave()
 })
 

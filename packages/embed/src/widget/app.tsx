@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { EmbedKey } from '../types.ts'
 import type { At } from './at.ts'
 import { CreateDialog } from './create-dialog.tsx'
@@ -28,7 +28,7 @@ export function App({ keyring, words, density }: AppProps) {
   const [, redraw] = useState({})
   // Before any answer can come.
   useLayoutEffect(() => keyring.subscribe(() => redraw({})), [keyring])
-  useEffect(() => hear(globalThis, ['visibilitychange', 'online'], keyring.wake), [keyring])
+  useLayoutEffect(() => hear(globalThis, ['visibilitychange', 'online'], keyring.wake), [keyring])
   const shown = keyring.shown()
   const self = useRef<HTMLDivElement>(null)
   const root = self.current?.getRootNode() as ShadowRoot | undefined

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { At } from './at.ts'
 import { Dialog } from './dialog.tsx'
 import { hear } from './hear.ts'
@@ -18,7 +18,8 @@ export function SecretDialog({ at, secret: { key, oldEndsAt }, onClose }: Secret
   const [isAsking, setAsking] = useState(false)
   const [copied, setCopied] = useState<'copied' | 'copyFailed' | null>(null)
   const shown = useRef<HTMLElement>(null)
-  useEffect(
+  // As soon as the person sees it: a page may be left before the browser paints again.
+  useLayoutEffect(
     () => (isStored ? undefined : hear(globalThis, ['beforeunload'], event => event.preventDefault())),
     [isStored],
   )

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 import type { EmbedError } from '../client/embed-error.ts'
 import type { At } from './at.ts'
 import { hear } from './hear.ts'
@@ -69,8 +69,9 @@ function useWait(trouble: EmbedError, onRetry: () => void): number | null {
   const { code, retryAfterS } = trouble
   const seconds = ['too_many_requests', 'unavailable'].includes(code) ? (retryAfterS ?? waitS) : null
   const [left, setLeft] = useState(seconds)
+  // At once: the network may be back before the browser paints again.
   // biome-ignore lint/correctness/useExhaustiveDependencies: each trouble has one countdown.
-  useEffect(() => {
+  useLayoutEffect(() => {
     setLeft(seconds)
     if (seconds === null) return nameOf(code) === 'ended' ? undefined : hear(globalThis, ['online'], onRetry)
     let rest = seconds
