@@ -74,7 +74,10 @@ export function openPasswords(options: PasswordOptions): Passwords {
   const warnOfRefusal = (refusal: string | null) => {
     if (refusal === null || hasToldOfPriority) return
     hasToldOfPriority = true
-    log.warn({ refusal }, 'passwords are hashed at normal priority, because the system refuses a lower one')
+    log.warn(
+      { refusal },
+      'the threads that hash passwords, verify chains and read large bodies have the priority of requests, because the system refuses a lower one',
+    )
   }
   const open = () => {
     const opening = openThreads(threads).then(pool => {
