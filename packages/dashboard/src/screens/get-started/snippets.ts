@@ -56,9 +56,9 @@ ${start(place)}
 await keyrail.ready()
 
 const app = express()
-app.use(requireKey(keyrail.keys, { usage: keyrail.usage }))
+app.use(requireKey(keyrail, { usage: keyrail }))
 app.get('/payments', (request, response) => {
-  response.json({ customer: request.apiKey?.tenantId })
+  response.json({ customer: request.apiKey.tenantId })
 })
 ${port}
 app.listen(port, () => console.log(${address}))`,
@@ -76,7 +76,7 @@ ${start(place)}
 await keyrail.ready()
 
 const app = fastify()
-await app.register(keyrailPlugin, { keyring: keyrail.keys, usage: keyrail.usage })
+await app.register(keyrailPlugin, { keyring: keyrail, usage: keyrail })
 app.get('/payments', async request => ({ customer: request.apiKey.tenantId }))
 ${port}
 await app.listen({ port })
@@ -96,7 +96,7 @@ ${start(place)}
 await keyrail.ready()
 
 const app = new Hono()
-app.use(requireKey(keyrail.keys, { usage: keyrail.usage }))
+app.use(requireKey(keyrail, { usage: keyrail }))
 app.get('/payments', context => context.json({ customer: context.get('apiKey').tenantId }))
 ${port}
 serve({ fetch: app.fetch, port }, () => console.log(${address}))`,
@@ -113,7 +113,7 @@ import { withKey } from '@keyrail/sdk/next'
 
 function protection() {
   ${start(place, " ?? ''").replaceAll('\n', '\n  ')}
-  return { keyring: keyrail.keys, usage: keyrail.usage }
+  return { keyring: keyrail, usage: keyrail }
 }
 
 export const GET = withKey(protection, (_request, { apiKey }) =>
@@ -143,7 +143,7 @@ class PaymentsController {
 }
 
 @Module({
-  imports: [KeyrailModule.forRoot({ keyring: keyrail.keys, usage: keyrail.usage })],
+  imports: [KeyrailModule.forRoot({ keyring: keyrail, usage: keyrail })],
   controllers: [PaymentsController],
 })
 class AppModule {}
