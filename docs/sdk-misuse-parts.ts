@@ -80,11 +80,15 @@ export function misusesOfParts(
   const admin = (more: Anything = {}) => createAdmin({ ...connection, maxRetries: 0, ...more })
   const other = async () => Response.json({ object: 'something_else' })
   const unsaid = async () => Response.json({ object: 'api_key', id: id(3) }, { status: 201 })
-  const key = { project_id: id(1), tenant_id: id(2), env: 'live' } as const
+  const key = { projectId: id(1), tenantId: id(2), env: 'live' } as const
   const nowhere = { secretKey: drawKey('krsk_live'), url: 'http://127.0.0.1:2' }
   return [
     ['admin with a project', () => thrownBy(() => admin({ project: id(1) }))],
     ['admin in a page', () => inBrowser(admin)],
+    [
+      'a name of the service',
+      () => thrownBy(() => admin().keys.list({ tenant_id: id(2) } as Anything).page()),
+    ],
     ['a name as an id', () => thrownBy(() => admin().keys.get('payments'))],
     [
       'an idempotencyKey of two lines',

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { camel } from './src/admin/names.ts'
 
 /**
  * Writes out the types of the contract from its schemas, so that the package needs neither the contract nor its
@@ -25,7 +26,10 @@ const membersWorthNaming = 5
 /** The members of every list, which are worth naming although they are few. */
 const paging = 'Paging'
 
-/** Declarations for a source of lines such as `export type Key = Static<typeof keys.Key>`. */
+/**
+ * Declarations for a source of lines such as `export type Key = Static<typeof keys.Key>`. Names are in camelCase in
+ * `Camel<Static<typeof keys.Key>>`.
+ */
 export async function declarationsOf(source: string): Promise<string> {
   const text = readFileSync(source, 'utf8')
   const modules = new Map<string, Readonly<Record<string, Schema>>>()
@@ -36,11 +40,11 @@ export async function declarationsOf(source: string): Promise<string> {
     .split('\n')
     .filter(line => line.startsWith('export '))
     .map(line => {
-      const [, name, from = '', schema = ''] =
-        /^export type (\w+) = Static<typeof (\w+)\.(\w+)>$/.exec(line) ?? []
+      const [, name, isCamel, from = '', schema = ''] =
+        /^export type (\w+) = (Camel<)?Static<typeof (\w+)\.(\w+)>>?$/.exec(line) ?? []
       const found = modules.get(from)?.[schema]
       if (name === undefined || found === undefined) throw new Error(`cannot write out: ${line}`)
-      return { name, schema: found }
+      return { name, schema: isCamel ? inCamel(found) : found }
     })
   /** The first name of each type, by its text. */
   const names = new Map<string, string>()
@@ -58,6 +62,23 @@ export async function declarationsOf(source: string): Promise<string> {
     return `${isNamedWithComment(schema) ? commentOf(schema) : ''}export type ${name} = ${text};`
   })
   return `${declarations.join('\n')}\n`
+}
+
+/** A schema with names in camelCase, also where a description quotes one. Opaque objects have no properties. */
+function inCamel(schema: Schema): Schema {
+  const { properties, required, items, anyOf, description } = schema
+  return {
+    ...schema,
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, member]) => [camel(name), inCamel(member)]),
+      ),
+    }),
+    ...(required && { required: required.map(camel) }),
+    ...(items && { items: inCamel(items) }),
+    ...(anyOf && { anyOf: anyOf.map(inCamel) }),
+    ...(description && { description: description.replaceAll(/(?<=`)[a-z]+_[a-z_]+(?=[`=])/g, camel) }),
+  }
 }
 
 interface Named {

@@ -34,20 +34,20 @@ const away = () => Promise.reject(new Error(`away ${connection.secretKey}`))
 test('a vendor creates, changes, rotates and revokes a project, a tenant and a key', async () => {
   const project = await admin.projects.create({ name: 'Payments', slug: slug() })
   assert.equal((await admin.projects.update(project.id, { name: 'Pay' })).name, 'Pay')
-  const tenant = await admin.tenants.create({ external_id: slug(), meta: { plan: 'gold' } })
+  const tenant = await admin.tenants.create({ externalId: slug(), meta: { plan: 'gold' } })
   assert.deepEqual((await admin.tenants.get(tenant.id)).meta, { plan: 'gold' })
   const made = await admin.keys.create({
-    project_id: project.id,
-    tenant_id: tenant.id,
+    projectId: project.id,
+    tenantId: tenant.id,
     env: 'live',
     scopes: ['a'],
   })
   assert.match(made.key ?? '', /^kr_live_/)
   assert.deepEqual((await admin.keys.update(made.id, { scopes: ['b'] })).scopes, ['b'])
-  const rotated = await admin.keys.rotate(made.id, { overlap_hours: 0 })
+  const rotated = await admin.keys.rotate(made.id, { overlapHours: 0 })
   assert.equal(rotated.predecessor.id, made.id)
   const revoked = await admin.keys.revoke(rotated.id, { reason: 'done', wait: true })
-  assert.deepEqual([revoked.revoked_reason, revoked.propagation?.acknowledged], ['done', true])
+  assert.deepEqual([revoked.revokedReason, revoked.propagation?.acknowledged], ['done', true])
   assert.equal((await admin.keys.usage(rotated.id, { days: 1 })).total, 0)
   assert.deepEqual((await admin.tenants.delete(tenant.id)).deleted, true)
   assert.equal((await failure(admin.tenants.get(tenant.id))).code, 'not_found')
@@ -75,8 +75,8 @@ test('a key is found by itself, by its name and by its status', async () => {
 
 test('an embed token is minted for one tenant', async () => {
   const { token, scopes } = await admin.embedTokens.create({
-    project_id: vendor.projectId,
-    tenant_id: vendor.tenantId,
+    projectId: vendor.projectId,
+    tenantId: vendor.tenantId,
     env: 'live',
   })
   assert.deepEqual(scopes, ['keys:read'])
@@ -84,19 +84,19 @@ test('an embed token is minted for one tenant', async () => {
 })
 
 test('a list is read page by page to its end, and only as far as the caller iterates', async () => {
-  const tenant = await admin.tenants.create({ external_id: slug() })
+  const tenant = await admin.tenants.create({ externalId: slug() })
   const ids: string[] = []
   for (let key = 0; key < 5; key++) ids.unshift((await issue({ tenant_id: tenant.id })).id)
   const { admin: client, sent } = open()
-  const query = { tenant_id: tenant.id, limit: 2 }
+  const query = { tenantId: tenant.id, limit: 2 }
   const listed: string[] = []
   for await (const key of client.keys.list(query)) listed.push(key.id)
   assert.deepEqual([listed, sent.length], [ids, 3])
   for await (const key of client.keys.list(query)) if (key.id === ids[1]) break
   assert.equal(sent.length, 4)
   const page = await client.keys.list(query).page()
-  assert.deepEqual([page.data.length, page.has_more], [2, true])
-  const next = await client.keys.list({ ...query, cursor: page.next_cursor ?? '' }).page()
+  assert.deepEqual([page.data.length, page.hasMore], [2, true])
+  const next = await client.keys.list({ ...query, cursor: page.nextCursor ?? '' }).page()
   assert.equal(next.data[0]?.id, ids[2])
 })
 
@@ -161,7 +161,7 @@ test('every route of the vendor plane has exactly one method', async () => {
 
 test('a create whose answer is lost is repeated under the same key, and makes one resource', async () => {
   const { admin: client, timer, sent, instead } = open()
-  const external_id = slug()
+  const externalId = slug()
   instead.push(
     async pass => {
       await pass()
@@ -169,7 +169,7 @@ test('a create whose answer is lost is repeated under the same key, and makes on
     },
     async () => new Response('', { status: 502, headers: { 'retry-after': '3' } }),
   )
-  const creating = client.tenants.create({ external_id })
+  const creating = client.tenants.create({ externalId })
   await until(() => timer.delays.length === 1, 'it waits to retry')
   assert.deepEqual(timer.delays, [250])
   timer.pass(250)
@@ -177,14 +177,14 @@ test('a create whose answer is lost is repeated under the same key, and makes on
   assert.deepEqual(timer.delays, [3_000])
   timer.pass(3_000)
   const tenant = await creating
-  assert.equal(tenant.external_id, external_id)
+  assert.equal(tenant.externalId, externalId)
   const keys = new Set(sent.map(({ headers }) => headers.get('idempotency-key')))
   assert.deepEqual([sent.length, keys.size], [3, 1])
-  await client.tenants.create({ external_id: slug() }, { idempotencyKey: 'mine' })
+  await client.tenants.create({ externalId: slug() }, { idempotencyKey: 'mine' })
   assert.equal(sent.at(-1)?.headers.get('idempotency-key'), 'mine')
   const before = sent.length
   for (const idempotencyKey of ['ключ', 'a\nb', '', 'x'.repeat(256), 7 as unknown as string]) {
-    const creating = client.tenants.create({ external_id: slug() }, { idempotencyKey })
+    const creating = client.tenants.create({ externalId: slug() }, { idempotencyKey })
     await assert.rejects(creating, { name: 'TypeError', message: /^idempotencyKey must be / })
   }
   assert.equal(sent.length, before)
@@ -192,12 +192,12 @@ test('a create whose answer is lost is repeated under the same key, and makes on
 
 test('neither unsafe calls nor permanent errors are retried', async () => {
   const { admin: client, sent, instead } = open()
-  const tenant = await admin.tenants.create({ external_id: slug() })
+  const tenant = await admin.tenants.create({ externalId: slug() })
   instead.push(away)
   assert.equal((await failure(client.tenants.delete(tenant.id))).code, 'network_error')
   assert.equal(sent.length, 1)
   const error = await failure(
-    client.keys.create({ project_id: id(1), tenant_id: id(2), env: 'prod' as 'live' }),
+    client.keys.create({ projectId: id(1), tenantId: id(2), env: 'prod' as 'live' }),
   )
   assert.deepEqual([error.code, error.status, error.retryable], ['validation_failed', 400, false])
   assert.match(error.requestId ?? '', /^req_/)

@@ -1,4 +1,4 @@
-/** The admin client: manages a workspace, with the field names of the service. */
+/** The admin client: manages a workspace. */
 export type { Listing, Page } from './admin/list.ts'
 export { type Admin, type AdminOptions, createAdmin } from './admin/open.ts'
 export type { CallOptions, KeyedOptions } from './admin/request.ts'

@@ -20,7 +20,7 @@ export type BuildEmbed = (parts: EmbedParts) => Promise<string>
 
 const secret = 'krsk_live_secret'
 const customer = { externalId: 'org_17', name: 'Globex', scopes: ['keys:read', 'key_scope:orders'] }
-const expires_at = '2027-01-31T09:35:00.000Z'
+const expiresAt = '2027-01-31T09:35:00.000Z'
 
 export function testEmbed(name: string, build: BuildEmbed): void {
   /** Serves the handler over a service that mints, or fails. */
@@ -31,7 +31,7 @@ export function testEmbed(name: string, build: BuildEmbed): void {
       async createToken(request) {
         asked.push(request)
         if (failure !== undefined) throw new KeyrailError('code', `refused ${secret}`, failure)
-        return { token: 'the.embed.token', expires_at } as Awaited<ReturnType<Embed['createToken']>>
+        return { token: 'the.embed.token', expiresAt } as Awaited<ReturnType<Embed['createToken']>>
       },
     }
     const customerOf = (session: string | null | undefined) => {
@@ -61,7 +61,7 @@ export function testEmbed(name: string, build: BuildEmbed): void {
   test(`${name}: a signed-in customer gets a token, and is created as a tenant if need be`, async () => {
     const { ask, asked } = await open()
     const { status, headers, type, body } = await ask()
-    assert.deepEqual([status, body], [200, { token: 'the.embed.token', expires_at }])
+    assert.deepEqual([status, body], [200, { token: 'the.embed.token', expires_at: expiresAt }])
     assert.equal(headers['cache-control'], 'no-store')
     assert.match(type, /^application\/json/)
     const { externalId, scopes } = customer

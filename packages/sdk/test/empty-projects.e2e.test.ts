@@ -157,7 +157,7 @@ const server = createServer((request, response) => {
 
 /** Code that serves nothing, with the declarations before it. */
 const others: readonly { page: string; heading: string; before: string }[] = [
-  { page: 'docs/sdk/admin.md', heading: 'Managing keys', before: `const tenant_id = ''` },
+  { page: 'docs/sdk/admin.md', heading: 'Managing keys', before: `const tenantId = ''` },
   { page: 'docs/sdk/deployment.md', heading: 'A copy on disk', before: '' },
   {
     page: 'docs/sdk/limits.md',

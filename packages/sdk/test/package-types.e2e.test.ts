@@ -91,10 +91,14 @@ const program = `
   export const codeOf = (error: unknown): KeyrailErrorCode => (error instanceof KeyrailError ? error.code : 'unknown')
   export async function manage(): Promise<Key[]> {
     const admin = createAdmin({ url: '', secretKey: '' })
-    const { key } = await admin.keys.create({ project_id: '', tenant_id: '', env: 'live' })
+    const { key } = await admin.keys.create({ projectId: '', tenantId: '', env: 'live' })
     const shown: string | undefined = key
     // @ts-expect-error The environment does not exist.
-    await admin.keys.create({ project_id: '', tenant_id: '', env: 'prod' })
+    await admin.keys.create({ projectId: '', tenantId: '', env: 'prod' })
+    // @ts-expect-error Names are in camelCase.
+    admin.keys.list({ tenant_id: '' })
+    const meta: unknown = (await admin.tenants.get('')).meta.any_name
+    void [meta, (await admin.auditLogs.list().page()).data[0]?.payload?.external_id]
     const keys: Key[] = []
     for await (const each of admin.keys.list({ limit: 10 })) keys.push(each)
     return shown === undefined ? [] : keys

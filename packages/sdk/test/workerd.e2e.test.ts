@@ -51,8 +51,8 @@ const program = `
         }))
       }
       if (new URL(request.url).pathname === '/issue') {
-        const { tenant_id } = await request.json()
-        return Response.json(await admin.keys.create({ project_id: settings.project, tenant_id, env: 'live' }))
+        const { tenantId } = await request.json()
+        return Response.json(await admin.keys.create({ projectId: settings.project, tenantId, env: 'live' }))
       }
       await keyring.refresh(context)
       return (request.method === 'POST' ? write : read)(request, {})
@@ -157,7 +157,7 @@ for (const flags of [[], ['nodejs_compat']]) {
     const url = await start(flags)
     const { body } = await ask(`${url}/issue`, undefined, {
       method: 'POST',
-      body: JSON.stringify({ tenant_id: vendor.tenantId }),
+      body: JSON.stringify({ tenantId: vendor.tenantId }),
     })
     await until(async () => (await ask(url, body.key)).status === 200, 'the key is known')
   })

@@ -27,8 +27,11 @@ const admin = createAdmin({
 })
 await admin.${noun}.create({
 ${Object.entries(fields)
-  .map(([name, value]) => `  ${name}: '${value}',\n`)
+  .map(([name, value]) => `  ${inCamelCase(name)}: '${value}',\n`)
   .join('')}})`,
     },
   ]
 }
+
+/** The SDK has names in camelCase. */
+const inCamelCase = (name: string) => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())

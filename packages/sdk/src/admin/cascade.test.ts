@@ -15,17 +15,17 @@ test('`cascade` revokes a secret key and all keys made with it', async () => {
   })
   const { descendants } = await admin.secretKeys.revoke(first.id, { reason: 'left' })
   assert.deepEqual(
-    descendants.data.map(key => [key.id, key.revoked_at]),
+    descendants.data.map(key => [key.id, key.revokedAt]),
     [[second.id, null]],
   )
   const ended = await admin.secretKeys.revoke(first.id, { cascade: true })
   assert.deepEqual(
-    ended.descendants.data.map(key => [key.id, key.revoked_reason]),
+    ended.descendants.data.map(key => [key.id, key.revokedReason]),
     [[second.id, 'cascade']],
   )
   assert.deepEqual(ended.cascade, { state: 'done', revoked: 1, remaining: 0 })
   const made: string[] = []
-  for await (const key of admin.secretKeys.list({ made_by: first.id, include_revoked: 'true' }))
+  for await (const key of admin.secretKeys.list({ madeBy: first.id, includeRevoked: 'true' }))
     made.push(key.id)
   assert.deepEqual(made, [second.id])
 })
@@ -37,7 +37,7 @@ test('`revoke_keys` of a removal is sent as a query parameter, or not at all', a
     return fetch(url, init)
   }
   const admin = createAdmin({ ...connection, fetch: recorded })
-  for (const query of [{ revoke_keys: true }, { revoke_keys: false }, {}]) {
+  for (const query of [{ revokeKeys: true }, { revokeKeys: false }, {}]) {
     const error = await admin.members.remove(id(1), query).catch((reason: unknown) => reason)
     assert.ok(error instanceof KeyrailError && error.code === 'not_found', String(error))
   }

@@ -13,7 +13,7 @@ const { connection } = await startKeyrail()
 const admin = createAdmin(connection)
 for (let made = 0; made < 12; made++) {
   // A Unicode line break that does not end a line, and characters of several bytes that a chunk may cut.
-  await admin.tenants.create({ external_id: randomUUID(), name: `Line\u2028Separator 😀 ${made}` })
+  await admin.tenants.create({ externalId: randomUUID(), name: `Line\u2028Separator 😀 ${made}` })
 }
 async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
   const read: T[] = []
@@ -80,8 +80,8 @@ test('an export reads the log, whole or after a row, anew for each iteration', a
   assert.deepEqual(await all(rows), log)
   assert.deepEqual(await all(rows), log)
   const behind = log[4]?.seq ?? 0
-  assert.deepEqual(await all(exported({ after_seq: behind })), log.slice(5))
-  assert.deepEqual(await all(exported({ after_seq: 9_999 })), [])
+  assert.deepEqual(await all(exported({ afterSeq: behind })), log.slice(5))
+  assert.deepEqual(await all(exported({ afterSeq: 9_999 })), [])
   assert.deepEqual(queries, ['', '', `?after_seq=${behind}`, '?after_seq=9999'])
 })
 
@@ -134,7 +134,7 @@ test('an export that fails repeatedly without a row between rejects', async () =
 
 test('an export that the service refuses rejects with its code, without a retry', async () => {
   const { exported, queries } = open()
-  const error = await failure(exported({ after_seq: -1 }))
+  const error = await failure(exported({ afterSeq: -1 }))
   assert.deepEqual([error.code, error.status, queries.length], ['validation_failed', 400, 1])
 })
 

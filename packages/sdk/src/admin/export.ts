@@ -1,6 +1,7 @@
 import { type HttpSender, parseMembers } from '../http/call.ts'
 import { badStream, linesOf, streamBody } from '../http/stream.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
+import { errorFromService, fromService, toService } from './names.ts'
 import { type AdminDefaults, type CallOptions, pauseAfter, queryOf } from './request.ts'
 
 const PATH = '/v1/audit_logs/export'
@@ -11,7 +12,7 @@ const LINE_MAX_LENGTH = 4 * 1024 * 1024
 /** Sends nothing until it is iterated. Each iteration reads the log again. */
 export function exportRows<T>(
   send: HttpSender,
-  query: { after_seq?: number } = {},
+  query: { afterSeq?: number } = {},
   defaults: AdminDefaults,
   options: CallOptions = {},
 ): AsyncIterable<T> {
@@ -24,11 +25,11 @@ export function exportRows<T>(
  */
 async function* readRows<T>(
   send: HttpSender,
-  query: { after_seq?: number },
+  query: { afterSeq?: number },
   defaults: AdminDefaults,
   { timeoutMs = defaults.timeoutMs, maxRetries = defaults.maxRetries, signal }: CallOptions,
 ): AsyncGenerator<T> {
-  let { after_seq } = query
+  let { after_seq }: { after_seq?: number } = toService<object>(query)
   for (let failures = 0; ; ) {
     const body = streamBody(send, {
       method: 'GET',
@@ -45,13 +46,13 @@ async function* readRows<T>(
         const row = readRow(line, after_seq)
         after_seq = row.seq
         failures = 0
-        yield row as T
+        yield fromService(row) as T
       }
       return
     } catch (thrown) {
       const error = thrown as KeyrailError
       failures++
-      if (!error.retryable || failures > maxRetries) throw error
+      if (!error.retryable || failures > maxRetries) throw errorFromService(error)
       await pauseAfter(error, failures, defaults, signal)
     }
   }

@@ -12,7 +12,7 @@ const { vendor, connection, settings, patient, issue } = await startKeyrail()
 const admin = createAdmin(connection)
 const keyOf = async (limits: Partial<SecretKeyCreate>) =>
   (await admin.secretKeys.create({ env: 'live', ...limits })).key ?? ''
-const node = await keyOf({ preset: 'node', project_ids: [settings.project] })
+const node = await keyOf({ preset: 'node', projectIds: [settings.project] })
 
 test('a key of the preset node suffices for a server', async () => {
   const { key } = await issue({
@@ -44,7 +44,7 @@ test('a keyring of a project outside its key’s projects gets not_found', async
 
 test('the admin client reports which permission its key lacks', async () => {
   const { keys, secretKeys, auditLogs, usage } = createAdmin({ ...connection, secretKey: node })
-  const body = { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live' } as const
+  const body = { projectId: vendor.projectId, tenantId: vendor.tenantId, env: 'live' } as const
   for (const [call, permission] of [
     [() => keys.list().page(), 'keys:read'],
     [() => keys.create(body), 'keys:write'],
@@ -76,14 +76,14 @@ test('a test secret key gets live_credential_required where a live key is needed
 })
 
 test('the limits of a key are returned as they were set', async () => {
-  const { permissions, project_ids, allowed_cidrs } = await admin.secretKeys.create({
+  const { permissions, projectIds, allowedCidrs } = await admin.secretKeys.create({
     env: 'live',
     permissions: ['keys:read'],
-    project_ids: [vendor.projectId],
-    allowed_cidrs: ['127.0.0.0/8'],
+    projectIds: [vendor.projectId],
+    allowedCidrs: ['127.0.0.0/8'],
   })
   assert.deepEqual(
-    [permissions, project_ids, allowed_cidrs],
+    [permissions, projectIds, allowedCidrs],
     [['keys:read'], [vendor.projectId], ['127.0.0.0/8']],
   )
 })
@@ -91,7 +91,7 @@ test('the limits of a key are returned as they were set', async () => {
 test('a key used from another address is refused, without a retry', async () => {
   const elsewhere = createAdmin({
     ...connection,
-    secretKey: await keyOf({ allowed_cidrs: ['203.0.113.0/24'] }),
+    secretKey: await keyOf({ allowedCidrs: ['203.0.113.0/24'] }),
   })
   await assert.rejects(elsewhere.workspace.get(), { code: 'ip_not_allowed', status: 403, retryable: false })
 })

@@ -1,16 +1,16 @@
 import type { AdminRequest, CallOptions } from './request.ts'
 
-/** One page of a list, as the service returns it. */
+/** One page of a list. */
 export interface Page<T> {
   object: 'list'
   data: T[]
-  has_more: boolean
-  next_cursor: string | null
+  hasMore: boolean
+  nextCursor: string | null
 }
 
 /** A list of the service. `for await` reads all of it, page by page; `page()` reads one page. */
 export interface Listing<T> extends AsyncIterable<T> {
-  /** The page that the query names. For the next one, pass `next_cursor` as `cursor`. */
+  /** The page that the query names. For the next one, pass `nextCursor` as `cursor`. */
   page(): Promise<Page<T>>
 }
 
@@ -28,11 +28,11 @@ export function listOf<T>(
     async *[Symbol.asyncIterator]() {
       let { cursor } = query
       do {
-        const { data, next_cursor } = await read(cursor)
+        const { data, nextCursor } = await read(cursor)
         yield* data
         // Without this, a service that names the same page again would be read forever.
-        if (next_cursor === cursor) return
-        cursor = next_cursor ?? undefined
+        if (nextCursor === cursor) return
+        cursor = nextCursor ?? undefined
       } while (cursor !== undefined)
     },
   }

@@ -15,9 +15,9 @@ test('a secret that was lost with its answer is an error that says what to do', 
   const { id: old } = await issue()
   const invited = { email: `${randomUUID()}@example.com`, role: 'member' } as const
   for (const make of [
-    (client: Admin) => client.keys.rotate(old, { overlap_hours: 0 }),
+    (client: Admin) => client.keys.rotate(old, { overlapHours: 0 }),
     (client: Admin) =>
-      client.keys.create({ project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live' }),
+      client.keys.create({ projectId: vendor.projectId, tenantId: vendor.tenantId, env: 'live' }),
     (client: Admin) => client.secretKeys.create({ env: 'live' }),
     (client: Admin) => client.invites.create(invited),
   ]) {
@@ -37,7 +37,7 @@ test('a secret that was lost with its answer is an error that says what to do', 
     assert.match(message, new RegExp(`was executed, .* (rotate|revoke) the .* ${resourceId}`))
     if (!message.includes('/rotate')) continue
     // The old key has ended, and the message leads to a working one.
-    assert.notEqual((await admin.keys.get(old)).revoked_at ?? (await admin.keys.get(old)).expires_at, null)
+    assert.notEqual((await admin.keys.get(old)).revokedAt ?? (await admin.keys.get(old)).expiresAt, null)
     assert.match((await admin.keys.rotate(resourceId)).key ?? '', /^kr_live_/)
   }
 })

@@ -6,7 +6,7 @@ const PREFIX = 'external:'
 
 export interface NamedTenant {
   id: string
-  external_id: string
+  externalId: string
 }
 
 /**
@@ -16,20 +16,20 @@ export interface NamedTenant {
  */
 export function readExternalId(name: string, id: unknown): string | undefined {
   if (typeof id !== 'string' || !id.startsWith(PREFIX)) return undefined
-  if (id === PREFIX) throw new TypeError(`${name} must have a tenant's external_id after ${PREFIX}`)
+  if (id === PREFIX) throw new TypeError(`${name} must have a tenant's externalId after ${PREFIX}`)
   return id.slice(PREFIX.length)
 }
 
-/** Replaces a `tenant_id` such as `external:acme` by `external_id`. Fields with both are left for the service to reject. */
+/** Replaces a `tenantId` such as `external:acme` by `externalId`. Fields with both are left for the service to reject. */
 export function withTenantNamed<T extends object>(fields: T | undefined): object | undefined {
-  const { tenant_id, ...others }: { tenant_id?: unknown; external_id?: unknown } = fields ?? {}
-  const external_id = readExternalId('tenant_id', tenant_id)
-  return external_id === undefined || others.external_id !== undefined ? fields : { ...others, external_id }
+  const { tenantId, ...others }: { tenantId?: unknown; externalId?: unknown } = fields ?? {}
+  const externalId = readExternalId('tenantId', tenantId)
+  return externalId === undefined || others.externalId !== undefined ? fields : { ...others, externalId }
 }
 
 /** The error with which the service rejects an unknown tenant. */
 export const noTenant = (externalId: string): KeyrailError =>
-  new KeyrailError('not_found', `No tenant has the external_id ${JSON.stringify(externalId)}`, {
+  new KeyrailError('not_found', `No tenant has the externalId ${JSON.stringify(externalId)}`, {
     status: 404,
     docUrl: 'https://keyrail.dev/errors/not_found',
     retryable: false,

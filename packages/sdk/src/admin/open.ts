@@ -1,6 +1,6 @@
 /**
- * Manages a workspace. `request.ts` calls, `list.ts` pages, `export.ts` streams, and `types.ts` has the types of the
- * contract.
+ * Manages a workspace. `request.ts` calls, `list.ts` pages, `export.ts` streams, `types.ts` has the types of the
+ * contract, and `names.ts` converts their names.
  */
 
 import { createHttpCaller, createHttpSender } from '../http/call.ts'
@@ -38,7 +38,7 @@ export interface Admin extends ReturnType<typeof openAdmin> {}
 
 /**
  * Manages a workspace with its secret key. Every call rejects with a `KeyrailError` (`code`, `status`, `requestId`).
- * Tenant ids, also `tenant_id` in a query or body, may be given as `external:acme`: the tenant whose `external_id` is `acme`.
+ * Tenant ids, also `tenantId` in a query or body, may be given as `external:acme`: the tenant whose `externalId` is `acme`.
  *
  * @throws TypeError naming a missing or wrong option; Error in a browser
  */
@@ -81,7 +81,7 @@ export function openAdmin(options: AdminOptions, world: { timer: Timer; random: 
         listOf<t.AuditLog>(request, '/v1/audit_logs', query, options),
       /**
        * `GET /v1/audit_logs/export`.
-       * All rows, or those after row `after_seq`, in one stream, read as fast as you take them. A broken stream continues
+       * All rows, or those after row `afterSeq`, in one stream, read as fast as you take them. A broken stream continues
        * after the last row. `timeoutMs` limits the wait for more data, not the whole.
        */
       export: (query?: t.AuditExport, options?: CallOptions): AsyncIterable<t.AuditLog> =>
@@ -133,10 +133,10 @@ function accountRooms(request: AdminRequest) {
         body: t.MemberUpdate,
         options?: CallOptions,
       ) => Promise<t.ChangedMember>,
-      /** `DELETE /v1/members/:userId`. `revoke_keys` also revokes the keys made by this person, the keys made with those, and so on. */
+      /** `DELETE /v1/members/:userId`. `revokeKeys` also revokes the keys made by this person, the keys made with those, and so on. */
       remove: (
         userId: string,
-        query?: { revoke_keys?: boolean },
+        query?: { revokeKeys?: boolean },
         options?: CallOptions,
       ): Promise<t.RemovedMember> => members.delete<t.RemovedMember>(userId, options, query),
     },

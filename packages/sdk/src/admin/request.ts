@@ -4,6 +4,7 @@ import { KeyrailError } from '../runtime/errors.ts'
 import type { Timer } from '../runtime/timer.ts'
 import { requireSecret } from './lost-secret.ts'
 import { withTenantNamed } from './named-tenant.ts'
+import { errorFromService, fromService, toService } from './names.ts'
 
 /** Options of one call, in place of those of the client. */
 export interface CallOptions {
@@ -23,7 +24,8 @@ export interface KeyedOptions extends CallOptions {
 export interface AdminCall {
   /** GET by default. */
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  path: string
+  /** A function looks it up, once the rest of the call is known to be right. */
+  path: string | (() => Promise<string>)
   query?: object | undefined
   body?: object | undefined
   status?: 200 | 201
@@ -57,7 +59,7 @@ export interface AdminDefaults {
 export function createAdminRequest(call: HttpCaller, defaults: AdminDefaults): AdminRequest {
   return async function request<T>({
     method = 'GET',
-    path,
+    path: given,
     query,
     body,
     status = 200,
@@ -69,12 +71,13 @@ export function createAdminRequest(call: HttpCaller, defaults: AdminDefaults): A
     const headers: Record<string, string> = keyed
       ? { 'idempotency-key': readIdempotencyKey(options.idempotencyKey) }
       : {}
+    const named = { query: queryOf(toService(withTenantNamed(query))), body: toService(withTenantNamed(body)) }
+    const path = typeof given === 'string' ? given : await given()
     const asked = {
       method,
       path,
-      query: queryOf(withTenantNamed(query)),
+      ...named,
       headers,
-      body: withTenantNamed(body),
       accepts: [status],
       timeoutMs,
       maxBytes: ANSWER_MAX_BYTES,
@@ -83,7 +86,7 @@ export function createAdminRequest(call: HttpCaller, defaults: AdminDefaults): A
     for (let failures = 1; ; failures++) {
       try {
         const { text } = await call(asked)
-        const answer = parseMembers(text)
+        const answer = fromService(parseMembers(text))
         if (answer.object === object) {
           if (keyed) requireSecret(`${method} ${path}`, answer)
           return answer as T
@@ -93,7 +96,7 @@ export function createAdminRequest(call: HttpCaller, defaults: AdminDefaults): A
         const error = thrown as KeyrailError
         // A throttled call was not executed.
         const mayRepeat = error.retryable && (method !== 'DELETE' || error.status === 429)
-        if (failures > maxRetries || !mayRepeat) throw error
+        if (failures > maxRetries || !mayRepeat) throw errorFromService(error)
         await pauseAfter(error, failures, defaults, signal)
       }
     }

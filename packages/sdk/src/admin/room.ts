@@ -6,7 +6,7 @@ import type { AdminCall, AdminRequest, CallOptions, KeyedOptions } from './reque
 /** How a rotation replaces a key. */
 export interface RotateBody {
   /** Hours for which the predecessor stays valid, 0 to 168; 24 by default. */
-  overlap_hours?: number
+  overlapHours?: number
 }
 
 /** Why a key is revoked. */
@@ -24,27 +24,27 @@ type CallOfOne = Partial<Omit<AdminCall, 'path' | 'options'>> & { below?: string
  * @param object the `object` of an answer
  */
 export function roomOf(request: AdminRequest, base: string, object: string) {
-  const list = <T>(query?: { cursor?: string; external_id?: string }, options?: CallOptions): Listing<T> =>
+  const list = <T>(query?: { cursor?: string; externalId?: string }, options?: CallOptions): Listing<T> =>
     listOf<T>(request, base, query, options)
 
   /** Looks up an external id once, so that a repeated call concerns the same tenant. */
   async function idOf(id: string, options?: CallOptions): Promise<string> {
-    const external_id = object === 'tenant' ? readExternalId('id', id) : undefined
-    if (external_id === undefined) return readUuid('id', id)
-    const { data } = await list<NamedTenant>({ external_id }, options).page()
+    const externalId = object === 'tenant' ? readExternalId('id', id) : undefined
+    if (externalId === undefined) return readUuid('id', id)
+    const { data } = await list<NamedTenant>({ externalId }, options).page()
     // Compared here, because a proxy may drop the query and return other tenants.
-    const tenant = data.find(listed => listed.external_id === external_id)
-    if (tenant === undefined) throw noTenant(external_id)
+    const tenant = data.find(listed => listed.externalId === externalId)
+    if (tenant === undefined) throw noTenant(externalId)
     return readUuid('id', tenant.id)
   }
 
   /** @param call its `below` is the path after that of the resource, such as `/rotate` */
-  async function one<T>(
+  const one = <T>(
     id: string,
     options?: KeyedOptions,
     { below = '', ...call }: CallOfOne = {},
-  ): Promise<T> {
-    const path = `${base}/${await idOf(id, options)}${below}`
+  ): Promise<T> => {
+    const path = async () => `${base}/${await idOf(id, options)}${below}`
     return request<T>({ object, ...call, path, options })
   }
 

@@ -29,7 +29,7 @@ export interface EmbedTokenRequest {
   scopes?: readonly string[] | undefined
   /** Default: that of the secret key. */
   env?: 'live' | 'test' | undefined
-  /** Default: all `embed_origins` of the workspace. */
+  /** Default: all `embedOrigins` of the workspace. */
   origins?: readonly string[] | undefined
 }
 
@@ -55,19 +55,16 @@ export function createEmbed(options: EmbedOptions = {}): Embed {
   const { project, onError: _, ...connection } = options
   const secretKey = readSecretKey(connection.secretKey)
   const { embedTokens } = createAdmin({ ...connection, secretKey, timeoutMs: 5_000 })
-  const project_id = readProject(project)
+  const projectId = readProject(project)
   const reports = readReports(options)
   return {
-    async createToken({ externalId, tenantId, createTenant, env, ...more }) {
+    async createToken({ env, ...more }) {
       try {
         const source = typeof secretKey === 'string' ? secretKey : await currentSecretKey(secretKey)
         const body = {
-          project_id,
-          env: env ?? readSecretKeyEnv(source),
-          tenant_id: tenantId,
-          external_id: externalId,
-          create_tenant: createTenant,
           ...more,
+          projectId,
+          env: env ?? readSecretKeyEnv(source),
         }
         const token = await embedTokens.create(body as Parameters<typeof embedTokens.create>[0])
         reports.success()

@@ -15,14 +15,14 @@ const keyOf = async (body: object): Promise<string> =>
 
 test('a token is for the customer that it names, created if need be', async () => {
   await using keyrail = createKeyrail(settings)
-  const { token, tenant_id, expires_at } = await keyrail.embed.createToken({
+  const { token, tenantId, expiresAt } = await keyrail.embed.createToken({
     externalId: 'org_17',
     createTenant: { name: 'Globex' },
     scopes: ['keys:read', 'key_scope:orders'],
   })
   const session = await sessionOf(token)
-  assert.deepEqual(session.tenant, { id: tenant_id, external_id: 'org_17', name: 'Globex' })
-  assert.deepEqual([session.project.id, session.expires_at], [settings.project, expires_at])
+  assert.deepEqual(session.tenant, { id: tenantId, external_id: 'org_17', name: 'Globex' })
+  assert.deepEqual([session.project.id, session.expires_at], [settings.project, expiresAt])
   assert.deepEqual(session.can, { read: true, write: false, key_scopes: ['orders'] })
   const known = await keyrail.embed.createToken({ tenantId: vendor.tenantId })
   assert.equal((await sessionOf(known.token)).tenant.id, vendor.tenantId)
@@ -69,7 +69,7 @@ test('the vendor gets what the service refuses, and no page does', async () => {
   const [error] = told
   assert.deepEqual(
     [told.length, error?.code, error?.errors[0]?.path],
-    [1, 'validation_failed', 'external_id'],
+    [1, 'validation_failed', 'externalId'],
   )
   assert.ok(!JSON.stringify([body, error, error?.message]).includes(settings.secretKey))
   await assert.rejects(embed.createToken({ externalId: 'nobody' }), { code: 'not_found', status: 404 })

@@ -68,9 +68,9 @@ export function answerTokens<R>(
     const { externalId, name, scopes } = customer
     try {
       embed ??= partOf((source as Extract<typeof source, () => unknown>)(), 'embed')
-      const { token, expires_at } = await embed.createToken({ externalId, scopes, createTenant: named(name) })
+      const { token, expiresAt } = await embed.createToken({ externalId, scopes, createTenant: named(name) })
       const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
-      return { status: 200, headers, body: { token, expires_at } }
+      return { status: 200, headers, body: { token, expires_at: expiresAt } }
     } catch (error) {
       if (!(error instanceof KeyrailError)) throw error
       const { status, retryable, retryAfterMs = 5_000 } = error

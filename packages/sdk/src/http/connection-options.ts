@@ -2,7 +2,7 @@ import type { KeyrailError } from '../runtime/errors.ts'
 import { Reports } from '../runtime/reports.ts'
 import { createHttpCaller, type HttpCaller, type HttpCallerOptions } from './call.ts'
 import { readFunction, readUrl } from './option-values.ts'
-import { rightName } from './right-name.ts'
+import { rightName, wrongName } from './right-name.ts'
 import { readSecretKey, type SecretKeySource } from './secret-key.ts'
 
 /** How to reach the service. */
@@ -67,10 +67,7 @@ export function refuseUnknown(maker: string, options: object, known: Readonly<Re
     throw new TypeError(`${maker} takes an object of options`)
   }
   const unknown = Object.keys(options).find(name => !Object.hasOwn(known, name))
-  if (unknown === undefined) return
-  const right = rightName(unknown, known)
-  const hint = right === undefined ? '' : `: it is called "${right}"`
-  throw new TypeError(`${maker} has no option "${unknown}"${hint}`)
+  if (unknown !== undefined) throw wrongName(maker, 'option', unknown, rightName(unknown, known))
 }
 
 export function readOnUnavailable(value: unknown): OnUnavailable {

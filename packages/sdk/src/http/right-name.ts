@@ -26,6 +26,10 @@ export function rightName(given: string, known: Readonly<Record<string, true>>):
   return right
 }
 
+/** The error about a wrong name. `what`, such as a maker, takes names of this kind. */
+export const wrongName = (what: string, kind: 'field' | 'option', given: string, right?: string): TypeError =>
+  new TypeError(`${what} has no ${kind} "${given}"${right === undefined ? '' : `: it is called "${right}"`}`)
+
 const plainOf = (name: string): string => name.replaceAll(/[_-]/g, '').toLowerCase()
 
 function alikeFromStart(one: string, two: string): number {

@@ -2,7 +2,7 @@ import type { KeyrailErrorCode } from './error-codes.ts'
 
 /** A request field that the service rejected. */
 export interface FieldFault {
-  /** Its path in body or query, such as `rate_limits.0.limit`. */
+  /** Its path in body or query, such as `rateLimits.0.windowMs`. */
   path: string
   /** What is wrong with it, in words. */
   message: string

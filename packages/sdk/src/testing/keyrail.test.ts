@@ -112,6 +112,8 @@ test('a test Keyrail mints tokens for pages, and its admin has the answers of th
   const answer = await embedHandler(one, () => ({ externalId: 'acme' }))(
     new Request('http://localhost/', { method: 'POST' }),
   )
-  assert.equal(((await answer.json()) as { token: string }).token, 'test-token-of-acme')
+  const { token, expires_at } = (await answer.json()) as { token: string; expires_at: string }
+  assert.equal(token, 'test-token-of-acme')
+  assert.ok(Date.parse(expires_at) > Date.now())
   assert.throws(() => createTestKeyrail({ key: {} } as object), /createTestKeyrail has no option "key"/)
 })

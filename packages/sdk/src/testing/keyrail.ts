@@ -98,9 +98,9 @@ const tokenFor = ({
 }: Parameters<Embed['createToken']>[0]): Awaited<ReturnType<Embed['createToken']>> => ({
   object: 'embed_token',
   token: `test-token-of-${externalId}`,
-  expires_at: new Date(Date.now() + 300_000).toISOString(),
-  project_id: none,
-  tenant_id: tenantId ?? none,
+  expiresAt: new Date(Date.now() + 300_000).toISOString(),
+  projectId: none,
+  tenantId: tenantId ?? none,
   env,
   scopes: [...scopes],
   origins: [...origins],

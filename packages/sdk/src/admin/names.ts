@@ -1,0 +1,85 @@
+import { wrongName } from '../http/right-name.ts'
+import { KeyrailError } from '../runtime/errors.ts'
+
+/** The service's names are in snake_case and those of this package in camelCase. `request.ts` and `export.ts` convert them. */
+
+/** Members with JSON of the vendor, or of the audit log as it is stored and hashed. What they contain has no other names. */
+const opaque = ['meta', 'payload', 'details'] as const
+const inOpaque = new RegExp(`(?:^|\\.)(?:${opaque.join('|')})\\.`)
+
+/** Levels of an answer. The service has fewer; what something else nests deeper stays as it is. */
+const LEVELS_MAX = 32
+
+type CamelName<Name> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<CamelName<Rest>>}`
+  : Name
+
+/** A type of the service with the names of this package. */
+export type Camel<T> = T extends readonly (infer Item)[]
+  ? Camel<Item>[]
+  : T extends object
+    ? { [Name in keyof T as CamelName<Name>]: Name extends (typeof opaque)[number] ? T[Name] : Camel<T[Name]> }
+    : T
+
+/** Names in camelCase; `write-types.ts` writes types with it. */
+export const camel = (text: string): string =>
+  text.replaceAll(/(?<=[a-z\d])_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+const snake = (name: string): string =>
+  name.replaceAll(/(?<=[a-z\d])[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+
+/**
+ * A body or query for the service. Sent as it is, a name of the service would work in some calls and not in others, and an unknown
+ * name of a query is ignored: a filter would be lost without an error.
+ *
+ * @throws TypeError naming the right one
+ */
+export const toService = <T>(value: T): T =>
+  renamed(
+    value,
+    name => {
+      const right = camel(name)
+      if (right !== name) throw wrongName('This call', 'field', name, right)
+      return snake(name)
+    },
+    Number.POSITIVE_INFINITY,
+  )
+
+/** An answer of the service, also with members that this version does not know. */
+export const fromService = <T>(value: T): T => renamed(value, camel, LEVELS_MAX)
+
+function renamed<T>(value: T, rename: (name: string) => string, levels: number): T
+function renamed(given: unknown, rename: (name: string) => string, levels: number): unknown {
+  // As `JSON.stringify` does, so that a body may have a `Date`.
+  const { toJSON } = (given ?? {}) as { toJSON?: unknown }
+  const value: unknown = typeof toJSON === 'function' ? toJSON.call(given) : given
+  if (typeof value !== 'object' || value === null || levels === 0) return value
+  const inner = (member: unknown) => renamed(member, rename, levels - 1)
+  if (Array.isArray(value)) return value.map(inner)
+  const isOpaque = (name: string) => opaque.some(one => one === name)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) =>
+      isOpaque(name) ? [name, member] : [rename(name), inner(member)],
+    ),
+  )
+}
+
+/** An error of the service with the names of the caller: `rateLimits.0.windowMs`. */
+export function errorFromService(error: KeyrailError): KeyrailError {
+  if (error.errors.length === 0) return error
+  let { message: said } = error
+  const errors = error.errors.map(({ path, message }) => {
+    const fault = { path: pathFromService(path), message: isOfValues.test(message) ? message : camel(message) }
+    said = said.replace(`${path}: ${message}`, () => `${fault.path}: ${fault.message}`)
+    return fault
+  })
+  return new KeyrailError(error.code, said, { ...error, errors })
+}
+
+/** Messages that quote values of the service. All others may quote names, as in `must not be given beside tenant_id`. */
+const isOfValues = /^must (?:be one of|match) /
+
+function pathFromService(path: string): string {
+  const end = inOpaque.exec(path)?.index ?? path.length
+  return camel(path.slice(0, end)) + path.slice(end)
+}
