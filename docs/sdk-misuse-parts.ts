@@ -87,7 +87,12 @@ export function misusesOfParts(
     ['admin in a page', () => inBrowser(admin)],
     [
       'a name of the service',
-      () => thrownBy(() => admin().keys.list({ tenant_id: id(2) } as Anything).page()),
+      () =>
+        thrownBy(() =>
+          admin()
+            .keys.list({ tenant_id: id(2) } as Anything)
+            .page(),
+        ),
     ],
     ['a name as an id', () => thrownBy(() => admin().keys.get('payments'))],
     [

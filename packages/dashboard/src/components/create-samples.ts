@@ -34,4 +34,5 @@ ${Object.entries(fields)
 }
 
 /** The SDK has names in camelCase. */
-const inCamelCase = (name: string) => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+const inCamelCase = (name: string) =>
+  name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())

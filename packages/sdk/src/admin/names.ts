@@ -18,7 +18,9 @@ type CamelName<Name> = Name extends `${infer First}_${infer Rest}`
 export type Camel<T> = T extends readonly (infer Item)[]
   ? Camel<Item>[]
   : T extends object
-    ? { [Name in keyof T as CamelName<Name>]: Name extends (typeof opaque)[number] ? T[Name] : Camel<T[Name]> }
+    ? {
+        [Name in keyof T as CamelName<Name>]: Name extends (typeof opaque)[number] ? T[Name] : Camel<T[Name]>
+      }
     : T
 
 /** Names in camelCase; `write-types.ts` writes types with it. */
@@ -29,8 +31,8 @@ const snake = (name: string): string =>
   name.replaceAll(/(?<=[a-z\d])[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 
 /**
- * A body or query for the service. Sent as it is, a name of the service would work in some calls and not in others, and an unknown
- * name of a query is ignored: a filter would be lost without an error.
+ * A body or query for the service. A name of the service is refused, although it would work: the answer would have another name for
+ * the same member.
  *
  * @throws TypeError naming the right one
  */
@@ -65,11 +67,14 @@ function renamed(given: unknown, rename: (name: string) => string, levels: numbe
 }
 
 /** An error of the service with the names of the caller: `rateLimits.0.windowMs`. */
-export function errorFromService(error: KeyrailError): KeyrailError {
-  if (error.errors.length === 0) return error
+export function errorFromService(error: unknown): unknown {
+  if (!(error instanceof KeyrailError) || error.errors.length === 0) return error
   let { message: said } = error
   const errors = error.errors.map(({ path, message }) => {
-    const fault = { path: pathFromService(path), message: isOfValues.test(message) ? message : camel(message) }
+    const fault = {
+      path: pathFromService(path),
+      message: isOfValues.test(message) ? message : camel(message),
+    }
     said = said.replace(`${path}: ${message}`, () => `${fault.path}: ${fault.message}`)
     return fault
   })

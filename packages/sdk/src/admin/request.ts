@@ -71,7 +71,10 @@ export function createAdminRequest(call: HttpCaller, defaults: AdminDefaults): A
     const headers: Record<string, string> = keyed
       ? { 'idempotency-key': readIdempotencyKey(options.idempotencyKey) }
       : {}
-    const named = { query: queryOf(toService(withTenantNamed(query))), body: toService(withTenantNamed(body)) }
+    const named = {
+      query: queryOf(toService(withTenantNamed(query))),
+      body: toService(withTenantNamed(body)),
+    }
     const path = typeof given === 'string' ? given : await given()
     const asked = {
       method,

@@ -67,10 +67,7 @@ test('the vendor gets what the service refuses, and no page does', async () => {
   const { status, body } = await answer(undefined, 'POST', () => undefined)
   assert.deepEqual([status, (body as { code: string }).code], [500, 'internal_error'])
   const [error] = told
-  assert.deepEqual(
-    [told.length, error?.code, error?.errors[0]?.path],
-    [1, 'validation_failed', 'externalId'],
-  )
+  assert.deepEqual([told.length, error?.code, error?.errors[0]?.path], [1, 'validation_failed', 'externalId'])
   assert.ok(!JSON.stringify([body, error, error?.message]).includes(settings.secretKey))
   await assert.rejects(embed.createToken({ externalId: 'nobody' }), { code: 'not_found', status: 404 })
 })
