@@ -11,6 +11,12 @@ const folder = import.meta.dirname
 /** Sources with types of the contract. */
 const ofContract = ['admin/types', 'http/call-types']
 
+/**
+ * The function whose result is the type `Admin`, with its comment. Nothing calls it from outside, and its parameters would bring
+ * types of their own.
+ */
+const ofResult = /\/\*\* [^\n]* \*\/\n(export declare function openAdmin)\(options: [\s\S]*?\n?\}\)(?=: \{)/
+
 type Entries = Readonly<Record<string, string>>
 
 interface Installer {
@@ -114,7 +120,9 @@ async function declare(into: string): Promise<void> {
     // The compiler leaves `./store/store.ts` in declarations, where it does not resolve.
     writeFileSync(
       join(into, file),
-      text.replaceAll(/(from |import\()(['"]\.{1,2}\/[\w/-]+)\.ts(['"])/g, '$1$2.js$3'),
+      text
+        .replaceAll(/(from |import\()(['"]\.{1,2}\/[\w/-]+)\.ts(['"])/g, '$1$2.js$3')
+        .replace(ofResult, '$1()'),
     )
   }
 }

@@ -1,4 +1,5 @@
-import { type HttpSender, parseMembers } from '../http/call.ts'
+import type { HttpSender } from '../http/call.ts'
+import { parseMembers } from '../http/json.ts'
 import { badStream, linesOf, streamBody } from '../http/stream.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
 import { errorFromService, fromService, toService } from './names.ts'

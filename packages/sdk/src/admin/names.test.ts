@@ -175,7 +175,7 @@ test('a refused field has the path and the names of the caller, except in opaque
     const { code, errors, message: said, status, requestId } = await failure(call())
     assert.deepEqual([code, status, errors.length, errors[0]?.path], ['validation_failed', 400, 1, path])
     assert.match(errors[0]?.message ?? '', message)
-    assert.ok(said.endsWith(`: ${path}: ${errors[0]?.message}`), said)
+    assert.ok(`${said} `.includes(`: ${path}: ${errors[0]?.message.slice(0, 200)}`), said)
     assert.match(requestId ?? '', /^req_/)
   }
 })

@@ -4,8 +4,9 @@ import { KeyrailError } from '../runtime/errors.ts'
 /** The service's names are in snake_case and those of this package in camelCase. `request.ts` and `export.ts` convert them. */
 
 /** Members with JSON of the vendor, or of the audit log as it is stored and hashed. What they contain has no other names. */
-const opaque = ['meta', 'payload', 'details'] as const
-const inOpaque = new RegExp(`(?:^|\\.)(?:${opaque.join('|')})\\.`)
+type Opaque = 'meta' | 'payload' | 'details'
+/** In a path, or as the whole of it. */
+const opaque = /(?:^|\.)(?:meta|payload|details)(?:\.|$)/
 
 /** Levels of an answer. The service has fewer; what something else nests deeper stays as it is. */
 const LEVELS_MAX = 32
@@ -19,7 +20,7 @@ export type Camel<T> = T extends readonly (infer Item)[]
   ? Camel<Item>[]
   : T extends object
     ? {
-        [Name in keyof T as CamelName<Name>]: Name extends (typeof opaque)[number] ? T[Name] : Camel<T[Name]>
+        [Name in keyof T as CamelName<Name>]: Name extends Opaque ? T[Name] : Camel<T[Name]>
       }
     : T
 
@@ -58,10 +59,9 @@ function renamed(given: unknown, rename: (name: string) => string, levels: numbe
   if (typeof value !== 'object' || value === null || levels === 0) return value
   const inner = (member: unknown) => renamed(member, rename, levels - 1)
   if (Array.isArray(value)) return value.map(inner)
-  const isOpaque = (name: string) => opaque.some(one => one === name)
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) =>
-      isOpaque(name) ? [name, member] : [rename(name), inner(member)],
+      opaque.test(name) ? [name, member] : [rename(name), inner(member)],
     ),
   )
 }
@@ -75,7 +75,8 @@ export function errorFromService(error: unknown): unknown {
       path: pathFromService(path),
       message: isOfValues.test(message) ? message : camel(message),
     }
-    said = said.replace(`${path}: ${message}`, () => `${fault.path}: ${fault.message}`)
+    // A long message is cut there.
+    said = said.replace(` ${path}: `, () => ` ${fault.path}: `).replace(message, () => fault.message)
     return fault
   })
   return new KeyrailError(error.code, said, { ...error, errors })
@@ -85,6 +86,6 @@ export function errorFromService(error: unknown): unknown {
 const isOfValues = /^must (?:be one of|match) /
 
 function pathFromService(path: string): string {
-  const end = inOpaque.exec(path)?.index ?? path.length
-  return camel(path.slice(0, end)) + path.slice(end)
+  const end = path.search(opaque)
+  return end < 0 ? camel(path) : camel(path.slice(0, end)) + path.slice(end)
 }

@@ -1,6 +1,7 @@
-import { type HttpCaller, parseMembers } from '../http/call.ts'
+import type { HttpCaller } from '../http/call.ts'
+import { parseMembers } from '../http/json.ts'
 import { delayAfterError } from '../http/schedule.ts'
-import { KeyrailError } from '../runtime/errors.ts'
+import { type KeyrailError, passing } from '../runtime/errors.ts'
 import type { Timer } from '../runtime/timer.ts'
 import { requireSecret } from './lost-secret.ts'
 import { withTenantNamed } from './named-tenant.ts'
@@ -59,7 +60,7 @@ export interface AdminDefaults {
 export function createAdminRequest(call: HttpCaller, defaults: AdminDefaults): AdminRequest {
   return async function request<T>({
     method = 'GET',
-    path: given,
+    path,
     query,
     body,
     status = 200,
@@ -71,30 +72,28 @@ export function createAdminRequest(call: HttpCaller, defaults: AdminDefaults): A
     const headers: Record<string, string> = keyed
       ? { 'idempotency-key': readIdempotencyKey(options.idempotencyKey) }
       : {}
-    const named = {
-      query: queryOf(toService(withTenantNamed(query))),
-      body: toService(withTenantNamed(body)),
-    }
-    const path = typeof given === 'string' ? given : await given()
     const asked = {
       method,
-      path,
-      ...named,
+      query: queryOf(toService(withTenantNamed(query))),
+      body: toService(withTenantNamed(body)),
+      // Not before the names are known to be right.
+      path: typeof path === 'string' ? path : await path(),
       headers,
       accepts: [status],
       timeoutMs,
       maxBytes: ANSWER_MAX_BYTES,
       signal,
     }
+    const what = `${method} ${asked.path}`
     for (let failures = 1; ; failures++) {
       try {
         const { text } = await call(asked)
         const answer = fromService(parseMembers(text))
         if (answer.object === object) {
-          if (keyed) requireSecret(`${method} ${path}`, answer)
+          if (keyed) requireSecret(what, answer)
           return answer as T
         }
-        throw badAnswer(`${method} ${path}`, object)
+        throw badAnswer(what, object)
       } catch (thrown) {
         const error = thrown as KeyrailError
         // A throttled call was not executed.
@@ -140,4 +139,4 @@ export function queryOf(query: object = {}): URLSearchParams {
 }
 
 const badAnswer = (what: string, object: string): KeyrailError =>
-  new KeyrailError('bad_response', `${what} was not answered with ${object}`, { retryable: true })
+  passing('bad_response', `${what} was not answered with ${object}`)

@@ -92,7 +92,7 @@ const refuse = (
   code: string,
   detail: string,
   headers?: Record<string, string>,
-): TokenAnswer => httpProblem({ status, code, detail, ...(headers && { headers }) })
+): TokenAnswer => httpProblem(status, code, detail, headers && { headers })
 
 /** A browser names the page, by `Sec-Fetch-Site` or by `Origin`. A server asks without both, and has no session of a browser. */
 function isOwnPage(

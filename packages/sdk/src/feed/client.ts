@@ -1,5 +1,6 @@
-import { createHttpCaller, type HttpCallerOptions, parseJson, readDate } from '../http/call.ts'
+import { createHttpCaller, type HttpCallerOptions, readDate } from '../http/call.ts'
 import { closedError } from '../http/failure.ts'
+import { parseJson } from '../http/json.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
 
 /** A page of 5,000 keys with eight limits each has about 6 MiB; sixty-four scopes of 200 characters make it 64 MiB. */

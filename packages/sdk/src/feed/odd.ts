@@ -1,4 +1,4 @@
-import { KeyrailError } from '../runtime/errors.ts'
+import { type KeyrailError, lasting, passing } from '../runtime/errors.ts'
 import type { Unreadable } from './record.ts'
 
 /** Errors about answers that were applied nevertheless. They show ids, and nothing else from the service. */
@@ -11,28 +11,20 @@ export function unreadableKeys(keys: readonly Unreadable[]): KeyrailError {
     keys.length === 1
       ? `The API key ${which} cannot be read and is refused: ${why}`
       : `${keys.length} API keys cannot be read and are refused, such as ${which}: ${why}`
-  return new KeyrailError(
-    'unreadable_key',
-    `${problem}. A newer version of @keyrail/sdk may be able to read it`,
-    {
-      retryable: false,
-    },
-  )
+  return lasting('unreadable_key', `${problem}. A newer version of @keyrail/sdk may be able to read it`)
 }
 
 /** An answer from a cache. It confirms keys only as of the time when the service gave it. */
 export const cachedAnswer = (lateMs: number, hint = ''): KeyrailError =>
-  new KeyrailError(
+  passing(
     'cached_answer',
     `The answer is old, as from a cache: the service generated it ${Math.round(lateMs / 1_000)} s before it was asked for${hint}. Do not cache answers between this node and the service`,
-    { retryable: true },
   )
 
 export const dateBack = (byMs: number): KeyrailError =>
-  new KeyrailError(
+  passing(
     'date_back',
     `The time of the service's answers went back by ${Math.round(byMs / 1_000)} s: a cache returned an old answer, or a clock was set back`,
-    { retryable: true },
   )
 
 /** @param goesOn whether the walk goes on; otherwise it was given up */
@@ -41,12 +33,11 @@ export function slowSnapshot(pages: number, tookMs: number, goesOn: boolean): Ke
   const then = goesOn
     ? ' and goes on; meanwhile the keys held go stale'
     : ', which is too long, and was given up: the keys would be stale before they are served'
-  return new KeyrailError('slow_snapshot', so + then, { retryable: true })
+  return passing('slow_snapshot', so + then)
 }
 
 export const versionBack = (from: number, to: number): KeyrailError =>
-  new KeyrailError(
+  passing(
     'version_back',
     `The policy version went back from ${from} to ${to}: the service's database was restored or failed over, or a cache returned an old answer`,
-    { retryable: true },
   )

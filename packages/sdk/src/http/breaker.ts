@@ -1,4 +1,4 @@
-import { KeyrailError } from '../runtime/errors.ts'
+import { type KeyrailError, passing } from '../runtime/errors.ts'
 import type { HttpCaller } from './call.ts'
 
 const TIMEOUTS_MAX = 5
@@ -30,13 +30,7 @@ export function withBreaker(call: HttpCaller): HttpCaller {
 }
 
 const serviceHangs = (): KeyrailError =>
-  new KeyrailError(
-    'service_hangs',
-    'The service does not answer in time; one call at a time is sent until it does',
-    {
-      retryable: true,
-    },
-  )
+  passing('service_hangs', 'The service does not answer in time; one call at a time is sent until it does')
 
 /** False for calls that were not sent: the call that probes reports the failure. */
 export const isFailedCall = (error: unknown): boolean =>

@@ -4,7 +4,6 @@
  */
 
 import { joined, textOf } from '../runtime/bytes.ts'
-import { KeyrailError } from '../runtime/errors.ts'
 import { userAgent } from '../runtime/user-agent.ts'
 import {
   abortedError,
@@ -83,7 +82,6 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
     try {
       return await orAborted(exchange(), abort.signal)
     } catch (error) {
-      if (error instanceof KeyrailError) throw error
       const aborted = signal?.aborted === true
       throw transportError(error, { what, timedOut, aborted, ...send.stateOf(abort.signal) })
     } finally {
@@ -157,21 +155,6 @@ export function createHttpSender({ url, secretKey: source, fetch }: HttpCallerOp
     origin,
     stateOf: (signal: AbortSignal) => ({ origin, waitsForSecret: waiting.has(signal) }),
   })
-}
-
-/** Null if the text is not JSON. No body of the service is null, so readers of bodies reject it. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
-/** The members of a JSON object. Empty for anything else, so that readers reject each missing one. */
-export function parseMembers(text: string): Readonly<Record<string, unknown>> {
-  const value = parseJson(text)
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
 async function readText(response: Response, maxBytes: number): Promise<string> {

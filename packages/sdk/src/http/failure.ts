@@ -1,4 +1,5 @@
-import { type FieldFault, KeyrailError } from '../runtime/errors.ts'
+import { type FieldFault, KeyrailError, lasting, passing } from '../runtime/errors.ts'
+import { parseMembers } from './json.ts'
 import { readRetryAfter } from './schedule.ts'
 
 /** Turns every failure of an exchange into a KeyrailError. Foreign texts are cut, and never contain the secret key. */
@@ -23,7 +24,7 @@ export function problemError(
   const { status, headers } = response
   // Before cutting, which could leave half a secret.
   const clean = (said: string) => said.replaceAll(secretKey, '[secret key]')
-  const problem = parseProblem(clean(text))
+  const problem = parseMembers(clean(text))
   const given = matching(problem.code, /^[a-z][a-z0-9_]{0,63}$/)
   const code = given ?? `http_${status}`
   const detail = typeof problem.detail === 'string' ? `: ${problem.detail.slice(0, DETAIL_MAX)}` : ''
@@ -49,17 +50,18 @@ interface Exchange {
   waitsForSecret: boolean
 }
 
-/** No answer. Without the cause: what a custom `fetch` throws may contain the request, and so the secret key. */
+/** No answer, unless it is an error of the service. Without the cause: what a custom `fetch` throws may contain the request, and so the secret key. */
 export function transportError(
   error: unknown,
   { what, origin, timedOut, aborted, waitsForSecret }: Exchange,
 ): KeyrailError {
+  if (error instanceof KeyrailError) return error
   if (aborted) return abortedError(what)
   if (timedOut) {
     const late = waitsForSecret
       ? `${what} was not sent: the function secretKey did not return in time`
       : `${what} was not answered in time by ${origin}`
-    return new KeyrailError('timeout', late, { retryable: true })
+    return passing('timeout', late)
   }
   const { cause, code, name } = (error ?? {}) as {
     cause?: { code?: unknown; message?: unknown }
@@ -69,12 +71,12 @@ export function transportError(
   // Some ports belong to other protocols, and no fetch sends anything there.
   if (cause?.message === 'bad port') {
     const refused = `${what} was not sent: fetch refuses the port of ${origin}, which is reserved. Choose another port`
-    return new KeyrailError('network_error', refused, { retryable: false })
+    return lasting('network_error', refused)
   }
   const why =
     matching(cause?.code, systemCode) ?? matching(code, systemCode) ?? matching(name, /^[A-Za-z]{1,40}Error$/)
   const message = `${what} failed at ${origin}: ${why ?? 'no reason given'}${hintOf(why ?? '', origin)}`
-  return new KeyrailError('network_error', message, { retryable: true })
+  return passing('network_error', message)
 }
 
 /** Explains a system or TLS error code to the author of `url`. */
@@ -89,43 +91,31 @@ function hintOf(why: string, origin: string): string {
 }
 
 export const abortedError = (what: string): KeyrailError =>
-  new KeyrailError('aborted', `${what} was aborted by its caller`, { retryable: false })
+  lasting('aborted', `${what} was aborted by its caller`)
 
 /** Shows only the host of the target, because its path and query may hold a secret. */
 export function redirectedError(what: string, location: string | null, origin: string): KeyrailError {
   const to = location !== null && URL.canParse(location, origin) ? new URL(location, origin) : undefined
   const target = to?.host ? ` to ${to.protocol}//${to.host}` : ''
-  return new KeyrailError(
+  return passing(
     'network_error',
     `${what} was redirected${target}, which the SDK does not follow: set url to the service itself`,
-    { retryable: true },
   )
 }
 
 export const pageError = (what: string, origin: string): KeyrailError =>
-  new KeyrailError(
+  passing(
     'bad_response',
     `${what} was answered with an HTML page by ${origin}: a login page or proxy is in front of the service, or url is wrong`,
-    { retryable: true },
   )
 
-export const closedError = (): KeyrailError =>
-  new KeyrailError('closed', 'The keyring was closed', { retryable: false })
+export const closedError = (): KeyrailError => lasting('closed', 'The keyring was closed')
 
 /** Whether the service was unavailable. A refusal, as for a revoked secret key, is no outage. */
 export const isOutage = (error: unknown): boolean => error instanceof KeyrailError && error.retryable
 
 export const tooLarge = (maxBytes: number): KeyrailError =>
-  new KeyrailError('response_too_large', `The answer has more than ${maxBytes} bytes`, { retryable: true })
-
-function parseProblem(text: string): Record<string, unknown> {
-  try {
-    const problem: unknown = JSON.parse(text)
-    return typeof problem === 'object' && problem !== null ? (problem as Record<string, unknown>) : {}
-  } catch {
-    return {}
-  }
-}
+  passing('response_too_large', `The answer has more than ${maxBytes} bytes`)
 
 function readFaults(errors: unknown): FieldFault[] {
   if (!Array.isArray(errors)) return []

@@ -29,19 +29,15 @@ const titles = {
 } as const
 
 /** Never cached, because the next request may get another answer. */
-export function httpProblem<Code extends string>({
-  status,
-  code,
-  detail,
-  headers = {},
-  more = {},
-}: {
-  status: keyof typeof titles
-  code: Code
-  detail: string
-  headers?: Readonly<Record<string, string>>
-  more?: { scopes?: readonly string[] }
-}): HttpProblem<Code> {
+export function httpProblem<Code extends string>(
+  status: keyof typeof titles,
+  code: Code,
+  detail: string,
+  {
+    headers = {},
+    more = {},
+  }: { headers?: Readonly<Record<string, string>>; more?: { scopes?: readonly string[] } } = {},
+): HttpProblem<Code> {
   return {
     status,
     headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...headers },
@@ -51,4 +47,4 @@ export function httpProblem<Code extends string>({
 
 /** For a mistake in the vendor's code. The customer cannot act on it; the vendor's log has the details. */
 export const misusedProblem = (): HttpProblem =>
-  httpProblem({ status: 500, code: 'internal_error', detail: 'This API is misconfigured; see its log' })
+  httpProblem(500, 'internal_error', 'This API is misconfigured; see its log')

@@ -1,4 +1,4 @@
-import { KeyrailError } from '../runtime/errors.ts'
+import { lasting, passing } from '../runtime/errors.ts'
 import { environment, readSecretKeyEnv } from './option-values.ts'
 
 /**
@@ -29,14 +29,12 @@ export async function currentSecretKey(source: Exclude<SecretKeySource, string>)
   try {
     secretKey = await source()
   } catch {
-    throw new KeyrailError('secret_key_unavailable', 'The function secretKey threw or rejected', {
-      retryable: true,
-    })
+    throw passing('secret_key_unavailable', 'The function secretKey threw or rejected')
   }
   try {
     readSecretKeyEnv(secretKey, 'The value that the function secretKey returned')
   } catch (error) {
-    throw new KeyrailError('secret_key_invalid', (error as TypeError).message, { retryable: false })
+    throw lasting('secret_key_invalid', (error as TypeError).message)
   }
   return secretKey as string
 }

@@ -1,4 +1,4 @@
-import { KeyrailError } from '../runtime/errors.ts'
+import { type KeyrailError, passing } from '../runtime/errors.ts'
 import type { Timer } from '../runtime/timer.ts'
 import { type HttpRequest, type HttpSender, orAborted } from './call.ts'
 import { abortedError, tooLarge, transportError } from './failure.ts'
@@ -33,7 +33,6 @@ export async function* streamBody(
     try {
       return await orAborted(work(), abort.signal)
     } catch (error) {
-      if (error instanceof KeyrailError) throw error
       const aborted = signal?.aborted === true
       throw transportError(error, { what, timedOut, aborted, ...send.stateOf(abort.signal) })
     } finally {
@@ -91,4 +90,4 @@ export async function* linesOf(
 }
 
 export const badStream = (what: string, why: string): KeyrailError =>
-  new KeyrailError('bad_response', `${what} was answered with ${why}`, { retryable: true })
+  passing('bad_response', `${what} was answered with ${why}`)

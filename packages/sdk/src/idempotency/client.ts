@@ -1,8 +1,9 @@
 import { withBreaker } from '../http/breaker.ts'
-import { type HttpCaller, parseMembers } from '../http/call.ts'
+import type { HttpCaller } from '../http/call.ts'
 import type { ClaimBody, CompleteBody, HeldBody } from '../http/call-types.ts'
+import { parseMembers } from '../http/json.ts'
 import { fromBase64 } from '../runtime/bytes.ts'
-import { KeyrailError } from '../runtime/errors.ts'
+import { type KeyrailError, passing } from '../runtime/errors.ts'
 import type { StoredAnswer } from './stored-answer.ts'
 
 /** The four calls of the service. Each returns a checked verdict, or rejects with a `KeyrailError`. */
@@ -84,9 +85,7 @@ function readAnswer(value: unknown): StoredAnswer {
 }
 
 const badAnswer = (what: string): KeyrailError =>
-  new KeyrailError('bad_response', `The answer is not an idempotency verdict: ${what}`, {
-    retryable: true,
-  })
+  passing('bad_response', `The answer is not an idempotency verdict: ${what}`)
 
 function throwBad(what: string): never {
   throw badAnswer(what)

@@ -3,7 +3,7 @@ import { readBoolean } from '../http/option-values.ts'
 import { type OfWhole, partOf } from '../runtime/part-of.ts'
 import type { Valid } from '../verify/verdict.ts'
 import type { Idempotency, IdempotencyVerdict } from './idempotent.ts'
-import { badKey, largeBody, missingKey, unreadBody } from './problems.ts'
+import { badKey, largeBody, missingKey, refuse, unreadBody } from './problems.ts'
 
 /** Options of `idempotent`. */
 export interface IdempotentOptions {
@@ -73,14 +73,12 @@ export async function claimRequest(
 ): Promise<IdempotencyVerdict | undefined> {
   if (!methods.has(method.toUpperCase())) return undefined
   const [idempotencyKey, ...more] = idempotencyKeys
-  if (idempotencyKey === undefined) {
-    return required ? { verdict: 'refuse', problem: missingKey() } : undefined
-  }
+  if (idempotencyKey === undefined) return required ? refuse(missingKey()) : undefined
   if (claimed.has(exchange)) return undefined
   claimed.add(exchange)
-  if (more.length > 0) return { verdict: 'refuse', problem: badKey() }
+  if (more.length > 0) return refuse(badKey())
   const body = await readBody()
-  if (body === undefined) return { verdict: 'refuse', problem: unreadBody() }
-  if (body === tooLarge) return { verdict: 'refuse', problem: largeBody() }
+  if (body === undefined) return refuse(unreadBody())
+  if (body === tooLarge) return refuse(largeBody())
   return idempotency.claim({ key, idempotencyKey, method, target, body })
 }

@@ -24,7 +24,7 @@ import { hasMarkedScopes, scopeMarks, scopesHeader } from './executed-scopes.ts'
 import { fingerprintOf, type RequestParts, scopeHashOf } from './fingerprint.ts'
 import { REQUEST_MAX_BYTES } from './gate.ts'
 import { type ClaimKeeping, type HeldClaim, KeptClaim } from './held-claim.ts'
-import { badKey, cannotClaim, lesserKey, problemOf, unreadable } from './problems.ts'
+import { badKey, cannotClaim, lesserKey, problemOf, refuse, unreadable } from './problems.ts'
 import { BODY_MAX_BYTES, type StoredAnswer } from './stored-answer.ts'
 
 /** Options of `createIdempotency`. */
@@ -144,13 +144,13 @@ export function openIdempotency(
     const said = await client.claim({ ...record, fingerprint, ...(ttlMs !== undefined && { ttl_ms: ttlMs }) })
     if (said.verdict === 'replay') {
       const { [scopesHeader]: marks, ...kept } = said.answer.headers
-      if (!hasMarkedScopes(marks, key.scopes)) return { verdict: 'refuse', problem: lesserKey() }
+      if (!hasMarkedScopes(marks, key.scopes)) return refuse(lesserKey())
       // A record may be from a version that kept more.
       const own = Object.entries(kept).filter(([name]) => !isOfExchange(name))
       const headers = { ...Object.fromEntries(own), 'idempotent-replayed': 'true' }
       return { verdict: 'replay', answer: { ...said.answer, headers } }
     }
-    if (said.verdict !== 'execute') return { verdict: 'refuse', problem: problemOf(said) }
+    if (said.verdict !== 'execute') return refuse(problemOf(said))
     const marks = scopeMarks(key.scopes)
     const claim = new KeptClaim({ ...record, lock_token: said.lockToken }, { ...keeping, marks })
     held.add(claim)
@@ -162,8 +162,7 @@ export function openIdempotency(
     maxBodyBytes,
     maxRequestBytes,
     async claim(request) {
-      if (!/^[\x20-\x7e]{1,255}$/.test(request.idempotencyKey))
-        return { verdict: 'refuse', problem: badKey() }
+      if (!/^[\x20-\x7e]{1,255}$/.test(request.idempotencyKey)) return refuse(badKey())
       try {
         requireValid('idempotency.claim', request.key)
         const verdict = await ask(request)
@@ -171,11 +170,10 @@ export function openIdempotency(
         return verdict
       } catch (error) {
         if (isFailedCall(error)) reports.error(error instanceof KeyrailError ? error : unreadable())
-        if ((error as Partial<KeyrailError>).code === 'misused')
-          return { verdict: 'refuse', problem: misusedProblem() }
+        if ((error as Partial<KeyrailError>).code === 'misused') return refuse(misusedProblem())
         return onUnavailable === 'allow' && isOutage(error)
           ? { verdict: 'unprotected' }
-          : { verdict: 'refuse', problem: cannotClaim() }
+          : refuse(cannotClaim())
       }
     },
     async close() {

@@ -1,5 +1,5 @@
 import { type HttpProblem, httpProblem } from '../http/problem.ts'
-import { KeyrailError } from '../runtime/errors.ts'
+import { type KeyrailError, passing } from '../runtime/errors.ts'
 import type { Claim } from './client.ts'
 
 /** Why a request is not executed, beside what its key lacks. */
@@ -13,76 +13,72 @@ export type IdempotencyCode =
   | 'idempotency_body_too_large'
   | 'idempotency_unavailable'
 
-/** Answers to requests that are neither executed nor replayed. */
+/** The verdict on a request that is neither executed nor replayed. */
+export const refuse = (problem: HttpProblem): { verdict: 'refuse'; problem: HttpProblem } => ({
+  verdict: 'refuse',
+  problem,
+})
 
 export function problemOf(
   claim: Exclude<Claim, { verdict: 'execute' | 'replay' }>,
 ): HttpProblem<IdempotencyCode> {
   if (claim.verdict === 'in_progress') {
     const seconds = Math.max(1, Math.ceil(claim.retryAfterMs / 1_000))
-    return httpProblem({
-      status: 409,
-      code: 'idempotency_in_progress',
-      detail: 'The first request with this Idempotency-Key is still in progress',
-      headers: { 'retry-after': String(seconds) },
-    })
+    return httpProblem(
+      409,
+      'idempotency_in_progress',
+      'The first request with this Idempotency-Key is still in progress',
+      { headers: { 'retry-after': String(seconds) } },
+    )
   }
   if (claim.verdict === 'mismatch') {
-    return httpProblem({
-      status: 422,
-      code: 'idempotency_key_reused',
-      detail: 'This Idempotency-Key was used for another request',
-    })
+    return httpProblem(422, 'idempotency_key_reused', 'This Idempotency-Key was used for another request')
   }
-  return httpProblem({
-    status: 409,
-    code: 'idempotency_not_replayable',
-    detail: 'The request was executed, but its answer was not kept',
-  })
+  return httpProblem(
+    409,
+    'idempotency_not_replayable',
+    'The request was executed, but its answer was not kept',
+  )
 }
 
 export const badKey = (): HttpProblem<IdempotencyCode> =>
-  httpProblem({
-    status: 400,
-    code: 'idempotency_key_invalid',
-    detail: 'Idempotency-Key must be sent once, with 1 to 255 printable ASCII characters',
-  })
+  httpProblem(
+    400,
+    'idempotency_key_invalid',
+    'Idempotency-Key must be sent once, with 1 to 255 printable ASCII characters',
+  )
 
 export const missingKey = (): HttpProblem<IdempotencyCode> =>
-  httpProblem({
-    status: 400,
-    code: 'idempotency_key_missing',
-    detail: 'This request needs an Idempotency-Key',
-  })
+  httpProblem(400, 'idempotency_key_missing', 'This request needs an Idempotency-Key')
 
 export const unreadBody = (): HttpProblem<IdempotencyCode> =>
-  httpProblem({
-    status: 415,
-    code: 'idempotency_body_unread',
-    detail: 'With an Idempotency-Key the body must have a type that this API parses',
-  })
+  httpProblem(
+    415,
+    'idempotency_body_unread',
+    'With an Idempotency-Key the body must have a type that this API parses',
+  )
 
 export const largeBody = (): HttpProblem<IdempotencyCode> =>
-  httpProblem({
-    status: 413,
-    code: 'idempotency_body_too_large',
-    detail: 'The body is too large for a request with an Idempotency-Key',
-  })
+  httpProblem(
+    413,
+    'idempotency_body_too_large',
+    'The body is too large for a request with an Idempotency-Key',
+  )
 
 export const lesserKey = (): HttpProblem =>
-  httpProblem({
-    status: 403,
-    code: 'insufficient_scope',
-    detail: 'This request was executed with an API key that has scopes which this one lacks',
-  })
+  httpProblem(
+    403,
+    'insufficient_scope',
+    'This request was executed with an API key that has scopes which this one lacks',
+  )
 
 export const cannotClaim = (): HttpProblem<IdempotencyCode> =>
-  httpProblem({
-    status: 503,
-    code: 'idempotency_unavailable',
-    detail: 'This API cannot check now whether the request was executed before',
-    headers: { 'retry-after': '1' },
-  })
+  httpProblem(
+    503,
+    'idempotency_unavailable',
+    'This API cannot check now whether the request was executed before',
+    { headers: { 'retry-after': '1' } },
+  )
 
 export const unreadable = (): KeyrailError =>
-  new KeyrailError('bad_response', 'The idempotency verdict cannot be read', { retryable: true })
+  passing('bad_response', 'The idempotency verdict cannot be read')

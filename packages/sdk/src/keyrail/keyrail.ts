@@ -9,7 +9,7 @@ import { createIdempotency, type Idempotency } from '../idempotency/idempotent.t
 import { createKeyring, type Keyring, type KeyringStats } from '../keyring/keyring.ts'
 import { createLimiter, type Limiter } from '../limits/limit.ts'
 import type { KeyrailErrorCode } from '../runtime/error-codes.ts'
-import { KeyrailError } from '../runtime/errors.ts'
+import { lasting } from '../runtime/errors.ts'
 import { createUsageReporter, type UsageCloseOptions, type UsageReporter } from '../usage/reporter.ts'
 import { type KeyrailOptions, type KeyrailSettings, readKeyrailOptions } from './options.ts'
 
@@ -105,8 +105,7 @@ class LazyKeyrail implements Keyrail {
   }
 
   #part<Name extends keyof Parts>(name: Name, make: (settings: KeyrailSettings) => Parts[Name]): Parts[Name] {
-    if (this.#closing !== undefined)
-      throw new KeyrailError('closed', `keyrail.${name} was used after close()`, { retryable: false })
+    if (this.#closing !== undefined) throw lasting('closed', `keyrail.${name} was used after close()`)
     const made: { [Each in keyof Parts]?: Parts[Each] } = this.#made
     const part = made[name] ?? make(this.#settings)
     made[name] = part

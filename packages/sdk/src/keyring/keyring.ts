@@ -11,7 +11,7 @@ import { Sync } from '../feed/sync.ts'
 import { openAwakeClock } from '../runtime/awake-clock.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import type { KeyrailErrorCode } from '../runtime/error-codes.ts'
-import { KeyrailError, PolicyScopeTooLargeError } from '../runtime/errors.ts'
+import { type KeyrailError, PolicyScopeTooLargeError, passing } from '../runtime/errors.ts'
 import { pause } from '../runtime/pause.ts'
 import { Reports } from '../runtime/reports.ts'
 import { ServiceTime } from '../runtime/service-time.ts'
@@ -197,10 +197,9 @@ async function readyWithin(
 }
 
 const notReadyInTime = (milliseconds: number, last: KeyrailError | undefined): KeyrailError =>
-  new KeyrailError(
+  passing(
     'ready_timeout',
     `No keys were loaded within ${milliseconds} ms: ${last?.message ?? 'the service has not answered yet'}`,
-    { retryable: true },
   )
 
 /** Deno needs a permission for it. */

@@ -1,5 +1,5 @@
-import { parseMembers } from '../http/call.ts'
-import { KeyrailError } from '../runtime/errors.ts'
+import { parseMembers } from '../http/json.ts'
+import { type KeyrailError, passing } from '../runtime/errors.ts'
 import type { RateLimit } from '../store/rate-limits.ts'
 
 /** What is left of one limit of a key. */
@@ -60,6 +60,4 @@ function readStates(value: unknown, rules: readonly RateLimit[]): LimitState[] |
 const isAmount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 export const badAnswer = (what: string): KeyrailError =>
-  new KeyrailError('bad_response', `The answer is not a rate-limit check: ${what}`, {
-    retryable: true,
-  })
+  passing('bad_response', `The answer is not a rate-limit check: ${what}`)

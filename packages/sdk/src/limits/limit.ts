@@ -12,7 +12,7 @@ import {
 } from '../http/connection-options.ts'
 import { isOutage } from '../http/failure.ts'
 import { readInteger, readProject } from '../http/option-values.ts'
-import { KeyrailError } from '../runtime/errors.ts'
+import { KeyrailError, lasting } from '../runtime/errors.ts'
 import { toWireRateLimits } from '../store/rate-limits.ts'
 import { requireValid } from '../verify/require-valid.ts'
 import type { Valid } from '../verify/verdict.ts'
@@ -207,7 +207,7 @@ function readUse(key: Valid, requirements: LimitRequirements): number {
     readRateLimits(key.rateLimits)
     return readRequirements('limiter.limit', requirements)
   } catch (error) {
-    throw new KeyrailError('misused', (error as TypeError).message, { retryable: false })
+    throw lasting('misused', (error as TypeError).message)
   }
 }
 

@@ -43,14 +43,14 @@ export const unchecked: LimitVerdict = Object.freeze({ ...noLimits, code: 'unche
 export function denial(deniedBy: readonly string[], numbers: LimitNumbers): LimitVerdict {
   const detail = `The API key has used up its limit ${deniedBy.map(id => `"${id}"`).join(', ')}`
   const { headers } = numbers
-  const problem = httpProblem({ status: 429, code: 'rate_limited', detail, headers })
+  const problem = httpProblem(429, 'rate_limited', detail, { headers })
   return { allowed: false, code: 'rate_limited', ...numbers, problem }
 }
 
 export function unavailable(): LimitVerdict {
   const headers = { 'retry-after': '1' }
   const detail = 'The limits of the API key cannot be checked now'
-  const problem = httpProblem({ status: 503, code: 'limits_unavailable', detail, headers })
+  const problem = httpProblem(503, 'limits_unavailable', detail, { headers })
   return { allowed: false, code: 'limits_unavailable', headers, problem }
 }
 

@@ -28,7 +28,7 @@ export function toHttpRefusal(
   const headers =
     status === 503 ? { 'retry-after': RETRY_AFTER } : { 'www-authenticate': challenge(code, scopes) }
   const more = code === 'insufficient_scope' ? { scopes } : {}
-  return { ...httpProblem({ status, code, detail, headers, more }), status }
+  return { ...httpProblem(status, code, detail, { headers, more }), status }
 }
 
 function statusOf(code: RefusalCode): HttpRefusal['status'] {

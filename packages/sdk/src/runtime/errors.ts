@@ -27,7 +27,7 @@ export interface KeyrailErrorFacts {
 }
 
 /** An error between this node and the service. It never holds a secret key. */
-export class KeyrailError extends Error {
+export class KeyrailError extends Error implements KeyrailErrorFacts {
   override readonly name: string = 'KeyrailError'
   readonly code: KeyrailErrorCode
   readonly status: number | undefined
@@ -37,7 +37,6 @@ export class KeyrailError extends Error {
   readonly errors: readonly FieldFault[]
   readonly retryable: boolean
   readonly retryAfterMs: number | undefined
-  /** With `secret_lost`: the id of the resource that was made. */
   readonly resourceId: string | undefined
 
   constructor(code: KeyrailErrorCode, message: string, facts: KeyrailErrorFacts) {
@@ -92,20 +91,20 @@ function knowAcrossCopies(ours: { readonly prototype: object }, name: string): v
 knowAcrossCopies(KeyrailError, 'KeyrailError')
 knowAcrossCopies(PolicyScopeTooLargeError, 'PolicyScopeTooLargeError')
 
+/** An error that may be over at the next attempt. */
+export const passing = (code: KeyrailErrorCode, message: string): KeyrailError =>
+  new KeyrailError(code, message, { retryable: true })
+
+/** An error that stays until something is changed. */
+export const lasting = (code: KeyrailErrorCode, message: string): KeyrailError =>
+  new KeyrailError(code, message, { retryable: false })
+
 /** An answer that violates the contract of the feed. Nothing of it was applied. */
 export const badResponse = (what: string): KeyrailError =>
-  new KeyrailError('bad_response', `The answer is not a valid answer of the policy feed: ${what}`, {
-    retryable: true,
-  })
+  passing('bad_response', `The answer is not a valid answer of the policy feed: ${what}`)
 
 /** Reports a bug in this package like any other error, because a node must not stop polling silently. */
 export const asKeyrailError = (error: unknown): KeyrailError =>
   error instanceof KeyrailError
     ? error
-    : new KeyrailError(
-        'internal_error',
-        `The keyring failed: ${error instanceof Error ? error.message : 'unknown'}`,
-        {
-          retryable: true,
-        },
-      )
+    : passing('internal_error', `The keyring failed: ${error instanceof Error ? error.message : 'unknown'}`)

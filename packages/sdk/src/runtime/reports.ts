@@ -1,4 +1,4 @@
-import { KeyrailError } from './errors.ts'
+import { type KeyrailError, lasting } from './errors.ts'
 import { ofNode } from './of-node.ts'
 
 /**
@@ -60,7 +60,7 @@ export class Reports {
     const message = `There are more keys than maxCachedKeys: this node may now hold ${maxCachedKeys}`
     this.notice({ code: 'cache_raised', message, maxCachedKeys })
     // Goes to both listeners. Without any, one warning is enough.
-    if (this.#listeners.onError) this.error(new KeyrailError('cache_raised', message, { retryable: false }))
+    if (this.#listeners.onError) this.error(lasting('cache_raised', message))
   }
 }
 

@@ -1,7 +1,7 @@
 /** Sends what `counts.ts` has added up by key. */
 
 import { randomUUID } from 'node:crypto'
-import { type HttpRequest, parseMembers, readDate } from '../http/call.ts'
+import { type HttpRequest, readDate } from '../http/call.ts'
 import type { UsageReport } from '../http/call-types.ts'
 import {
   type ConnectionOptions,
@@ -11,6 +11,7 @@ import {
   readReports,
   refuseUnknown,
 } from '../http/connection-options.ts'
+import { parseMembers } from '../http/json.ts'
 import { readInteger } from '../http/option-values.ts'
 import { delayAfterError } from '../http/schedule.ts'
 import type { KeyrailErrorCode } from '../runtime/error-codes.ts'

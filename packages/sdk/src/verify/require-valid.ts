@@ -1,4 +1,4 @@
-import { KeyrailError } from '../runtime/errors.ts'
+import { lasting } from '../runtime/errors.ts'
 import { refusals, type Valid } from './verdict.ts'
 
 /**
@@ -17,7 +17,5 @@ export function requireValid(asker: string, key: Valid): void {
   if (isValid) return
   const what =
     typeof code === 'string' && Object.hasOwn(refusals, code) ? `a key refused as ${code}` : 'no verdict'
-  throw new KeyrailError('misused', `${asker} was given ${what}: call it only if verdict.valid is true`, {
-    retryable: false,
-  })
+  throw lasting('misused', `${asker} was given ${what}: call it only if verdict.valid is true`)
 }
