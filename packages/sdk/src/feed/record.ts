@@ -32,23 +32,25 @@ export interface Unreadable extends KeyNames {
 export function readRecord(value: unknown, scope: Scope): StoredKey | Unreadable {
   const names = readNames(value)
   const { keyId, digest } = names
-  if (!isObject(value)) return { ...names, why: 'it is not an object' }
-  if (keyId === undefined) return { ...names, why: 'key_id' }
-  if (digest === undefined) return { ...names, why: 'lookup_hash' }
+  if (!isObject(value)) return unreadable(names, 'it is not an object')
+  if (keyId === undefined) return unreadable(names, 'key_id')
+  if (digest === undefined) return unreadable(names, 'lookup_hash')
   const { tenant_id, env, scopes, expires_at, rate_limits } = value
-  if (!isText(tenant_id)) return { ...names, why: 'tenant_id' }
+  if (!isText(tenant_id)) return unreadable(names, 'tenant_id')
   if (scope.tenantIds.length > 0 && !scope.tenantIds.includes(tenant_id))
-    return { ...names, why: 'tenant_id, which was not asked for' }
-  if (env !== 'live' && env !== 'test') return { ...names, why: 'env' }
-  if (scope.env !== 'both' && env !== scope.env) return { ...names, why: 'env, which was not asked for' }
-  if (!isTexts(scopes)) return { ...names, why: 'scopes' }
+    return unreadable(names, 'tenant_id, which was not asked for')
+  if (env !== 'live' && env !== 'test') return unreadable(names, 'env')
+  if (scope.env !== 'both' && env !== scope.env) return unreadable(names, 'env, which was not asked for')
+  if (!isTexts(scopes)) return unreadable(names, 'scopes')
   const expiresAt = expires_at === null ? Number.POSITIVE_INFINITY : readTime(expires_at)
-  if (Number.isNaN(expiresAt)) return { ...names, why: 'expires_at' }
+  if (Number.isNaN(expiresAt)) return unreadable(names, 'expires_at')
   const rateLimits = readRateLimits(rate_limits)
-  if (rateLimits === null) return { ...names, why: 'rate_limits' }
+  if (rateLimits === null) return unreadable(names, 'rate_limits')
   const record: StoredKey = { keyId, tenantId: tenant_id, env, digest, scopes, rateLimits, expiresAt }
   return hasFeatures(scope) ? { ...record, label: readKeyLabel(value) } : record
 }
+
+const unreadable = (names: KeyNames, why: string): Unreadable => ({ ...names, why })
 
 export function readNames(value: unknown): KeyNames {
   const { key_id, lookup_hash }: Json = isObject(value) ? value : {}

@@ -82,8 +82,7 @@ export function createHttpCaller(options: HttpCallerOptions): HttpCaller {
     try {
       return await orAborted(exchange(), abort.signal)
     } catch (error) {
-      const aborted = signal?.aborted === true
-      throw transportError(error, { what, timedOut, aborted, ...send.stateOf(abort.signal) })
+      throw transportError(error, { what, timedOut, aborted: signal?.aborted, ...send.stateOf(abort.signal) })
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', onAbort)

@@ -46,7 +46,7 @@ interface Exchange {
   what: string
   origin: string
   timedOut: boolean
-  aborted: boolean
+  aborted: boolean | undefined
   waitsForSecret: boolean
 }
 

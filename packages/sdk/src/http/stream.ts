@@ -33,8 +33,7 @@ export async function* streamBody(
     try {
       return await orAborted(work(), abort.signal)
     } catch (error) {
-      const aborted = signal?.aborted === true
-      throw transportError(error, { what, timedOut, aborted, ...send.stateOf(abort.signal) })
+      throw transportError(error, { what, timedOut, aborted: signal?.aborted, ...send.stateOf(abort.signal) })
     } finally {
       cancel()
     }
