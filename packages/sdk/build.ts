@@ -12,8 +12,7 @@ const folder = import.meta.dirname
 const ofContract = ['admin/types', 'http/call-types']
 
 /**
- * The function whose result is the type `Admin`, with its comment. Nothing calls it from outside, and its parameters would bring
- * types of their own.
+ * The function whose result is the type `Admin`, with its comment. Its parameters are left out, since only tests call it from outside.
  */
 const ofResult = /\/\*\* [^\n]* \*\/\n(export declare function openAdmin)\(options: [\s\S]*?\n?\}\)(?=: \{)/
 
