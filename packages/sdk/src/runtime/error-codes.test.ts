@@ -17,7 +17,10 @@ test('the codes of the package are those of the errors that it creates', () => {
   const made = sourceFiles('packages/sdk/src/**/*.ts')
     .filter(({ path }) => !path.endsWith('.test.ts'))
     .flatMap(({ code }) =>
-      Array.from(code.matchAll(/(?:new KeyrailError|super)\(\s*'(\w+)'/g), ([, made = '']) => made),
+      Array.from(
+        code.matchAll(/(?:new KeyrailError|super|passing|lasting)\(\s*'(\w+)'/g),
+        ([, made = '']) => made,
+      ),
     )
   // An error of the package may have the same code as one of the service.
   const own = [...new Set(made)].filter(code => !Object.hasOwn(errors, code))
