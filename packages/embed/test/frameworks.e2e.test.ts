@@ -147,7 +147,7 @@ const svelteFile = `<script>
   onkeyrail-created={event => { said = 'Created ' + event.detail.name }}
 ></keyrail-keys>`
 
-test('React hears of what fails before the page is painted', async () => {
+test('React hears of failures before the page is painted', async () => {
   const vendor = await stage.makeVendor()
   const visit = await stage.visit({
     body,
