@@ -3,9 +3,9 @@ import { cpSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:f
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { serveBy } from './child.ts'
 import { drawKey } from './keys.ts'
-import { installPacked, run } from './packed.ts'
+import { buildNext } from './next-app.ts'
+import { installPacked } from './packed.ts'
 import { installRuntimes, runtimesFolder } from './runtimes.ts'
 import { startKeyrail } from './service.ts'
 import { until } from './until.ts'
@@ -55,29 +55,8 @@ writeFileSync(
   `,
 )
 const next = createRequire(join(runtimesFolder, 'package.json')).resolve('next/dist/bin/next')
-const env = {
-  NEXT_TELEMETRY_DISABLED: '1',
-  CI: '1',
-  HOME: folder,
-  PATH: process.env.PATH ?? '',
-  NODE_ENV: 'production',
-}
-
-// The build has neither a service nor a secret.
-await run(process.execPath, [next, 'build', folder], { cwd: folder, env }).catch(({ stdout, stderr }) =>
-  assert.fail(`next build failed: ${stdout}${stderr}`),
-)
-
-const start = (secretKey: string) =>
-  serveBy(process.execPath, [next, 'start', folder, '--hostname', '127.0.0.1', '--port', '0'], {
-    cwd: folder,
-    env: {
-      ...env,
-      KEYRAIL_URL: settings.url,
-      KEYRAIL_SECRET_KEY: secretKey,
-      KEYRAIL_PROJECT: settings.project,
-    },
-  })
+const serve = await buildNext(next, folder)
+const start = (secretKey: string) => serve({ ...settings, secretKey })
 
 async function ask(url: string, key?: string, init: RequestInit = {}) {
   const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { serveBy } from './child.ts'
 import { drawKey } from './keys.ts'
-import { installPacked, run } from './packed.ts'
+import { buildNext } from './next-app.ts'
+import { installPacked } from './packed.ts'
 import { installNext, nextFolder, olderNext } from './runtimes.ts'
 import { startKeyrail } from './service.ts'
 import { until } from './until.ts'
@@ -41,29 +41,8 @@ for (const major of olderNext) {
     const { version } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
     assert.match(version, new RegExp(`^${major}\\.`))
     const next = join(installed, 'dist', 'bin', 'next')
-    const env = {
-      NEXT_TELEMETRY_DISABLED: '1',
-      CI: '1',
-      HOME: folder,
-      PATH: process.env.PATH ?? '',
-      NODE_ENV: 'production',
-    }
-    await run(process.execPath, [next, 'build', folder], { cwd: folder, env }).catch(({ stdout, stderr }) =>
-      assert.fail(`next build failed: ${stdout}${stderr}`),
-    )
-    const { url, child, ended, said } = await serveBy(
-      process.execPath,
-      [next, 'start', folder, '--hostname', '127.0.0.1', '--port', '0'],
-      {
-        cwd: folder,
-        env: {
-          ...env,
-          KEYRAIL_URL: settings.url,
-          KEYRAIL_SECRET_KEY: settings.secretKey,
-          KEYRAIL_PROJECT: settings.project,
-        },
-      },
-    )
+    const serve = await buildNext(next, folder)
+    const { url, child, ended, said } = await serve(settings)
     const ask = (key: string, init: RequestInit = {}) =>
       fetch(`${url}/reports/2026`, {
         ...init,
