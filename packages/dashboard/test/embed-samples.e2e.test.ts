@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { startKeyrail } from '../../sdk/test/service.ts'
 import { serverSamples } from '../src/screens/embed/server-samples.ts'
+import { compile, makeSamplesFolder, strictTypes } from './compile.ts'
 
 /** The code that the Embed screen shows for the server, unchanged in an app, with the real service. */
 
-const root = join(import.meta.dirname, '..', '..', '..')
 const { service, vendor, settings } = await startKeyrail()
 const secretKey = (
   await service.ask('POST', '/v1/secret_keys', {
@@ -58,11 +58,7 @@ console.log((nest.getHttpServer()${printed}`,
   Fetch: { before: '', after: serve('POST') },
 }
 
-// Below the packages that they import.
-const cache = join(root, 'node_modules', '.cache')
-mkdirSync(cache, { recursive: true })
-const folder = mkdtempSync(join(cache, 'keyrail-embed-samples-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+const folder = makeSamplesFolder()
 
 const programs = samples.flatMap(({ name, code }) => {
   const { [name]: parts } = around
@@ -72,31 +68,18 @@ const programs = samples.flatMap(({ name, code }) => {
   return [{ name, file }]
 })
 
-const compile = (...options: string[]) =>
-  spawnSync(
-    process.execPath,
-    [
-      join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
-      ...['--ignoreConfig', '--experimentalDecorators', '--target', 'es2024', '--module', 'nodenext'],
-      ...['--types', 'node', '--skipLibCheck', ...options],
-      ...programs.map(({ file }) => file),
-    ],
-    { encoding: 'utf8', cwd: folder },
-  )
+const files = programs.map(({ file }) => file)
 
 test('the code has the right types, in a strict project', () => {
   assert.deepEqual(
     programs.map(({ name }) => name),
     Object.keys(around),
   )
-  const { status, stdout } = compile(
-    ...['--strict', '--exactOptionalPropertyTypes', '--noEmit', '--allowImportingTsExtensions'],
-    ...['--customConditions', 'keyrail-source'],
-  )
+  const { status, stdout } = compile(files, strictTypes)
   assert.equal(status, 0, stdout)
 })
 
-assert.equal(compile('--noCheck').status, 0)
+assert.equal(compile(files, ['--noCheck']).status, 0)
 for (const { name, file } of programs) {
   test(`${name}: a page gets a token for the customer of its session, and no other`, async () => {
     const child = spawn(process.execPath, ['-C', 'keyrail-source', file.replace(/mts$/, 'mjs')], {
