@@ -7,27 +7,19 @@ import { inspect } from 'node:util'
 import type { Deps } from '../../server/src/deps.ts'
 import type { Route } from '../../server/src/gate/route.ts'
 import { routes } from '../../server/src/routes.ts'
+import { failureOf } from '../test/failure-of.ts'
 import { drawKey, id } from '../test/keys.ts'
 import { recordedAdmin } from '../test/recorded-admin.ts'
 import { startKeyrail } from '../test/service.ts'
 import { until } from '../test/until.ts'
 import { type AdminOptions, createAdmin } from './admin.ts'
-import { KeyrailError } from './runtime/errors.ts'
 
 const { connection, vendor, issue } = await startKeyrail()
 const admin = createAdmin(connection)
 const open = recordedAdmin(connection)
 const slug = () => `p-${randomUUID().slice(0, 8)}`
 
-async function failure(running: Promise<unknown>): Promise<KeyrailError> {
-  const error = await running.then(
-    () => assert.fail('it did not fail'),
-    (reason: unknown) => reason,
-  )
-  assert.ok(error instanceof KeyrailError, String(error))
-  assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes(connection.secretKey.slice(10)))
-  return error
-}
+const failure = (running: Promise<unknown>) => failureOf(running, connection.secretKey)
 
 const away = () => Promise.reject(new Error(`away ${connection.secretKey}`))
 

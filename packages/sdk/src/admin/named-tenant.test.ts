@@ -2,27 +2,19 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { makeVendor } from '../../../server/test/vendor.ts'
+import { failureOf } from '../../test/failure-of.ts'
 import { id } from '../../test/keys.ts'
 import { recordedAdmin } from '../../test/recorded-admin.ts'
 import { startKeyrail } from '../../test/service.ts'
 import { until } from '../../test/until.ts'
 import { createAdmin } from '../admin.ts'
-import { KeyrailError } from '../runtime/errors.ts'
+import type { KeyrailError } from '../runtime/errors.ts'
 
 const { connection, port, service, vendor } = await startKeyrail()
 const admin = createAdmin(connection)
 const open = recordedAdmin(connection)
 const place = { projectId: vendor.projectId, env: 'live' } as const
 const makeTenant = (externalId = `org-${randomUUID()}`) => admin.tenants.create({ externalId })
-
-async function failure(running: Promise<unknown>): Promise<KeyrailError> {
-  const error = await running.then(
-    () => assert.fail('it did not fail'),
-    (reason: unknown) => reason,
-  )
-  assert.ok(error instanceof KeyrailError, String(error))
-  return error
-}
 
 /** Calls with the id of a tenant in their path. */
 const byPath = (client: typeof admin, tenant: string): (() => Promise<unknown>)[] => [
@@ -96,13 +88,13 @@ test('an unknown, foreign or deleted external id is `not_found`, like an unknown
   for (const externalId of [randomUUID(), foreign, deleted]) {
     const named = `external:${externalId}`
     for (const [index, call] of byPath(client, named).entries()) {
-      const error = await failure(call())
-      const ofId = await failure(byPath(admin, id(1))[index]?.() ?? assert.fail())
+      const error = await failureOf(call())
+      const ofId = await failureOf(byPath(admin, id(1))[index]?.() ?? assert.fail())
       assert.deepEqual(factsOf(error), factsOf(ofId))
       assert.ok(error.message.includes(externalId), error.message)
     }
     for (const call of byField(client, named).slice(0, 2))
-      assert.equal((await failure(call())).code, 'not_found')
+      assert.equal((await failureOf(call())).code, 'not_found')
     assert.deepEqual((await client.keys.list({ tenantId: named }).page()).data, [])
   }
   assert.ok(sent.every(({ method, path }) => method !== 'DELETE' && !path.startsWith('/v1/tenants/')))
@@ -114,7 +106,7 @@ test('a look-up never returns a tenant with another external id', async () => {
   const { id: other } = await makeTenant()
   const { admin: client, sent, instead } = open()
   instead.push(() => fetch(`http://127.0.0.1:${port}/v1/tenants`, { headers: sent[0]?.headers ?? {} }))
-  assert.equal((await failure(client.tenants.delete(`external:${randomUUID()}`))).code, 'not_found')
+  assert.equal((await failureOf(client.tenants.delete(`external:${randomUUID()}`))).code, 'not_found')
   assert.equal(sent.length, 1)
   assert.equal((await admin.tenants.get(other)).id, other)
 })
@@ -131,7 +123,7 @@ test('an invalid tenant name is a TypeError or rejected by the service', async (
     await assert.rejects(call, { name: 'TypeError', message: 'id must be a uuid' })
   assert.equal(sent.length, 0)
   const refused = async (running: Promise<unknown>) => {
-    const { code, errors } = await failure(running)
+    const { code, errors } = await failureOf(running)
     return [code, errors[0]?.path]
   }
   const long = `external:${'x'.repeat(201)}`
@@ -165,14 +157,14 @@ test('a failed look-up is retried, and its call is retried as with an id', async
   assert.deepEqual(asked(), [lookup, lookup, patch, patch])
 
   instead.push(away, pass, away)
-  const deleting = failure(client.tenants.delete(`external:${externalId}`))
+  const deleting = failureOf(client.tenants.delete(`external:${externalId}`))
   await waited()
   assert.equal((await deleting).code, 'network_error')
   assert.deepEqual(asked(), [lookup, lookup, `DELETE /v1/tenants/${tenant}`])
 
   instead.push(away)
   const once = client.tenants.get(`external:${externalId}`, { maxRetries: 0 })
-  assert.equal((await failure(once)).code, 'network_error')
+  assert.equal((await failureOf(once)).code, 'network_error')
   assert.deepEqual(asked(), [lookup])
 })
 
@@ -185,9 +177,9 @@ test('a signal and a timeout apply to the look-up too', async () => {
   })
   const controller = new AbortController()
   const named = `external:${externalId}`
-  const running = failure(hanging.admin.tenants.delete(named, { signal: controller.signal }))
+  const running = failureOf(hanging.admin.tenants.delete(named, { signal: controller.signal }))
   controller.abort()
   assert.equal((await running).code, 'aborted')
-  assert.equal((await failure(hanging.admin.tenants.delete(named, { timeoutMs: 20 }))).code, 'timeout')
+  assert.equal((await failureOf(hanging.admin.tenants.delete(named, { timeoutMs: 20 }))).code, 'timeout')
   assert.equal((await admin.tenants.get(named)).externalId, externalId)
 })

@@ -2,27 +2,18 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { routes } from '../../../server/src/routes.ts'
+import { failureOf } from '../../test/failure-of.ts'
 import { id } from '../../test/keys.ts'
 import { recordedAdmin } from '../../test/recorded-admin.ts'
 import { startKeyrail } from '../../test/service.ts'
 import { createAdmin } from '../admin.ts'
 import { createEmbed } from '../embed/client.ts'
-import { KeyrailError } from '../runtime/errors.ts'
 import { fromService, toService } from './names.ts'
 
 const { connection, settings, vendor } = await startKeyrail()
 const admin = createAdmin(connection)
 const open = recordedAdmin(connection)
 const place = { projectId: vendor.projectId, tenantId: vendor.tenantId, env: 'live' } as const
-
-async function failure(running: Promise<unknown>): Promise<KeyrailError> {
-  const error = await running.then(
-    () => assert.fail('it did not fail'),
-    (reason: unknown) => reason,
-  )
-  assert.ok(error instanceof KeyrailError, String(error))
-  return error
-}
 
 interface Schema {
   type?: string | readonly string[]
@@ -142,7 +133,7 @@ test('a name of the service is refused before anything is sent, and the error ha
 test('an unknown name in camelCase is sent, and refused by the service under that name', async () => {
   const { admin: client, sent } = open()
   for (const name of ['newField', 'tenantID', 'x', 'aURL']) {
-    const { code, errors, message } = await failure(client.keys.create({ ...place, [name]: 1 }))
+    const { code, errors, message } = await failureOf(client.keys.create({ ...place, [name]: 1 }))
     assert.deepEqual([code, errors], ['validation_failed', [{ path: name, message: 'is not a known field' }]])
     assert.ok(message.endsWith(`: ${name}: is not a known field`), message)
   }
@@ -172,7 +163,7 @@ test('a refused field has the path and the names of the caller, except in opaque
       /./,
     ],
   ] as const) {
-    const { code, errors, message: said, status, requestId } = await failure(call())
+    const { code, errors, message: said, status, requestId } = await failureOf(call())
     assert.deepEqual([code, status, errors.length, errors[0]?.path], ['validation_failed', 400, 1, path])
     assert.match(errors[0]?.message ?? '', message)
     assert.ok(`${said} `.includes(`: ${path}: ${errors[0]?.message.slice(0, 200)}`), said)

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import { inspect } from 'node:util'
 import { gzipSync } from 'node:zlib'
+import { failureOf } from '../../test/failure-of.ts'
 import { type FeedService, secretKey, startFeedService } from '../../test/feed-service.ts'
 import { until } from '../../test/until.ts'
 import { problemError } from '../http/failure.ts'
-import { KeyrailError } from '../runtime/errors.ts'
 import { createFeedClient, type FeedRequest } from './client.ts'
 
 let service: FeedService
@@ -25,16 +25,7 @@ const request = (more: Partial<FeedRequest> = {}): FeedRequest => ({
 const clientOf = (fetch = globalThis.fetch, url = service.url) =>
   createFeedClient({ url: new URL(url), secretKey, fetch })
 
-/** The error of a request that must fail, after checking that nothing visible in it contains the secret. */
-async function failure(running: Promise<unknown>): Promise<KeyrailError> {
-  const error = await running.then(
-    () => assert.fail('it did not fail'),
-    (reason: unknown) => reason,
-  )
-  assert.ok(error instanceof KeyrailError, String(error))
-  assert.ok(!inspect(error, { depth: 9, showHidden: true }).includes(secretKey.slice(10)))
-  return error
-}
+const failure = (running: Promise<unknown>) => failureOf(running, secretKey)
 
 test('an error has code, status, request id, documentation and whether to retry', async () => {
   service.instead.push({
