@@ -12,7 +12,11 @@ import { exitCodeOf } from './harness/verdict.ts'
 const FOLDER = import.meta.dirname
 
 async function main(args: readonly string[]): Promise<number> {
-  const { name, options } = parseCommandLine(args)
+  const { help, name, options } = parseCommandLine(args)
+  if (help) {
+    console.log(USAGE)
+    return 0
+  }
   if (name === undefined) {
     console.log(await list())
     return 0

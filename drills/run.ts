@@ -1,19 +1,24 @@
 import { globSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { formatTable } from '../bench/harness/table.ts'
+import { readCommandLine, refuse } from '../tools/command-line.ts'
 import { type Drill, type DrillOptions, formatOutcome } from './harness/drill.ts'
 
-/**
- * Tries to break Keyrail's promises.
- *
- *   npm run drills                                    lists the drills
- *   npm run drills -- p1 [--cycles N] [--seed N]      runs one; exit code 1 when the promise was broken
- *   npm run drills -- all                             runs each
- */
-const { values, positionals } = parseArgs({
-  options: { cycles: { type: 'string' }, seed: { type: 'string' } },
-  allowPositionals: true,
-})
+/** `npm run drills`: tries to break Keyrail's promises. */
+const usage = `\
+npm run drills                     lists the drills
+npm run drills -- NAME [options]   runs one: p1
+npm run drills -- all [options]    runs each
+
+  --cycles N   how often it tries (each drill has its number)
+  --seed N     the random choices of an earlier run
+
+Exit code 0: the promise was not broken. 1: it was.`
+
+const { values, positionals } = readCommandLine(
+  usage,
+  { cycles: { type: 'string' }, seed: { type: 'string' } },
+  { most: 1 },
+)
 
 const files = globSync('p[0-9]*.ts', { cwd: import.meta.dirname, exclude: ['*.test.ts'] }).toSorted()
 const drills: Drill[] = []
@@ -37,10 +42,7 @@ if (name === undefined) {
   )
 } else {
   const chosen = drills.filter(drill => name === 'all' || drill.name === name)
-  if (chosen.length === 0) {
-    console.error(`Drill ${name} does not exist; without a name all are listed.`)
-    process.exit(2)
-  }
+  if (chosen.length === 0) refuse(`Drill ${name} does not exist; without a name all are listed.`)
   for (const drill of chosen) process.exitCode = Math.max(Number(process.exitCode ?? 0), await run(drill))
 }
 
@@ -60,7 +62,6 @@ async function run(drill: Drill): Promise<0 | 1> {
 function wholeNumber(option: 'cycles' | 'seed'): number | undefined {
   const text = values[option]
   if (text === undefined) return undefined
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  console.error(`--${option} must be a whole number, not ${text}`)
-  process.exit(2)
+  if (!/^\d{1,9}$/.test(text)) refuse(`--${option} must be a whole number, not ${text}`)
+  return Number(text)
 }

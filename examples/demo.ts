@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { readCommandLine } from '../tools/command-line.ts'
 import type { Example } from './demo/example.ts'
 import { runMainJob } from './demo/main-job.ts'
 import { olive, password } from './demo/people.ts'
@@ -6,11 +6,14 @@ import { openPortal } from './demo/portal.ts'
 import { type DemoService, startDemoService } from './demo/service.ts'
 import { paint, print, Surprise } from './demo/talk.ts'
 
-/**
- * npm run demo: the main job from end to end, over HTTP, against its own temporary Keyrail. Exit code 1 when an answer
- * is not the promised one. With `-- --look` it opens the customer portal afterwards, and everything stays up until Ctrl-C.
- */
-const { look } = parseArgs({ options: { look: { type: 'boolean' } } }).values
+/** `npm run demo`: the main job from end to end, over HTTP. */
+const usage = `\
+npm run demo             does the main job, on a temporary Keyrail that it starts and deletes again
+npm run demo -- --look   opens a customer portal afterwards; all stays up until Ctrl-C
+
+Exit code 0: every answer was the promised one. 1: one was not.`
+
+const { look } = readCommandLine(usage, { look: { type: 'boolean' } }).values
 
 const interrupted = Promise.withResolvers<never>()
 interrupted.promise.catch(() => {})

@@ -1,12 +1,16 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { readCommandLine } from './command-line.ts'
 
-/**
- * Runs format, lint, types, the search for unused code and the list of unclear wordings, each to its end, so that one run shows every fault. `--write`
- * fixes what it can.
- */
+/** `npm run check`: runs each check to its end, so that one run shows every fault. */
+const usage = `\
+npm run check              format, lint, types, unused code, unclear wordings, and the sizes of dashboard and widget
+npm run check -- --write   the same, after fixing the format and what else it can
+
+Exit code 0: no fault. 1: at least one.`
+
+const { write } = readCommandLine(usage, { write: { type: 'boolean', default: false } }).values
 const bin = (name: string) => fileURLToPath(new URL(`../node_modules/.bin/${name}`, import.meta.url))
-const write = process.argv.includes('--write')
 
 const knip = fileURLToPath(new URL('../node_modules/knip/bin/knip.js', import.meta.url))
 

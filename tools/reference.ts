@@ -2,13 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { build } from '../packages/sdk/build.ts'
+import { readCommandLine } from './command-line.ts'
 
-/**
- * Writes the reference of `@keyrail/sdk` as pages of HTML, from the published types.
- *
- *   npm run reference             into packages/sdk/reference
- *   npm run reference -- FOLDER   elsewhere
- */
+/** `npm run reference`: writes the reference of `@keyrail/sdk` as pages of HTML, from the published types. */
+const usage = `\
+npm run reference             writes the reference of @keyrail/sdk into packages/sdk/reference
+npm run reference -- FOLDER   writes it into another folder
+
+Exit code 0: the pages are whole. 1: an export has no comment, or a link leads nowhere.`
 
 const root = join(import.meta.dirname, '..')
 const sdk = join(root, 'packages', 'sdk')
@@ -106,7 +107,8 @@ const options = {
 }
 
 if (import.meta.main) {
-  const into = process.argv[2] ?? join(sdk, 'reference')
+  const { positionals } = readCommandLine(usage, {}, { most: 1 })
+  const into = positionals[0] ?? join(sdk, 'reference')
   const complaints = await writeReference(into)
   for (const line of complaints) console.error(line)
   if (complaints.length > 0) process.exitCode = 1

@@ -2,13 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { readCommandLine, refuse } from './command-line.ts'
 import { faultsOfRelease, sectionOf } from './release-faults.ts'
 
-/**
- * Writes everything that a release consists of into a new folder, and publishes nothing:
- *
- *   npm run release -- FOLDER
- */
+/** `npm run release`: makes everything that a release consists of. */
+const usage = `\
+npm run release -- FOLDER   writes the files of a release into a new folder, and publishes nothing
+
+Exit code 0: all are there. 1: the message says what is missing.`
 
 const root = join(import.meta.dirname, '..')
 const git = (...args: string[]) => execFileSync('git', args, { cwd: root, encoding: 'utf8' })
@@ -65,10 +66,9 @@ function withoutDevelopment(bill: Bill): Bill {
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
-const [folder, ...others] = process.argv.slice(2)
+const [folder] = readCommandLine(usage, {}, { most: 1 }).positionals
+if (folder === undefined) refuse('Name one new folder.', usage)
 try {
-  if (folder === undefined || others.length > 0)
-    throw new Error('Name one new folder: npm run release -- FOLDER')
   release(resolve(process.env.INIT_CWD ?? '', folder))
 } catch (error) {
   process.stderr.write(`No release:\n${(error as Error).message}\n`)

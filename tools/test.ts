@@ -20,20 +20,9 @@ import { type RunResults, runTests } from './test/run.ts'
 import { dearestFirst, readTimes, writeTimes } from './test/times.ts'
 
 /**
- * Runs tests on a throw-away Postgres with a migrated template database, and ends with their count.
- *
- *   npm test                                           the inner ring: no processes, no browser; minutes
- *   npm test -- --changed                              what a change reaches
- *   npm test -- packages/server/src/keys               the tests of the inner ring below a path
- *   npm test -- docs/readme.e2e.test.ts                a file, whatever its ring
- *   npm run test:e2e [-- PATH]                         the end-to-end ring
- *   npm run test:all                                   both rings, and the service's rooms on Postgres 15
- *   … --postgres /usr/lib/postgresql/15/bin            on another Postgres
- *   … --minutes 20                                     begins no file after that time; what changed last comes first
- *   … --repeat 20 FILE                                 runs each file so often, and fails if it fails once
- *   … --busy 4                                         beside four processes that take all the processor time they get
+ * Runs tests on a throw-away Postgres with a migrated template database, and ends with their count. `--help` prints its usage.
  */
-const options = readOptions(process.argv.slice(2))
+const options = readOptions()
 const began = performance.now()
 const times = readTimes()
 const quarantine = readQuarantine()

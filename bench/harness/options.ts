@@ -10,7 +10,12 @@ export type BenchOptions = {
   json: boolean
 }
 
-export type CommandLine = { name: string | undefined; options: BenchOptions }
+export type CommandLine = {
+  /** Whether it asks for the usage alone. */
+  help: boolean
+  name: string | undefined
+  options: BenchOptions
+}
 
 export const USAGE = `npm run bench                     lists the benches
 npm run bench -- NAME [options]   runs one: g10, or the path of a bench file
@@ -34,15 +39,16 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
       'warm-up': { type: 'string' },
       quick: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
     },
   })
   if (positionals.length > 1) throw new Error(`one bench at a time, not ${positionals.join(' ')}`)
-  const { quick, json } = values
+  const { quick, json, help } = values
   const rounds = positive('--rounds', values.rounds, quick ? 3 : 10)
   if (!Number.isInteger(rounds)) throw new Error('--rounds takes a whole number')
   const seconds = positive('--seconds', values.seconds, quick ? 1 : 10)
   const warmUpSeconds = positive('--warm-up', values['warm-up'], quick ? 1 : 5)
-  return { name: positionals[0], options: { rounds, seconds, warmUpSeconds, quick, json } }
+  return { help, name: positionals[0], options: { rounds, seconds, warmUpSeconds, quick, json } }
 }
 
 function positive(flag: string, text: string | undefined, otherwise: number): number {

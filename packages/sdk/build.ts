@@ -4,7 +4,13 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { readCommandLine } from '../../tools/command-line.ts'
 import { declarationsOf } from './write-types.ts'
+
+/** `npm run build`: builds the package `@keyrail/sdk`. */
+const usage = `\
+npm run build             builds the SDK into packages/sdk/dist
+npm run build -- FOLDER   builds it into another folder`
 
 const run = promisify(execFile)
 const folder = import.meta.dirname
@@ -188,7 +194,8 @@ function entryNames(): string[] {
 }
 
 if (import.meta.main) {
-  const into = resolve(process.argv[2] ?? join(folder, 'dist'))
+  const [given] = readCommandLine(usage, {}, { most: 1 }).positionals
+  const into = resolve(given ?? join(folder, 'dist'))
   await build(into)
   report(into)
 }

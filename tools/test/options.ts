@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util'
+import { readCommandLine, refuse } from '../command-line.ts'
 import type { Ring } from './rings.ts'
 
 export interface TestOptions {
@@ -25,11 +25,27 @@ const ringsOf: Readonly<Record<string, readonly Ring[]>> = {
   all: ['inner', 'e2e'],
 }
 
+const usage = `\
+npm test                      the inner ring: no processes, no browser; minutes
+npm test -- --changed         what a change reaches
+npm test -- PATH …            the tests of the inner ring below a path, or a file, whatever its ring
+npm run test:e2e [-- PATH …]  the end-to-end ring
+npm run test:all              both rings, and the service's rooms on Postgres 15
+
+  --postgres FOLDER   on the Postgres whose programs are in that folder (the embedded one)
+  --minutes N         begins no file after that time; what changed last comes first
+  --repeat N          runs each file so often, and fails if it fails once (1)
+  --busy N            beside that many processes that take all the processor time they get (0)
+  --seed N            the order of an earlier run
+  --ring NAME         inner, e2e or all (inner)
+
+Exit code 0: every test passed, at the latest when its file ran again alone. 1: one failed. 130: interrupted.`
+
 /** Reads the command line; a wrong option is a message and the end of the process. */
-export function readOptions(args: readonly string[]): TestOptions {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    options: {
+export function readOptions(): TestOptions {
+  const { values, positionals } = readCommandLine(
+    usage,
+    {
       ring: { type: 'string', default: 'inner' },
       postgres: { type: 'string' },
       busy: { type: 'string', default: '0' },
@@ -38,8 +54,8 @@ export function readOptions(args: readonly string[]): TestOptions {
       seed: { type: 'string' },
       changed: { type: 'boolean', default: false },
     },
-    allowPositionals: true,
-  })
+    { most: Number.POSITIVE_INFINITY },
+  )
   const rings = ringsOf[values.ring] ?? refuse(`--ring takes inner, e2e or all, not ${values.ring}`)
   return {
     paths: positionals,
@@ -66,9 +82,4 @@ function wholeNumber(name: string, text: string, least: number): number {
     refuse(`${name} takes a whole number from ${least}, not "${text}"`)
   }
   return value
-}
-
-function refuse(message: string): never {
-  console.error(message)
-  process.exit(1)
 }
