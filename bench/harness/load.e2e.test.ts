@@ -100,19 +100,19 @@ test('an answer with another status or body fails the load, in both loops', asyn
   assert.deepEqual(Object.keys(statuses), ['418'])
 })
 
-test('a refused or broken connection fails the load', async () => {
+test('a refused or broken connection fails the load', async t => {
   const closedUrl = `http://127.0.0.1:${await freePort()}`
   await assert.rejects(closedLoop({ ...small, url: closedUrl }), /failed connections/)
   await assert.rejects(openLoop({ ...small, url: closedUrl, perSecond: 100 }), /ECONNREFUSED/)
 
   const rude = createServer(request => void request.socket.destroy())
+  t.after(() => rude.close())
   const port = await freePort()
   await new Promise<void>(resolve => rude.listen(port, '127.0.0.1', resolve))
   await assert.rejects(
     openLoop({ ...small, url: `http://127.0.0.1:${port}`, perSecond: 100 }),
     /failed connections/,
   )
-  rude.close()
 })
 
 test('the open loop sends exactly its rate, and times every answer', async () => {
@@ -124,7 +124,7 @@ test('the open loop sends exactly its rate, and times every answer', async () =>
   assert.ok(result.p50Ms > 0 && result.p50Ms <= result.p99Ms && result.p99Ms <= result.maxMs)
 })
 
-test('in the open loop, latency counts from the due time, even behind a stalled server', async () => {
+test('in the open loop, latency counts from the due time, even behind a stalled server', async t => {
   const answeredAt: number[] = []
   let firstAt = 0
   const stalled = createServer((_, response) => {
@@ -134,6 +134,7 @@ test('in the open loop, latency counts from the due time, even behind a stalled 
       response.writeHead(200, { 'content-length': 0 }).end()
     }, 100)
   })
+  t.after(() => stalled.close())
   const port = await freePort()
   await new Promise<void>(resolve => stalled.listen(port, '127.0.0.1', resolve))
   const load = {
@@ -144,7 +145,6 @@ test('in the open loop, latency counts from the due time, even behind a stalled 
     requests: [{}],
   }
   const { answered, maxMs } = await openLoop({ ...load, core: null })
-  stalled.close()
   assert.equal(answered, 10)
   // The last request was due nine intervals of 50 ms after the first, and waited for the nine before it.
   const lastMs = (answeredAt.at(-1) ?? 0) - firstAt - 9 * 50
