@@ -3,23 +3,33 @@ import { readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { Importers } from './imports.ts'
 
-/** What differs from the last commit that this branch shares with its upstream, or else with `origin`. */
+/** What differs from the last commit that this branch shares with main as it was last fetched. */
 export interface Changes {
   readonly base: string
   /** Paths from this folder, also of files that are not committed yet. */
   readonly files: readonly string[]
 }
 
-function git(...args: string[]): string[] {
-  const { status, stdout } = spawnSync('git', args, { encoding: 'utf8' })
-  return status === 0 ? stdout.split('\n').filter(line => line !== '') : []
-}
+/** Where main may stand: the upstream of a pushed branch is that branch itself, which differs in nothing. */
+const mains = ['main@{upstream}', 'origin/HEAD', 'origin/main']
 
-/** Without an upstream, what is not committed. */
-export function readChanges(): Changes {
-  const bases = ['@{upstream}', 'origin/HEAD', 'origin/main'].flatMap(name => git('merge-base', 'HEAD', name))
-  const base = bases[0] ?? 'HEAD'
-  const files = [...git('diff', '--name-only', base), ...git('ls-files', '--others', '--exclude-standard')]
+/**
+ * Without such a main, what is not committed.
+ *
+ * @param folder the checkout
+ * @throws when git cannot say what has changed
+ */
+export function readChanges(folder = '.'): Changes {
+  const git = (...args: string[]) => spawnSync('git', args, { cwd: folder, encoding: 'utf8' })
+  const lines = (...args: string[]) => {
+    const { status, stdout, stderr } = git(...args)
+    if (status !== 0) throw new Error(`git ${args.join(' ')}: ${stderr.split('\n', 1)[0]}`)
+    return stdout.split('\n').filter(line => line !== '')
+  }
+  const found = mains.map(name => git('merge-base', 'HEAD', name)).find(({ status }) => status === 0)
+  const base = found?.stdout.trim() ?? 'HEAD'
+  const unknown = lines('ls-files', '--others', '--exclude-standard')
+  const files = [...lines('diff', '--name-only', base), ...unknown]
   return { base, files: [...new Set(files)] }
 }
 
