@@ -8,8 +8,9 @@ const checkout = join(import.meta.dirname, '..')
 const { scripts } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>
 }
-/** The commands that run one file of this checkout: their arguments are read by it. */
-const commands = Object.entries(scripts).filter(([, text]) => /^(exec )?node bin\/node\.mjs \S+$/.test(text))
+const commands = ['bench', 'build', 'check', 'demo', 'drills', 'pictures', 'reference', 'release', 'test']
+/** The first two have the help of `keyrail`, two take the options of `test`, and one takes none. */
+const others = ['dev:service', 'start', 'test:all', 'test:e2e', 'build:dashboard']
 
 const run = (name: string, ...args: string[]) =>
   spawnSync('npm', ['run', '--silent', name, '--', ...args], { cwd: checkout, encoding: 'utf8' })
@@ -17,7 +18,7 @@ const run = (name: string, ...args: string[]) =>
 /** The usage begins with the command, and has a line for it alone. */
 const usage = (name: string) => new RegExp(`^npm (run )?${name}( -- [A-Z]+)?   +\\w`, 'm')
 
-for (const [name] of commands) {
+for (const name of commands) {
   test(`npm run ${name} -- --help prints the usage, and does nothing`, () => {
     const { status, stdout, stderr } = run(name, '--help')
     assert.deepEqual([status, stderr], [0, ''])
@@ -27,7 +28,8 @@ for (const [name] of commands) {
 
   test(`npm run ${name} refuses an option that it does not take, in words`, () => {
     const { status, stdout, stderr } = run(name, '--no-such')
-    assert.deepEqual([status === 0, stdout], [false, ''])
+    // A bench says with 2 that its figures are unstable.
+    assert.deepEqual([status, stdout], [name === 'bench' ? 1 : 2, ''])
     assert.match(stderr, /^Unknown option '--no-such'/)
     assert.doesNotMatch(stderr, /^ +at /m)
   })
@@ -39,16 +41,6 @@ test('a command that takes no more arguments refuses one too many', () => {
   assert.match(stderr, /^"again" is one argument too many\.\n\nnpm run demo /)
 })
 
-test('every command of package.json that runs a file is among these', () => {
-  assert.deepEqual(commands.map(([name]) => name).toSorted(), [
-    'bench',
-    'build',
-    'check',
-    'demo',
-    'drills',
-    'pictures',
-    'reference',
-    'release',
-    'test',
-  ])
+test('every command of package.json is among these', () => {
+  assert.deepEqual(Object.keys(scripts).toSorted(), [...commands, ...others].toSorted())
 })
