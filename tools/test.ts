@@ -10,6 +10,7 @@ import { startBusyProcesses } from './test/busy.ts'
 import { readChanges, testsReached } from './test/changed.ts'
 import { closingLines, isGreen } from './test/closing.ts'
 import { readImporters } from './test/imports.ts'
+import { finalResults } from './test/judge.ts'
 import { newestFirst } from './test/newest.ts'
 import { readOptions } from './test/options.ts'
 import { cpuSecondsOfTree } from './test/process-group.ts'
@@ -27,11 +28,22 @@ const began = performance.now()
 const times = readTimes()
 const quarantine = readQuarantine()
 const stop = new AbortController()
-// A second Ctrl-C ends the run at once.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+/** The exit code of a run that was interrupted. */
+let exitCode: number | undefined
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const) {
+  // A second one ends the run at once.
+  process.once(signal, () => {
+    exitCode = code
+    stop.abort()
+  })
+}
 
 const files = await chooseFiles()
-if (files.length > 0) process.exitCode = await runOnPostgres()
+if (files.length > 0) process.exitCode = await withCompileCache(runOnPostgres)
 
 async function chooseFiles(): Promise<string[]> {
   const found = findTests(options.paths, options.rings)
@@ -55,11 +67,25 @@ async function choosePart(found: readonly string[]): Promise<string[]> {
   return reached
 }
 
-async function runOnPostgres(): Promise<number> {
-  // Each test file is a process that loads much the same modules, and several start the service: compiled once, they load
-  // in two thirds of the processor time.
+/**
+ * Each test file is a process that loads much the same modules, and several start the service: compiled once, they load in
+ * two thirds of the processor time.
+ */
+async function withCompileCache(run: () => Promise<number>): Promise<number> {
   const compiled = mkdtempSync(join(tmpdir(), 'keyrail-compiled-'))
   process.env.NODE_COMPILE_CACHE = compiled
+  try {
+    return await run()
+  } catch (error) {
+    // A key pressed at the terminal also ends what this was waiting for.
+    if (exitCode === undefined) throw error
+    return exitCode
+  } finally {
+    rmSync(compiled, { recursive: true, force: true })
+  }
+}
+
+async function runOnPostgres(): Promise<number> {
   buildDashboard()
   const cluster = await startScratchCluster({
     ...(options.postgres !== undefined && { bin: options.postgres }),
@@ -70,11 +96,10 @@ async function runOnPostgres(): Promise<number> {
     await makeTemplate(cluster.connection)
     process.env[clusterVariable] = JSON.stringify(cluster.connection)
     const run = await runFiles()
-    return stop.signal.aborted ? 130 : report(run, cluster)
+    return exitCode ?? report(run, cluster)
   } finally {
     await busy.end()
     await cluster.remove()
-    rmSync(compiled, { recursive: true, force: true })
   }
 }
 
@@ -105,14 +130,14 @@ function runFiles(): Promise<RunResults> {
 
 /** Prints how a run ended, and returns the exit code. */
 function report(run: RunResults, cluster: ScratchCluster): number {
-  const passed = new Map(run.results.map(one => [one.file, one.passed]))
-  for (const { second } of run.unsteady) passed.set(second.file, second.passed)
-  const broken = notKept(promisedTests(), [...passed.keys()], passed)
+  const passed = new Map(finalResults(run.results, run).map(one => [one.file, one.passed]))
+  const promised = promisedTests()
+  const broken = notKept(promised, [...passed.keys()], passed)
   const facts = {
     ...run,
     quarantine,
     faults: [
-      ...faultsOfQuarantine(quarantine, Date.now()).map(fault => `quarantine: ${fault}`),
+      ...faultsOfQuarantine(quarantine, promised, Date.now()).map(fault => `quarantine: ${fault}`),
       ...broken.map(({ page, file, name }) => `${page} names a test that did not pass: ${file} "${name}"`),
     ],
     postgresVersion: cluster.serverVersion,
@@ -120,7 +145,8 @@ function report(run: RunResults, cluster: ScratchCluster): number {
     seconds: (performance.now() - began) / 1_000,
     seed: options.seed,
   }
-  if (options.writesTimes) writeTimes(new Map(run.results.map(one => [one.file, one.cpuSeconds])))
   for (const line of closingLines(facts)) console.log(line)
-  return isGreen(facts) ? 0 : 1
+  if (!isGreen(facts)) return 1
+  if (options.writesTimes) writeTimes(new Map(run.results.map(one => [one.file, one.cpuSeconds])))
+  return 0
 }

@@ -16,6 +16,7 @@ const facts = {
   results: [result('one.test.ts')],
   unsteady: [],
   failed: [],
+  second: new Map(),
   notBegun: [],
   quarantine: [],
   faults: [],
@@ -44,11 +45,15 @@ test('a run ends with its ten dearest files, its processor time and its count', 
 })
 
 test('eight unsteady files are counted by their second look, and nine make the run red', () => {
-  const run = (count: number) => ({
-    ...facts,
-    results: unsteady(count).map(({ first }) => first),
-    unsteady: unsteady(count),
-  })
+  const run = (count: number) => {
+    const looks = unsteady(count)
+    return {
+      ...facts,
+      results: looks.map(({ first }) => first),
+      unsteady: looks,
+      second: new Map(looks.map(({ first, second }) => [first, second])),
+    }
+  }
   assert.equal(isGreen(run(8)), true)
   assert.equal(closingLines(run(8)).at(-1), '24 passed, 0 failed')
   assert.equal(isGreen(run(9)), false)
@@ -69,4 +74,22 @@ test('a fault of the run makes it red, though all files passed', () => {
 
 test('a run in which nothing was chosen is red', () => {
   assert.equal(isGreen({ ...facts, results: [] }), false)
+})
+
+test('of a file that ran several times, each run counts by itself', () => {
+  const bad = { ...result('one.test.ts', ['c']), passed: ['a'] }
+  const run = { ...facts, results: [result('one.test.ts'), bad, result('one.test.ts')], failed: [bad] }
+  assert.equal(closingLines(run).at(-1), '5 passed, 1 failed')
+})
+
+test('the processor time of a run has the second looks', () => {
+  const [look] = unsteady(1)
+  assert.ok(look)
+  const run = {
+    ...facts,
+    results: [look.first],
+    unsteady: [look],
+    second: new Map([[look.first, look.second]]),
+  }
+  assert.match(closingLines(run).join('\n'), /^processor: tests 2 s,/m)
 })

@@ -1,4 +1,4 @@
-import { unsteadyMax } from './judge.ts'
+import { finalResults, unsteadyMax } from './judge.ts'
 import type { Quarantined } from './quarantine.ts'
 import type { RunResults } from './run.ts'
 
@@ -19,9 +19,9 @@ const seconds = (value: number) => `${value.toFixed(1).padStart(7)} s`
 export function closingLines(facts: ClosingFacts): string[] {
   const { results, unsteady, failed, notBegun, quarantine, faults } = facts
   const dearest = results.toSorted((a, b) => b.cpuSeconds - a.cpuSeconds).slice(0, 10)
-  const cpuSeconds = results.reduce((sum, one) => sum + one.cpuSeconds, 0)
-  const second = new Map([...failed, ...unsteady.map(one => one.second)].map(one => [one.file, one]))
-  const final = results.map(one => second.get(one.file) ?? one)
+  const looks = [...results, ...facts.second.values()]
+  const cpuSeconds = looks.reduce((sum, one) => sum + one.cpuSeconds, 0)
+  const final = finalResults(results, facts)
   return [
     'dearest files, in seconds of processor:',
     ...dearest.map(one => `${seconds(one.cpuSeconds)}  ${one.file}`),

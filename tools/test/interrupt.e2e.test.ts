@@ -13,13 +13,20 @@ const hanging = `
   import { renameSync, writeFileSync } from 'node:fs'
   import { test } from 'node:test'
   test('never ends', async () => {
-    const { pid } = spawn('sleep', ['600'])
-    writeFileSync(process.env.PLACE + '/written', pid + ' ' + process.pid)
+    const pids = [spawn('sleep', ['600']), spawn('sleep', ['600'], { detached: true })].map(({ pid }) => pid)
+    writeFileSync(process.env.PLACE + '/written', [process.pid, ...pids].join(' '))
     renameSync(process.env.PLACE + '/written', process.env.PLACE + '/pids')
     await new Promise(() => setInterval(() => {}, 1000))
   })`
 
-test('Ctrl-C ends a run with all that it started, and leaves no file', async () => {
+for (const [how, signal, code] of [
+  ['Ctrl-C', 'SIGINT', 130],
+  ['a terminal that closes', 'SIGHUP', 129],
+] as const) {
+  test(`${how} ends a run with all that it started, and leaves no file`, () => interrupt(signal, code))
+}
+
+async function interrupt(signal: NodeJS.Signals, code: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'keyrail-interrupt-'))
   const temporary = join(folder, 'tmp')
   mkdirSync(temporary)
@@ -37,8 +44,8 @@ test('Ctrl-C ends a run with all that it started, and leaves no file', async () 
   try {
     await until(() => existsSync(join(folder, 'pids')), 'the file runs')
     const pids = readFileSync(join(folder, 'pids'), 'utf8').split(' ').map(Number)
-    run.kill('SIGINT')
-    assert.deepEqual(await once(run, 'close'), [130, null])
+    run.kill(signal)
+    assert.deepEqual(await once(run, 'close'), [code, null])
     for (const pid of pids) await until(() => !isRunning(pid), `${pid} has ended`)
     assert.deepEqual(readdirSync(temporary), [])
     assert.doesNotMatch(printed, /passed/)
@@ -46,7 +53,7 @@ test('Ctrl-C ends a run with all that it started, and leaves no file', async () 
     run.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   }
-})
+}
 
 /** A process that ended may wait for a parent that does not ask. */
 function isRunning(pid: number): boolean {

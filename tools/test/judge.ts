@@ -22,7 +22,13 @@ export interface SecondLooks {
   readonly unsteady: readonly Unsteady[]
   /** Failed both times, or were not looked at again. */
   readonly failed: readonly FileResult[]
+  /** The second results, by the first. */
+  readonly second: ReadonlyMap<FileResult, FileResult>
 }
+
+/** The results that count: of a file that ran again, the second one. */
+export const finalResults = (results: readonly FileResult[], { second }: Pick<SecondLooks, 'second'>) =>
+  results.map(one => second.get(one) ?? one)
 
 /** Runs each failed file once more, alone, one after the other. Its second result counts. */
 export async function lookAgain(
@@ -31,7 +37,8 @@ export async function lookAgain(
   mayBegin: () => boolean,
 ): Promise<SecondLooks> {
   const first = results.filter(hasFailed)
-  if (first.length > secondLooksMax) return { unsteady: [], failed: first }
+  const looks = new Map<FileResult, FileResult>()
+  if (first.length > secondLooksMax) return { unsteady: [], failed: first, second: looks }
   const unsteady: Unsteady[] = []
   const failed: FileResult[] = []
   for (const result of first) {
@@ -40,8 +47,9 @@ export async function lookAgain(
       continue
     }
     const second = await again(result.file)
+    looks.set(result, second)
     if (hasFailed(second)) failed.push(second)
     else unsteady.push({ first: result, second })
   }
-  return { unsteady, failed }
+  return { unsteady, failed, second: looks }
 }

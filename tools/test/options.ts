@@ -26,7 +26,7 @@ const ringsOf: Readonly<Record<string, readonly Ring[]>> = {
 }
 
 const usage = `\
-npm test                      the inner ring: no processes, no browser; minutes
+npm test                      the inner ring: no processes and no browser but for six files; minutes
 npm test -- --changed         what a change reaches
 npm test -- PATH …            the tests of the inner ring below a path, or a file, whatever its ring
 npm run test:e2e [-- PATH …]  the end-to-end ring
@@ -39,7 +39,7 @@ npm run test:all              both rings, and the service's rooms on Postgres 15
   --seed N            the order of an earlier run
   --ring NAME         inner, e2e or all (inner)
 
-Exit code 0: every test passed, at the latest when its file ran again alone. 1: one failed. 130: interrupted.`
+Exit code 0: every test passed, at the latest when its file ran again alone. 1: one failed. 2: a wrong option.`
 
 /** Reads the command line; a wrong option is a message and the end of the process. */
 export function readOptions(): TestOptions {
@@ -72,7 +72,8 @@ export function readOptions(): TestOptions {
       positionals.length === 0 &&
       !values.changed &&
       values.minutes === undefined &&
-      values.busy === '0',
+      values.busy === '0' &&
+      values.repeat === '1',
   }
 }
 

@@ -1,41 +1,88 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
+import { markVariable } from '../../packages/server/test/mark.ts'
 
-/** Ends every process of a group at once. */
-export function killGroup(group: number): void {
-  try {
-    process.kill(-group, 'SIGKILL')
-  } catch {
-    // The group is empty.
-  }
+/** A test file that runs, with what it starts. */
+export interface Family {
+  /** The file's process, and the group that it leads. */
+  readonly leader: number
+  /** The value of the variable that marks what it starts. */
+  readonly mark: string
+  /** What it had started when it was killed. */
+  readonly known: ProcessFacts[]
 }
 
-/** What ended a moment before the file is still leaving. Milliseconds. */
+/** What ended a moment before the file is still leaving, and what waits for the file's end tidies up. Milliseconds. */
 const leavingMs = 2_000
 
+/** Kills a test file with its group. */
+export function killLeader(family: Family): void {
+  // What loses its parent could be found by its mark alone.
+  family.known.push(...membersOf(family))
+  kill(-family.leader)
+}
+
 /**
- * Ends the processes that a file left behind in its group.
+ * Ends the processes that a file left behind.
  *
  * @returns their names; those that end within a moment were leaving
  */
-export async function endLeftovers(group: number): Promise<string[]> {
-  let left = membersOf(group)
+export async function endLeftovers(family: Family): Promise<string[]> {
+  const left = await untilGone(family)
+  for (const { pid } of left) kill(pid)
+  if (left.length > 0) await untilGone(family)
+  return left.map(({ name }) => name)
+}
+
+/** @returns what is still there after a moment */
+async function untilGone(family: Family): Promise<ProcessFacts[]> {
+  let left = leftOf(family)
   for (const until = performance.now() + leavingMs; left.length > 0 && performance.now() < until; ) {
     await wait(50)
-    left = membersOf(group)
+    left = leftOf(family)
   }
-  killGroup(group)
   return left
 }
 
-/** Names of the running processes of a group, from /proc; where there is none, nothing is found. */
-function membersOf(group: number): string[] {
+function leftOf(family: Family): ProcessFacts[] {
+  const members = membersOf(family)
+  const isOther = ({ pid }: ProcessFacts) => members.every(one => one.pid !== pid)
+  return [...members, ...family.known.filter(one => isOther(one) && isStillRunning(one))]
+}
+
+function isStillRunning({ pid, startedAt }: ProcessFacts): boolean {
+  const now = factsOf(pid)
+  return now?.startedAt === startedAt && now.state !== 'Z'
+}
+
+function kill(pid: number): void {
   try {
-    process.kill(-group, 0)
+    process.kill(pid, 'SIGKILL')
   } catch {
-    return []
+    // It has ended.
   }
-  return allProcesses().flatMap(one => (one.group === group && one.state !== 'Z' ? [one.name] : []))
+}
+
+/**
+ * The running processes of a file, from /proc: its group, those with its mark, and their children in turn, which may have
+ * groups and environments that are not the file's. Where there is no /proc, none is found.
+ */
+function membersOf({ leader, mark }: Omit<Family, 'known'>): ProcessFacts[] {
+  const all = allProcesses().filter(({ state }) => state !== 'Z')
+  const members = new Set(
+    all.filter(one => one.group === leader || one.parent === leader || isMarked(one.pid, mark)),
+  )
+  // A set gives what is added while one goes through it.
+  for (const { pid } of members) for (const one of all) if (one.parent === pid) members.add(one)
+  return [...members]
+}
+
+function isMarked(pid: number, mark: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0').includes(`${markVariable}=${mark}`)
+  } catch {
+    return false
+  }
 }
 
 interface ProcessFacts {
@@ -46,6 +93,8 @@ interface ProcessFacts {
   readonly parent: number
   readonly group: number
   readonly cpuSeconds: number
+  /** In clock ticks since the machine started: a number of a process may be given again. */
+  readonly startedAt: number
   /** The sum over the children that it has waited for, with those that they have waited for. */
   readonly childrenCpuSeconds: number
 }
@@ -72,6 +121,7 @@ function factsOf(pid: number | 'self'): ProcessFacts | undefined {
     group: Number(fields[2]),
     cpuSeconds: seconds(11, 12),
     childrenCpuSeconds: seconds(13, 14),
+    startedAt: Number(fields[19]),
   }
 }
 

@@ -1,9 +1,11 @@
 import { type FileResult, lastLines } from './run-file.ts'
-import type { Times } from './times.ts'
+import { secondsOf, type Times } from './times.ts'
 
 export interface Progress {
   /** @param failed whether the result counts against the run */
   ended(result: FileResult, look: 'first' | 'second', failed: boolean): void
+  /** Ends the moving line. */
+  close(): void
 }
 
 export interface ProgressOptions {
@@ -17,8 +19,7 @@ export interface ProgressOptions {
 /** A line for each file; in a terminal one moving line, and another line only for each failure. */
 export function makeProgress({ files, times, print, terminal }: ProgressOptions): Progress {
   const began = performance.now()
-  const secondsOf = (file: string) => times[file] ?? 3
-  const all = files.reduce((sum, file) => sum + secondsOf(file), 0)
+  const all = files.reduce((sum, file) => sum + secondsOf(file, times), 0)
   let [done, doneSeconds, failures] = [0, 0, 0]
   const moving = () => {
     const passedMs = performance.now() - began
@@ -29,13 +30,16 @@ export function makeProgress({ files, times, print, terminal }: ProgressOptions)
     ended(result, look, failed) {
       if (look === 'first') {
         done += 1
-        doneSeconds += secondsOf(result.file)
+        doneSeconds += secondsOf(result.file, times)
         if (failed) failures += 1
-      }
+      } else if (!failed) failures -= 1
       if (terminal) print('\r\u001b[2K')
       if (failed || !terminal) print(`${lineOf(result, look, failed)}\n`)
       if (failed) print(`${lastLines(result).trimEnd()}\n${faultsOf(result)}`)
       if (terminal) print(moving())
+    },
+    close() {
+      if (terminal && done > 0) print('\n')
     },
   }
 }

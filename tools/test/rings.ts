@@ -23,7 +23,7 @@ export const ringOf = (file: string): Ring => (/\.e2e\.test\.\w+$/.test(file) ? 
 /** How long a file may run. Milliseconds. */
 export const limitMsOf = (ring: Ring): number => (ring === 'inner' ? 120_000 : 300_000)
 
-/** How much of the machine a file takes: a service or a browser takes a whole core beside the test itself. */
+/** How much of the machine a file takes. A service or a browser works while its test waits, and hardly ever beside it. */
 export const weightOf = (ring: Ring): number => (ring === 'inner' ? 1 : 1.5)
 
 /**

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { countChildrenCpu, endLeftovers, killGroup } from './process-group.ts'
-import type { TestLine } from './reporter.ts'
+import { markVariable } from '../../packages/server/test/mark.ts'
+import { countChildrenCpu, endLeftovers, type Family, killLeader } from './process-group.ts'
+import type { ReportLine } from './reporter.ts'
 import { tailOf } from './tail.ts'
 
 export interface FileRun {
@@ -34,15 +35,15 @@ export interface FileResult {
 export const hasFailed = ({ failed, faults }: FileResult): boolean => failed.length + faults.length > 0
 
 const modulePath = (name: string) => fileURLToPath(new URL(name, import.meta.url))
-const running = new Set<ChildProcess>()
+const running = new Set<Family>()
 const cpuOfEnded = countChildrenCpu()
 
 /** Ends all files that run, with what they started. */
 export function endAll(): void {
-  for (const { pid } of running) if (pid !== undefined) killGroup(pid)
+  for (const family of running) killLeader(family)
 }
 
-/** Runs a test file in its own process group, and ends the whole group with it. */
+/** Runs a test file in its own process group, and ends with it what it started, in whatever group. */
 export async function runFile({ file, limitMs, startsNothing, folder }: FileRun): Promise<FileResult> {
   mkdirSync(folder, { recursive: true })
   const place = join(folder, file.replaceAll(/[^A-Za-z0-9.-]/g, '_'))
@@ -50,39 +51,87 @@ export async function runFile({ file, limitMs, startsNothing, folder }: FileRun)
   for (const old of [events, starts]) rmSync(old, { force: true })
   const printed = openSync(output, 'w')
   const began = performance.now()
-  // What ended before, such as a build, is not this file's.
-  if (running.size === 0) cpuOfEnded()
-  const child = spawn(process.execPath, [...argumentsFor(events, startsNothing), file], {
-    detached: true,
-    stdio: ['ignore', printed, printed],
-    env: { ...process.env, KEYRAIL_TEST_STARTS: starts },
-  })
-  closeSync(printed)
-  running.add(child)
-  let late = false
-  const timer = setTimeout(() => {
-    late = true
-    killGroup(child.pid ?? 0)
-  }, limitMs)
-  const [code, signal]: [number | null, string | null] = await exitOf(child)
-  const cpuSeconds = cpuOfEnded()
-  clearTimeout(timer)
-  running.delete(child)
-  const left = late || child.pid === undefined ? [] : await endLeftovers(child.pid)
-  const lines = readLines(events).map((line): TestLine => JSON.parse(line))
-  const failed = lines.flatMap(line => (line.passed ? [] : [line.name]))
+  const end = await runToEnd(file, {
+    args: argumentsFor(events, startsNothing),
+    env: { ...process.env, KEYRAIL_TEST_STARTS: starts, [markVariable]: place },
+    mark: place,
+    printed,
+    limitMs,
+  }).finally(() => closeSync(printed))
+  const lines = readLines(events).map((line): ReportLine => JSON.parse(line))
+  const tests = lines.flatMap(line => (line.kind === 'test' ? [line] : []))
+  const failed = tests.flatMap(line => (line.passed ? [] : [line.name]))
   const faults = [
-    ...(late ? [`did not end within ${limitMs / 1_000} s`] : []),
-    ...(!late && signal !== null ? [`ended by ${signal}`] : []),
-    ...(code !== 0 && code !== null && failed.length === 0 ? [`exited with ${code}`] : []),
-    ...(lines.length === 0 && !late && code === 0 ? ['has no test'] : []),
-    ...(left.length > 0 ? [`left processes behind: ${left.join(', ')}`] : []),
+    ...end.faults,
+    ...faultsOfReport(lines, end.code),
     ...new Set(readLines(starts).map(start => `started a process: ${start}`)),
   ]
   for (const old of [events, starts]) rmSync(old, { force: true })
-  const passed = lines.flatMap(line => (line.passed ? [line.name] : []))
+  const passed = tests.flatMap(line => (line.passed ? [line.name] : []))
   const seconds = (performance.now() - began) / 1_000
-  return { file, passed, failed, faults, seconds, cpuSeconds, output }
+  return { file, passed, failed, faults, seconds, cpuSeconds: end.cpuSeconds, output }
+}
+
+interface Start {
+  readonly args: readonly string[]
+  readonly env: NodeJS.ProcessEnv
+  /** Marks what the file starts. */
+  readonly mark: string
+  /** Takes what the file prints: a descriptor. */
+  readonly printed: number
+  readonly limitMs: number
+}
+
+interface End {
+  /** None when a signal ended it, or it did not start. */
+  readonly code: number | null
+  readonly cpuSeconds: number
+  readonly faults: readonly string[]
+}
+
+async function runToEnd(file: string, { args, env, mark, printed, limitMs }: Start): Promise<End> {
+  // What ended before, such as a build, is not this file's.
+  if (running.size === 0) cpuOfEnded()
+  const child = spawn(process.execPath, [...args, file], {
+    detached: true,
+    stdio: ['ignore', printed, printed],
+    env,
+  })
+  if (child.pid === undefined) {
+    const [error] = await once(child, 'error')
+    return { code: null, cpuSeconds: 0, faults: [`could not be started: ${error.message}`] }
+  }
+  const family: Family = { leader: child.pid, mark, known: [] }
+  running.add(family)
+  let late = false
+  const timer = setTimeout(() => {
+    late = true
+    killLeader(family)
+  }, limitMs)
+  const [code, signal]: (number | string | null)[] = await once(child, 'exit')
+  const cpuSeconds = cpuOfEnded()
+  clearTimeout(timer)
+  const left = await endLeftovers(family)
+  running.delete(family)
+  const faults = [
+    ...(late ? [`did not end within ${limitMs / 1_000} s`] : []),
+    ...(!late && signal !== null ? [`ended by ${signal}`] : []),
+    ...(!late && left.length > 0 ? [`left processes behind: ${left.join(', ')}`] : []),
+  ]
+  return { code: typeof code === 'number' ? code : null, cpuSeconds, faults }
+}
+
+/** What is wrong although each test that ended may have passed. */
+function faultsOfReport(lines: readonly ReportLine[], code: number | null): string[] {
+  if (code === null) return []
+  const suites = lines.flatMap(line => (line.kind === 'suite' ? [`the suite "${line.name}" failed`] : []))
+  const isWhole = lines.at(-1)?.kind === 'end'
+  if (code !== 0) {
+    const isExplained = isWhole && lines.some(({ passed }) => !passed)
+    return [...suites, ...(isExplained ? [] : [`exited with ${code}`])]
+  }
+  if (!lines.some(({ kind }) => kind === 'test')) return ['has no test']
+  return isWhole ? suites : [...suites, 'exited before its tests had ended']
 }
 
 function argumentsFor(events: string, startsNothing: boolean): string[] {
@@ -93,11 +142,6 @@ function argumentsFor(events: string, startsNothing: boolean): string[] {
     ...['--test-reporter', 'spec', '--test-reporter-destination', 'stdout'],
     ...['--test-reporter', modulePath('reporter.ts'), '--test-reporter-destination', events],
   ]
-}
-
-async function exitOf(child: ChildProcess): Promise<[number | null, string | null]> {
-  const [code, signal] = await once(child, 'exit')
-  return [code, signal]
 }
 
 /** A killed process may have left half of its last line. */

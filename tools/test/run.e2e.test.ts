@@ -74,7 +74,7 @@ const isRunning = (pid: number): boolean => {
     return false
   }
 }
-const readPid = (folder: string): number => Number(readFileSync(join(folder, 'pid'), 'utf8'))
+const readPid = (folder: string, name = 'pid'): number => Number(readFileSync(join(folder, name), 'utf8'))
 
 test('a file that fails once and passes alone leaves the run green, and is named as unsteady', async t => {
   const flaky = `
@@ -119,24 +119,39 @@ test('two files at fault in one run are both named and counted', async t => {
   assert.match(run.closing.join('\n'), /^failed: .*two\.test\.mjs: exited with 1$/m)
 })
 
-test('a file that hangs is killed at its limit, with what it started', async t => {
-  const hanging = `
-    import { spawn } from 'node:child_process'
-    import { writeFileSync } from 'node:fs'
-    import { test } from 'node:test'
-    test('never ends', async () => {
-      writeFileSync(process.env.PLACE + '/pid', String(spawn('sleep', ['600']).pid))
-      await new Promise(() => setInterval(() => {}, 1000))
-    })`
+/** A test file that starts a process, notes its number in a file, and never ends. */
+const hanging = (name: string, start: string) => `
+  import { spawn } from 'node:child_process'
+  import { writeFileSync } from 'node:fs'
+  import { test } from 'node:test'
+  test('never ends', async () => {
+    const { pid } = ${start}
+    writeFileSync(process.env.PLACE + '/${name}', String(pid))
+    await new Promise(() => setInterval(() => {}, 1000))
+  })`
+
+test('files that hang are killed at their limit, with all that they started', async t => {
+  const tidying = 'read -r _; sleep 0.2; touch "$PLACE/tidied"'
   const run = await runFiles(
     t,
-    { 'hanging.e2e.test.mjs': hanging },
-    // A busy machine takes seconds to start the file.
-    { limitMs: 10_000, secondLook: false },
+    {
+      'plain.e2e.test.mjs': hanging('plain', `spawn('sleep', ['600'])`),
+      // This has another group, and not the file's environment.
+      'far.e2e.test.mjs': hanging('far', `spawn('/bin/sleep', ['600'], { detached: true, env: {} })`),
+      'tidying.e2e.test.mjs': hanging('tidying', `spawn('sh', ['-c', '${tidying}'], { detached: true })`),
+    },
+    // A busy machine takes seconds to start the files.
+    { slots: 5, limitMs: 10_000, secondLook: false },
   )
   assert.equal(run.green, false)
-  assert.match(run.closing.join('\n'), /^failed: .*hanging\.e2e\.test\.mjs: did not end within 10 s$/m)
-  assert.equal(isRunning(readPid(run.folder)), false)
+  for (const name of ['plain', 'far', 'tidying']) {
+    assert.match(
+      run.closing.join('\n'),
+      new RegExp(`^failed: .*${name}\\.e2e\\.test\\.mjs: did not end within 10 s$`, 'm'),
+    )
+    assert.equal(isRunning(readPid(run.folder, name)), false, name)
+  }
+  assert.ok(readdirSync(run.folder).includes('tidied'), 'what waits for the end of a file may tidy up')
 })
 
 test('a process that a file leaves behind is ended, and the file fails', async t => {
@@ -154,6 +169,28 @@ test('a process that a file leaves behind is ended, and the file fails', async t
   assert.match(run.closing.join('\n'), /^failed: .*leaving\.e2e\.test\.mjs: left processes behind: sleep$/m)
   assert.equal(isRunning(readPid(run.folder)), false)
 })
+
+for (const [how, options] of [
+  ['a group', `{ detached: true, stdio: 'ignore' }`],
+  ['a group and a child', `{ detached: true, stdio: 'ignore' }, ['-c', 'sleep 600 & wait']`],
+] as const) {
+  test(`a process with ${how} that a file leaves behind is ended, and the file fails`, async t => {
+    const leaving = `
+      import { spawn } from 'node:child_process'
+      import { writeFileSync } from 'node:fs'
+      import { test } from 'node:test'
+      test('starts and forgets', () => {
+        const start = (options, args) => spawn(args ? 'sh' : 'sleep', args ?? ['600'], options)
+        const child = start(${options})
+        child.unref()
+        writeFileSync(process.env.PLACE + '/pid', String(child.pid))
+      })`
+    const run = await runFiles(t, { 'leaving.e2e.test.mjs': leaving })
+    assert.equal(run.green, false)
+    assert.match(run.closing.join('\n'), /leaving\.e2e\.test\.mjs: left processes behind: .*sleep/)
+    assert.equal(isRunning(readPid(run.folder)), false)
+  })
+}
 
 test('a file that prints 100 MB is shown by its last lines', async t => {
   const talking = `
@@ -186,6 +223,49 @@ test('a file without a test fails', async t => {
   const run = await runFiles(t, { 'empty.test.mjs': '', 'good.test.mjs': passing })
   assert.equal(run.green, false)
   assert.match(run.closing.join('\n'), /^failed: .*empty\.test\.mjs: has no test$/m)
+})
+
+test('a file that exits before its tests have ended fails, also with exit code 0', async t => {
+  const leaving = `
+    import { test } from 'node:test'
+    test('passes before', () => {})
+    await new Promise(resolve => setTimeout(resolve, 50))
+    test('leaves', async () => {
+      await new Promise(resolve => setTimeout(resolve, 50))
+      process.exit(0)
+    })
+    test('is never reached', () => {})`
+  const run = await runFiles(t, { 'leaving.test.mjs': leaving })
+  assert.equal(run.green, false)
+  assert.match(
+    run.closing.join('\n'),
+    /leaving\.test\.mjs: (exited before its tests had ended|has no test)$/m,
+  )
+})
+
+test('a file whose process cannot be started fails, and the run goes on to its end', async t => {
+  const node = process.execPath
+  process.execPath = '/no/such/node'
+  try {
+    const run = await runFiles(t, { 'one.test.mjs': passing, 'two.test.mjs': passing })
+    assert.equal(run.green, false)
+    assert.match(run.closing.join('\n'), /^failed: .*two\.test\.mjs: could not be started: .*ENOENT$/m)
+  } finally {
+    process.execPath = node
+  }
+})
+
+test('each of a file’s failed runs is kept, and nothing of an earlier run', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'keyrail-kept-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'bad.test.mjs')
+  const kept = join(folder, 'kept')
+  writeFileSync(file, failing)
+  for (const times of [3, 1]) {
+    const files = Array.from({ length: times }, () => file)
+    await runFiles(t, {}, { files, kept, secondLook: false })
+    assert.equal(readdirSync(kept).length, times)
+  }
 })
 
 test('a skipped test counts as failed', async t => {
@@ -228,6 +308,14 @@ test('a quarantined test runs and is reported, and only it is not judged', async
     /^quarantined since 2026-01-01: .*known\.test\.mjs "does not hold"$/m,
   )
   assert.match(known.printed, /known\.test\.mjs {2}0 passed/)
+  const hook = `${failing}; import { after, describe } from 'node:test'
+    describe('a suite', () => {
+      after(() => { throw new Error('does not close') })
+      test('holds', () => {})
+    })`
+  const suite = await runFiles(t, { 'known.test.mjs': hook }, { quarantined })
+  assert.equal(suite.green, false)
+  assert.match(suite.closing.join('\n'), /^failed: .*known\.test\.mjs: the suite "a suite" failed$/m)
   const both = `${failing}; test('fails too', () => { throw new Error('another') })`
   const other = await runFiles(t, { 'known.test.mjs': both, 'good.test.mjs': passing }, { quarantined })
   assert.equal(other.green, false)

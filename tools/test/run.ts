@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { lookAgain, type SecondLooks, withoutQuarantined } from './judge.ts'
@@ -18,7 +18,7 @@ export interface RunOptions {
   /** Whether a failed file gets a second look. */
   readonly secondLook: boolean
   readonly quarantine: readonly Quarantined[]
-  /** Keeps what failed files printed. Made when a file fails. */
+  /** Keeps what failed files printed: emptied when the run begins, and made when a file fails. */
   readonly kept: string
   readonly progress: Progress
   /** Overrides the limit of each file. Milliseconds. */
@@ -32,10 +32,14 @@ export interface RunResults extends SecondLooks {
   readonly notBegun: readonly string[]
 }
 
+/** A run with a limit of time looks at failed files again for so much longer; the others count as they failed. */
+const lookingWithinMs = 10 * 60_000
+
 /** Runs test files, those that failed a second time, and reports each as it ends. */
 export async function runTests(options: RunOptions): Promise<RunResults> {
   const { files, slots, beginWithinMs, progress, quarantine, stopped } = options
   const folder = mkdtempSync(join(tmpdir(), 'keyrail-tests-'))
+  rmSync(options.kept, { recursive: true, force: true })
   const began = performance.now()
   let runs = 0
   const run = async (file: string, look: 'first' | 'second') => {
@@ -56,21 +60,23 @@ export async function runTests(options: RunOptions): Promise<RunResults> {
     const jobs = files.map(file => ({ file, weight: weightOf(ringOf(file)) }))
     const mayBegin = () => !stopped.aborted && performance.now() - began < beginWithinMs
     const { results, notBegun } = await runJobs(jobs, { slots, run: file => run(file, 'first'), mayBegin })
+    const mayLook = () => !stopped.aborted && performance.now() - began < beginWithinMs + lookingWithinMs
     const looks = options.secondLook
-      ? await lookAgain(
-          results,
-          file => run(file, 'second'),
-          () => !stopped.aborted,
-        )
-      : { unsteady: [], failed: results.filter(hasFailed) }
+      ? await lookAgain(results, file => run(file, 'second'), mayLook)
+      : { unsteady: [], failed: results.filter(hasFailed), second: new Map() }
     return { results, notBegun, ...looks }
   } finally {
+    progress.close()
     stopped.removeEventListener('abort', endAll)
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
+/** A file that fails several times in a run has a numbered log for each. */
 function keepOutput({ output }: FileResult, kept: string, look: 'first' | 'second'): void {
   mkdirSync(kept, { recursive: true })
-  copyFileSync(output, join(kept, basename(output, '.log') + (look === 'first' ? '.log' : '.again.log')))
+  const name = join(kept, basename(output, '.log') + (look === 'first' ? '' : '.again'))
+  let path = `${name}.log`
+  for (let number = 2; existsSync(path); number += 1) path = `${name}.${number}.log`
+  copyFileSync(output, path)
 }

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** Processor seconds of each test file when all of them last ran: a committed file, from which a run takes its order. */
+/** Processor seconds of each test file when all of them last passed: a committed file, from which a run takes its order. */
 const path = fileURLToPath(new URL('times.json', import.meta.url))
 /** What a file is taken for that no run has measured. Seconds. */
 const unknownSeconds = 10
@@ -9,6 +9,9 @@ const unknownSeconds = 10
 export type Times = Readonly<Record<string, number>>
 
 export const readTimes = (): Times => JSON.parse(readFileSync(path, 'utf8'))
+
+/** What a file takes, as far as it is known. */
+export const secondsOf = (file: string, times: Times): number => times[file] ?? unknownSeconds
 
 export function writeTimes(measured: ReadonlyMap<string, number>): void {
   const rounded = [...measured].toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -22,7 +25,7 @@ export function writeTimes(measured: ReadonlyMap<string, number>): void {
  */
 export function dearestFirst(files: readonly string[], times: Times, seed: number): string[] {
   const random = numbersFrom(seed)
-  const rank = new Map(files.map(file => [file, (times[file] ?? unknownSeconds) * (0.7 + 0.6 * random())]))
+  const rank = new Map(files.map(file => [file, secondsOf(file, times) * (0.7 + 0.6 * random())]))
   return files.toSorted((a, b) => (rank.get(b) ?? 0) - (rank.get(a) ?? 0))
 }
 

@@ -9,6 +9,7 @@ import { readPostmasterFile } from '../src/platform/db/embedded/postmaster-file.
 import { processesIn } from '../src/platform/db/embedded/processes.ts'
 import { cleanUp, FAST_PLACE, type Place } from './embedded-service.ts'
 import { encryptionKey } from './encryption-key.ts'
+import { ownMark } from './mark.ts'
 import { until } from './until.ts'
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -53,7 +54,7 @@ export class Installation {
     this.env = { SERVICE_DATA_DIR: this.dataDir, SERVICE_PORT: '0', ...key, ...env }
   }
 
-  /** Runs `keyrail …` in its own process group, as a terminal does. The only variable that it inherits is PATH. */
+  /** Runs `keyrail …` in its own process group, as a terminal does. It inherits only PATH and the mark of the test file. */
   start(args: string[], env: Record<string, string> = {}, stdout?: Stdout): Running {
     return this.run(process.execPath, [command, ...args], env, root, stdout)
   }
@@ -70,7 +71,7 @@ export class Installation {
       cwd,
       detached: true,
       stdio: ['ignore', typeof stdout === 'number' ? stdout : 'pipe', 'pipe'],
-      env: { PATH: process.env.PATH ?? '', HOME: this.place.temp, ...this.env, ...env },
+      env: { PATH: process.env.PATH ?? '', HOME: this.place.temp, ...ownMark(), ...this.env, ...env },
     })
     const output = { out: '', err: '' }
     if (stdout === 'collect')

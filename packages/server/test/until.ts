@@ -3,8 +3,8 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 /** The first looks come without a pause, because a change within this process is quick. */
 const looksAtOnce = 100
 const lookEveryMs = 10
-/** Two minutes or more: far longer than any state in a test takes, and shorter than the runner waits for a file. */
-const looksMost = 12_000
+/** 90 s or more: far longer than any state in a test takes, and shorter than the runner waits for a file of the inner ring. */
+const looksMost = 9_000
 
 /**
  * Looks at a state that no event announces, until it holds.
