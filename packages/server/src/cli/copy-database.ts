@@ -6,18 +6,21 @@ import { withProgress } from './progress.ts'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Opens the database for a backup or a restore, and ends both if the person interrupts. */
+/**
+ * Opens the database for a backup or a restore, and ends both if the person interrupts.
+ * @param create for a restore: creates a missing embedded database.
+ */
 export async function withCopyDatabase<T>(
   config: Config,
   work: (database: CommandDatabase) => Promise<T>,
+  { create = false } = {},
 ): Promise<T> {
-  const database = await withProgress('Opening the database', () => openDatabase(config))
+  const database = await withProgress('Opening the database', () => openDatabase(config, { create }))
   let interrupted = false
   const interrupt = () => {
     interrupted = true
     // A plain signal would end this process without the exit that removes the partial file. A Postgres that this
     // command has started is stopped first, which ends the work.
-    // started for us is stopped first, which ends the work.
     if (database.kind !== 'started') process.exit(interruptedCode)
   }
   for (const signal of signals) process.on(signal, interrupt)

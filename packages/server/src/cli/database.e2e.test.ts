@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Installation, root } from '../../test/installation.ts'
@@ -53,4 +54,30 @@ describe('the database of a command', () => {
     child.kill('SIGTERM')
     await ended
   })
+})
+
+test('where the database is missing, only migrate and restore make one; others refuse', async () => {
+  const installation = new Installation()
+  after(() => installation.remove())
+  const file = join(installation.place.temp, 'file')
+  const id = '01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11'
+  for (const command of [
+    ['backup', file],
+    ['encryption', 'rotate'],
+    ['person', 'erase', 'ann@acme.example', '--yes'],
+    ['policy', 'raise'],
+    ['secret-keys', 'create', '--workspace', id, '--env', 'live', '--role', 'owner'],
+    ['signing-key', 'rotate'],
+    ['workspace', 'delete', id, '--yes'],
+  ]) {
+    const { code, out, err } = await installation.start(command).ended
+    assert.deepEqual([code, out], [1, ''], err)
+    assert.equal(
+      err,
+      `Error: ${installation.dataDir} has no database. Run this with the settings of the service: its SERVICE_DATA_DIR, or its DATABASE_URL.\n`,
+      command.join(' '),
+    )
+    assert.ok(!existsSync(installation.dataDir), command.join(' '))
+  }
+  assert.ok(!existsSync(file))
 })

@@ -1,7 +1,9 @@
+import { accessSync, constants } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
 import { type Connection, connect, connectionFromUrl } from '../platform/db/connection.ts'
+import { findPlace } from '../platform/db/embedded/directory.ts'
 import { DirectoryHeld } from '../platform/db/embedded/refusal.ts'
 import { findRunningEmbedded } from '../platform/db/embedded/running.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../platform/db/embedded/start.ts'
@@ -31,12 +33,16 @@ const startingMs = 20_000
 
 /**
  * Opens the database for a command: the outside one, or the embedded one, beside a running service or started
- * while the command runs. A missing embedded database is created.
- * @throws {CommandFailed} saying why the database cannot be reached, or that it is older than Postgres 15.
+ * while the command runs.
+ * @param create for a command that may begin with nothing: it creates a missing embedded database.
+ * @throws {CommandFailed} saying why the database cannot be reached, that it is missing or older than Postgres 15.
  */
-export async function openDatabase(config: Config): Promise<CommandDatabase> {
+export async function openDatabase(config: Config, { create = false } = {}): Promise<CommandDatabase> {
   const { databaseUrl, databaseDirectUrl } = config
-  if (databaseUrl === null) return await openEmbedded(config)
+  if (databaseUrl === null) {
+    if (!create) refuseMissing(config)
+    return await openEmbedded(config)
+  }
   const connection = connectionFromUrl(databaseUrl)
   const direct = databaseDirectUrl === null ? connection : connectionFromUrl(databaseDirectUrl)
   return { kind: 'outside', connection, direct, facts: await inspectServer(direct), close: async () => {} }
@@ -77,6 +83,27 @@ export async function requireSchema(connection: Connection): Promise<void> {
   const missing = migrations.filter(name => !applied.has(name))
   if (missing.length === 0) return
   throw new CommandFailed(`The database lacks ${missing.length} migrations. Run keyrail migrate first.`)
+}
+
+/**
+ * A command in the wrong folder, or without the settings of the service, would otherwise work on a new, empty database.
+ * @throws {CommandFailed}
+ */
+function refuseMissing({ dataDir }: Config): void {
+  if (findPlace(dataDir) !== undefined || isClosed(dataDir)) return
+  throw new CommandFailed(
+    `${dataDir} has no database. Run this with the settings of the service: its SERVICE_DATA_DIR, or its DATABASE_URL.`,
+  )
+}
+
+/** In a folder that this account may not enter a database would seem to be missing; opening it gives the reason. */
+function isClosed(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.X_OK)
+    return false
+  } catch (error) {
+    return (error as { code?: unknown }).code !== 'ENOENT'
+  }
 }
 
 async function openEmbedded(config: Config): Promise<CommandDatabase> {

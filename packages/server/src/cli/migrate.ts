@@ -34,7 +34,7 @@ export function addMigrateCommand(program: Command, settings: Settings): void {
 }
 
 async function bringUpToDate(config: Config) {
-  const database = await withProgress('Opening the database', () => openDatabase(config))
+  const database = await withProgress('Opening the database', () => openDatabase(config, { create: true }))
   try {
     const applied = await withProgress('Applying migrations', () =>
       migrate(database.direct, { onWait: inform, patience: patienceOf(config.migrateWaitS) }),

@@ -5,6 +5,7 @@ import { versionsRaisedBy } from '../platform/db/timeline.ts'
 import { restore } from '../restore.ts'
 import { withCopyDatabase } from './copy-database.ts'
 import { type StepLabels, withCopyProgress } from './copy-progress.ts'
+import type { CommandDatabase } from './database.ts'
 import { givenKeys } from './encryption-key.ts'
 import { CommandFailed } from './failure.ts'
 import { inform, print, printJson, warn } from './output.ts'
@@ -45,7 +46,7 @@ export function addRestoreCommand(program: Command, settings: Settings): void {
     .action(async (file: string, { force, json, identity }: Flags) => {
       const config = settings.read()
       const keyIds = givenKeys(config).keys.map(({ id }) => id)
-      const restored = await withCopyDatabase(config, ({ direct, kind }) => {
+      const work = ({ direct, kind }: CommandDatabase) => {
         // An idle service holds the embedded database without a connection.
         if (kind === 'running' && !force) {
           throw new CommandFailed('Keyrail is running on this database. Stop it first, or use --force.')
@@ -54,7 +55,8 @@ export function addRestoreCommand(program: Command, settings: Settings): void {
           const identities = identity === undefined ? [] : await readIdentities(identity)
           return await restore(direct, file, { onProgress, force: force === true, keyIds, identities })
         })
-      })
+      }
+      const restored = await withCopyDatabase(config, work, { create: true })
       for (const name of restored.passedOver) warn(`Skipped the table ${name}, which is not Keyrail's.`)
       reportLost(restored, keyIds)
       if (force) warn('Restart every Keyrail process that ran meanwhile.')
