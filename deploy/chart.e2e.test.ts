@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import { parse } from 'yaml'
+import { codeBlocks, readDocument, section } from '../docs/documents.ts'
 import { drainMsMax } from '../packages/server/src/cli/drain.ts'
 import { root } from '../packages/server/test/installation.ts'
 import { secretSettings, settingsOfChart } from './chart-settings.ts'
@@ -153,4 +154,23 @@ test('the monitor gives series the job that the alerts ask for', () => {
 test('the chart has the version of Keyrail', () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   assert.equal(parse(read('Chart.yaml')).appVersion, version)
+})
+
+test('the values that the page shows fit the schema, and it makes every secret that they need', () => {
+  const blocks = codeBlocks(section(readDocument('docs/deploy.md'), 'Kubernetes'))
+  const textOf = (language: string) => blocks.find(block => block.language === language)?.text ?? ''
+  const shown = parse(textOf('yaml')) as Values
+  const merged = Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      isMap(value) && isMap(shown[name]) ? { ...value, ...shown[name] } : (shown[name] ?? value),
+    ]),
+  )
+  assert.ok(isValid(merged), JSON.stringify(isValid.errors))
+  for (const name of Object.keys(shown)) assert.ok(name in values, name)
+  const shell = textOf('sh')
+  const given = [...shell.matchAll(/--from-file=(\S+)/g)].map(([, file]) => file)
+  const needed = Object.values(merged.secretKeys as Values).filter(key => key !== '')
+  assert.deepEqual(given.toSorted(), needed.toSorted())
+  for (const file of given) assert.match(shell, new RegExp(`> ${file}( |$)`, 'm'))
 })
