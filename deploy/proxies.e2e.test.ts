@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { makeDatabase, type TestDatabase, testCluster } from '../packages/server/test/database.ts'
 import { until } from '../packages/server/test/until.ts'
@@ -106,3 +109,47 @@ describe('behind the shipped files of nginx and HAProxy', () => {
     assert.ok(heard === 'cut' || heard === 502 || heard === 503, String(heard))
   })
 })
+
+/** A process that is ready, and dies with every other request that it has received. */
+async function startDying(onRequest: () => void): Promise<Server> {
+  const server = createServer((request, response) => {
+    if (request.url === '/readyz') return void response.end()
+    onRequest()
+    request.socket.destroy()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return server
+}
+
+for (const [start, method, isRepeated] of [
+  [startNginx, 'POST', false],
+  [startNginx, 'PATCH', false],
+  [startNginx, 'DELETE', true],
+  [startHaproxy, 'POST', false],
+  [startHaproxy, 'PATCH', false],
+  [startHaproxy, 'DELETE', false],
+] as const) {
+  const repeats = isRepeated ? 'sends again' : 'does not repeat'
+  test(`${start.name.slice(5)} ${repeats} a ${method} that a process has received`, async t => {
+    let received = 0
+    const servers = await Promise.all(
+      [1, 2, 3].map(() =>
+        startDying(() => {
+          received += 1
+        }),
+      ),
+    )
+    t.after(() => {
+      for (const server of servers) server.close().closeAllConnections()
+    })
+    const proxy = await start(servers.map(server => (server.address() as AddressInfo).port))
+    t.after(() => proxy.close())
+    const heard = await proxy.ask(method, '/v1/projects').then(
+      ({ status }) => status,
+      () => 'cut',
+    )
+    assert.ok(heard === 502 || heard === 'cut', String(heard))
+    assert.equal(received > 1, isRepeated, `${received}`)
+    assert.ok(received > 0)
+  })
+}
