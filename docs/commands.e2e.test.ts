@@ -7,7 +7,7 @@ import { checkout, documentsWithText } from './documents.ts'
 /** Where a page writes a command: in a block of code, behind assignments or not, or as code within a sentence. */
 const written = /(?:^ *(?:\w+=\S+ )*|`|\/)keyrail(?:\.mjs)? ([a-z][^\n`]*)/gm
 /** A command that is to be typed, in a sentence: a step begins with it, or "run" does. Elsewhere it may be a name. */
-const told = /(?:^ *\d+\. |\b[Rr]un )$/
+const typed = /(?:^ *\d+\. |\b[Rr]un )$/
 
 const helped = new Map<string, string>()
 function helpOf(...command: string[]): string {
@@ -47,7 +47,7 @@ function faultsOf(text: string): string[] {
     const command = nested.length > 0 ? [name, second] : [name]
     const flags = (line.match(/--[a-z-]+/g) ?? []).filter(flag => !helpOf(...command).includes(flag))
     const before = text.slice(text.lastIndexOf('\n', index - 1) + 1, index)
-    const isSample = !/^[`/]/.test(found) || told.test(before)
+    const isSample = !/^[`/]/.test(found) || typed.test(before)
     const lacking = isSample ? missingArguments(command, line) : []
     return [...flags, ...lacking].map(fault => `keyrail ${command.join(' ')} ${fault}`)
   })
