@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { serveBy } from './child.ts'
@@ -56,6 +57,10 @@ const onExpress = (page: string, heading: string): Start => ({
   before: `import express from 'express'\nconst app = express()`,
   after: `await keyrail.ready()\n${expressRoute('app')}`,
 })
+
+/** The page whose code accepts the keys of another system too, and a customer that still sends one. */
+const fromElsewhere = 'Keys from another system'
+const oldTenant = randomUUID()
 
 const readme = 'packages/sdk/README.md'
 const frameworks = 'docs/sdk/frameworks.md'
@@ -133,7 +138,7 @@ class PaymentsController {
   {
     name: 'no framework',
     page: 'docs/sdk/verify-keys.md',
-    heading: 'Anywhere else',
+    heading: 'Verify keys',
     beside: {},
     before: `import { createServer } from 'node:http'
 ${keyrail}
@@ -143,6 +148,18 @@ const server = createServer((request, response) => {
   const refuse = (code: string, message: string) => response.writeHead(401).end(code + message)`,
     after: `})
       server.listen(0, '127.0.0.1', () => announce(server))`,
+  },
+  onExpress('frameworks', 'Express'),
+  {
+    ...onExpress('verify-keys', fromElsewhere),
+    before: `import express from 'express'
+import type { Valid } from '@keyrail/sdk'
+const app = express()
+const tenantId = '${oldTenant}'
+const findOldKey = async (key: string): Promise<Valid | undefined> =>
+  key === 'old-17'
+    ? { valid: true, code: 'valid', keyId: '17', tenantId, env: 'live', scopes: [], expiresAt: null }
+    : undefined`,
   },
   onExpress('limits', 'Limits'),
   onExpress('idempotency', 'Doing a request once'),
@@ -157,7 +174,7 @@ const server = createServer((request, response) => {
 
 /** Code that serves nothing, with the declarations before it. */
 const others: readonly { page: string; heading: string; before: string }[] = [
-  { page: 'docs/sdk/admin.md', heading: 'Managing keys', before: `const tenantId = ''` },
+  { page: 'docs/sdk/admin.md', heading: 'Managing keys', before: `const [projectId, tenantId] = ['', '']` },
   { page: 'docs/sdk/deployment.md', heading: 'A copy on disk', before: '' },
   {
     page: 'docs/sdk/limits.md',
@@ -236,6 +253,20 @@ for (const [kind, letter] of Object.entries(kinds))
       assert.deepEqual(await right.json(), { customer: vendor.tenantId })
       child.kill()
     })
+
+test('beside keys of another system, an old key passes and a wrong one does not', async () => {
+  const { folder, complaints } = await projectOf(express5)
+  assert.deepEqual(complaints, [])
+  const program = join('dist', `${slug(fromElsewhere)}.mjs`)
+  const { url, child } = await serveBy(process.execPath, [program], { cwd: folder, env })
+  const ask = (authorization?: string) =>
+    fetch(url, { headers: authorization === undefined ? {} : { authorization } })
+  const old = await ask('Bearer old-17')
+  assert.deepEqual([old.status, await old.json()], [200, { customer: oldTenant }])
+  for (const wrong of [undefined, 'old-17', 'Bearer old-18', `Bearer ${drawKey()}`])
+    assert.equal((await ask(wrong)).status, 401, wrong)
+  child.kill()
+})
 
 test('code that serves nothing compiles, as module and as CommonJS', async () => {
   const programs = others.flatMap(({ page, heading, before }) => {
