@@ -40,7 +40,7 @@ export function FirstServer({ place, framework, onFramework }: FirstServerProps)
         </ol>
       ) : (
         <ol className={classes.steps}>
-          <Step text="Make a folder and install what the server needs, with Node 20.6 or later.">
+          <Step text="Make a folder and install what the server needs, with Node 20.6 or later. Until @keyrail/sdk is published, install the file that npm pack makes of it in a checkout of Keyrail.">
             <CodeBlock label="To install" samples={[{ name: 'Terminal', code: install }]} />
           </Step>
           <Step text="Save the secret key in that folder, in a file with the name .env.">
