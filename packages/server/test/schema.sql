@@ -708,6 +708,7 @@ declare
   known store_timelines;
   steps bigint;
   raised bigint;
+  by_clock constant bigint := least(extract(epoch from service_now()) * 16000, 1e14);
 begin
   perform pg_advisory_xact_lock(hashtextextended('keyrail.timeline', 0));
   timeline_now := store_wal_timeline();
@@ -719,7 +720,8 @@ begin
   steps := least(1000, greatest(steps + case when more then 1 else 0 end, 1));
   -- In the order in which mutations lock them.
   perform from policy_heads order by workspace_id, project_id for update;
-  update policy_heads set version = version + by * steps, floor = version + by * steps;
+  update policy_heads set version = greatest(version + by * steps, by_clock),
+    floor = greatest(version + by * steps, by_clock);
   get diagnostics raised = row_count;
   delete from store_timelines;
   insert into store_timelines (database_id, system_id, timeline, raised_at)

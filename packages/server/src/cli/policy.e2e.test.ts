@@ -20,12 +20,13 @@ test('keyrail policy raise makes every node of a running service load its whole 
   assert.equal((await poll()).object, 'policy_delta')
 
   const { code, out, err } = await raise()
-  assert.deepEqual([code, out], [0, `Raised the policy version of 1 projects by ${versionsRaisedBy}.\n`], err)
+  assert.deepEqual([code, out], [0, 'Raised the policy version of 1 projects.\n'], err)
   const snapshot = await poll()
-  assert.deepEqual([snapshot.object, snapshot.version], ['policy_snapshot', known.version + versionsRaisedBy])
+  assert.equal(snapshot.object, 'policy_snapshot')
+  assert.ok(snapshot.version >= known.version + versionsRaisedBy, `${snapshot.version}`)
   assert.equal(snapshot.keys.length, 1)
 
   const again = await raise('--json')
-  assert.deepEqual(JSON.parse(again.out), { projects: 1, raised_by: versionsRaisedBy })
-  assert.equal((await poll()).version, known.version + 2 * versionsRaisedBy)
+  assert.deepEqual(JSON.parse(again.out), { projects: 1 })
+  assert.ok((await poll()).version >= snapshot.version + versionsRaisedBy)
 })

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { versionsRaisedBy } from '../platform/db/timeline.ts'
 import { raisePolicies } from '../policy/raise.ts'
 import { openDatabase, requireSchema, withClient } from './database.ts'
 import { CommandFailed } from './failure.ts'
@@ -22,20 +21,20 @@ export function addPolicyCommand(program: Command, settings: Settings): void {
     .command('raise')
     .summary('raise all versions, after a snapshot of storage was restored')
     .description(
-      `Raises the policy version and the floor of every project by ${versionsRaisedBy}, so that every node loads a new snapshot.\n` +
+      'Raises the policy version and the floor of every project, so that every node loads a new snapshot.\n' +
         'Run it after you have put back a snapshot of the disk or a copy of the files: the database would otherwise assign\n' +
         'versions again that nodes have seen. keyrail restore and a fail-over do the same by themselves. It works beside a\n' +
         'running service; for 90 s no revocation is acknowledged.',
     )
-    .option('--json', 'print {"projects", "raised_by"}')
+    .option('--json', 'print {"projects"}')
     .action(async ({ json }: Flags) => {
       const database = await withProgress('Opening the database', () => openDatabase(settings.read()))
       try {
         await requireSchema(database.direct)
-        const { projects, by } = await withClient(database.direct, raisePolicies)
-        if (by === 0) throw new CommandFailed('The database is a standby. Run this on its primary.')
-        if (json) printJson({ projects, raised_by: by })
-        else print(`Raised the policy version of ${projects.toLocaleString('en')} projects by ${by}.`)
+        const projects = await withClient(database.direct, raisePolicies)
+        if (projects === null) throw new CommandFailed('The database is a standby. Run this on its primary.')
+        if (json) printJson({ projects })
+        else print(`Raised the policy version of ${projects.toLocaleString('en')} projects.`)
       } finally {
         await database.close()
       }

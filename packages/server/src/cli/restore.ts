@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { readIdentities } from '../platform/db/dump/age.ts'
 import type { Restore } from '../platform/db/dump/restore.ts'
-import { versionsRaisedBy } from '../platform/db/timeline.ts'
 import { restore } from '../restore.ts'
 import { withCopyDatabase } from './copy-database.ts'
 import { type StepLabels, withCopyProgress } from './copy-progress.ts'
@@ -38,7 +37,7 @@ export function addRestoreCommand(program: Command, settings: Settings): void {
     .option('--json', 'print the summary as JSON')
     .addHelpText(
       'after',
-      `\nEvery project's policy version and its floor are raised by ${versionsRaisedBy} or more, so that nodes that have later\n` +
+      "\nEvery project's policy version and its floor are raised, so that nodes that have later\n" +
         'changes load a new snapshot. Keys and secret keys of the backup work as before; anything created or\n' +
         'revoked after it is lost. Give the encryption key that the backed-up service\n' +
         'had; without it, the secrets that it sealed are lost and made again. Keys that sign embed tokens always are.',
@@ -69,11 +68,11 @@ const rowsOf = ({ header, passedOver }: Restore) =>
   header.tables.reduce((sum, { name, rows }) => sum + (passedOver.includes(name) ? 0 : rows), 0)
 
 function describe(restored: Restore): string[] {
-  const { header, migrated, projectsRaised, versionsRaised } = restored
+  const { header, migrated, projectsRaised } = restored
   return [
     `Restored ${rowsOf(restored).toLocaleString('en')} rows, taken at ${header.takenAt} by Keyrail ${header.keyrail}.`,
     ...(migrated.length > 0 ? [`Migrated to the newest schema: applied ${migrated.join(', ')}.`] : []),
-    `Raised the policy version of ${projectsRaised} projects by ${versionsRaised}.`,
+    `Raised the policy version of ${projectsRaised.toLocaleString('en')} projects.`,
   ]
 }
 
@@ -103,6 +102,5 @@ const summary = (file: string, restored: Restore) => ({
   migrated: restored.migrated,
   passed_over: restored.passedOver,
   projects_raised: restored.projectsRaised,
-  versions_raised: restored.versionsRaised,
   secrets_lost: restored.secretsLost,
 })

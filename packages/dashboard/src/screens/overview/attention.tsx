@@ -3,7 +3,7 @@ import { Anchor } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { Clip } from '../../components/clip.tsx'
-import { figure } from '../../components/figures.ts'
+import { figure, shortFigure } from '../../components/figures.ts'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import classes from './overview.module.css'
 
@@ -128,7 +128,7 @@ const NodeLine = ({ node, project_id, behind, seen_at }: NodeExample) => (
   <>
     <Go to={`/projects/${project_id}`}>{node}</Go>
     <span className={classes.quiet}>
-      {figure(behind)} {behind === 1 ? 'version' : 'versions'} behind, seen <RelativeTime at={seen_at} />
+      {shortFigure(behind)} {behind === 1 ? 'version' : 'versions'} behind, seen <RelativeTime at={seen_at} />
     </span>
   </>
 )

@@ -3,6 +3,7 @@ import { Badge } from '@mantine/core'
 import { listProjectNodes } from '../../api/projects.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { Empty } from '../../components/empty.tsx'
+import { shortFigure } from '../../components/figures.ts'
 import { type Column, ListTable } from '../../components/list-table.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { rowsOf, useList } from '../../components/use-list.ts'
@@ -35,7 +36,7 @@ const versionInWords = (version: number | null) =>
   version === null ? 'Hidden' : version === 0 ? 'Loading' : number.format(version)
 const behindInWords = (behind: number | null) => {
   if (behind === null) return 'Hidden'
-  return behind === 0 ? 'Current' : `${number.format(behind)} ${behind === 1 ? 'version' : 'versions'}`
+  return behind === 0 ? 'Current' : `${shortFigure(behind)} ${behind === 1 ? 'version' : 'versions'}`
 }
 
 interface NodesOfProject extends Partial<NodeList> {

@@ -161,7 +161,6 @@ async function loseTen({ pair, service: impatient, vendor, fleet, keys }: Stage)
   for (let number = 0; number < 10; number++) made.push(await issueKey(service, vendor))
   const { body: project } = await ask('GET', `/v1/projects/${vendor.projectId}`, { token: vendor.live })
   assert.ok(project.policy_version >= versionsRaisedBy + 10, `${project.policy_version}`)
-  assert.ok(project.policy_version < 2 * versionsRaisedBy, `${project.policy_version}`)
   await agree(fleet, [...keys, ...made], [])
 
   // A node whose record the database has lost may live: nothing is acknowledged for 90 s.

@@ -14,6 +14,8 @@ const { query, connection } = harness
 const get = askFeed(harness)
 const vendor = await makeVendor(harness)
 await issueKey(harness, vendor)
+// Far above the clock's, versions rise by steps alone, which can be counted.
+await query('update policy_heads set version = 2 ^ 48')
 
 const head = async (): Promise<{ version: number; floor: number }> => {
   const [row] = await query('select version, floor from policy_heads where workspace_id = $1', [
@@ -96,6 +98,36 @@ test('skipped timelines count too: their server may have raised the versions its
   const [{ raised: restored }] = await query(`select adopt_store(${versionsRaisedBy}, true) as raised`)
   await query('rollback')
   assert.deepEqual([raised, restored], [steps(3), steps(1)])
+})
+
+test('versions below the clock’s rise to it: two histories that began at one version differ', async () => {
+  await query('begin; update policy_heads set version = 7, floor = 1; savepoint start')
+  const raise = async () => {
+    const [{ clock }] = await query('select extract(epoch from service_now()) * 16000 as clock')
+    await query(`select adopt_store(${versionsRaisedBy}, true)`)
+    const { version, floor } = await head()
+    assert.equal(floor, version)
+    assert.ok(version >= Number(clock), `${version} ${clock}`)
+    return version
+  }
+  const first = await raise()
+  await query('rollback to start')
+  await query('select pg_sleep(0.002)')
+  const second = await raise()
+  await query('rollback')
+  assert.ok(second > first, `${first} ${second}`)
+})
+
+test('a clock of the year 9999 raises no version beyond what a node can ask for', async () => {
+  await query('begin; update policy_heads set version = 7, floor = 1')
+  await query(
+    `create or replace function service_now() returns timestamptz language sql as $$ select timestamptz '9999-12-31' $$`,
+  )
+  await query(`select adopt_store(${versionsRaisedBy}, true)`)
+  const { version } = await head()
+  await query('rollback')
+  assert.ok(version > steps(1))
+  assert.equal((await get(vendor, 'delta', `&since=${version + steps(1000)}`)).status, 200)
 })
 
 test('a connection that waits for another’s raise is served only after its commit', async () => {

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import {
-  asRestored,
+  anyVersions,
   contentsOf,
   freshDatabase,
   freshPath,
@@ -35,7 +35,7 @@ const kept = await issueKey(source, vendor, { name: 'tab\there, line\nthere, \\.
 const revoked = await issueKey(source, vendor)
 await ask('POST', `/v1/keys/${revoked.id}/revoke`, { token: live, body: { reason: 'lost' } })
 const rotated = await issueKey(source, vendor)
-await ask('POST', `/v1/keys/${rotated.id}/rotate`, { token: live, body: {} })
+const { body: successor } = await ask('POST', `/v1/keys/${rotated.id}/rotate`, { token: live, body: {} })
 const replayed = { 'idempotency-key': 'once' }
 const body = { name: 'Replayed', slug: uniqueSlug() }
 const first = await ask('POST', '/v1/projects', { token: live, body, headers: replayed })
@@ -81,20 +81,44 @@ async function serviceOn(connection: Connection) {
   }
 }
 
-test('every row comes back, and each project’s version and floor is 2^20 higher', async () => {
+test('every row comes back, and each project’s version and floor is at least 2^20 higher', async () => {
   const target = await freshDatabase(true)
   const { projectsRaised, migrated, passedOver } = await restore(target, path)
-  assert.deepEqual(await contentsOf(target), await contentsOf(source.connection, asRestored))
+  assert.deepEqual(await contentsOf(target, anyVersions), await contentsOf(source.connection, anyVersions))
   assert.deepEqual([projectsRaised, migrated, passedOver], [3, [], []])
 
   const heads = 'select project_id, version, floor from policy_heads order by project_id'
-  const before = (await query(source.connection, heads)) as { project_id: string; version: string }[]
-  const raised = before.map(({ project_id, version }) => {
-    const expected = String(Number(version) + versionsRaisedBy)
-    return { project_id, version: expected, floor: expected }
-  })
+  type Head = { project_id: string; version: string; floor: string }
+  const [before = [], raised = []] = (await Promise.all(
+    [source.connection, target].map(of => query(of, heads)),
+  )) as Head[][]
   assert.equal(versionsRaisedBy, 1_048_576)
-  assert.deepEqual(await query(target, heads), raised)
+  for (const [index, { project_id, version, floor }] of raised.entries()) {
+    assert.deepEqual([project_id, floor], [before[index]?.project_id, version])
+    assert.ok(Number(version) >= Number(before[index]?.version) + versionsRaisedBy, `${version}`)
+  }
+})
+
+test('a node that saw a first restore of a backup learns of changes after its second', async () => {
+  const target = await freshDatabase(true)
+  /** Restores the backup and revokes a key. @returns what a node of this version gets then. */
+  const restoreAndRevoke = async (id: string, since: number) => {
+    await restore(target, path, { force: true })
+    const service = await serviceOn(target)
+    try {
+      assert.equal((await service.ask('POST', `/v1/keys/${id}/revoke`, live, { body: {} })).status, 200)
+      return (
+        await service.ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=${since}`, live)
+      ).body
+    } finally {
+      await service.close()
+    }
+  }
+  const seen = await restoreAndRevoke(successor.id, 1)
+  const found = await restoreAndRevoke(kept.id, seen.version)
+  assert.equal(found.object, 'policy_snapshot')
+  const ids = found.keys.map((key: { key_id: string }) => key.key_id)
+  assert.deepEqual([ids.includes(kept.id), ids.includes(successor.id)], [false, true])
 })
 
 test('a restored service knows its keys, cursors and replays, and its audit chains verify', async () => {
@@ -121,7 +145,7 @@ test('a restored service knows its keys, cursors and replays, and its audit chai
 
     const [head] = await query(
       target,
-      `select version::int from policy_heads where project_id = '${vendor.projectId}'`,
+      `select version::float8 from policy_heads where project_id = '${vendor.projectId}'`,
     )
     const made = await service.ask('POST', '/v1/keys', live, {
       body: { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live' },
@@ -129,7 +153,7 @@ test('a restored service knows its keys, cursors and replays, and its audit chai
     assert.equal(made.status, 201)
     const [raised] = await query(
       target,
-      `select version::int - 1 as version from policy_heads where project_id = '${vendor.projectId}'`,
+      `select version::float8 - 1 as version from policy_heads where project_id = '${vendor.projectId}'`,
     )
     assert.deepEqual(raised, head)
     assert.equal((await service.ask('GET', '/v1/audit_logs/chain', live)).body.valid, true)
@@ -147,7 +171,7 @@ test('a backup is one consistent snapshot: it has no later writes in any table',
     [randomBytes(1024 * 1024)],
   )
   await untilUsesAreRecorded(busy.connection)
-  const expected = await contentsOf(busy.connection, asRestored)
+  const expected = await contentsOf(busy.connection, anyVersions)
   const pieces: Buffer[] = []
   let wrote = false
   const slow = new Writable({
@@ -167,7 +191,7 @@ test('a backup is one consistent snapshot: it has no later writes in any table',
   writeFileSync(file, Buffer.concat(pieces))
   const target = await freshDatabase(true)
   await restore(target, file)
-  assert.deepEqual(await contentsOf(target), expected)
+  assert.deepEqual(await contentsOf(target, anyVersions), expected)
 })
 
 test('a database that has a workspace is refused; --force replaces everything', async () => {
@@ -179,7 +203,7 @@ test('a database that has a workspace is refused; --force replaces everything', 
   await assert.rejects(restore(target, path), /is not empty: it has workspaces.*--force/)
   assert.deepEqual([await tablesOf(target), await contentsOf(target)], before)
   await restore(target, path, { force: true })
-  assert.deepEqual(await contentsOf(target), await contentsOf(source.connection, asRestored))
+  assert.deepEqual(await contentsOf(target, anyVersions), await contentsOf(source.connection, anyVersions))
 })
 
 test('a database with a running service is refused; --force restores under it', async () => {

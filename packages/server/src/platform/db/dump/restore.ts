@@ -44,13 +44,11 @@ export interface Restore {
   passedOver: readonly string[]
   /** Secrets that were sealed with a missing key and are removed. */
   secretsLost: readonly string[]
-  /** Projects whose version and floor were raised. */
-  projectsRaised: number
   /**
-   * How far they were raised. Nodes may have seen versions from after the backup, which are now lost; without
-   * this, the restored database would use the same numbers for other changes.
+   * Projects whose version and floor were raised. Nodes may have seen versions from after the backup, which are now
+   * lost; without this, the restored database would use the same numbers for other changes.
    */
-  versionsRaised: number
+  projectsRaised: number
 }
 
 /**
@@ -132,10 +130,10 @@ async function replace(
   await setSequences(client, header, foreign)
   const migrated = await migrateWithin(client, undefined, set)
   await grantServiceRights(client)
-  const { rows } = await client.query('select adopt_store($1, true) as raised', [versionsRaisedBy])
+  await client.query('select adopt_store($1, true)', [versionsRaisedBy])
   // Without statistics the first queries would scan whole tables.
   await client.query(`analyze ${(await ours()).map(({ name }) => tableName(name)).join(', ')}`)
-  return { header, migrated, passedOver, versionsRaised: rows[0].raised }
+  return { header, migrated, passedOver }
 }
 
 /**
