@@ -1,13 +1,14 @@
+import { endingsOfRestore } from './people/restored.ts'
 import type { Connection } from './platform/db/connection.ts'
 import {
-  type AskedTables,
   type Restore,
   type RestoreOptions,
+  type RoomsOfRestore,
   restoreDump,
   tryRestoring,
 } from './platform/db/dump/restore.ts'
 
-const tables: AskedTables = { inUse: 'workspaces', raised: 'policy_heads' }
+const rooms: RoomsOfRestore = { inUse: 'workspaces', raised: 'policy_heads', endings: endingsOfRestore }
 
 /**
  * Replaces what Keyrail has in a database by what a backup holds, all of it or nothing.
@@ -17,7 +18,7 @@ export const restore = (
   connection: Connection,
   path: string,
   options: RestoreOptions = {},
-): Promise<Restore> => restoreDump(connection, path, tables, options)
+): Promise<Restore> => restoreDump(connection, path, rooms, options)
 
 /** @throws saying why no backup can be restored into this database, which stays as it was. */
-export const tryRestore = (connection: Connection): Promise<void> => tryRestoring(connection, tables)
+export const tryRestore = (connection: Connection): Promise<void> => tryRestoring(connection, rooms)

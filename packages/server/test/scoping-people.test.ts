@@ -168,7 +168,7 @@ const ofAnybody: Record<string, string> = {
   "interval '30 days'": 'upkeep removes old rows of every person',
 }
 /** Statements that only the operator runs. */
-const ofOperator = ['people/removal.ts']
+const ofOperator = ['people/removal.ts', 'people/restored.ts']
 
 test('every statement names the person for every table of persons that it touches', () => {
   const mention = new RegExp(

@@ -39,8 +39,8 @@ export function addRestoreCommand(program: Command, settings: Settings): void {
       'after',
       "\nEvery project's policy version and its floor are raised, so that nodes that have later\n" +
         'changes load a new snapshot. Keys and secret keys of the backup work as before; anything created or\n' +
-        'revoked after it is lost. Give the encryption key that the backed-up service\n' +
-        'had; without it, the secrets that it sealed are lost and made again. Keys that sign embed tokens always are.',
+        'revoked after it is lost. Give the encryption key that the backed-up service had; without it, the secrets\n' +
+        'that it sealed are lost and made again. Keys that sign embed tokens always are, and all people sign in again.',
     )
     .action(async (file: string, { force, json, identity }: Flags) => {
       const config = settings.read()

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import {
-  anyVersions,
+  comparable,
   contentsOf,
   freshDatabase,
   freshPath,
@@ -14,6 +14,7 @@ import {
 } from '../../../../test/dump-contents.ts'
 import { encryptionKey } from '../../../../test/encryption-key.ts'
 import { startHarness } from '../../../../test/harness.ts'
+import { madePassword, makeMailedToken, makePerson } from '../../../../test/people.ts'
 import { patientBudgets } from '../../../../test/stores.ts'
 import { issueKey, makeVendor, uniqueSlug } from '../../../../test/vendor.ts'
 import { buildApp } from '../../../app.ts'
@@ -41,6 +42,8 @@ const body = { name: 'Replayed', slug: uniqueSlug() }
 const first = await ask('POST', '/v1/projects', { token: live, body, headers: replayed })
 await ask('PATCH', '/v1/workspace', { token: live, body: { billing_email: 'it@acme.example' } })
 const other = await makeVendor(source)
+const person = await makePerson(source.query, { workspaceId: vendor.workspaceId })
+const resetToken = await makeMailedToken(source.query, person.userId, 'password_reset')
 const firstPage = await ask('GET', '/v1/keys?limit=1', { token: live })
 
 const path = freshPath()
@@ -84,7 +87,7 @@ async function serviceOn(connection: Connection) {
 test('every row comes back, and each project’s version and floor is at least 2^20 higher', async () => {
   const target = await freshDatabase(true)
   const { projectsRaised, migrated, passedOver } = await restore(target, path)
-  assert.deepEqual(await contentsOf(target, anyVersions), await contentsOf(source.connection, anyVersions))
+  assert.deepEqual(await contentsOf(target, comparable), await contentsOf(source.connection, comparable))
   assert.deepEqual([projectsRaised, migrated, passedOver], [3, [], []])
 
   const heads = 'select project_id, version, floor from policy_heads order by project_id'
@@ -162,6 +165,27 @@ test('a restored service knows its keys, cursors and replays, and its audit chai
   }
 })
 
+test('sessions and mailed links of the backup have ended, since they may have ended after it', async () => {
+  const target = await freshDatabase(true)
+  await restore(target, path)
+  const service = await serviceOn(target)
+  try {
+    const whoIs = (token: string) => service.ask('GET', '/v1/auth/me', token)
+    assert.equal((await whoIs(person.token)).status, 401)
+    const reset = await service.ask('POST', '/v1/auth/password_resets/consume', '', {
+      body: { token: resetToken, password: 'a new one of a stranger' },
+    })
+    assert.deepEqual([reset.status, reset.body.code], [400, 'invalid_token'])
+    const signedIn = await service.ask('POST', '/v1/auth/sessions', '', {
+      body: { email: person.email, password: madePassword },
+    })
+    assert.equal(signedIn.status, 201, JSON.stringify(signedIn.body))
+    assert.equal((await whoIs(signedIn.body.token)).status, 200)
+  } finally {
+    await service.close()
+  }
+})
+
 test('a backup is one consistent snapshot: it has no later writes in any table', async () => {
   const busy = await startHarness()
   const its = await makeVendor(busy)
@@ -171,7 +195,7 @@ test('a backup is one consistent snapshot: it has no later writes in any table',
     [randomBytes(1024 * 1024)],
   )
   await untilUsesAreRecorded(busy.connection)
-  const expected = await contentsOf(busy.connection, anyVersions)
+  const expected = await contentsOf(busy.connection, comparable)
   const pieces: Buffer[] = []
   let wrote = false
   const slow = new Writable({
@@ -191,7 +215,7 @@ test('a backup is one consistent snapshot: it has no later writes in any table',
   writeFileSync(file, Buffer.concat(pieces))
   const target = await freshDatabase(true)
   await restore(target, file)
-  assert.deepEqual(await contentsOf(target, anyVersions), expected)
+  assert.deepEqual(await contentsOf(target, comparable), expected)
 })
 
 test('a database that has a workspace is refused; --force replaces everything', async () => {
@@ -203,7 +227,7 @@ test('a database that has a workspace is refused; --force replaces everything', 
   await assert.rejects(restore(target, path), /is not empty: it has workspaces.*--force/)
   assert.deepEqual([await tablesOf(target), await contentsOf(target)], before)
   await restore(target, path, { force: true })
-  assert.deepEqual(await contentsOf(target, anyVersions), await contentsOf(source.connection, anyVersions))
+  assert.deepEqual(await contentsOf(target, comparable), await contentsOf(source.connection, comparable))
 })
 
 test('a database with a running service is refused; --force restores under it', async () => {

@@ -28,12 +28,14 @@ export interface RestoreOptions {
   migrations?: MigrationSet
 }
 
-/** Tables of rooms that a restore asks about. */
-export interface AskedTables {
-  /** A database that has rows of it is in use. */
+/** What a restore needs to know of the rooms. */
+export interface RoomsOfRestore {
+  /** A table: a database that has rows of it is in use. */
   readonly inUse: string
-  /** Has one row for each project whose version is raised. */
+  /** A table with one row for each project whose version is raised. */
   readonly raised: string
+  /** Statements that end what may have ended after the backup, and would come back to life with it. */
+  readonly endings: readonly string[]
 }
 
 export interface Restore {
@@ -59,7 +61,7 @@ export interface Restore {
 export async function restoreDump(
   connection: Connection,
   path: string,
-  tables: AskedTables,
+  rooms: RoomsOfRestore,
   options: RestoreOptions,
 ): Promise<Restore> {
   const {
@@ -74,11 +76,12 @@ export async function restoreDump(
   try {
     refuseUnknownSchema(dump.header, migrations)
     return await withSession(connection, 'restore', async client => {
-      await beginReplacing(client, tables, force)
+      await beginReplacing(client, rooms, force)
       const loaded = await replace(client, dump, migrations, onProgress)
       const { rows: raised } = await client.query(
-        `select count(*) as projects from ${tableName(tables.raised)}`,
+        `select count(*) as projects from ${tableName(rooms.raised)}`,
       )
+      for (const ending of rooms.endings) await client.query(ending)
       const secretsLost = await renewSecrets(client, keyIds)
       const result = { ...loaded, projectsRaised: raised[0].projects, secretsLost }
       await dump.end()
@@ -95,22 +98,22 @@ export async function restoreDump(
  * Tries what a restore needs of a database, without a backup, and undoes it.
  * @throws saying why a backup cannot be restored there.
  */
-export async function tryRestoring(connection: Connection, tables: AskedTables): Promise<void> {
+export async function tryRestoring(connection: Connection, rooms: RoomsOfRestore): Promise<void> {
   await withSession(connection, 'restore', async client => {
-    await beginReplacing(client, tables, false)
+    await beginReplacing(client, rooms, false)
     await dropSchema(client, ownMigrations)
     await migrateWithin(client, undefined, ownMigrations)
     await client.query('rollback')
   })
 }
 
-async function beginReplacing(client: pg.ClientBase, tables: AskedTables, force: boolean): Promise<void> {
+async function beginReplacing(client: pg.ClientBase, rooms: RoomsOfRestore, force: boolean): Promise<void> {
   await prepareServer(client)
   await client.query('begin')
   await lockMigrations(client)
   if (force) return
   await refuseInUse(client)
-  await refuseUsed(client, tables.inUse)
+  await refuseUsed(client, rooms.inUse)
 }
 
 async function replace(

@@ -1,0 +1,8 @@
+/**
+ * Statements that a restore runs: sessions that were ended after the backup, as a stolen one may have been, and links
+ * that were used after it would work again.
+ */
+export const endingsOfRestore: readonly string[] = [
+  'update sessions set ended_at = service_now() where ended_at is null',
+  'update mail_tokens set used_at = service_now() where used_at is null',
+]
