@@ -80,14 +80,15 @@ export function openPasswords(options: PasswordOptions): Passwords {
     )
   }
   const open = () => {
-    const opening = openThreads(threads).then(pool => {
+    const opening = openThreads(threads).then(async pool => {
       // If a thread ends before its first call, its callers would wait for ever unless the pool ends too.
       pool.on('error', err => {
         log.error({ err }, 'a password hashing thread failed')
         if (opened === opening) opened = null
         void pool.destroy()
       })
-      void pool.run(null, { name: 'priorityRefusal' }).then(warnOfRefusal, () => {})
+      // Before the first password, which waits for a thread to start anyway: the line comes before its answer.
+      await pool.run(null, { name: 'priorityRefusal' }).then(warnOfRefusal, () => {})
       return pool
     })
     return opening
