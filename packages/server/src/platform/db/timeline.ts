@@ -4,9 +4,9 @@ import { destroySocket } from './destroy-socket.ts'
 import { isOvertaken, overtake, type ServerMark } from './fence.ts'
 
 /**
- * How far all policy versions and floors are raised at least if the database may have lost some that were given out:
+ * The least by which all policy versions and floors rise if the database may have lost some that were given out:
  * after a fail-over and by a restore. A node that saw fewer lost changes of a project than this polls from below
- * the floor, and so gets a whole snapshot. They also rise to the clock's, `adopt_store` says why.
+ * the floor, and so gets a whole snapshot. They rise at least to the clock's: `adopt_store` says why.
  */
 export const versionsRaisedBy = 2 ** 20
 

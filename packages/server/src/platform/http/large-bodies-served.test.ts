@@ -279,7 +279,7 @@ test('every response counts until its reader has taken it, and gets 503 without 
   // Seven pages of 4 MiB: the system itself can take one or two for a reader that reads nothing.
   socket.write(asked.repeat(7))
   await until(() => largeBodies.held() > 4 * pageLimits.bytesMax)
-  // Their rows have been read by now.
+  // Once a later page has been read, theirs have been too: only their reader keeps them.
   assert.equal((await list()).status, 200)
   assert.ok(largeBodies.held() > 4 * pageLimits.bytesMax)
   socket.destroy()
