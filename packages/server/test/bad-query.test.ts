@@ -27,6 +27,7 @@ const beyond: Record<string, object> = {
   'GET /v1/keys': {
     ...pageFields,
     q,
+    external_id: readField('string 1 to 200'),
     status: { schema: { type: 'string', enum: ['active', 'expiring', 'expired', 'revoked'] } },
   },
   'GET /v1/embed/keys': { cursor: pageFields.cursor },
@@ -53,6 +54,7 @@ const beyond: Record<string, object> = {
   'GET /v1/usage/daily': {
     project_id: readField('uuid'),
     tenant_id: readField('uuid'),
+    external_id: readField('string 1 to 200'),
     env: readField('Env'),
     days: readField('integer 1 to 90, default 30'),
   },

@@ -12,6 +12,7 @@ import { dateOrNull, millisOrNull } from '../platform/time.ts'
 import { lockPolicyHeads, notePolicyChange, policyVersionOf } from '../policy/changes.ts'
 import { awaitFleet } from '../policy/propagation.ts'
 import { readRevokedKey, revokeKeyRow } from './end-sql.ts'
+import { findTenantId } from './find-tenant.ts'
 import { assertKnownScopes } from './known-scopes.ts'
 import { outlivesOverlap } from './lifecycle.ts'
 import type { KeyNeeds, RevokeNeeds } from './needs.ts'
@@ -19,7 +20,7 @@ import { findKeyProject } from './project-sql.ts'
 import { toKey, toTarget } from './resource.ts'
 import type { KeyRow } from './rows.ts'
 import { searchKeysPage } from './search.ts'
-import { findKey, findTenantId, listKeys, lockKey, updateKey } from './sql.ts'
+import { findKey, listKeys, lockKey, updateKey } from './sql.ts'
 
 export async function getKey(db: Db, principal: VendorPrincipal, id: string): Promise<Key> {
   const row = await db.readAtOnce(principal.workspaceId, tx => findKey(tx, id, sightOf(principal)))

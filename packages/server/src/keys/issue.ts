@@ -8,6 +8,7 @@ import type { Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { dateOrNull, iso, millisOrNull } from '../platform/time.ts'
 import { lockPolicyHeads, notePolicyChange } from '../policy/changes.ts'
+import { findTenantId } from './find-tenant.ts'
 import { assertKnownScopes } from './known-scopes.ts'
 import { overlapEnd } from './lifecycle.ts'
 import type { IssueNeeds } from './needs.ts'
@@ -15,7 +16,7 @@ import { findKeyProject } from './project-sql.ts'
 import { toNewKey, toTarget } from './resource.ts'
 import { assertEmbedRoom, assertRoom } from './room.ts'
 import type { JudgedKeyRow, KeyRow, NewKey } from './rows.ts'
-import { countActiveKeys, endOverlap, findKey, findTenantId, holdTenant, insertKey, lockKey } from './sql.ts'
+import { countActiveKeys, endOverlap, findKey, holdTenant, insertKey, lockKey } from './sql.ts'
 
 /** Issues a key. Only this response contains the key itself. */
 export function createKey(

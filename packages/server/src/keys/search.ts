@@ -7,10 +7,10 @@ import { listedOne } from '../platform/listed.ts'
 import { readSearch, type Search } from '../platform/prefix.ts'
 import { isoOrNull } from '../platform/time.ts'
 import { type Part, readParts, writePosition } from '../platform/walks.ts'
+import { findTenantId } from './find-tenant.ts'
 import type { KeyNeeds } from './needs.ts'
 import { toKey } from './resource.ts'
 import { type FoundKeyRow, type KeyOrder, type KeyWalk, prepareWalks, walkKeys } from './search-sql.ts'
-import { findTenantId } from './sql.ts'
 
 /**
  * A page of the keys that have a status, or that a text finds. Each order is that of an index, because sorting would read

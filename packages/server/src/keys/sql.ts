@@ -133,16 +133,6 @@ export async function holdTenant(tx: Tx, tenantId: string): Promise<{ id: string
   return row === undefined || row.is_deleted ? null : row
 }
 
-const findTenantStatement = sql(
-  'keys.find_tenant',
-  'select id from tenants where workspace_id = $1 and external_id = $2 and deleted_at is null',
-)
-/** The tenant with this external id. It is not locked, so it may be deleted before the caller locks it. */
-export async function findTenantId(tx: Tx, externalId: string): Promise<string | null> {
-  const [row] = await tx.query<{ id: string }>(findTenantStatement, [tx.workspaceId, externalId])
-  return row?.id ?? null
-}
-
 const countActiveStatement = sql(
   'keys.count_active',
   `select count(*)::int as active from (

@@ -16,6 +16,13 @@ const patch = (vendor: { live: string }, path: string, body: object) =>
 const versionOf = async (projectId: string): Promise<number> =>
   (await query('select version from policy_heads where project_id = $1', [projectId]))[0].version
 
+test('without features the statement has no extra join or condition', () => {
+  const { changes, snapshotPage } = harness.deps.policy.statements
+  for (const { text } of [changes([]), snapshotPage([], false), snapshotPage([], true)]) {
+    assert.doesNotMatch(text, /tenants t\b|policy_tenants|k\.name|k\.meta|and not/)
+  }
+})
+
 test('the feed has names and meta only for nodes that name these features', async () => {
   const vendor = await makeVendor(harness)
   const { tenantId } = vendor

@@ -1,17 +1,10 @@
 import type { Allowance } from '../platform/db/allowance.ts'
 import type { Ask, Row } from '../platform/db/lane-spec.ts'
 import type { Lanes } from '../platform/db/lanes.ts'
+import * as control from '../platform/db/transaction-control.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { type Check, type Counters, charge, type Tally } from './fold.ts'
-import {
-  beginCheck,
-  commitCheck,
-  lockCounters,
-  openCounters,
-  readTime,
-  rollbackCheck,
-  writeCounters,
-} from './sql.ts'
+import { lockCounters, openCounters, readTime, writeCounters } from './sql.ts'
 import type { CounterStore } from './store.ts'
 import { type LockedRow, readCells, rowColumns, subjectColumns } from './stored-counters.ts'
 import { type Subject, subjectName, subjectOf } from './subject.ts'
@@ -166,7 +159,7 @@ async function writeAndCommit(ask: Ask, subjects: readonly BatchSubject[], now: 
 const columnsOf = (subjects: readonly BatchSubject[]) =>
   subjectColumns(subjects.map(({ subject }) => subject))
 
-const begin = { statement: beginCheck, values: [] }
-const commit = { statement: commitCheck, values: [] }
-const rollback = { statement: rollbackCheck, values: [] }
+const begin = { statement: control.begin, values: [] }
+const commit = { statement: control.commit, values: [] }
+const rollback = { statement: control.rollback, values: [] }
 const time = { statement: readTime, values: [] }

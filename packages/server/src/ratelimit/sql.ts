@@ -46,10 +46,6 @@ export const removeCounters = sql(
      where expires_at < service_now() order by expires_at limit $1 for update skip locked)`,
 )
 
-export const beginCheck = sql('ratelimit.begin', 'begin')
-export const commitCheck = sql('ratelimit.commit', 'commit')
-export const rollbackCheck = sql('ratelimit.rollback', 'rollback')
-
 /** Counts by the index alone, and stops at `$2`. */
 export const countCounters = sql(
   'ratelimit.count',

@@ -9,6 +9,7 @@ import type {
 } from '@keyrail/contract/vendor/usage'
 import { sightOf, type VendorPrincipal, visibleEnvs } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
+import { findTenantId } from '../keys/find-tenant.ts'
 import { page } from '../platform/cursor.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { ReadTx } from '../platform/db/transaction.ts'
@@ -18,7 +19,6 @@ import { readKeyUsage } from './key-usage.ts'
 import type { UsageNeeds } from './needs.ts'
 import type { Report } from './reports.ts'
 import {
-  findTenantId,
   keyIsThere,
   listBilling,
   listTenantMonths,

@@ -4,7 +4,8 @@ import { isLockTimeout } from '../platform/db/errors.ts'
 import type { Lane } from '../platform/db/lane.ts'
 import type { Ask } from '../platform/db/lane-spec.ts'
 import type { Lanes } from '../platform/db/lanes.ts'
-import { beginReports, commitReports, readReports, rollbackReports, takeReports } from './statements.ts'
+import { begin, commit, rollback } from '../platform/db/transaction-control.ts'
+import { readReports, takeReports } from './statements.ts'
 
 /** What a server has counted. Its id is unique within one workspace and environment. */
 export interface Report {
@@ -94,12 +95,12 @@ async function takeUnlessHeld(ask: Ask, reports: readonly Report[]): Promise<Tal
   ]
   try {
     const [, , rows = []] = await ask(
-      { statement: beginReports, values: [] },
+      { statement: begin, values: [] },
       { statement: takeReports, values },
       { statement: readReports, values: keys },
       // A report that was taken before writes nothing, and its sender forgets it now.
       { statement: confirmAnswer, values: [] },
-      { statement: commitReports, values: [] },
+      { statement: commit, values: [] },
     )
     return new Map(
       rows.map(row => [
@@ -109,7 +110,7 @@ async function takeUnlessHeld(ask: Ask, reports: readonly Report[]): Promise<Tal
     )
   } catch (error) {
     if (!isLockTimeout(error)) throw error
-    await ask({ statement: rollbackReports, values: [] })
+    await ask({ statement: rollback, values: [] })
     return null
   }
 }

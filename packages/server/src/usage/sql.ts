@@ -44,15 +44,6 @@ export function listDays(tx: ReadTx, keyId: string, count: number) {
   return tx.query<DayRow>(days, [tx.workspaceId, keyId, count])
 }
 
-const findTenantStatement = sql(
-  'usage.find_tenant',
-  'select id from tenants where workspace_id = $1 and external_id = $2 and deleted_at is null',
-)
-export async function findTenantId(tx: ReadTx, externalId: string): Promise<string | null> {
-  const [row] = await tx.query<{ id: string }>(findTenantStatement, [tx.workspaceId, externalId])
-  return row?.id ?? null
-}
-
 export interface DailyFilter {
   envs: readonly string[]
   projectId: string | null

@@ -2,10 +2,6 @@ import { sql } from '../platform/db/connection.ts'
 
 /** The statements that take reports. `sql.ts` has those of the figures. */
 
-export const beginReports = sql('usage.begin', 'begin')
-export const commitReports = sql('usage.commit', 'commit')
-export const rollbackReports = sql('usage.rollback', 'rollback')
-
 /** The statement's one reading of the clock: each mention of the function would read it again. */
 const clock = 'clock as materialized (select service_now() as now)'
 

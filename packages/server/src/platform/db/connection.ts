@@ -109,12 +109,21 @@ export interface Statement {
 }
 
 const noRefusals: ConstraintRefusals = {}
+const texts = new Map<string, string>()
+const names = new Map<string, string>()
 
-export const sql = (name: string, text: string, refusals = noRefusals): Statement => ({
-  name,
-  text,
-  refusals,
-})
+/**
+ * Declares a statement. It may be declared again as it is.
+ * @throws if the name has another text, or the text another name: a connection that knew one could take it for the other.
+ */
+export function sql(name: string, text: string, refusals = noRefusals): Statement {
+  const [known, other] = [texts.get(name), names.get(text)]
+  if (known !== undefined && known !== text) throw new Error(`two statements have the name ${name}`)
+  if (other !== undefined && other !== name) throw new Error(`${other} and ${name} are the same statement`)
+  texts.set(name, text)
+  names.set(text, name)
+  return { name, text, refusals }
+}
 
 /** What every connection of the service does with what Postgres sends besides answers. */
 export function prepareClient(client: pg.ClientBase): void {

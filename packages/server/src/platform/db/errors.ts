@@ -58,10 +58,25 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
+/**
+ * Whether Postgres and this process disagree about what is prepared on a connection: it was reset behind our back, or a
+ * migration changed what a statement returns. The statement did not run, and no other would on this connection.
+ */
+export function isStatementForgotten(error: unknown): boolean {
+  const code = codeOf(error)
+  return (
+    code.startsWith('26') || // invalid_sql_statement_name
+    code === '42P05' || // duplicate_prepared_statement
+    // feature_not_supported, of many causes: this routine says that a plan must not change its columns.
+    (code === '0A000' && (error as { routine?: unknown }).routine === 'RevalidateCachedQuery')
+  )
+}
+
 /** Whether the connection a statement ran on can no longer be used, or leads to the wrong server. */
 export function isConnectionLost(error: unknown): boolean {
   const code = codeOf(error)
   return (
+    isStatementForgotten(error) ||
     wrongServer.has(code) ||
     code.startsWith('08') ||
     code.startsWith('57P') ||
@@ -77,7 +92,10 @@ const endedAlone = new Set([
 ])
 
 /** Whether a connection broke in a way that has probably broken its neighbours too. */
-export const isBroken = (error: unknown) => isConnectionLost(error) && !endedAlone.has(codeOf(error))
+export function isBroken(error: unknown): boolean {
+  const cause = error instanceof LostUncommitted ? error.cause : error
+  return isConnectionLost(cause) && !endedAlone.has(codeOf(cause)) && !isStatementForgotten(cause)
+}
 
 /** A transaction lost its connection before it sent COMMIT, so nothing of it is stored, and it may run again. */
 export class LostUncommitted extends Error {
@@ -85,9 +103,15 @@ export class LostUncommitted extends Error {
   readonly code = '08006'
 }
 
+const lostUncommitted = (cause: unknown) => new LostUncommitted('connection lost', { cause })
+
 /** What a transaction that has not sent its COMMIT makes of an error. */
 export const beforeCommit = (error: unknown): unknown =>
-  isConnectionLost(error) ? new LostUncommitted('connection lost', { cause: error }) : error
+  isConnectionLost(error) ? lostUncommitted(error) : error
+
+/** What a transaction makes of an error of the flight that ends with its COMMIT. */
+export const atCommit = (error: unknown): unknown =>
+  isStatementForgotten(error) ? lostUncommitted(error) : error
 
 /**
  * Turns what Postgres says into what a caller may hear. What is not known here stays as it is and

@@ -105,13 +105,13 @@ export class Flight implements pg.Submittable {
       values,
       onRows,
     } = leg
-    let prepared = known.get(text)
+    let prepared = known.get(name)
     if (prepared === undefined || this.#isUnsure(prepared)) {
       // If Postgres has prepared it, the name is taken. Closing a name that does not exist is not an error.
       if (prepared) connection.close({ type: 'S', name }, true)
       connection.parse({ name, text, types: [] }, true)
       prepared = { unsureSince: this, columns: null }
-      known.set(text, prepared)
+      known.set(name, prepared)
     }
     connection.bind({ statement: name, values }, true)
     if (onRows && prepared.columns === null) connection.describe({ type: 'P', name: '' }, true)
@@ -178,7 +178,7 @@ interface Prepared {
   columns: Column[] | null
 }
 
-/** By connection, then by the statement's text. */
+/** By connection, then by the name of the statement, which is all that Postgres goes by. `sql` gives a name one text. */
 const preparedBy = new WeakMap<pg.Connection, Map<string, Prepared>>()
 
 function preparedOn(connection: pg.Connection): Map<string, Prepared> {

@@ -3,7 +3,7 @@ import type { Budgets } from '../budgets.ts'
 import type { Call } from '../pending-calls.ts'
 import { Refusal } from '../refusal.ts'
 import type { Connection } from './connection.ts'
-import { isConnectionLost, refusalOf } from './errors.ts'
+import { isConnectionLost, isStatementForgotten, refusalOf } from './errors.ts'
 import { createIdleConnections } from './idle.ts'
 import { createLaneConnection } from './lane-connection.ts'
 import type { LaneSpec } from './lane-spec.ts'
@@ -39,7 +39,7 @@ export function openLane<In, Out>(
   const sendAfter = async (error: unknown, calls: readonly Call<In, Out>[]) => {
     const isLost = isConnectionLost(error)
     // A conversation that ends with a refusal has written what it wanted, and must not write it again.
-    const mayHaveWritten = isLost || error instanceof Refusal
+    const mayHaveWritten = (isLost && !isStatementForgotten(error)) || error instanceof Refusal
     if (mayHaveWritten && !spec.repeatable) throw refusalOf(error)
     if (isLost) return await sendAgain(calls)
     // One item may be at fault, so each is sent by itself.

@@ -1,6 +1,7 @@
 import { type Statement, sql } from './connection.ts'
 import { type Leg, toLeg } from './flight.ts'
 import { type Holder, holdWorkspace, type Right, takeTurn } from './right.ts'
+import { begin } from './transaction-control.ts'
 
 /** The rows that a transaction sees: those of a workspace, those of a person, or both. */
 export interface Scope {
@@ -28,7 +29,6 @@ export interface TimeLimits {
   lockMs: number
 }
 
-const begin = sql('db.begin', 'begin')
 const openScope = sql(
   'db.open_scope',
   `select set_config('role', 'keyrail_app', true), set_config('app.workspace_id', $1, true),

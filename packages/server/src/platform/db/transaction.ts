@@ -3,12 +3,13 @@ import type { Listed } from '../listed.ts'
 import { Refusal } from '../refusal.ts'
 import type { Lease } from './attempt.ts'
 import { confirmAnswer } from './confirm.ts'
-import { type Statement, sql } from './connection.ts'
-import { beforeCommit } from './errors.ts'
+import type { Statement } from './connection.ts'
+import { atCommit, beforeCommit } from './errors.ts'
 import { Flight, type Leg, toLeg } from './flight.ts'
 import type { Hints } from './hints.ts'
 import { type HoldRows, type ListBounds, toListLeg, totalOf } from './list-leg.ts'
 import { firstLegs, lastLegs, type Scope, type Standing, type TimeLimits } from './opening.ts'
+import { commit, rollback } from './transaction-control.ts'
 
 /** What every transaction can do: statements run in the order in which they are given. */
 interface Reading {
@@ -67,9 +68,6 @@ export function asPersonTx(tx: Tx & Partial<PersonTx>, userId: string): Tx & Per
 }
 
 export type Work<T, In extends Reading = Tx> = (tx: In) => Promise<T>
-
-const commit = sql('db.commit', 'commit')
-const rollback = sql('db.rollback', 'rollback')
 
 /**
  * Opens a transaction as the role that owns nothing, does the work, and commits. BEGIN, the scope and the lock
@@ -142,6 +140,6 @@ export async function transact<T>(
     const [failure] = failures
     if (begun) await fly([toLeg(rollback)]).catch(() => {})
     if (error instanceof Refusal || failure === undefined) throw error
-    throw isCommitting ? failure : beforeCommit(failure)
+    throw isCommitting ? atCommit(failure) : beforeCommit(failure)
   }
 }
