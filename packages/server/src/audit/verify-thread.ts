@@ -80,11 +80,17 @@ export function openVerifyThread(connection: Connection): VerifyThread {
   return {
     verify(workspaceId, watch) {
       clearTimeout(idle)
-      worker ??= start()
-      worker.ref()
+      try {
+        worker ??= start()
+        worker.ref()
+        worker.postMessage({ workspaceId, store } satisfies Question)
+      } catch (cause) {
+        // The system gives no more threads, for now.
+        if (worker !== null && asked.size === 0) rest(worker)
+        return Promise.reject(new Refusal('unavailable', '', { cause }))
+      }
       const run = { ...Promise.withResolvers<DerivedChain>(), watch }
       asked.set(workspaceId, run)
-      worker.postMessage({ workspaceId, store } satisfies Question)
       return run.promise
     },
     close() {

@@ -25,6 +25,8 @@ export function createDeriveChain(connection: Connection): DeriveChain {
   const line = new FairQueue({ places: mostRuns, placesOfOne: 1, waitingOfOne: 1 })
   const runs = new Map<string, Run>()
   const derive = async (workspaceId: string, turn: Turn, watch: Watch): Promise<DerivedChain> => {
+    // Not before its caller has noted the run: a run that failed at once would be kept.
+    await null
     try {
       if (turn.come !== null) await comeWithin(turn.come, waitMs)
       return await thread.verify(workspaceId, watch)
