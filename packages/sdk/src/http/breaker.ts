@@ -2,20 +2,25 @@ import { type KeyrailError, passing } from '../runtime/errors.ts'
 import type { HttpCaller } from './call.ts'
 
 const TIMEOUTS_MAX = 5
+/** A call that has not ended this long after its time-out ended with the request of a worker, and never will. */
+const LOST_MS = 5_000
 
 /**
  * Limits the wait on a service that hangs. After five calls in a row that timed out, only one call at a time is sent, and
  * the others reject at once. Any answer, and any other error, ends that.
  *
+ * @param now a monotonic clock, in milliseconds
  * @returns a caller that also rejects with `service_hangs`
  */
-export function withBreaker(call: HttpCaller): HttpCaller {
+export function withBreaker(call: HttpCaller, now: () => number = () => performance.now()): HttpCaller {
   let timeouts = 0
-  let isProbing = false
+  /** The call that is under way to find out whether the service answers again. */
+  let probe: { readonly lostAt: number } | undefined
   return async function callUnlessHanging(asked) {
     const isProbe = timeouts >= TIMEOUTS_MAX
-    if (isProbe && isProbing) throw serviceHangs()
-    if (isProbe) isProbing = true
+    if (isProbe && probe !== undefined && now() < probe.lostAt) throw serviceHangs()
+    const own = { lostAt: now() + asked.timeoutMs + LOST_MS }
+    if (isProbe) probe = own
     try {
       const answer = await call(asked)
       timeouts = 0
@@ -24,7 +29,7 @@ export function withBreaker(call: HttpCaller): HttpCaller {
       timeouts = (error as Partial<KeyrailError>).code === 'timeout' ? timeouts + 1 : 0
       throw error
     } finally {
-      if (isProbe) isProbing = false
+      if (probe === own) probe = undefined
     }
   }
 }

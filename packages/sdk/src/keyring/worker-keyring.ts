@@ -86,11 +86,13 @@ export function openWorkerKeyring(
     return { sync, served, verify }
   }
 
-  const confirmedAt = () => line.served.store?.confirmedAt ?? Number.NEGATIVE_INFINITY
+  const confirmedAt = ({ served } = line) => served.store?.confirmedAt ?? Number.NEGATIVE_INFINITY
 
-  async function poll(own: Line): Promise<void> {
+  async function poll(own: Line, isLost: () => boolean): Promise<void> {
     try {
       await own.sync.poll(new AbortController().signal)
+      // A lost poll may still end, with keys that are older than those of the line that replaced it.
+      if (confirmedAt(own) < confirmedAt()) return
       line = own
       failures = 0
       const { store } = own.served
@@ -98,6 +100,7 @@ export function openWorkerKeyring(
         reports.error(new PolicyScopeTooLargeError({ refusedToStart: false, maxKeys: store.maxKeys }))
       else reports.success()
     } catch (error) {
+      if (isLost()) return
       const failure = asKeyrailError(error)
       failures++
       const { retryAfterMs } = failure
@@ -111,8 +114,9 @@ export function openWorkerKeyring(
   /** After a lost poll a new line begins, so that the lost one can no longer change anything. */
   function begin(since: number): Promise<void> {
     const own = polling === undefined ? line : openLine()
-    const done = poll(own).finally(() => {
-      if (polling?.done === done) polling = undefined
+    const isLost = () => polling?.done !== done
+    const done = poll(own, isLost).finally(() => {
+      if (!isLost()) polling = undefined
     })
     polling = { since, done }
     return done

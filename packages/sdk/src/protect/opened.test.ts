@@ -31,3 +31,23 @@ test('a failure to open is shared for a while, and then retried once for all', a
     [keyring, true, true, 3],
   )
 })
+
+test('a call that neither opened nor failed, as of a worker’s lost request, is made again', async () => {
+  const time = { now: 0 }
+  const opened = createOpener(() => time.now)
+  const keyring = createTestKeyring()
+  let calls = 0
+  const route = () => {
+    calls++
+    return calls === 1 ? new Promise<never>(() => {}) : (Promise.resolve({ keyring }) as never)
+  }
+  void opened(route)
+  time.now = 29_999
+  void opened(route)
+  assert.equal(calls, 1)
+  time.now = 30_000
+  assert.equal((await opened(route)).keyring, keyring)
+  time.now = 1_000_000
+  await opened(route)
+  assert.equal(calls, 2)
+})

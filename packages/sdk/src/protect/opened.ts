@@ -29,18 +29,31 @@ const AGAIN_MS = 5_000
  */
 export const opened = createOpener(() => performance.now())
 
+/** What neither opened nor failed within this time ended with the request of a worker, and never will. */
+const LOST_MS = 30_000
+
+interface Entry {
+  readonly protection: Promise<Protection>
+  /** Until when it is shared; infinite once it has opened. */
+  until: number
+}
+
 /** `opened` with the caller's own clock. */
 export function createOpener(now: () => number): (open: Open) => Promise<Protection> {
-  const known = new WeakMap<Open, { protection: Promise<Protection>; failedAt?: number }>()
+  const known = new WeakMap<Open, Entry>()
   return function opened(open) {
     const before = known.get(open)
-    if (before && (before.failedAt === undefined || now() - before.failedAt < AGAIN_MS))
-      return before.protection
-    const entry: { protection: Promise<Protection>; failedAt?: number } = { protection: openFully(open) }
+    if (before && now() < before.until) return before.protection
+    const entry: Entry = { protection: openFully(open), until: now() + LOST_MS }
     known.set(open, entry)
-    entry.protection.catch(() => {
-      entry.failedAt = now()
-    })
+    entry.protection.then(
+      () => {
+        entry.until = Number.POSITIVE_INFINITY
+      },
+      () => {
+        entry.until = now() + AGAIN_MS
+      },
+    )
     return entry.protection
   }
 }
