@@ -11,7 +11,7 @@ import type { FeedPage } from './pages.ts'
 import { headReadWith } from './polls.ts'
 import { preferredWait } from './prefer.ts'
 import { etagOf, type FeedScope, scopeName, scopeOf } from './scope.ts'
-import { headOf, pageBytesMax, sendPage, sendSnapshot, tenantsOf } from './snapshot.ts'
+import { headOf, pageBytesMax, sendPage, sendSnapshot, sharedDb, tenantsOf } from './snapshot.ts'
 import { type PolicyHead, readChangesSince } from './sql.ts'
 
 type DeltaCall = Call<VendorPrincipal, DeltaQuery, unknown>
@@ -63,8 +63,9 @@ async function sendChanges(
   if (since === head.version || head.deleted) return sendNoChange(deps, call, scope, head)
   if (since < head.floor) return await sendSnapshot(deps, call, scope, head)
 
-  const { body } = await deps.policy.pages.share(`delta ${scopeName(scope)} ${since} ${head.version}`, () =>
-    makeDelta(deps, call.db, scope, since),
+  const name = `delta ${scopeName(scope)} ${since} ${head.version}`
+  const { body } = await deps.policy.pages.share(name, call.deadline, () =>
+    makeDelta(deps, sharedDb(deps, call.db), scope, since),
   )
   if (body === null) return await sendSnapshot(deps, call, scope, head)
   return await sendPage(deps, call, scope, body, headersOf(etagOf(scope, head.version)))

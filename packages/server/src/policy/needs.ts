@@ -1,3 +1,4 @@
+import type { Budgets } from '../platform/budgets.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Cursors } from '../platform/cursor.ts'
 import type { PolicyFeed } from './service.ts'
@@ -5,6 +6,7 @@ import type { PolicyFeed } from './service.ts'
 /** What the routes of this room need from outside; `deps.ts` gives it. */
 export interface PolicyNeeds {
   readonly config: { readonly policyMaxPageKeys: number; readonly policyMaxWholeKeys: number }
+  readonly budgets: Pick<Budgets, 'requestMs'>
   readonly clock: Clock
   readonly cursors: Cursors
   readonly policy: PolicyFeed

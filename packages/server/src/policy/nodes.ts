@@ -7,6 +7,7 @@ import { Deadline } from '../platform/deadline.ts'
 import { recentlyUsed } from '../platform/recently-used.ts'
 import { liveMs } from './live.ts'
 import { countNodes, noteAndTimeNodes, noteNodes } from './sql.ts'
+import { UnwrittenNodes } from './unwritten-nodes.ts'
 
 /** What a poll says about its node: it holds `version` of the environments that it sees. */
 interface Sighting {
@@ -55,8 +56,6 @@ export interface Nodes {
 const mostNodes = 10_000
 /** The part of these for nodes that see test only, so that a test key cannot take the room of nodes with live keys. */
 const mostTestNodes = 1_000
-/** Nodes that could not be recorded and are kept in memory, over all projects. */
-const mostUnwritten = 10_000
 /** A current node that was seen this recently causes no write. Well below the 90 s for which it counts as live. */
 const rewriteMs = 30_000
 /** Nodes that a response names. */
@@ -79,7 +78,7 @@ export function openNodes(
   acknowledged: Acknowledged | null,
 ): Nodes {
   const remembered = recentlyUsed<{ version: number; floor: number; at: number }>(mostRemembered)
-  const unwritten = recentlyUsed<Sighting & { at: number }>(mostUnwritten)
+  const unwritten = new UnwrittenNodes(clock.monotonic)
   const writes = lanes.open<Sighting, boolean>({
     name: 'policy_nodes',
     statement: acknowledged === null ? noteNodes : noteAndTimeNodes,
@@ -139,29 +138,31 @@ export function openNodes(
       const isKept = await writes.run(sighting, new Deadline(noteMs)).catch(() => false)
       if (isKept) {
         remembered.set(key, { version, floor, at: now })
-        unwritten.delete(key)
+        unwritten.delete(sighting)
       } else {
         // With a full disk, nodes are still confirmed, and revocations still report the truth.
         remembered.delete(key)
-        unwritten.set(key, { ...sighting, at: now })
+        unwritten.note(sighting)
       }
     },
     async count(question) {
       const hearTime = storeClock.ask()
       const { storeMs, ...fleet } = await counts.run(question)
       if (storeMs !== null) hearTime(storeMs)
-      const missed = [...unwritten.values()].filter(
-        ({ workspaceId, projectId, sees, version, at }) =>
-          workspaceId === question.workspaceId &&
-          projectId === question.projectId &&
-          (sees === question.env || sees === 'both') &&
-          version < question.version &&
-          clock.monotonic() - at < liveMs,
-      )
+      const { workspaceId, projectId, env, version } = question
+      const missed = unwritten
+        .liveOf(workspaceId)
+        .filter(
+          one =>
+            one.projectId === projectId && (one.sees === env || one.sees === 'both') && one.version < version,
+        )
       const unknown = missed.map(({ node }) => node).filter(node => !fleet.pending.includes(node))
       return {
         ...fleet,
-        isUnsure: fleet.isUnsure || clock.monotonic() - storeClock.aheadAt() < liveMs,
+        isUnsure:
+          fleet.isUnsure ||
+          unwritten.isUnsure(workspaceId) ||
+          clock.monotonic() - storeClock.aheadAt() < liveMs,
         nodes: fleet.nodes + unknown.length,
         pending: [...fleet.pending, ...unknown].slice(0, mostPending),
       }

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache'
+import type { Deadline } from '../platform/deadline.ts'
 import type { OpenBody } from '../platform/http/open-body.ts'
+import { Refusal } from '../platform/refusal.ts'
 
 /**
  * Bodies of the feed, each built and compressed once for all requests for it. When the default limits of a project change,
@@ -7,8 +9,12 @@ import type { OpenBody } from '../platform/http/open-body.ts'
  * name contains the version, and the next delta has what is newer.
  */
 export interface Pages<T extends object> {
-  /** Requests for a name that is being built wait for it. If building fails, the next request tries again. */
-  share(name: string, make: () => Promise<T>): Promise<T>
+  /**
+   * Requests for a name that is being built wait for it. If building fails, the next request tries again.
+   * @param make has a separate deadline: that of its caller would end it for all who wait.
+   * @throws {Refusal} `unavailable` at the caller's deadline.
+   */
+  share(name: string, deadline: Deadline, make: () => Promise<T>): Promise<T>
 }
 
 /** Bytes cached, compressed forms included: about ten pages of 5,000 keys. */
@@ -37,11 +43,11 @@ export function createPages<T extends Page>(): Pages<T> {
   })
   const making = new Map<string, Promise<T>>()
   return {
-    share(name, make) {
+    share(name, deadline, make) {
       const page = kept.get(name)
       if (page !== undefined) return Promise.resolve(page)
       const under = making.get(name)
-      if (under !== undefined) return under
+      if (under !== undefined) return within(deadline, under)
       const made = make()
         .then(page => {
           if (page.isLasting) kept.set(name, page)
@@ -49,7 +55,17 @@ export function createPages<T extends Page>(): Pages<T> {
         })
         .finally(() => making.delete(name))
       making.set(name, made)
-      return made
+      return within(deadline, made)
     },
+  }
+}
+
+async function within<T>(deadline: Deadline, made: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Refusal('unavailable')), deadline.leftMs())
+  try {
+    return await Promise.race([made, late.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }

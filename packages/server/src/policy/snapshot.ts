@@ -2,6 +2,7 @@ import type { SnapshotQuery } from '@keyrail/contract/feed'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import type { Answer, Call } from '../gate/route.ts'
 import type { Db } from '../platform/db/db.ts'
+import { Deadline } from '../platform/deadline.ts'
 import { OpenBody } from '../platform/http/open-body.ts'
 import { matches } from '../platform/http/shared-body.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
@@ -54,7 +55,7 @@ export async function answerSnapshot(
 /** A page of a walk, the first one when `at` is null. A delta whose changes are not known returns it too. */
 export async function sendSnapshot(
   deps: PolicyNeeds,
-  call: Pick<Call<VendorPrincipal, { max_keys?: number }, unknown>, 'db' | 'header' | 'query'>,
+  call: Pick<Call<VendorPrincipal, { max_keys?: number }, unknown>, 'db' | 'deadline' | 'header' | 'query'>,
   scope: FeedScope,
   head: PolicyHead,
   at: Position | null = null,
@@ -70,10 +71,10 @@ export async function sendSnapshot(
   if (matches(call.header('if-none-match'), etag)) return { body: null, status: 304, headers }
 
   const name = `snapshot ${scopeName(scope)} ${version}${page} ${isWhole ? 'whole' : 'paged'}`
-  const { body } = await policy.pages.share(name, () =>
+  const { body } = await policy.pages.share(name, call.deadline, () =>
     head.deleted
       ? Promise.resolve(toPage(scope, { version, deleted: true, keys: '', tenants: '', nextCursor: null }))
-      : makePage(deps, call.db, scope, { version, after }, limit, isWhole),
+      : makePage(deps, sharedDb(deps, call.db), scope, { version, after }, limit, isWhole),
   )
   if (body === null) {
     throw new Refusal(
@@ -83,6 +84,9 @@ export async function sendSnapshot(
   }
   return await sendPage(deps, call, scope, body, headers)
 }
+
+/** Builds a page for all who ask: the time of one caller must not end it for the others. */
+export const sharedDb = ({ budgets }: PolicyNeeds, db: Db): Db => db.by(new Deadline(budgets.requestMs))
 
 /** Sends a shared body with the time of this answer. */
 export async function sendPage(

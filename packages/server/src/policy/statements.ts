@@ -20,8 +20,10 @@ export interface FeedStatements {
 export function feedStatements(features: Features): FeedStatements {
   const made = new Map<string, Statement>()
   const keep = (name: string, text: (choice: Choice) => string, named: readonly string[]) => {
-    const whole = [name, ...named].join('.')
-    const statement = made.get(whole) ?? sql(whole, text(choose(features, named)))
+    // A feature that nodes alone know about changes no statement.
+    const chosen = named.filter(one => Object.keys(features[one] ?? {}).length > 0)
+    const whole = [name, ...chosen].join('.')
+    const statement = made.get(whole) ?? sql(whole, text(choose(features, chosen)))
     made.set(whole, statement)
     return statement
   }
