@@ -4,6 +4,7 @@ import { FairQueue } from '../fair-queue.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { Refusal } from '../refusal.ts'
+import { openThreadPool } from '../thread-pool.ts'
 
 /**
  * Callers that may wait for a thread: at 10 ms per hash and core, half a second of two cores. Beyond that, each
@@ -60,7 +61,6 @@ export interface PasswordOptions {
 
 export function openPasswords(options: PasswordOptions): Passwords {
   const { randomBytes, log, metrics, threads = availableParallelism() } = options
-  let opened: Promise<Piscina> | null = null
   const line = new FairQueue({
     places: threads,
     placesOfOne: threads,
@@ -79,29 +79,21 @@ export function openPasswords(options: PasswordOptions): Passwords {
       'the threads that hash passwords, verify chains and read large bodies have the priority of requests, because the system refuses a lower one',
     )
   }
-  const open = () => {
-    const opening = openThreads(threads).then(async pool => {
-      // If a thread ends before its first call, its callers would wait for ever unless the pool ends too.
-      pool.on('error', err => {
-        log.error({ err }, 'a password hashing thread failed')
-        if (opened === opening) opened = null
-        void pool.destroy()
-      })
-      // Before the first password, which waits for a thread to start anyway: the line comes before its answer.
-      await pool.run(null, { name: 'priorityRefusal' }).then(warnOfRefusal, () => {})
-      return pool
-    })
-    return opening
+  const open = async () => {
+    const pool = await openThreads(threads)
+    // Before the first password, which waits for a thread to start anyway: the line comes before its answer.
+    await pool.run(null, { name: 'priorityRefusal' }).then(warnOfRefusal, () => {})
+    return pool
   }
+  const pool = openThreadPool(open, err => log.error({ err }, 'a password hashing thread failed'))
   const call = async <T>(name: 'hash' | 'verify', task: object, inNameOf: string): Promise<T> => {
     const turn = line.take(inNameOf)
     if (turn === null) throw new Refusal('unavailable', '', { headers: retryAfter })
     try {
       await turn.come
-      opened ??= open()
-      const pool = await opened
+      const opened = await pool.threads()
       metrics.passwordHashed()
-      return await pool.run(task, { name })
+      return await opened.run(task, { name })
     } catch (cause) {
       throw new Refusal('unavailable', '', { cause, headers: retryAfter })
     } finally {
@@ -120,9 +112,7 @@ export function openPasswords(options: PasswordOptions): Passwords {
       return phc !== null && isRight === true
     },
     waiting: () => line.depth().waiting,
-    async close() {
-      await (await opened)?.destroy()
-    },
+    close: pool.close,
   }
 }
 

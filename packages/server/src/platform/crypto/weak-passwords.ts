@@ -1,3 +1,5 @@
+import { onceItSucceeds } from '../once.ts'
+
 /** Why a password is refused, whatever its length. */
 export type Weakness = 'common' | 'same_as_address'
 
@@ -44,12 +46,8 @@ function repeats(text: string): boolean {
   return [1, 2, 3, 4].some(period => characters.every((one, i) => one === characters[i % period]))
 }
 
-let list: Promise<ReadonlySet<string>> | null = null
-
 /** Loaded on first use: 20 ms that a start should not wait for. About 1.5 MiB. */
-function leaked(): Promise<ReadonlySet<string>> {
-  list ??= import('@zxcvbn-ts/language-common').then(
-    ({ dictionary }) => new Set(dictionary['passwords-common'].filter(({ length }) => length >= shortest)),
-  )
-  return list
-}
+const leaked = onceItSucceeds(async (): Promise<ReadonlySet<string>> => {
+  const { dictionary } = await import('@zxcvbn-ts/language-common')
+  return new Set(dictionary['passwords-common'].filter(({ length }) => length >= shortest))
+})

@@ -3,6 +3,7 @@ import type { Piscina } from 'piscina'
 import { FairQueue } from '../fair-queue.ts'
 import type { Logger } from '../log.ts'
 import { Refusal } from '../refusal.ts'
+import { openThreadPool } from '../thread-pool.ts'
 
 /**
  * How many texts of one sender may wait for the thread. `large-bodies.ts` bounds their bytes; this bounds the
@@ -43,31 +44,20 @@ export interface JsonThread {
 }
 
 export function openJsonThread(log: Pick<Logger, 'error'>): JsonThread {
-  let opened: Promise<Piscina> | null = null
+  const pool = openThreadPool(openThread, err =>
+    log.error({ err }, 'the thread that reads large bodies failed'),
+  )
   const queue = new FairQueue(limits)
 
-  const open = () => {
-    const opening = openThread().then(pool => {
-      // If a thread ends before its first call, its callers would wait for ever unless the pool ends too.
-      pool.on('error', err => {
-        log.error({ err }, 'the thread that reads large bodies failed')
-        if (opened === opening) opened = null
-        void pool.destroy()
-      })
-      return pool
-    })
-    return opening
-  }
   const ask = async (sender: string, { bytes, ...how }: Question): Promise<unknown> => {
     const turn = queue.take(sender)
     if (turn === null) throw unavailable()
     let reply: Reply
     try {
       if (turn.come !== null) await turn.come
-      opened ??= open()
-      const pool = await opened
+      const opened = await pool.threads()
       const own = ownBuffer(bytes)
-      reply = await pool.run({ bytes: own, ...how } satisfies Question, {
+      reply = await opened.run({ bytes: own, ...how } satisfies Question, {
         name: 'read',
         transferList: [own.buffer],
       })
@@ -83,9 +73,7 @@ export function openJsonThread(log: Pick<Logger, 'error'>): JsonThread {
   return {
     parse: (bytes, sender, reader = null) => ask(sender, { bytes, isOdd: false, reader }),
     parseOdd: (bytes, sender) => ask(sender, { bytes, isOdd: true, reader: null }),
-    async close() {
-      await (await opened)?.destroy()
-    },
+    close: pool.close,
   }
 }
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { onceItSucceeds } from '../once.ts'
 import { matches, SharedBody } from './shared-body.ts'
 
 /** A file that is the same for every caller. */
@@ -90,16 +91,4 @@ export function serveStatic(
 ): void {
   const keep = onceItSucceeds(async () => keepFile(await read(), caching))
   app.get(url, async (request, reply) => sendFile(request, reply, await keep()))
-}
-
-/** Makes a value once and shares it; if making it fails, the next caller tries again. */
-export function onceItSucceeds<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
-  return () => {
-    made ??= make().catch(error => {
-      made = undefined
-      throw error
-    })
-    return made
-  }
 }

@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Connection } from '../db/connection.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import { onceItSucceeds } from '../once.ts'
 import { deliver, type WriteLetter } from './deliver.ts'
 import type { MailRoute } from './route.ts'
 import type { MailSettings } from './settings.ts'
@@ -29,10 +30,9 @@ export interface Mail {
 export function openMail(parts: MailParts): Mail {
   const { route, connection, letters, log, metrics } = parts
   const count = metrics.mailCounter(Object.keys(letters))
-  let transport: Promise<Transport> | undefined
+  const transport = onceItSucceeds(() => openTransport(route))
   const runJob: RunJob = async (job, closing) => {
-    transport ??= openTransport(route)
-    await deliver({ ...parts, transport: await transport, count }, job, closing)
+    await deliver({ ...parts, transport: await transport(), count }, job, closing)
   }
   let stop: (() => Promise<void>) | null = null
   let closed: Promise<void> | undefined

@@ -1,0 +1,11 @@
+/** Makes a value once and shares it; if making it fails, the next caller tries again. */
+export function onceItSucceeds<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make().catch(error => {
+      made = undefined
+      throw error
+    })
+    return made
+  }
+}
