@@ -244,8 +244,8 @@ export class DiskCache {
 
   /** What a note confirms: all keys of a version in a scope. Versions do not come twice, even after a restored backup. */
   #subjectOf({ workspaceId, version }: Pick<Kept, 'workspaceId' | 'version'>): string {
-    const { projectId, env, tenantIds, features = [] } = this.#deps.settings.scope
-    return sumOf(JSON.stringify([workspaceId, projectId, env, tenantIds, features, version]))
+    const { projectId, env, tenantIds, features = [], service } = this.#deps.settings.scope
+    return sumOf(JSON.stringify([workspaceId, projectId, env, tenantIds, features, version, service]))
   }
 
   #notify(code: Notice['code'], message: string): void {

@@ -57,7 +57,8 @@ export const fileName = ({ projectId, env }: Scope): string => `policy-${project
 export async function readWhole(path: string): Promise<ArrayBuffer | undefined> {
   let handle: FileHandle
   try {
-    handle = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0))
+    // Opening a pipe would wait for its writer, and hold a thread of the process until then.
+    handle = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0))
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined

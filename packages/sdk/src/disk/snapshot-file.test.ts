@@ -126,6 +126,15 @@ test('a file with any one bit flipped is refused', () => {
   accepted(bytes)
 })
 
+test('a file of another service is refused; one without an address is accepted', () => {
+  const [here, there] = ['https://keys.example.com/', 'https://keys.example.net/']
+  const bytes = encodeSnapshot(filled(3), { ...scope, service: here }, facts)
+  const elsewhere = decode(bytes, { ...scope, service: there })
+  assert.equal('refused' in elsewhere && elsewhere.refused, 'foreign')
+  accepted(bytes, { ...scope, service: here })
+  accepted(encodeSnapshot(filled(3), scope, facts), { ...scope, service: here })
+})
+
 test('a file of another project or environment is refused; other tenants are a scope mismatch', () => {
   const bytes = encodeSnapshot(filled(3), scope, facts)
   const narrowed: Scope = { ...scope, tenantIds: [id(0xa000), id(0xa001)] }

@@ -40,6 +40,8 @@ interface Header {
   workspace_id: string
   project_id: string
   env: 'live' | 'test' | null
+  /** Address of the service that the keys came from. Absent: unknown. */
+  service?: string | undefined
   version: number
   fetched_at: number
   fetched_uptime_ms: number
@@ -77,6 +79,7 @@ export function encodeSnapshot(store: Store, scope: Scope, facts: SnapshotFacts,
     workspace_id: facts.workspaceId,
     project_id: scope.projectId,
     env: scope.env === 'both' ? null : scope.env,
+    service: scope.service,
     version: facts.version,
     fetched_at: facts.confirmedWall,
     fetched_uptime_ms: facts.confirmedUptime,
@@ -174,13 +177,15 @@ export function decodeSnapshot(file: ArrayBuffer, scope: Scope, mostKeys: number
 }
 
 function foreignness(
-  { project_id, env, features, scope: writer }: Header,
+  { project_id, env, service, features, scope: writer }: Header,
   scope: Scope,
 ): Refusal | undefined {
   if (project_id !== scope.projectId) return { refused: 'foreign', why: 'it belongs to another project' }
   if (env !== (scope.env === 'both' ? null : scope.env)) {
     return { refused: 'foreign', why: 'it belongs to another environment' }
   }
+  if (service !== undefined && scope.service !== undefined && service !== scope.service)
+    return { refused: 'foreign', why: 'it belongs to another service' }
   if ((features?.asked ?? []).join() !== (scope.features ?? []).join())
     return { refused: 'scope', why: 'it was written for other features' }
   if (writer === undefined) {
@@ -205,6 +210,7 @@ function readHeader(text: string): Header | string {
     workspace_id,
     project_id,
     env,
+    service,
     complete,
     scope,
     other_ids,
@@ -219,6 +225,7 @@ function readHeader(text: string): Header | string {
   const isRight =
     typeof workspace_id === 'string' &&
     typeof project_id === 'string' &&
+    (service === undefined || typeof service === 'string') &&
     (env === null || env === 'live' || env === 'test') &&
     typeof complete === 'boolean' &&
     counts.every(count => Number.isSafeInteger(count) && count >= 0) &&

@@ -12,6 +12,8 @@ export interface Scope {
   tenantIds: readonly string[]
   /** Names of the requested features, sorted. */
   features?: readonly string[] | undefined
+  /** Address of the service. Two installations, one restored from the other, have the same ids. */
+  service?: string | undefined
 }
 
 export const hasFeatures = ({ features = [] }: Scope): boolean => features.length > 0

@@ -147,6 +147,7 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
       env,
       tenantIds: readTenantIds(options.tenantIds ?? []),
       features: readFeatures(options),
+      service: url.origin + url.pathname,
     },
     pollIntervalMs,
     cachedTtlMs,
