@@ -34,7 +34,8 @@ type Config = pg.ClientConfig & { readonly hosts?: readonly Host[] }
 /** What the process knows of a list of hosts. Connections that open at the same time share one search. */
 interface Known {
   last: Host | null
-  search: Promise<Host> | null
+  /** By how long they wait for a host, in ms. */
+  readonly searches: Map<number, Promise<Host>>
 }
 const known = new WeakMap<readonly Host[], Known>()
 
@@ -86,12 +87,15 @@ interface Inner extends Host {
 
 function findPrimary(config: Config): Promise<Host> {
   const { hosts = [] } = config
-  const state: Known = known.get(hosts) ?? { last: null, search: null }
+  const state: Known = known.get(hosts) ?? { last: null, searches: new Map() }
   known.set(hosts, state)
-  state.search ??= search(config, state).finally(() => {
-    state.search = null
-  })
-  return state.search
+  // A search waits for a host as long as the first who asked may wait.
+  const limit = config.connectionTimeoutMillis ?? 0
+  const running = state.searches.get(limit)
+  if (running !== undefined) return running
+  const searching = search(config, state).finally(() => state.searches.delete(limit))
+  state.searches.set(limit, searching)
+  return searching
 }
 
 async function search(config: Config, known: Known): Promise<Host> {
