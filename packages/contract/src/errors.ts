@@ -45,6 +45,7 @@ export const errors = {
   snapshot_too_large: [413, 'The project has too many keys for one snapshot'],
   unsupported_media_type: [415, 'The body must be application/json, not compressed'],
   too_many_requests: [429, 'Too many requests of this kind at once'],
+  too_many_in_flight: [429, 'Too many requests of the caller are under way'],
   headers_too_large: [431, 'The header section is too large'],
   internal_error: [500, 'Something failed inside; find it in the log by its request_id'],
   unavailable: [

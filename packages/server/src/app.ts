@@ -10,8 +10,10 @@ import { rightOf } from './gate/right.ts'
 import { parameterOf, type Route } from './gate/route.ts'
 import { readSignature, type Signature } from './gate/signature.ts'
 import { assertActsInStated } from './gate/stated-workspace.ts'
+import { assertThere } from './gate/targets.ts'
+import { placeOf } from './gate/turn-place.ts'
 import type { Bound } from './platform/db/db.ts'
-import type { Line } from './platform/db/lines.ts'
+import type { Line, Place } from './platform/db/lines.ts'
 import type { HoldRows } from './platform/db/list-leg.ts'
 import { RightGone } from './platform/db/right.ts'
 import { Deadline } from './platform/deadline.ts'
@@ -35,6 +37,8 @@ import { sendAnswer } from './send-answer.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal | null
+    /** Where it stands in the line of its workspace, or among the sessions of its person. */
+    place: Place | undefined
     /** The signature of a body that is not read yet; not verified. */
     signature: Signature | null
     /** When the credential was checked, on the monotonic clock in milliseconds. */
@@ -48,6 +52,7 @@ declare module 'fastify' {
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const app = Fastify(serverOptions(deps))
   app.decorateRequest('principal', null)
+  app.decorateRequest('place', undefined)
   app.decorateRequest('signature', null)
   app.decorateRequest('judgedAt', 0)
   app.decorateRequest('deadline', null as unknown as Deadline)
@@ -85,6 +90,8 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
   const { plane } = route
   const authenticate =
     plane === 'hot' ? deps.authenticateHot : plane === 'feed' ? deps.authenticatePoll : deps.authenticate
+  // The others read through lanes, which have no turns.
+  const takesTurns = plane === 'vendor' || plane === 'embed' || plane === 'person'
   const parameter = parameterOf(route.path)?.slice(1)
   const validateQuery = compile(route.query, 'query')
   const validateBody = route.body === null ? null : compile(route.body, 'body')
@@ -126,7 +133,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
    * without a credential waits for a connection in a separate queue.
    */
   const boundOf = (request: FastifyRequest, holdRows: HoldRows): Bound => {
-    const { principal, deadline } = request
+    const { principal, place, deadline } = request
     const isOnRequestPath = route.plane === 'hot' || route.plane === 'report'
     const isMutation = !isOnRequestPath && route.method !== 'GET'
     if (principal === null) {
@@ -139,12 +146,18 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
     return {
       deadline: route.plane === 'person' ? null : deadline,
       right: isMutation ? rightOf(principal, access) : null,
-      // What ends a right does not wait behind what the right is used for.
-      line: route.endsRights ? { kind: 'party', name: `ends ${ownerOf(principal)}` } : null,
+      // What ends a right does not wait behind what the right is used for. A person's own rights are no workspace's.
+      line: route.endsRights
+        ? { kind: 'party', name: `ends ${partyOf(principal)}`, ...(place && { place }) }
+        : null,
+      ...(place && { place }),
       isConfirmed: isMutation,
       holdRows,
     }
   }
+
+  const partyOf = (principal: Principal): string =>
+    plane === 'person' ? `user ${principal.id}` : ownerOf(principal)
 
   app.route({
     method: route.method,
@@ -162,6 +175,8 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
       if (access.open && request.headers['transfer-encoding'] !== undefined)
         throw new Refusal('length_required')
       await judge(request, reply)
+      if (takesTurns && request.principal !== null)
+        request.place = await placeOf(request.principal, deps.makers, request.deadline)
       request.deadline.pause()
       if (Number(request.headers['content-length']) > bodyLimit) throw new Refusal('payload_too_large')
       if (signed !== null) {
@@ -172,7 +187,8 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
       if (principal !== null) {
         shared.inFlight.enter(principal, route, reply.raw)
         const owner = ownerOf(principal)
-        room.ownedBy(reply.raw, owner)
+        const { place } = request
+        room.ownedBy(reply.raw, owner, place?.isMinor === true ? 'tenants' : place?.path[0])
         await shared.turns.take(request.raw, reply.raw, owner)
       }
       request.holdArrived = room.holdBody(request.raw, reply.raw, bodyLimit)
@@ -194,6 +210,8 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
       // Undefined when the path has no parameter; an empty one is a malformed id.
       const id = parameter === undefined ? undefined : (request.params as Record<string, string>)[parameter]
       if (id !== undefined && !isUuid(id)) throw new Refusal('not_found')
+      if (route.target !== null && principal !== null)
+        await assertThere(deps.targets, route.target, principal, id ?? '', request.deadline)
       const replay =
         route.replayable && principal !== null
           ? readReplayKey(request, principal, body, route.answer.status)

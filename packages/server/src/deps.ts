@@ -12,6 +12,8 @@ import { type Authenticate, createAuthenticate } from './gate/authenticate.ts'
 import { type AuthenticateEmbed, createAuthenticateEmbed } from './gate/authenticate-embed.ts'
 import { openHotCredentials } from './gate/hot-credentials.ts'
 import { type FindStanding, openLookup } from './gate/lookup.ts'
+import { type FindMakers, openMakers } from './gate/makers.ts'
+import { type FindTarget, openTargets } from './gate/targets.ts'
 import { watchDepths } from './gauges.ts'
 import { type Idempotency, openIdempotency } from './idempotency/service.ts'
 import { openStoredBytes } from './idempotency/stored-bytes.ts'
@@ -86,6 +88,8 @@ export interface Deps {
   readonly authenticateEmbed: AuthenticateEmbed
   readonly embedTokens: EmbedTokens
   readonly embedStanding: FindStanding
+  readonly makers: FindMakers
+  readonly targets: FindTarget
   readonly readiness: Readiness
   readonly auditHeads: SignHeads
   readonly auditExports: Exports
@@ -243,6 +247,8 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     }),
     embedTokens,
     embedStanding: lookup.standing,
+    makers: openMakers(lanes),
+    targets: openTargets(lanes),
     readiness,
     auditExports: new Exports(clock.monotonic),
     auditHeads: createSignHeads(sealed, config.publicUrl, draw, createDeriveChain(connection)),

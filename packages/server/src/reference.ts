@@ -4,7 +4,8 @@ import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify'
 import { parameterOf, type Route } from './gate/route.ts'
 import { workspaceHeader } from './gate/stated-workspace.ts'
 import { linesType } from './platform/http/json-lines.ts'
-import { onceItSucceeds, serveStatic } from './platform/http/serve-static.ts'
+import { serveStatic } from './platform/http/serve-static.ts'
+import { onceItSucceeds } from './platform/once.ts'
 import { openReferencePage } from './reference-page.ts'
 import { describedTags, introduction, tagOf } from './reference-text.ts'
 import { version } from './version.ts'
@@ -174,6 +175,7 @@ const headersOf = ({ access, replayable, signed }: Route) => ({
 const common: readonly ErrorCode[] = [
   'malformed_request',
   'too_many_requests',
+  'too_many_in_flight',
   'internal_error',
   'unavailable',
 ]

@@ -23,7 +23,7 @@ test('a stolen key fills its share of requests, and its workspace still ends rig
   const flood = Array.from({ length: inFlightMax }, (_, i) => change(stolen.key, `thief ${i}`))
   await barrier.untilWaiting(inFlightMax)
   const { status, body, headers } = await change(stolen.key, 'one more')
-  assert.deepEqual([status, body.code, headers['retry-after']], [429, 'too_many_requests', '1'])
+  assert.deepEqual([status, body.code, headers['retry-after']], [429, 'too_many_in_flight', '1'])
 
   const ended = await ask('POST', `/v1/secret_keys/${leaked.id}/revoke`, { token: scene.live })
   assert.equal(ended.status, 200, JSON.stringify(ended.body))
@@ -43,6 +43,6 @@ test('a stolen session has a small share of requests that end its person’s rig
       body: { current_password: 'wrong', password: 'wrong too, but longer' },
     })
   const answers = await Promise.all(Array.from({ length: ownEndsInFlightMax + 1 }, change))
-  const refused = answers.filter(({ body }) => /credential are under way/.test(body.detail))
+  const refused = answers.filter(({ body }) => body.code === 'too_many_in_flight')
   assert.equal(refused.length, 1)
 })

@@ -169,6 +169,17 @@ function assertFields(at: string, expected: Record<string, Field>, schema: Fragm
   }
 }
 
+test('a route that ends a right looks its target up before it waits', () => {
+  const blind = routes.filter(
+    ({ path, endsRights, target }) => endsRights && /\/:/.test(path) && target === null,
+  )
+  assert.deepEqual(blind.map(nameOf), [])
+  const ends = routes.filter(({ endsRights }) => endsRights).map(nameOf)
+  assert.ok(ends.length >= 9, ends.join(', '))
+  const others = routes.filter(({ path, endsRights }) => /\/revoke$/.test(path) && !endsRights)
+  assert.deepEqual(others.map(nameOf), [], 'each revocation waits in the line of endings')
+})
+
 /** Keywords that describe and do not restrict, and the two bounds of `meta` that only this service has. */
 const harmless = ['description', 'examples', 'additionalProperties', 'x-max-bytes', 'x-max-members']
 

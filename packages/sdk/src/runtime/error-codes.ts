@@ -63,6 +63,7 @@ export type KeyrailErrorCode =
   | 'snapshot_too_large'
   | 'unsupported_media_type'
   | 'too_many_requests'
+  | 'too_many_in_flight'
   | 'headers_too_large'
   | 'internal_error'
   | 'unavailable'

@@ -114,6 +114,7 @@ export const embedRoutes: Route<EmbedNeeds>[] = [
     body: RevokeBody,
     answer: EmbedKey,
     endsRights: true,
+    target: 'api_key',
     handle: async (deps, { db, principal, id, body }) => ({
       body: await revokeEmbedKey(deps, db, principal, id, body.reason ?? null),
     }),

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { Refusal } from '../platform/refusal.ts'
+import { tooManyInFlight } from '../platform/refusal.ts'
 import type { Principal } from './principal.ts'
 import type { Route } from './route.ts'
 
@@ -7,7 +7,7 @@ import type { Route } from './route.ts'
 export interface InFlight {
   /**
    * Counts a request until its response closes.
-   * @throws {Refusal} `too_many_requests` when the credential has its share in flight.
+   * @throws {Refusal} `too_many_in_flight` when the credential has its share in flight.
    */
   enter(principal: Principal, route: Pick<Route, 'plane' | 'endsRights'>, response: ServerResponse): void
 }
@@ -31,7 +31,8 @@ export function createInFlight(): InFlight {
       // What ends a right is counted apart, so that other requests never keep it out.
       const name = `${endsRights ? 'ends ' : ''}${nameOf(principal)}`
       const count = counts.get(name) ?? 0
-      if (count >= (endsRights && plane === 'person' ? ownEndsInFlightMax : inFlightMax)) throw tooMany()
+      if (count >= (endsRights && plane === 'person' ? ownEndsInFlightMax : inFlightMax))
+        throw tooManyInFlight()
       counts.set(name, count + 1)
       response.once('close', () => {
         const left = (counts.get(name) ?? 1) - 1
@@ -45,8 +46,3 @@ export function createInFlight(): InFlight {
 /** Tokens of one embedded page count together: a page may take a new one at any time. */
 const nameOf = ({ kind, id, sessionId, workspaceId, embed }: Principal): string =>
   embed === undefined ? `${kind} ${sessionId ?? id}` : `${kind} ${workspaceId} ${embed.tenant.id}`
-
-const tooMany = () =>
-  new Refusal('too_many_requests', 'Too many requests of this credential are under way.', {
-    headers: { 'retry-after': '1' },
-  })

@@ -7,6 +7,7 @@ import { type Access, embedded, people } from './access.ts'
 import type { EmbedPrincipal, PersonPrincipal, Principal, VendorPrincipal } from './principal.ts'
 import type { Answer, Call, Method, Route, SignedBody } from './route.ts'
 import type { Signature } from './signature.ts'
+import type { TargetKind } from './targets.ts'
 
 interface RouteParts<Needs, Query extends TSchema, Body extends TSchema, P, Read = Static<Body>> {
   operation: string
@@ -22,6 +23,7 @@ interface RouteParts<Needs, Query extends TSchema, Body extends TSchema, P, Read
   refusals?: readonly ErrorCode[]
   replayable?: boolean
   endsRights?: boolean
+  target?: TargetKind
   conditional?: boolean
   bodyLimit?: number
   reader?: BodyReader<Static<Body>, Read>
@@ -152,6 +154,7 @@ function route<Needs, Query extends TSchema, Body extends TSchema, P extends Pri
     refusals: parts.refusals ?? [],
     replayable: parts.replayable ?? false,
     endsRights: parts.endsRights ?? false,
+    target: parts.target ?? null,
     conditional: parts.conditional ?? false,
     bodyLimit: parts.bodyLimit ?? (parts.access.open ? openBodyLimit : bodyLimit),
     reader: (parts.reader as BodyReader<unknown, unknown> | undefined) ?? null,

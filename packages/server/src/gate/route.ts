@@ -8,6 +8,7 @@ import type { Client } from '../platform/http/client.ts'
 import type { Access } from './access.ts'
 import type { Principal } from './principal.ts'
 import type { Signature, SignatureHeaders } from './signature.ts'
+import type { TargetKind } from './targets.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -94,6 +95,8 @@ export interface Route<Needs = never> {
   replayable: boolean
   /** Ends a right, such as a revocation: it waits in a separate, small line. */
   endsRights: boolean
+  /** What the `:id` names, where that is looked up before the call waits for a turn or a lock. */
+  target: TargetKind | null
   /** Answers with an `ETag`, and with 304 to a client that sends it as `If-None-Match` while nothing has changed. */
   conditional: boolean
   /** The maximum length of the body in bytes. */

@@ -43,6 +43,8 @@ export const inviteRoutes: Route<InviteNeeds>[] = [
     description: 'Ends both tokens of the invitation. Repeating the call changes nothing.',
     access: owners('members:write'),
     answer: Invite,
+    endsRights: true,
+    target: 'invite',
     handle: async (deps, { db, principal, id }) => ({ body: await revokeInvite(deps, db, principal, id) }),
   }),
 ]

@@ -109,6 +109,7 @@ export const keyRoutes: Route<KeyNeeds>[] = [
     body: RevokeBody,
     answer: RevokedKey,
     endsRights: true,
+    target: 'api_key',
     handle: async (deps, { db, principal, id, query, body, hangUp }) => ({
       body: await revokeKey(
         deps,

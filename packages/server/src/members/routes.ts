@@ -41,6 +41,7 @@ export const memberRoutes: Route<MemberNeeds>[] = [
     answer: ChangedMember,
     refusals: ['last_owner'],
     endsRights: true,
+    target: 'member',
     handle: async (deps, { db, principal, id, body, client }) => ({
       body: await changeRole(deps, db, principal, id, body, client),
     }),
@@ -55,6 +56,7 @@ export const memberRoutes: Route<MemberNeeds>[] = [
     answer: RemovedMember,
     refusals: ['last_owner'],
     endsRights: true,
+    target: 'member',
     handle: async (deps, { db, principal, id, query }) => ({
       body: await removeMember(deps, db, principal, id, { revokesKeys: query.revoke_keys === 'true' }),
     }),

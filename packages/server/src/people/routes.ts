@@ -115,6 +115,7 @@ export const peopleRoutes: Route<PeopleNeeds>[] = [
     description: 'Ends one session of the signed-in person.',
     answer: EndedSession,
     endsRights: true,
+    target: 'session',
     handle: async (deps, { db, principal, id, client }) => ({
       body: await endSession(deps, db, principal, id, client),
     }),

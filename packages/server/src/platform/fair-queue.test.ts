@@ -203,3 +203,54 @@ test('beside others, a party’s slow work frees its place, up to its whole shar
   for (const turn of turns) turn.end()
   assert.deepEqual(queue.depth(), { waiting: 0, parties: 0 })
 })
+
+test('within a party its names take turns, and minor callers get a quarter', async () => {
+  const queue = new FairQueue({ places: 1, placesOfOne: 1, waitingOfOne: 100 })
+  const served: string[] = []
+  const ends: (() => void)[] = []
+  const join = (name: string, manners: { path: string[]; isMinor?: boolean }) => {
+    const turn = queue.take('party', manners)
+    assert.ok(turn)
+    void turn.come?.then(() => {
+      served.push(name)
+      ends.push(turn.end)
+    })
+    if (turn.come === null) ends.push(turn.end)
+  }
+  join('first', { path: [] })
+  for (let i = 0; i < 8; i++) join('thief', { path: ['thief', `key ${i}`] })
+  for (let i = 0; i < 4; i++) join('browser', { path: ['tenant'], isMinor: true })
+  join('owner', { path: ['owner'] })
+  while (ends.length > 0) {
+    ends.shift()?.()
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  assert.equal(served.length, 13)
+  assert.ok(served.indexOf('owner') < 3, served.join())
+  for (const at of [4, 8, 12])
+    assert.equal(served.slice(0, at).filter(name => name === 'browser').length, at / 4, served.join())
+})
+
+test('a minor caller finds no place beyond the quarter, and one when another minor ends', async () => {
+  const queue = new FairQueue({ places: 8, placesOfOne: 8, waitingOfOne: 100 })
+  const minor = () => queue.take('party', { path: ['tenant'], isMinor: true })
+  const [first, second, third] = [minor(), minor(), minor()]
+  assert.deepEqual([first?.come, second?.come], [null, null])
+  assert.ok(third?.come)
+  assert.equal(queue.take('party', { path: ['owner'] })?.come, null)
+  assert.equal(third.isPassed(), true)
+  first?.end()
+  await third.come
+})
+
+test('a caller that has to go for another name gets too_many_in_flight', async () => {
+  const queue = new FairQueue({ places: 1, placesOfOne: 1, waitingOfOne: 2 })
+  queue.take('party', { path: ['a'] })
+  const [kept, dropped] = [queue.take('party', { path: ['a'] }), queue.take('party', { path: ['a'] })]
+  assert.equal(queue.take('party', { path: ['a'] }), null)
+  assert.ok(queue.take('party', { path: ['b'] })?.come)
+  await assert.rejects(Promise.resolve(dropped?.come), { code: 'too_many_in_flight' })
+  assert.deepEqual(queue.depth(), { waiting: 2, parties: 1 })
+  kept?.end()
+  assert.deepEqual(queue.depth(), { waiting: 1, parties: 1 })
+})

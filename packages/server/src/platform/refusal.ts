@@ -50,6 +50,10 @@ export class NoRoom extends Refusal {
   }
 }
 
+/** The caller's own requests keep this one out, not the service. */
+export const tooManyInFlight = (detail = 'Too many of your requests are under way.') =>
+  new Refusal('too_many_in_flight', detail, { headers: { 'retry-after': '1' } })
+
 /** A field of body or query that is invalid, named by its dotted path. */
 export const invalidField = (path: string, message: string) =>
   new Refusal('validation_failed', `${path}: ${message}`, { faults: [{ path, message }] })

@@ -65,6 +65,7 @@ export const projectRoutes: Route<ProjectNeeds>[] = [
     description: 'Deletes the project and revokes every key that it has. Its slug is free again.',
     access: withinProjects(liveEditors('projects:write')),
     answer: DeletedProject,
+    target: 'project',
     handle: async (deps, { db, principal, id }) => ({ body: await deleteProject(deps, db, principal, id) }),
   }),
 ]

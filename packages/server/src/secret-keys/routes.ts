@@ -60,6 +60,7 @@ export const secretKeyRoutes: Route<SecretKeyNeeds>[] = [
     answer: RotatedSecretKey,
     refusals: ['key_not_active', 'key_limit_reached', 'owner_required'],
     replayable: true,
+    target: 'secret_key',
     handle: (deps, { db, principal, id, body, replay, client }) =>
       rotateSecretKey(deps, db, principal, id, body.overlap_hours ?? overlapHoursDefault, replay, client),
   }),
@@ -72,6 +73,7 @@ export const secretKeyRoutes: Route<SecretKeyNeeds>[] = [
     body: SecretKeyRevoke,
     answer: RevokedSecretKey,
     endsRights: true,
+    target: 'secret_key',
     handle: async (deps, { db, principal, id, body }) => ({
       body: await revokeSecretKey(deps, db, principal, id, body),
     }),

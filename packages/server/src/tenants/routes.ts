@@ -74,6 +74,7 @@ export const tenantRoutes: Route<TenantNeeds>[] = [
     body: NoBody,
     answer: EmbedTokensRevoked,
     endsRights: true,
+    target: 'tenant',
     handle: async (deps, { db, principal, id }) => ({
       body: await revokeEmbedTokens(deps, db, principal, id),
     }),
@@ -85,6 +86,7 @@ export const tenantRoutes: Route<TenantNeeds>[] = [
       'Deletes the tenant, revokes all of its keys and ends its embed tokens. Its `external_id` is free again.',
     access: liveEditors('tenants:write'),
     answer: DeletedTenant,
+    target: 'tenant',
     handle: async (deps, { db, principal, id }) => ({ body: await deleteTenant(deps, db, principal, id) }),
   }),
 ]

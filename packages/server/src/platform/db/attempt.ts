@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts'
 import { endRunning } from './end-running.ts'
 import { isBroken, isConnectionLost } from './errors.ts'
 import type { IdleConnections } from './idle.ts'
-import { type Line, type Lines, tooManyWait } from './lines.ts'
+import { type Line, type Lines, noTurn } from './lines.ts'
 import type { TimeLimits } from './opening.ts'
 import { watchForSilence } from './silence.ts'
 
@@ -102,7 +102,7 @@ async function takeConnection(
     // A long transaction waits for its turn no longer than any other.
     const turnMs = Math.min(deadline.leftMs(), budgets.requestMs) * turnShare
     try {
-      await within(turnMs, tooManyWait, [turn.come])
+      await within(turnMs, () => noTurn(turn), [turn.come])
     } catch (error) {
       turn.end()
       throw error

@@ -1,5 +1,5 @@
 import type { Deadline } from '../deadline.ts'
-import type { Line } from './lines.ts'
+import type { Line, Place } from './lines.ts'
 import type { HoldRows } from './list-leg.ts'
 import type { Right } from './right.ts'
 import type { PersonTx, ReadTx, Work } from './transaction.ts'
@@ -37,6 +37,8 @@ export interface Bound {
   readonly right: Right | null
   /** The line in which they wait for a connection; null: the line of the transaction's workspace or person. */
   readonly line: Line | null
+  /** Where the call stands in the line of its workspace or person. */
+  readonly place?: Place
   /** Whether its answer says that something is stored, so that the synchronous standby must have it. */
   readonly isConfirmed: boolean
   /** Reserves the memory for the rows of a list, in bytes in all; null: nothing bounds it. */

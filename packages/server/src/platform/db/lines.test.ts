@@ -163,13 +163,14 @@ test('a caller that waits beyond the deadline gets 503, and its place is free ag
   await again.settled
 })
 
-test('the 501st waiting caller of a workspace gets 503 with Retry-After', async context => {
+test('the 501st waiting caller of a workspace gets 429 with Retry-After', async context => {
   const { pool, db } = openOwn(context)
   const flood = hold(work => db.inWorkspace(flooder.workspaceId, work), 510)
   await until(() => flood.inside === 10)
   await assert.rejects(
     db.inWorkspace(flooder.workspaceId, tx => tx.query(one)),
-    error => isUnavailable(error) && (error as Refusal).headers['retry-after'] === '1',
+    error =>
+      error instanceof Refusal && error.code === 'too_many_in_flight' && error.headers['retry-after'] === '1',
   )
   assert.equal((await db.inWorkspace(other.workspaceId, tx => tx.query(one))).length, 1)
   flood.release()

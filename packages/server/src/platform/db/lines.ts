@@ -1,11 +1,19 @@
 import { availableParallelism } from 'node:os'
 import { FairQueue, type Manners, type Turn } from '../fair-queue.ts'
-import { Refusal } from '../refusal.ts'
+import { Refusal, tooManyInFlight } from '../refusal.ts'
+import type { TurnPath } from '../turn-tree.ts'
+
+/** Where a caller stands among those of its party. */
+export interface Place {
+  readonly path: TurnPath
+  /** It is a browser of a tenant: these have a separate share. */
+  readonly isMinor: boolean
+}
 
 /** The name in which a caller waits for a connection. Names take turns. */
 export type Line =
   /** A workspace, or an authenticated person. */
-  | { readonly kind: 'party'; readonly name: string; readonly isLong?: boolean }
+  | { readonly kind: 'party'; readonly name: string; readonly isLong?: boolean; readonly place?: Place }
   /** The service's own work, such as a report of leaked keys: it keeps half of the connections even beside other names. */
   | { readonly kind: 'service'; readonly name: string }
   /** A caller without a credential, known only by its network. */
@@ -14,7 +22,7 @@ export type Line =
 export interface Lines {
   /**
    * @returns a place, or the wait for one. The caller must end it in either case.
-   * @throws {Refusal} `unavailable` when too many callers wait in this name already.
+   * @throws {Refusal} `too_many_in_flight` when too many callers wait in this name already.
    */
   enter(line: Line): Turn
   /** How many callers wait, and in how many names. All strangers count as one name. */
@@ -23,6 +31,8 @@ export interface Lines {
 
 /** Waiting callers of one name. At 6 ms a mutation, five connections serve 500 within half a second. */
 const waitingMax = 500
+/** The part of one name within a party. */
+const waitingOfNameMax = 256
 /** Waiting callers of one network. */
 const strangersWaitingMax = 100
 
@@ -48,6 +58,7 @@ export function createLines(connections: number, cores: number = availableParall
     placesOfOne: half,
     besideOthers,
     waitingOfOne: waitingMax,
+    waitingOfName: waitingOfNameMax,
   })
   const strangers = new FairQueue({
     places: tenth,
@@ -55,11 +66,16 @@ export function createLines(connections: number, cores: number = availableParall
     besideOthers,
     waitingOfOne: strangersWaitingMax,
   })
-  const long = new FairQueue({ places: half, placesOfOne: 1, waitingOfOne: waitingMax })
+  const long = new FairQueue({
+    places: half,
+    placesOfOne: 1,
+    waitingOfOne: waitingMax,
+    waitingOfName: waitingOfNameMax,
+  })
 
   const take = (queue: FairQueue, name: string, manners?: Manners): Turn => {
     const turn = queue.take(name, manners)
-    if (turn === null) throw tooManyWait()
+    if (turn === null) throw tooManyInFlight()
     return turn
   }
   return {
@@ -67,9 +83,10 @@ export function createLines(connections: number, cores: number = availableParall
       if (line.kind === 'stranger')
         return inTurn(take(strangers, line.network), () => take(all, 'strangers', { isUnnoticed: true }))
       if (line.kind === 'service') return take(all, line.name, { isUnsparing: true })
-      return line.isLong
-        ? inTurn(take(long, line.name), () => take(all, `${line.name} long`, { isUnnoticed: true }))
-        : take(all, line.name)
+      const { name, isLong = false, place } = line
+      return isLong
+        ? inTurn(take(long, name, place), () => take(all, `${name} long`, { isUnnoticed: true }))
+        : take(all, name, place)
     },
     depth() {
       const [most, small, slow] = [all, strangers, long].map(queue => queue.depth())
@@ -90,22 +107,21 @@ function inTurn(first: Turn, enterSecond: () => Turn): Turn {
     second = enterSecond()
     return second.come
   }
+  const isPassed = () => first.isPassed() || (second?.isPassed() ?? false)
   const end = () => {
     isOver = true
     second?.end()
     first.end()
   }
-  if (first.come !== null) return { come: first.come.then(goOn).then(() => {}), end }
+  if (first.come !== null) return { come: first.come.then(goOn).then(() => {}), isPassed, end }
   try {
-    return { come: goOn(), end }
+    return { come: goOn(), isPassed, end }
   } catch (error) {
     end()
     throw error
   }
 }
 
-/** To be tried again; nothing was begun. */
-export const tooManyWait = () =>
-  new Refusal('unavailable', 'Too many requests of yours wait for the store already.', {
-    headers: { 'retry-after': '1' },
-  })
+/** The answer to a caller whose turn has not come in time; nothing was begun. */
+export const noTurn = (turn: Pick<Turn, 'isPassed'>): Refusal =>
+  turn.isPassed() ? tooManyInFlight() : new Refusal('unavailable', '', { headers: { 'retry-after': '1' } })

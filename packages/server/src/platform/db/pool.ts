@@ -9,7 +9,7 @@ import { destroySocket } from './destroy-socket.ts'
 import { beforeCommit, isBroken, isDeadlock, LostUncommitted, refusalOf } from './errors.ts'
 import type { Hints } from './hints.ts'
 import type { Lanes } from './lanes.ts'
-import { createLines } from './lines.ts'
+import { createLines, type Line } from './lines.ts'
 import type { Scope, Standing } from './opening.ts'
 import { readAtOnce } from './read-at-once.ts'
 import { countRefusal, type RefusalObserver } from './refusals.ts'
@@ -127,7 +127,7 @@ class BoundDb implements Db {
     const isLong = longWorkMs !== undefined
     const terms: Terms = {
       deadline: isLong ? new Deadline(longWorkMs) : this.#deadline(),
-      line: this.#bound.line ?? { kind: 'party', name: inNameOf, isLong },
+      line: this.#bound.line ?? this.#party(inNameOf, isLong),
       isLong,
     }
     const standing = this.#standing(changesRights, isLong)
@@ -137,7 +137,7 @@ class BoundDb implements Db {
   readAtOnce<T>(workspaceId: string, work: Work<T, ReadTx>): Promise<T> {
     const terms: Terms = {
       deadline: this.#deadline(),
-      line: this.#bound.line ?? { kind: 'party', name: workspaceId },
+      line: this.#bound.line ?? this.#party(workspaceId),
       isLong: false,
     }
     const read: Conduct<T> = async (client, limits) => {
@@ -154,7 +154,7 @@ class BoundDb implements Db {
     const { isProven = false, changesRights = false } = options
     const terms: Terms = {
       deadline: this.#deadline(),
-      line: (isProven ? null : this.#bound.line) ?? { kind: 'party', name: userId },
+      line: (isProven ? null : this.#bound.line) ?? this.#party(userId),
       isLong: false,
     }
     const standing = this.#standing(changesRights, false)
@@ -163,6 +163,11 @@ class BoundDb implements Db {
 
   by(deadline: Deadline): Db {
     return new BoundDb(this.#run, this.#hints, this.#requestMs, { ...this.#bound, deadline })
+  }
+
+  #party(name: string, isLong = false): Line {
+    const { place } = this.#bound
+    return { kind: 'party', name, isLong, ...(place !== undefined && { place }) }
   }
 
   #standing(changesRights: boolean, isLong: boolean): Standing {

@@ -72,7 +72,7 @@ test('while others send, one sender gets 4 MiB a second', async () => {
   assert.equal(second.mayRead, true)
 })
 
-test('a sender that waits too long gets 503 and takes no turn from another', async () => {
+test('a sender that waits too long gets 429 and takes no turn from another', async () => {
   const turns = createBodyTurns()
   const sent = Array.from({ length: 6 }, () => send(turns, 'a'))
   // Each of the first three hangs for a whole turn.
@@ -81,7 +81,7 @@ test('a sender that waits too long gets 503 and takes no turn from another', asy
     await setImmediate()
   }
   const { error } = sent[5] ?? {}
-  assert.ok(error instanceof Refusal && error.code === 'unavailable')
+  assert.ok(error instanceof Refusal && error.code === 'too_many_in_flight')
   assert.equal(sent[5]?.mayRead, false)
   const late = send(turns, 'a')
   mock.timers.tick(1_000)

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Company } from '../company.ts'
 import { FairQueue, type Turn } from '../fair-queue.ts'
-import { Refusal } from '../refusal.ts'
+import { tooManyInFlight } from '../refusal.ts'
 import { bodyLimit } from './body.ts'
 
 /**
@@ -24,7 +24,7 @@ export interface BodyTurns {
   /**
    * Called for every request of a sender, most of which have a small body or none.
    * @returns null if the body may be read at once.
-   * @throws {Refusal} `unavailable` if the wait would be too long.
+   * @throws {Refusal} `too_many_in_flight` if the wait would be too long.
    */
   take(request: IncomingMessage, response: ServerResponse, sender: string): Promise<void> | null
 }
@@ -76,7 +76,4 @@ async function waitFor(turn: Turn): Promise<void> {
   clearTimeout(timer)
 }
 
-const tooMany = () =>
-  new Refusal('unavailable', 'You are sending too many large bodies at once.', {
-    headers: { 'retry-after': '1' },
-  })
+const tooMany = () => tooManyInFlight('You are sending too many large bodies at once.')

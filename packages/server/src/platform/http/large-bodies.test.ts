@@ -160,3 +160,20 @@ test('one owner takes at most half of the room, or one larger thing', () => {
   bodies.holdAnswer(of('mine'), 9 * mebibyte)
   assert.equal(bodies.held(), 9 * mebibyte)
 })
+
+test('one caller of an owner takes at most half of the owner’s share, or one larger thing', () => {
+  const bodies = createLargeBodies(16 * mebibyte)
+  const of = (owner: string, caller: string) => {
+    const answer = anAnswer()
+    bodies.ownedBy(answer, owner, caller)
+    return answer
+  }
+  const slow = of('workspace', 'a member')
+  bodies.holdAnswer(slow, 4 * mebibyte)
+  assert.throws(() => bodies.holdAnswer(of('workspace', 'a member'), smallBytesMax + 1), isUnavailable)
+  bodies.holdAnswer(of('workspace', 'the owner'), 4 * mebibyte)
+  bodies.holdAnswer(of('elsewhere', 'a member'), 8 * mebibyte)
+  slow.emit('close')
+  bodies.holdAnswer(of('workspace', 'a member'), 4 * mebibyte)
+  assert.equal(bodies.held(), 16 * mebibyte)
+})

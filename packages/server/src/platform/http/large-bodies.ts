@@ -13,8 +13,11 @@ export const smallBytesMax = 4_096
 
 /** Large bodies and responses reserve memory before they are there, and release it when their request ends. */
 export interface LargeBodies {
-  /** Names the owner of a request's body and response: one owner gets at most half of the room, or one thing. */
-  ownedBy(response: ServerResponse, owner: string): void
+  /**
+   * Names the owner of a request's body and response, and who of the owner's sends it: one owner gets at most half of the room, or
+   * one thing; one of its callers at most half of that, or one thing.
+   */
+  ownedBy(response: ServerResponse, owner: string, caller?: string): void
   /**
    * Reserves the bytes of a response, unless it is small. Another response to the same request reserves only
    * what it exceeds the first by.
@@ -43,33 +46,39 @@ export interface LargeBodies {
   held(): number
 }
 
+/** An owner, and who of the owner's. */
+type Names = readonly string[]
+
 /** Sets the total bytes of one request. If it may not refuse, it exceeds the room. */
 type Share = (bytes: number, mayRefuse?: boolean) => void
 
 export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies {
   let held = 0
-  const owners = new WeakMap<ServerResponse, string>()
+  const owners = new WeakMap<ServerResponse, Names>()
   const heldBy = new Map<string, number>()
-  const ownOf = (owner: string | undefined) => (owner === undefined ? 0 : (heldBy.get(owner) ?? 0))
-  const take = (owner: string | undefined, bytes: number) => {
+  const ownerOf = (response: ServerResponse): Names => owners.get(response) ?? []
+  const take = (owner: Names, bytes: number) => {
     held += bytes
-    if (owner === undefined) return
-    const own = ownOf(owner) + bytes
-    if (own === 0) heldBy.delete(owner)
-    else heldBy.set(owner, own)
+    for (const name of owner) {
+      const own = (heldBy.get(name) ?? 0) + bytes
+      if (own === 0) heldBy.delete(name)
+      else heldBy.set(name, own)
+    }
   }
   const answers = new WeakMap<ServerResponse, Share>()
   /** Payloads that are being sent, and the number of their receivers. */
   const sent = new Map<Buffer, number>()
   const roomFor = (bytes: number) => (bytes > mediumMax ? bytesMax : bytesMax + mediumBytesMax)
   /** @param had the bytes that the request has reserved already and would release. */
-  const hasRoom = (owner: string | undefined, bytes: number, had = 0) => {
-    const others = ownOf(owner) - had
-    return held - had + bytes <= roomFor(bytes) && (others <= 0 || others + bytes <= bytesMax / 2)
-  }
+  const hasRoom = (owner: Names, bytes: number, had = 0) =>
+    held - had + bytes <= roomFor(bytes) &&
+    owner.every((name, level) => {
+      const others = (heldBy.get(name) ?? 0) - had
+      return others <= 0 || others + bytes <= bytesMax / 2 ** (level + 1)
+    })
   const openShare = (response: ServerResponse): Share => {
     let own = 0
-    const owner = owners.get(response)
+    const owner = ownerOf(response)
     return (bytes, mayRefuse = true) => {
       if (bytes <= Math.max(own, smallBytesMax)) return
       // A response that is already gone never closes, and would keep its share.
@@ -88,7 +97,7 @@ export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies
   }
   const holdBuffer = (response: ServerResponse, bytes: Buffer, mayRefuse: boolean) => {
     // All receivers belong to one workspace, so the first one can be the owner.
-    const owner = owners.get(response)
+    const owner = ownerOf(response)
     const holders = sent.get(bytes) ?? 0
     if (holders === 0) {
       if (mayRefuse && !hasRoom(owner, bytes.length)) throw noRoom()
@@ -103,7 +112,8 @@ export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies
     })
   }
   return {
-    ownedBy: (response, owner) => void owners.set(response, owner),
+    ownedBy: (response, owner, caller) =>
+      void owners.set(response, caller === undefined ? [owner] : [owner, `${owner} ${caller}`]),
     holdAnswer(response, bytes) {
       if (bytes > smallBytesMax) shareOf(response)(bytes)
     },
@@ -120,7 +130,7 @@ export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies
       if (announced > most || (length !== undefined && announced <= smallBytesMax)) return null
       // The announced length reserves nothing, since the body may never come. But a body without room need not
       // begin.
-      if (!hasRoom(owners.get(response), announced)) throw noRoom()
+      if (!hasRoom(ownerOf(response), announced)) throw noRoom()
       const share = openShare(response)
       return arrived => {
         try {
