@@ -5,7 +5,6 @@ import { busySeconds } from './harness/neighbour-machine.ts'
 import { type Probed, probeNames } from './harness/neighbour-probe.ts'
 import { runNeighbours } from './harness/neighbour-run.ts'
 import { grownBytesMax, judge, type Round } from './harness/neighbour-verdict.ts'
-import { faultsOf, revokeStolenKeys, thefts } from './harness/stolen-key.ts'
 
 test('each attack runs, and a neighbour is measured with and without it', async () => {
   const { attacked } = await runNeighbours({ cycles: 1, turnMs: 300, rows: 2_000, keys: 20 })
@@ -30,22 +29,6 @@ test('each attack runs, and a neighbour is measured with and without it', async 
     const made = Object.values(tally).reduce((sum, times) => sum + times, 0)
     assert.ok(made > 0, `${attack} was not made`)
   }
-})
-
-test('an owner revokes a stolen key beside a flood with it', async () => {
-  const revoked = await revokeStolenKeys({ cycles: 1, floodMs: 500 })
-  assert.equal(revoked.length, thefts.length)
-  for (const { kind, statuses, tally } of revoked) {
-    assert.deepEqual(statuses, [200, 401], kind)
-    // Otherwise nothing was flooded.
-    assert.ok(Object.keys(tally).length > 0, kind)
-  }
-})
-
-test('a slow or refused revocation, and a key that lives on, break the promise', () => {
-  const kind = 'a secret key'
-  assert.deepEqual(faultsOf({ kind, ms: 1_000, statuses: [200, 401], tally: {} }), [])
-  assert.equal(faultsOf({ kind, ms: 1_001, statuses: [503, 200], tally: {} }).length, 3)
 })
 
 const turn = (each: number, refused: string[] = []): Probed => ({

@@ -2,7 +2,8 @@ import { median } from '../bench/harness/statistics.ts'
 import type { Drill } from './harness/drill.ts'
 import { type Attacked, runNeighbours } from './harness/neighbour-run.ts'
 import { judge, mib, ms, othersMax, times } from './harness/neighbour-verdict.ts'
-import { faultsOf, type Revoked, revokedWithinMs, revokeStolenKeys, thefts } from './harness/stolen-key.ts'
+import { floods } from './harness/right-cases.ts'
+import { faultsOf, notesOf, runRights } from './harness/right-run.ts'
 
 /**
  * A round is half of a quiet turn, a turn with the attack, and the other half. Each round gives one ratio of each
@@ -20,7 +21,7 @@ export const drill: Drill = {
   name: 'p18',
   title: 'Neighbours hardly affect each other',
   promise:
-    'Whatever one workspace or one stranger does at full speed, another workspace’s checks, claims, polls, creations and sign-ins are all answered, at most three times slower than in a quiet turn, and the process grows by at most 256 MiB. An owner who revokes a stolen key that floods with 3,000 connections is answered within a second.',
+    'Whatever one workspace or one stranger does at full speed, another workspace’s checks, claims, polls, creations and sign-ins are all answered, at most three times slower than in a quiet turn, and the process grows by at most 256 MiB. Whatever a key, a member or the browsers of customers do in one workspace, its owner is answered within a second.',
   async run({ cycles = cyclesDefault, signal, say }) {
     const { attacked, serverVersion } = await runNeighbours({
       cycles,
@@ -30,7 +31,7 @@ export const drill: Drill = {
       signal,
       say,
     })
-    const revoked = await revokeStolenKeys({ cycles, floodMs: turnMs / 2, signal, say })
+    const beside = await runRights({ cases: floods, cycles, floodMs: turnMs / 2, signal, say })
     const judged = attacked.map(turns => ({ turns, verdict: judge(turns) }))
     const disturbed = judged.reduce((sum, { verdict }) => sum + verdict.disturbed, 0)
     return {
@@ -63,13 +64,13 @@ export const drill: Drill = {
       ),
       notes: [
         ...attacked.map(noteOf),
-        ...thefts.map(({ kind }) => revokedNote(kind, revoked)),
+        ...notesOf(beside),
         `${cycles} rounds with each: ${turnMs / 1_000} s with the attack between two quiet halves of ${turnMs / 2_000} s; over sockets, Postgres ${serverVersion}`,
         'service, Postgres, neighbour and attacker on one machine; milliseconds are medians over the rounds, times the median of the ratios of each round',
         `other work took ${othersOf(attacked).toFixed(2)} cores in the quiet halves, by the median of all rounds`,
         `${disturbed} rounds were left out, because other work took more than ${othersMax} cores in their quiet halves`,
       ],
-      broken: [...judged.flatMap(({ verdict }) => verdict.broken), ...revoked.flatMap(faultsOf)],
+      broken: [...judged.flatMap(({ verdict }) => verdict.broken), ...beside.flatMap(faultsOf)],
       undecided: judged.flatMap(({ verdict }) => verdict.undecided),
     }
   },
@@ -77,11 +78,6 @@ export const drill: Drill = {
 
 const othersOf = (attacked: readonly Attacked[]) =>
   median(attacked.flatMap(({ rounds }) => rounds.map(({ others }) => others)))
-
-const revokedNote = (kind: Revoked['kind'], revoked: readonly Revoked[]) => {
-  const took = revoked.filter(one => one.kind === kind).map(one => one.ms)
-  return `${kind} stolen and revoked beside a flood of it, ${took.length} times: median ${ms(median(took))}, longest ${ms(Math.max(...took))}, ${revokedWithinMs} ms allowed`
-}
 
 const noteOf = ({ attack, tally }: Attacked) =>
   `${attack}: the attacker got ${Object.entries(tally)

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import type { Flood, FloodTarget } from './floods.ts'
 import type { AttackMessage, AttackReply } from './neighbour-attacker.ts'
 import type { AttackName, Tally, Target } from './neighbour-attacks.ts'
 
@@ -16,6 +17,10 @@ export class AttackerProcess {
 
   async start(name: AttackName, target: Target): Promise<void> {
     await this.#tell({ type: 'start', name, target })
+  }
+
+  async startFloods(floods: readonly Flood[], target: FloodTarget): Promise<void> {
+    await this.#tell({ type: 'flood', floods, target })
   }
 
   async stop(): Promise<Tally> {
