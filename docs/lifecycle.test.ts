@@ -85,6 +85,13 @@ const calls: Record<string, Call> = {
     const { id } = await makerOf(ask)
     return marked(stage, () => ask('POST', `/v1/secret_keys/${id}/revoke`, { cascade: true }))
   },
+  '`DELETE /v1/secret_keys/ended`': async (stage, ask) => {
+    await harness.ask('POST', '/v1/secret_keys', {
+      token: stage.token,
+      body: { env: 'live', expires_at: '2020-01-01T00:00:00Z' },
+    })
+    return marked(stage, () => ask('DELETE', '/v1/secret_keys/ended'))
+  },
   '`PATCH /v1/projects/:id`: `name`, `slug`': ({ projectId }, ask) =>
     ask('PATCH', `/v1/projects/${projectId}`, { name: 'Other', slug: uniqueSlug() }),
   '`PATCH /v1/projects/:id`: `known_scopes`': ({ projectId }, ask) =>
@@ -114,6 +121,10 @@ const calls: Record<string, Call> = {
   '`POST /v1/keys/:id/rotate`': ({ keyId }, ask) => ask('POST', `/v1/keys/${keyId}/rotate`),
   '`POST /v1/keys/:id/revoke`': revokeKey,
   'the same again, of a key': twice(revokeKey),
+  '`DELETE /v1/keys/ended`': async (stage, ask) => {
+    await revokeKey(stage, ask)
+    return marked(stage, () => ask('DELETE', '/v1/keys/ended'))
+  },
 }
 
 /** Rows that create their workspace or project; they have a separate test. */

@@ -198,14 +198,14 @@ export const settings = {
     default: '1000',
     min: 1,
     max: 10_000,
-    why: 'Maximum active secret keys of a workspace; one transaction must be able to revoke them all',
+    why: 'Maximum active secret keys of a workspace, per environment and per project that keys are bound to',
   },
   SERVICE_MAX_ACTIVE_KEYS_PER_TENANT: {
     kind: 'integer',
     default: '10000',
     min: 1,
     max: 10_000_000,
-    why: 'Maximum active keys of a tenant; ten times as many may be revoked or expired',
+    why: 'Maximum active keys of a tenant, per project and environment; ten times as many may be revoked or expired',
   },
   SERVICE_EMBED_MAX_ACTIVE_KEYS: {
     kind: 'integer',

@@ -79,6 +79,10 @@ export const auditedMutations: Record<string, PrepareMutation> = {
     url: `/v1/secret_keys/${(await makeSecretKey(means, means.scene, { env: 'test' })).id}/revoke`,
     token: means.scene.live,
   }),
+  deleteEndedSecretKeys: async means => {
+    await makeSecretKey(means, means.scene, { expires_at: '2020-01-01T00:00:00Z' })
+    return { url: '/v1/secret_keys/ended', token: means.scene.live }
+  },
   createProject: async ({ scene }) => ({
     url: '/v1/projects',
     token: scene.live,
@@ -104,6 +108,10 @@ export const auditedMutations: Record<string, PrepareMutation> = {
     token: means.scene.live,
     body: { name: 'Renamed', meta: { renamed: true } },
   }),
+  deleteEndedKeys: async means => {
+    await issueKey(means, means.scene, { expires_at: '2020-01-01T00:00:00Z' })
+    return { url: `/v1/keys/ended?project_id=${means.scene.projectId}`, token: means.scene.live }
+  },
   revokeEmbedTokens: async means => ({
     url: `/v1/tenants/${(await makeTenant(means, means.scene)).id}/embed_tokens/revoke`,
     token: means.scene.live,

@@ -25,6 +25,7 @@ table api_keys row level security
   name_folded text default lower(("left"(name, 64) COLLATE "C"))
   display_prefix_folded text default lower(("left"(display_prefix, 64) COLLATE "C"))
   idle_since timestamp(3) with time zone not null default service_now()
+  made_by uuid
   constraint api_keys_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
   constraint api_keys_lookup_hash_length CHECK ((octet_length(lookup_hash) = 32))
   constraint api_keys_meta_bounds CHECK (((json_typeof(meta) = 'object'::text) AND (octet_length((meta)::text) <= 65536)))
@@ -127,6 +128,7 @@ table credentials row level security
   constraint credentials_kind CHECK ((kind = ANY (ARRAY['api_key'::text, 'secret_key'::text, 'session'::text])))
   constraint credentials_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint credentials_pkey PRIMARY KEY (digest)
+  CREATE INDEX credentials_secret_keys ON public.credentials USING btree (workspace_id, id) WHERE (kind = 'secret_key'::text)
   CREATE INDEX credentials_sessions ON public.credentials USING btree (id) WHERE (kind = 'session'::text)
   CREATE INDEX credentials_workspace ON public.credentials USING btree (workspace_id)
   policy credentials_scope permissive for * to keyrail_app using ((((workspace_id = app_workspace_id()) AND (kind <> 'session'::text)) OR ((workspace_id IS NULL) AND (kind = 'session'::text) AND (EXISTS ( SELECT
@@ -291,6 +293,7 @@ table policy_changes row level security
   constraint policy_changes_workspace_id_key_id_fkey FOREIGN KEY (workspace_id, key_id) REFERENCES api_keys(workspace_id, id)
   constraint policy_changes_workspace_id_project_id_fkey FOREIGN KEY (workspace_id, project_id) REFERENCES policy_heads(workspace_id, project_id)
   constraint policy_changes_pkey PRIMARY KEY (workspace_id, project_id, version, key_id)
+  CREATE INDEX policy_changes_by_key ON public.policy_changes USING btree (workspace_id, key_id)
   policy policy_changes_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select to keyrail_app
 
@@ -827,6 +830,93 @@ begin
   where c.sender_hash = sender and one > moment - interval '1 day'
   order by one desc offset most - 1 limit 1;
   return greatest(room_in, 1);
+end $function$
+  -- execute: keyrail_app
+
+CREATE OR REPLACE FUNCTION public.delete_ended_keys(of_workspace uuid, ids uuid[])
+ RETURNS TABLE(deleted_id uuid, deleted_env text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  if of_workspace is distinct from public.app_workspace_id() then
+    raise exception 'keys of another workspace' using errcode = 'insufficient_privilege';
+  end if;
+  -- In the order in which mutations lock them.
+  perform from public.policy_heads h where h.workspace_id = of_workspace and h.project_id in (
+      select k.project_id from public.api_keys k where k.workspace_id = of_workspace and k.id = any(ids))
+    order by h.project_id for update;
+  return query
+    with old as materialized (
+      select k.id, k.env, k.lookup_hash from public.api_keys k
+      where k.workspace_id = of_workspace and k.id = any(ids)
+        and (k.revoked_at is not null or k.expires_at <= (select public.service_now()))
+        and not exists (select from public.leak_reports l
+          where l.workspace_id = k.workspace_id and l.credential_id = k.id)
+      for update of k skip locked
+    ), changes as (
+      delete from public.policy_changes c using old where c.workspace_id = of_workspace and c.key_id = old.id
+      returning c.project_id, c.version
+    ), floors as (
+      update public.policy_heads h set floor = greatest(h.floor, last.version)
+      from (select c.project_id, max(c.version) as version from changes c group by c.project_id) last
+      where h.workspace_id = of_workspace and h.project_id = last.project_id
+    ), credential as (
+      delete from public.credentials c using old where c.digest = old.lookup_hash
+    )
+    delete from public.api_keys k using old where k.workspace_id = of_workspace and k.id = old.id
+    returning k.id, k.env;
+end $function$
+  -- execute: keyrail_app
+
+CREATE OR REPLACE FUNCTION public.delete_ended_secret_keys(of_workspace uuid, ids uuid[])
+ RETURNS TABLE(deleted_id uuid, deleted_env text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  one uuid;
+  old public.secret_keys;
+  made uuid[];
+begin
+  if of_workspace is distinct from public.app_workspace_id() then
+    raise exception 'keys of another workspace' using errcode = 'insufficient_privilege';
+  end if;
+  foreach one in array ids loop
+    continue when not pg_try_advisory_xact_lock(public.right_lock(of_workspace, one));
+    select k.* into old from public.secret_keys k
+      where k.workspace_id = of_workspace and k.id = one
+        and (k.revoked_at is not null or k.expires_at <= public.service_now())
+        and not exists (select from public.endings e where e.workspace_id = k.workspace_id
+          and e.maker_type = 'secret_key' and e.maker_id = k.id and e.done_at is null)
+        and not exists (select from public.leak_reports l
+          where l.workspace_id = k.workspace_id and l.credential_id = k.id)
+        and not exists (select from public.workspace_invites i where i.workspace_id = k.workspace_id
+          and i.created_by_type = 'secret_key' and i.created_by_id = k.id::text and i.accepted_at is null
+          and i.revoked_at is null and i.expires_at > public.service_now())
+      for update skip locked;
+    continue when not found;
+    made := array(select k.id from public.secret_keys k where k.workspace_id = of_workspace
+      and k.created_by_type = 'secret_key' and k.created_by_id = one::text limit 2);
+    continue when cardinality(made) > 1;
+    if cardinality(made) = 1 then
+      perform from public.secret_keys k where k.workspace_id = of_workspace and k.id = made[1]
+        for no key update skip locked;
+      continue when not found;
+      update public.secret_keys k set created_by_type = old.created_by_type, created_by_id = old.created_by_id,
+          created_in_session = old.created_in_session
+        where k.workspace_id = of_workspace and k.id = made[1];
+    end if;
+    delete from public.endings e
+      where e.workspace_id = of_workspace and e.maker_type = 'secret_key' and e.maker_id = one;
+    delete from public.credentials c where c.workspace_id = of_workspace and c.kind = 'secret_key' and c.id = one;
+    delete from public.secret_keys k where k.workspace_id = of_workspace and k.id = one;
+    deleted_id := one;
+    deleted_env := old.env;
+    return next;
+  end loop;
 end $function$
   -- execute: keyrail_app
 

@@ -225,6 +225,9 @@ function keyRoom(request: AdminRequest) {
       body?: RevokeBody & { wait?: boolean },
       options?: CallOptions,
     ) => Promise<t.RevokedKey>,
+    /** `DELETE /v1/keys/ended`. An owner deletes a batch of revoked and expired keys; repeat it while `hasMore`. */
+    deleteEnded: (query?: t.EndedKeysQuery, options?: CallOptions): Promise<t.EndedKeysDeleted> =>
+      deleteEnded(request, '/v1/keys/ended', query, options),
     /** `GET /v1/keys/:id/usage` */
     usage: (id: string, query?: t.KeyUsageQuery, options?: CallOptions): Promise<t.KeyUsage> =>
       room.one<t.KeyUsage>(id, options, { below: '/usage', query, object: 'key_usage' }),
@@ -256,5 +259,11 @@ function secretKeyRoom(request: AdminRequest) {
       body?: t.SecretKeyRevoke,
       options?: CallOptions,
     ) => Promise<t.RevokedSecretKey>,
+    /** `DELETE /v1/secret_keys/ended`. An owner deletes a batch of revoked and expired ones; repeat it while `hasMore`. */
+    deleteEnded: (query?: t.EndedSecretKeysQuery, options?: CallOptions): Promise<t.EndedKeysDeleted> =>
+      deleteEnded(request, '/v1/secret_keys/ended', query, options),
   }
 }
+
+const deleteEnded = (request: AdminRequest, path: string, query?: object, options?: CallOptions) =>
+  request<t.EndedKeysDeleted>({ method: 'DELETE', path, query, object: 'ended_keys_deletion', options })

@@ -2,6 +2,7 @@ import type * as embed from '@keyrail/contract/embed'
 import type * as securityEvents from '@keyrail/contract/security-events'
 import type * as shared from '@keyrail/contract/shared'
 import type * as audit from '@keyrail/contract/vendor/audit'
+import type * as ended from '@keyrail/contract/vendor/ended'
 import type * as invites from '@keyrail/contract/vendor/invites'
 import type * as keys from '@keyrail/contract/vendor/keys'
 import type * as members from '@keyrail/contract/vendor/members'
@@ -42,6 +43,9 @@ export type Descendants = Camel<Static<typeof secretKeys.Descendants>>
 export type EmbedToken = Camel<Static<typeof embed.EmbedToken>>
 export type EmbedTokenCreate = Camel<Static<typeof embed.EmbedTokenCreate>>
 export type EmbedTokensRevoked = Camel<Static<typeof tenants.EmbedTokensRevoked>>
+export type EndedKeysDeleted = Camel<Static<typeof ended.EndedKeysDeleted>>
+export type EndedKeysQuery = Camel<Static<typeof ended.EndedKeysQuery>>
+export type EndedSecretKeysQuery = Camel<Static<typeof ended.EndedSecretKeysQuery>>
 export type FleetNode = Camel<Static<typeof nodes.FleetNode>>
 export type Invite = Camel<Static<typeof invites.Invite>>
 export type InviteCreate = Camel<Static<typeof invites.InviteCreate>>

@@ -18,6 +18,7 @@ import { outlivesOverlap } from './lifecycle.ts'
 import type { KeyNeeds, RevokeNeeds } from './needs.ts'
 import { findKeyProject } from './project-sql.ts'
 import { toKey, toTarget } from './resource.ts'
+import { findRoomToRevive } from './room.ts'
 import type { KeyRow } from './rows.ts'
 import { searchKeysPage } from './search.ts'
 import { findKey, listKeys, lockKey, updateKey } from './sql.ts'
@@ -71,6 +72,7 @@ export function updateKeyFields(
   return db.inWorkspace(principal.workspaceId, async tx => {
     const found = await findKey(tx, id, sightOf(principal))
     if (found === null) throw new Refusal('not_found')
+    const assertMayLive = body.expires_at === undefined ? null : await findRoomToRevive(deps, tx, found)
     const [, locked, project] = await Promise.all([
       lockPolicyHeads(tx, [found.project_id]),
       lockKey(tx, id),
@@ -97,6 +99,7 @@ export function updateKeyFields(
     ) {
       throw invalidField('expires_at', 'must not be later than the end of the rotation overlap')
     }
+    assertMayLive?.(row, next.expires_at)
     const changes = changesOf(toKey(stored), toKey(next))
     if (Object.keys(changes).length === 0) return toKey(stored)
     updateKey(tx, next)

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { issueKey, makeVendor } from '../../test/vendor.ts'
-import { createEndedRoom, type EndedRoom } from './ended-room.ts'
 
 const harness = await startHarness({ maxActiveKeysPerTenant: 3 })
 const { ask } = harness
@@ -49,57 +48,19 @@ test('at the cap, a rotation works without an overlap; with one it needs room fo
   assert.equal(swapped.status, 200)
 })
 
-test('the ended keys of a tenant are counted again after ten seconds, or where few are left', async () => {
-  const wide = createEndedRoom({ maxActiveKeysPerTenant: 3_000 }, harness.clock)
-  const narrow = createEndedRoom({ maxActiveKeysPerTenant: 3 }, harness.clock)
+test('a new expiry that makes an expired key active needs the room of a new key', async () => {
   const vendor = await makeVendor(harness)
-  await issueKey(harness, vendor)
-  const { workspaceId, tenantId } = vendor
-  const counts = (room: EndedRoom) =>
-    harness.db.inWorkspace(workspaceId, async tx => {
-      const stored = await room.count(tx, tenantId)
-      room.assert(tenantId, 1, stored)
-      return stored
-    })
-  assert.deepEqual([await counts(wide), await counts(wide)], [1, null])
-  harness.clock.skip(10_000)
-  assert.equal(await counts(wide), 1)
-  assert.deepEqual([await counts(narrow), await counts(narrow)], [1, 1])
-})
-
-test('revoked and expired keys have a cap ten times as high, which revocations pass', async () => {
-  const vendor = await makeVendor(harness)
-  const { live, tenantId, workspaceId } = vendor
-  const kept = await issueKey(harness, vendor)
-  const ended = await issueKey(harness, vendor, { expires_at: '2020-01-01T00:00:00Z' })
-  const copies = (count: number) =>
-    harness.query(
-      `insert into api_keys (workspace_id, lookup_hash, id, project_id, tenant_id, env, display_prefix, expires_at, revoked_at,
-         created_at, updated_at)
-       select workspace_id, sha256(n::text::bytea), gen_random_uuid(), project_id, tenant_id, env, display_prefix, expires_at,
-         case when n % 2 = 0 then now() end, now(), now()
-       from api_keys, generate_series(1, $2::int) n where id = $1`,
-      [ended.id, count],
-    )
-  await copies(28)
-  assert.equal((await create(vendor)).status, 201)
-  const last = await issueKey(harness, vendor)
-  await ask('POST', `/v1/keys/${last.id}/revoke`, { token: live })
-
-  const rotate = (body: object) => ask('POST', `/v1/keys/${kept.id}/rotate`, { token: live, body })
-  for (const answer of [await create(vendor), await rotate({}), await rotate({ overlap_hours: 0 })]) {
-    assert.deepEqual([answer.status, answer.body.code], [409, 'key_limit_reached'])
-    assert.match(answer.body.detail, /has 30 revoked or expired keys, which is the limit.*90 days/)
-  }
-  const revoked = await ask('POST', `/v1/keys/${kept.id}/revoke`, { token: live })
-  assert.equal(revoked.status, 200)
-  // Each tenant has its own caps.
-  const tenant = await ask('POST', '/v1/tenants', {
-    token: live,
-    body: { external_id: 'other', name: 'Other' },
-  })
-  assert.notEqual(tenant.body.id, tenantId)
-  assert.equal((await create({ ...vendor, tenantId: tenant.body.id })).status, 201)
-  const rows = await harness.query('select from api_keys where workspace_id = $1', [workspaceId])
-  assert.equal(rows.length, 33)
+  const expired = await Promise.all(
+    Array.from({ length: 8 }, () => issueKey(harness, vendor, { expires_at: '2020-01-01T00:00:00Z' })),
+  )
+  const renew = (id: string, expires_at: string | null) =>
+    ask('PATCH', `/v1/keys/${id}`, { token: vendor.live, body: { expires_at } })
+  const answers = await Promise.all(expired.map(({ id }) => renew(id, null)))
+  assert.deepEqual(answers.map(answer => answer.status).toSorted(), [200, 200, 200, 409, 409, 409, 409, 409])
+  assert.equal(answers.find(answer => answer.status === 409)?.body.code, 'key_limit_reached')
+  const index = answers.findIndex(answer => answer.status === 200)
+  const later = await renew(expired[index].id, '2999-01-01T00:00:00Z')
+  assert.equal(later.status, 200, 'an active key has its room')
+  const other = answers.findIndex(answer => answer.status === 409)
+  assert.equal((await renew(expired[other].id, '2021-01-01T00:00:00Z')).status, 200, 'it stays expired')
 })

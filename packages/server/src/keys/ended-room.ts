@@ -1,46 +1,64 @@
-import { assertRoomForEnded, endedMax } from '../gate/ended.ts'
+import { endedMax, type Maker, makeWay, noRoomForEnded } from '../gate/ended.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { recentlyUsed } from '../platform/recently-used.ts'
-import { countStoredKeys } from './sql.ts'
+import { countEndedKeys, deleteEndedKeys, findRoomForKeys } from './ended-sql.ts'
+import type { KeyPlace } from './rows.ts'
 
-/** Refuses keys to tenants with too many that are revoked or expired. */
+/** Bounds the keys of a tenant that are revoked or expired. */
 export interface EndedRoom {
-  /** @returns how many keys the tenant has, active or ended; null where that is far below the cap. */
-  count(tx: Tx, tenantId: string): Promise<number | null>
+  /** @returns how many keys of the place have ended; null where that is far below the cap. */
+  count(tx: Tx, place: KeyPlace): Promise<number | null>
   /**
-   * Concurrent requests do not see each other's keys, so the cap may be exceeded slightly.
-   * @param tenantId one that exists.
-   * @param active how many of its keys are active.
-   * @param stored what `count` returned.
+   * At the cap, deletes ended keys, the policy head of the project locked. Concurrent requests do not see each other's
+   * keys, so the cap may be exceeded slightly.
+   * @param ended what `count` returned.
    * @throws {Refusal} `key_limit_reached`.
    */
-  assert(tenantId: string, active: number, stored: number | null): void
+  make(tx: Tx, place: KeyPlace, maker: Maker, ended: number | null): Promise<void>
 }
 
 /** How long a count stands that found a wide room, in ms. It goes through every key of the tenant. */
 const standsMs = 10_000
 /** More keys than a tenant can get in that time: each takes the lock of its workspace's audit head. */
 const wideRoom = 20_000
-const tenantsMax = 10_000
+/** A count that found less room stands for less; one that found less than this does not stand. */
+const narrowRoom = 200
+const placesMax = 10_000
+/** How many keys make room in one transaction, so that the next ones need none. */
+const batchMax = 500
 
 export function createEndedRoom(
-  { maxActiveKeysPerTenant: activeMax }: { readonly maxActiveKeysPerTenant: number },
+  {
+    maxActiveKeysPerTenant,
+    embedMaxActiveKeys,
+  }: { readonly maxActiveKeysPerTenant: number; readonly embedMaxActiveKeys: number },
   clock: Pick<Clock, 'monotonic'>,
 ): EndedRoom {
-  const most = endedMax(activeMax)
-  const wide = recentlyUsed<{ readonly until: number }>(tenantsMax)
+  const activeMaxOf = (place: KeyPlace) => (place.is_embedded ? embedMaxActiveKeys : maxActiveKeysPerTenant)
+  const wide = recentlyUsed<{ readonly until: number }>(placesMax)
   return {
-    async count(tx, tenantId) {
-      const known = wide.get(tenantId)
+    async count(tx, place) {
+      const known = wide.get(nameOf(place))
       if (known !== undefined && clock.monotonic() < known.until) return null
-      return await countStoredKeys(tx, tenantId, activeMax + most)
+      return await countEndedKeys(tx, place, endedMax(activeMaxOf(place)) + batchMax)
     },
-    assert(tenantId, active, stored) {
-      if (stored === null) return
-      const ended = stored - active
-      assertRoomForEnded('tenant', 'keys', ended, activeMax)
-      if (most - ended > wideRoom) wide.set(tenantId, { until: clock.monotonic() + standsMs })
+    async make(tx, place, maker, ended) {
+      if (ended === null) return
+      const activeMax = activeMaxOf(place)
+      let left = endedMax(activeMax) - ended
+      if (left <= 0) {
+        const rows = await findRoomForKeys(tx, place, maker.id, batchMax)
+        const ids = makeWay(rows, 1 - left)
+        if (ids.length === 0 && !maker.passes) throw noRoomForEnded('tenant', 'keys', activeMax)
+        if (ids.length > 0) left += (await deleteEndedKeys(tx, ids)).length
+      }
+      if (left < narrowRoom) return
+      const stands = standsMs * Math.min(1, left / wideRoom)
+      wide.set(nameOf(place), { until: clock.monotonic() + stands })
     },
   }
 }
+
+const nameOf = ({ tenant_id, project_id, env, is_embedded }: KeyPlace): string =>
+  `${tenant_id} ${project_id} ${env} ${is_embedded}`

@@ -31,7 +31,7 @@ export function createKey(
     db,
     principal.workspaceId,
     replay,
-    tx => issueKey(deps, tx, { actor: actorOf(principal), isEmbedded: false }, body),
+    tx => issueKey(deps, tx, vendorIssuer(principal), body),
     withoutSecret,
   )
 }
@@ -40,31 +40,41 @@ export function createKey(
 export interface Issuer {
   readonly actor: Actor
   readonly isEmbedded: boolean
+  /** Whether it acts as an owner of the workspace, whom ended keys never stop. */
+  readonly isOwner: boolean
 }
+const vendorIssuer = (principal: VendorPrincipal): Issuer => ({
+  actor: actorOf(principal),
+  isEmbedded: false,
+  isOwner: principal.role === 'owner',
+})
+/** An embed token lives for minutes, so it is no maker. */
+const makerIdOf = ({ actor, isEmbedded }: Issuer) => (isEmbedded ? null : actor.id)
 
 /** A key with its secret, which is shown once. */
 export type ShownKey = CreatedKey & { key: string }
 
-export async function issueKey(
-  deps: IssueNeeds,
-  tx: Tx,
-  { actor, isEmbedded }: Issuer,
-  body: KeyCreate,
-): Promise<ShownKey> {
+export async function issueKey(deps: IssueNeeds, tx: Tx, issuer: Issuer, body: KeyCreate): Promise<ShownKey> {
+  const { actor, isEmbedded, isOwner } = issuer
   const tenantId = body.tenant_id ?? (await findTenantId(tx, body.external_id))
   if (tenantId === null) throw new Refusal('not_found')
-  const [tenant, project, active, stored] = await Promise.all([
+  const place = {
+    project_id: body.project_id.toLowerCase(),
+    tenant_id: tenantId.toLowerCase(),
+    env: body.env,
+    is_embedded: isEmbedded,
+  }
+  const [tenant, project, active, ended] = await Promise.all([
     holdTenant(tx, tenantId),
     findKeyProject(tx, body.project_id),
-    countActiveKeys(tx, tenantId, deps.config.maxActiveKeysPerTenant),
-    deps.endedRoom.count(tx, tenantId),
+    isEmbedded ? 0 : countActiveKeys(tx, place, deps.config.maxActiveKeysPerTenant),
+    deps.endedRoom.count(tx, place),
   ])
   if (tenant === null || project === null) throw new Refusal('not_found')
   assertKnownScopes(project, body.scopes ?? [], [])
-  deps.endedRoom.assert(tenant.id, active, stored)
-  await assertRoom(deps, tx, tenant.id, active)
-  const place = { project_id: project.id, tenant_id: tenant.id, env: body.env }
-  if (isEmbedded) await assertEmbedRoom(deps, tx, place, 1)
+  await (isEmbedded ? assertEmbedRoom(deps, tx, place, 1) : assertRoom(deps, tx, place, active))
+  const made_by = makerIdOf(issuer)
+  await deps.endedRoom.make(tx, place, { id: made_by, passes: isOwner }, ended)
 
   const at = deps.clock.now()
   const { key, row } = drawKey(deps, at, project.key_prefix, {
@@ -75,7 +85,7 @@ export async function issueKey(
     rate_limits: body.rate_limits ?? null,
     expires_at: dateOrNull(body.expires_at),
     rotated_from: null,
-    is_embedded: isEmbedded,
+    made_by,
   })
   insertKey(tx, row)
   notePolicyChange(tx, project.id, [row.id])
@@ -100,13 +110,7 @@ export function rotateKey(
     async tx => {
       const found = await findKey(tx, id, sightOf(principal))
       if (found === null) throw new Refusal('not_found')
-      return await issueSuccessor(
-        deps,
-        tx,
-        { actor: actorOf(principal), isEmbedded: false },
-        found,
-        overlapHours,
-      )
+      return await issueSuccessor(deps, tx, vendorIssuer(principal), found, overlapHours)
     },
     withoutSecret,
   )
@@ -119,25 +123,13 @@ export function rotateKey(
 export async function issueSuccessor(
   deps: IssueNeeds,
   tx: Tx,
-  { actor, isEmbedded }: Issuer,
+  issuer: Issuer,
   found: JudgedKeyRow,
   overlapHours: number,
   assertMay?: (scopes: readonly string[]) => void,
 ) {
   assertMay?.(found.scopes)
-  const { maxActiveKeysPerTenant } = deps.config
-  const [active, project, stored] = await Promise.all([
-    countActiveKeys(tx, found.tenant_id, maxActiveKeysPerTenant),
-    findKeyProject(tx, found.project_id),
-    deps.endedRoom.count(tx, found.tenant_id),
-  ])
-  // With an overlap both keys count for a while; without one the successor replaces its predecessor.
-  const staysBeside = overlapHours > 0
-  if (found.is_active) deps.endedRoom.assert(found.tenant_id, active, stored)
-  if (staysBeside && found.is_active) await assertRoom(deps, tx, found.tenant_id, active)
-  if (isEmbedded && found.is_active) {
-    await assertEmbedRoom(deps, tx, found, staysBeside || found.embedded_at === null ? 1 : 0)
-  }
+  const project = await makeRoomForSuccessor(deps, tx, issuer, found, overlapHours)
   const [, locked] = await Promise.all([lockPolicyHeads(tx, [found.project_id]), lockKey(tx, found.id)])
   const row = locked ?? found
   assertMay?.(row.scopes)
@@ -157,17 +149,45 @@ export async function issueSuccessor(
     rate_limits: row.rate_limits,
     expires_at: endsWithOverlap(row) ? row.original_expires_at : row.expires_at,
     rotated_from: row.id,
-    is_embedded: isEmbedded,
+    is_embedded: issuer.isEmbedded,
+    made_by: makerIdOf(issuer),
   })
   insertKey(tx, successor)
   endOverlap(tx, row.id, endsAt, successor)
   notePolicyChange(tx, row.project_id, [row.id, successor.id])
   const created = toNewKey(successor)
   const predecessor = { id: row.id, expires_at: iso(endsAt) }
-  appendAudit(deps, tx, actor, at, [
+  appendAudit(deps, tx, issuer.actor, at, [
     { ...toTarget(row), action: 'api_key.rotated', payload: { successor: created, predecessor } },
   ])
   return { ...created, key, predecessor }
+}
+
+/**
+ * With an overlap both keys count for a while; without one the successor replaces its predecessor, if both count for the same cap.
+ * @returns the project of the key.
+ */
+async function makeRoomForSuccessor(
+  deps: IssueNeeds,
+  tx: Tx,
+  issuer: Issuer,
+  found: JudgedKeyRow,
+  overlapHours: number,
+) {
+  const { tenant_id, project_id, env } = found
+  const { isEmbedded } = issuer
+  const place = { tenant_id, project_id, env, is_embedded: isEmbedded }
+  const [active, project, ended] = await Promise.all([
+    isEmbedded ? 0 : countActiveKeys(tx, place, deps.config.maxActiveKeysPerTenant),
+    findKeyProject(tx, project_id),
+    deps.endedRoom.count(tx, place),
+  ])
+  if (!found.is_active) return project
+  const isAdded = overlapHours > 0 || isEmbedded !== (found.embedded_at !== null)
+  if (isEmbedded) await assertEmbedRoom(deps, tx, place, isAdded ? 1 : 0)
+  else if (isAdded) await assertRoom(deps, tx, place, active)
+  await deps.endedRoom.make(tx, place, { id: makerIdOf(issuer), passes: true }, ended)
+  return project
 }
 
 /** Generates a key and the row to store, which holds only the digest of the key. */

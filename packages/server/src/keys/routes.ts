@@ -6,6 +6,7 @@
  */
 
 import { overlapHoursDefault, RevokeBody, RotateBody } from '@keyrail/contract/shared'
+import { EndedKeysDeleted, EndedKeysQuery } from '@keyrail/contract/vendor/ended'
 import {
   CreatedKey,
   Key,
@@ -18,10 +19,11 @@ import {
   RevokeQuery,
   RotatedKey,
 } from '@keyrail/contract/vendor/keys'
-import { editors, readers, withinProjects } from '../gate/access.ts'
+import { editors, owners, readers, withinProjects } from '../gate/access.ts'
 import { routesFor } from '../gate/make-route.ts'
 import type { Route } from '../gate/route.ts'
 import { getKey, listKeysPage, revokeKey, updateKeyFields } from './actions.ts'
+import { deleteEnded } from './delete-ended.ts'
 import { identifyKey } from './identify.ts'
 import { createKey, rotateKey } from './issue.ts'
 import type { KeyNeeds } from './needs.ts'
@@ -66,6 +68,18 @@ export const keyRoutes: Route<KeyNeeds>[] = [
       body: await identifyKey(deps, db, principal, body.key),
     }),
   }),
+  vendorRoute('DELETE', '/v1/keys/ended', {
+    operation: 'deleteEndedKeys',
+    summary: 'Delete ended keys',
+    description:
+      'Deletes a batch of the revoked and expired keys, of a project, tenant or environment if the query names one. Repeat the call while `has_more` is true. The audit log keeps what happened to them.',
+    access: owners('keys:write'),
+    query: EndedKeysQuery,
+    answer: EndedKeysDeleted,
+    handle: async (deps, { db, principal, query }) => ({
+      body: await deleteEnded(deps, db, principal, query),
+    }),
+  }),
   vendorRoute('GET', '/v1/keys/:id', {
     operation: 'getKey',
     summary: 'Get a key',
@@ -81,7 +95,7 @@ export const keyRoutes: Route<KeyNeeds>[] = [
     access: withinProjects(editors('keys:write')),
     body: KeyUpdate,
     answer: Key,
-    refusals: ['key_not_active'],
+    refusals: ['key_not_active', 'key_limit_reached'],
     handle: async (deps, { db, principal, id, body }) => ({
       body: await updateKeyFields(deps, db, principal, id, body),
     }),

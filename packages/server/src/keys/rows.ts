@@ -38,6 +38,13 @@ export interface NewKey extends WrittenFirst {
   digest: Buffer
   /** Whether it is created with an embed token. */
   is_embedded: boolean
+  /** The person or the secret key that made it; null for an embed token. */
+  made_by: string | null
+}
+
+/** A place with separate caps: a tenant in one project and environment, for keys made with embed tokens and for all others. */
+export interface KeyPlace extends Pick<KeyRow, 'tenant_id' | 'project_id' | 'env'> {
+  is_embedded: boolean
 }
 
 /** What a project says about the scopes of its keys. */

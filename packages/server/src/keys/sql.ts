@@ -3,7 +3,7 @@ import type { Sight } from '../gate/principal.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import { touchesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
-import type { JudgedKeyRow, KeyRow, NewKey } from './rows.ts'
+import type { JudgedKeyRow, KeyPlace, KeyRow, NewKey } from './rows.ts'
 
 export const keyColumns = `id, project_id, tenant_id, env, name, display_prefix, scopes, meta, rate_limits, expires_at,
   revoked_at, revoked_reason, rotated_from, rotated_to, overlap_ends_at, original_expires_at, last_used_at,
@@ -17,9 +17,9 @@ const insertKeyStatement = sql(
      insert into credentials (digest, kind, workspace_id, id) values ($2, 'api_key', $1, $3)
    )
    insert into api_keys (workspace_id, lookup_hash, id, project_id, tenant_id, env, name, display_prefix, scopes,
-     meta, rate_limits, expires_at, rotated_from, created_at, updated_at, embedded_at)
+     meta, rate_limits, expires_at, rotated_from, created_at, updated_at, embedded_at, made_by)
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14,
-     case when $15::boolean then service_now() end)`,
+     case when $15::boolean then service_now() end, $16)`,
 )
 export function insertKey(tx: Tx, key: NewKey): void {
   tx.send(insertKeyStatement, [
@@ -38,6 +38,7 @@ export function insertKey(tx: Tx, key: NewKey): void {
     key.rotated_from,
     key.created_at,
     key.is_embedded,
+    key.made_by,
   ])
 }
 
@@ -136,23 +137,18 @@ export async function holdTenant(tx: Tx, tenantId: string): Promise<{ id: string
 const countActiveStatement = sql(
   'keys.count_active',
   `select count(*)::int as active from (
-     select from api_keys where workspace_id = $1 and tenant_id = $2 and ${isActive} limit $3) k`,
+     select from api_keys where workspace_id = $1 and tenant_id = $2 and project_id = $3 and env = $4
+       and embedded_at is null and ${isActive} limit $5) k`,
 )
-export async function countActiveKeys(tx: Tx, tenantId: string, most: number): Promise<number> {
-  const [row] = await tx.query<{ active: number }>(countActiveStatement, [tx.workspaceId, tenantId, most])
+/** How many active keys a tenant has in a project and environment, without those made with embed tokens; at most `most`. */
+export async function countActiveKeys(
+  tx: Tx,
+  { tenant_id, project_id, env }: Omit<KeyPlace, 'is_embedded'>,
+  most: number,
+): Promise<number> {
+  const values = [tx.workspaceId, tenant_id, project_id, env, most]
+  const [row] = await tx.query<{ active: number }>(countActiveStatement, values)
   return row?.active ?? 0
-}
-
-/** Reads an index alone. */
-const countStoredStatement = sql(
-  'keys.count_stored',
-  `select count(*)::int as stored from (
-     select from api_keys where workspace_id = $1 and tenant_id = $2 limit $3) k`,
-)
-/** @returns how many keys the tenant has, active or not, at most `most`. */
-export async function countStoredKeys(tx: Tx, tenantId: string, most: number): Promise<number> {
-  const [row] = await tx.query<{ stored: number }>(countStoredStatement, [tx.workspaceId, tenantId, most])
-  return row?.stored ?? 0
 }
 
 const lockCap = sql('keys.lock_cap', 'select pg_advisory_xact_lock(hashtextextended($1, 0))')

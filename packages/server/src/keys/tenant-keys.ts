@@ -24,6 +24,8 @@ export interface TenantKeys {
   readonly env: Env
 }
 
+const embedIssuer = (actor: Actor) => ({ actor, isEmbedded: true, isOwner: false })
+
 /** Newest first, one row more than the limit. */
 export async function listTenantKeys(
   tx: ReadTx,
@@ -42,7 +44,7 @@ export function createTenantKey(
   settings: { name?: string; scopes?: string[] },
 ): Promise<ShownKey> {
   const body = { ...settings, project_id: projectId, tenant_id: tenantId, env }
-  return issueKey(deps, tx, { actor, isEmbedded: true }, body)
+  return issueKey(deps, tx, embedIssuer(actor), body)
 }
 
 /** @param assertMay throws when the caller may not issue a key with these scopes. */
@@ -56,7 +58,7 @@ export async function rotateTenantKey(
   assertMay: (scopes: readonly string[]) => void,
 ) {
   const found = await findTenantKey(tx, keys, id)
-  return await issueSuccessor(deps, tx, { actor, isEmbedded: true }, found, overlapHours, assertMay)
+  return await issueSuccessor(deps, tx, embedIssuer(actor), found, overlapHours, assertMay)
 }
 
 export async function revokeTenantKey(

@@ -26,7 +26,7 @@ import { areProjectsThere, assertNoMoreThan, readLimits } from './limits.ts'
 import { nothingMade, showMade, toCascade } from './made.ts'
 import type { SecretKeyNeeds } from './needs.ts'
 import { toSecretKey } from './resource.ts'
-import { assertRoomForSecretKey } from './room.ts'
+import { makeRoomForSecretKey } from './room.ts'
 import {
   endSecretKeyOverlap,
   findSecretKey,
@@ -49,11 +49,10 @@ export function createSecretKey(
   const limits = readLimits(body)
   assertNoMoreThan(principal, limits)
   const work = async (tx: Tx) => {
-    const [areThere] = await Promise.all([
-      areProjectsThere(tx, limits.project_ids),
-      assertRoomForSecretKey(deps, tx),
-    ])
-    if (!areThere) throw new Refusal('not_found')
+    if (!(await areProjectsThere(tx, limits.project_ids))) throw new Refusal('not_found')
+    const place = { env: body.env, project_ids: limits.project_ids }
+    const maker = { id: principal.id, passes: principal.role === 'owner' }
+    await makeRoomForSecretKey(deps, tx, place, maker, 1)
     const at = deps.clock.now()
     const actor = actorOf(principal)
     const { created, shown } = issueSecretKey(deps, tx, actor, at, {
@@ -124,14 +123,18 @@ export function rotateSecretKey(
   client: Client,
 ): Promise<Replayable> {
   const work = async (tx: Tx) => {
-    const row = await lockSecretKey(tx, id, sightOf(principal))
-    if (row === null) throw new Refusal('not_found')
-    if (roles.indexOf(principal.role) < roles.indexOf(row.role)) throw new Refusal('owner_required')
-    assertNoMoreThan(principal, row)
+    const found = await findSecretKey(tx, id, sightOf(principal))
+    if (found === null) throw new Refusal('not_found')
+    if (roles.indexOf(principal.role) < roles.indexOf(found.role)) throw new Refusal('owner_required')
+    assertNoMoreThan(principal, found)
+    if (found.is_active) {
+      const maker = { id: principal.id, passes: true }
+      await makeRoomForSecretKey(deps, tx, found, maker, overlapHours > 0 ? 1 : 0)
+    }
+    const row = (await lockSecretKey(tx, id, sightOf(principal))) ?? found
     if (!row.is_active) {
       throw new Refusal('key_not_active', 'A revoked or expired secret key cannot be rotated.')
     }
-    await assertRoomForSecretKey(deps, tx)
     const at = deps.clock.now()
     const actor = actorOf(principal)
     const endsAt = new Date(overlapEnd(millisOrNull(row.expires_at), row.now.getTime(), overlapHours))

@@ -1,4 +1,5 @@
 import { overlapHoursDefault, RotateBody } from '@keyrail/contract/shared'
+import { EndedKeysDeleted, EndedSecretKeysQuery } from '@keyrail/contract/vendor/ended'
 import {
   CreatedSecretKey,
   ReadSecretKey,
@@ -9,10 +10,11 @@ import {
   SecretKeyRevoke,
   SecretKeys,
 } from '@keyrail/contract/vendor/secret-keys'
-import { editors, readers, withinProjects } from '../gate/access.ts'
+import { editors, owners, readers, withinProjects } from '../gate/access.ts'
 import { routesFor } from '../gate/make-route.ts'
 import type { Route } from '../gate/route.ts'
 import { createSecretKey, getSecretKey, listSecretKeys, revokeSecretKey, rotateSecretKey } from './actions.ts'
+import { deleteEnded } from './delete-ended.ts'
 import type { SecretKeyNeeds } from './needs.ts'
 
 const { vendorRoute } = routesFor<SecretKeyNeeds>()
@@ -40,6 +42,18 @@ export const secretKeyRoutes: Route<SecretKeyNeeds>[] = [
     answer: SecretKeys,
     handle: async (deps, { db, principal, query }) => ({
       body: await listSecretKeys(deps, db, principal, query),
+    }),
+  }),
+  vendorRoute('DELETE', '/v1/secret_keys/ended', {
+    operation: 'deleteEndedSecretKeys',
+    summary: 'Delete ended secret keys',
+    description:
+      'Deletes a batch of the revoked and expired secret keys, of an environment if the query names one. Repeat the call while `has_more` is true. The audit log keeps what happened to them.',
+    access: owners('secret_keys:write'),
+    query: EndedSecretKeysQuery,
+    answer: EndedKeysDeleted,
+    handle: async (deps, { db, principal, query }) => ({
+      body: await deleteEnded(deps, db, principal, query),
     }),
   }),
   vendorRoute('GET', '/v1/secret_keys/:id', {

@@ -2,7 +2,6 @@ import type { Env } from '@keyrail/contract/shared'
 import type { Permission } from '@keyrail/contract/vendor/permissions'
 import type { SecretKeyRole } from '@keyrail/contract/vendor/secret-keys'
 import { isActiveSql } from '../gate/active.ts'
-import { endedMax } from '../gate/ended.ts'
 import { keysMadeByIdSql } from '../gate/made.ts'
 import type { Sight } from '../gate/principal.ts'
 import { sql } from '../platform/db/connection.ts'
@@ -183,23 +182,6 @@ export const listSecretKeyRows = (tx: ReadTx, filter: SecretKeyFilter) =>
     ],
     { most: filter.limit + 1 },
   )
-
-const count = sql(
-  'secret_keys.count',
-  `select (select count(*)::int from (
-       select from secret_keys where workspace_id = $1 and ${isActive} limit $2) k) as active,
-     (select count(*)::int from (select from secret_keys where workspace_id = $1 limit $3) k) as stored`,
-)
-/**
- * The number of active secret keys in the workspace, and of those that are revoked or expired, as far as the caps ask.
- * @param most the cap of active ones.
- */
-export async function countSecretKeys(tx: Tx, most: number): Promise<{ active: number; ended: number }> {
-  const values = [tx.workspaceId, most, most + endedMax(most)]
-  const [row] = await tx.query<{ active: number; stored: number }>(count, values)
-  const { active = 0, stored = 0 } = row ?? {}
-  return { active, ended: stored - active }
-}
 
 const countProjects = sql(
   'secret_keys.count_projects',

@@ -1,0 +1,37 @@
+import type { EndedKeysDeleted, EndedSecretKeysQuery } from '@keyrail/contract/vendor/ended'
+import { actorOf, appendAudit } from '../audit/append.ts'
+import type { VendorPrincipal } from '../gate/principal.ts'
+import { countByEnv } from '../keys/cascade.ts'
+import type { Db } from '../platform/db/db.ts'
+import { deleteEndedSecretKeys, findEndedSecretKeys } from './ended-sql.ts'
+import type { EndNeeds } from './ending.ts'
+
+/** How many secret keys one call deletes, in one transaction. Each takes a lock, of which Postgres has a few thousand. */
+const batchMax = 200
+
+/** Deletes a batch of secret keys that are revoked or expired. An owner makes room with it, also from the keys of other makers. */
+export function deleteEnded(
+  deps: EndNeeds,
+  db: Db,
+  principal: VendorPrincipal,
+  query: EndedSecretKeysQuery,
+): Promise<EndedKeysDeleted> {
+  const { workspaceId } = principal
+  const env = query.env ?? null
+  return db.inWorkspace(workspaceId, async tx => {
+    const ids = await findEndedSecretKeys(tx, env, batchMax)
+    const deleted = ids.length === 0 ? [] : await deleteEndedSecretKeys(tx, ids)
+    if (deleted.length > 0) {
+      appendAudit(deps, tx, actorOf(principal), deps.clock.now(), [
+        {
+          action: 'secret_key.ended_deleted',
+          targetType: 'workspace',
+          targetId: workspaceId,
+          env,
+          payload: { keys_deleted: countByEnv(deleted) },
+        },
+      ])
+    }
+    return { object: 'ended_keys_deletion', deleted: deleted.length, has_more: deleted.length > 0 }
+  })
+}
