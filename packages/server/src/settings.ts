@@ -171,14 +171,14 @@ export const settings = {
     default: '10737418240',
     min: 0,
     max: 1_000_000_000_000_000,
-    why: 'Maximum bytes of stored answers per workspace: 10 GiB; further requests are completed but not replayed',
+    why: 'Maximum bytes of stored answers in each environment of a project: 10 GiB; further requests are completed but not replayed',
   },
   SERVICE_MAX_COUNTERS_PER_WORKSPACE: {
     kind: 'integer',
     default: '1000000',
     min: 0,
     max: 100_000_000,
-    why: 'Maximum keys and tenants of a workspace with rate-limit counters in Postgres; checks that need more are refused',
+    why: 'Maximum keys and tenants with rate-limit counters in each environment of a project; checks that need more are refused',
   },
   SERVICE_SIGN_UP: {
     kind: 'text',

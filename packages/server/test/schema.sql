@@ -201,6 +201,18 @@ table idempotency_claims row level security
   policy idempotency_claims_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant select, update to keyrail_app
 
+table idempotency_held row level security
+  workspace_id uuid not null
+  env text not null
+  project_id uuid not null
+  ends_at timestamp(3) with time zone not null
+  bytes bigint not null
+  constraint idempotency_held_bytes_bounds CHECK ((bytes >= 0))
+  constraint idempotency_held_env CHECK ((env = ANY (ARRAY['live'::text, 'test'::text])))
+  constraint idempotency_held_pkey PRIMARY KEY (workspace_id, env, project_id, ends_at)
+  CREATE INDEX idempotency_held_by_end ON public.idempotency_held USING btree (ends_at)
+  policy idempotency_held_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+
 table idempotency_stored row level security
   workspace_id uuid not null
   ends_at timestamp(3) with time zone not null

@@ -109,6 +109,8 @@ const bounds: Record<string, Bound> = {
   ),
   idempotency_bodies_lock_token_bounds: length('lock_token', 8, 64, false),
   idempotency_bodies_scope_hash_length: bytes('scope_hash', 32),
+  idempotency_held_bytes_bounds: bound('bytes', ['0'], ['-1']),
+  idempotency_held_env: among('env', environments),
   idempotency_stored_bytes_bounds: bound('bytes', ['0'], ['-1']),
   idempotency_claims_answer_bytes_bounds: bound('answer_bytes', ['null', '0', '2147483647'], ['-1']),
   idempotency_claims_answered: bound('status', ['200'], ['null']),

@@ -10,6 +10,7 @@ import type {
 } from '@keyrail/contract/idempotency'
 import type { VendorPrincipal } from '../gate/principal.ts'
 import type { Call } from '../gate/route.ts'
+import type { Place } from '../platform/db/allowance.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Row } from '../platform/db/lane-spec.ts'
 import type { Deadline } from '../platform/deadline.ts'
@@ -24,6 +25,7 @@ import type { ReadCompletion } from './read-completion.ts'
 import { type Held, keyValues, type RecordKey } from './record.ts'
 import type { Idempotency } from './service.ts'
 import { completeLargeRecord, lockRecord, readAnswers } from './sql.ts'
+import { noProject } from './stored-bytes.ts'
 
 type HotCall<Body> = Call<VendorPrincipal, unknown, Body>
 
@@ -96,14 +98,15 @@ export async function completeRecord(
   const { principal, body, deadline } = call
   const held = heldOf(principal, body)
   const { storedBytes } = idempotency
-  const hasRoom = body.bytes === null || storedBytes.hasRoom(principal.workspaceId, body.bytes)
+  const place = placeOf(principal, body)
+  const hasRoom = body.bytes === null || storedBytes.hasRoom(place, body.bytes)
   const completion: Completion = hasRoom ? body : withoutBody(body)
   const isLarge = (completion.bytes ?? 0) > laneBytesMax
   const { verdict } = isLarge
     ? await completeLarge(call.db, held, completion)
     : await endRecord(idempotency, { ...held, kind: 'complete', completion }, deadline)
   if (verdict === 'completed' && completion.bytes !== null)
-    storedBytes.add(principal.workspaceId, completion.bytes, completion.ttlMs ?? claimTtlMsDefault)
+    storedBytes.add(place, completion.bytes, completion.ttlMs ?? claimTtlMsDefault)
   return { object: 'idempotency_complete', verdict: verdict === 'completed' ? 'completed' : 'lost' }
 }
 
@@ -138,6 +141,13 @@ const keyOf = (
   { workspaceId }: VendorPrincipal,
   { env, scope_hash }: Pick<HeldBody, 'env' | 'scope_hash'>,
 ): RecordKey => ({ workspaceId, env, scopeHash: scope_hash.toLowerCase() })
+
+/** On whose account an answer is stored. */
+const placeOf = ({ workspaceId, projectIds }: VendorPrincipal, { env }: Pick<HeldBody, 'env'>): Place => ({
+  workspaceId,
+  env,
+  projectId: projectIds?.length === 1 ? (projectIds[0] as string) : noProject,
+})
 
 const heldOf = (principal: VendorPrincipal, body: HeldBody): Held => ({
   ...keyOf(principal, body),

@@ -209,17 +209,18 @@ export const readAnswers = sql(
 /** Every process writes the rows in one order, so that no two wait for each other in a circle. */
 export const addStoredBytes = sql(
   'idempotency.add_stored_bytes',
-  `insert into idempotency_stored as held (workspace_id, ends_at, bytes)
-   select a.workspace_id, ${endOfHour(`service_now() + a.hours * interval '1 hour'`)}, sum(a.bytes)
-   from unnest($1::uuid[], $2::int[], $3::bigint[]) a(workspace_id, hours, bytes)
-   group by 1, 2 order by 1, 2
-   on conflict (workspace_id, ends_at) do update set bytes = held.bytes + excluded.bytes`,
+  `insert into idempotency_held as held (workspace_id, env, project_id, ends_at, bytes)
+   select a.workspace_id, a.env, a.project_id, ${endOfHour(`service_now() + a.hours * interval '1 hour'`)}, sum(a.bytes)
+   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::int[], $5::bigint[]) a(workspace_id, env, project_id, hours, bytes)
+   group by 1, 2, 3, 4 order by 1, 2, 3, 4
+   on conflict (workspace_id, env, project_id, ends_at) do update set bytes = held.bytes + excluded.bytes`,
 )
 
+/** Sums what one project has, or with null what all have. */
 export const sumStoredBytes = sql(
   'idempotency.sum_stored_bytes',
-  `select coalesce(sum(bytes), 0) as bytes from idempotency_stored
-   where workspace_id = $1 and ends_at > service_now()`,
+  `select coalesce(sum(bytes), 0) as bytes from idempotency_held
+   where workspace_id = $1 and env = $2 and ($3::uuid is null or project_id = $3) and ends_at > service_now()`,
 )
 
 /** Deletes `$1` rows that are over, those that ended first. Rows that another transaction has locked are skipped. */
@@ -229,6 +230,17 @@ const removing = (table: string, key: string, isOver: string, endsAt: string) =>
 
 export const removeStoredBytes = sql(
   'idempotency.prune_stored_bytes',
+  removing(
+    'idempotency_held',
+    'workspace_id, env, project_id, ends_at',
+    'ends_at <= service_now()',
+    'ends_at',
+  ),
+)
+
+/** What a process of an older release has counted. */
+export const removeOldStoredBytes = sql(
+  'idempotency.prune_old_stored_bytes',
   removing('idempotency_stored', 'workspace_id, ends_at', 'ends_at <= service_now()', 'ends_at'),
 )
 

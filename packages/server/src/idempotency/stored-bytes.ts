@@ -1,16 +1,18 @@
+import type pg from 'pg'
+import { readWorkspaceFacts } from '../gate/workspace-facts.ts'
 import type { Clock } from '../platform/clock.ts'
-import { createAllowance } from '../platform/db/allowance.ts'
+import { createAllowance, type Place } from '../platform/db/allowance.ts'
 import type { Connection } from '../platform/db/connection.ts'
 import { connectPrimary } from '../platform/db/timeline.ts'
 import type { Logger } from '../platform/log.ts'
 import { addStoredBytes, sumStoredBytes } from './sql.ts'
 
-/** How many bytes of stored answers each workspace has, and may have. Requests that store answers do not wait for it. */
+/** How many bytes of stored answers each project has, and may have. Requests that store answers do not wait for it. */
 export interface StoredBytes {
-  hasRoom(workspaceId: string, bytes: number): boolean
+  hasRoom(place: Place, bytes: number): boolean
   /** Counts an answer that was stored. */
-  add(workspaceId: string, bytes: number, ttlMs: number): void
-  /** The part of the limit that the fullest workspace has used; 1 is at the limit. */
+  add(place: Place, bytes: number, ttlMs: number): void
+  /** The part of its limit that the fullest project has used; 1 is at the limit. */
   nearest(): number
   /** Writes the counts of this process to the store. A timer does so every ten seconds. */
   flush(): Promise<void>
@@ -22,6 +24,26 @@ const flushMs = 10_000
 /** The bytes of a row besides headers and body. */
 const rowBytes = 512
 const hourMs = 3_600_000
+/** A workspace may have so much of its limits until an owner has verified an address. */
+const unprovenPart = 1 / 10
+/** Stands for the project of a credential that is not bound to one: a record does not say whose request it is. */
+export const noProject = '00000000-0000-0000-0000-000000000000'
+
+/** Bytes that are not written yet, of one place and time to live. */
+interface Unwritten {
+  readonly place: Place
+  readonly hours: number
+  bytes: number
+}
+
+/** The parameters of `addStoredBytes`. */
+const columnsOf = (counts: readonly Unwritten[]): unknown[][] => [
+  counts.map(({ place }) => place.workspaceId),
+  counts.map(({ place }) => place.env),
+  counts.map(({ place }) => place.projectId),
+  counts.map(({ hours }) => hours),
+  counts.map(({ bytes }) => bytes),
+]
 
 export function openStoredBytes(
   connection: Connection,
@@ -29,24 +51,24 @@ export function openStoredBytes(
   { monotonic }: Clock,
   log: Pick<Logger, 'warn'>,
 ): StoredBytes {
-  /** Bytes that are not written yet, by workspace and hours to live. */
-  let unwritten = new Map<string, { workspaceId: string; hours: number; bytes: number }>()
+  let unwritten = new Map<string, Unwritten>()
   let timer: NodeJS.Timeout | undefined
   let flushing: Promise<void> = Promise.resolve()
 
-  const ask = async <Row>(text: string, values: unknown[]): Promise<Row[]> => {
+  const ask = async <Found>(work: (client: pg.Client) => Promise<Found>): Promise<Found> => {
     const client = await connectPrimary(connection, 'stored answers', false)
     try {
       await client.query(`set statement_timeout = '5s'; set lock_timeout = '1s'`)
-      return (await client.query(text, values)).rows
+      return await work(client)
     } finally {
       await client.end()
     }
   }
-  const note = (workspaceId: string, hours: number, bytes: number) => {
-    const name = `${workspaceId} ${hours}`
+  const note = (place: Place, hours: number, bytes: number) => {
+    const { workspaceId, env, projectId } = place
+    const name = `${workspaceId} ${env} ${projectId} ${hours}`
     const own = unwritten.get(name)
-    if (own === undefined) unwritten.set(name, { workspaceId, hours, bytes })
+    if (own === undefined) unwritten.set(name, { place, hours, bytes })
     else own.bytes += bytes
     timer ??= setTimeout(() => void flush(), flushMs).unref()
   }
@@ -57,14 +79,10 @@ export function openStoredBytes(
     const counts = [...unwritten.values()]
     unwritten = new Map()
     try {
-      await ask(addStoredBytes.text, [
-        counts.map(({ workspaceId }) => workspaceId),
-        counts.map(({ hours }) => hours),
-        counts.map(({ bytes }) => bytes),
-      ])
+      await ask(client => client.query(addStoredBytes.text, columnsOf(counts)))
     } catch (error) {
       log.warn({ err: error }, 'the bytes of stored answers could not be written')
-      for (const { workspaceId, hours, bytes } of counts) note(workspaceId, hours, bytes)
+      for (const { place, hours, bytes } of counts) note(place, hours, bytes)
     }
   }
   const flush = () => {
@@ -73,20 +91,25 @@ export function openStoredBytes(
   }
   const allowance = createAllowance({
     limit,
+    unprovenPart,
     monotonic,
     log,
-    async count(workspaceId) {
+    async count({ workspaceId, env, projectId }) {
       await flush()
-      const [row] = await ask<{ bytes: string }>(sumStoredBytes.text, [workspaceId])
-      return Number(row?.bytes ?? 0)
+      return await ask(async client => {
+        const facts = await readWorkspaceFacts(client, workspaceId)
+        const { rows } = await client.query(sumStoredBytes.text, [workspaceId, env, projectId])
+        // A credential that is not bound to a project stores for none in particular, which is one more.
+        return { ...facts, projectIds: [...facts.projectIds, noProject], held: Number(rows[0].bytes) }
+      })
     },
   })
 
   return {
-    hasRoom: (workspaceId, bytes) => allowance.hasRoom(workspaceId, rowBytes + bytes),
-    add(workspaceId, bytes, ttlMs) {
-      allowance.add(workspaceId, rowBytes + bytes)
-      note(workspaceId, Math.ceil(ttlMs / hourMs), rowBytes + bytes)
+    hasRoom: (place, bytes) => allowance.hasRoom(place, rowBytes + bytes),
+    add(place, bytes, ttlMs) {
+      allowance.add(place, rowBytes + bytes)
+      note(place, Math.ceil(ttlMs / hourMs), rowBytes + bytes)
     },
     nearest: allowance.nearest,
     flush,

@@ -1,5 +1,6 @@
+import type { Statement } from '../platform/db/connection.ts'
 import { type Chore, untilNone } from '../platform/db/upkeep.ts'
-import { removeBodies, removeClaims, removeStoredBytes } from './sql.ts'
+import { removeBodies, removeClaims, removeOldStoredBytes, removeStoredBytes } from './sql.ts'
 
 const claimsAtOnce = 1_000
 /** A large body takes some thousand rows of a TOAST table. */
@@ -22,8 +23,9 @@ export const pruneBodies: Chore = {
 /** Deletes the counts of hours that are over. */
 export const pruneStoredBytes: Chore = {
   name: 'bytes of idempotency answers',
-  run: client =>
-    untilNone(
-      async () => (await client.query({ ...removeStoredBytes, values: [claimsAtOnce] })).rowCount ?? 0,
-    ),
+  async run(client) {
+    const remove = (statement: Statement) =>
+      untilNone(async () => (await client.query({ ...statement, values: [claimsAtOnce] })).rowCount ?? 0)
+    return (await remove(removeStoredBytes)) + (await remove(removeOldStoredBytes))
+  },
 }

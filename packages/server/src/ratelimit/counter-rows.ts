@@ -1,27 +1,50 @@
+import { readWorkspaceFacts } from '../gate/workspace-facts.ts'
 import type { Clock } from '../platform/clock.ts'
 import { type Allowance, createAllowance } from '../platform/db/allowance.ts'
 import type { Connection } from '../platform/db/connection.ts'
 import { connectPrimary } from '../platform/db/timeline.ts'
 import type { Logger } from '../platform/log.ts'
-import { countCounters } from './sql.ts'
+import { dropInvented } from './invented.ts'
+import { countAll, countOfProject } from './sql.ts'
 
-/** How many rows of counters each workspace has in Postgres, and may have. */
+/** A workspace may have so much of its limits until an owner has verified an address. */
+const unprovenPart = 1 / 10
+/** From this share of a limit on, counters of invented ids are dropped, down to the other share. */
+const nearPart = 7 / 8
+const wantedPart = 3 / 4
+
+/** How many rows of counters each project has in Postgres, and may have. Near a limit it makes room. */
 export function openCounterRows(
   connection: Connection,
   limit: number,
   { monotonic }: Clock,
-  log: Pick<Logger, 'warn'>,
+  log: Pick<Logger, 'warn' | 'info'>,
 ): Allowance {
   return createAllowance({
     limit,
+    unprovenPart,
     monotonic,
     log,
-    async count(workspaceId) {
+    async count(place, mostOf) {
       const client = await connectPrimary(connection, 'counter rows', false)
       try {
-        await client.query(`set statement_timeout = '5s'`)
-        const { rows } = await client.query(countCounters.text, [workspaceId, limit + 1])
-        return rows[0].rows
+        await client.query(`set statement_timeout = '30s'; set lock_timeout = '1s'`)
+        const { workspaceId, env, projectId } = place
+        const facts = await readWorkspaceFacts(client, workspaceId)
+        const most = mostOf(facts.isProven)
+        const count = async (): Promise<number> => {
+          const { rows } =
+            projectId === null
+              ? await client.query(countAll.text, [workspaceId, env, most + 1])
+              : await client.query(countOfProject.text, [workspaceId, env, projectId, most + 1])
+          return rows[0].rows
+        }
+        const held = await count()
+        if (held < most * nearPart) return { ...facts, held }
+        const dropped = await dropInvented(client, place, Math.ceil(held - most * wantedPart))
+        if (dropped === 0) return { ...facts, held }
+        log.info({ workspace_id: workspaceId, env, rows: dropped }, 'counters of invented ids were dropped')
+        return { ...facts, held: await count() }
       } finally {
         await client.end()
       }

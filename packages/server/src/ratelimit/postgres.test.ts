@@ -18,7 +18,7 @@ await admin.query(
   `create or replace function service_now() returns timestamptz language sql stable as 'select now from store_time'`,
 )
 const processes = [openTestLanes(connection), openTestLanes(connection)] as const
-const rows = () => openCounterRows(connection, 1_000_000, systemClock, { warn() {} })
+const rows = () => openCounterRows(connection, 1_000_000, systemClock, { warn() {}, info() {} })
 const store = openPostgresCounters(processes[0], rows())
 const other = openPostgresCounters(processes[1], rows())
 after(async () => {

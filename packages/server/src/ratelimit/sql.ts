@@ -46,8 +46,45 @@ export const removeCounters = sql(
      where expires_at < service_now() order by expires_at limit $1 for update skip locked)`,
 )
 
-/** Counts by the index alone, and stops at `$2`. */
-export const countCounters = sql(
-  'ratelimit.count',
-  `select count(*)::int as rows from (select from rate_counters where workspace_id = $1 limit $2) c`,
+/** Counts by the index alone, and stops at the last parameter. */
+export const countOfProject = sql(
+  'ratelimit.count_of_project',
+  `select count(*)::int as rows from
+     (select from rate_counters where workspace_id = $1 and env = $2 and project_id = $3 limit $4) c`,
+)
+
+/** The same for all projects of an environment, also invented ones. */
+export const countAll = sql(
+  'ratelimit.count_all',
+  `select count(*)::int as rows from
+     (select from rate_counters where workspace_id = $1 and env = $2 limit $3) c`,
+)
+
+/** Whether the project of a row exists, and so does its key or tenant. A row for checks without one has none. */
+const isReal = `(
+  exists (select from projects p where p.workspace_id = c.workspace_id and p.id = c.project_id and p.deleted_at is null)
+  and case c.kind
+    when 'key' then exists (select from api_keys k where k.workspace_id = c.workspace_id and k.id = c.subject_id
+      and k.project_id = c.project_id and k.env = c.env)
+    when 'tenant' then exists (select from tenants t where t.workspace_id = c.workspace_id and t.id = c.subject_id)
+    else true
+  end)`
+
+/** Rows of one project, or with null of all, that belong to no key and no tenant; those that end first. */
+export const findInvented = sql(
+  'ratelimit.find_invented',
+  `select c.project_id, c.kind, c.subject_id from rate_counters c
+   where c.workspace_id = $1 and c.env = $2 and ($3::uuid is null or c.project_id = $3) and not ${isReal}
+   order by c.expires_at, c.ctid limit $4`,
+)
+
+/** Deletes what was found and is still invented. Rows that a check has locked are skipped. */
+export const removeInvented = sql(
+  'ratelimit.remove_invented',
+  `delete from rate_counters where (workspace_id, project_id, env, kind, subject_id) in (
+     select c.workspace_id, c.project_id, c.env, c.kind, c.subject_id
+     from ${subjects} u(w, p, e, k, s)
+     join rate_counters c on c.workspace_id = u.w and c.project_id = u.p and c.env = u.e and c.kind = u.k and c.subject_id = u.s
+     where not ${isReal}
+     for update of c skip locked)`,
 )

@@ -121,6 +121,7 @@ describe('removing a workspace for good', () => {
     'rate_counters',
     'idempotency_claims',
     'idempotency_bodies',
+    'idempotency_held',
     'idempotency_stored',
     'usage_reports',
     'usage_hours',

@@ -11,6 +11,7 @@ const looseTables = [
   'rate_counters',
   'idempotency_claims',
   'idempotency_bodies',
+  'idempotency_held',
   'idempotency_stored',
   'usage_reports',
   'usage_hours',

@@ -1,75 +1,119 @@
 import type { Logger } from '../log.ts'
 import { recentlyUsed } from '../recently-used.ts'
 
-/** How much of one kind of thing, written by hot calls, a workspace may keep in the database: bytes, or rows. */
+/** Whose part of the database something takes: one environment of one project of a workspace. */
+export interface Place {
+  readonly workspaceId: string
+  readonly env: string
+  readonly projectId: string
+}
+
+/** What is counted: a place, or with null all projects of a workspace's environment together. */
+export interface CountedPlace extends Omit<Place, 'projectId'> {
+  readonly projectId: string | null
+}
+
+/** The result of a count. */
+interface Counted {
+  readonly held: number
+  /** Whether the workspace may have its full limit. */
+  readonly isProven: boolean
+  /** The projects that exist. */
+  readonly projectIds: readonly string[]
+}
+
+/** How much of one kind of thing, written by hot calls, may be kept in the database: bytes, or rows. */
 export interface Allowance {
-  /**
-   * @returns whether the workspace has room for this much more, as far as this process knows. It does not ask
-   * the database.
-   */
-  hasRoom(workspaceId: string, more: number): boolean
+  /** @returns whether there is room for this much more, as far as this process knows. It does not ask the database. */
+  hasRoom(place: Place, more: number): boolean
   /** Records what was written. */
-  add(workspaceId: string, more: number): void
-  /** The share of the limit that the fullest workspace uses, as far as this process knows; 1 is at the limit. */
+  add(place: Place, more: number): void
+  /** The share of its limit that the fullest place uses, as far as this process knows; 1 is at the limit. */
   nearest(): number
   /** Waits for the running count. */
   close(): Promise<void>
 }
 
 export interface AllowanceOptions {
+  /** For one environment of one project. */
   readonly limit: number
-  /** Counts what a workspace has in the database. */
-  readonly count: (workspaceId: string) => Promise<number>
+  /** The part of every limit that a workspace has which is not proven. */
+  readonly unprovenPart?: number
+  /**
+   * Counts what is in the database.
+   * @param mostOf the limit of the place.
+   */
+  readonly count: (place: CountedPlace, mostOf: (isProven: boolean) => number) => Promise<Counted>
   /** Milliseconds. */
   readonly monotonic: () => number
   readonly log: Pick<Logger, 'warn'>
 }
 
+/** How many full projects one environment of a workspace may have. */
+export const fullProjects = 4
+
 interface Known {
+  readonly place: CountedPlace
   /** The result of the last count, and what this process has written since. */
   counted: number
   added: number
   countedAt: number
   isDue: boolean
+  most: number
+  projectIds: ReadonlySet<string>
 }
 
-/** Workspaces that wrote lately, about 100 bytes each. A forgotten one is counted again. */
-const workspacesMax = 50_000
-/** A workspace is counted when this process has written this share of its limit since the last count. */
+/** Places that were written to lately, about 200 bytes each. A forgotten one is counted again. */
+const placesMax = 50_000
+/** A place is counted when this process has written this share of its limit since the last count. */
 const part = 1 / 32
-/** The least time between two counts of one workspace, in ms, and as a multiple of the last count's duration. */
+/** The least time between two counts of one place, in ms, and as a multiple of the last count's duration. */
 const restMs = 5_000
 const restTimes = 20
 
 /**
- * Keeps each workspace within a limit without slowing its writers down: every write would lock a row with the
- * total. Each process adds up its own writes, and counts in the database only for a workspace that has written a
- * 32nd of its limit since the last count, or is near the limit; one count at a time, beside the requests. So a
- * workspace may exceed its limit by a 32nd per process, and by what is written during a count.
+ * Keeps each project's environment within a limit without slowing its writers down: every write would lock a row with the
+ * total. Each process adds up its own writes, and counts in the database only a place to which it has written a 32nd of
+ * its limit since the last count, or which is near its limit; one count at a time, beside the requests. So a limit may be
+ * exceeded by a 32nd per process, and by what is written during a count.
+ *
+ * All projects of an environment together may have as much as four full ones. Beyond that, an existing project still gets
+ * its equal part of it, so that neither other projects nor invented ids of projects take its room.
  */
-export function createAllowance({ limit, count, monotonic, log }: AllowanceOptions): Allowance {
-  const known = recentlyUsed<Known>(workspacesMax)
-  const due: string[] = []
+export function createAllowance(options: AllowanceOptions): Allowance {
+  const { limit, unprovenPart = 1, count, monotonic, log } = options
+  const projects = recentlyUsed<Known>(placesMax)
+  const wholes = recentlyUsed<Known>(placesMax)
+  const due: Known[] = []
   let counting: Promise<void> | null = null
   let isClosed = false
   let restUntil = 0
 
-  const knownOf = (workspaceId: string): Known => {
-    let own = known.get(workspaceId)
+  const mostOf = ({ projectId }: CountedPlace, isProven: boolean) =>
+    Math.floor(limit * (isProven ? 1 : unprovenPart)) * (projectId === null ? fullProjects : 1)
+  const knownOf = (place: CountedPlace): Known => {
+    const { workspaceId, env, projectId } = place
+    const known = projectId === null ? wholes : projects
+    const name = projectId === null ? `${workspaceId} ${env}` : `${workspaceId} ${env} ${projectId}`
+    let own = known.get(name)
     if (own === undefined) {
-      own = { counted: 0, added: 0, countedAt: Number.NEGATIVE_INFINITY, isDue: false }
-      known.set(workspaceId, own)
+      const most = mostOf(place, true)
+      own = { place, counted: 0, added: 0, countedAt: never, isDue: false, most, projectIds: none }
+      known.set(name, own)
     }
     return own
   }
   const countDue = async () => {
-    for (let next = due.shift(); next !== undefined && !isClosed; next = due.shift()) {
-      const own = knownOf(next)
+    for (let own = due.shift(); own !== undefined && !isClosed; own = due.shift()) {
+      const { place } = own
       const before = own.added
       const began = monotonic()
       try {
-        own.counted = await count(next)
+        const { held, isProven, projectIds } = await count(place, isProven => mostOf(place, isProven))
+        own.counted = held
         own.added -= before
+        own.most = mostOf(place, isProven)
+        if (place.projectId === null) own.projectIds = new Set(projectIds)
       } catch (error) {
         // The last known value stays, and the count is repeated.
         log.warn({ err: error }, 'counting a workspace’s allowance failed')
@@ -81,34 +125,45 @@ export function createAllowance({ limit, count, monotonic, log }: AllowanceOptio
     counting = null
   }
   /** Whether too little is known, or rows may have been pruned since. */
-  const look = (workspaceId: string, own: Known) => {
+  const look = (own: Known) => {
     if (own.isDue || isClosed) return
-    const isNear = own.counted + own.added >= limit * (1 - part)
-    if (own.added < limit * part && !isNear) return
+    const isNear = usedOf(own) >= own.most * (1 - part)
+    // Until the first count the process does not know whether the workspace is proven.
+    const enough = own.most * part * (own.countedAt === never ? unprovenPart : 1)
+    if (own.added < enough && !isNear) return
     const now = monotonic()
     if (now < restUntil || now - own.countedAt < restMs) return
     own.isDue = true
-    due.push(workspaceId)
+    due.push(own)
     counting ??= countDue()
   }
+  const wholeOf = ({ workspaceId, env }: Place) => knownOf({ workspaceId, env, projectId: null })
 
   return {
-    hasRoom(workspaceId, more) {
-      const own = known.get(workspaceId)
-      if (own === undefined) return more <= limit
-      if (own.counted + own.added + more <= limit) return true
-      look(workspaceId, own)
-      return false
+    hasRoom(place, more) {
+      const own = knownOf(place)
+      const whole = wholeOf(place)
+      const isOwnFull = usedOf(own) + more > own.most
+      const isWholeFull = usedOf(whole) + more > whole.most
+      if (isOwnFull) look(own)
+      if (isWholeFull) look(whole)
+      if (isOwnFull) return false
+      if (!isWholeFull) return true
+      const isReal = whole.projectIds.has(place.projectId)
+      return isReal && usedOf(own) + more <= whole.most / whole.projectIds.size
     },
-    add(workspaceId, more) {
-      const own = knownOf(workspaceId)
-      own.added += more
-      look(workspaceId, own)
+    add(place, more) {
+      for (const own of [knownOf(place), wholeOf(place)]) {
+        own.added += more
+        look(own)
+      }
     },
     nearest() {
-      let most = 0
-      for (const { counted, added } of known.values()) most = Math.max(most, counted + added)
-      return limit === 0 ? 1 : most / limit
+      let nearest = 0
+      for (const known of [projects, wholes])
+        for (const own of known.values())
+          nearest = Math.max(nearest, own.most === 0 ? 1 : usedOf(own) / own.most)
+      return nearest
     },
     async close() {
       isClosed = true
@@ -116,3 +171,8 @@ export function createAllowance({ limit, count, monotonic, log }: AllowanceOptio
     },
   }
 }
+
+const never = Number.NEGATIVE_INFINITY
+const none: ReadonlySet<string> = new Set()
+
+const usedOf = ({ counted, added }: Known): number => counted + added
