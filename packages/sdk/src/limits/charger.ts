@@ -12,6 +12,7 @@ import type { CheckAnswer, LimitState } from './answer.ts'
 import { Counters, counterName } from './counters.ts'
 import type { Denials } from './denials.ts'
 import { Pool, type PrepayLimits, type WindowOfUnits } from './pool.ts'
+import { isUnchecked } from './unchecked.ts'
 import { denial, headersOf, type LimitSource, type LimitVerdict, retryAfter } from './verdict.ts'
 
 /** Asks the service once. */
@@ -125,7 +126,7 @@ export class Charger {
     const errors = ended.flatMap(end => (end.status === 'rejected' ? [end.reason as unknown] : []))
     const denials = answers.filter(({ allowed }) => !allowed)
     // A refusal of the service is worse than its absence.
-    const error = errors.find(each => !isOutage(each)) ?? errors[0]
+    const error = errors.find(each => !isUnchecked(each)) ?? errors[0]
     if (denials.length > 0 || !this.#world.passes(error)) this.#putBack(parts, cost, now)
     if (denials.length > 0) return this.#denied(parts, denials)
     throw error

@@ -124,6 +124,24 @@ test('a refusal by the service is no outage: the request is refused also with `a
   }
 })
 
+test('no room for a counter says nothing about a key: `onUnavailable` decides', async () => {
+  const full = async () => Response.json({ code: 'counter_limit_reached' }, { status: 409 })
+  for (const prepay of [undefined, {}]) {
+    const allowing = answered(full, { onUnavailable: 'allow', prepay })
+    assert.equal((await allowing.limiter.limit(someKey)).code, 'unchecked')
+    assert.equal(allowing.limiter.stats().unitsUnused, 0)
+    const denying = answered(full, { prepay })
+    const denied = await denying.limiter.limit(someKey)
+    assert.ok(!denied.allowed)
+    assert.deepEqual([denied.code, denied.problem.status], ['limits_unavailable', 503])
+    for (const { errors } of [allowing, denying])
+      assert.deepEqual(
+        errors.map(({ code }) => code),
+        ['counter_limit_reached'],
+      )
+  }
+})
+
 test('an argument that is not a valid verdict or cost gets 500, and onError says why', async () => {
   const { limiter, errors } = answered(() => assert.fail('asked'), { onUnavailable: 'allow' })
   const odd = [

@@ -10,7 +10,6 @@ import {
   readReports,
   refuseUnknown,
 } from '../http/connection-options.ts'
-import { isOutage } from '../http/failure.ts'
 import { readInteger, readProject } from '../http/option-values.ts'
 import { KeyrailError, lasting } from '../runtime/errors.ts'
 import { toWireRateLimits } from '../store/rate-limits.ts'
@@ -22,6 +21,7 @@ import { type Ask, Charger } from './charger.ts'
 import { COST_MAX, readCost } from './cost.ts'
 import { Denials, REMEMBERED_MS } from './denials.ts'
 import type { PrepayLimits } from './pool.ts'
+import { isUnchecked } from './unchecked.ts'
 import { type LimitSource, type LimitVerdict, misused, noLimits, unavailable, unchecked } from './verdict.ts'
 
 /** Options of `createLimiter`. */
@@ -32,7 +32,8 @@ export interface LimiterOptions extends ConnectionOptions, ErrorOptions {
   timeoutMs?: number | undefined
   /**
    * What happens to a request if the service is unavailable: `deny`, the default, answers 503; `allow` lets it pass
-   * uncounted. If the service refuses the call, as for a revoked secret key, the request is always refused.
+   * uncounted. The same holds if the service has no room for a further counter. If the service refuses the call, as for a
+   * revoked secret key, the request is always refused.
    */
   onUnavailable?: OnUnavailable | undefined
   /**
@@ -154,7 +155,7 @@ export function openLimiter(options: LimiterOptions, { now }: { now: () => numbe
       throw failure
     }
   }
-  const passes = (error: unknown) => onUnavailable === 'allow' && isOutage(error)
+  const passes = (error: unknown) => onUnavailable === 'allow' && isUnchecked(error)
   const onUnused = (units: number) => {
     unitsUnused += units
   }
