@@ -112,7 +112,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
       throw new Refusal('no_workspace', 'The session has left the workspace in which the request began.')
     const hasOrigin = access.noOrigin === true && headerValues(request.raw, 'origin').length > 0
     assertAccess(request.principal, access, hasOrigin)
-    if (deps.config.signUp === 'invited') assertVerified(request.principal, access)
+    if (deps.config.signUp !== 'open') assertVerified(request.principal, access)
   }
   /** After the client or the handler has waited, maybe for long: renews the deadline and checks the credential again. */
   const judgeAgain = (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

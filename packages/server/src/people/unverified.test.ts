@@ -8,6 +8,7 @@ import { routes } from '../routes.ts'
 
 const harness = await startHarness({ signUp: 'invited' })
 const { ask, query } = harness
+const closed = await startHarness({ signUp: 'closed' })
 const vendor = await makeVendor(harness)
 /** An account that somebody made at an invited address; as an owner, nothing else would keep it out. */
 const make = () => makePerson(query, { workspaceId: vendor.workspaceId, role: 'owner', verified: false })
@@ -36,6 +37,14 @@ test('where only invited people sign up, an unverified account reaches only itse
     else allowed.push(operation)
   }
   assert.deepEqual(allowed.toSorted(), own)
+})
+
+test('where no person signs up any more, neither does an account from before', async () => {
+  const { token } = await makePerson(closed.query, { verified: false })
+  const body = { name: 'Mine', slug: uniqueSlug() }
+  const refused = await closed.ask('POST', '/v1/workspaces', { token, body })
+  assert.deepEqual([refused.status, refused.body.code], [403, 'email_not_verified'])
+  assert.equal((await closed.ask('GET', '/v1/auth/me', { token })).status, 200)
 })
 
 test('there the account acts as soon as its address is verified, in the same session', async () => {
