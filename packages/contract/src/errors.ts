@@ -16,6 +16,7 @@ export const errors = {
   forbidden: [403, 'The role of the credential does not allow this'],
   owner_required: [403, 'Only an owner may do this'],
   no_workspace: [403, 'The session acts in no workspace'],
+  workspace_unproven: [403, 'The person has yet to decide whether to keep the workspace'],
   live_credential_required: [403, 'This needs a live credential'],
   env_mismatch: [403, 'A test credential cannot reach the live environment'],
   origin_not_allowed: [403, 'Requests from this origin are not accepted'],

@@ -57,7 +57,16 @@ export const User = resource('user', userFields)
 export type User = Static<typeof User>
 
 /** A workspace of which a person is a member, and the role. */
-export const Membership = strictObject({ id: Uuid, name: Name, slug: Slug, role: Role })
+export const Membership = strictObject({
+  id: Uuid,
+  name: Name,
+  slug: Slug,
+  role: Role,
+  unproven: Type.Boolean({
+    description:
+      'Whether the account joined it before its password and its mailbox were shown to belong together. No person acts there by themselves until the person has decided to keep it.',
+  }),
+})
 export type Membership = Static<typeof Membership>
 const Memberships = Type.Array(Membership)
 
@@ -109,14 +118,42 @@ export type WorkspaceSwitch = Static<typeof WorkspaceSwitch>
 
 export const VerificationConsume = strictObject({ token: MailedToken })
 export type VerificationConsume = Static<typeof VerificationConsume>
-export const Verified = strictObject({ status: Type.Literal('verified') })
+/** What an account made before its address was verified: somebody else may have signed up with the address. */
+const MadeBefore = strictObject({
+  workspaces: Type.Array(
+    strictObject({ id: Uuid, slug: Slug, role: Role, created_at: Timestamp, secret_keys: Type.Integer() }),
+  ),
+  sign_ins: Type.Array(
+    strictObject({
+      ip: nullable(Type.String()),
+      user_agent: nullable(Type.String()),
+      created_at: Timestamp,
+    }),
+  ),
+})
+export const Verified = strictObject({
+  status: Type.Literal('verified'),
+  made: nullable(MadeBefore),
+  disowning_token: nullable(
+    Type.String({
+      description:
+        'For 24 hours, a reset of the password with this token ends all that the account made. Null when the account made nothing.',
+    }),
+  ),
+})
 export type Verified = Static<typeof Verified>
 
 export const ResetRequest = strictObject({ email: Email })
 export type ResetRequest = Static<typeof ResetRequest>
 export const ResetConsume = strictObject({ token: MailedToken, password: NewPassword })
 export type ResetConsume = Static<typeof ResetConsume>
-export const PasswordChanged = strictObject({ status: Type.Literal('password_changed') })
+export const PasswordChanged = strictObject({
+  status: Type.Literal('password_changed'),
+  made_ended: Type.Boolean({
+    description:
+      'Whether all ended that the account had made, because no person had shown that it is theirs.',
+  }),
+})
 export type PasswordChanged = Static<typeof PasswordChanged>
 
 export const InviteAccept = strictObject({ token: MailedToken })

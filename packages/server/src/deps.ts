@@ -61,6 +61,7 @@ import { openSecurityEvents, type SecurityEvents } from './security-events/write
 import { openReports, type Reports } from './usage/reports.ts'
 import { version } from './version.ts'
 import { proveBillingAddress } from './workspace/billing.ts'
+import { type Disownings, openDisownings } from './workspace/disownings.ts'
 
 /** Everything that the rooms need from outside: database, clock, randomness, logs and metrics. */
 export interface Deps {
@@ -103,6 +104,7 @@ export interface Deps {
   readonly findLeaked: FindLeaked
   readonly securityEvents: SecurityEvents
   readonly endings: Endings
+  readonly disownings: Disownings
   readonly largeBodies: LargeBodies
   /** The same for bodies that only a signature authenticates. */
   readonly signedBodies: LargeBodies
@@ -168,8 +170,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const signedBodies = createLargeBodies(signedBytesMax)
   const jsonThread = openJsonThread(log)
   const passwords = openPasswords({ randomBytes: draw, log, metrics })
-  const leaving = new AbortController()
-  const closing = new AbortController()
+  const [leaving, closing] = [new AbortController(), new AbortController()]
   const signIns = createSignInGuard({
     clock,
     // A closing service does not make clients wait.
@@ -191,6 +192,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     metrics,
   })
   const endings = openEndings({ pool, clock, makeId, randomBytes: draw, log })
+  const disownings = openDisownings({ pool, endings, clock, makeId, log })
   const stopUpkeep = startUpkeep({
     connection,
     chores: choresOf(config.signingKey === null ? sealed : null, {
@@ -262,6 +264,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     findLeaked: openFindLeaked(lanes),
     securityEvents,
     endings,
+    disownings,
     largeBodies,
     signedBodies,
     jsonThread,
@@ -280,7 +283,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     async close() {
       closing.abort()
       hotCredentials.close()
-      await Promise.all([stopUpkeep(), mail.close(), endings.close()])
+      await Promise.all([stopUpkeep(), mail.close(), disownings.close(), endings.close()])
       await Promise.all([
         counters.close(),
         storedBytes.close(),

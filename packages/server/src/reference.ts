@@ -193,6 +193,7 @@ export function refusalsOf(route: Route): ErrorCode[] {
   if (!access.open) {
     codes.add('unauthenticated').add('credential_not_accepted').add('ip_not_allowed').add('workspace_changed')
     if (access.inWorkspace && route.plane !== 'embed') codes.add('no_workspace')
+    if (access.inWorkspace && access.credentials.includes('session')) codes.add('workspace_unproven')
     if (access.credentials.includes('session') && !access.whileUnverified) codes.add('email_not_verified')
     if (access.role !== 'member') codes.add(access.role === 'owner' ? 'owner_required' : 'forbidden')
     if (access.permission !== undefined) {

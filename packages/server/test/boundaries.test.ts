@@ -77,8 +77,12 @@ const betweenRooms: Record<string, string[]> = {
     'members/join',
     'people/address',
     'people/standing',
+    'people/unproven',
     'people/vouching',
+    'secret-keys/ending',
+    'secret-keys/endings',
     'secret-keys/issue',
+    'secret-keys/made',
   ],
 }
 

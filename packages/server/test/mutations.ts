@@ -181,6 +181,14 @@ export const auditedMutations: Record<string, PrepareMutation> = {
     token: (await makePerson(means.query)).token,
     body: { token: (await makeInvite(means, means.scene)).token },
   }),
+  keepWorkspace: async means => ({
+    url: `/v1/auth/workspaces/${means.scene.workspaceId}/keep`,
+    token: await disowner(means),
+  }),
+  giveUpWorkspace: async means => ({
+    url: `/v1/auth/workspaces/${means.scene.workspaceId}`,
+    token: await disowner(means),
+  }),
   changeMemberRole: async ({ query, scene: { workspaceId, live } }) => ({
     url: `/v1/members/${(await makePerson(query, { workspaceId })).userId}`,
     token: live,
@@ -213,6 +221,13 @@ const unauditedMutations: Record<string, string> = {
   verifyAddress: 'as an account',
   requestReset: 'as an account',
   resetPassword: 'as an account',
+}
+
+/** A member whose account disowned what it made. @returns the token. */
+async function disowner({ query, scene: { workspaceId } }: Means): Promise<string> {
+  const { token, userId } = await makePerson(query, { workspaceId, role: 'owner' })
+  await query('update users set disowned_count = 1 where id = $1', [userId])
+  return token
 }
 
 interface Walked {

@@ -22,6 +22,7 @@ const madeHash =
 export interface PersonTraits {
   email?: string
   name?: string | null
+  /** Whether the address is verified, and the person chose the name after that. */
   verified?: boolean
   /** The workspace and role of the person; the session acts there. */
   workspaceId?: string
@@ -34,8 +35,9 @@ export async function makePerson(query: Query, traits: PersonTraits = {}): Promi
   const userId = randomUUID()
   const email = traits.email ?? `made-${userId}@example.com`
   await query(
-    `insert into users (id, email, address_key, name, email_verified_at, created_at, updated_at)
-     values ($1, $2, lower($2), $3, case when $4 then service_now() end, service_now(), service_now())`,
+    `insert into users (id, email, address_key, name, email_verified_at, proven_at, name_is_own, created_at, updated_at)
+     values ($1, $2, lower($2), $3, case when $4 then service_now() end, case when $4 then service_now() end, $4,
+       service_now(), service_now())`,
     [userId, email, name, verified],
   )
   await query('insert into user_passwords (user_id, hash) values ($1, $2)', [userId, madeHash])
@@ -82,4 +84,4 @@ export async function makeMailedToken(
 }
 
 /** Tables whose rows each belong to one person, not to a workspace. */
-export const personalTables = ['users', 'user_passwords', 'sessions', 'mail_tokens']
+export const personalTables = ['users', 'user_passwords', 'sessions', 'mail_tokens', 'disownings']

@@ -27,6 +27,9 @@ const beyondRows: Record<string, string> = {
   'GET /v1/projects/:id/nodes': 'people see which servers hold the keys, and which are behind',
   'GET /v1/usage/daily': 'a chart of a project or tenant, or of all of them, and not of one key',
   'GET /v1/overview': 'the first screen of a person asks once and not nine times',
+  'POST /v1/auth/workspaces/:id/keep':
+    'the owner of a mailbox decides about workspaces that somebody else made',
+  'DELETE /v1/auth/workspaces/:id': 'the owner of a mailbox decides about workspaces that somebody else made',
   'GET /v1/security_events': 'refused requests and their sources are not in the audit log',
   'GET /v1/auth/security_events': 'a person sees the security events of their account',
   'GET /v1/audit_logs/export': 'a log of a million rows is too long for pages of 200',

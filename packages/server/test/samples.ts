@@ -117,6 +117,8 @@ const personSamples: Record<string, (harness: Harness) => Promise<Omit<Sample, '
       body: { workspace_id: workspaceId },
     }
   },
+  keepWorkspace: unprovenSample,
+  giveUpWorkspace: unprovenSample,
   requestVerification: async ({ query }) => ({ token: (await makePerson(query, { verified: false })).token }),
   verifyAddress: async ({ query }) => {
     const { userId } = await makePerson(query, { verified: false })
@@ -127,6 +129,14 @@ const personSamples: Record<string, (harness: Harness) => Promise<Omit<Sample, '
     const token = await makeMailedToken(query, (await makePerson(query)).userId, 'password_reset')
     return { token: undefined, body: { token, password: newPassword } }
   },
+}
+
+/** A person whose account disowned what it made, and one of its workspaces. */
+async function unprovenSample(harness: Harness) {
+  const { workspaceId } = await makeVendor(harness)
+  const { token, userId } = await makePerson(harness.query, { workspaceId, role: 'owner' })
+  await harness.query('update users set disowned_count = 1 where id = $1', [userId])
+  return { token, id: workspaceId }
 }
 
 /** A request from a tenant's browser: an embed token for its live keys, and one of these keys. */

@@ -136,6 +136,20 @@ table credentials row level security
   WHERE ((s.id = credentials.id) AND (s.user_id = app_user_id()))))))) with check (the same)
   grant insert to keyrail_app
 
+table disownings row level security
+  user_id uuid not null
+  token_digest bytea
+  token_expires_at timestamp(3) with time zone
+  began_at timestamp(3) with time zone
+  reached uuid
+  done_at timestamp(3) with time zone
+  constraint disownings_token_digest_length CHECK ((octet_length(token_digest) = 32))
+  constraint disownings_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+  constraint disownings_pkey PRIMARY KEY (user_id)
+  CREATE INDEX disownings_undone ON public.disownings USING btree (began_at) WHERE ((began_at IS NOT NULL) AND (done_at IS NULL))
+  policy disownings_scope permissive for * to keyrail_app using ((user_id = app_user_id())) with check (the same)
+  grant insert, select, update to keyrail_app
+
 table endings row level security
   workspace_id uuid not null
   maker_type text not null
@@ -623,6 +637,9 @@ table users row level security
   email_verified_at timestamp(3) with time zone
   created_at timestamp(3) with time zone not null
   updated_at timestamp(3) with time zone not null
+  proven_at timestamp(3) with time zone
+  disowned_count integer not null default 0
+  name_is_own boolean not null default false
   constraint users_email_bounds CHECK (((char_length(email) >= 3) AND (char_length(email) <= 320)))
   constraint users_name_bounds CHECK (((char_length(name) >= 1) AND (char_length(name) <= 200)))
   constraint users_pkey PRIMARY KEY (id)
@@ -668,6 +685,7 @@ table workspace_members row level security
   role text not null
   joined_at timestamp(3) with time zone not null
   removed_at timestamp(3) with time zone
+  proven_count integer not null default 0
   constraint workspace_members_role CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text])))
   constraint workspace_members_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
   constraint workspace_members_pkey PRIMARY KEY (workspace_id, user_id)
@@ -1356,6 +1374,16 @@ exception
     return case when pg_is_in_recovery() then 'standby' else 'none' end;
 end $function$
   -- execute: public
+
+CREATE OR REPLACE FUNCTION public.undone_disownings(most integer)
+ RETURNS TABLE(user_id uuid)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select d.user_id from public.disownings d where d.began_at is not null and d.done_at is null order by d.began_at limit most
+$function$
+  -- execute: keyrail_app
 
 CREATE OR REPLACE FUNCTION public.undone_endings(most integer)
  RETURNS TABLE(workspace_id uuid, maker_type text, maker_id uuid)

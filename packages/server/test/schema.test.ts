@@ -24,6 +24,7 @@ const global: Record<string, string> = {
   user_passwords: 'as a person',
   sessions: 'as a person',
   mail_tokens: 'as a person',
+  disownings: 'as a person',
   letter_counts: 'is about a person or a network over all workspaces',
   mail_throttles: 'is about an address, which need not have an account',
   keyrail_migrations: 'belongs to the service',

@@ -205,5 +205,6 @@ test('every statement names the person for every table of persons that it touche
 async function makeWholePerson() {
   const person = await makePerson(query)
   await makeMailedToken(query, person.userId, 'password_reset')
+  await query('insert into disownings (user_id, began_at) values ($1, service_now())', [person.userId])
   return person
 }

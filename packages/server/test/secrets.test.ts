@@ -197,6 +197,7 @@ const refusing = [
   'user_passwords',
   'sessions',
   'mail_tokens',
+  'disownings',
   'workspace_members',
   'workspace_invites',
   'security_events',

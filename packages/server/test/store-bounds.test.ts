@@ -51,6 +51,7 @@ await mintToken(harness, vendor)
 
 const { userId } = await makePerson(query, { workspaceId: vendor.workspaceId })
 await makeMailedToken(query, userId, 'verification')
+await query('insert into disownings (user_id) values ($1)', [userId])
 await makeInvite(harness, vendor)
 await leakOnce(harness, vendor)
 await endOnce(harness, vendor)
@@ -147,6 +148,7 @@ const bounds: Record<string, Bound> = {
     ['array[now()]', 'array_fill(now(), array[5])'],
     [`'{}'`, 'array_fill(now(), array[6])'],
   ),
+  disownings_token_digest_length: bytes('token_digest', 32),
   mail_tokens_digest_length: bytes('digest', 32),
   mail_tokens_kind: among('kind', ['verification', 'password_reset']),
   policy_heads_floor: bound('floor', ['1', 'version'], ['0', 'version + 1']),

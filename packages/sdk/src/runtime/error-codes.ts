@@ -37,6 +37,7 @@ export type KeyrailErrorCode =
   | 'forbidden'
   | 'owner_required'
   | 'no_workspace'
+  | 'workspace_unproven'
   | 'live_credential_required'
   | 'env_mismatch'
   | 'origin_not_allowed'

@@ -100,7 +100,7 @@ export function assertAccess(principal: Principal, access: Access, hasOrigin: bo
     throw new Refusal('credential_not_accepted', `This route accepts ${access.credentials.join(' or ')}.`)
   }
   if (principal.workspaceId === null) {
-    if (access.inWorkspace) throw new Refusal('no_workspace')
+    if (access.inWorkspace) throw new Refusal(principal.isUnproven ? 'workspace_unproven' : 'no_workspace')
   } else if (roles.indexOf(principal.role) < roles.indexOf(access.role)) {
     throw new Refusal(access.role === 'owner' ? 'owner_required' : 'forbidden')
   }
@@ -119,7 +119,7 @@ export function assertAccess(principal: Principal, access: Access, hasOrigin: bo
 }
 
 /**
- * Refuses a person without a verified address beyond their own account. Where only invited addresses sign up, the address is
+ * Refuses a person without a verified address beyond their own account. Where sign-up is not open, the address is
  * the whole admission, and the one who typed it need not own it.
  */
 export function assertVerified({ isUnverified }: Principal, access: Access): void {

@@ -107,7 +107,7 @@ const toPrincipal = (key: SecretKeyRecord): Principal => ({
   ...(key.reusableUntil !== undefined && { reusableUntil: key.reusableUntil }),
 })
 
-const personPrincipal = ({ id, userId, membership, isVerified }: SessionRecord): Principal => ({
+const personPrincipal = ({ id, userId, membership, isUnproven, isVerified }: SessionRecord): Principal => ({
   ...unlimited,
   kind: 'session',
   id: userId,
@@ -116,6 +116,7 @@ const personPrincipal = ({ id, userId, membership, isVerified }: SessionRecord):
   role: membership?.role ?? 'member',
   reach: 'both',
   ...(!isVerified && { isUnverified: true }),
+  ...(isUnproven && { isUnproven: true }),
 })
 
 /** RFC 6750 §3.1: no error code when no credential was sent. */

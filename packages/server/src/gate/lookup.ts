@@ -27,6 +27,8 @@ export interface SessionRecord {
   id: string
   userId: string
   membership: { workspaceId: string; role: Role } | null
+  /** Whether it acts in a workspace that the person has not decided to keep since the account disowned what it made. */
+  isUnproven: boolean
   /** Whether the address of the person is verified. */
   isVerified: boolean
   active: boolean
@@ -72,6 +74,7 @@ const findSessionStatement = sql(
      join credentials c on c.digest = d.digest and c.kind = 'session' and c.workspace_id is null
    )
    select f.place, s.id, s.user_id, m.workspace_id, m.role, u.email_verified_at is not null as verified,
+     m.proven_count < u.disowned_count as unproven,
      s.ended_at is null and s.expires_at > service_now()
        and s.last_seen_at > service_now() - make_interval(secs => $2) as active,
      s.last_seen_at < service_now() - make_interval(secs => least(60, $2 / 10)) as stale
@@ -247,7 +250,11 @@ const toStanding = (row: Record<string, unknown>): EmbedStanding => ({
 const toSession = (row: Record<string, unknown>): SessionRecord => ({
   id: String(row.id),
   userId: String(row.user_id),
-  membership: row.role === null ? null : { workspaceId: String(row.workspace_id), role: row.role as Role },
+  membership:
+    row.role === null || row.unproven === true
+      ? null
+      : { workspaceId: String(row.workspace_id), role: row.role as Role },
+  isUnproven: row.unproven === true,
   isVerified: row.verified === true,
   active: row.active === true,
   stale: row.stale === true,

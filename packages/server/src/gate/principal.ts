@@ -39,6 +39,8 @@ export interface Principal extends KeyLimits {
   readonly workspaceId: string | null
   /** Set for a person whose address is not verified. */
   readonly isUnverified?: true
+  /** Set for a session in a workspace that its person has yet to decide about: it acts in none until then. */
+  readonly isUnproven?: true
   /** The role in the workspace. Without a workspace it has no meaning. */
   readonly role: Role
   /** A test key can access test only; every other credential both environments. */

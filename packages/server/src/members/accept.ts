@@ -3,7 +3,7 @@ import { actorOf, appendAudit } from '../audit/append.ts'
 import type { PersonPrincipal } from '../gate/principal.ts'
 import { acceptPendingInvite, lockPendingInvite } from '../invites/joining.ts'
 import { addressKey } from '../people/address.ts'
-import { actIn, readPerson, verifyPerson } from '../people/standing.ts'
+import { actIn, proveMailbox, readPerson } from '../people/standing.ts'
 import { readMailedToken } from '../platform/crypto/mailed-token.ts'
 import type { Db } from '../platform/db/db.ts'
 import { asPersonTx } from '../platform/db/transaction.ts'
@@ -39,8 +39,8 @@ export function acceptInvite(
       const at = deps.clock.now()
       const joining = { ...person, role: invite.role, invitedEmail: invite.email }
       const { member, joined } = await joinWorkspace(tx, at, joining)
+      if (provesMailbox) proveMailbox(asPerson)
       if (!person.isVerified) {
-        verifyPerson(asPerson)
         const actor = { type: 'user', id: userId }
         recordEvent(deps, tx, { kind: 'address_verified', workspaceId: null, userId, actor, client })
       }

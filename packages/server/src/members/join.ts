@@ -4,7 +4,7 @@ import type { Entry } from '../audit/append.ts'
 import type { PersonTx, Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { toMember } from './resource.ts'
-import { countOwnedRows, insertMember } from './sql.ts'
+import { countOwnedRows, insertMember, removeRow } from './sql.ts'
 
 /** The person who joins, the role, and the invited address, if there was one. */
 export interface Joining {
@@ -14,6 +14,10 @@ export interface Joining {
   role: Role
   invitedEmail?: string
 }
+
+/** Ends a membership, after `endMakers`. The caller appends the audit entry. */
+export const leaveWorkspace = (tx: Tx, userId: string, at: number): void =>
+  removeRow(tx, userId, new Date(at))
 
 /** The number of workspaces that the person of the transaction owns. */
 export const countOwned = (tx: PersonTx): Promise<number> => countOwnedRows(tx)

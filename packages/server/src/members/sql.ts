@@ -58,9 +58,10 @@ export async function countOwnedRows(tx: PersonTx): Promise<number> {
 
 const insert = sql(
   'members.insert',
-  `insert into workspace_members (workspace_id, user_id, role, joined_at) values ($1, $2, $3, $4)
+  `insert into workspace_members (workspace_id, user_id, role, joined_at, proven_count)
+   values ($1, $2, $3, $4, (select disowned_count from users where id = $2))
    on conflict (workspace_id, user_id) do update
-     set role = excluded.role, joined_at = excluded.joined_at, removed_at = null
+     set role = excluded.role, joined_at = excluded.joined_at, removed_at = null, proven_count = excluded.proven_count
      where workspace_members.removed_at is not null
    returning user_id`,
 )

@@ -6,9 +6,9 @@ import type { WriterParts } from '../platform/mail/writer-parts.ts'
 import { iso } from '../platform/time.ts'
 import { agentInWords } from '../platform/user-agent.ts'
 import { readSessionForLetter } from './session-sql.ts'
-import { readUser, storeToken, type TokenKind, type UserRow } from './sql.ts'
+import { readUser, storeToken, type UserRow } from './sql.ts'
 
-const hoursValid = { verification: 24, password_reset: 1 } as const satisfies Record<TokenKind, number>
+const hoursValid = { verification: 24, password_reset: 1 } as const
 
 /** Mails to people about their accounts, each sent to the address as it is stored. */
 export function personLetters({ db, randomBytes, publicUrl }: WriterParts): Record<string, WriteLetter> {
@@ -23,7 +23,7 @@ export function personLetters({ db, randomBytes, publicUrl }: WriterParts): Reco
   /** A mail with a new token in its link. The token replaces the one before. */
   const withToken =
     (
-      kind: TokenKind,
+      kind: keyof typeof hoursValid,
       compose: (user: UserRow, token: string) => Omit<Letter, 'to' | 'greeting'>,
     ): WriteLetter =>
     ({ user_id = '' }) =>
@@ -118,9 +118,9 @@ export function personLetters({ db, randomBytes, publicUrl }: WriterParts): Reco
   }
 }
 
-/** A stranger can choose the name in a sign-up, so an unverified address gets no greeting with it. */
-const greetingOf = ({ name, email_verified_at }: UserRow) =>
-  name === null || email_verified_at === null ? {} : { greeting: `Hello ${name},` }
+/** A stranger can choose the name in a sign-up, also of an address that its owner verifies later: no letter greets with it. */
+const greetingOf = ({ name, name_is_own }: UserRow) =>
+  name === null || !name_is_own ? {} : { greeting: `Hello ${name},` }
 
 /** Where a session was found. A stranger can choose the place, so an unverified address does not get it. */
 const placeInWords = (url: string | null, { email_verified_at }: UserRow) => {

@@ -29,6 +29,12 @@ export interface PeopleNeeds {
     workspaceId: string,
     digest: Buffer,
   ) => Promise<boolean>
+  readonly disownings: {
+    /** Ends what an account made that disowned it. */
+    follow(userId: string): Promise<void>
+    /** How many working secret keys of the workspace descend from the person. */
+    countKeys(db: Db, workspaceId: string, userId: string): Promise<number>
+  }
   readonly passwords: Passwords
   readonly signIns: SignInGuard
   readonly securityEvents: NoteEvents

@@ -1,6 +1,6 @@
-import type { ResetConsume } from '@keyrail/contract/people'
+import type { PasswordChanged, ResetConsume, Verified } from '@keyrail/contract/people'
 import type { PersonPrincipal } from '../gate/principal.ts'
-import { readMailedToken } from '../platform/crypto/mailed-token.ts'
+import { drawMailedToken, readMailedToken } from '../platform/crypto/mailed-token.ts'
 import type { Db } from '../platform/db/db.ts'
 import { RightNotEnded } from '../platform/db/touch.ts'
 import type { PersonTx } from '../platform/db/transaction.ts'
@@ -14,7 +14,15 @@ import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { refuseWeakPassword } from './password-rules.ts'
 import { endPersonRights, endSessionRows } from './session-sql.ts'
-import { consumeToken, hasToken, readUser, replacePassword, setVerified } from './sql.ts'
+import { consumeToken, hasToken, readUser, replacePassword, retireToken, setVerified } from './sql.ts'
+import { disownUnproven, readMade } from './unproven.ts'
+import {
+  consumeDisowningToken,
+  hasDisowningToken,
+  retireDisowningToken,
+  setProven,
+  storeDisowningToken,
+} from './unproven-sql.ts'
 
 /** Requests another verification link. A verified person gets no mail, and the response is the same. */
 export async function requestVerification(db: Db, { id }: PersonPrincipal): Promise<void> {
@@ -26,17 +34,35 @@ export async function requestVerification(db: Db, { id }: PersonPrincipal): Prom
   })
 }
 
-/** Verifies the address of an account, or the billing address of a workspace. The token is the only credential. */
-export async function verifyAddress(deps: PeopleNeeds, db: Db, token: string, client: Client): Promise<void> {
+/** How long the page of a used verification link can end what the account made. */
+const disowningHours = 24
+
+/**
+ * Verifies the address of an account, or the billing address of a workspace. The token is the only credential. It ends
+ * nothing: most people make a workspace and a key before they open the link. But its holder gets to see what the account
+ * made, and a token with which a reset ends it all.
+ */
+export async function verifyAddress(
+  deps: PeopleNeeds,
+  db: Db,
+  token: string,
+  client: Client,
+): Promise<Verified> {
   const { scopeId, digest } = readMailedToken(token)
-  const isOfPerson = await db.asPerson(scopeId, async tx => {
-    if (!(await consumeToken(tx, 'verification', digest))) return false
+  const disowning = drawMailedToken(scopeId, deps.randomBytes)
+  const user = await db.asPerson(scopeId, async tx => {
+    const [isUsed, user] = await Promise.all([consumeToken(tx, 'verification', digest), readUser(tx)])
+    if (!isUsed || user === null) return null
     setVerified(tx)
+    if (!user.is_proven) storeDisowningToken(tx, disowning.digest, disowningHours)
     recordEvent(deps, tx, { ...eventOf(scopeId, client), kind: 'address_verified' })
-    return true
+    return user
   })
-  if (!isOfPerson && !(await deps.proveBillingAddress(deps, db, scopeId, digest)))
+  if (user === null && !(await deps.proveBillingAddress(deps, db, scopeId, digest)))
     throw new Refusal('invalid_token')
+  if (user === null || user.is_proven) return { status: 'verified', made: null, disowning_token: null }
+  const made = await readMade(deps, db, scopeId)
+  return { status: 'verified', made, disowning_token: disowning.token }
 }
 
 /** Does and queues the same for an address without an account; the job then sends nothing. */
@@ -51,26 +77,36 @@ export async function requestReset(deps: PeopleNeeds, db: Db, email: string, cli
   deps.securityEvents.note({ ...eventOf(ids.user_id, client), kind: 'reset_requested', actor: null })
 }
 
-/** Sets a new password, ends every session and mails a notice. */
+/**
+ * Sets a new password, ends every session and mails a notice. It proves the mailbox, and the account belongs to the person who chose the
+ * password; what an account made of which no person had shown that before ends.
+ */
 export async function resetPassword(
   deps: PeopleNeeds,
   db: Db,
   { token, password }: ResetConsume,
   client: Client,
-): Promise<void> {
+): Promise<PasswordChanged> {
   const { scopeId: userId, digest } = readMailedToken(token)
-  const user = await db.asPerson(userId, async tx => {
-    const [isLive, found] = await Promise.all([hasToken(tx, 'password_reset', digest), readUser(tx)])
-    return isLive ? found : null
-  })
-  if (user === null) throw new Refusal('invalid_token')
+  const [user, isMailed, isAsked] = await db.asPerson(userId, tx =>
+    Promise.all([readUser(tx), hasToken(tx, 'password_reset', digest), hasDisowningToken(tx, digest)]),
+  )
+  if (user === null || !(isMailed || isAsked)) throw new Refusal('invalid_token')
   await refuseWeakPassword(deps, password, user.email)
   const hash = await deps.passwords.hash(password, networkOf(client.ip))
   const reset = async (tx: PersonTx) => {
-    if (!(await consumeToken(tx, 'password_reset', digest))) throw new Refusal('invalid_token')
+    const isLive = await (isAsked
+      ? consumeDisowningToken(tx, digest)
+      : consumeToken(tx, 'password_reset', digest))
+    if (!isLive) throw new Refusal('invalid_token')
     endPersonRights(tx)
     if (!(await replacePassword(tx, hash, null))) throw new RightNotEnded('the password')
     endSessionRows(tx, null)
+    const made_ended = await disownUnproven(tx, isAsked)
+    setVerified(tx)
+    setProven(tx)
+    retireToken(tx, 'password_reset')
+    retireDisowningToken(tx)
     const address = addressKey(user.email)
     queueMail(tx, {
       kind: 'password_changed',
@@ -78,7 +114,10 @@ export async function resetPassword(
       address,
       ids: { user_id: userId },
     })
-    recordEvent(deps, tx, { ...eventOf(userId, client), kind: 'password_reset' })
+    recordEvent(deps, tx, { ...eventOf(userId, client), kind: 'password_reset', details: { made_ended } })
+    return { status: 'password_changed' as const, made_ended }
   }
-  await db.asPerson(userId, reset, { changesRights: true })
+  const changed = await db.asPerson(userId, reset, { changesRights: true })
+  if (changed.made_ended) await deps.disownings.follow(userId)
+  return changed
 }

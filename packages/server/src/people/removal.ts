@@ -105,7 +105,7 @@ async function eraseRows(client: pg.ClientBase, addressKey: string): Promise<Rec
     `kind = 'session' and id in (select id from sessions where user_id = $1)`,
     userId,
   )
-  for (const table of ['sessions', 'mail_tokens', 'user_passwords'])
+  for (const table of ['sessions', 'mail_tokens', 'disownings', 'user_passwords'])
     await remove(table, 'user_id = $1', userId)
   await remove('users', 'id = $1', userId)
   await remove('replays', `caller = 'session:' || $1::text`, userId)

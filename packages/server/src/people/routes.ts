@@ -57,7 +57,7 @@ export const peopleRoutes: Route<PeopleNeeds>[] = [
     body: SignIn,
     status: 201,
     answer: SignedIn,
-    refusals: ['invalid_credentials', 'forbidden'],
+    refusals: ['invalid_credentials', 'forbidden', 'workspace_unproven'],
     handle: async (deps, { db, body, client, hangUp }) => ({
       body: await signIn(deps, db, body, client, hangUp()),
     }),
@@ -127,7 +127,7 @@ export const peopleRoutes: Route<PeopleNeeds>[] = [
     forVerified: true,
     body: WorkspaceSwitch,
     answer: Session,
-    refusals: ['forbidden'],
+    refusals: ['forbidden', 'workspace_unproven'],
     handle: async (deps, { db, principal, body, client }) => ({
       body: await switchWorkspace(deps, db, principal, body.workspace_id.toLowerCase(), client),
     }),
@@ -147,13 +147,12 @@ export const peopleRoutes: Route<PeopleNeeds>[] = [
     operation: 'verifyAddress',
     summary: 'Verify an address',
     description:
-      'Verifies the address of an account, or the billing address of a workspace, with the token of a mailed link. The token works once.',
+      'Verifies the address of an account, or the billing address of a workspace, with the token of a mailed link. The token works once. The answer lists what the account made before: somebody else may have signed up with the address.',
     body: VerificationConsume,
     answer: Verified,
     refusals: ['invalid_token'],
     async handle(deps, { db, body, client }) {
-      await verifyAddress(deps, db, body.token, client)
-      return { body: { status: 'verified' } }
+      return { body: await verifyAddress(deps, db, body.token, client) }
     },
   }),
   openRoute('POST', '/v1/auth/password_resets', {
@@ -172,13 +171,13 @@ export const peopleRoutes: Route<PeopleNeeds>[] = [
   openRoute('POST', '/v1/auth/password_resets/consume', {
     operation: 'resetPassword',
     summary: 'Reset a password',
-    description: 'Sets a new password with the token of a mailed link. Every session of the person ends.',
+    description:
+      'Sets a new password with the token of a mailed link, and verifies the address. Every session of the person ends. Where no person has shown that the account belongs to the address, so does all that it made: its secret keys and invitations end, and its workspaces become unproven.',
     body: ResetConsume,
     answer: PasswordChanged,
     refusals: ['invalid_token'],
     async handle(deps, { db, body, client }) {
-      await resetPassword(deps, db, body, client)
-      return { body: { status: 'password_changed' } }
+      return { body: await resetPassword(deps, db, body, client) }
     },
   }),
 ]

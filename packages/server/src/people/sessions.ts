@@ -1,4 +1,4 @@
-import type { Session, SignedIn, SignIn } from '@keyrail/contract/people'
+import type { Membership, Session, SignedIn, SignIn } from '@keyrail/contract/people'
 import type { Paging } from '@keyrail/contract/shared'
 import type { PersonPrincipal } from '../gate/principal.ts'
 import { drawToken, sessionPrefix, tokenDigest } from '../platform/crypto/token.ts'
@@ -29,6 +29,7 @@ import {
   type SessionPlaces,
 } from './session-sql.ts'
 import { listMemberships, readUser, type UserRow } from './sql.ts'
+import { setProven } from './unproven-sql.ts'
 
 /**
  * Opens a session. An unknown address and a wrong password get the same response at the same cost: one run of the hasher.
@@ -65,10 +66,7 @@ export async function signIn(
       isKnownDevice(tx, device),
       readSessionPlaces(tx, ip, userAgent),
     ])
-    const only = workspaces.length === 1 ? workspaces[0] : undefined
-    const asked = body.workspace_id?.toLowerCase()
-    const actsIn = asked === undefined ? only : workspaces.find(({ id }) => id === asked)
-    if (asked !== undefined && actsIn === undefined) throw notIn()
+    const actsIn = placeOf(workspaces, body.workspace_id?.toLowerCase())
     if (places.live >= liveSessionsMax) {
       endPersonRights(tx)
       endOldestSessionRows(tx, liveSessionsMax - 1)
@@ -83,6 +81,7 @@ export async function signIn(
       maxAgeS: deps.config.sessionMaxAgeS,
     })
     if (row === null || user === null) throw wrongCredentials()
+    if (user.email_verified_at !== null && !user.is_proven) setProven(tx)
     const event = {
       ...eventOf(user.id, client),
       workspaceId: row.acts_in,
@@ -113,6 +112,21 @@ const newDeviceLetter = (address: string, userId: string, sessionId: string): Qu
   address,
   ids: { user_id: userId, session_id: sessionId },
 })
+
+/** @param asked the workspace that the person names; undefined: the only one that they are known to want. */
+function placeOf(workspaces: readonly Membership[], asked: string | undefined): Membership | undefined {
+  if (asked !== undefined) return entered(workspaces, asked)
+  const proven = workspaces.filter(({ unproven }) => !unproven)
+  return proven.length === 1 ? proven[0] : undefined
+}
+
+/** @throws {Refusal} unless the person is a member, and the workspace is not unproven. */
+function entered(workspaces: readonly Membership[], asked: string): Membership {
+  const found = workspaces.find(({ id }) => id === asked)
+  if (found === undefined) throw notIn()
+  if (found.unproven) throw new Refusal('workspace_unproven')
+  return found
+}
 
 const wrongCredentials = () =>
   new Refusal('invalid_credentials', '', { headers: { 'www-authenticate': 'Bearer' } })
@@ -181,8 +195,7 @@ export async function switchWorkspace(
   client: Client,
 ): Promise<Session> {
   const moved = await db.asPerson(id, async tx => {
-    const workspaces = await listMemberships(tx)
-    if (!workspaces.some(workspace => workspace.id === workspaceId)) throw notIn()
+    entered(await listMemberships(tx), workspaceId)
     const row = await moveSessionRow(tx, sessionId, workspaceId)
     if (row === null) throw new Refusal('unauthenticated')
     return toSession(row, sessionId)

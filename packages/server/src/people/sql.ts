@@ -8,7 +8,14 @@ export interface UserRow {
   name: string | null
   email_verified_at: Date | null
   created_at: Date
+  /** Whether its password and its mailbox were shown to belong together. */
+  is_proven: boolean
+  /** Whether a proven person chose the name. */
+  name_is_own: boolean
 }
+
+const userColumns = `id, email, name, email_verified_at, created_at, name_is_own,
+  coalesce(proven_at > '-infinity', false) as is_proven`
 
 export const findAnyAccount = 'select exists (select 1 from users limit 1) as found'
 
@@ -39,13 +46,10 @@ export async function addUser(
   return made.length > 0
 }
 
-const findUser = sql(
-  'people.find_user',
-  'select id, email, name, email_verified_at, created_at from users where id = $1',
-)
+const findUser = sql('people.find_user', `select ${userColumns} from users where id = $1`)
 const findUserToStay = sql(
   'people.find_user_to_stay',
-  'select id, email, name, email_verified_at, created_at from users where id = $1 for key share',
+  `select ${userColumns} from users where id = $1 for key share`,
 )
 /** Locks the account against erasure until the transaction ends. */
 export async function readUserToStay(tx: PersonTx): Promise<UserRow | null> {
@@ -59,8 +63,8 @@ export async function readUser(tx: PersonTx): Promise<UserRow | null> {
 
 const renameUser = sql(
   'people.rename_user',
-  `update users set name = $2, updated_at = service_now() where id = $1
-   returning id, email, name, email_verified_at, created_at`,
+  `update users set name = $2, name_is_own = coalesce(proven_at > '-infinity', false), updated_at = service_now()
+   where id = $1 returning ${userColumns}`,
 )
 export async function updateName(tx: PersonTx, name: string | null): Promise<UserRow | null> {
   const [row] = await tx.query<UserRow>(renameUser, [tx.userId, name])
@@ -91,8 +95,8 @@ export async function replacePassword(tx: PersonTx, hash: string, old: string | 
 
 const memberships = sql(
   'people.memberships',
-  `select w.id, w.name, w.slug, m.role
-   from workspace_members m join workspaces w on w.id = m.workspace_id
+  `select w.id, w.name, w.slug, m.role, m.proven_count < u.disowned_count as unproven
+   from workspace_members m join workspaces w on w.id = m.workspace_id join users u on u.id = m.user_id
    where m.user_id = $1 and m.removed_at is null order by w.created_at, w.id`,
 )
 export const listMemberships = (tx: PersonTx) => tx.query<Membership>(memberships, [tx.userId])

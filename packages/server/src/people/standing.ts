@@ -1,6 +1,7 @@
 import type { PersonTx } from '../platform/db/transaction.ts'
 import { moveSessionRow } from './session-sql.ts'
 import { readUserToStay, setVerified, type UserRow } from './sql.ts'
+import { setProven } from './unproven-sql.ts'
 
 /** What other rooms may read and change about the person of a transaction. */
 
@@ -18,8 +19,14 @@ export async function readPerson(tx: PersonTx): Promise<Person | null> {
   return { id: row.id, email: row.email, name: row.name, isVerified: row.email_verified_at !== null }
 }
 
-/** Marks the address as verified, for a mailbox that was proved in another way. */
-export const verifyPerson = (tx: PersonTx): void => setVerified(tx)
+/**
+ * For a signed-in person that proves the mailbox of the account: marks the address as verified, and the account as
+ * proven.
+ */
+export function proveMailbox(tx: PersonTx): void {
+  setVerified(tx)
+  setProven(tx)
+}
 
 /** Moves the session to this workspace from the next request on. */
 export const actIn = (tx: PersonTx, sessionId: string, workspaceId: string) =>

@@ -52,3 +52,10 @@ export const toCascade = ({ is_done, secret_keys_revoked, remaining }: CascadeRo
   revoked: secret_keys_revoked,
   remaining,
 })
+
+/** How many working keys descend from the maker, in both environments. */
+export async function countMade(db: Db, workspaceId: string, maker: Maker): Promise<number> {
+  const all = { envs: ['live', 'test'], projectIds: null } as const
+  const { count } = await db.readAtOnce(workspaceId, tx => readMade(tx, maker, all, false, 1))
+  return count
+}

@@ -1,5 +1,7 @@
 import type { Clock } from '../platform/clock.ts'
 import type { MakeId } from '../platform/ids.ts'
+import type { Endings } from '../secret-keys/endings.ts'
+import type { Disownings } from './disownings.ts'
 
 /** What the routes of this room need from outside; `deps.ts` gives it. */
 export interface WorkspaceNeeds {
@@ -7,4 +9,7 @@ export interface WorkspaceNeeds {
   readonly clock: Clock
   readonly makeId: MakeId
   readonly randomBytes: (size: number) => Buffer
+  /** Ends what a person made in a workspace that they give up. */
+  readonly endings: Pick<Endings, 'follow'>
+  readonly disownings: Pick<Disownings, 'follow'>
 }

@@ -1,3 +1,5 @@
+import { Membership } from '@keyrail/contract/people'
+import { deleted } from '@keyrail/contract/shared'
 import {
   CreatedWorkspace,
   Workspace,
@@ -9,8 +11,10 @@ import { routesFor } from '../gate/make-route.ts'
 import type { Route } from '../gate/route.ts'
 import { createWorkspace, getWorkspace, updateWorkspace } from './actions.ts'
 import type { WorkspaceNeeds } from './needs.ts'
+import { giveUpWorkspace, keepWorkspace } from './unproven.ts'
 
-const { route, vendorRoute } = routesFor<WorkspaceNeeds>()
+const { personRoute, route, vendorRoute } = routesFor<WorkspaceNeeds>()
+const EndedWorkspace = deleted('workspace')
 
 export const workspaceRoutes: Route<WorkspaceNeeds>[] = [
   route('POST', '/v1/workspaces', {
@@ -47,5 +51,25 @@ export const workspaceRoutes: Route<WorkspaceNeeds>[] = [
     handle: async (deps, { db, principal, body, client }) => ({
       body: await updateWorkspace(deps, db, principal, body, client),
     }),
+  }),
+  personRoute('POST', '/v1/auth/workspaces/:id/keep', {
+    operation: 'keepWorkspace',
+    summary: 'Keep an unproven workspace',
+    description:
+      'The person decides to keep a workspace that their account joined before anybody had shown that it is theirs, and acts there again. A session without a workspace moves into it.',
+    forVerified: true,
+    answer: Membership,
+    refusals: ['workspace_unproven'],
+    handle: async (deps, { db, principal, id }) => ({ body: await keepWorkspace(deps, db, principal, id) }),
+  }),
+  personRoute('DELETE', '/v1/auth/workspaces/:id', {
+    operation: 'giveUpWorkspace',
+    summary: 'Give up an unproven workspace',
+    description:
+      'The person leaves a workspace that their account joined before anybody had shown that it is theirs, also as its last owner. What the account made there ends.',
+    forVerified: true,
+    answer: EndedWorkspace,
+    endsRights: true,
+    handle: async (deps, { db, principal, id }) => ({ body: await giveUpWorkspace(deps, db, principal, id) }),
   }),
 ]

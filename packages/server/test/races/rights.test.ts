@@ -4,7 +4,7 @@ import { routes } from '../../src/routes.ts'
 import { type Ending, endEmbedTokens, endMembership, endSession, revokeSecretKey } from '../endings.ts'
 import { bootstrapToken, type Heard, startHarness } from '../harness.ts'
 import { type MutationRequest, mutationsOf } from '../mutations.ts'
-import { makePerson, openSession } from '../people.ts'
+import { addMember, makePerson, openSession } from '../people.ts'
 import { makeSecretKey, makeVendor, type Vendor } from '../vendor.ts'
 import { faultsOf } from '../whole.ts'
 import { auditHeadOf, meet, openBarrier } from './barrier.ts'
@@ -77,11 +77,18 @@ const byGuest =
   (n: number): Prepare =>
   async mutation => {
     const { userId } = await makePerson(query)
+    if (mutation.route.path.startsWith('/v1/auth/workspaces/')) await makeUnproven(userId)
     const { sessionId, token } = await openSession(query, userId)
     const [ending] = endSession(harness, { userId, sessionId }).slice(n)
     assert.ok(ending)
     return { request: { ...(await prepareAs(mutation, token)), token }, actorId: userId, ending }
   }
+
+/** Makes the person a member who has yet to decide about the workspace. */
+async function makeUnproven(userId: string): Promise<void> {
+  await addMember(query, vendor.workspaceId, userId, 'owner')
+  await query('update users set disowned_count = 1 where id = $1', [userId])
+}
 
 function preparationsOf({ route }: (typeof mutations)[number]): Prepare[] {
   if (route.plane === 'embed') return [byBrowser(0), byBrowser(1), byBrowser(2)]
