@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { browserOf } from '../src/components/browser-names.ts'
 import { slugOf } from '../src/components/slug.ts'
 import { relativeTime } from '../src/components/time.ts'
-import { browserOf } from '../src/screens/account/browser-names.ts'
 
 test('a slug made from any name has only what the service accepts', () => {
   fc.assert(

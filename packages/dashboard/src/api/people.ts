@@ -2,6 +2,7 @@ import type {
   Accepted,
   InviteAccept,
   Me,
+  Membership,
   MeUpdate,
   PasswordChange,
   PasswordChanged,
@@ -53,3 +54,8 @@ export const acceptInvite = endpoint<{ body: InviteAccept; answer: JoinedMember 
   'POST',
   '/v1/auth/invites/accept',
 )
+export const keepWorkspace = endpoint<{ id: string; answer: Membership }>(
+  'POST',
+  '/v1/auth/workspaces/:id/keep',
+)
+export const giveUpWorkspace = endpoint<{ id: string; answer: unknown }>('DELETE', '/v1/auth/workspaces/:id')

@@ -26,6 +26,7 @@ export const shellRoute = createRoute({
     if (currentToken() === null && signUpMode === 'first') throw redirect({ to: '/sign-up' })
     if (currentToken() === null) throw redirect({ to: '/sign-in', search: { to: location.href } })
     const me = await context.client.ensureQueryData(meQuery)
+    if (me.workspaces.some(({ unproven }) => unproven)) throw redirect({ to: '/workspaces' })
     if (me.workspace_id === null)
       throw redirect({ to: me.workspaces.length === 0 ? '/workspaces/new' : '/workspaces' })
   },

@@ -4,13 +4,13 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { endOtherSession, listSessions } from '../../api/people.ts'
 import { readAll } from '../../api/read-all.ts'
+import { browserOf } from '../../components/browser-names.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { type Column, ListTable } from '../../components/list-table.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { rowsOf, useList } from '../../components/use-list.ts'
 import { useReported } from '../../components/use-reported.ts'
-import { browserOf } from './browser-names.ts'
 
 export function Sessions() {
   const client = useQueryClient()

@@ -1,17 +1,18 @@
-import { Anchor, Button, PasswordInput, TextInput } from '@mantine/core'
+import { Anchor, Button, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { requestReset, resetPassword } from '../../api/people.ts'
+import { requestReset } from '../../api/people.ts'
 import { DoorFrame } from '../../components/door-frame.tsx'
 import { DoorForm } from '../../components/form-frames.tsx'
 import { mailFolderNote } from '../../components/mail-folder.ts'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { linkToken } from '../../link-token.ts'
-import { faultOfAddress, faultOfNewPassword, passwordHint } from './field-rules.ts'
-import { isDead } from './link-faults.ts'
+import { faultOfAddress } from './field-rules.ts'
+import { MadeEnded } from './made-ended.tsx'
+import { NewPassword } from './new-password.tsx'
 
-type Step = 'new' | 'changed' | 'forgot' | 'expired' | { sentTo: string }
+type Step = 'new' | 'changed' | 'ended' | 'forgot' | 'expired' | { sentTo: string }
 
 const signInLink = <Anchor renderRoot={props => <Link to="/sign-in" {...props} />}>Go to the sign-in</Anchor>
 
@@ -32,10 +33,15 @@ export function ResetPassword() {
   if (step === 'new') {
     return (
       <DoorFrame title="Choose a new password" lead="A new password signs you out everywhere.">
-        <NewPassword onChanged={() => setStep('changed')} onExpired={() => setStep('expired')} />
+        <NewPassword
+          token={linkToken ?? ''}
+          onChanged={({ made_ended }) => setStep(made_ended ? 'ended' : 'changed')}
+          onExpired={() => setStep('expired')}
+        />
       </DoorFrame>
     )
   }
+  if (step === 'ended') return <MadeEnded />
   if (step === 'changed') {
     return (
       <DoorFrame
@@ -60,45 +66,6 @@ export function ResetPassword() {
     >
       <Forgot onSent={sentTo => setStep({ sentTo })} />
     </DoorFrame>
-  )
-}
-
-function NewPassword({ onChanged, onExpired }: { onChanged: () => void; onExpired: () => void }) {
-  const form = useForm({
-    mode: 'uncontrolled',
-    initialValues: { password: '', repeat: '' },
-    validate: {
-      password: faultOfNewPassword,
-      repeat: (text, { password }) => (text === password ? null : 'The passwords do not match.'),
-    },
-  })
-  const submission = useFormAction(form, async ({ password }) => {
-    try {
-      await resetPassword({ body: { token: linkToken ?? '', password } })
-      onChanged()
-    } catch (error) {
-      if (!isDead(error)) throw error
-      onExpired()
-    }
-  })
-  return (
-    <DoorForm {...submission} submit="Change password">
-      <PasswordInput
-        label="New password"
-        description={passwordHint}
-        autoComplete="new-password"
-        visibilityToggleButtonProps={{ 'aria-label': 'Show new password' }}
-        key={form.key('password')}
-        {...form.getInputProps('password')}
-      />
-      <PasswordInput
-        label="Repeat the new password"
-        autoComplete="new-password"
-        visibilityToggleButtonProps={{ 'aria-label': 'Show repeated password' }}
-        key={form.key('repeat')}
-        {...form.getInputProps('repeat')}
-      />
-    </DoorForm>
   )
 }
 

@@ -79,7 +79,7 @@ async function openSession(email: string, password: string, workspaceId: string 
   try {
     return await signIn({ body: { ...body, workspace_id: workspaceId } })
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'forbidden') throw error
+    if (!(error instanceof ApiError) || !['forbidden', 'workspace_unproven'].includes(error.code)) throw error
     return await signIn({ body })
   }
 }

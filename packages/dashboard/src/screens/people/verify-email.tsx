@@ -1,4 +1,4 @@
-import type { User } from '@keyrail/contract/people'
+import type { User, Verified } from '@keyrail/contract/people'
 import { Button, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -9,10 +9,11 @@ import { Trouble } from '../../components/trouble.tsx'
 import { useSending } from '../../components/use-sending.ts'
 import { linkToken } from '../../link-token.ts'
 import { isDead } from './link-faults.ts'
+import { MadeBefore } from './made-before.tsx'
 import { SignInForm } from './sign-in-form.tsx'
 import { useSignedIn } from './use-signed-in.ts'
 
-type Step = 'ask' | 'verified' | 'expired' | 'incomplete' | 'known' | { sentTo: string }
+type Step = 'ask' | 'expired' | 'incomplete' | 'known' | { sentTo: string } | { verified: Verified }
 
 const goOn = (
   <Button fullWidth renderRoot={props => <Link to="/" {...props} />}>
@@ -23,6 +24,7 @@ const goOn = (
 /** A mailed link leads here. It verifies only after a click, because mail scanners open links too. */
 export function VerifyEmail() {
   const [step, setStep] = useState<Step>(linkToken === null ? 'incomplete' : 'ask')
+  if (typeof step === 'object' && 'verified' in step) return <Done {...step.verified} />
   if (typeof step === 'object') {
     return (
       <DoorFrame
@@ -39,14 +41,7 @@ export function VerifyEmail() {
         title="Verify your e-mail address"
         lead="Click the button to confirm that this address is yours."
       >
-        <Verify onVerified={() => setStep('verified')} onExpired={() => setStep('expired')} />
-      </DoorFrame>
-    )
-  }
-  if (step === 'verified') {
-    return (
-      <DoorFrame title="Your e-mail address is verified" lead="You do not need to do anything else.">
-        {goOn}
+        <Verify onVerified={verified => setStep({ verified })} onExpired={() => setStep('expired')} />
       </DoorFrame>
     )
   }
@@ -77,6 +72,16 @@ export function VerifyEmail() {
   )
 }
 
+/** The billing address of a workspace and a proven account have nothing to look at. */
+const Done = ({ made, disowning_token }: Verified) =>
+  made === null || disowning_token === null ? (
+    <DoorFrame title="Your e-mail address is verified" lead="You do not need to do anything else.">
+      {goOn}
+    </DoorFrame>
+  ) : (
+    <MadeBefore made={made} token={disowning_token} />
+  )
+
 type Addressee = Pick<User, 'email' | 'email_verified'>
 
 /** To the person who is signed in here, or to one who signs in. The link may be of another one. */
@@ -98,15 +103,19 @@ function NewLink({ send }: { readonly send: (person: Addressee) => Promise<void>
   )
 }
 
-function Verify({ onVerified, onExpired }: { onVerified: () => void; onExpired: () => void }) {
+interface VerifyProps {
+  readonly onVerified: (verified: Verified) => void
+  readonly onExpired: () => void
+}
+
+function Verify({ onVerified, onExpired }: VerifyProps) {
   const [{ isBusy, trouble }, run] = useSending(error => {
     if (!isDead(error)) return error
     onExpired()
     return null
   })
   const verify = async () => {
-    await verifyAddress({ body: { token: linkToken ?? '' } })
-    onVerified()
+    onVerified(await verifyAddress({ body: { token: linkToken ?? '' } }))
   }
   return (
     <Stack gap="md">

@@ -5,12 +5,20 @@ import { DoorFrame } from '../../components/door-frame.tsx'
 import { Loaded } from '../../components/loaded.tsx'
 import { useReported } from '../../components/use-reported.ts'
 import { meQuery, useSignOut, useSwitchWorkspace } from '../../session/me.ts'
+import { UnprovenWorkspaces } from './unproven-workspaces.tsx'
 
 /** A person of several workspaces signs in without one of them, and chooses here. */
 export function ChooseWorkspace() {
   const me = useQuery(meQuery)
   const switchTo = useReported(useSwitchWorkspace())
   const signOut = useSignOut()
+  const unproven = me.data?.workspaces.filter(({ unproven }) => unproven) ?? []
+  const lookAgain = async () => {
+    const { data } = await me.refetch({ throwOnError: true })
+    // The page starts again: the session may act in a workspace by now.
+    if (!data?.workspaces.some(({ unproven }) => unproven)) location.assign('/app/')
+  }
+  if (unproven.length > 0) return <UnprovenWorkspaces unproven={unproven} onDecided={lookAgain} />
   return (
     <DoorFrame
       title="Choose a workspace"
