@@ -84,7 +84,7 @@ const byGuest =
     return { request: { ...(await prepareAs(mutation, token)), token }, actorId: userId, ending }
   }
 
-/** Makes the person a member who has yet to decide about the workspace. */
+/** Makes the person a member of a workspace whose fate the person has not decided. */
 async function makeUnproven(userId: string): Promise<void> {
   await addMember(query, vendor.workspaceId, userId, 'owner')
   await query('update users set disowned_count = 1 where id = $1', [userId])
