@@ -6,11 +6,19 @@ import { Refusal } from '../platform/refusal.ts'
 import type { Principal } from './principal.ts'
 
 /** What the `:id` of a route names. */
-export type TargetKind = 'api_key' | 'secret_key' | 'member' | 'invite' | 'tenant' | 'project' | 'session'
+export type TargetKind =
+  | 'api_key'
+  | 'secret_key'
+  | 'member'
+  | 'invite'
+  | 'tenant'
+  | 'project'
+  | 'session'
+  | 'own_workspace'
 
 interface Target {
   readonly kind: TargetKind
-  /** The workspace; of a session, the person. */
+  /** The workspace; of a session and of a person's own workspace, the person. */
   readonly ownerId: string
   readonly id: string
 }
@@ -32,6 +40,8 @@ const targetsStatement = sql(
      when 'tenant' then exists (select from tenants t where t.workspace_id = u.owner and t.id = u.id)
      when 'project' then exists (select from projects t where t.workspace_id = u.owner and t.id = u.id)
      when 'session' then exists (select from sessions t where t.id = u.id and t.user_id = u.owner)
+     when 'own_workspace' then exists (
+       select from workspace_members t where t.workspace_id = u.id and t.user_id = u.owner)
      end as is_there
    from unnest($1::text[], $2::uuid[], $3::uuid[]) with ordinality u(kind, owner, id, place)`,
 )
@@ -61,7 +71,7 @@ export async function assertThere(
   id: string,
   deadline: Deadline,
 ): Promise<void> {
-  const ownerId = kind === 'session' ? callerId : workspaceId
+  const ownerId = kind === 'session' || kind === 'own_workspace' ? callerId : workspaceId
   if (ownerId === null || !(await targets.run({ kind, ownerId, id }, deadline)))
     throw new Refusal('not_found')
 }

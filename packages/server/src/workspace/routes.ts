@@ -70,6 +70,7 @@ export const workspaceRoutes: Route<WorkspaceNeeds>[] = [
     forVerified: true,
     answer: EndedWorkspace,
     endsRights: true,
+    target: 'own_workspace',
     handle: async (deps, { db, principal, id }) => ({ body: await giveUpWorkspace(deps, db, principal, id) }),
   }),
 ]
