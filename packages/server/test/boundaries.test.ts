@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path/posix'
 import { test } from 'node:test'
+import { betweenRooms } from './room-imports.ts'
 import { importsOf, readText, type SourceFile, serviceFiles, sourceFiles, stringsOf } from './source-files.ts'
 
 /** The invariants of the design that can be checked in the source text. */
@@ -24,67 +25,6 @@ interface Arrow {
 const arrows: Arrow[] = files.flatMap(file => targetsOf(file).map(to => ({ from: file.path, to })))
 const arrowsFrom = (room: string) =>
   arrows.filter(({ from, to }) => roomOf(from) === room && roomOf(`${to}`) !== room)
-
-/** The imports between rooms. A room writes audit rows only through `audit/append`. */
-const betweenRooms: Record<string, string[]> = {
-  audit: [],
-  dashboard: [],
-  embed: ['audit/append', 'keys/known-scopes', 'keys/tenant-keys', 'tenants/meet', 'usage/key-usage'],
-  health: [],
-  idempotency: [],
-  invites: ['audit/append', 'people/address', 'people/vouching'],
-  keys: ['audit/append', 'audit/changes', 'policy/changes', 'policy/propagation'],
-  leaks: [
-    'audit/append',
-    'keys/actions',
-    'people/address',
-    'people/sessions',
-    'secret-keys/actions',
-    'secret-keys/ending',
-    'secret-keys/endings',
-    'security-events/event',
-    'security-events/record',
-  ],
-  members: [
-    'audit/append',
-    'invites/joining',
-    'people/address',
-    'people/standing',
-    'secret-keys/ending',
-    'secret-keys/endings',
-    'secret-keys/made',
-    'security-events/owners',
-    'security-events/record',
-  ],
-  overview: ['policy/live', 'usage/figures'],
-  people: ['security-events/devices', 'security-events/record'],
-  policy: [],
-  projects: ['audit/append', 'audit/changes', 'keys/cascade', 'keys/resource', 'policy/changes'],
-  ratelimit: [],
-  'secret-keys': [
-    'audit/append',
-    'invites/revocation',
-    'keys/cascade',
-    'keys/lifecycle',
-    'security-events/owners',
-  ],
-  'security-events': [],
-  tenants: ['audit/append', 'audit/changes', 'keys/cascade', 'policy/changes'],
-  usage: ['keys/find-tenant'],
-  workspace: [
-    'audit/append',
-    'audit/changes',
-    'members/join',
-    'people/address',
-    'people/standing',
-    'people/unproven',
-    'people/vouching',
-    'secret-keys/ending',
-    'secret-keys/endings',
-    'secret-keys/issue',
-    'secret-keys/made',
-  ],
-}
 
 /** Rooms whose calls write no audit row and take no lock on a whole workspace. */
 const unaudited = ['policy', 'ratelimit', 'idempotency', 'usage', 'embed/mint']
