@@ -211,6 +211,16 @@ const answers: typeof situations = [
   ['the end of its time', () => answered(withoutEnd, { cachedTtlMs: 1_000 }, 1)],
   ['too many keys', () => answered(() => {}, { maxCachedKeys: 1, maxAutoCachedKeys: 0 })],
   ['more keys than expected', () => answered(() => {}, { maxCachedKeys: 1 })],
+  [
+    'a secret key without a permission for names',
+    () =>
+      answered(
+        feed => {
+          feed.instead.push(snapshotOf(feed, { features: ['external_id'], keys: [] }))
+        },
+        { names: true },
+      ),
+  ],
   ['a directory that is a file', () => answered(() => {}, { cacheDir: import.meta.filename })],
   [
     'a service that hangs',

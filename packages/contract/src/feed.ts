@@ -29,7 +29,7 @@ const Features = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), 
   minItems: 1,
   maxItems: 32,
   description:
-    'What the node understands, repeated or comma-separated: `names` and `meta` add fields. Keys that need a feature not named here are left out.',
+    'What the node understands, repeated or comma-separated: `external_id`, `key_meta` and `labels` add fields; `labels` requires the permission `policy:labels`. Keys that need a feature not named here are left out.',
 })
 
 const scope = {
@@ -67,7 +67,7 @@ export const feedMetaBytesMax = 2_048
 const FeedMeta = Type.Unsafe<Record<string, unknown> | null>({
   type: ['object', 'null'],
   additionalProperties: true,
-  description: 'Only with the feature `meta`. Null if its JSON exceeds 2 KiB.',
+  description: 'Only with the feature `key_meta`, or `labels` for a tenant. Null if its JSON exceeds 2 KiB.',
 })
 
 const policyKey = {
@@ -84,7 +84,7 @@ const policyKey = {
       description: 'The effective limits of the key. Absent: none.',
     }),
   ),
-  name: Type.Optional(nullable({ ...Name, description: 'Only with the feature `names`.' })),
+  name: Type.Optional(nullable({ ...Name, description: 'Only with the feature `labels`.' })),
   meta: Type.Optional(FeedMeta),
 }
 
@@ -111,9 +111,12 @@ export type PolicyChange = Static<typeof PolicyChange>
 export const PolicyTenant = strictObject({
   tenant_id: Uuid,
   external_id: Type.Optional(
-    Type.String({ ...ExternalId, description: 'Only with the feature `names`: your own id of the tenant.' }),
+    Type.String({
+      ...ExternalId,
+      description: 'Only with the feature `external_id`: your own id of the tenant.',
+    }),
   ),
-  name: Type.Optional(nullable({ ...Name, description: 'Only with the feature `names`.' })),
+  name: Type.Optional(nullable({ ...Name, description: 'Only with the feature `labels`.' })),
   meta: Type.Optional(FeedMeta),
 })
 export type PolicyTenant = Static<typeof PolicyTenant>
@@ -127,7 +130,8 @@ const head = {
   generated_at: Timestamp,
   features: Type.Optional(
     Type.Array(Type.String(), {
-      description: 'The requested features that the service knows, sorted. Absent if none was requested.',
+      description:
+        'The requested features that the service knows and the secret key may see, sorted. Absent if none was requested. `names` and `meta` of earlier nodes stand for `external_id` and `key_meta`, with labels where the key may see them.',
     }),
   ),
   tenants: Type.Optional(

@@ -4,10 +4,12 @@ import { oneOf } from '../shared.ts'
 
 /**
  * What a secret key may be limited to. Each route that accepts a secret key names one of them. None implies another:
- * `keys:write` changes keys and does not list them.
+ * `keys:write` changes keys and does not list them. `policy:labels` opens no route: with it, the feed that `policy:read` opens has
+ * names, and the `meta` of tenants.
  */
 export const permissions = [
   'policy:read',
+  'policy:labels',
   'ratelimit:check',
   'idempotency:use',
   'usage:report',

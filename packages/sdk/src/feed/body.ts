@@ -2,7 +2,7 @@ import type { PolicyDelta, PolicySnapshot } from '@keyrail/contract/feed'
 import { badResponse } from '../runtime/errors.ts'
 import type { StoredKey } from '../store/records.ts'
 import { type NamedTenant, readTenants } from './label.ts'
-import { hasFeatures, type KeyNames, readNames, readRecord, type Scope, type Unreadable } from './record.ts'
+import { type KeyNames, readNames, readRecord, type Scope, type Unreadable } from './record.ts'
 import { isObject, isText, isVersion, type Json, readTime } from './values.ts'
 
 /**
@@ -18,8 +18,10 @@ interface Head {
   generatedAt: number
   /** Keys of the body that cannot be read. */
   unreadable: Unreadable[]
-  /** The requested features that the service knows. */
+  /** The requested features that the service gives. */
   features: string[]
+  /** Whether it knows features, and gives no labels to a node that asks for them. */
+  isUnlabelled: boolean
   tenants: NamedTenant[]
 }
 
@@ -65,10 +67,18 @@ export function readFeedBody(body: unknown, scope: Scope): Snapshot | Delta {
     : { kind: 'delta', ...head, ...readChanges(body, version, scope) }
 }
 
-function readFeatures({ features, tenants }: Json, scope: Scope): Pick<Head, 'features' | 'tenants'> {
-  if (!hasFeatures(scope)) return { features: [], tenants: [] }
-  const known = Array.isArray(features) ? features.filter(name => scope.features?.includes(name)) : []
-  return { features: known, tenants: readTenants(tenants) }
+/** Those with names or with the `meta` of tenants, for which a secret key needs a permission. */
+const labelled = ['labels', 'meta', 'names']
+
+function readFeatures(
+  { features, tenants }: Json,
+  { features: asked = [] }: Scope,
+): Pick<Head, 'features' | 'isUnlabelled' | 'tenants'> {
+  if (asked.length === 0) return { features: [], isUnlabelled: false, tenants: [] }
+  const isListed = Array.isArray(features)
+  const given = isListed ? features.filter(name => asked.includes(name)) : []
+  const isUnlabelled = isListed && asked.some(name => labelled.includes(name) && !given.includes(name))
+  return { features: given, isUnlabelled, tenants: readTenants(tenants) }
 }
 
 function readKeys(

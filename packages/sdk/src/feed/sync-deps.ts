@@ -44,6 +44,8 @@ export interface SyncDeps {
   settings: SyncSettings
   served: Served
   onRaised: (maxKeys: number) => void
+  /** Called for each answer in which the service leaves out names and the `meta` of tenants. */
+  onUnlabelled?: (() => void) | undefined
   /** Receives errors about answers that were applied nevertheless. */
   onOdd?: ((error: KeyrailError) => void) | undefined
   /** Receives the times of each answer. Returns when the answer was given, at most `sentAt`. */

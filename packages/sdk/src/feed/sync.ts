@@ -1,7 +1,4 @@
-/**
- * Brings a store up to the version of the service. `poller.ts` repeats that, and `body.ts` checks each answer before
- * it is applied.
- */
+/** Brings a store up to the service's version. `poller.ts` repeats that; `body.ts` checks each answer before it is applied. */
 
 import { HELD_TIMEOUT_SLACK_MS } from '../http/schedule.ts'
 import { badResponse } from '../runtime/errors.ts'
@@ -28,7 +25,7 @@ const REQUEST_TIMEOUT_MS = 10_000
 /** Less than this is too little for an answer over a new connection. */
 const REQUEST_TIMEOUT_MIN_MS = 2_000
 
-/** A connection may be dead. Once the keys are stale, it may also be slow, and a short timeout would end each attempt. */
+/** A connection may be dead. Once the keys are stale, it may be slow, and a short timeout would end each attempt. */
 const plainTimeout = (lifeMs: number): number =>
   lifeMs > 0 ? Math.min(REQUEST_TIMEOUT_MS, Math.max(REQUEST_TIMEOUT_MIN_MS, lifeMs / 2)) : REQUEST_TIMEOUT_MS
 
@@ -268,7 +265,8 @@ export class Sync {
   }
 
   /** @returns when the answer was given */
-  #check({ workspaceId, generatedAt }: Snapshot | Delta, rest: Omit<AnswerTimes, 'generatedAt'>): number {
+  #check(answer: Snapshot | Delta, rest: Omit<AnswerTimes, 'generatedAt'>): number {
+    const { workspaceId, generatedAt } = answer
     if (this.workspaceId !== undefined && workspaceId !== this.workspaceId)
       throw badResponse('workspace_id, which is another than before')
     const times = { ...rest, generatedAt }
@@ -276,6 +274,7 @@ export class Sync {
     this.#isInDoubt = answeredAt < times.sentAt - LATE_MS
     const odd = this.#dates.odd(times, answeredAt)
     if (odd) this.#deps.onOdd?.(odd)
+    if (answer.isUnlabelled) this.#deps.onUnlabelled?.()
     return answeredAt
   }
 

@@ -102,6 +102,7 @@ export function openKeyring(
     served,
     onRaised: maxKeys => reports.raised(maxKeys),
     onOdd: error => reports.error(error),
+    onUnlabelled: () => reports.unlabelled(),
     onTime: times => time.answered(times),
   })
   let disk: DiskCache | undefined

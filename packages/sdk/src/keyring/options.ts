@@ -50,9 +50,17 @@ export interface KeyringOptions extends ConnectionOptions, ErrorOptions {
   node?: string | undefined
   /** Receives notices: conditions that do not stop the keyring. Without it, they become process warnings. */
   onNotice?: ((notice: Notice) => void) | undefined
-  /** Adds `externalId`, `tenantName` and `keyName` to verdicts. They are held in memory. Default: false. */
+  /** Adds `externalId` to verdicts. What this and the next four options add is held in memory. Default: false. */
+  externalId?: boolean | undefined
+  /** Adds `meta` of the key to verdicts, null if it exceeds 2 KiB. Default: false. */
+  keyMeta?: boolean | undefined
+  /**
+   * Adds `keyName`, `tenantName` and `tenantMeta` to verdicts, if the secret key has the permission `policy:labels`. Default: false.
+   */
+  labels?: boolean | undefined
+  /** Adds `externalId`, and with `policy:labels` the names. Default: false. */
   names?: boolean | undefined
-  /** Adds `meta` of the key and `tenantMeta` to verdicts, each null if it exceeds 2 KiB. Default: false. */
+  /** Adds `meta` of the key, and with `policy:labels` `tenantMeta`. Default: false. */
   meta?: boolean | undefined
 }
 
@@ -91,6 +99,9 @@ const known: { readonly [Name in keyof Required<KeyringOptions>]: true } = {
   node: true,
   onError: true,
   onNotice: true,
+  externalId: true,
+  keyMeta: true,
+  labels: true,
   names: true,
   meta: true,
 }
@@ -163,8 +174,19 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
   }
 }
 
+/** The feature of the feed that each option asks for, sorted by the features. */
+const featureOf = {
+  externalId: 'external_id',
+  keyMeta: 'key_meta',
+  labels: 'labels',
+  meta: 'meta',
+  names: 'names',
+} as const
+
 function readFeatures(options: KeyringOptions): string[] {
-  return (['meta', 'names'] as const).filter(name => readBoolean(name, options[name] ?? false))
+  return (Object.keys(featureOf) as (keyof typeof featureOf)[])
+    .filter(name => readBoolean(name, options[name] ?? false))
+    .map(name => featureOf[name])
 }
 
 function readTenantIds(value: unknown): string[] {

@@ -81,6 +81,7 @@ export function openWorkerKeyring(
       served,
       onRaised: maxKeys => reports.raised(maxKeys),
       onOdd: error => reports.error(error),
+      onUnlabelled: () => reports.unlabelled(),
       onTime: times => time.answered(times),
     })
     return { sync, served, verify }

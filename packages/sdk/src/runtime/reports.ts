@@ -5,9 +5,16 @@ import { ofNode } from './of-node.ts'
  * A condition that does not stop the keyring. `cache_raised`: the store's limit was raised. `disk_unusable`: the node runs
  * without `cacheDir`. `disk_file_refused`, `disk_scope_mismatch`: the node starts without its file, which is damaged or
  * foreign, or was written for other tenants. `disk_write_failed`: the file on the disk is older than it should be.
+ * `labels_left_out`: the feed has no names, and no `meta` of tenants, though the options ask for them.
  */
 export interface Notice {
-  code: 'cache_raised' | 'disk_unusable' | 'disk_file_refused' | 'disk_scope_mismatch' | 'disk_write_failed'
+  code:
+    | 'cache_raised'
+    | 'disk_unusable'
+    | 'disk_file_refused'
+    | 'disk_scope_mismatch'
+    | 'disk_write_failed'
+    | 'labels_left_out'
   message: string
   /** With `cache_raised`: the new limit of the store, in keys. */
   maxCachedKeys?: number
@@ -26,6 +33,7 @@ export class Reports {
   #warned = new Set<string>()
   /** The codes since the last success: an answer may be applied and have an error nevertheless, poll after poll. */
   #recent = new Set<string>()
+  #isUnlabelled = false
 
   constructor(listeners: Listeners) {
     this.#listeners = listeners
@@ -53,6 +61,17 @@ export class Reports {
     const { onNotice } = this.#listeners
     if (onNotice) callListener(() => onNotice(notice))
     else warn(notice.message, notice.code)
+  }
+
+  /** A worker makes a new line of polls after a lost one, so the same is said once here. */
+  unlabelled(): void {
+    if (this.#isUnlabelled) return
+    this.#isUnlabelled = true
+    this.notice({
+      code: 'labels_left_out',
+      message:
+        'The feed leaves out names, and the meta of tenants: the secret key lacks the permission policy:labels. Verdicts are without them',
+    })
   }
 
   /** The store's limit was raised. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { requireKey } from '../express.ts'
 import type { Keyrail } from '../index.ts'
-import { createTestKeyrail, createTestKeyring } from '../testing.ts'
+import { createTestKeyrail, createTestKeyring, type TestKeyringOptions } from '../testing.ts'
 import { type RefusalCode, refusals } from '../verify/verdict.ts'
 import { embedHandler, withKey } from '../web.ts'
 
@@ -53,7 +53,7 @@ test('names and meta are in the verdicts of a test keyring that asks for them, a
     meta: { a: 1 },
     tenantMeta: { b: 2 },
   }
-  const verdictOf = (options: { names?: boolean; meta?: boolean }) => {
+  const verdictOf = (options: TestKeyringOptions) => {
     const keyring = createTestKeyring(options)
     const verdict = keyring.verify(keyring.issue(given).key)
     assert.ok(verdict.valid)
@@ -66,6 +66,9 @@ test('names and meta are in the verdicts of a test keyring that asks for them, a
   assert.deepEqual(verdictOf({ names: true }), { ...given, ...noMeta })
   assert.deepEqual(verdictOf({ meta: true }), { ...given, ...none })
   assert.deepEqual(verdictOf({ names: true, meta: true }), given)
+  assert.deepEqual(verdictOf({ externalId: true, keyMeta: true, labels: true }), given)
+  const own = { externalId: 'acme', meta: { a: 1 } }
+  assert.deepEqual(verdictOf({ externalId: true, keyMeta: true }), { ...none, ...noMeta, ...own })
 })
 
 test('a test Keyrail is a Keyrail: all its parts work, lose the service and close together', async () => {

@@ -18,11 +18,12 @@ export interface TestKeyOptions {
   rateLimits?: readonly RateLimit[] | undefined
   /** Milliseconds since the epoch. Default: never. */
   expiresAt?: number | undefined
-  /** In verdicts of a keyring with `names`. */
+  /** In verdicts of a keyring with `labels` or `names`. */
   keyName?: string | undefined
   tenantName?: string | undefined
+  /** In verdicts of a keyring with `externalId` or `names`. */
   externalId?: string | undefined
-  /** In verdicts of a keyring with `meta`. */
+  /** In verdicts of a keyring with `keyMeta` or `meta`; `tenantMeta` with `labels` or `meta`. */
   meta?: Whose['meta']
   tenantMeta?: Whose['meta']
 }
@@ -59,9 +60,14 @@ export interface TestKeyring extends Keyring {
 /** Options of `createTestKeyring`. */
 export interface TestKeyringOptions {
   env?: 'live' | 'test' | 'both' | undefined
+  externalId?: boolean | undefined
+  keyMeta?: boolean | undefined
+  labels?: boolean | undefined
   names?: boolean | undefined
   meta?: boolean | undefined
 }
+
+const known = { env: true, externalId: true, keyMeta: true, labels: true, names: true, meta: true } as const
 
 const KEYS_MAX = 1_000_000
 const LATE = 60_000
@@ -72,10 +78,14 @@ const none = '00000000-0000-4000-8000-000000000000'
  * code.
  */
 export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring {
-  refuseUnknown('createTestKeyring', options, { env: true, names: true, meta: true })
-  const { env = 'live', names = false, meta: hasMeta = false } = options
+  refuseUnknown('createTestKeyring', options, known)
+  const { env = 'live' } = options
+  const has = (...names: (keyof typeof known & keyof TestKeyringOptions)[]) =>
+    names.some(name => options[name] === true)
+  const [hasExternalId, hasKeyMeta] = [has('externalId', 'names'), has('keyMeta', 'meta')]
+  const [hasNames, hasTenantMeta] = [has('labels', 'names'), has('labels', 'meta')]
   let monotonic = 0
-  const store = new Store(KEYS_MAX, names || hasMeta)
+  const store = new Store(KEYS_MAX, hasExternalId || hasKeyMeta || hasNames || hasTenantMeta)
   store.confirm(0)
   const ended = new EndedKeys()
   const served: Served = { store, ended, hits: 0, misses: 0, evictions: 0 }
@@ -92,8 +102,12 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
     const key = drawKey(`kr_${keyEnv}_`)
     const keyId = randomUUID()
     const { keyName = null, tenantName = null, externalId = tenantId, meta = null, tenantMeta = null } = given
-    const label = { ...(names && { name: keyName }), ...(hasMeta && { meta }) }
-    const ofTenant = { ...(names && { name: tenantName, externalId }), ...(hasMeta && { meta: tenantMeta }) }
+    const label = { ...(hasNames && { name: keyName }), ...(hasKeyMeta && { meta }) }
+    const ofTenant = {
+      ...(hasNames && { name: tenantName }),
+      ...(hasExternalId && { externalId }),
+      ...(hasTenantMeta && { meta: tenantMeta }),
+    }
     store.upsert({
       keyId,
       tenantId,

@@ -124,3 +124,38 @@ test('a copy on disk keeps names and meta, and is not used with other features',
   )
   assert.equal(service.paths[0], 'snapshot')
 })
+
+test('without policy:labels a node gets what it may, and says once what is left out', async () => {
+  const features = ['external_id', 'key_meta']
+  const { name: _name, meta: _meta, ...unnamed } = tenant
+  service.misbehave = asked =>
+    isDelta(asked)
+      ? deltaOf(service, [], { features, tenants: [] })
+      : snapshotOf(service, {
+          features,
+          keys: [{ ...policyKey(key, 1), meta: labels.meta }],
+          tenants: [unnamed],
+        })
+  const left = {
+    externalId: 'acme-1',
+    tenantName: undefined,
+    keyName: undefined,
+    meta: labels.meta,
+    tenantMeta: undefined,
+  }
+  for (const options of [both, { externalId: true, keyMeta: true, labels: true }]) {
+    const witness = await start(options)
+    assert.deepEqual(whoseOf(witness), left)
+    const { unchanged } = witness.keyring.stats().polls
+    await until(() => witness.keyring.stats().polls.unchanged > unchanged + 2, 'it continues with deltas')
+    assert.deepEqual(
+      witness.notices.map(({ code }) => code),
+      ['labels_left_out'],
+    )
+    assert.match(witness.notices[0]?.message ?? '', /policy:labels/)
+    assert.deepEqual(witness.errors, [])
+  }
+  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), 'external_id,key_meta,labels')
+  const quiet = await start({ externalId: true, keyMeta: true })
+  assert.deepEqual([whoseOf(quiet), quiet.notices], [left, []])
+})

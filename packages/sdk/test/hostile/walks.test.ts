@@ -113,6 +113,7 @@ test('endless pages with new keys are limited', () => {
     generatedAt: 0,
     unreadable: [],
     features: [],
+    isUnlabelled: false,
     tenants: [],
     keys: [{ ...stored, keyId: id(number) }],
     nextCursor,

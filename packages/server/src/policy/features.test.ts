@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { askFeed, changesOf, idsOf } from '../../test/feed.ts'
 import { startHarness } from '../../test/harness.ts'
 import { until } from '../../test/until.ts'
-import { issueKey, makeVendor } from '../../test/vendor.ts'
+import { issueKey, makeSecretKey, makeVendor } from '../../test/vendor.ts'
 import { writtenColumns } from '../../test/written-columns.ts'
 
 const harness = await startHarness({ policyMaxWholeKeys: 12, policyMaxPageKeys: 5 })
@@ -69,6 +69,44 @@ test('the feed has names and meta only for nodes that name these features', asyn
       { name: named.name, meta: named.meta },
       { name: bare.name, meta: {} },
     ],
+  })
+})
+
+test('names and the meta of tenants are for unlimited keys and those with policy:labels', async () => {
+  const vendor = await makeVendor(harness)
+  const { tenantId } = vendor
+  await patch(vendor, `tenants/${tenantId}`, { name: 'Globex', meta: { plan: 'gold' } })
+  const { external_id } = (await ask('GET', `/v1/tenants/${tenantId}`, { token: vendor.live })).body
+  await issueKey(harness, vendor, { name: 'CI', meta: { a: 1 } })
+  const keyOf = async (more: object) => (await makeSecretKey(harness, vendor, { ...more })).key as string
+  const node = await keyOf({ preset: 'node' })
+  const labelled = await keyOf({ permissions: ['policy:read', 'policy:labels'] })
+  const fetched = async (token: string, features: string) => {
+    const more = `&features=${features}`
+    const { body } = await get(vendor, 'snapshot', more, {}, token)
+    const delta = (await get(vendor, 'delta', `&since=1${more}`, {}, token)).body
+    assert.deepEqual([delta.features, delta.tenants], [body.features, body.tenants])
+    assert.deepEqual(body.keys?.length, 1, JSON.stringify(body))
+    const [{ name, meta }] = body.keys
+    const { tenant_id: _, ...tenant } = body.tenants?.[0] ?? {}
+    return { features: body.features, key: { name, meta }, tenant }
+  }
+  const own = { key: { name: undefined, meta: { a: 1 } }, tenant: { external_id } }
+  const all = {
+    key: { name: 'CI', meta: { a: 1 } },
+    tenant: { external_id, name: 'Globex', meta: { plan: 'gold' } },
+  }
+  const [asked, old] = ['external_id,key_meta,labels', 'names,meta']
+  for (const features of [asked, old, `${asked},${old}`]) {
+    assert.deepEqual(await fetched(node, features), { features: ['external_id', 'key_meta'], ...own })
+    const known = features.split(',').toSorted()
+    for (const token of [labelled, vendor.live])
+      assert.deepEqual(await fetched(token, features), { features: known, ...all })
+  }
+  assert.deepEqual(await fetched(node, 'labels'), {
+    features: [],
+    key: { name: undefined, meta: undefined },
+    tenant: {},
   })
 })
 

@@ -1,4 +1,5 @@
 import { feedMetaBytesMax } from '@keyrail/contract/feed'
+import type { Permission } from '@keyrail/contract/vendor/permissions'
 
 /**
  * A feature that a node can name as supported. Each is SQL over a key `k` and a tenant `t`: it adds members to the feed,
@@ -7,10 +8,13 @@ import { feedMetaBytesMax } from '@keyrail/contract/feed'
 export interface Feature {
   /** A condition on keys that only nodes with this feature can verify; other nodes do not get these keys. */
   readonly needed?: string
-  /** Arguments of `concat` that give a key further members, each beginning with its comma. */
-  readonly key?: string
+  /** Further members of a key, each as arguments of `concat` that begin with its comma. */
+  readonly key?: readonly string[]
   /** The same for the tenants that stand beside the keys; without it there are none. */
-  readonly tenant?: string
+  readonly tenant?: readonly string[]
+  /** What a secret key with permissions needs to get it; without it, the feature `instead`, if there is one. */
+  readonly permission?: Permission
+  readonly instead?: string
 }
 
 /** By name, which matches `^[a-z][a-z0-9_]{0,31}$`. */
@@ -20,14 +24,36 @@ export type Features = Readonly<Record<string, Feature>>
 const metaOf = (row: string) =>
   `',"meta":', case when octet_length(${row}.meta::text) <= ${feedMetaBytesMax} then ${row}.meta::text else 'null' end`
 const nameOf = (row: string) => `',"name":', coalesce(to_json(${row}.name)::text, 'null')`
+const externalId = `',"external_id":', to_json(t.external_id)::text`
 
+/** What a server needs to know is open to `policy:read`; what people call things and note about tenants is not. */
+const labelled = { permission: 'policy:labels' } as const
 export const feedFeatures: Features = {
-  names: { key: nameOf('k'), tenant: `',"external_id":', to_json(t.external_id)::text, ${nameOf('t')}` },
-  meta: { key: metaOf('k'), tenant: metaOf('t') },
+  external_id: { tenant: [externalId] },
+  key_meta: { key: [metaOf('k')] },
+  labels: { key: [nameOf('k')], tenant: [nameOf('t'), metaOf('t')], ...labelled },
+  // As nodes named them before the others.
+  names: { key: [nameOf('k')], tenant: [externalId, nameOf('t')], ...labelled, instead: 'external_id' },
+  meta: { key: [metaOf('k')], tenant: [metaOf('t')], ...labelled, instead: 'key_meta' },
 }
 
-/** The known features among those named, sorted and unique, which the answer depends on. Null when none was named. */
-export function knownOf(features: Features, named: readonly string[] | undefined): readonly string[] | null {
+/**
+ * The features that a node is given of those that it names, sorted and unique, which the answer depends on. Null when it names
+ * none.
+ * @param permissions those of its secret key; null: it has all.
+ */
+export function givenOf(
+  features: Features,
+  named: readonly string[] | undefined,
+  permissions: ReadonlySet<Permission> | null,
+): readonly string[] | null {
   if (named === undefined) return null
-  return [...new Set(named)].filter(name => Object.hasOwn(features, name)).toSorted()
+  const given = named.flatMap(name => {
+    const feature = Object.hasOwn(features, name) ? features[name] : undefined
+    if (feature === undefined) return []
+    const { permission, instead } = feature
+    if (permission === undefined || permissions === null || permissions.has(permission)) return [name]
+    return instead === undefined ? [] : [instead]
+  })
+  return [...new Set(given)].toSorted()
 }

@@ -12,7 +12,7 @@ const harness = await startHarness({ policyMaxWholeKeys: 40, policyMaxPageKeys: 
 Object.assign(harness.deps.policy, {
   statements: feedStatements({
     ...feedFeatures,
-    quota: { needed: `k.scopes @> '{quota}'`, key: `',"quota":', cardinality(k.scopes)` },
+    quota: { needed: `k.scopes @> '{quota}'`, key: [`',"quota":', cardinality(k.scopes)`] },
   }),
 })
 const { ask } = harness

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Env } from '@keyrail/contract/shared'
 import { assertSeesProject, type VendorPrincipal } from '../gate/principal.ts'
-import { type Features, knownOf } from './features.ts'
+import { type Features, givenOf } from './features.ts'
 
 /** The part of a project's policy that a caller can see, which its credential and its query determine. */
 export interface FeedScope {
@@ -12,7 +12,7 @@ export interface FeedScope {
   envs: readonly Env[]
   /** Sorted and unique; null: the whole project. An empty list matches no tenant. */
   tenantIds: readonly string[] | null
-  /** The named features that the service knows, sorted; null when the node names none. */
+  /** The named features that the service knows and the node may see, sorted; null when the node names none. */
   features: readonly string[] | null
   /** Whether a feature adds the tenants. */
   hasTenants: boolean
@@ -40,7 +40,7 @@ export function scopeOf(known: Features, principal: VendorPrincipal, query: Scop
       : [...new Set(query.tenant_id.map(id => id.toLowerCase()))].toSorted()
   const { workspaceId } = principal
   const projectId = query.project_id.toLowerCase()
-  const features = knownOf(known, query.features)
+  const features = givenOf(known, query.features, principal.permissions)
   const tenants = tenantIds === null ? '' : `-${hash('sha256', tenantIds.join(), 'base64url').slice(0, 22)}`
   // Naming only unknown features differs from naming none, because the body says so.
   const named = features === null ? '' : `-f.${features.join('.')}`

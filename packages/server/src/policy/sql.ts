@@ -51,7 +51,7 @@ export interface Narrowing {
   envs: readonly Env[]
   /** Null: the whole project. */
   tenantIds: readonly string[] | null
-  /** The named features that the service knows; null when the node names none. */
+  /** The features that the node is given; null when it names none. */
   features: readonly string[] | null
 }
 

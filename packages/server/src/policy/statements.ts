@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { isActiveSql } from '../gate/active.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
 import type { Feature, Features } from './features.ts'
@@ -21,8 +22,11 @@ export function feedStatements(features: Features): FeedStatements {
   const made = new Map<string, Statement>()
   const keep = (name: string, text: (choice: Choice) => string, named: readonly string[]) => {
     // A feature that nodes alone know about changes no statement.
-    const chosen = named.filter(one => Object.keys(features[one] ?? {}).length > 0)
-    const whole = [name, ...chosen].join('.')
+    const chosen = withoutCovered(
+      features,
+      named.filter(one => Object.keys(features[one] ?? {}).length > 0),
+    )
+    const whole = nameStatement(name, chosen)
     const statement = made.get(whole) ?? sql(whole, text(choose(features, chosen)))
     made.set(whole, statement)
     return statement
@@ -35,6 +39,24 @@ export function feedStatements(features: Features): FeedStatements {
         : keep('policy.snapshot_page', choice => pageText(choice, ''), named),
     changes: named => keep('policy.read_changes', changesText, named),
   }
+}
+
+/** Without those whose members others add as well, since sets that give the same text are one statement. */
+function withoutCovered(features: Features, named: readonly string[]): readonly string[] {
+  const membersOf = (name: string) => {
+    const { key = [], tenant = [], needed } = features[name] ?? {}
+    return [...key, ...tenant, ...(needed === undefined ? [] : [needed])]
+  }
+  return named.toReversed().reduce<readonly string[]>((kept, name) => {
+    const others = new Set(kept.filter(one => one !== name).flatMap(membersOf))
+    return membersOf(name).every(member => others.has(member)) ? kept.filter(one => one !== name) : kept
+  }, named)
+}
+
+/** Postgres distinguishes names by their first 63 characters. */
+function nameStatement(name: string, chosen: readonly string[]): string {
+  const whole = [name, ...chosen].join('.')
+  return whole.length <= 63 ? whole : `${name}.${hash('sha256', whole, 'base64url').slice(0, 16)}`
 }
 
 /** The parts of a statement that depend on the named features. */
@@ -50,7 +72,8 @@ interface Choice {
 function choose(features: Features, named: readonly string[]): Choice {
   const chosen = named.map(name => features[name]).filter(feature => feature !== undefined)
   const parts = (of: 'key' | 'tenant') =>
-    chosen.map((feature: Feature) => feature[of]).filter(part => part !== undefined)
+    // Features may have a member in common.
+    [...new Set(chosen.flatMap((feature: Feature) => feature[of] ?? []))]
   const unnamed = Object.entries(features).filter(([name]) => !named.includes(name))
   const tenant = parts('tenant')
   return {
