@@ -103,7 +103,7 @@ export const SignedIn = resource('session', {
   token: Type.String({ description: 'The bearer token of the session, `krses_…`, only in this answer.' }),
   device_token: Type.String({
     description:
-      'Names this device at its next sign-in to the account, for 90 days. Failures of others in its network then do not delay it. It grants nothing else.',
+      'Names this device at its next sign-in to the account, for 90 days or until the password changes. An account has ten; the next sign-in of another device ends the oldest. Failures of others in its network then do not delay it. It grants nothing else.',
   }),
   user: User,
   workspaces: Memberships,

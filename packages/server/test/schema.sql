@@ -623,6 +623,7 @@ table usage_reports row level security
 table user_passwords row level security
   user_id uuid not null
   hash text not null
+  devices uuid[] not null default '{}'::uuid[]
   constraint user_passwords_hash_form CHECK ((hash ~~ '$argon2id$%'::text))
   constraint user_passwords_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
   constraint user_passwords_pkey PRIMARY KEY (user_id)
@@ -949,6 +950,16 @@ begin
   end loop;
 end $function$
   -- execute: keyrail_app
+
+CREATE OR REPLACE FUNCTION public.end_devices()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.devices := '{}';
+  return new;
+end $function$
+  -- execute: public
 
 CREATE OR REPLACE FUNCTION public.end_rights(scope uuid, ids uuid[])
  RETURNS void

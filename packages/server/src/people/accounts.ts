@@ -4,10 +4,10 @@ import type { Db } from '../platform/db/db.ts'
 import type { PersonTx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
 import { queueMail } from '../platform/mail/queue.ts'
-import { networkOf } from '../platform/network/client-network.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { recordEvent } from '../security-events/record.ts'
 import { addressKey } from './address.ts'
+import { hasherName, laneOfPerson } from './device-lane.ts'
 import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { refuseWeakPassword } from './password-rules.ts'
@@ -35,7 +35,7 @@ export async function signUp(
   ip: string,
 ): Promise<void> {
   await refuseWeakPassword(deps, password, email)
-  const hash = await deps.passwords.hash(password, networkOf(ip))
+  const hash = await deps.passwords.hash(password, hasherName(ip, 'stranger'))
   const address = addressKey(email)
   const [known, isAdmitted] = await Promise.all([deps.accounts.run(address), mayJoin(deps, address)])
   if (known === null && !isAdmitted) {
@@ -98,11 +98,11 @@ export async function changePassword(
   if (user === null || old === null) throw new Refusal('unauthenticated')
   await refuseWeakPassword(deps, password, user.email)
   const address = addressKey(user.email)
-  const isRight = await deps.signIns.check(address, networkOf(client.ip), () =>
-    deps.passwords.verify(old, current_password, id),
-  )
+  const name = hasherName(client.ip, 'signed in')
+  const verify = () => deps.passwords.verify(old, current_password, name)
+  const isRight = await deps.signIns.check(address, laneOfPerson(id), verify)
   if (!isRight) throw wrongPassword()
-  const hash = await deps.passwords.hash(password, id)
+  const hash = await deps.passwords.hash(password, name)
   const replace = async (tx: PersonTx) => {
     endPersonRights(tx)
     if (!(await replacePassword(tx, hash, old))) throw wrongPassword()

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
-import { madePassword, makePerson } from '../../test/people.ts'
+import { madePassword, makeMailedToken, makePerson } from '../../test/people.ts'
+import type { Passwords } from '../platform/crypto/password.ts'
 
 const harness = await startHarness({ authPerIp: 5 })
-const { ask, query, clock } = harness
+const { ask, query, clock, deps } = harness
 /** All requests of this file come from one network. */
 const signIn = (email: string, password = madePassword, device_token?: string) =>
   ask('POST', '/v1/auth/sessions', { body: { email, password, ...(device_token && { device_token }) } })
@@ -46,4 +47,63 @@ test('a token that is forged, too old, or of another account is as good as none'
   clock.advance(90 * 24 * 3_600_000 + 1)
   await fail(email)
   assert.equal((await signIn(email, madePassword, device_token)).status, 429)
+  nextMinute()
+})
+
+test('a device token ends with the password, by a change as by a reset', async () => {
+  const person = await makePerson(query)
+  const { device_token, token } = (await signIn(person.email)).body
+  const [next, last] = ['another long enough word', 'yet another long word']
+  const body = { current_password: madePassword, password: next }
+  assert.equal((await ask('POST', '/v1/auth/me/password', { token, body })).status, 200)
+  await fail(person.email)
+  assert.equal((await signIn(person.email, next, device_token)).status, 429)
+  nextMinute()
+  const fresh = (await signIn(person.email, next)).body.device_token
+  const reset = await makeMailedToken(query, person.userId, 'password_reset')
+  await ask('POST', '/v1/auth/password_resets/consume', { body: { token: reset, password: last } })
+  await fail(person.email)
+  assert.equal((await signIn(person.email, last, fresh)).status, 429)
+  nextMinute()
+})
+
+test('an account has the ten devices that signed in last', async () => {
+  const { email } = await makePerson(query)
+  const tokens: string[] = []
+  for (let i = 0; i < 11; i++) tokens.push((await signIn(email)).body.device_token)
+  await fail(email)
+  assert.equal((await signIn(email, madePassword, tokens[0])).status, 429)
+  for (const token of tokens.slice(1)) assert.equal((await signIn(email, madePassword, token)).status, 201)
+  nextMinute()
+})
+
+test('a signed-in person changes the password beside guesses of the same network', async () => {
+  const { email, token } = await makePerson(query)
+  await fail(email)
+  const body = { current_password: madePassword, password: 'another long enough word' }
+  assert.equal((await ask('POST', '/v1/auth/me/password', { token, body })).status, 200)
+  nextMinute()
+})
+
+test('neither devices nor persons are names in the line for the hasher', async () => {
+  const [a, b] = [await makePerson(query), await makePerson(query)]
+  const names: string[] = []
+  const { passwords } = deps
+  const noted: Passwords = {
+    ...passwords,
+    hash: (password, name) => passwords.hash(password, noteOf(name)),
+    verify: (phc, password, name) => passwords.verify(phc, password, noteOf(name)),
+  }
+  const noteOf = (name: string) => {
+    names.push(name)
+    return name
+  }
+  Object.assign(deps, { passwords: noted })
+  for (const { email, token } of [a, b]) {
+    const { device_token } = (await signIn(email)).body
+    await signIn(email, madePassword, device_token)
+    const body = { current_password: madePassword, password: 'another long enough word' }
+    await ask('POST', '/v1/auth/me/password', { token, body })
+  }
+  assert.deepEqual(new Set(names), new Set(['127.0.0.1', 'known 127.0.0.1', 'signed in 127.0.0.1']))
 })

@@ -10,7 +10,7 @@ import type { PeopleNeeds } from './needs.ts'
  */
 export interface Device {
   readonly id: string
-  /** Whether it has signed in to the account in the last 90 days. */
+  /** Whether it has signed in with the password of the account in the last 90 days, and is among the ten newest. */
   readonly isKnown: boolean
 }
 
@@ -18,15 +18,19 @@ const list = 'devices'
 const knownForMs = 90 * 24 * 3_600_000
 type Needs = Pick<PeopleNeeds, 'cursors' | 'clock' | 'makeId'>
 
-/** @param token as it was given; one that is forged, too old, or of another account is as good as none. */
+/**
+ * @param token as it was given; one that is forged, too old, ended, or of another account is as good as none.
+ * @param live the devices of the account.
+ */
 export function readDevice(
   { cursors, clock, makeId }: Needs,
   address: string,
   token: string | undefined,
+  live: readonly string[],
 ): Device {
   const [id = '', signedInAt = ''] = (token === undefined ? null : opened(cursors, address, token)) ?? []
-  if (id === '' || clock.now() - Number(signedInAt) > knownForMs) return { id: makeId(), isKnown: false }
-  return { id, isKnown: true }
+  const isKnown = live.includes(id) && clock.now() - Number(signedInAt) <= knownForMs
+  return isKnown ? { id, isKnown } : { id: makeId(), isKnown }
 }
 
 function opened(cursors: Needs['cursors'], address: string, token: string): string[] | null {
@@ -45,3 +49,13 @@ export const deviceToken = ({ cursors, clock }: Needs, address: string, { id }: 
 /** The line in which an attempt waits and its failures count. */
 export const laneOf = (device: Device, ip: string): string =>
   device.isKnown ? `device ${device.id}` : networkOf(ip)
+
+/**
+ * The name in which a caller waits for the hasher of passwords: one that proved something does not wait behind strangers of the
+ * network. No device and no person is such a name, since somebody can have any number of these, and names take turns.
+ */
+export const hasherName = (ip: string, who: 'stranger' | 'known' | 'signed in'): string =>
+  who === 'stranger' ? networkOf(ip) : `${who} ${networkOf(ip)}`
+
+/** The line in which the failures of a signed-in person count, beside those of strangers in the network. */
+export const laneOfPerson = (userId: string): string => `person ${userId}`

@@ -6,6 +6,8 @@ interface Account {
   userId: string
   /** Argon2id in PHC format. */
   hash: string
+  /** The ids of the devices that have signed in with the password. */
+  devices: readonly string[]
 }
 
 /** Finds the account of an address by its `addressKey`; null when there is none. Runs before authentication. */
@@ -21,7 +23,11 @@ export function openFindAccount(lanes: Lanes): FindAccount {
     answers: (rows, addressKeys) => {
       const answers: (Account | null)[] = addressKeys.map(() => null)
       for (const row of rows)
-        answers[Number(row.place) - 1] = { userId: String(row.id), hash: String(row.hash) }
+        answers[Number(row.place) - 1] = {
+          userId: String(row.id),
+          hash: String(row.hash),
+          devices: row.devices as string[],
+        }
       return answers
     },
   })

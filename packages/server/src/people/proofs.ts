@@ -6,10 +6,10 @@ import { RightNotEnded } from '../platform/db/touch.ts'
 import type { PersonTx } from '../platform/db/transaction.ts'
 import type { Client } from '../platform/http/client.ts'
 import { queueMail } from '../platform/mail/queue.ts'
-import { networkOf } from '../platform/network/client-network.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { recordEvent } from '../security-events/record.ts'
 import { addressKey } from './address.ts'
+import { hasherName } from './device-lane.ts'
 import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { refuseWeakPassword } from './password-rules.ts'
@@ -93,7 +93,7 @@ export async function resetPassword(
   )
   if (user === null || !(isMailed || isAsked)) throw new Refusal('invalid_token')
   await refuseWeakPassword(deps, password, user.email)
-  const hash = await deps.passwords.hash(password, networkOf(client.ip))
+  const hash = await deps.passwords.hash(password, hasherName(client.ip, 'known'))
   const reset = async (tx: PersonTx) => {
     const isLive = await (isAsked
       ? consumeDisowningToken(tx, digest)

@@ -5,5 +5,6 @@
 export const endingsOfRestore: readonly string[] = [
   'update sessions set ended_at = service_now() where ended_at is null',
   'update mail_tokens set used_at = service_now() where used_at is null',
+  `update user_passwords set devices = '{}' where devices <> '{}'`,
   'update disownings set token_digest = null where token_digest is not null',
 ]

@@ -18,13 +18,14 @@ const sessionColumns = `id, user_agent, ip, created_at, last_seen_at, expires_at
    where m.workspace_id = sessions.acts_in and m.user_id = sessions.user_id and m.removed_at is null) as acts_in`
 
 /**
- * The lock makes a concurrent change of the password wait, which then ends this session too; an earlier change is
- * visible. The clock is read once: an inlined call would give each column a different time.
+ * The new row makes a concurrent change of the password wait, which then ends this session and the device too; an earlier change
+ * is visible. A person has the ten devices that signed in last. The clock is read once: an inlined call would give each column a different time.
  */
 const insertSession = sql(
   'people.insert_session',
   `with person as (
-     select user_id from user_passwords where user_id = $1 and hash = $2 for share
+     update user_passwords set devices = (array_prepend($8::uuid, array_remove(devices, $8::uuid)))[1:10]
+     where user_id = $1 and hash = $2 returning user_id
    ), clock as materialized (select service_now() as now)
    insert into sessions (id, user_id, acts_in, user_agent, ip, created_at, last_seen_at, expires_at)
    select $3, user_id, $4, $5, $6, clock.now, clock.now, clock.now + make_interval(secs => $7)
@@ -41,6 +42,8 @@ export interface NewSession {
   actsIn: string | null
   userAgent: string | null
   ip: string
+  /** Remembered as one that knows the password. */
+  deviceId: string
   maxAgeS: number
 }
 /** @param hash of the password that was verified. @returns null when the stored hash is no longer this one. */
@@ -49,8 +52,8 @@ export async function addSession(
   hash: string,
   session: NewSession,
 ): Promise<SessionRow | null> {
-  const { id, digest, actsIn, userAgent, ip, maxAgeS } = session
-  const values = [tx.userId, hash, id, actsIn, userAgent, ip, maxAgeS]
+  const { id, digest, actsIn, userAgent, ip, maxAgeS, deviceId } = session
+  const values = [tx.userId, hash, id, actsIn, userAgent, ip, maxAgeS, deviceId]
   const [row] = await tx.query<SessionRow>(insertSession, values)
   // After the session row, which it references.
   if (row !== undefined) tx.send(insertCredential, [digest, id])

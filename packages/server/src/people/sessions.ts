@@ -12,7 +12,7 @@ import { Refusal } from '../platform/refusal.ts'
 import { deviceOf, isKnownDevice } from '../security-events/devices.ts'
 import { recordEvent } from '../security-events/record.ts'
 import { addressKey } from './address.ts'
-import { deviceToken, laneOf, readDevice } from './device-lane.ts'
+import { deviceToken, hasherName, laneOf, readDevice } from './device-lane.ts'
 import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { toSession, toUser } from './resource.ts'
@@ -45,9 +45,10 @@ export async function signIn(
   const { ip, userAgent } = client
   const address = addressKey(body.email)
   const account = await deps.accounts.run(address)
-  const ownDevice = readDevice(deps, address, body.device_token)
-  const lane = laneOf(ownDevice, ip)
-  const verify = () => deps.passwords.verify(account?.hash ?? null, body.password, lane)
+  const device = readDevice(deps, address, body.device_token, account?.devices ?? [])
+  const lane = laneOf(device, ip)
+  const name = hasherName(ip, device.isKnown ? 'known' : 'stranger')
+  const verify = () => deps.passwords.verify(account?.hash ?? null, body.password, name)
   const isRight = await deps.signIns.check(address, lane, verify, hangUp)
   if (!isRight || account === null) {
     // Recorded for known and unknown addresses, and written later, so that the response reveals nothing.
@@ -58,12 +59,12 @@ export async function signIn(
     })
     throw wrongCredentials()
   }
-  const device = deviceOf(client)
+  const origin = deviceOf(client)
   const open = async (tx: PersonTx): Promise<SignedIn> => {
     const [user, workspaces, hasUsed, places] = await Promise.all([
       readUser(tx),
       listMemberships(tx),
-      isKnownDevice(tx, device),
+      isKnownDevice(tx, origin),
       readSessionPlaces(tx, ip, userAgent),
     ])
     const actsIn = placeOf(workspaces, body.workspace_id?.toLowerCase())
@@ -78,6 +79,7 @@ export async function signIn(
       actsIn: actsIn?.id ?? null,
       userAgent,
       ip,
+      deviceId: device.id,
       maxAgeS: deps.config.sessionMaxAgeS,
     })
     if (row === null || user === null) throw wrongCredentials()
@@ -87,13 +89,13 @@ export async function signIn(
       workspaceId: row.acts_in,
       details: { session_id: row.id },
     } as const
-    recordEvent(deps, tx, { ...event, kind: 'sign_in' }, device)
+    recordEvent(deps, tx, { ...event, kind: 'sign_in' }, origin)
     if (!hasUsed && !places.isKnown && !isFirstSignIn(user, places, deps.clock.now())) {
       recordEvent(deps, tx, { ...event, kind: 'new_device' })
       // A stranger can choose the user agent, so an unverified address gets no mail that quotes it.
       if (user.email_verified_at !== null) queueMail(tx, newDeviceLetter(address, user.id, row.id))
     }
-    const device_token = deviceToken(deps, address, ownDevice)
+    const device_token = deviceToken(deps, address, device)
     return { ...toSession(row, row.id), token, device_token, user: toUser(user), workspaces }
   }
   return await db.asPerson(account.userId, open, { isProven: true })
