@@ -1174,7 +1174,7 @@ declare
   moment constant timestamptz := public.service_now();
   room_at timestamptz;
 begin
-  if public.queue_letter(letter_kind, throttle_kind, address_digest, letter_ids) then
+  if public.queue_letter_at(letter_kind, throttle_kind, address_digest, letter_ids, -100) then
     return;
   end if;
   update public.mail_throttles set gathering_until = interval '1 hour'
@@ -1185,12 +1185,46 @@ begin
   if found then
     perform graphile_worker.add_job(
       'keyrail_mail', json_build_object('kind', letter_kind || '_gathered', 'ids', letter_ids),
-      run_at => now() + (room_at - moment) + interval '1 minute', max_attempts => 13);
+      run_at => now() + (room_at - moment) + interval '1 minute', max_attempts => 13, priority => -100);
   end if;
 end $function$
   -- execute: keyrail_app
 
+CREATE OR REPLACE FUNCTION public.queue_in_turn(letter_kind text, throttle_kind text, address_digest bytea, letter_ids jsonb, network bytea, is_to_verified boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  moment constant timestamptz := public.service_now();
+  turn int;
+begin
+  insert into public.letter_counts as held (sender_hash, sent_at, expires_at)
+  values (network, array[moment], moment + interval '1 hour')
+  on conflict (sender_hash) do update
+    set sent_at = array(
+        select one from unnest(held.sent_at) one where one > moment - interval '1 hour'
+        order by one desc limit 999) || moment,
+      expires_at = excluded.expires_at
+  returning cardinality(sent_at) into turn;
+  perform public.queue_letter_at(
+    letter_kind, throttle_kind, address_digest, letter_ids, turn + case when is_to_verified then 100 else 2000 end);
+end $function$
+  -- execute: keyrail_app
+
 CREATE OR REPLACE FUNCTION public.queue_letter(letter_kind text, throttle_kind text, address_digest bytea, letter_ids jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+begin
+  return public.queue_letter_at(letter_kind, throttle_kind, address_digest, letter_ids, 0);
+end $function$
+  -- execute: owner
+
+CREATE OR REPLACE FUNCTION public.queue_letter_at(letter_kind text, throttle_kind text, address_digest bytea, letter_ids jsonb, job_priority integer)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -1216,7 +1250,8 @@ begin
   end if;
   -- With the library's waits, 13 attempts are made in 22 hours.
   perform graphile_worker.add_job(
-    'keyrail_mail', json_build_object('kind', letter_kind, 'ids', letter_ids), max_attempts => 13);
+    'keyrail_mail', json_build_object('kind', letter_kind, 'ids', letter_ids), max_attempts => 13,
+    priority => job_priority);
   return true;
 end $function$
   -- execute: owner

@@ -37,17 +37,19 @@ export async function signUp(
   await refuseWeakPassword(deps, password, email)
   const hash = await deps.passwords.hash(password, hasherName(ip, 'stranger'))
   const address = addressKey(email)
+  // One turn for each address, known or not: the order of letters would reveal which.
+  const letter = { throttle: 'sign_up', address, askedFrom: { ip, isToVerified: false } } as const
   const [known, isAdmitted] = await Promise.all([deps.accounts.run(address), mayJoin(deps, address)])
   if (known === null && !isAdmitted) {
     await db.asPerson(deps.makeId(), async tx =>
-      queueMail(tx, { kind: 'sign_up_notice', throttle: 'sign_up', address, ids: { user_id: null } }),
+      queueMail(tx, { ...letter, kind: 'sign_up_notice', ids: { user_id: null } }),
     )
     return
   }
   if (known === null) {
     const isNew = await db.asPerson(deps.makeId(), async tx => {
       if (!(await addUser(tx, { email, addressKey: address, name: name ?? null, hash }))) return false
-      queueMail(tx, { kind: 'verification', throttle: 'sign_up', address, ids: { user_id: tx.userId } })
+      queueMail(tx, { ...letter, kind: 'verification', ids: { user_id: tx.userId } })
       return true
     })
     if (isNew) return
@@ -55,7 +57,7 @@ export async function signUp(
   // A concurrent sign-up may have created the account just before.
   const { userId } = known ?? (await deps.accounts.run(address)) ?? missing()
   await db.asPerson(userId, async tx =>
-    queueMail(tx, { kind: 'sign_up_notice', throttle: 'sign_up', address, ids: { user_id: userId } }),
+    queueMail(tx, { ...letter, kind: 'sign_up_notice', ids: { user_id: userId } }),
   )
 }
 

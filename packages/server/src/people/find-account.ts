@@ -4,6 +4,8 @@ import { findAccounts } from './sql.ts'
 
 interface Account {
   userId: string
+  /** Whether the address is verified. */
+  isVerified: boolean
   /** Argon2id in PHC format. */
   hash: string
   /** The ids of the devices that have signed in with the password. */
@@ -25,6 +27,7 @@ export function openFindAccount(lanes: Lanes): FindAccount {
       for (const row of rows)
         answers[Number(row.place) - 1] = {
           userId: String(row.id),
+          isVerified: row.verified === true,
           hash: String(row.hash),
           devices: row.devices as string[],
         }

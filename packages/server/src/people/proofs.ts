@@ -25,12 +25,19 @@ import {
 } from './unproven-sql.ts'
 
 /** Requests another verification link. A verified person gets no mail, and the response is the same. */
-export async function requestVerification(db: Db, { id }: PersonPrincipal): Promise<void> {
+export async function requestVerification(db: Db, { id }: PersonPrincipal, ip: string): Promise<void> {
   await db.asPerson(id, async tx => {
     const user = await readUser(tx)
     if (user === null || user.email_verified_at !== null) return
     const address = addressKey(user.email)
-    queueMail(tx, { kind: 'verification', throttle: 'verification', address, ids: { user_id: id } })
+    const askedFrom = { ip, isToVerified: false }
+    queueMail(tx, {
+      kind: 'verification',
+      throttle: 'verification',
+      address,
+      ids: { user_id: id },
+      askedFrom,
+    })
   })
 }
 
@@ -71,8 +78,9 @@ export async function requestReset(deps: PeopleNeeds, db: Db, email: string, cli
   const address = addressKey(email)
   const account = await accounts.run(address)
   const ids = { user_id: account?.userId ?? null }
+  const askedFrom = { ip: client.ip, isToVerified: account?.isVerified === true }
   await db.asPerson(account?.userId ?? makeId(), async tx =>
-    queueMail(tx, { kind: 'password_reset', throttle: 'password_reset', address, ids }),
+    queueMail(tx, { kind: 'password_reset', throttle: 'password_reset', address, ids, askedFrom }),
   )
   deps.securityEvents.note({ ...eventOf(ids.user_id, client), kind: 'reset_requested', actor: null })
 }

@@ -138,8 +138,8 @@ export const peopleRoutes: Route<PeopleNeeds>[] = [
     description: 'Mails a new link, which replaces the last one. A verified address gets no mail.',
     status: 202,
     answer: Accepted,
-    async handle(_, { db, principal }) {
-      await requestVerification(db, principal)
+    async handle(_, { db, principal, client }) {
+      await requestVerification(db, principal, client.ip)
       return accepted
     },
   }),

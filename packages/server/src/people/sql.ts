@@ -22,7 +22,8 @@ export const findAnyAccount = 'select exists (select 1 from users limit 1) as fo
 /** Accounts by address, for unauthenticated requests. */
 export const findAccounts: Statement = sql(
   'people.find_accounts',
-  `select d.place, u.id, p.hash, p.devices from unnest($1::text[]) with ordinality d(address_key, place)
+  `select d.place, u.id, u.email_verified_at is not null as verified, p.hash, p.devices
+   from unnest($1::text[]) with ordinality d(address_key, place)
    join users u on u.address_key = d.address_key
    join user_passwords p on p.user_id = u.id`,
 )

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type pg from 'pg'
 import { sql } from '../db/connection.ts'
 import type { Transaction } from '../db/transaction.ts'
+import { networkOf } from '../network/client-network.ts'
 
 export interface QueuedMail {
   /** The kind of letter: the name of its writer. Lower-case letters and `_`. */
@@ -25,11 +26,18 @@ export interface QueuedMail {
    * `_gathered`, which begins with these ids.
    */
   readonly isAlarm?: true
+  /**
+   * Set where a client can cause the letter that has proved nothing about the address. It comes behind other letters, and
+   * the networks of such clients take turns. Not for alarms.
+   */
+  readonly askedFrom?: { readonly ip: string; readonly isToVerified: boolean }
 }
 
 const queue = sql('mail.queue', 'select queue_mail($1, $2, $3, $4)')
 const queueAlarm = sql('mail.queue_alarm', 'select queue_alarm($1, $2, $3, $4)')
-const statementOf = ({ isAlarm }: QueuedMail) => (isAlarm ? queueAlarm : queue)
+const queueInTurn = sql('mail.queue_in_turn', 'select queue_in_turn($1, $2, $3, $4, $5, $6)')
+const statementOf = ({ isAlarm, askedFrom }: QueuedMail) =>
+  isAlarm ? queueAlarm : askedFrom === undefined ? queue : queueInTurn
 
 /**
  * Queues one message in this transaction, to be sent after its commit; silently none, or later, if the address has had
@@ -43,9 +51,12 @@ export async function queueMailBy(client: pg.ClientBase, mail: QueuedMail): Prom
   await client.query(statementOf(mail).text, valuesOf(mail))
 }
 
-const valuesOf = ({ kind, throttle, workspaceId, address, ids }: QueuedMail) => [
+const valuesOf = ({ kind, throttle, workspaceId, address, ids, isAlarm, askedFrom }: QueuedMail) => [
   kind,
   throttle,
   hash('sha256', workspaceId === undefined ? address : `${workspaceId} ${address}`, 'buffer'),
   JSON.stringify(ids),
+  ...(isAlarm || askedFrom === undefined
+    ? []
+    : [hash('sha256', `turn ${networkOf(askedFrom.ip)}`, 'buffer'), askedFrom.isToVerified]),
 ]
