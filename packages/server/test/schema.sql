@@ -1304,6 +1304,19 @@ CREATE OR REPLACE FUNCTION public.right_lock(scope uuid, id uuid)
 AS $function$ select uuid_hash_extended(id, uuid_hash_extended(scope, 0)) $function$
   -- execute: public
 
+CREATE OR REPLACE FUNCTION public.rights_left(of_user uuid, but uuid)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select (select count(*) from public.sessions s where s.user_id = of_user and s.ended_at is null
+      and s.expires_at > public.service_now() and s.id is distinct from but)
+    + (select count(*) from public.mail_tokens t where t.user_id = of_user and t.kind = 'password_reset'
+      and t.used_at is null and t.expires_at > public.service_now())
+$function$
+  -- execute: keyrail_app
+
 CREATE OR REPLACE FUNCTION public.service_now()
  RETURNS timestamp with time zone
  LANGUAGE sql

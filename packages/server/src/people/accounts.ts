@@ -12,7 +12,7 @@ import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { refuseWeakPassword } from './password-rules.ts'
 import { toUser } from './resource.ts'
-import { endPersonRights, endSessionRows } from './session-sql.ts'
+import { assertNoRightsLeft, endPersonRights, endSessionRows } from './session-sql.ts'
 import {
   addUser,
   listMemberships,
@@ -110,6 +110,7 @@ export async function changePassword(
     if (!(await replacePassword(tx, hash, old))) throw wrongPassword()
     endSessionRows(tx, sessionId)
     retireToken(tx, 'password_reset')
+    assertNoRightsLeft(tx, sessionId)
     queueMail(tx, { kind: 'password_changed', throttle: 'password_changed', address, ids: { user_id: id } })
     recordEvent(deps, tx, { ...eventOf(id, client), kind: 'password_changed' })
   }

@@ -13,7 +13,7 @@ import { hasherName } from './device-lane.ts'
 import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { refuseWeakPassword } from './password-rules.ts'
-import { endPersonRights, endSessionRows } from './session-sql.ts'
+import { assertNoRightsLeft, endPersonRights, endSessionRows } from './session-sql.ts'
 import { consumeToken, hasToken, readUser, replacePassword, retireToken, setVerified } from './sql.ts'
 import { disownUnproven, readMade } from './unproven.ts'
 import {
@@ -114,6 +114,7 @@ export async function resetPassword(
     setVerified(tx)
     setProven(tx)
     retireToken(tx, 'password_reset')
+    assertNoRightsLeft(tx, null)
     retireDisowningToken(tx)
     const address = addressKey(user.email)
     queueMail(tx, {

@@ -172,6 +172,15 @@ export const endPersonRights = (tx: PersonTx): void => tx.send(endPersonRight, [
 export const endSessionRows = (tx: PersonTx, but: string | null): void =>
   tx.send(endSessions, [tx.userId, but])
 
+const leftRights = sql('people.left_rights', 'select must_touch(0, rights_left($1, $2))')
+/**
+ * Fails the transaction where a session or a link of a reset still works: the writes before may have changed no row, and how many
+ * they must change depends on how many there are.
+ * @param but the session that stays; null: none.
+ */
+export const assertNoRightsLeft = (tx: PersonTx, but: string | null): void =>
+  tx.send(leftRights, [tx.userId, but])
+
 const endOldestSessions = sql(
   'people.end_oldest_sessions',
   `update sessions set ended_at = service_now() where user_id = $1 and id = any(array(
