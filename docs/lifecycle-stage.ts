@@ -10,8 +10,8 @@ export interface Stage {
   secretKeyId: string
 }
 
-/** A service whose tenants may have three keys, for the tests of docs/lifecycle.md. */
-export const openHouse = () => startHarness({ maxActiveKeysPerTenant: 3 })
+/** A service whose tenants may have two active keys of each environment, for the tests of docs/lifecycle.md. */
+export const openHouse = () => startHarness({ maxActiveKeysPerTenant: 2 })
 
 /** A workspace with one key of each environment in one project, and a spare secret key. */
 export async function setStage(harness: Harness): Promise<Stage> {

@@ -26,8 +26,9 @@ async function mayAsk(role: 'owner' | 'admin' | 'member', route: (typeof routes)
   return status < 400
 }
 
-/** The only resource that only an owner reads. */
-const isForOwners = ({ operation }: { operation: string }) => operation === 'listSecurityEvents'
+/** What only an owner reads or deletes, beside the roster. */
+const forOwners = ['listSecurityEvents', 'deleteEndedKeys', 'deleteEndedSecretKeys']
+const isForOwners = ({ operation }: { operation: string }) => forOwners.includes(operation)
 
 /** A key does not belong in a URL, so the route that finds one by itself is a POST. */
 const isRead = ({ method, operation }: { method: string; operation: string }) =>
@@ -35,7 +36,9 @@ const isRead = ({ method, operation }: { method: string; operation: string }) =>
 
 const columns = {
   reads: vendorRoutes.filter(route => isRead(route) && !isForOwners(route)),
-  changes: vendorRoutes.filter(route => !isRead(route) && !rosterPaths.test(route.path)),
+  changes: vendorRoutes.filter(
+    route => !isRead(route) && !isForOwners(route) && !rosterPaths.test(route.path),
+  ),
   roster: vendorRoutes.filter(
     route => (route.method !== 'GET' && rosterPaths.test(route.path)) || isForOwners(route),
   ),
