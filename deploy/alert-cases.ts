@@ -164,6 +164,7 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
     at: '10m',
     more: both,
   },
+  KeyrailRedisMemory: shared('keyrail_redis_memory_ratio', '', '0.85', '0.6', '10m'),
   KeyrailNodesBehind: shared('keyrail_nodes_oldest_missed_change_seconds', '', '200', '4', '5m'),
   KeyrailPropagationSlow: histogram(
     'keyrail_policy_propagation_seconds',

@@ -18,7 +18,7 @@ interface Watched {
   readonly lanes: Pick<Lanes, 'depths'>
   readonly readiness: Readiness
   readonly policy: Pick<PolicyFeed, 'watch'>
-  readonly counters: Pick<CounterStore, 'nearestToLimit'>
+  readonly counters: Pick<CounterStore, 'nearestToLimit' | 'readMemory'>
   readonly idempotency: Pick<Idempotency, 'storedBytes'>
   readonly largeBodies: Pick<LargeBodies, 'held'>
   readonly signedBodies: Pick<LargeBodies, 'held'>
@@ -61,13 +61,14 @@ export function watchDepths(watched: Watched): void {
     'How near any workspace is to a limit; 1 is at the limit.',
     () => [
       { labels: { limit: 'stored_answer_bytes' }, value: idempotency.storedBytes.nearest() },
-      { labels: { limit: 'counters' }, value: counters.nearestToLimit?.() ?? 0 },
+      { labels: { limit: 'counters' }, value: counters.nearestToLimit() },
       {
         labels: { limit: 'held_polls' },
         value: policy.watch.held().mostOfOne / Math.max(1, config.maxHeldPollsPerWorkspace),
       },
     ],
   )
+  watchRedis(metrics, counters)
   metrics.watch('keyrail_large_bytes', 'Bytes of large bodies and responses in memory.', () => [
     { value: largeBodies.held() + signedBodies.held() },
   ])
@@ -77,4 +78,16 @@ export function watchDepths(watched: Watched): void {
   metrics.watch('keyrail_lane_waiting', 'Items that wait for a statement of a lane.', () =>
     lanes.depths().map(({ lane, waiting }) => ({ labels: { lane }, value: waiting })),
   )
+}
+
+/** 0 stands for a share that is unknown: there is no Redis, it has no `maxmemory`, or it does not answer. */
+function watchRedis(metrics: Watched['metrics'], { readMemory }: Watched['counters']): void {
+  let usedPart = 0
+  if (readMemory !== undefined)
+    metrics.beforeScrape(async () => {
+      usedPart = (await readMemory()) ?? 0
+    })
+  metrics.watch('keyrail_redis_memory_ratio', 'Used part of the maxmemory of the fullest Redis.', () => [
+    { value: usedPart },
+  ])
 }

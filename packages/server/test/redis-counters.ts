@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { after } from 'node:test'
+import { systemClock } from '../src/platform/clock.ts'
 import { createLog } from '../src/platform/log.ts'
 import { uncounted } from '../src/platform/metrics.ts'
 import { Refusal } from '../src/platform/refusal.ts'
 import type { Check } from '../src/ratelimit/fold.ts'
-import { openRedisCounters, type RedisCounters } from '../src/ratelimit/redis.ts'
+import { openRedisCounters, type RedisCounters, type RedisCountersOptions } from '../src/ratelimit/redis.ts'
 import type { CounterStore } from '../src/ratelimit/store.ts'
 
 /** Counters in a Redis, with what they have logged so far; closed when the test file ends. */
@@ -17,7 +18,19 @@ export interface WatchedCounters {
   failures(): number
 }
 
-export async function openWatched(url: string, now?: () => number): Promise<WatchedCounters> {
+/** Every workspace is proven, and every id is real. */
+export const withoutDatabase: Pick<RedisCountersOptions, 'limit' | 'factsOf' | 'inventedOf' | 'monotonic'> = {
+  limit: 1_000_000,
+  factsOf: async () => ({ isProven: true, projectIds: [] }),
+  inventedOf: async () => [],
+  monotonic: systemClock.monotonic,
+}
+
+export async function openWatched(
+  url: string,
+  now?: () => number,
+  over: Partial<RedisCountersOptions> = {},
+): Promise<WatchedCounters> {
   const logged: WatchedCounters['logged'] = []
   const batches: number[] = []
   let failures = 0
@@ -30,7 +43,9 @@ export async function openWatched(url: string, now?: () => number): Promise<Watc
         failures += 1
       },
     },
+    ...withoutDatabase,
     ...(now !== undefined && { now }),
+    ...over,
   })
   after(() => store.close())
   return { store, logged, batches, failures: () => failures }

@@ -5,16 +5,28 @@ import type { Check } from './doctor-check.ts'
 import { explain } from './failure.ts'
 
 const name = 'redis'
+/** As the alert on the metric. */
+const fullPart = 0.8
 
 /** Checks the Redis of the rate-limit counters, if there is one. */
 export async function checkRedis({ redisUrl }: Pick<Config, 'redisUrl'>): Promise<Check[]> {
   if (redisUrl === null) return []
   try {
-    const { seed, version, isCluster, eviction } = await readFacts(seedsOf(redisUrl))
+    const { seed, version, isCluster, eviction, usedPart } = await readFacts(seedsOf(redisUrl))
     const message = `${isCluster ? 'Redis Cluster' : 'Redis'} ${version} at ${seed.place}`
-    if (eviction === null) return [{ name, status: 'ok', message }]
-    const todo = 'Set maxmemory-policy noeviction: an evicted counter starts again from zero.'
-    return [{ name, status: 'warning', message: `${message}, which may evict counters (${eviction})`, todo }]
+    if (eviction !== null) {
+      const todo = 'Set maxmemory-policy noeviction: an evicted counter starts again from zero.'
+      return [
+        { name, status: 'warning', message: `${message}, which may evict counters (${eviction})`, todo },
+      ]
+    }
+    if (usedPart !== null && usedPart > fullPart) {
+      const todo =
+        'Give it more memory, or lower SERVICE_MAX_COUNTERS_PER_WORKSPACE: a full server refuses all checks.'
+      const used = `${message}, which uses ${Math.floor(100 * usedPart)} % of its maxmemory`
+      return [{ name, status: 'warning', message: used, todo }]
+    }
+    return [{ name, status: 'ok', message }]
   } catch (error) {
     const reason = explain(error)
     const message = error instanceof RedisRefused ? reason : `Redis cannot be reached: ${reason}`

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type pg from 'pg'
+import type { Config } from '../config.ts'
 import { isUuid } from '../platform/http/validate.ts'
 import {
   findWorkspaceLabel,
@@ -9,7 +10,7 @@ import {
 } from '../workspace/removal.ts'
 import { askText } from './ask.ts'
 import { openDatabase, requireSchema, withClient } from './database.ts'
-import { CommandFailed } from './failure.ts'
+import { CommandFailed, explain } from './failure.ts'
 import { canAsk, print, printJson } from './output.ts'
 import { withProgress } from './progress.ts'
 import type { Settings } from './settings.ts'
@@ -43,9 +44,12 @@ export function addWorkspaceCommand(program: Command, settings: Settings): void 
         await requireSchema(database.direct)
         await withClient(database.direct, async client => {
           const label = await findWorkspaceLabel(client, id)
-          if (label === null) return await finish(client, id, flags)
+          if (label === null) return await finish(client, id, config, flags)
           await confirm(label, flags)
-          const work = () => removeWorkspace(client, label.id)
+          const work = async () => {
+            const rows = await removeWorkspace(client, label.id)
+            return rows && { ...rows, ...(await clearCounters(config, label.id)) }
+          }
           const removed = await withProgress(`Removing ${label.slug}`, work)
           if (removed === null) throw new CommandFailed(`Workspace ${id} was removed by another command.`)
           report(label, removed, flags)
@@ -56,9 +60,25 @@ export function addWorkspaceCommand(program: Command, settings: Settings): void 
     })
 }
 
+type Redis = Pick<Config, 'redisUrl'>
+
+/** Counters may be in Redis too. Last, because an interrupted command that runs again removes them. */
+async function clearCounters({ redisUrl }: Redis, id: string): Promise<Record<string, number>> {
+  if (redisUrl === null) return {}
+  try {
+    // Loaded only if there is a Redis.
+    const { clearRedis } = await import('../ratelimit/redis-clear.ts')
+    return { redis_counters: await clearRedis(redisUrl, id) }
+  } catch (error) {
+    throw new CommandFailed(
+      `The workspace is removed, but not its rate-limit counters in Redis: ${explain(error)}. Run the command again.`,
+    )
+  }
+}
+
 /** Removes what an interrupted command has left; that one was confirmed. */
-async function finish(client: pg.Client, id: string, { json }: Flags): Promise<void> {
-  const removed = await removeLoose(client, id)
+async function finish(client: pg.Client, id: string, config: Redis, { json }: Flags): Promise<void> {
+  const removed = { ...(await removeLoose(client, id)), ...(await clearCounters(config, id)) }
   if (Object.values(removed).every(rows => rows === 0))
     throw new CommandFailed(`Workspace ${id} does not exist.`)
   if (json) printJson({ id, removed })
@@ -91,5 +111,5 @@ function report(label: WorkspaceLabel, removed: Record<string, number>, { json }
 }
 
 function printRows(removed: Record<string, number>): void {
-  for (const [table, rows] of Object.entries(removed)) if (rows > 0) print(`  ${table.padEnd(18)}${rows}`)
+  for (const [table, rows] of Object.entries(removed)) if (rows > 0) print(`  ${table.padEnd(20)}${rows}`)
 }

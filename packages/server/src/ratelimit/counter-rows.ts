@@ -8,7 +8,7 @@ import { dropInvented } from './invented.ts'
 import { countAll, countOfProject } from './sql.ts'
 
 /** A workspace may have so much of its limits until an owner has verified an address. */
-const unprovenPart = 1 / 10
+export const unprovenPart = 1 / 10
 /** From this share of a limit on, counters of invented ids are dropped, down to the other share. */
 const nearPart = 7 / 8
 const wantedPart = 3 / 4

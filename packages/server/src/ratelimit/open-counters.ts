@@ -5,6 +5,7 @@ import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { openCounterRows } from './counter-rows.ts'
 import { openPostgresCounters } from './postgres.ts'
+import { databaseOf } from './redis-database.ts'
 import type { CounterStore } from './store.ts'
 
 interface CounterSettings {
@@ -25,7 +26,14 @@ export async function openCounters(
     return openPostgresCounters(store.lanes, rows)
   }
   const { openRedisCounters, laneName } = await import('./redis.ts')
-  const counters = await openRedisCounters(redisUrl, { log, observer: metrics, requestMs: store.requestMs })
+  const counters = await openRedisCounters(redisUrl, {
+    log,
+    observer: metrics,
+    limit: maxCountersPerWorkspace,
+    ...databaseOf(store.connection),
+    monotonic: systemClock.monotonic,
+    requestMs: store.requestMs,
+  })
   store.lanes.measure(laneName, counters.depth)
   return counters
 }

@@ -18,10 +18,17 @@ export interface Batch {
 
 /** A vendor sends the same limits with every check of a plan, so a batch has each list of them once. */
 type PackedRule = [counter: string, windowMs: number, limit: number, isFixed: boolean, scope: 1 | 2]
-/** Its policy, and the key and the tenant whose counters it needs: their places, which count from 1; 0 is none. */
-type PackedCheck = [cost: number, policy: number, key: number, tenant: number]
+/**
+ * Its policy, and the key and the tenant whose counters it needs: their places, which count from 1; 0 is none. `units` is absent
+ * where the usual number holds.
+ */
+type PackedCheck = [cost: number, policy: number, key: number, tenant: number, units?: number]
 
-export function toBatch(checks: readonly Check[]): Batch {
+/** @param unitsOf the most units that the tag of a check may hold; undefined: the usual number. */
+export function toBatch(
+  checks: readonly Check[],
+  unitsOf: (check: Check) => number | undefined = () => undefined,
+): Batch {
   const places = new Map<string, number>()
   const keys: string[] = []
   const placeOf = (subject: Subject) => {
@@ -46,7 +53,9 @@ export function toBatch(checks: readonly Check[]): Batch {
     const { cost, rules } = check
     const placeIn = (scope: Rule['scope']) =>
       rules.some(rule => rule.scope === scope) ? placeOf(subjectOf(check, scope)) : 0
-    return [cost, policyOf(rules), placeIn('key'), placeIn('tenant')]
+    const units = unitsOf(check)
+    const [policy, key, tenant] = [policyOf(rules), placeIn('key'), placeIn('tenant')]
+    return units === undefined ? [cost, policy, key, tenant] : [cost, policy, key, tenant, units]
   })
   return { keys, checks: JSON.stringify([policies, asked]) }
 }
@@ -70,14 +79,29 @@ const packed = (rule: Rule): PackedRule => [
 /** An upper bound for the bytes of a check in a batch: two keys, and the longest id in each rule. */
 export const bytesOf = ({ rules }: Check): number => 320 + 144 * rules.length
 
-/** Reads the numbers that the script returns. */
-export function toTallies(numbers: readonly number[], checks: readonly Check[]): Tally[] {
+/** Reads the numbers that the script returns. @returns null for a check that needs a counter for which there is no room. */
+export function toTallies(numbers: readonly number[], checks: readonly Check[]): (Tally | null)[] {
   let at = 0
   const next = () => numbers[at++] as number
   const now = next()
   return checks.map(({ rules }) => {
-    const allowed = next() === 1
+    const verdict = next()
     const cells = rules.map((): Cell => ({ start: next(), previous: next(), current: next() }))
-    return { now, allowed, cells }
+    return verdict === 2 ? null : { now, allowed: verdict === 1, cells }
   })
 }
+
+/** What has changed in a tag: units that end at a time were added, or with a negative number taken away. */
+export interface Change {
+  readonly tag: string
+  /** The units that it holds. */
+  readonly held: number
+  readonly isNear: boolean
+  readonly added: readonly number[]
+}
+
+/** What the script returns. */
+export type Returned = [numbers: number[], changes: [tag: string, held: number, near: number, ...number[]][]]
+
+export const toChanges = (changes: Returned[1]): Change[] =>
+  changes.map(([tag, held, near, ...added]) => ({ tag, held, isNear: near === 1, added }))

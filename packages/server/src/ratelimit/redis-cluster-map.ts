@@ -17,6 +17,8 @@ export interface ClusterMap {
   ownerOf(slot: number): Promise<RedisNode>
   /** The connection to a place, which is opened if there is none. */
   nodeAt(place: string): RedisNode
+  /** The masters that own slots, as far as is known. */
+  masters(): RedisNode[]
   /** Notes what a redirection says. */
   setOwner(slot: number, place: string): void
   /** Learns the map. Callers during a look, and until 200 ms after its end, share it. */
@@ -115,6 +117,7 @@ export function openClusterMap(seeds: readonly Seed[], seed: Seed, observer: Clu
       observer.failed(wholeCluster, error)
       throw error
     },
+    masters: () => [...new Set(owners)].flatMap(place => (place === undefined ? [] : [nodeAt(place)])),
     setOwner(slot, place) {
       owners[slot] = place
     },

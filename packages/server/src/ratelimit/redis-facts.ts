@@ -9,6 +9,8 @@ export interface RedisFacts {
   isCluster: boolean
   /** Which keys it evicts when its memory is full, such as `allkeys-lru`; null: none. */
   eviction: string | null
+  /** The used part of its `maxmemory`; null: it has none. */
+  usedPart: number | null
 }
 
 /**
@@ -82,6 +84,12 @@ function judge(seed: Seed, info: ReadonlyMap<string, string>): RedisFacts {
   if (isCluster && seed.options.db !== 0)
     throw new RedisRefused('A Redis Cluster has only database 0; remove the path from REDIS_URL.')
   const policy = info.get('maxmemory_policy') ?? 'noeviction'
-  const isBounded = (info.get('maxmemory') ?? '0') !== '0'
-  return { seed, version, isCluster, eviction: isBounded && policy !== 'noeviction' ? policy : null }
+  const most = Number(info.get('maxmemory') ?? 0)
+  return {
+    seed,
+    version,
+    isCluster,
+    eviction: policy === 'noeviction' ? null : policy,
+    usedPart: most > 0 ? Number(info.get('used_memory') ?? 0) / most : null,
+  }
 }

@@ -28,13 +28,14 @@ test('a subject has one key for all its counters, which expires with the last of
   const tag = `keyrail:{${workspaceId}:${projectId}:live}`
   const { now } = await real.check(asked)
   assert.deepEqual((await admin.keys(`${tag}*`)).toSorted(), [
+    `${tag}:held`,
     `${tag}:key:${keyId}`,
     `${tag}:tenant:${tenantId}`,
   ])
   const ends = async (key: string) => Number(await admin.pexpiretime(`${tag}:${key}`))
   const start = (window: number) => Math.floor(now / window) * window
   assert.equal(await ends(`key:${keyId}`), start(60_000) + 120_000 + graceMs)
-  assert.equal(await ends(`tenant:${tenantId}`), start(2_000) + 4_000 + graceMs)
+  assert.equal(await ends(`tenant:${tenantId}`), start(2_000) + 2_000 + graceMs)
   // A shorter counter that is charged later does not make the key expire earlier.
   await real.check({ ...asked, rules: rules.slice(0, 1) })
   assert.equal(await ends(`key:${keyId}`), start(60_000) + 120_000 + graceMs)
@@ -89,21 +90,85 @@ test('after the clock steps back a counter continues, and its key lives as long 
   assert.ok(left > 2 * 3_600_000, `${left}`)
 })
 
-test('a foreign value under a key counts as empty and is overwritten', async () => {
-  const asked = someCheck()
-  const key = keyOf(subjectOf(asked, 'key'))
-  const strange = [
-    () => admin.set(key, 'hello'),
-    () => admin.set(key, Buffer.from([0x93, 1, 2])),
-    () => admin.set(key, Buffer.from([0xc1])),
-    () => admin.rpush(key, '1'),
+/** Values of counters that no check has written, as a Lua table after the version. `name` and `start` are right. */
+const malformed: Record<string, string> = {
+  'a text for a number': `name, start, 'x', 1`,
+  'no number at all': `name, start, 0, {}`,
+  'a table for a name': `{}, start, 0, 1`,
+  'a name without a window': `'many', start, 0, 1`,
+  'too few fields': `name, start`,
+  'too many fields': `name, start, 0, 1, name, start, 0, 1, 7, 8`,
+  'a negative count': `name, start, 0, -5`,
+  'a broken count': `name, start, 0, 1.5`,
+  NaN: `name, start, 0, 0/0`,
+  infinity: `name, 1/0, 0, 1/0`,
+  'minus infinity': `name, -1/0, -1/0, 1`,
+  'a huge count': `name, start, 0, 1e300`,
+  'a start in a far future': `name, start + 1000 * 2678400000, 0, 1`,
+  'a start that no window has': `name, start + 1, 0, 999999`,
+  'a table for a start': `name, {}, 0, 1`,
+  'a foreign note': `name, start, 0, 'x', 'held 0', 'x', {}, 0`,
+  'a note of NaN': `name, start, 0, 'x', 'held 0', 0/0, -1, 0`,
+}
+
+test('a malformed value costs itself: it is overwritten, and its batch goes on', async () => {
+  time = 1_790_000_000_000
+  const window = 2_678_400_000
+  const packed = (fields: string) => (key: string) =>
+    admin.eval(
+      `local name, start = 'many fixed ${window}', ${Math.floor(time / window) * window}
+       redis.call('SET', KEYS[1], cmsgpack.pack({ 1, ${fields} }))`,
+      1,
+      key,
+    )
+  const strange: [string, (key: string) => Promise<unknown>][] = [
+    ['a text', key => admin.set(key, 'hello')],
+    ['nothing', key => admin.set(key, '')],
+    ['half a list', key => admin.set(key, Buffer.from([0x93, 1, 2]))],
+    ['an unused byte', key => admin.set(key, Buffer.from([0xc1]))],
+    [
+      'another version',
+      key => admin.eval(`redis.call('SET', KEYS[1], cmsgpack.pack({ 2, 'a', 1, 1, 1 }))`, 1, key),
+    ],
+    ['a number', key => admin.eval(`redis.call('SET', KEYS[1], cmsgpack.pack(7))`, 1, key)],
+    ['a megabyte', key => admin.set(key, Buffer.alloc(1_000_000, 0x91))],
+    ['deep lists', key => admin.set(key, Buffer.alloc(60_000, 0x91))],
+    ['a list', key => admin.rpush(key, '1')],
+    ['a hash', key => admin.hset(key, 'a', '1')],
+    ...Object.entries(malformed).map(([what, fields]): [string, (key: string) => Promise<unknown>] => [
+      what,
+      packed(fields),
+    ]),
   ]
-  for (const put of strange) {
-    await admin.del(key)
-    await put()
-    assert.equal((await store.check(asked)).cells[0]?.current, 1)
-    assert.equal((await store.check(asked)).cells[0]?.current, 2)
+  for (const [what, put] of strange) {
+    const asked = someCheck()
+    const neighbour = someCheck({ workspaceId: asked.workspaceId })
+    await put(keyOf(subjectOf(asked, 'key')))
+    for (const wanted of [1, 2]) {
+      const tallies = await Promise.all([store.check(neighbour), store.check(asked), store.check(neighbour)])
+      assert.deepEqual(
+        tallies.map(({ allowed, cells }) => [allowed, cells[0]?.current]),
+        [
+          [true, 2 * wanted - 1],
+          [true, what === 'too many fields' ? wanted + 1 : wanted],
+          [true, 2 * wanted],
+        ],
+        what,
+      )
+    }
   }
+})
+
+test('a malformed counter costs no other counter of its key', async () => {
+  time = 1_790_000_000_000
+  const asked = someCheck()
+  const start = Math.floor(time / 2_678_400_000) * 2_678_400_000
+  await admin.eval(
+    `redis.call('SET', KEYS[1], cmsgpack.pack({ 1, 'other fixed 1000', 'x', 0, 1, 'many fixed 2678400000', ${start}, 0, 41 }))`,
+    1,
+    keyOf(subjectOf(asked, 'key')),
+  )
+  assert.equal((await store.check(asked)).cells[0]?.current, 42)
 })
 
 test('a server that lost the script gets it again, and each check is charged once', async () => {

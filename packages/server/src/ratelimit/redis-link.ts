@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { type RedisFacts, readFacts } from './redis-facts.ts'
-import { NotSent, openNode } from './redis-node.ts'
+import { NotSent, openNode, type RedisNode } from './redis-node.ts'
 import type { Outages } from './redis-outage.ts'
 import { RedisRefused, type Seed } from './redis-seeds.ts'
 import { openShards } from './redis-shards.ts'
@@ -12,6 +12,8 @@ export interface Link {
   /** The server that answers for a group. */
   placeOf(group: string): string
   run(group: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  /** The server, or the masters of the cluster. @throws {NotSent} before a first one was reached. */
+  masters(): Promise<RedisNode[]>
   close(): void
 }
 
@@ -58,6 +60,10 @@ export async function openLink(seeds: readonly Seed[], outages: Outages): Promis
       if (found === null) throw new NotSent(`no connection to Redis at ${place}`, { cause: last })
       return await found.run(group, keys, args)
     },
+    async masters() {
+      if (found === null) throw new NotSent(`no connection to Redis at ${place}`, { cause: last })
+      return await found.masters()
+    },
     close() {
       closed = true
       found?.close()
@@ -81,6 +87,7 @@ function open({ seed, isCluster }: RedisFacts, seeds: readonly Seed[], outages: 
         throw error
       }
     },
+    masters: async () => [node],
     close: () => node.close(),
   }
 }

@@ -38,6 +38,8 @@ export interface RedisNode {
   run(keys: readonly string[], args: readonly string[], asking?: boolean): Promise<unknown>
   /** Asks `CLUSTER SLOTS`. */
   slots(): Promise<unknown>
+  /** Sends one command. @throws {NotSent} when there is no connection. */
+  ask(command: string, ...args: string[]): Promise<unknown>
   isReady(): boolean
   close(): void
 }
@@ -106,6 +108,10 @@ export function openNode({ place, options }: Seed, observer: NodeObserver): Redi
     async slots() {
       await connected()
       return await redis.cluster('SLOTS')
+    },
+    async ask(command, ...args) {
+      await connected()
+      return await redis.call(command, ...args)
     },
     isReady: () => redis.status === 'ready',
     close() {

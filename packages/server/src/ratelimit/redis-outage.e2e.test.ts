@@ -9,6 +9,7 @@ import {
   openWatched,
   someCheck,
   type WatchedCounters,
+  withoutDatabase,
 } from '../../test/redis-counters.ts'
 import { startRedis } from '../../test/redis-server.ts'
 import { until } from '../../test/until.ts'
@@ -165,7 +166,8 @@ const info = (text: string) => `$${text.length}\r\n${text}\r\n`
 
 test('an unusable server is refused at the start, with the reason and without the password', async () => {
   const locked = await startRedis(['--requirepass', 'right-word'])
-  const open = (url: string) => openRedisCounters(url, { log: undefined as never, observer: uncounted })
+  const open = (url: string) =>
+    openRedisCounters(url, { ...withoutDatabase, log: undefined as never, observer: uncounted })
   const refused: [url: string, reason: RegExp][] = [
     [locked.url.replace('//', '//:wrong-word@'), /rejects the login: WRONGPASS/],
     [locked.url, /rejects the login: NOAUTH/],

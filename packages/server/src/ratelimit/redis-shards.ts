@@ -12,6 +12,7 @@ export interface Shards {
   /** The master that answers for a tag, as far as is known. */
   placeOf(tag: string): string
   run(tag: string, keys: readonly string[], args: readonly string[]): Promise<unknown>
+  masters(): Promise<RedisNode[]>
   close(): void
 }
 
@@ -43,6 +44,10 @@ export function openShards(seeds: readonly Seed[], seed: Seed, observer: Cluster
           hop = next
         }
       }
+    },
+    async masters() {
+      if (map.masters().length === 0) await map.look()
+      return map.masters()
     },
     close() {
       closed = true

@@ -13,8 +13,10 @@ import { type Cell, type Rule, used } from './window.ts'
 
 const server = await startRedis()
 let time = 0
-const { store, batches } = await openWatched(server.url, () => time)
-const { store: other } = await openWatched(server.url, () => time)
+// Twenty thousand checks may take some seconds beside other tests.
+const patient = { requestMs: 30_000 }
+const { store, batches } = await openWatched(server.url, () => time, patient)
+const { store: other } = await openWatched(server.url, () => time, patient)
 
 testStore('Redis', async () => ({
   store,

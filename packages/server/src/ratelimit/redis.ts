@@ -1,3 +1,4 @@
+import type { WorkspaceFacts } from '../gate/workspace-facts.ts'
 import { answerCalls, openBatching } from '../platform/batching.ts'
 import { serviceBudgets } from '../platform/budgets.ts'
 import { observeBatch } from '../platform/db/lane.ts'
@@ -5,11 +6,15 @@ import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { Refusal } from '../platform/refusal.ts'
 import type { Check, Tally } from './fold.ts'
-import { bytesOf, tagOf, toBatch, toTallies } from './redis-batch.ts'
+import { bytesOf, type Returned, tagOf, toBatch, toChanges, toTallies } from './redis-batch.ts'
 import { openLink } from './redis-link.ts'
+import { readMemory } from './redis-memory.ts'
 import { watchOutages } from './redis-outage.ts'
+import { openRedisRoom } from './redis-room.ts'
 import { seedsOf } from './redis-seeds.ts'
+import { openRedisUpkeep } from './redis-upkeep.ts'
 import type { CounterStore } from './store.ts'
+import type { Subject } from './subject.ts'
 
 /** Its name in the metrics, where Redis is a lane like those of Postgres. */
 export const laneName = 'ratelimit'
@@ -17,6 +22,13 @@ export const laneName = 'ratelimit'
 export interface RedisCountersOptions {
   log: Logger
   observer: Pick<Metrics, 'batchSent' | 'batchEnded' | 'laneReconnected' | 'redisFailed'>
+  /** `SERVICE_MAX_COUNTERS_PER_WORKSPACE`. */
+  limit: number
+  /** Reads from the database, beside the checks. */
+  factsOf(workspaceId: string): Promise<WorkspaceFacts>
+  /** @returns those of the subjects that belong to no key, tenant or project. */
+  inventedOf(subjects: readonly Subject[]): Promise<Subject[]>
+  monotonic(): number
   /** How long a check may take whose call has no deadline. */
   requestMs?: number
   /** Replaces the server's clock, milliseconds since 1970. */
@@ -26,7 +38,12 @@ export interface RedisCountersOptions {
 export interface RedisCounters extends CounterStore {
   /** Checks that wait for the store. */
   depth(): number
+  /** The used part of `maxmemory` of the fullest server; null: it has none, or does not answer. */
+  readMemory(): Promise<number | null>
 }
+
+/** How often the memory of the servers is read, which bounds what a project may take. */
+const memoryMs = 30_000
 
 /**
  * Counters in Redis, one key a subject. Checks that arrive together are one call of one script: a single call on one
@@ -37,37 +54,74 @@ export interface RedisCounters extends CounterStore {
  */
 export async function openRedisCounters(
   setting: string,
-  { log, observer, now, requestMs = serviceBudgets.requestMs }: RedisCountersOptions,
+  options: RedisCountersOptions,
 ): Promise<RedisCounters> {
+  const { log, observer, now, requestMs = serviceBudgets.requestMs, limit, monotonic } = options
   const link = await openLink(
     seedsOf(setting),
     watchOutages(log, () => observer.laneReconnected(laneName)),
   )
-  const runScript = async (group: string, checks: readonly Check[]) => {
-    const batch = toBatch(checks)
+  const call = async (group: string, keys: readonly string[], input: string) => {
+    const args = [input, String(now?.() ?? ''), String(room.usual())]
+    const [numbers, changes] = (await link.run(group, keys, args)) as Returned
+    room.learn(toChanges(changes))
+    return numbers
+  }
+  const note = (tag: string, adds: readonly number[]) => {
+    const group = link.groupOf(tag.slice('keyrail:{'.length, -1))
+    // What is lost here ends by itself, and the next call returns the sum.
+    call(group, [`${tag}:held`], JSON.stringify([[], [], [[tag, ...adds]], []])).catch(() => {})
+  }
+  const drop = async (tag: string, keys: readonly string[]) => {
+    await call(link.groupOf(tag), keys, JSON.stringify([[], [], [], keys.map((_, i) => i + 1)]))
+  }
+  const upkeep = openRedisUpkeep({ link, drop, inventedOf: options.inventedOf, monotonic, log })
+  const room = openRedisRoom({ limit, factsOf: options.factsOf, note, isNear: upkeep.makeRoom, monotonic })
+  const readMemoryNow = async () => {
     try {
-      return await link.run(group, batch.keys, [batch.checks, String(now?.() ?? '')])
+      const { most, usedPart } = await readMemory(link)
+      room.setMemory(most)
+      return usedPart
+    } catch {
+      return null
+    }
+  }
+  await readMemoryNow()
+  const memoryTimer = setInterval(() => void readMemoryNow(), memoryMs).unref()
+  const runScript = async (group: string, checks: readonly Check[]) => {
+    const batch = toBatch(checks, room.unitsOf)
+    try {
+      return toTallies(await call(group, batch.keys, batch.checks), checks)
     } catch (error) {
       observer.redisFailed()
       throw new Refusal('unavailable', '', { cause: error })
     }
   }
-  const batching = openBatching<Check, Tally>({
+  const batching = openBatching<Check, Tally | null>({
     requestMs,
     groupOf: check => link.groupOf(tagOf(check)),
     serverOf: link.placeOf,
     bytesOf,
     async carry(calls, group) {
       await observeBatch(observer, laneName, calls.length, () =>
-        answerCalls(calls, async checks => toTallies((await runScript(group, checks)) as number[], checks)),
+        answerCalls(calls, checks => runScript(group, checks)),
       )
     },
   })
   return {
-    check: batching.run,
+    async check(check, deadline) {
+      const tally = await batching.run(check, deadline)
+      if (tally === null) throw new Refusal('counter_limit_reached')
+      return tally
+    },
     depth: batching.depth,
+    nearestToLimit: room.nearest,
+    readMemory: readMemoryNow,
     async close() {
+      clearInterval(memoryTimer)
+      room.close()
       await batching.close()
+      await upkeep.close()
       link.close()
     },
   }

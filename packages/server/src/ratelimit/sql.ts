@@ -88,3 +88,10 @@ export const removeInvented = sql(
      where not ${isReal}
      for update of c skip locked)`,
 )
+
+/** The same for subjects that are counted elsewhere. @returns the places of those that are invented. */
+export const pickInvented = sql(
+  'ratelimit.pick_invented',
+  `select c.nth from ${subjects} with ordinality c(workspace_id, project_id, env, kind, subject_id, nth)
+   where not ${isReal}`,
+)

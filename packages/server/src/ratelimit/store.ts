@@ -20,7 +20,9 @@ export interface CounterStore {
    *   `counter_limit_reached` when the check needs a new counter for which the workspace has no room.
    */
   check(check: Check, deadline?: Pick<Deadline, 'at'>): Promise<Tally>
-  /** The part of the limit that the workspace with most rows of counters has used, if the store counts them. */
-  nearestToLimit?(): number
+  /** The part of its limit that the fullest project has used. */
+  nearestToLimit(): number
+  /** The used part of the memory of the fullest server; null: unknown. Absent where counters are in Postgres. */
+  readMemory?(): Promise<number | null>
   close(): Promise<void>
 }

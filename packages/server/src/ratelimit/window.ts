@@ -18,11 +18,15 @@ export interface Cell {
 /** Names a counter of a subject, without its limit: a changed limit keeps its counter. An id contains no space. */
 export const counterName = ({ id, algorithm, window_ms }: Rule): string => `${id} ${algorithm} ${window_ms}`
 
-/** The cell at a moment. A clock that was set back stays in the window that had begun. */
-export function cellAt(cell: Cell | undefined, { window_ms }: Rule, now: number): Cell {
+/**
+ * The cell at a moment. A clock that was set back stays in the window that had begun. A fixed window knows nothing of the one
+ * before, so that a store need not keep that.
+ */
+export function cellAt(cell: Cell | undefined, { window_ms, algorithm }: Rule, now: number): Cell {
   const start = Math.floor(now / window_ms) * window_ms
   if (cell !== undefined && start <= cell.start) return cell
-  return { start, previous: start - window_ms === cell?.start ? cell.current : 0, current: 0 }
+  const follows = algorithm === 'sliding' && start - window_ms === cell?.start
+  return { start, previous: follows ? cell.current : 0, current: 0 }
 }
 
 /** How much counts against the limit at a moment, rounded up. */
@@ -60,9 +64,11 @@ const untilCovered = (before: number, room: number, window: number): number =>
 
 const elapsed = (cell: Cell, now: number) => Math.max(0, now - cell.start)
 
-/** When the cell no longer counts. */
-export const cellEnds = (cell: Cell, { window_ms }: Pick<Rule, 'window_ms'>): number =>
-  cell.start + 2 * window_ms
+/** When the cell can no longer deny: a sliding window looks back on the one before. */
+export const cellEnds = (
+  cell: Cell,
+  { window_ms, algorithm }: Pick<Rule, 'window_ms' | 'algorithm'>,
+): number => cell.start + (algorithm === 'fixed' ? 1 : 2) * window_ms
 
 /** `floor(a × b / c)` for whole numbers up to 2^32, whose product may exceed 2^53: a is split into halves of 16 bits. */
 export function mulDivDown(a: number, b: number, c: number): number {
