@@ -45,7 +45,7 @@ export const settings = {
     default: '25000',
     min: 10,
     max: 1_000_000,
-    why: 'Maximum open connections; further ones are closed at once',
+    why: 'Maximum open connections of a process; further ones are closed at once',
   },
   SERVICE_DRAIN_DELAY_S: {
     kind: 'integer',
@@ -251,7 +251,7 @@ export const settings = {
     default: null,
     min: 1,
     max: 100_000,
-    why: 'Maximum failed sign-ins a minute per client address (IPv6: per /64); unset: no limit',
+    why: 'Maximum failed sign-ins a minute per client address (IPv6: per /64) in each process; unset: no limit',
   },
   SERVICE_TRUST_PROXY: {
     kind: 'integer',
