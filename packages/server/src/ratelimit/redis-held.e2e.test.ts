@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, test } from 'node:test'
 import { Redis } from 'ioredis'
 import { startHarness } from '../../test/harness.ts'
+import { startRedisCluster } from '../../test/redis-cluster.ts'
 import { isAnswered, openWatched, someCheck } from '../../test/redis-counters.ts'
 import { startRedis } from '../../test/redis-server.ts'
 import { until } from '../../test/until.ts'
@@ -188,6 +189,42 @@ test('a workspace that is cleared has no counter left, and another keeps its own
   assert.ok((await clearWorkspace(link, doomed)) >= 3_000)
   assert.deepEqual(await admin.keys(`keyrail:{${doomed}:*}:key:*`), [])
   assert.equal(await admin.exists(keyOf(subjectOf(kept, 'key'))), 1)
+})
+
+test('a user who may not write what a tag holds is served, without its bounds', async () => {
+  const guarded = await startRedis()
+  const owner = new Redis(guarded.url)
+  after(() => owner.disconnect())
+  // What an installation of an older release has given.
+  const rights = '~keyrail:* -@all +eval +evalsha +mget +set +time +info +asking +select +client|setname'
+  await owner.call('ACL', 'SETUSER', 'keyrail', 'on', '>word', ...rights.split(' '))
+  const { store } = await openWatched(guarded.url.replace('//', '//keyrail:word@'), undefined, { limit: 5 })
+  const place = { workspaceId: randomUUID(), projectId: randomUUID() }
+  for (let i = 0; i < 8; i++) assert.equal(await outcomeOf(store, someCheck(place)), 'allowed')
+  const asked = someCheck(place)
+  await store.check(asked)
+  assert.equal((await store.check(asked)).cells[0]?.current, 2)
+})
+
+test('in a cluster a project and all projects together are bounded, and invented ids make room', async () => {
+  const cluster = await startRedisCluster()
+  let isSwept = false
+  const { store, logged } = await openWatched(cluster.url, undefined, {
+    limit: 20,
+    inventedOf: async subjects => (isSwept ? [...subjects] : []),
+  })
+  const workspaceId = randomUUID()
+  const projectId = randomUUID()
+  await until(() => isAnswered(store), 'the masters are known')
+  assert.equal(await fill(store, 40, () => ({ workspaceId, projectId })), 20)
+  const invented = () => ({ workspaceId, projectId: randomUUID() })
+  await until(async () => (await fill(store, 10, invented)) === 0, 'all projects together are full')
+  isSwept = true
+  await until(async () => {
+    await fill(store, 1, () => ({ workspaceId, projectId }))
+    return logged.some(({ msg }) => msg === 'counters of invented ids were dropped')
+  })
+  assert.ok((await fill(store, 20, () => ({ workspaceId, projectId }))) > 0)
 })
 
 test('a service keeps counters of its keys, drops those of invented ids, and shows the memory', async () => {
