@@ -21,8 +21,7 @@ const owner = await makePerson(query, { workspaceId, role: 'owner' })
 const makeAdminKey = () => makeSecretKey(harness, { live: admin.token })
 const [usedKey, sparedKey] = [await makeAdminKey(), await makeAdminKey()]
 
-/** A key does not belong in a URL, so the route that finds one by itself is a POST. */
-const isSafe = ({ method, operation }: Route) => method === 'GET' || operation === 'identifyKey'
+const isSafe = ({ method }: Route) => method === 'GET'
 /** Routes of a workspace. A person's own account is theirs in every role, so its routes are left out. */
 const ofWorkspaces = routes.filter(({ plane }) => !['open', 'codehost', 'person'].includes(plane))
 

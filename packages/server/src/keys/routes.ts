@@ -60,7 +60,7 @@ export const keyRoutes: Route<KeyNeeds>[] = [
     summary: 'Identify a key',
     description:
       'Returns the record of a key that you have as text, whatever its status. Changes nothing. A credential can identify 60 keys a minute: your servers verify keys in memory.',
-    access: withinProjects(readers('keys:read')),
+    access: withinProjects(editors('keys:read')),
     body: KeyIdentify,
     answer: Key,
     refusals: ['not_found'],

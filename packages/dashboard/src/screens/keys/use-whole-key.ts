@@ -18,7 +18,10 @@ export function useWholeKey() {
       return true
     } catch (error) {
       const isUnknown = error instanceof ApiError && error.code === 'not_found'
-      setFault(isUnknown ? 'No key of this workspace is the one that you pasted.' : textOf(error))
+      const isMember = error instanceof ApiError && error.code === 'forbidden'
+      if (isUnknown) setFault('No key of this workspace is the one that you pasted.')
+      else if (isMember) setFault('Only admins and owners can find a key by the whole of it.')
+      else setFault(textOf(error))
       return false
     }
   }
