@@ -1,9 +1,7 @@
 import { mailedPages } from '@keyrail/contract/mailed-pages'
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { rootRoute } from '../../root-route.tsx'
-
-const returnTo = (search: Record<string, unknown>): { to?: string } =>
-  typeof search.to === 'string' && /^\/(?![/\\])/.test(search.to) ? { to: search.to } : {}
+import { returnTo } from './return-to.ts'
 
 /** Pages before the sign-in, and those that mailed links open. */
 export const peopleRoutes = [
