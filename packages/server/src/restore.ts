@@ -1,3 +1,4 @@
+import { invitesEndedByRestore } from './invites/restored.ts'
 import { endingsOfRestore } from './people/restored.ts'
 import type { Connection } from './platform/db/connection.ts'
 import {
@@ -7,8 +8,10 @@ import {
   restoreDump,
   tryRestoring,
 } from './platform/db/dump/restore.ts'
+import { billingLinksEndedByRestore } from './workspace/restored.ts'
 
-const rooms: RoomsOfRestore = { inUse: 'workspaces', raised: 'policy_heads', endings: endingsOfRestore }
+const endings = [...endingsOfRestore, ...invitesEndedByRestore, billingLinksEndedByRestore]
+const rooms: RoomsOfRestore = { inUse: 'workspaces', raised: 'policy_heads', endings }
 
 /**
  * Replaces what Keyrail has in a database by what a backup holds, all of it or nothing.

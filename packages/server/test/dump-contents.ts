@@ -15,9 +15,11 @@ export type Contents = Record<string, string[]>
 
 /** A restore raises the versions by the clock. */
 export const evenVersions = 'update policy_heads set version = 1, floor = 1'
-/** Makes equal what a restore changes after loading: it also ends sessions and mailed links. */
+/** Makes equal what a restore changes after loading: it also ends sessions, devices, invitations and mailed links. */
 export const comparable = `${evenVersions};
-  update sessions set ended_at = null; update mail_tokens set used_at = null`
+  update sessions set ended_at = null; update mail_tokens set used_at = null;
+  update workspace_invites set revoked_at = null; update user_passwords set devices = '{}';
+  update disownings set token_digest = null; update workspaces set billing_token_digest = null`
 
 /** @param alter a statement that is applied before reading, and rolled back. */
 export async function contentsOf(connection: Connection, alter = 'select 1'): Promise<Contents> {

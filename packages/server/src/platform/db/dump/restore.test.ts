@@ -16,7 +16,7 @@ import { encryptionKey } from '../../../../test/encryption-key.ts'
 import { startHarness } from '../../../../test/harness.ts'
 import { madePassword, makeMailedToken, makePerson } from '../../../../test/people.ts'
 import { patientBudgets } from '../../../../test/stores.ts'
-import { issueKey, makeVendor, uniqueSlug } from '../../../../test/vendor.ts'
+import { issueKey, makeInvite, makeVendor, uniqueSlug } from '../../../../test/vendor.ts'
 import { buildApp } from '../../../app.ts'
 import { readConfig } from '../../../config.ts'
 import { openDeps } from '../../../deps.ts'
@@ -44,6 +44,7 @@ await ask('PATCH', '/v1/workspace', { token: live, body: { billing_email: 'it@ac
 const other = await makeVendor(source)
 const person = await makePerson(source.query, { workspaceId: vendor.workspaceId })
 const resetToken = await makeMailedToken(source.query, person.userId, 'password_reset')
+const invited = await makeInvite(source, vendor)
 const firstPage = await ask('GET', '/v1/keys?limit=1', { token: live })
 
 const path = freshPath()
@@ -165,7 +166,7 @@ test('a restored service knows its keys, cursors and replays, and its audit chai
   }
 })
 
-test('sessions and mailed links of the backup have ended, since they may have ended after it', async () => {
+test('sessions, invitations and mailed links of the backup have ended, as they may after it', async () => {
   const target = await freshDatabase(true)
   await restore(target, path)
   const service = await serviceOn(target)
@@ -181,6 +182,10 @@ test('sessions and mailed links of the backup have ended, since they may have en
     })
     assert.equal(signedIn.status, 201, JSON.stringify(signedIn.body))
     assert.equal((await whoIs(signedIn.body.token)).status, 200)
+    const accepted = await service.ask('POST', '/v1/auth/invites/accept', signedIn.body.token, {
+      body: { token: invited.token },
+    })
+    assert.deepEqual([accepted.status, accepted.body.code], [400, 'invalid_token'])
   } finally {
     await service.close()
   }
