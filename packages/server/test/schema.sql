@@ -516,6 +516,7 @@ table sessions row level security
   constraint sessions_pkey PRIMARY KEY (id)
   CREATE INDEX sessions_by_end ON public.sessions USING btree (LEAST(ended_at, expires_at))
   CREATE INDEX sessions_by_user ON public.sessions USING btree (user_id, id)
+  CREATE INDEX sessions_live ON public.sessions USING btree (user_id, id) WHERE (ended_at IS NULL)
   policy sessions_scope permissive for * to keyrail_app using ((user_id = app_user_id())) with check (the same)
   grant insert, select, update to keyrail_app
 

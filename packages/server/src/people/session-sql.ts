@@ -100,17 +100,22 @@ export async function endSessionRow(tx: PersonTx, id: string): Promise<SessionRo
 export interface SessionPlaces {
   /** Whether the person has any session, ended or not. */
   hasAny: boolean
-  /** Whether one was opened from the same address by the same program. */
+  /** Whether one of the newest was opened from the same address by the same program. */
   isKnown: boolean
   /** How many are neither ended nor expired. */
   live: number
 }
-const sessionPlaces = sql(
+/** Ended sessions of a person beyond the newest ones of this number are deleted, and no sign-in looks at them. */
+const keptOfPerson = 1_000
+
+export const sessionPlaces = sql(
   'people.session_places',
-  `select count(*) > 0 as "hasAny",
-     coalesce(bool_or(ip is not distinct from $2 and user_agent is not distinct from $3), false) as "isKnown",
-     (count(*) filter (where ended_at is null and expires_at > service_now()))::int as live
-   from sessions where user_id = $1`,
+  `select exists (select from sessions where user_id = $1) as "hasAny",
+     exists (select from (
+         select ip, user_agent from sessions where user_id = $1 order by id desc limit ${keptOfPerson}) recent
+       where ip is not distinct from $2 and user_agent is not distinct from $3) as "isKnown",
+     (select count(*)::int from sessions
+      where user_id = $1 and ended_at is null and expires_at > service_now()) as live`,
 )
 export async function readSessionPlaces(
   tx: PersonTx,
@@ -208,6 +213,19 @@ export async function moveSessionRow(tx: PersonTx, id: string, to: string): Prom
 export const pruneSessionRows = `with old as (
      select id from sessions where least(ended_at, expires_at) < service_now() - interval '30 days'
      limit 1000 for update skip locked
+   ), credential as (
+     delete from credentials where kind = 'session' and id in (select id from old)
+   )
+   delete from sessions where id in (select id from old)`
+
+/** A person may sign in any number of times within thirty days. Those that work stay, however old they are. */
+export const pruneCrowdedSessionRows = `with crowded as (
+     select user_id from sessions group by user_id having count(*) > ${keptOfPerson} limit 20
+   ), old as (
+     select s.id from crowded c cross join lateral (
+       select id from sessions where user_id = c.user_id order by id desc offset ${keptOfPerson}
+     ) beyond join sessions s on s.id = beyond.id
+     where least(s.ended_at, s.expires_at) < service_now() limit 1000 for update of s skip locked
    ), credential as (
      delete from credentials where kind = 'session' and id in (select id from old)
    )
