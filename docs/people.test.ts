@@ -30,9 +30,7 @@ async function mayAsk(role: 'owner' | 'admin' | 'member', route: (typeof routes)
 const forOwners = ['listSecurityEvents', 'deleteEndedKeys', 'deleteEndedSecretKeys']
 const isForOwners = ({ operation }: { operation: string }) => forOwners.includes(operation)
 
-/** A key does not belong in a URL, so the route that finds one by itself is a POST. */
-const isRead = ({ method, operation }: { method: string; operation: string }) =>
-  method === 'GET' || operation === 'identifyKey'
+const isRead = ({ method }: { method: string }) => method === 'GET'
 
 const columns = {
   reads: vendorRoutes.filter(route => isRead(route) && !isForOwners(route)),
