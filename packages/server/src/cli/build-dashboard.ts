@@ -87,8 +87,12 @@ export function buildDashboard({ log, address, report }: Parts): DashboardBuild 
     const lines = lastLines(output, checkout)
     if (code !== 0 && code !== 2) {
       log.error({ exit_code: code, output: lines }, 'dashboard could not be built')
-      inform(`The dashboard could not be built; ${address} shows why. The API is not affected.`)
-      report({ kind: 'failed', lines })
+      inform(
+        ['The dashboard could not be built. The API is not affected. The build ended with', ...lines].join(
+          '\n  ',
+        ),
+      )
+      report({ kind: 'failed' })
       return
     }
     report({ kind: 'built' })
@@ -114,8 +118,8 @@ function reportPrebuilt(log: Logger, report: Parts['report']): void {
     report({ kind: 'built' })
     return
   }
-  log.warn('this installation has no dashboard')
-  report({ kind: 'failed', lines: ['This installation has neither a built dashboard nor its sources.'] })
+  log.warn('this installation has neither a built dashboard nor its sources')
+  report({ kind: 'failed' })
 }
 
 /**

@@ -110,16 +110,19 @@ describe('keyrail serve and the dashboard', () => {
     await stop(second)
   })
 
-  test('a failed build leaves the API up, and page and log have its last lines', async () => {
+  test('a failed build leaves the API up; console and log have its last lines, the page none', async () => {
     copy.write('src/main.tsx', `import { absent } from './absent.ts'\nabsent()\n`)
     const service = await serve()
     await until(() => service.output.out.includes('"dashboard could not be built"'))
     const { status, text } = await page(service.url)
     assert.equal(status, 503)
     assert.match(text, /could not be built/)
-    assert.match(text, /absent\.ts/)
-    assert.ok(!text.includes(installation.place.temp), text)
-    assert.match(service.output.err, /^The dashboard could not be built; http:\S+\/app shows why\./m)
+    assert.doesNotMatch(text, /absent|main\.tsx/)
+    assert.match(
+      service.output.err,
+      /^The dashboard could not be built\.[^\n]*\n(?: {2}[^\n]*\n)*? {2}[^\n]*absent\.ts/m,
+    )
+    assert.ok(!service.output.err.includes(installation.place.temp), service.output.err)
     assert.match(service.output.out, /"level":"error".*absent\.ts.*"dashboard could not be built"/)
     assert.equal((await ask(`${service.url}/readyz`))?.status, 200)
     await stop(service)
@@ -148,7 +151,8 @@ describe('keyrail serve and the dashboard', () => {
     const without = await serve()
     const { status, text } = await page(without.url)
     assert.equal(status, 503)
-    assert.match(text, /neither a built dashboard nor its sources/)
+    assert.match(text, /could not be built/)
+    assert.match(without.output.out, /neither a built dashboard nor its sources/)
     await stop(without)
   })
 
@@ -184,7 +188,8 @@ describe('keyrail serve and the dashboard', () => {
     const service = await serve()
     await until(() => service.output.err.includes('Waiting for another process'))
     process.kill(Number(builderPid()), 'SIGKILL')
-    await until(async () => (await page(service.url)).text.includes('The build was ended by SIGKILL.'))
+    await until(() => service.output.err.includes('The build was ended by SIGKILL.'))
+    assert.match((await page(service.url)).text, /could not be built/)
     assert.equal((await ask(`${service.url}/readyz`))?.status, 200)
     await stop(service)
     lock.release()

@@ -4,16 +4,16 @@ import { type Build, readBuild } from './read-build.ts'
 /**
  * What the process that builds the dashboard reports. It is a message between processes, so it is plain data.
  *
- * `looking`: it compares the sources with what is built. `failed`: with the last lines that the build printed.
+ * `looking`: it compares the sources with what is built. What a failed build printed is not in it: anybody can open `/app`.
  */
-export type BuildState =
-  | { readonly kind: 'looking' | 'building' | 'built' }
-  | { readonly kind: 'failed'; readonly lines: readonly string[] }
+export interface BuildState {
+  readonly kind: 'looking' | 'building' | 'built' | 'failed'
+}
 
 /** What `/app` shows. */
 type Shown =
   | { readonly kind: 'building' }
-  | { readonly kind: 'failed'; readonly lines: readonly string[] }
+  | { readonly kind: 'failed' }
   | { readonly kind: 'built'; readonly build: Build }
 
 export interface Dashboard {
@@ -41,7 +41,7 @@ export function openDashboard(folder: string, first: BuildState, log: Logger): D
       // The next request tries again.
       build = undefined
       log.error({ err: error }, 'the dashboard cannot be read')
-      return { kind: 'failed', lines: ['The files of the dashboard are missing or cannot be read.'] }
+      return { kind: 'failed' }
     }
   }
   const report = (state: BuildState): void => {
@@ -54,7 +54,7 @@ export function openDashboard(folder: string, first: BuildState, log: Logger): D
     async shown() {
       await looked.promise
       if (current.kind === 'built') return read()
-      return current.kind === 'failed' ? current : { kind: 'building' }
+      return { kind: current.kind === 'failed' ? 'failed' : 'building' }
     },
     report,
   }

@@ -6,7 +6,7 @@ import { type Notice, noticeOf } from './notice.ts'
 const reasons = {
   off: 'The page of this link belongs to the dashboard, and this installation runs without it.',
   failed:
-    'The page of this link belongs to the dashboard, which could not be built: <a href="/app">/app</a> shows why.',
+    'The page of this link belongs to the dashboard, which could not be built. The log of the service says why.',
 }
 
 /** The calls that do what the page would do. */

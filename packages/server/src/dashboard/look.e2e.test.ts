@@ -31,14 +31,13 @@ test('the waiting page shows a build that fails meanwhile', async () => {
   dashboard.report({ kind: 'building' })
   const visit = await stage.visit('/app')
   await visit.text('The dashboard is being built')
-  dashboard.report({ kind: 'failed', lines: ['packages/dashboard/src/main.tsx:3', 'x'.repeat(500)] })
+  dashboard.report({ kind: 'failed' })
   await visit.text('The dashboard could not be built')
-  await visit.text('main.tsx:3')
   await visit.leave()
 })
 
 test('each page is accessible, in light and dark, on small and large screens', async () => {
-  const failed = { kind: 'failed', lines: ['x'.repeat(500)] } as const
+  const failed = { kind: 'failed' } as const
   for (const [state, path] of [
     [{ kind: 'building' }, '/app'],
     [failed, '/app'],

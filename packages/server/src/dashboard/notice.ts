@@ -65,13 +65,7 @@ export const buildingNotice = noticeOf(
   reload,
 )
 
-/** @param lines the last lines of the build. */
-export const failedNotice = (lines: readonly string[]): Notice =>
-  noticeOf(
-    'The dashboard could not be built',
-    `<pre tabindex="0" aria-label="Last lines of the build">${lines.map(escapeHtml).join('\n')}</pre>
-<p>The next start of the service tries again. <code>SERVICE_DASHBOARD=off</code> runs it without a dashboard.</p>${api}`,
-  )
-
-const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-const escapeHtml = (text: string) => text.replace(/[&<>"]/g, found => entities[found] ?? found)
+export const failedNotice = noticeOf(
+  'The dashboard could not be built',
+  `<p>The operator finds why in the console or the log of the service, or with <code>keyrail doctor</code>. The next start of the service tries again. <code>SERVICE_DASHBOARD=off</code> runs it without a dashboard.</p>${api}`,
+)

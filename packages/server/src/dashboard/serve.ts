@@ -49,7 +49,7 @@ export function serveDashboard(app: FastifyInstance, needs: DashboardNeeds): voi
       return sendNotice(request, reply, buildingNotice, unavailable(buildingRetryAfter))
     if (shown.kind === 'failed') {
       const page = request.routeOptions.url ?? ''
-      const notice = linkAddresses.includes(page) ? linkNotice(page, 'failed') : failedNotice(shown.lines)
+      const notice = linkAddresses.includes(page) ? linkNotice(page, 'failed') : failedNotice
       return sendNotice(request, reply, notice, unavailable('60'))
     }
     const path = pathOf(request)

@@ -47,18 +47,17 @@ test('while it is being built, pages are a 503 that says so and assets a problem
   assert.equal((await app.inject({ url: '/app/keys' })).statusCode, 200)
 })
 
-test('a failed build is shown with its last lines as text, and the API works', async () => {
+test('a failed build is shown without what it printed, and the API works', async () => {
   const { app, deps } = await start(makeBuild(), { kind: 'building' })
-  deps.dashboard.report({ kind: 'failed', lines: ['src/main.tsx:3', '<script>alert(1)</script> & "more"'] })
+  // As a message between processes has it, which may come from a later release.
+  const failed = { kind: 'failed', lines: ['src/main.tsx:3'] } as const
+  deps.dashboard.report(failed)
   const { statusCode, headers, body } = await app.inject({ url: '/app' })
   assert.equal(statusCode, 503)
   assert.notEqual(headers['retry-after'], '1', 'the waiting page reloads')
   assert.match(body, /<h1>The dashboard could not be built<\/h1>/)
-  assert.match(
-    body,
-    /src\/main\.tsx:3\n&lt;script&gt;alert\(1\)&lt;\/script&gt; &amp; &quot;more&quot;<\/pre>/,
-  )
-  assert.doesNotMatch(body, /<script/)
+  assert.match(body, /console or the log of the service/)
+  assert.doesNotMatch(body, /<script|main\.tsx/)
   for (const url of Object.values(mailedPages)) {
     const link = await app.inject({ url })
     assert.deepEqual([link.statusCode, link.headers['retry-after']], [503, '60'])
@@ -78,7 +77,7 @@ test('a missing build is shown and logged, and read once it is there', async () 
   const { app, logged } = await start(folder, { kind: 'built' })
   const answer = await app.inject({ url: '/app' })
   assert.equal(answer.statusCode, 503)
-  assert.match(answer.body, /missing or cannot be read/)
+  assert.match(answer.body, /could not be built/)
   assert.doesNotMatch(answer.body, /keyrail-dashboard-/, 'no path of the machine')
   assert.match(logged.join(''), /the dashboard cannot be read/)
   writeBuild(folder, { 'index.html': index })
