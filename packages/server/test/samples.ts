@@ -6,7 +6,7 @@ import { signedReport } from './codehost.ts'
 import { mintToken } from './embed.ts'
 import { bootstrapToken, type Harness } from './harness.ts'
 import { mutationsOf } from './mutations.ts'
-import { madePassword, makeMailedToken, makePerson, openSession } from './people.ts'
+import { addMember, madePassword, makeMailedToken, makePerson, openSession } from './people.ts'
 import { claimScope, issueKey, makeInvite, makeVendor, type Vendor } from './vendor.ts'
 
 /** A request that succeeds when it is sent once. */
@@ -134,7 +134,8 @@ const personSamples: Record<string, (harness: Harness) => Promise<Omit<Sample, '
 /** A person whose account disowned what it made, and one of its workspaces. */
 async function unprovenSample(harness: Harness) {
   const { workspaceId } = await makeVendor(harness)
-  const { token, userId } = await makePerson(harness.query, { workspaceId, role: 'owner' })
+  const { token, userId } = await makePerson(harness.query)
+  await addMember(harness.query, workspaceId, userId, 'owner')
   await harness.query('update users set disowned_count = 1 where id = $1', [userId])
   return { token, id: workspaceId }
 }

@@ -65,8 +65,8 @@ const anySecret =
 
 async function hear(what: string, asked: Promise<Heard>): Promise<void> {
   const heard = await asked
-  const { key, token, secret_key } = heard.body
-  const shown = [key, token, secret_key?.key].filter(key => typeof key === 'string')
+  const { key, token, secret_key, disowning_token } = heard.body
+  const shown = [key, token, secret_key?.key, disowning_token].filter(key => typeof key === 'string')
   for (const key of shown) issued.add(key)
   answers.push({ what, heard, shows: shown })
 }

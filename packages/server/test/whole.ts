@@ -5,11 +5,22 @@
  */
 export type Query = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
 
-const born = (table: string, ids: string) => `
+/** @param isDeleted whether rows may be deleted after their end. */
+const born = (table: string, ids: string, isDeleted = false) => `
   select '${table}: ' || count(b.id) || ' audit rows of its birth' as fault, coalesce(t.id, b.id)::text as id
   from (select id from ${table} where workspace_id = $1) t
   full join (${ids}) b on b.id = t.id
-  group by t.id, b.id having count(b.id) <> 1 or t.id is null`
+  group by t.id, b.id having ${isDeleted ? 't.id is not null and count(b.id) <> 1' : 'count(b.id) <> 1 or t.id is null'}`
+
+/** Ended rows that were deleted are only counted in the audit log. */
+const gone = (table: string, births: string, action: string) => `
+  select '${table}: ' || missing || ' births without a row, ' || deleted || ' deleted', null
+  from (select count(*) as missing from (${births}) b
+      where not exists (select from ${table} t where t.workspace_id = $1 and t.id = b.id)) m,
+    (select coalesce(sum(each.value::int), 0) as deleted
+      from audit_logs l, json_each_text(l.payload::json->'keys_deleted') each
+      where l.workspace_id = $1 and l.action = '${action}') d
+  where missing <> deleted`
 
 const created = (action: string) =>
   `select target_id as id from audit_logs where workspace_id = $1 and action = '${action}'`
@@ -57,9 +68,14 @@ const standing = `
     when 'workspace_member.joined' then m.removed_at is not null or m.role is distinct from l.payload->>'role'
     else m.removed_at is not null or m.role is distinct from l.payload->'role'->>'new' end`
 
+const keyBirths = `${created('api_key.created')} union all ${successors('api_key.rotated')}`
+const secretKeyBirths = `${created('secret_key.created')} union all ${successors('secret_key.rotated')}`
+
 const faults = `
-  ${born('api_keys', `${created('api_key.created')} union all ${successors('api_key.rotated')}`)}
-  union all ${born('secret_keys', `${created('secret_key.created')} union all ${successors('secret_key.rotated')}`)}
+  ${born('api_keys', keyBirths, true)}
+  union all ${gone('api_keys', keyBirths, 'api_key.ended_deleted')}
+  union all ${born('secret_keys', secretKeyBirths, true)}
+  union all ${gone('secret_keys', secretKeyBirths, 'secret_key.ended_deleted')}
   union all ${born('projects', created('project.created'))}
   union all ${born('tenants', created('tenant.created'))}
   union all ${ended('api_keys', 'revoked_at', 'api_key.revoked')}
