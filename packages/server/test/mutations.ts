@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { mintToken } from './embed.ts'
-import { makePerson, type Query } from './people.ts'
+import { addMember, makePerson, type Query } from './people.ts'
 import {
   issueKey,
   makeInvite,
@@ -109,8 +109,9 @@ export const auditedMutations: Record<string, PrepareMutation> = {
     body: { name: 'Renamed', meta: { renamed: true } },
   }),
   deleteEndedKeys: async means => {
-    await issueKey(means, means.scene, { expires_at: '2020-01-01T00:00:00Z' })
-    return { url: `/v1/keys/ended?project_id=${means.scene.projectId}`, token: means.scene.live }
+    const { id } = await makeProject(means, means.scene)
+    await issueKey(means, { ...means.scene, projectId: id }, { expires_at: '2020-01-01T00:00:00Z' })
+    return { url: `/v1/keys/ended?project_id=${id}`, token: means.scene.live }
   },
   revokeEmbedTokens: async means => ({
     url: `/v1/tenants/${(await makeTenant(means, means.scene)).id}/embed_tokens/revoke`,
@@ -225,7 +226,8 @@ const unauditedMutations: Record<string, string> = {
 
 /** A member whose account disowned what it made. @returns the token. */
 async function disowner({ query, scene: { workspaceId } }: Means): Promise<string> {
-  const { token, userId } = await makePerson(query, { workspaceId, role: 'owner' })
+  const { token, userId } = await makePerson(query)
+  await addMember(query, workspaceId, userId, 'owner')
   await query('update users set disowned_count = 1 where id = $1', [userId])
   return token
 }

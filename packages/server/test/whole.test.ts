@@ -42,7 +42,7 @@ const halves: Record<string, [string, RegExp]> = {
   ],
   'an audit row without its key': [
     `delete from policy_changes where key_id = '${key.id}'; delete from api_keys where id = '${key.id}'`,
-    /api_keys: 1 audit rows of its birth/,
+    /api_keys: 1 births without a row, 0 deleted/,
   ],
   'a revocation without its audit row': [
     `update api_keys set revoked_at = now() where id = '${key.id}'`,

@@ -125,7 +125,8 @@ const faults = `
 
 /**
  * One row per version in the audit log; `keys` says whether it is also in policy_changes. An update of a tenant
- * raises the version of each project in which it has keys that are not revoked.
+ * raises the version of each project in which it has keys that are not revoked. A project whose ended keys were
+ * deleted has no such history.
  */
 const versions = `
   select coalesce(payload::json->>'project_id', payload::json->'successor'->>'project_id')::uuid as project_id, true as keys
@@ -163,7 +164,10 @@ const versionFaults = `
   from policy_heads h left join logged t on t.project_id = h.project_id
     cross join lateral (select count(distinct version) as versions, coalesce(max(version), 1) as newest
       from policy_changes c where c.workspace_id = h.workspace_id and c.project_id = h.project_id) c
-  where h.workspace_id = $1 and (h.version <> 1 + coalesce(t.all_of_them, 0)
+  where h.workspace_id = $1 and not exists (select from audit_logs l
+      where l.workspace_id = $1 and l.action = 'api_key.ended_deleted'
+        and coalesce((l.payload::json->>'project_id')::uuid, h.project_id) = h.project_id)
+    and (h.version <> 1 + coalesce(t.all_of_them, 0)
     or c.versions <> coalesce(t.with_keys, 0) or c.newest > h.version)`
 
 const chainFaults = `
