@@ -174,9 +174,9 @@ test('the role cannot change audit rows, and reads neither credentials nor servi
 /** Statements that the operator runs across workspaces. No request reaches them. */
 const wholeInstallation: Record<string, string> = {
   'invites/restored.ts': 'no link from before a backup is used after it is restored',
-  'workspace/restored.ts': 'no link from before a backup is used after it is restored',
   'people/removal.ts': 'an erased person is removed from every workspace',
   'policy/raise.ts': 'the versions of every workspace are raised',
+  'workspace/restored.ts': 'no link from before a backup is used after it is restored',
 }
 
 test('every statement names the workspace for every workspace table that it touches', () => {

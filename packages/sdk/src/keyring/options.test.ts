@@ -26,7 +26,13 @@ test('three options are enough, and the others have their documented defaults', 
     onError: undefined,
     onNotice: undefined,
   })
-  assert.deepEqual(scope, { projectId: id(1), env: 'live', tenantIds: [], features: [] })
+  assert.deepEqual(scope, {
+    projectId: id(1),
+    env: 'live',
+    tenantIds: [],
+    features: [],
+    service: 'https://keys.example.com/',
+  })
   assert.equal(fetch, globalThis.fetch)
 })
 

@@ -31,7 +31,8 @@ const written = [
 ]
 await query(`
   create function pause() returns trigger language plpgsql as
-    $$ begin perform pg_advisory_xact_lock_shared(${pauseLock}); return new; end $$;
+    $$ begin perform pg_advisory_xact_lock_shared(${pauseLock});
+      if tg_op = 'DELETE' then return old; end if; return new; end $$;
   create table locks_seen (stage text, pid int, relations text[]);
   grant insert on locks_seen to public;
   -- Which tables this transaction has locked for writing, or for locking rows in them.
@@ -52,7 +53,7 @@ await query(`
   create function note_write() returns trigger language plpgsql as
     $$ begin insert into public.writes_seen (relation) values (tg_table_name); return null; end $$;
   ${[...written, 'credentials', 'policy_changes', 'audit_logs', 'audit_addresses', 'audit_heads'].map(table => `create trigger note_write after insert or update or delete on ${table} for each statement execute function note_write();`).join('')}
-  ${written.map(table => `create trigger pause before insert or update on ${table} for each row execute function pause();`).join('')}`)
+  ${written.map(table => `create trigger pause before insert or update or delete on ${table} for each row execute function pause();`).join('')}`)
 
 const waitingLocks = () =>
   query(`select distinct l.relation::regclass::text as relation from pg_locks l
