@@ -39,8 +39,6 @@ function set(next: HeldSession | null): void {
   const isOther = next !== null && shownUserId !== null && next.userId !== shownUserId
   if (next?.token !== held?.token) {
     held = next
-    // From the token on, not from the first answer: until that, another tab may sign somebody else in.
-    shownUserId ??= next?.userId ?? null
     if (!isOther) for (const listener of [...listeners]) listener()
   }
   if (isOther) location.assign('/app/')
