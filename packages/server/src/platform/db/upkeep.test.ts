@@ -7,7 +7,7 @@ import { until } from '../../../test/until.ts'
 import { createLog } from '../log.ts'
 import { createMetrics } from '../prometheus.ts'
 import { connect } from './connection.ts'
-import { type Chore, runRound } from './upkeep.ts'
+import { type Chore, doChores, runRound } from './upkeep.ts'
 
 const { connection, drop } = await makeDatabase(testCluster())
 test.after(() => drop())
@@ -38,6 +38,19 @@ test('the last round that succeeded has its time, and one that failed is counted
   assert.deepEqual(await read(...names), [5, 0])
   await round(() => Promise.reject(new Error('no')), 6_000)
   assert.deepEqual(await read(...names), [5, 1])
+})
+
+test('a chore that fails, also inside a transaction, keeps no other from its turn', async () => {
+  const failing: Chore['run'] = async client => {
+    await client.query('begin')
+    await client.query('select 1 / 0')
+    return 0
+  }
+  const done: number[] = []
+  const working: Chore['run'] = async client => done.push((await client.query('select 2 as two')).rows[0].two)
+  const chores = [failing, working, failing, working].map((run, i) => ({ name: `chore ${i}`, run }))
+  await assert.rejects(doChores(connection, chores, createLog('silent')), { code: '22012' })
+  assert.deepEqual(done, [2, 2])
 })
 
 test('a process whose turn another one has counts no round', async () => {

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Logger } from '../log.ts'
 import type { Connection } from './connection.ts'
 import { destroySocket } from './destroy-socket.ts'
+import { isBroken } from './errors.ts'
 import { countRefusal, type RefusalObserver } from './refusals.ts'
 import { connectPrimary } from './timeline.ts'
 
@@ -44,7 +45,12 @@ const turn = `select pg_try_advisory_lock(hashtextextended('keyrail.upkeep', 0))
  */
 const answerMs = 35_000
 
-/** One round of all chores, unless another process runs one. @returns whether it was done. */
+/**
+ * One round of all chores, unless another process runs one. A chore that fails keeps none of the others from its turn, as long as
+ * the connection holds.
+ * @returns whether it was done.
+ * @throws what the first of the failed chores has thrown, after the others.
+ */
 export async function doChores(
   connection: Connection,
   chores: readonly Chore[],
@@ -57,11 +63,21 @@ export async function doChores(
     await client.query(`set statement_timeout = '30s'; set lock_timeout = '1s'`)
     const { rows } = await client.query(turn)
     if (rows[0].mine !== true) return false
+    const failures: unknown[] = []
     for (const { name, run } of chores) {
       if (signal?.aborted) return false
-      const rows = await run(client, signal)
-      if (rows > 0) log.info({ chore: name, rows }, 'upkeep')
+      try {
+        const rows = await run(client, signal)
+        if (rows > 0) log.info({ chore: name, rows }, 'upkeep')
+      } catch (error) {
+        if (isBroken(error)) throw error
+        // A chore may have failed inside a transaction.
+        await client.query('rollback')
+        log.warn({ err: error, chore: name }, 'a chore of upkeep failed')
+        failures.push(error)
+      }
     }
+    if (failures.length > 0) throw failures[0]
     return true
   } catch (error) {
     // A regular end would wait for a socket that hangs.
