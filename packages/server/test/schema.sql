@@ -46,6 +46,7 @@ table api_keys row level security
   CREATE INDEX api_keys_by_name ON public.api_keys USING btree (workspace_id, name, id) WHERE (name IS NOT NULL)
   CREATE INDEX api_keys_by_name_folded ON public.api_keys USING btree (workspace_id, env, is_revoked, name_folded, id) WHERE (name_folded IS NOT NULL)
   CREATE INDEX api_keys_by_project ON public.api_keys USING btree (workspace_id, project_id, id)
+  CREATE INDEX api_keys_by_rest ON public.api_keys USING btree (GREATEST(LEAST(revoked_at, expires_at), created_at, revoked_at)) WHERE ((revoked_at IS NOT NULL) OR (expires_at IS NOT NULL))
   CREATE INDEX api_keys_by_revocation ON public.api_keys USING btree (workspace_id, env, is_revoked, id)
   CREATE INDEX api_keys_by_tenant ON public.api_keys USING btree (workspace_id, tenant_id, id)
   CREATE INDEX api_keys_embedded ON public.api_keys USING btree (workspace_id, tenant_id, embedded_at) WHERE (embedded_at IS NOT NULL)
@@ -452,6 +453,7 @@ table secret_keys row level security
   constraint secret_keys_pkey PRIMARY KEY (workspace_id, id)
   CREATE INDEX secret_keys_by_end ON public.secret_keys USING btree (LEAST(revoked_at, expires_at)) WHERE ((revoked_at IS NOT NULL) OR (expires_at IS NOT NULL))
   CREATE INDEX secret_keys_by_maker ON public.secret_keys USING btree (workspace_id, created_by_type, created_by_id)
+  CREATE INDEX secret_keys_by_rest ON public.secret_keys USING btree (GREATEST(LEAST(revoked_at, expires_at), created_at, revoked_at)) WHERE ((revoked_at IS NOT NULL) OR (expires_at IS NOT NULL))
   CREATE INDEX secret_keys_by_session ON public.secret_keys USING btree (workspace_id, created_in_session) WHERE (created_in_session IS NOT NULL)
   policy secret_keys_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app

@@ -13,14 +13,16 @@ export const endedMax = (activeMax: number): number => endedForActive * activeMa
 const keptDays = 90
 
 const longAgo = `service_now() - interval '${keptDays} days'`
-/** The end of the key `k`, as the indexes `…_by_end` have it. */
+/** The end of the key `k`. */
 export const byEndSql = 'least(k.revoked_at, k.expires_at)'
 /**
- * SQL for whether the key `k` ended so long ago that nothing needs it. One may be made with an expiry in the past, or be
- * revoked long after it expired.
+ * Since when nothing has happened to the ended key `k`, as the indexes `…_by_rest` have it. A key may be made with an expiry
+ * in the past, or be revoked long after it expired: by its end alone, it would come first and not be deleted.
  */
-export const isLongEndedSql = `(k.revoked_at is not null or k.expires_at is not null) and ${byEndSql} < ${longAgo}
-     and greatest(k.created_at, k.revoked_at) < ${longAgo}`
+export const byRestSql = `greatest(${byEndSql}, k.created_at, k.revoked_at)`
+/** SQL for whether the key `k` ended so long ago that nothing needs it. */
+export const isLongEndedSql = `(k.revoked_at is not null or k.expires_at is not null)
+     and ${byRestSql} < (select ${longAgo})`
 
 /** SQL for whether the key `k` has ended. A query around the clock runs once, the function would for each row. */
 export const hasEndedSql = '(k.revoked_at is not null or k.expires_at <= (select service_now()))'

@@ -1,4 +1,4 @@
-import { byEndSql, isLongEndedSql } from '../gate/ended.ts'
+import { byRestSql, isLongEndedSql } from '../gate/ended.ts'
 import { sql } from '../platform/db/connection.ts'
 import { RightNotEnded } from '../platform/db/touch.ts'
 import type { Tx } from '../platform/db/transaction.ts'
@@ -62,7 +62,7 @@ export const pruneKeyRows = `with old as (
      where ${isLongEndedSql} and not exists (select from policy_changes c
          where c.workspace_id = k.workspace_id and c.project_id = k.project_id and c.key_id = k.id)
        and not exists (select from leak_reports l where l.workspace_id = k.workspace_id and l.credential_id = k.id)
-     order by ${byEndSql} limit $1 for update of k skip locked
+     order by ${byRestSql} limit $1 for update of k skip locked
    ), credential as (
      delete from credentials c using old where c.digest = old.lookup_hash
    )

@@ -112,13 +112,14 @@ test('a round finds what ended long ago by index among many others', async () =>
     `insert into api_keys (workspace_id, lookup_hash, id, project_id, tenant_id, env, display_prefix, expires_at, created_at,
        updated_at)
      select workspace_id, sha256(('young' || n)::bytea), gen_random_uuid(), project_id, tenant_id, env, display_prefix,
-       case when n % 2 = 0 then $2::timestamptz end, $2, $2
+       case when n % 2 = 0 then $3::timestamptz end, $2, $2
      from api_keys, generate_series(1, 20000) n where id = $1`,
-    [id, daysAgo(10)],
+    [id, daysAgo(10), daysAgo(2_000)],
   )
   await query('analyze api_keys')
   const rows = await query(`explain ${pruneKeyRows}`, [100])
   const plan = rows.map(row => row['QUERY PLAN']).join('\n')
-  assert.match(plan, /Index Scan using api_keys_by_end/, plan)
+  assert.match(plan, /Index Scan using api_keys_by_rest/, plan)
+  assert.match(plan, /Index Cond: .*GREATEST/, plan)
   assert.doesNotMatch(plan, /Seq Scan on api_keys/, plan)
 })

@@ -1,6 +1,6 @@
 import type { Actor } from '../audit/append.ts'
 import { isActiveSql } from '../gate/active.ts'
-import { byEndSql, isLongEndedSql } from '../gate/ended.ts'
+import { byRestSql, isLongEndedSql } from '../gate/ended.ts'
 import { keysMadeSql } from '../gate/made.ts'
 import { sql } from '../platform/db/connection.ts'
 import { touchesOne } from '../platform/db/touch.ts'
@@ -150,7 +150,7 @@ export const pruneSecretKeyRows = `with old as (
        and not exists (select from endings e
          where e.workspace_id = k.workspace_id and e.maker_type = 'secret_key' and e.maker_id = k.id)
        and not exists (select from leak_reports l where l.workspace_id = k.workspace_id and l.credential_id = k.id)
-     order by ${byEndSql} limit $1 for update of k skip locked
+     order by ${byRestSql} limit $1 for update of k skip locked
    ), credential as (
      delete from credentials c using old where c.workspace_id = old.workspace_id and c.kind = 'secret_key' and c.id = old.id
    )
