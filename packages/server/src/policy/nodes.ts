@@ -105,6 +105,8 @@ export function openNodes(
     name: 'policy_fleet',
     statement: countNodes,
     repeatable: true,
+    // Each count reads all nodes of its project. Many callers that wait for one version share it.
+    nameOf: ({ workspaceId, projectId, env, version }) => `${workspaceId} ${projectId} ${env} ${version}`,
     values: asked => [
       asked.map(one => one.workspaceId),
       asked.map(one => one.projectId),
@@ -150,18 +152,14 @@ export function openNodes(
       const { storeMs, ...fleet } = await counts.run(question)
       if (storeMs !== null) hearTime(storeMs)
       const { workspaceId, projectId, env, version } = question
-      const missed = unwritten
-        .liveOf(workspaceId)
-        .filter(
-          one =>
-            one.projectId === projectId && (one.sees === env || one.sees === 'both') && one.version < version,
-        )
+      const places = [env, 'both'].map(sees => ({ workspaceId, projectId, sees }))
+      const missed = places.flatMap(place => unwritten.liveOf(place)).filter(one => one.version < version)
       const unknown = missed.map(({ node }) => node).filter(node => !fleet.pending.includes(node))
       return {
         ...fleet,
         isUnsure:
           fleet.isUnsure ||
-          unwritten.isUnsure(workspaceId) ||
+          places.some(place => unwritten.isUnsure(place)) ||
           clock.monotonic() - storeClock.aheadAt() < liveMs,
         nodes: fleet.nodes + unknown.length,
         pending: [...fleet.pending, ...unknown].slice(0, mostPending),

@@ -1,10 +1,14 @@
 import { liveMs } from './live.ts'
 
-/** What is kept of a node: which project's it is, and what it holds. */
-interface Unwritten {
+/** A project, and the environments that its nodes see. */
+interface Place {
   readonly workspaceId: string
   readonly projectId: string
   readonly sees: string
+}
+
+/** What is kept of a node: its place, and what it holds. */
+interface Unwritten extends Place {
   readonly node: string
   readonly version: number
 }
@@ -13,17 +17,24 @@ interface Unwritten {
 const keptMax = 10_000
 
 interface Held {
+  /** The one noted first comes first. */
   readonly nodes: Map<string, Unwritten & { readonly at: number }>
   /** When a node that may be live was forgotten. */
   forgotAt: number
 }
 
+interface Workspace {
+  readonly places: Map<string, Held>
+  size: number
+}
+
 /**
  * Nodes that could not be recorded, because the database refuses writes or has no room for more nodes of their project. At the
- * limit, the workspace with the most forgets its oldest, and knows that it has.
+ * limit, the workspace with the most forgets the oldest of its largest place, and knows that this place has forgotten: a
+ * test key that invents nodes makes nothing unsure about nodes that see live keys.
  */
 export class UnwrittenNodes {
-  readonly #byWorkspace = new Map<string, Held>()
+  readonly #byWorkspace = new Map<string, Workspace>()
   readonly #now: () => number
   readonly #max: number
   #size = 0
@@ -34,54 +45,75 @@ export class UnwrittenNodes {
     this.#max = max
   }
 
-  note(sighting: Unwritten): void {
-    const { workspaceId, projectId, sees, node, version } = sighting
-    const held = this.#byWorkspace.get(workspaceId) ?? {
-      nodes: new Map(),
-      forgotAt: Number.NEGATIVE_INFINITY,
-    }
-    this.#byWorkspace.set(workspaceId, held)
-    const name = nameOf(sighting)
-    if (!held.nodes.delete(name)) this.#size += 1
-    held.nodes.set(name, { workspaceId, projectId, sees, node, version, at: this.#now() })
+  note({ workspaceId, projectId, sees, node, version }: Unwritten): void {
+    const workspace = this.#byWorkspace.get(workspaceId) ?? { places: new Map(), size: 0 }
+    this.#byWorkspace.set(workspaceId, workspace)
+    const place = nameOf({ projectId, sees })
+    const held = workspace.places.get(place) ?? { nodes: new Map(), forgotAt: Number.NEGATIVE_INFINITY }
+    workspace.places.set(place, held)
+    if (!held.nodes.delete(node)) this.#grow(workspace, 1)
+    held.nodes.set(node, { workspaceId, projectId, sees, node, version, at: this.#now() })
     if (this.#size > this.#max) this.#forgetOne()
   }
 
   /** It is recorded now. */
   delete(sighting: Omit<Unwritten, 'version'>): void {
-    const held = this.#byWorkspace.get(sighting.workspaceId)
-    if (held === undefined || !held.nodes.delete(nameOf(sighting))) return
-    this.#size -= 1
-    if (held.nodes.size === 0 && !this.isUnsure(sighting.workspaceId))
-      this.#byWorkspace.delete(sighting.workspaceId)
+    const workspace = this.#byWorkspace.get(sighting.workspaceId)
+    const held = workspace?.places.get(nameOf(sighting))
+    if (workspace === undefined || held === undefined || !held.nodes.delete(sighting.node)) return
+    this.#grow(workspace, -1)
+    this.#tidy(sighting.workspaceId, workspace)
   }
 
-  /** The live ones of a workspace. */
-  liveOf(workspaceId: string): Unwritten[] {
+  /** The live ones of a place. */
+  liveOf(place: Place): Unwritten[] {
     const from = this.#now() - liveMs
-    return [...(this.#byWorkspace.get(workspaceId)?.nodes.values() ?? [])].filter(({ at }) => at > from)
+    return [...(this.#heldOf(place)?.nodes.values() ?? [])].filter(({ at }) => at > from)
   }
 
-  /** Whether a live node of the workspace may have been forgotten. */
-  isUnsure(workspaceId: string): boolean {
-    const forgotAt = this.#byWorkspace.get(workspaceId)?.forgotAt ?? Number.NEGATIVE_INFINITY
+  /** Whether a live node of the place may have been forgotten. */
+  isUnsure(place: Place): boolean {
+    const held = this.#heldOf(place)
+    return held !== undefined && this.#hasForgotten(held)
+  }
+
+  #heldOf(place: Place): Held | undefined {
+    return this.#byWorkspace.get(place.workspaceId)?.places.get(nameOf(place))
+  }
+
+  #hasForgotten({ forgotAt }: Held): boolean {
     return this.#now() - forgotAt < liveMs
   }
 
+  #grow(workspace: Workspace, by: 1 | -1): void {
+    workspace.size += by
+    this.#size += by
+  }
+
   #forgetOne(): void {
-    let largest: Held | undefined
-    for (const [workspaceId, held] of this.#byWorkspace) {
-      if (held.nodes.size === 0 && !this.isUnsure(workspaceId)) this.#byWorkspace.delete(workspaceId)
-      else if (held.nodes.size > (largest?.nodes.size ?? 0)) largest = held
+    let largest: Workspace | undefined
+    for (const [id, workspace] of this.#byWorkspace) {
+      this.#tidy(id, workspace)
+      if (workspace.size > (largest?.size ?? 0)) largest = workspace
     }
-    const [oldest] = largest?.nodes ?? []
-    if (largest === undefined || oldest === undefined) return
-    const [name, { at }] = oldest
-    largest.nodes.delete(name)
-    this.#size -= 1
-    if (this.#now() - at < liveMs) largest.forgotAt = this.#now()
+    if (largest === undefined) return
+    let held: Held | undefined
+    for (const each of largest.places.values())
+      if (each.nodes.size > (held?.nodes.size ?? 0)) held = each
+    const [oldest] = held?.nodes ?? []
+    if (held === undefined || oldest === undefined) return
+    const [node, { at }] = oldest
+    held.nodes.delete(node)
+    this.#grow(largest, -1)
+    if (this.#now() - at < liveMs) held.forgotAt = this.#now()
+  }
+
+  /** Removes what says nothing any more. */
+  #tidy(workspaceId: string, { places }: Workspace): void {
+    for (const [name, held] of places)
+      if (held.nodes.size === 0 && !this.#hasForgotten(held)) places.delete(name)
+    if (places.size === 0) this.#byWorkspace.delete(workspaceId)
   }
 }
 
-const nameOf = ({ projectId, sees, node }: Omit<Unwritten, 'version'>): string =>
-  `${projectId} ${sees} ${node}`
+const nameOf = ({ projectId, sees }: Omit<Place, 'workspaceId'>): string => `${projectId} ${sees}`
