@@ -8,7 +8,7 @@ import {
   openSession,
   type Query,
 } from '../../packages/server/test/people.ts'
-import { makeSecretKey, makeTenant, type Scene } from '../../packages/server/test/vendor.ts'
+import { issueKey, makeSecretKey, makeTenant, type Scene } from '../../packages/server/test/vendor.ts'
 import { type Api, plainly, type TimedAnswer } from './api.ts'
 import type { Flood } from './floods.ts'
 
@@ -188,4 +188,21 @@ export const floods = {
     const end = () => api.ask('POST', '/v1/secret_keys', { token: owner.live, body: { env: 'live' } })
     return { floods, end, use: null }
   },
+  async '1,500 rotations at once of a customer’s key, while the owner rotates it without overlap'(stage) {
+    const { api, owner } = stage
+    const { id } = await issueKey({ ask: plainly(api) }, owner)
+    return rotationCase(stage, `/v1/keys/${id}/rotate`)
+  },
+  async '1,500 rotations at once of a key by itself, while the owner rotates it without overlap'(stage) {
+    const thief = await makeSecretKey({ ask: plainly(stage.api) }, stage.owner)
+    return rotationCase(stage, `/v1/secret_keys/${thief.id}/rotate`, String(thief.key))
+  },
 } as const satisfies Record<string, Prepare>
+
+/** Rotations of one key that never stop, each with a day's overlap. */
+async function rotationCase({ api, owner }: RightStage, path: string, thief?: string): Promise<RightCase> {
+  const token = thief ?? String((await makeSecretKey({ ask: plainly(api) }, owner)).key)
+  const floods = [{ token, connections: 1_500, method: 'POST', path, body: { overlap_hours: 24 } }]
+  const end = () => api.ask('POST', path, { token: owner.live, body: { overlap_hours: 0 } })
+  return { floods, end, use: thief === undefined ? null : listKeys(api, thief) }
+}

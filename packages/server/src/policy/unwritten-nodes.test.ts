@@ -63,5 +63,8 @@ test('invented nodes that see test keys make nothing unsure about live ones', ()
   for (let i = 0; i < 100; i++) nodes.note(of('w', `n${i}`, 'test'))
   assert.equal(nodes.isUnsure(placeOf('w', 'test')), true)
   assert.equal(nodes.isUnsure(placeOf('w', 'live')), false)
-  assert.deepEqual(nodes.liveOf(placeOf('w', 'live')).map(({ node }) => node), ['a'])
+  assert.deepEqual(
+    nodes.liveOf(placeOf('w', 'live')).map(({ node }) => node),
+    ['a'],
+  )
 })

@@ -98,8 +98,7 @@ export class UnwrittenNodes {
     }
     if (largest === undefined) return
     let held: Held | undefined
-    for (const each of largest.places.values())
-      if (each.nodes.size > (held?.nodes.size ?? 0)) held = each
+    for (const each of largest.places.values()) if (each.nodes.size > (held?.nodes.size ?? 0)) held = each
     const [oldest] = held?.nodes ?? []
     if (held === undefined || oldest === undefined) return
     const [node, { at }] = oldest
