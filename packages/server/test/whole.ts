@@ -97,7 +97,8 @@ const faults = `
   select 'key alive under a deleted parent', k.id::text
   from api_keys k join projects p on p.workspace_id = k.workspace_id and p.id = k.project_id
     join tenants t on t.workspace_id = k.workspace_id and t.id = k.tenant_id
-  where k.workspace_id = $1 and k.revoked_at is null and (p.deleted_at is not null or t.deleted_at is not null)
+  where k.workspace_id = $1 and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())
+    and (p.deleted_at is not null or t.deleted_at is not null)
   union all
   select 'policy head and project disagree on deletion', p.id::text
   from projects p left join policy_heads h on h.workspace_id = p.workspace_id and h.project_id = p.id
@@ -137,7 +138,9 @@ const versions = `
   where l.workspace_id = $1 and (
     l.action = 'api_key.updated'
     or (l.action = 'api_key.revoked'
-      and coalesce(l.payload::json->>'reason', '') not in ('project_deleted', 'tenant_deleted')))
+      and coalesce(l.payload::json->>'reason', '') not in ('project_deleted', 'tenant_deleted')
+      and not exists (select from audit_logs p where p.workspace_id = $1 and p.target_id = k.project_id
+        and p.action = 'project.deleted' and p.seq < l.seq)))
   union all
   select distinct on (k.tenant_id, k.project_id) k.project_id, true from api_keys k
   where k.workspace_id = $1 and k.revoked_reason = 'tenant_deleted'

@@ -73,7 +73,7 @@ export function updateKeyFields(
     const found = await findKey(tx, id, sightOf(principal))
     if (found === null) throw new Refusal('not_found')
     const assertMayLive = body.expires_at === undefined ? null : await findRoomToRevive(deps, tx, found)
-    const [, locked, project] = await Promise.all([
+    const [living, locked, project] = await Promise.all([
       lockPolicyHeads(tx, [found.project_id]),
       lockKey(tx, id),
       body.scopes === undefined ? null : findKeyProject(tx, found.project_id),
@@ -81,6 +81,8 @@ export function updateKeyFields(
     const row = locked ?? found
     if (project !== null && body.scopes !== undefined) assertKnownScopes(project, body.scopes, row.scopes)
     if (row.revoked_at !== null) throw new Refusal('key_not_active', 'A revoked key cannot be changed.')
+    if (living.length === 0)
+      throw new Refusal('key_not_active', 'A key of a deleted project cannot be changed.')
 
     const at = deps.clock.now()
     const { now: _now, is_active: _isActive, ...stored } = row
@@ -178,12 +180,12 @@ async function revokeOnce(
   payload: { reason: string | null } & Partial<LeakPlace>,
 ): Promise<KeyRow | null> {
   const at = deps.clock.now()
-  const [, row] = await Promise.all([
+  const [living, row] = await Promise.all([
     lockPolicyHeads(tx, [projectId]),
     revokeKeyRow(tx, id, new Date(at), payload.reason),
   ])
   if (row === null) return null
-  notePolicyChange(tx, row.project_id, [row.id])
+  if (living.length > 0) notePolicyChange(tx, row.project_id, [row.id])
   appendAudit(deps, tx, actor, at, [{ ...toTarget(row), action: 'api_key.revoked', payload }])
   return row
 }

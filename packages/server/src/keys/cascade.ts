@@ -2,12 +2,11 @@ import type { Env } from '@keyrail/contract/shared'
 import type { Entry } from '../audit/append.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 import { lockPolicyHeads, notePolicyChange } from '../policy/changes.ts'
-import { revokeKeysOf } from './end-sql.ts'
+import { findProjectsOfTenant, revokeKeysOf } from './end-sql.ts'
 import { toTarget } from './resource.ts'
-import { findProjectsOfTenant } from './sql.ts'
 
 /**
- * Revokes every key of a project or tenant that is being deleted. The caller has locked the parent. For a tenant,
+ * Revokes every key that works of a project or tenant that is being deleted; an expired one stays expired. The caller has locked the parent. For a tenant,
  * this function locks the policy heads of all projects that the tenant has keys in, before the keys.
  * @returns one audit entry per key, for the caller to append after its own.
  */
@@ -18,10 +17,10 @@ export async function revokeKeysOfParent(
   at: number,
 ): Promise<Entry[]> {
   const projects = parent === 'tenant' ? await findProjectsOfTenant(tx, id) : []
-  if (projects.length > 0) await lockPolicyHeads(tx, projects)
+  const living = projects.length > 0 ? await lockPolicyHeads(tx, projects) : []
   const revoked = await revokeKeysOf(tx, parent, id, new Date(at))
   // A deleted project serves no keys, so its nodes need no list of revoked ones.
-  for (const projectId of projects) {
+  for (const projectId of living) {
     const keyIds = revoked.filter(key => key.project_id === projectId).map(key => key.id)
     if (keyIds.length > 0) notePolicyChange(tx, projectId, keyIds)
   }

@@ -35,12 +35,28 @@ export async function readRevokedKey(tx: Tx, id: string): Promise<KeyRow> {
   return row
 }
 
+/**
+ * Whether the end of its parent ends a key. What has expired may be any number, and stays as it is: nothing renews a key
+ * whose parent is deleted. A minute more than that, for a clock that is set back.
+ */
+const endsWithParent = `revoked_at is null
+     and (expires_at is null or expires_at > (select service_now() - interval '1 minute'))`
+
+const projectsOfTenant = sql(
+  'keys.projects_of_tenant',
+  `select distinct project_id from api_keys where workspace_id = $1 and tenant_id = $2 and ${endsWithParent}`,
+)
+export const findProjectsOfTenant = async (tx: Tx, tenantId: string): Promise<string[]> =>
+  (await tx.query<{ project_id: string }>(projectsOfTenant, [tx.workspaceId, tenantId])).map(
+    row => row.project_id,
+  )
+
 /** Keys of a deleted parent, locked by id. The caller has locked the parents before. */
 const revokeAll = (name: string, parent: 'project_id' | 'tenant_id') =>
   sql(
     name,
     `update api_keys k set revoked_at = $3, revoked_reason = $4, updated_at = $3
-     from (select id from api_keys where workspace_id = $1 and ${parent} = $2 and revoked_at is null
+     from (select id from api_keys where workspace_id = $1 and ${parent} = $2 and ${endsWithParent}
            order by id for update) doomed
      where k.workspace_id = $1 and k.id = doomed.id
      returning k.id, k.project_id, k.env`,

@@ -2,7 +2,7 @@ import type { Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import type { IssueNeeds } from './needs.ts'
 import type { JudgedKeyRow, KeyPlace } from './rows.ts'
-import { countActiveKeys, lockEmbedRoom, lockTenantCap } from './sql.ts'
+import { countActiveKeys, holdTenant, lockEmbedRoom, lockTenantCap } from './sql.ts'
 
 const roomMargin = 500
 
@@ -65,7 +65,7 @@ function assertFewEmbedded({ embedMaxActiveKeys: most }: IssueNeeds['config'], a
 }
 
 /**
- * For a new expiry, which makes an expired key active again: that needs the room of a new key. Takes the lock of the cap before the
+ * For a new expiry, which makes an expired key active again: that needs a tenant, and the room of a new key. Takes the lock of the cap before the
  * key is locked, since a key may expire until then.
  * @returns a function that refuses, for the key as locked.
  */
@@ -76,6 +76,8 @@ export async function findRoomToRevive(
 ): Promise<(locked: JudgedKeyRow, expiresAt: Date | null) => void> {
   const isRevived = (locked: JudgedKeyRow, expiresAt: Date | null) =>
     !locked.is_active && (expiresAt === null || expiresAt > locked.now)
+  const tenant = await holdTenant(tx, found.tenant_id)
+  if (tenant === null) throw new Refusal('key_not_active', 'A key of a deleted tenant cannot be renewed.')
   if (found.embedded_at !== null) {
     const { active } = await readEmbedRoom(config, tx, found)
     return (locked, expiresAt) => {

@@ -109,15 +109,6 @@ export const endOverlap = (tx: Tx, id: string, endsAt: Date, successor: NewKey) 
     successor.created_at,
   ])
 
-const projectsOfTenant = sql(
-  'keys.projects_of_tenant',
-  `select distinct project_id from api_keys where workspace_id = $1 and tenant_id = $2 and revoked_at is null`,
-)
-export const findProjectsOfTenant = async (tx: Tx, tenantId: string): Promise<string[]> =>
-  (await tx.query<{ project_id: string }>(projectsOfTenant, [tx.workspaceId, tenantId])).map(
-    row => row.project_id,
-  )
-
 /**
  * Finds a tenant to issue keys to and locks it against deletion until the commit. Deleted rows are returned and
  * flagged: filtering them out would let Postgres scan all living tenants through the partial index.

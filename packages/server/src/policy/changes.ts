@@ -7,7 +7,7 @@ import type { Tx } from '../platform/db/transaction.ts'
  */
 const lockHeads = sql(
   'policy.lock_heads',
-  `select project_id from policy_heads where workspace_id = $1 and project_id = any($2::uuid[])
+  `select project_id, project_deleted from policy_heads where workspace_id = $1 and project_id = any($2::uuid[])
    order by project_id for update`,
 )
 const noteChange = sql('policy.note_change', 'select policy_changed($1, $2, $3::uuid[])')
@@ -37,9 +37,15 @@ const versionOf = sql(
 /** The topic that announces a change of a project's policy. */
 export const policyTopic = (workspaceId: string, projectId: string) => `policy ${workspaceId} ${projectId}`
 
-/** Locks the policy heads of several projects in the order of their ids. */
-export const lockPolicyHeads = (tx: Tx, projectIds: readonly string[]) =>
-  tx.query<{ project_id: string }>(lockHeads, [tx.workspaceId, projectIds])
+/**
+ * Locks the policy heads of several projects in the order of their ids.
+ * @returns the projects that are not deleted: only these can have a change noted.
+ */
+export async function lockPolicyHeads(tx: Tx, projectIds: readonly string[]): Promise<string[]> {
+  const values = [tx.workspaceId, projectIds]
+  const heads = await tx.query<{ project_id: string; project_deleted: boolean }>(lockHeads, values)
+  return heads.filter(head => !head.project_deleted).map(head => head.project_id)
+}
 
 /** Raises the version by one and records the keys that changed. The commit fails for a deleted project. */
 export function notePolicyChange(tx: Tx, projectId: string, keyIds: readonly string[]): void {
