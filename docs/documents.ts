@@ -1,5 +1,6 @@
 import { globSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { anchorOf } from '../packages/dashboard/guides/anchors.ts'
 import { readText } from '../packages/server/test/source-files.ts'
 
 /** The documents of the project for its tests: sections, tables and blocks of code. */
@@ -30,13 +31,7 @@ export function anchorsOf(page: string): string[] {
   const fenced = fencedLines(lines)
   return lines
     .filter((line, i) => !fenced.has(i) && /^#{1,6} /.test(line))
-    .map(line =>
-      line
-        .replace(/^#+ /, '')
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    )
+    .map(line => anchorOf(line.replace(/^#+ /, '')))
 }
 
 /** The rows of the first table, cells trimmed, without its head. A `\|` is a bar in a cell. */

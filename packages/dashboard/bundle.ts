@@ -4,8 +4,11 @@ import { join } from 'node:path'
 import { build } from 'vite'
 import { bundleWidget, servedName } from '../embed/bundle.ts'
 import { config } from './config.ts'
+import { writeGuides } from './guides/write.ts'
 
-/** Writes a build of the dashboard into a folder, with the widget beside its hashed files. */
+const checkout = join(import.meta.dirname, '..', '..')
+
+/** Writes a build of the dashboard into a folder, with the widget beside its hashed files, and the guides. */
 export async function bundle(into: string): Promise<void> {
   await build({
     ...config,
@@ -14,6 +17,7 @@ export async function bundle(into: string): Promise<void> {
     build: { ...config.build, outDir: into },
   })
   await addWidget(into)
+  writeGuides(checkout, into)
 }
 
 /** Adds the widget to a build, named by its content, and writes `widget.json`, by which the service finds it. */

@@ -10,7 +10,9 @@ const patterns = [
   'packages/contract/package.json',
   'packages/contract/src/**/*',
   'packages/dashboard/{index.html,package.json,tsconfig.json,build.ts,bundle.ts,config.ts}',
-  'packages/dashboard/{public,src}/**/*',
+  'packages/dashboard/{guides,public,src}/**/*',
+  'docs/{*,runbooks/*,sdk/*}.md',
+  'docs/pictures/*',
   'packages/embed/{package.json,tsconfig.json,bundle.ts}',
   'packages/embed/src/**/*',
 ]

@@ -84,4 +84,5 @@ export interface Problem {
   request_id: string
 }
 
-export const problemType = (code: ErrorCode) => `https://keyrail.dev/errors/${code}`
+/** The page about a code. @param publicUrl the address of the installation, without a trailing slash. */
+export const problemType = (publicUrl: string, code: ErrorCode) => `${publicUrl}/errors/${code}`

@@ -18,6 +18,9 @@ export function copyDashboard(root: string, { packages = true } = {}): Dashboard
     [
       'bin/*.mjs',
       'packages/dashboard/{*.ts,*.json}',
+      'packages/dashboard/guides/*.*',
+      'docs/{*,runbooks/*,sdk/*}.md',
+      'docs/pictures/*',
       'packages/embed/{bundle.ts,*.json}',
       'packages/embed/src/**/*.*',
       'packages/contract/package.json',

@@ -92,7 +92,7 @@ test('an empty workspace leads to the first steps, and a failed overview says wh
       status: 500,
       contentType: 'application/problem+json',
       body: JSON.stringify({
-        type: 'https://keyrail.dev/errors/internal_error',
+        type: 'https://keys.example/errors/internal_error',
         title: 'Internal error',
         status: 500,
         detail: 'the service failed',

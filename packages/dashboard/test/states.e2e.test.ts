@@ -33,7 +33,7 @@ const problem = (status: number, code: string, detail: string) => ({
   status,
   contentType: 'application/problem+json',
   body: JSON.stringify({
-    type: `https://keyrail.dev/errors/${code}`,
+    type: `https://keys.example/errors/${code}`,
     title: code,
     status,
     code,

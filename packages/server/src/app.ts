@@ -22,6 +22,7 @@ import { type BodyTurns, createBodyTurns } from './platform/http/body-turns.ts'
 import { clientOf } from './platform/http/client.ts'
 import { answerPreflights } from './platform/http/cors.ts'
 import { headerValues } from './platform/http/headers.ts'
+import { problemsOf, type ToProblem } from './platform/http/problem.ts'
 import { readQuery } from './platform/http/query.ts'
 import { logRequests } from './platform/http/request-log.ts'
 import { answerProblems, refuseOtherMethods, serverOptions } from './platform/http/server.ts'
@@ -56,7 +57,8 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   app.decorateRequest('signature', null)
   app.decorateRequest('judgedAt', 0)
   app.decorateRequest('deadline', null as unknown as Deadline)
-  answerProblems(app)
+  const toProblem = problemsOf(deps.config.publicUrl)
+  answerProblems(app, toProblem)
   logRequests(app, deps)
   noteRefusals(app, deps)
   const unreadBodies = leaveBodiesUnread(app)
@@ -65,7 +67,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   )
   serveReference(app, routes)
   serveDashboard(app, deps)
-  const shared = { turns: createBodyTurns(), unread: unreadBodies, inFlight: createInFlight() }
+  const shared = { turns: createBodyTurns(), unread: unreadBodies, inFlight: createInFlight(), toProblem }
   for (const route of routes) serve(app, deps, route, shared)
   answerPreflights(
     app,
@@ -80,6 +82,7 @@ interface Shared {
   readonly turns: BodyTurns
   readonly unread: UnreadBodies
   readonly inFlight: InFlight
+  readonly toProblem: ToProblem
 }
 
 /** One route: gate, then contract, then handler. */
@@ -248,7 +251,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
         await judgeAgain(request, reply)
         throw new Refusal('unavailable', '', { cause: error })
       })
-      return sendAnswer(reply, route, answer, room)
+      return sendAnswer(reply, route, answer, room, shared.toProblem)
     },
   })
 }

@@ -5,7 +5,7 @@ import type { Answer, Route } from './gate/route.ts'
 import { JsonLines, linesType } from './platform/http/json-lines.ts'
 import type { LargeBodies } from './platform/http/large-bodies.ts'
 import { EndedBody } from './platform/http/open-body.ts'
-import { toProblem, toRefusal } from './platform/http/problem.ts'
+import { type ToProblem, toRefusal } from './platform/http/problem.ts'
 
 /** The memory of a streamed answer, in bytes: a page of an export. The stream itself counts lines, and its size is 1. */
 const streamBytes = 131_072
@@ -24,6 +24,7 @@ export function sendAnswer(
   route: Route,
   { body: given, headers, status, replayed }: Answer,
   room: LargeBodies,
+  toProblem: ToProblem,
 ) {
   const { request } = reply
   if (replayed) reply.header('idempotent-replayed', 'true')
@@ -31,7 +32,7 @@ export function sendAnswer(
   if (status === 304) return reply.code(304).send()
   const isInLines = given instanceof JsonLines
   reply.type(isInLines ? linesType : (route.answer.type ?? 'application/json; charset=utf-8'))
-  const body = isInLines ? given.toStream(error => lastWords(request, error)) : given
+  const body = isInLines ? given.toStream(error => lastWords(request, error, toProblem)) : given
   // The body of a HEAD response is not sent, so it must not be fetched.
   if (request.method === 'HEAD' && body instanceof Readable) {
     body.destroy()
@@ -63,7 +64,7 @@ export function sendAnswer(
 }
 
 /** The problem that ends an answer in lines, whose status is sent. */
-function lastWords(request: FastifyRequest, error: unknown): Problem {
+function lastWords(request: FastifyRequest, error: unknown, toProblem: ToProblem): Problem {
   request.refusal = toRefusal(error)
   return toProblem(request.refusal, request.id, request.principal !== null)
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { errors, type Problem, problemType, statusOf } from '@keyrail/contract/errors'
+import { errors, type Problem, statusOf } from '@keyrail/contract/errors'
 import { compile, type Validate } from '../src/platform/http/validate.ts'
 import { refusalsOf } from '../src/reference.ts'
 import { routes } from '../src/routes.ts'
@@ -48,8 +48,8 @@ export function assertKeepsContract({ method, url, status, headers, body }: Hear
   assert.ok(problem.code in errors, at)
   const [, title] = errors[problem.code]
   assert.deepEqual(
-    [problem.status, problem.title, problem.type],
-    [status, title, problemType(problem.code)],
+    [problem.status, problem.title, problem.type.replace(/^https?:\/\/[^/]+/, '')],
+    [status, title, `/errors/${problem.code}`],
     at,
   )
   const isOpen = found?.route.access.open === true

@@ -37,9 +37,7 @@ export class ApiError extends Error {
 
   /** The page about this code; null for a code that only the dashboard has. */
   get docsLink(): string | null {
-    return this.code === 'unreachable' || this.code === 'unreadable'
-      ? null
-      : `https://keyrail.dev/errors/${this.code}`
+    return this.code === 'unreachable' || this.code === 'unreadable' ? null : `/errors/${this.code}`
   }
 
   /** Whether the same call may succeed soon. */

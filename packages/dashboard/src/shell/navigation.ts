@@ -28,4 +28,4 @@ export const settings = [
   { label: 'Embed', to: '/settings/embed', Icon: EmbedIcon },
 ] as const
 
-export const docsAddress = 'https://keyrail.dev/docs'
+export const docsAddress = '/guides'

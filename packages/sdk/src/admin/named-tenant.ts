@@ -31,6 +31,5 @@ export function withTenantNamed<T extends object>(fields: T | undefined): object
 export const noTenant = (externalId: string): KeyrailError =>
   new KeyrailError('not_found', `No tenant has the externalId ${JSON.stringify(externalId)}`, {
     status: 404,
-    docUrl: 'https://keyrail.dev/errors/not_found',
     retryable: false,
   })

@@ -32,7 +32,7 @@ test('an error has code, status, request id, documentation and whether to retry'
     status: 401,
     headers: { 'content-type': 'application/problem+json' },
     body: {
-      type: 'https://keyrail.dev/errors/unauthenticated',
+      type: 'https://keys.example/errors/unauthenticated',
       code: 'unauthenticated',
       detail: `No such key as ${secretKey}.`,
       request_id: 'req_1',
@@ -47,7 +47,7 @@ test('an error has code, status, request id, documentation and whether to retry'
       code: 'unauthenticated',
       status: 401,
       requestId: 'req_1',
-      docUrl: 'https://keyrail.dev/errors/unauthenticated',
+      docUrl: 'https://keys.example/errors/unauthenticated',
       errors: [{ path: 'a', message: 'has [secret key]' }],
       retryable: false,
       retryAfterMs: undefined,

@@ -34,7 +34,7 @@ export function problemError(
     status,
     requestId: matching(problem.request_id ?? clean(headers.get('x-request-id') ?? ''), /^[\w.:-]{1,128}$/),
     errors: readFaults(problem.errors),
-    docUrl: matching(problem.type, /^https:\/\/[\w./-]{1,200}$/),
+    docUrl: matching(problem.type, /^https?:\/\/[\w.:[\]/-]{1,200}$/),
     // Without a code, something in front of the service refused, such as a proxy that cannot reach it.
     retryable: given === undefined || status >= 500 || retryableStatuses.has(status),
     retryAfterMs: readRetryAfter(headers.get('retry-after'), Date.now()),

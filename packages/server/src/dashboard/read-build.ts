@@ -13,6 +13,8 @@ export interface Build {
   readonly files: ReadonlyMap<string, KeptFile>
   /** The files of the widget, by their names below `/embed/v1/`. */
   readonly widget: ReadonlyMap<string, KeptFile>
+  /** The guides and the pages of errors, by their paths: `/guides/people`. */
+  readonly guides: ReadonlyMap<string, KeptFile>
 }
 
 /** Vite writes files here whose names contain a hash of their content. */
@@ -26,6 +28,7 @@ const widgetName = 'widget.json'
 
 const types: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
   '.ico': 'image/x-icon',
   '.jpg': 'image/jpeg',
   '.js': 'text/javascript; charset=utf-8',
@@ -39,12 +42,15 @@ const types: Record<string, string> = {
   '.woff2': 'font/woff2',
 }
 
+/** What is not part of the application, but of the manual. */
+const manual = /^(?:guides|errors)\//
+
 /** A build is replaced by two renames, between which it is missing. */
 const triesMax = 20
 const untilNextTryMs = 50
 
 /**
- * Reads a build whole, some two megabytes, so that an old index never meets new files. If another process replaces the
+ * Reads a build whole, some five megabytes, so that an old index never meets new files. If another process replaces the
  * build meanwhile, it begins again.
  */
 export async function readBuild(folder: string): Promise<Build> {
@@ -83,9 +89,20 @@ async function readFiles(folder: string): Promise<Build> {
   all.delete('index.html')
   const facts = all.get(widgetName)
   all.delete(widgetName)
+  const widget = keepWidget(all, facts)
   const kept = [...all].map(([path, body]) => [path, keep(path, body)] as const)
-  return { index: index.toString(), files: new Map(kept), widget: keepWidget(all, facts) }
+  const [files, guides] = [false, true].map(isManual =>
+    kept.filter(([path]) => manual.test(path) === isManual),
+  )
+  return {
+    index: index.toString(),
+    files: new Map(files),
+    widget,
+    guides: new Map(guides?.map(([path, file]) => [addressOf(path), file])),
+  }
 }
+
+const addressOf = (path: string): string => `/${path.replace(/(?:\/index)?\.html$/, '')}`
 
 const keep = (path: string, body: Buffer): KeptFile =>
   keepFile(

@@ -1,4 +1,3 @@
-import { statusOf } from '@keyrail/contract/errors'
 import { mailedPages } from '@keyrail/contract/mailed-pages'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
@@ -6,8 +5,10 @@ import { sendFile } from '../platform/http/serve-static.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { linkNotice } from './link-notice.ts'
 import type { DashboardNeeds } from './needs.ts'
-import { buildingNotice, buildingRetryAfter, failedNotice, type Notice } from './notice.ts'
+import { buildingNotice, buildingRetryAfter, failedNotice } from './notice.ts'
 import { pageHeadersWith } from './policy.ts'
+import { sendNotice, unavailable } from './send-notice.ts'
+import { serveGuides } from './serve-guides.ts'
 import { serveWidget } from './serve-widget.ts'
 
 /**
@@ -15,7 +16,7 @@ import { serveWidget } from './serve-widget.ts'
  *
  * `dashboard.ts` holds the build or what happened to it, `read-build.ts` reads the files, `notice.ts` and `link-notice.ts`
  * have the pages without a build, `policy.ts` the headers. `widget.ts` keeps the widget, which is built with the dashboard, and
- * `serve-widget.ts` serves it.
+ * `serve-widget.ts` serves it. `serve-guides.ts` serves the manual, `send-notice.ts` sends a page in place of one that is not there.
  */
 
 const linkAddresses: readonly string[] = Object.values(mailedPages)
@@ -66,6 +67,7 @@ export function serveDashboard(app: FastifyInstance, needs: DashboardNeeds): voi
   }
   for (const address of addresses) app.get(address, sendPage)
   serveWidget(app, dashboard)
+  serveGuides(app, dashboard)
 
   app.get('/app/assets/*', async (request, reply) => {
     const shown = await dashboard.shown()
@@ -88,22 +90,6 @@ function serveLinkNotices(app: FastifyInstance): void {
       if (!isBrowser(request)) throw missing
       return sendNotice(request, reply, linkNotice(page, 'off'), missing)
     })
-}
-
-const unavailable = (after: string) => new Refusal('unavailable', '', { headers: { 'retry-after': after } })
-
-/** @param refusal why the dashboard is not there; logged as such, not as a fault of this request. */
-function sendNotice(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { html, headers }: Notice,
-  refusal: Refusal,
-) {
-  request.refusal = refusal
-  return reply
-    .code(statusOf(refusal.code, false))
-    .headers({ ...headers, ...refusal.headers, 'content-type': 'text/html; charset=utf-8' })
-    .send(html)
 }
 
 /** The decoded path below the address; empty at the address itself. */

@@ -1,3 +1,4 @@
+import { isActiveSql } from '../gate/active.ts'
 import { byRestSql, isLongEndedSql } from '../gate/ended.ts'
 import { sql } from '../platform/db/connection.ts'
 import { RightNotEnded } from '../platform/db/touch.ts'
@@ -39,8 +40,7 @@ export async function readRevokedKey(tx: Tx, id: string): Promise<KeyRow> {
  * Whether the end of its parent ends a key. What has expired may be any number, and stays as it is: nothing renews a key
  * whose parent is deleted. A minute more than that, for a clock that is set back.
  */
-const endsWithParent = `revoked_at is null
-     and (expires_at is null or expires_at > (select service_now() - interval '1 minute'))`
+const endsWithParent = isActiveSql('api_keys', "(select service_now() - interval '1 minute')")
 
 const projectsOfTenant = sql(
   'keys.projects_of_tenant',

@@ -19,6 +19,7 @@ const metrics = {
 const server = await serveMetrics({
   host: '127.0.0.1',
   port: 0,
+  config: { publicUrl: 'https://keys.example' },
   metrics,
   log: createLog('silent'),
   randomBytes,

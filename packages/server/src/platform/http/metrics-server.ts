@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { safeHeaders } from './headers.ts'
+import { problemsOf } from './problem.ts'
 import { answerClientError, nodeOptions } from './server.ts'
 import { boundSockets, socketLimits } from './sockets.ts'
 
@@ -15,6 +16,7 @@ interface MetricsNeeds {
   readonly metrics: Pick<Metrics, 'text'>
   readonly log: Pick<Logger, 'error'>
   readonly randomBytes: (size: number) => Buffer
+  readonly config: { readonly publicUrl: string }
 }
 
 const type = 'text/plain; version=0.0.4; charset=utf-8'
@@ -26,7 +28,14 @@ export const metricsConnectionsMax = 32
  * credential, so its clients are bounded like those of the service: without bounds, a megabyte of pipelined scrapes took
  * gigabytes.
  */
-export async function serveMetrics({ host, port, metrics, log, randomBytes }: MetricsNeeds): Promise<Server> {
+export async function serveMetrics({
+  host,
+  port,
+  metrics,
+  log,
+  randomBytes,
+  config,
+}: MetricsNeeds): Promise<Server> {
   let reading: Promise<Buffer> | null = null
   /** Scrapes at one time share one text. */
   const read = (): Promise<Buffer> => {
@@ -53,7 +62,7 @@ export async function serveMetrics({ host, port, metrics, log, randomBytes }: Me
   const server = createServer(nodeOptions, sockets.listener)
   sockets.watch(server)
   server.maxConnections = metricsConnectionsMax
-  const answer = answerClientError(randomBytes)
+  const answer = answerClientError(randomBytes, problemsOf(config.publicUrl))
   server.on('clientError', (error, socket) => answer(error, socket as Socket))
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   server.once('error', reject).listen(port, host, resolve)

@@ -27,15 +27,20 @@ export function toRefusal(error: unknown): Refusal {
 }
 
 /** @param isAuthenticated whether the refused request carries a valid credential. */
-export function toProblem(refusal: Refusal, requestId: string, isAuthenticated = false): Problem {
-  const [, title] = errors[refusal.code]
-  return {
-    type: problemType(refusal.code),
-    title,
-    status: statusOf(refusal.code, isAuthenticated),
-    detail: refusal.detail === '' ? `${title}.` : refusal.detail,
-    code: refusal.code,
-    ...(refusal.faults.length > 0 && { errors: [...refusal.faults] }),
-    request_id: requestId,
+export type ToProblem = (refusal: Refusal, requestId: string, isAuthenticated?: boolean) => Problem
+
+/** @param publicUrl where the installation has a page for each code. */
+export const problemsOf =
+  (publicUrl: string): ToProblem =>
+  (refusal, requestId, isAuthenticated = false) => {
+    const [, title] = errors[refusal.code]
+    return {
+      type: problemType(publicUrl, refusal.code),
+      title,
+      status: statusOf(refusal.code, isAuthenticated),
+      detail: refusal.detail === '' ? `${title}.` : refusal.detail,
+      code: refusal.code,
+      ...(refusal.faults.length > 0 && { errors: [...refusal.faults] }),
+      request_id: requestId,
+    }
   }
-}

@@ -7,7 +7,7 @@ import type { Metrics } from '../metrics.ts'
 import { Refusal } from '../refusal.ts'
 import { followCertificate, readCertificate, tlsOptions } from './certificate.ts'
 import { headerValues, safeHeaders } from './headers.ts'
-import { toProblem, toRefusal } from './problem.ts'
+import { problemsOf, type ToProblem, toRefusal } from './problem.ts'
 import { boundConnections, boundSockets, socketLimits } from './sockets.ts'
 
 /** Not imported: an `import` of it reads every export, also those that load Node's `fetch`, in 30 ms of processor time. */
@@ -55,6 +55,7 @@ export function serverOptions({
   metrics,
   randomBytes,
 }: ServerNeeds): FastifyHttpOptions<Server> {
+  const toProblem = problemsOf(config.publicUrl)
   return {
     logger: false,
     schemaController: { compilersFactory: { buildValidator: refuseSchema, buildSerializer: refuseSchema } },
@@ -63,7 +64,11 @@ export function serverOptions({
     genReqId: requestIds(randomBytes),
     serverFactory: handler => {
       const keptMs = Math.min(config.drainDelayS * 1_000, keptMsMax)
-      const sockets = boundSockets(handler, { ...socketLimits, keptMs }, refusePipelined(randomBytes))
+      const sockets = boundSockets(
+        handler,
+        { ...socketLimits, keptMs },
+        refusePipelined(randomBytes, toProblem),
+      )
       const server = openServer(config, log, metrics, sockets.listener)
       sockets.watch(server)
       boundConnections(server, config, log, metrics)
@@ -86,7 +91,7 @@ export function serverOptions({
       reply.headers({ ...safeHeaders, 'x-request-id': request.id }).type('application/problem+json')
       return (reply as FastifyReply).code(problem.status).send(problem)
     },
-    clientErrorHandler: answerClientError(randomBytes),
+    clientErrorHandler: answerClientError(randomBytes, toProblem),
   }
 }
 
@@ -173,13 +178,13 @@ const safeLines = Object.entries(safeHeaders)
 
 /** A request that Node's HTTP parser refuses never reaches Fastify, but still gets a problem body. */
 export const answerClientError =
-  (randomBytes: ServerNeeds['randomBytes']) =>
+  (randomBytes: ServerNeeds['randomBytes'], toProblem: ToProblem) =>
   (error: NodeJS.ErrnoException, socket: Socket): void =>
-    answerRawSocket(error.code ?? '', socket, `req_${randomBytes(idBytes).toString('hex')}`)
+    answerRawSocket(error.code ?? '', socket, `req_${randomBytes(idBytes).toString('hex')}`, toProblem)
 
 /** Refuses the requests of a client that pipelines too many, and closes the connection behind the answer. */
 const refusePipelined =
-  (randomBytes: ServerNeeds['randomBytes']) =>
+  (randomBytes: ServerNeeds['randomBytes'], toProblem: ToProblem) =>
   (response: ServerResponse): void => {
     const detail = `A connection has at most ${socketLimits.inFlightMax} requests that wait for their response. Send the others again.`
     const id = `req_${randomBytes(idBytes).toString('hex')}`
@@ -196,7 +201,7 @@ const refusePipelined =
       .end(body)
   }
 
-function answerRawSocket(code: string, socket: Socket, requestId: string): void {
+function answerRawSocket(code: string, socket: Socket, requestId: string, toProblem: ToProblem): void {
   if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const refusal = new Refusal(
     code === 'HPE_HEADER_OVERFLOW'
@@ -216,7 +221,7 @@ function answerRawSocket(code: string, socket: Socket, requestId: string): void 
 }
 
 /** Gives every response an id and makes every error a problem. */
-export function answerProblems(app: FastifyInstance): void {
+export function answerProblems(app: FastifyInstance, toProblem: ToProblem): void {
   // Without a listener Node answers an unknown `Expect` with its own 417; RFC 9110 allows ignoring it.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorate('routesServed', [])
