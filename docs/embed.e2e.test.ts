@@ -29,7 +29,7 @@ import { checkout, codeBlocks, readDocument, section, tableOf } from './document
 const page = readDocument('docs/embed.md')
 const text = page.replaceAll(/\s+/g, ' ')
 const run = promisify(execFile)
-const harness = await startHarness()
+const harness = await startHarness({ publicUrl: 'https://keyrail.example.com' })
 const vendor = await makeVendor(harness)
 const plain = (cell = '') => cell.replaceAll('`', '')
 

@@ -24,6 +24,7 @@ const masks: [RegExp, string][] = [
   [/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'a UUID'],
   [/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/, 'a time'],
   [/^[0-9a-f]{64}$/, 'a hash'],
+  [/^http:\/\/localhost:\d+\/errors\/unauthenticated$/, 'a page'],
   [/^localhost:\d+\/audit\/\S+\n7\n.+/s, 'a checkpoint'],
   [/^req_[0-9a-f]{24}$/, 'the id of a request'],
   [/^krsk_live_\w{4}(\w{34}|…)$/, 'a secret key'],

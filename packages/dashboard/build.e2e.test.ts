@@ -9,14 +9,13 @@ import {
   readFileSync,
   rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { mayMount, mountSmallDisk } from '../server/test/small-disk.ts'
-import { copyDashboard, type DashboardCopy } from './test/checkout.ts'
+import { copyDashboard, type DashboardCopy, linkPackages } from './test/checkout.ts'
 
 function makeCopy(options?: { packages: boolean }): DashboardCopy {
   const root = mkdtempSync(join(tmpdir(), 'keyrail-build-'))
@@ -217,7 +216,7 @@ test('without the packages that build, an older build stays and a missing one is
   const missing = await run(copy)
   assert.deepEqual([missing.code, missing.out], [1, ''])
   assert.match(missing.err, /^It cannot be built here: Vite is not installed\.$/m)
-  symlinkSync(join(import.meta.dirname, '../../node_modules'), join(copy.root, 'node_modules'))
+  linkPackages(copy.root)
   assert.equal((await run(copy)).code, 0)
   rmSync(join(copy.root, 'node_modules'))
   assert.deepEqual(await run(copy), { code: 0, out: '', err: '' })

@@ -43,6 +43,12 @@ export function copyDashboard(root: string, { packages = true } = {}): Dashboard
       '<body><main><h1>Copy</h1></main><script type="module" src="/src/main.tsx"></script></body></html>',
   )
   write('src/main.tsx', `document.title = 'first'\n`)
-  if (packages) symlinkSync(join(checkout, 'node_modules'), join(root, 'node_modules'))
+  if (packages) linkPackages(root)
   return { root, folder, write }
+}
+
+/** Gives a copy the installed packages. */
+export function linkPackages(root: string): void {
+  for (const place of ['.', 'packages/dashboard'])
+    symlinkSync(join(checkout, place, 'node_modules'), join(root, place, 'node_modules'))
 }
