@@ -51,6 +51,18 @@ async function misused(): Promise<string> {
   return promise
 }
 
+/** A guard that nothing makes ask about limits. */
+async function unasked(): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  process.once('warning', ({ message }) => resolve(message))
+  const { key } = keyring.issue({
+    rateLimits: [{ id: 'a', limit: 1, windowMs: 60_000, algorithm: 'fixed', scope: 'key' }],
+  })
+  const api = express().use(requireKey(keyring), (_, response) => void response.send('passed'))
+  await fetch(await listen(createServer(api)), { headers: { authorization: `Bearer ${key}` } })
+  return promise
+}
+
 export const misuses: [name: string, say: () => string | Promise<string>][] = [
   ['no options', () => thrownBy(() => createKeyring('https://keys.example.com' as Anything))],
   ['a number as a string', wrong({ pollIntervalMs: '5000' })],
@@ -69,6 +81,7 @@ export const misuses: [name: string, say: () => string | Promise<string>][] = [
   ['a cost without limits', () => thrownBy(() => requireKey(keyring, { cost: 2 }))],
   ['no header', () => thrownBy(() => requireKey(keyring, { header: '' }))],
   ['a scope without a key', misplaced],
+  ['a key whose limits nothing asks about', unasked],
   ['a refusal shaped by a promise', shapedLater],
   ['no key where one is needed', () => thrownBy(() => apiKeyOf({}))],
   ['an unchecked verdict', misused],

@@ -11,7 +11,8 @@ import {
 import type { IdempotencyVerdict } from './idempotency/idempotent.ts'
 import { type LimitRequirements, readRequirements } from './limits/limit.ts'
 import type { LimitVerdict } from './limits/verdict.ts'
-import { beforeAnswer, isOver } from './protect/answer-begins.ts'
+import { afterAnswer, beforeAnswer, isOver } from './protect/answer-begins.ts'
+import { chargeOnce } from './protect/charge.ts'
 import { type Admission, Gate } from './protect/gate.ts'
 import type { GateOptions, RouteRequirements } from './protect/gate-options.ts'
 import { holdResponse } from './protect/hold-response.ts'
@@ -46,8 +47,8 @@ const refusals = new WeakSet<Response>()
 
 /**
  * Lets a request pass only with a valid key, and sets `req.apiKey`. For Express 4 and 5. Refuses with 401, 403 or 503 as
- * `application/problem+json`. Counts a request when its answer begins, so that requests refused by a later `limit` are not
- * counted. If the key is `optional`, `requireScope`, `limit`, and `idempotent` for a request with an `Idempotency-Key` still
+ * `application/problem+json`, and with 429 where the key has used up a limit. With a whole `Keyrail`, charges limits and counts
+ * requests. Counts when the answer begins, so that requests refused by a later `limit` are not counted. If the key is `optional`, `requireScope`, `limit`, and `idempotent` for a request with an `Idempotency-Key` still
  * demand one.
  *
  * @throws TypeError if the keyring is missing or wrong, so that a wrong import never leaves a route open, or if `cost` is given
@@ -66,6 +67,7 @@ export function requireKey(keyring: KeyringOf, { cost, ...options }: RequireKeyO
         beforeAnswer(response, () => {
           if (!notLetPass.has(request)) count()
         }),
+      answered: (work: () => void) => afterAnswer(response, work),
     }
     const judge = ({ key, headers, refusal }: Admission) => {
       if (isOver(response)) return
@@ -92,7 +94,10 @@ export function requireScope(...scopes: readonly string[]): RequestHandler {
   }
 }
 
-/** After `requireKey`: charges the request to the limits of its key. Refuses with 429 if one is used up. */
+/**
+ * After `requireKey`: charges the request to the limits of its key. Refuses with 429 if one is used up. Behind a guard that
+ * charges to the same limiter, only what `cost` exceeds the cost of the guard.
+ */
 export function limit(given: LimiterOf, requirements: LimitRequirements = {}): RequestHandler {
   const limiter = requireLimiter(given)
   const cost = readRequirements('limit', requirements)
@@ -108,7 +113,7 @@ export function limit(given: LimiterOf, requirements: LimitRequirements = {}): R
       response.set(verdict.headers)
       next()
     }
-    limiter.limit(apiKey, { cost }).then(judge).catch(next)
+    chargeOnce(limiter, request, apiKey, cost).then(judge).catch(next)
   }
 }
 

@@ -12,7 +12,7 @@ import {
   requireIdempotency,
 } from './idempotency/gate.ts'
 import type { StoredAnswer } from './idempotency/stored-answer.ts'
-import { isOver } from './protect/answer-begins.ts'
+import { afterAnswer, isOver } from './protect/answer-begins.ts'
 import { Gate } from './protect/gate.ts'
 import type { GateOptions, RouteRequirements } from './protect/gate-options.ts'
 import { holdResponse } from './protect/hold-response.ts'
@@ -59,6 +59,9 @@ declare module 'fastify' {
   }
 }
 
+/** Marks an instance whose requests have `apiKey`. */
+const decorated = Symbol('keyrail:decorated')
+
 /**
  * Protects every route of the instance on which it is registered, and of the plugins below, and sets `request.apiKey`. To
  * protect only some routes, register it in a separate plugin. Routes set `config: { keyrail: { scopes, cost, public } }`.
@@ -67,7 +70,8 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
   const { keyring, idempotency: given, ...more } = options
   const gate = new Gate<FastifyRequest>('keyrailPlugin', keyring, more)
   const idempotency = given === undefined ? undefined : requireIdempotency(given)
-  app.decorateRequest('apiKey', undefined)
+  // A part of an application may stand behind a second plugin, with its own demands.
+  if (!app.hasDecorator(decorated)) app.decorate(decorated, true).decorateRequest('apiKey', undefined)
 
   const checked = new WeakSet<KeyrailRouteConfig>()
   const configOf = ({ config }: Pick<RouteOptions, 'config'>): KeyrailRouteConfig => {
@@ -104,6 +108,7 @@ const protect: FastifyPluginAsync<KeyrailPluginOptions> = async (app: FastifyIns
       claims:
         idempotency !== undefined &&
         asksForClaim(request.method, hasIdempotencyKey, config.idempotencyRequired),
+      answered: work => afterAnswer(reply.raw, work),
     })
     if (refusal !== undefined) return sendAnswer(reply, refusal)
     request.apiKey = key

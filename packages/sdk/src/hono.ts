@@ -11,6 +11,7 @@ import {
 } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import { type LimitRequirements, readRequirements } from './limits/limit.ts'
+import { chargeOnce, newestHeaders } from './protect/charge.ts'
 import { Gate } from './protect/gate.ts'
 import type { GateOptions, RouteRequirements } from './protect/gate-options.ts'
 import { warnMisplaced } from './protect/misplaced.ts'
@@ -33,8 +34,8 @@ export interface RequireKeyOptions extends GateOptions<Context>, Pick<RouteRequi
 
 /**
  * Lets a request pass only with a valid key, which the route reads by `c.get('apiKey')`. Refuses as
- * `application/problem+json`. Counts a request when its answer is made, so that requests refused by a later `limit` are not
- * counted. If the key is `optional`, `requireScope`, `limit`, and `idempotent` for a request with an `Idempotency-Key` still
+ * `application/problem+json`, and with 429 where the key has used up a limit. With a whole `Keyrail`, charges limits and counts
+ * requests. Counts when the answer is made, so that requests refused by a later `limit` are not counted. If the key is `optional`, `requireScope`, `limit`, and `idempotent` for a request with an `Idempotency-Key` still
  * demand one.
  *
  * @throws TypeError if the keyring is missing or wrong, so that a wrong import never leaves a route open, or if `cost` is given
@@ -53,10 +54,14 @@ export function requireKey(
   gate.checkRoute({ cost })
   return async function checkKey(context, next) {
     let count: (() => void) | undefined
-    const { key, headers, refusal } = await gate.admitWeb(context, context.req.raw, context, {
+    let afterwards: (() => void) | undefined
+    const { key, refusal } = await gate.admitWeb(context, context.req.raw, context, {
       route: { cost },
       counted: later => {
         count = later
+      },
+      answered: work => {
+        afterwards = work
       },
     })
     if (refusal !== undefined) return refuse(context, refusal)
@@ -66,6 +71,8 @@ export function requireKey(
     } finally {
       if (!notLetPass.has(context)) count?.()
     }
+    if (context.res.status < 400) afterwards?.()
+    const headers = newestHeaders(context)
     if (Object.keys(headers).length > 0) answerWith(context, withHeaders(context.res, headers))
     return undefined
   }
@@ -80,7 +87,10 @@ export function requireScope(...scopes: readonly string[]): MiddlewareHandler<Ke
   }
 }
 
-/** After `requireKey`: charges the request to the limits of its key. Refuses with 429 if one is used up. */
+/**
+ * After `requireKey`: charges the request to the limits of its key. Refuses with 429 if one is used up. Behind a guard that
+ * charges to the same limiter, only what `cost` exceeds the cost of the guard.
+ */
 export function limit(given: LimiterOf, requirements: LimitRequirements = {}): MiddlewareHandler<KeyrailEnv> {
   const limiter = requireLimiter(given)
   const cost = readRequirements('limit', requirements)
@@ -89,7 +99,7 @@ export function limit(given: LimiterOf, requirements: LimitRequirements = {}): M
     const key = keyOf(context)
     if (key === undefined) return refuse(context, isAnonymous(context) ? keyless(context) : misplaced())
     notLetPass.add(context)
-    const verdict = await limiter.limit(key, { cost })
+    const verdict = await chargeOnce(limiter, context, key, cost)
     if (!verdict.allowed) return refuse(context, refusedBehind(context, verdict.problem))
     notLetPass.delete(context)
     await next()

@@ -21,7 +21,7 @@ import {
 } from './idempotency/gate.ts'
 import type { Idempotency } from './idempotency/idempotent.ts'
 import type { Keyring } from './keyring/keyring.ts'
-import { isOver } from './protect/answer-begins.ts'
+import { afterAnswer, isOver } from './protect/answer-begins.ts'
 import { Gate } from './protect/gate.ts'
 import type { GateOptions } from './protect/gate-options.ts'
 import { holdResponse } from './protect/hold-response.ts'
@@ -139,6 +139,7 @@ class KeyrailGuard implements CanActivate, OnModuleInit, OnApplicationShutdown {
       request: http.getRequest<KeyrailRequest>(),
       route: marks,
       claims: this.#asksForClaim(node, marks),
+      answered: work => afterAnswer(nodeResponse(response), work),
     })
     if (refusal !== undefined) throw exceptionOf(response, refusal)
     setHeaders(response, headers)

@@ -62,7 +62,7 @@ const onExpress =
     // In place of the gate's own, because the order of middleware is the vendor's.
     if (scopes !== undefined) behind.push(ofExpress.requireScope(...scopes))
     const { limiter, ...rest } = gate ?? {}
-    if (limiter !== undefined) behind.push(ofExpress.limit(limiter, { cost }))
+    if (limiter) behind.push(ofExpress.limit(limiter, { cost }))
     if (idempotency !== undefined) behind.push(ofExpress.idempotent(idempotency, { required }))
     app.use(ofExpress.requireKey(keyring, { ...rest, ...(limiter === undefined && { cost }) }), ...behind)
     app.post('/', (_, response) => void response.send('passed'))
@@ -85,7 +85,7 @@ async function onHono({ keyring, gate, route = {}, idempotency, required }: Part
   const own = { ...rest, ...(limiter === undefined && { cost }) } as ofHono.RequireKeyOptions
   app.use(ofHono.requireKey(keyring, own))
   if (scopes !== undefined) app.use(ofHono.requireScope(...scopes) as MiddlewareHandler)
-  if (limiter !== undefined) app.use(ofHono.limit(limiter, { cost }) as MiddlewareHandler)
+  if (limiter) app.use(ofHono.limit(limiter, { cost }) as MiddlewareHandler)
   if (idempotency !== undefined) app.use(ofHono.idempotent(idempotency, { required }) as MiddlewareHandler)
   app.post('/', context => context.text('passed'))
   return askOf(request => app.fetch(request))

@@ -59,13 +59,11 @@ async function protectByPage(api: Express): Promise<void> {
   mkdirSync(cache, { recursive: true })
   const folder = mkdtempSync(join(cache, 'keyrail-otel-'))
   const file = join(folder, 'protect.mjs')
-  writeFileSync(file, `${imports}\nexport function protect({ api, keyrail, limiter, usage }) {\n${code}}`)
-  const parts: { api: Express; keyrail: { keys: Keyring }; limiter: Limiter; usage: UsageReporter } = {
-    ...{ api, keyrail: { keys: keyring }, limiter, usage },
-  }
+  writeFileSync(file, `${imports}\nexport function protect({ api, keyrail }) {\n${code}}`)
+  const keyrail: { keys: Keyring; limiter: Limiter; usage: UsageReporter } = { keys: keyring, limiter, usage }
   try {
     const { protect } = await import(file)
-    protect(parts)
+    protect({ api, keyrail })
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

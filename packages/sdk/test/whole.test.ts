@@ -70,7 +70,7 @@ test('a guard of the Fetch API makes and awaits the keyring of a whole with its 
   const answer = handle(new Request('http://localhost/', { headers: { authorization: `Bearer ${key}` } }))
   loaded()
   assert.equal((await answer).status, 200)
-  assert.deepEqual(new Set(made), new Set(['keys']))
+  assert.deepEqual(new Set(made), new Set(['keys', 'limiter', 'usage']))
 })
 
 test('Hono: limit charges after requireKey, and a request that it refuses is not counted', async () => {

@@ -29,7 +29,7 @@ export interface KeyrailHealth {
 
 /** Protects an API and manages its keys, over one connection. Each part is made when it is first used. */
 export interface Keyrail extends AsyncDisposable {
-  /** Verifies keys, as `createKeyring` does: `requireKey(keyrail)`. */
+  /** Verifies keys, as `createKeyring` does. `requireKey(keyrail)` also charges limits and counts requests. */
   readonly keys: Keyring
   /** Charges requests to the limits of their keys, as `createLimiter` does. */
   readonly limiter: Limiter

@@ -16,6 +16,7 @@ import { toWireRateLimits } from '../store/rate-limits.ts'
 import { requireValid } from '../verify/require-valid.ts'
 import type { Valid } from '../verify/verdict.ts'
 import { badAnswer, readAnswer } from './answer.ts'
+import { noteAsked } from './asked.ts'
 import { awakeNow } from './awake-now.ts'
 import { type Ask, Charger } from './charger.ts'
 import { COST_MAX, readCost } from './cost.ts'
@@ -167,6 +168,7 @@ export function openLimiter(options: LimiterOptions, { now }: { now: () => numbe
         const cost = readUse(key, requirements)
         const rules = key.rateLimits ?? noRules
         if (rules.length === 0) return noLimits
+        noteAsked(key)
         const verdict = await charger.charge(key, rules, cost)
         if (verdict.source !== undefined) requests[verdict.source] += 1
         return verdict

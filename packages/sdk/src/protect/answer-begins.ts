@@ -4,6 +4,13 @@ import type { ServerResponse } from 'node:http'
 export const isOver = ({ headersSent, writableEnded, destroyed }: ServerResponse): boolean =>
   headersSent || writableEnded || destroyed
 
+/** Runs the work after an answer with a status below 400. */
+export function afterAnswer(response: ServerResponse, work: () => void): void {
+  response.once('finish', () => {
+    if (response.statusCode < 400) work()
+  })
+}
+
 /** Runs the work once, just before the answer begins, or when the response closes without one. */
 export function beforeAnswer(response: ServerResponse, work: () => void): void {
   const { writeHead } = response

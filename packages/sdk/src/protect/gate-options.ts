@@ -4,10 +4,9 @@ import type { HttpProblem } from '../http/problem.ts'
 import type { IdempotencyCode } from '../idempotency/problems.ts'
 import { readCost } from '../limits/cost.ts'
 import type { Limiter } from '../limits/limit.ts'
-import { partOf } from '../runtime/part-of.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
 import type { RefusalCode, Valid } from '../verify/verdict.ts'
-import type { LimiterOf, UsageOf } from './parts.ts'
+import { type LimiterOf, partFor, type UsageOf } from './parts.ts'
 
 /** What can be said of a request. `internal_error`: your own code is wrong, and a warning or `onError` says what. */
 export type GateCode =
@@ -66,10 +65,13 @@ export interface GateOptions<Request = unknown> {
    * Receives one verdict on every request, and, with `later`, the refusals by what comes after. What it throws is only reported.
    */
   onVerdict?: ((verdict: GateVerdict, request: Request) => void) | undefined
-  /** Charges each request to the limits of its key, so each request needs one. */
-  limiter?: LimiterOf | undefined
-  /** Counts each request that passes. */
-  usage?: UsageOf | undefined
+  /**
+   * Charges each request to the limits of its key, so each request needs one. Default: that of a `Keyrail` given as keyring,
+   * for requests with a key. False: no limits are charged.
+   */
+  limiter?: LimiterOf | false | undefined
+  /** Counts each request that passes. Default: that of a `Keyrail` given as keyring. False: none is counted. */
+  usage?: UsageOf | false | undefined
 }
 
 /** Options of one route, beside those of the protection. */
@@ -96,6 +98,10 @@ export const gateOptionNames: { readonly [Name in keyof Required<GateOptions>]: 
 export interface GateSettings<Request>
   extends Pick<GateOptions<Request>, 'getKey' | 'onRefused' | 'onVerdict'> {
   limiter: Pick<Limiter, 'limit'> | undefined
+  /** Whether the vendor named the limiter, which demands a key of every request. */
+  demandsLimits: boolean
+  /** Whether limits are neither charged nor turned off. */
+  ignoresLimits: boolean
   usage: Pick<UsageReporter, 'count'> | undefined
   scopes: readonly string[]
   headers: readonly string[]
@@ -104,16 +110,18 @@ export interface GateSettings<Request>
 
 /**
  * @param maker the name of the calling function, for errors
+ * @param given the keyring, or a `Keyrail`
  * @throws TypeError naming the wrong option
  */
 export function readGateOptions<Request>(
   maker: string,
+  given: unknown,
   options: GateOptions<Request>,
 ): GateSettings<Request> {
   refuseUnknown(maker, options, gateOptionNames)
   const { scopes, header, getKey, optional = false, onRefused, onVerdict } = options
-  const limiter = options.limiter && partOf(options.limiter, 'limiter')
-  const usage = options.usage && partOf(options.usage, 'usage')
+  const limiter: Pick<Limiter, 'limit'> | undefined = partFor('limiter', options.limiter, given)
+  const usage: Pick<UsageReporter, 'count'> | undefined = partFor('usage', options.usage, given)
   if (limiter !== undefined && typeof limiter.limit !== 'function') {
     throw new TypeError('limiter must be made by createLimiter')
   }
@@ -126,7 +134,18 @@ export function readGateOptions<Request>(
   readFunction('onVerdict', onVerdict)
   readBoolean('optional', optional)
   const headers = readHeaderNames(header)
-  return { scopes: demandedScopes(scopes), headers, getKey, optional, onRefused, onVerdict, limiter, usage }
+  return {
+    scopes: demandedScopes(scopes),
+    headers,
+    getKey,
+    optional,
+    onRefused,
+    onVerdict,
+    limiter,
+    demandsLimits: limiter !== undefined && options.limiter !== undefined,
+    ignoresLimits: limiter === undefined && options.limiter !== false,
+    usage,
+  }
 }
 
 /**

@@ -7,7 +7,9 @@ import type { HttpProblem } from '../http/problem.ts'
 import type { Keyring } from '../keyring/keyring.ts'
 import { partOf } from '../runtime/part-of.ts'
 import { isFirstCount } from '../usage/once.ts'
+import type { UsageReporter } from '../usage/reporter.ts'
 import { refused, type Valid } from '../verify/verdict.ts'
+import { chargeOnce } from './charge.ts'
 import { type Credential, readCredential } from './credential.ts'
 import {
   type GateOptions,
@@ -20,6 +22,7 @@ import {
 import type { KeyringOf } from './parts.ts'
 import { type HttpAnswer, openPassage } from './passage.ts'
 import { toHttpRefusal } from './refusal.ts'
+import { mayBeUnasked, warnUnasked } from './unasked.ts'
 
 export type Admission =
   /**
@@ -30,7 +33,7 @@ export type Admission =
   | { refusal: HttpAnswer; key?: undefined; headers?: undefined }
 
 const noHeaders: Readonly<Record<string, string>> = Object.freeze({})
-const atOnce = (count: () => void): void => count()
+const atOnce = (work: () => void): void => work()
 
 /** A request to judge. */
 export interface Asked<Request> {
@@ -45,11 +48,13 @@ export interface Asked<Request> {
   claims?: boolean | undefined
   /** Receives the function that counts the request, to call it later. Default: count at once. */
   counted?: ((count: () => void) => void) | undefined
+  /** Receives work for after the answer, unless that is an error. Default: work at once. */
+  answered?: ((work: () => void) => void) | undefined
 }
 
 /**
  * Protects a route of any framework: checks key, scopes and limits, and counts the request. Refuses what it cannot
- * check.
+ * check. Limits and counts are those of the options, or of the `Keyrail` that it was given.
  */
 export class Gate<Request = unknown> {
   readonly #keyring: Pick<Keyring, 'verify'>
@@ -63,7 +68,12 @@ export class Gate<Request = unknown> {
     const keyring = partOf(given, 'keys')
     if (typeof keyring?.verify !== 'function') throw new TypeError(`${maker} takes a keyring`)
     this.#keyring = keyring
-    this.#settings = readGateOptions(maker, options)
+    this.#settings = readGateOptions(maker, given, options)
+  }
+
+  /** What counts requests, if anything does. */
+  get usage(): Pick<UsageReporter, 'count'> | undefined {
+    return this.#settings.usage
   }
 
   /**
@@ -85,13 +95,14 @@ export class Gate<Request = unknown> {
     route: { scopes = [], cost, optional } = {},
     claims = false,
     counted = atOnce,
+    answered = atOnce,
   }: Asked<Request>): Promise<Admission> {
     const settings = this.#settings
     const required = [...settings.scopes, ...readScopes(scopes)]
     const { key: presented, fault } = await this.#credential(rawHeaders, request)
     const passage = openPassage(exchange, request, settings)
     // Whatever is demanded of a key implies one, also where it is optional.
-    const isDemanded = required.length > 0 || settings.limiter !== undefined || cost !== undefined || claims
+    const isDemanded = required.length > 0 || settings.demandsLimits || cost !== undefined || claims
     const mayLack = (optional ?? settings.optional) && !isDemanded
     if (mayLack && fault === undefined && presented === undefined) {
       passage.pass()
@@ -104,12 +115,16 @@ export class Gate<Request = unknown> {
       return { refusal: passage.refuse(toHttpRefusal(verdict, { scopes: required, header, fault })) }
     }
     passage.knows(verdict)
-    const limits = await settings.limiter?.limit(verdict, { cost })
+    const { limiter, usage, ignoresLimits } = settings
+    const limits = limiter && (await chargeOnce(limiter, exchange, verdict, cost))
     if (limits !== undefined && limits.allowed !== true) {
       return { refusal: passage.refuse(limits.problem as HttpProblem) }
     }
-    const { usage } = settings
     if (usage !== undefined && isFirstCount(usage, exchange)) counted(() => usage.count(verdict))
+    const keyring = this.#keyring
+    if (ignoresLimits && mayBeUnasked(keyring, verdict)) {
+      answered(() => warnUnasked(keyring, exchange, verdict))
+    }
     passage.pass()
     return { key: verdict, headers: limits?.headers ?? noHeaders }
   }
@@ -119,7 +134,7 @@ export class Gate<Request = unknown> {
     exchange: object,
     { headers }: Pick<globalThis.Request, 'headers'>,
     request: Request,
-    more: Pick<Asked<Request>, 'route' | 'claims' | 'counted'> = {},
+    more: Pick<Asked<Request>, 'route' | 'claims' | 'counted' | 'answered'> = {},
   ): Promise<Admission> {
     return this.admit({ exchange, rawHeaders: [...headers].flat(), request, ...more })
   }

@@ -4,12 +4,12 @@ import type { KeyrailError } from '../runtime/errors.ts'
 import { isWhole } from '../runtime/part-of.ts'
 import type { KeyringOf, LimiterOf, UsageOf } from './parts.ts'
 
-/** What protects the routes: the keyring, and the optional other parts. */
+/** What protects the routes: the keyring, or a `Keyrail`, and the optional other parts. */
 export interface Protection {
   keyring: KeyringOf & Partial<Pick<Keyring, 'ready' | 'close'>>
-  limiter?: LimiterOf | undefined
+  limiter?: LimiterOf | false | undefined
   idempotency?: IdempotencyOf | undefined
-  usage?: UsageOf | undefined
+  usage?: UsageOf | false | undefined
 }
 
 type Open = Exclude<KeyringSource, Pick<Keyring, 'verify'>>
@@ -60,7 +60,7 @@ export function createOpener(now: () => number): (open: Open) => Promise<Protect
 
 async function openFully(open: Open): Promise<Protection> {
   const made = typeof open === 'function' ? await open() : open
-  // Only the keyring of a whole: limits and counts are the vendor's choice, named by options.
+  // A whole stays one, so that the guard finds its limits and counts.
   const protection = isWhole(made, 'keyring') ? (made as Protection) : { keyring: made as KeyringOf }
   let timer: ReturnType<typeof setTimeout> | undefined
   const over = new Promise<void>(resolve => {

@@ -1,6 +1,6 @@
 import type { Keyring } from '../keyring/keyring.ts'
 import type { Limiter } from '../limits/limit.ts'
-import { type OfWhole, partOf } from '../runtime/part-of.ts'
+import { isWhole, type OfWhole, partOf } from '../runtime/part-of.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
 
 /** A keyring, or a `Keyrail`. */
@@ -9,6 +9,20 @@ export type KeyringOf = OfWhole<'keys', Pick<Keyring, 'verify'>>
 export type LimiterOf = OfWhole<'limiter', Pick<Limiter, 'limit'>>
 /** A usage reporter, or a `Keyrail`. */
 export type UsageOf = OfWhole<'usage', Pick<UsageReporter, 'count'>>
+
+/**
+ * A part of a guard: what its option names; none if that is false; by default that of the `Keyrail` that the guard was
+ * given.
+ */
+export function partFor<Name extends 'limiter' | 'usage', Part>(
+  name: Name,
+  option: OfWhole<Name, Part> | false | undefined,
+  given: unknown,
+): Part | undefined {
+  if (option === false) return undefined
+  if (option !== undefined) return partOf(option, name)
+  return isWhole(given, name) ? partOf(given as OfWhole<Name, Part>, name) : undefined
+}
 
 /** @throws TypeError if it is none */
 export function requireLimiter(given: LimiterOf): Pick<Limiter, 'limit'> {

@@ -8,10 +8,11 @@ import {
   requireIdempotency,
 } from '../idempotency/gate.ts'
 import type { Keyring } from '../keyring/keyring.ts'
-import { isWhole, partOf } from '../runtime/part-of.ts'
+import { isWhole } from '../runtime/part-of.ts'
 import { callListener } from '../runtime/reports.ts'
 import type { UsageReporter } from '../usage/reporter.ts'
 import type { Valid } from '../verify/verdict.ts'
+import { newestHeaders } from './charge.ts'
 import { Gate } from './gate.ts'
 import { type GateOptions, gateOptionNames, type RouteRequirements, readRoute } from './gate-options.ts'
 import { type KeyringSource, opened } from './opened.ts'
@@ -49,7 +50,7 @@ export type KeyedHandler<R extends Request, Host extends unknown[], K = Valid> =
 
 /**
  * Wraps a handler that turns a `Request` into a `Response`: of Bun, Deno, workers, or any framework of the Fetch API. Refuses
- * as `application/problem+json`.
+ * as `application/problem+json`. With a whole `Keyrail`, charges limits and counts requests.
  *
  * @param keyring or a `Keyrail`, whose keyring is made with the first request; or a function that makes one of the two, called
  *   once with the first request, for hosts where the service is not reachable when the code is loaded. Handlers with the same
@@ -89,10 +90,9 @@ const FLUSH_MS = 1_000
 
 /** Sends counts while the host waits for it. */
 function flushBefore(
-  given: WithKeyOptions['usage'],
+  usage: Partial<Pick<UsageReporter, 'flush'>> | undefined,
   waitUntil: ((work: Promise<unknown>) => void) | undefined,
 ): () => void {
-  const usage = (given && partOf(given, 'usage')) as Partial<Pick<UsageReporter, 'flush'>> | undefined
   if (waitUntil === undefined || usage?.flush === undefined) return () => {}
   let due: Promise<void> | undefined
   return function flush() {
@@ -118,17 +118,24 @@ function guard<R extends Request, Host extends unknown[]>(
   const idempotency = given && requireIdempotency(given)
   if (idempotency === undefined && idempotencyRequired)
     throw new TypeError('idempotencyRequired needs idempotency')
-  const flush = flushBefore(options.usage, readFunction('waitUntil', waitUntil))
+  const flush = flushBefore(
+    gate.usage as Partial<UsageReporter> | undefined,
+    readFunction('waitUntil', waitUntil),
+  )
   return async function handle(request, ...host) {
     const claims =
       idempotency !== undefined &&
       asksForClaim(request.method, request.headers.has(idempotencyHeader), idempotencyRequired)
-    const { key, headers, refusal } = await gate.admitWeb(request, request, request, {
+    let afterwards: (() => void) | undefined
+    const { key, refusal } = await gate.admitWeb(request, request, request, {
       route: { cost },
       claims,
       counted: count => {
         count()
         flush()
+      },
+      answered: work => {
+        afterwards = work
       },
     })
     if (refusal !== undefined) return problemResponse(refusal)
@@ -144,6 +151,7 @@ function guard<R extends Request, Host extends unknown[]>(
             readBody: () => readCopy(request, idempotency),
             run,
           })
-    return withHeaders(response, headers)
+    if (response.status < 400) afterwards?.()
+    return withHeaders(response, newestHeaders(request))
   }
 }
