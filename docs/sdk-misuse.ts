@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import express from 'express'
 import { apiKeyOf, limit, requireKey, requireScope } from '../packages/sdk/src/express.ts'
 import { idempotent } from '../packages/sdk/src/hono.ts'
-import { createKeyring, createLimiter } from '../packages/sdk/src/index.ts'
+import { createKeyring, createLimiter, createUsageReporter } from '../packages/sdk/src/index.ts'
 import { createTestKeyring } from '../packages/sdk/src/testing.ts'
 import { listen } from '../packages/sdk/test/fetch-server.ts'
 import { drawKey, id } from '../packages/sdk/test/keys.ts'
@@ -63,6 +63,27 @@ async function unasked(): Promise<string> {
   return promise
 }
 
+/** What a `Keyrail` says of a secret key that may do nothing. */
+async function lacking(part: 'limiter' | 'usage'): Promise<string> {
+  const detail = 'The secret key lacks the permission a:b.'
+  const fetch = async () => Response.json({ code: 'insufficient_permission', detail }, { status: 403 })
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const options = { ...least, fetch, onError: ({ message }: Error) => resolve(message) }
+  if (part === 'usage') {
+    const { project: _, ...connection } = options
+    const usage = createUsageReporter(connection)
+    usage.count({ keyId: id(1) })
+    await usage.flush()
+    await usage.close({ timeoutMs: 0 })
+    return promise
+  }
+  const { key } = keyring.issue({
+    rateLimits: [{ id: 'a', limit: 1, windowMs: 60_000, algorithm: 'fixed', scope: 'key' }],
+  })
+  await createLimiter(options).limit(keyring.verify(key) as Anything)
+  return promise
+}
+
 export const misuses: [name: string, say: () => string | Promise<string>][] = [
   ['no options', () => thrownBy(() => createKeyring('https://keys.example.com' as Anything))],
   ['a number as a string', wrong({ pollIntervalMs: '5000' })],
@@ -82,6 +103,8 @@ export const misuses: [name: string, say: () => string | Promise<string>][] = [
   ['no header', () => thrownBy(() => requireKey(keyring, { header: '' }))],
   ['a scope without a key', misplaced],
   ['a key whose limits nothing asks about', unasked],
+  ['a key that may not check limits', () => lacking('limiter')],
+  ['a key that may not report usage', () => lacking('usage')],
   ['a refusal shaped by a promise', shapedLater],
   ['no key where one is needed', () => thrownBy(() => apiKeyOf({}))],
   ['an unchecked verdict', misused],

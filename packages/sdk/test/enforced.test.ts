@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import express, { type RequestHandler } from 'express'
 import { createAdmin } from '../src/admin.ts'
-import { limit, requireKey } from '../src/express.ts'
+import { requireKey } from '../src/express.ts'
 import { createKeyrail, type KeyrailOptions } from '../src/index.ts'
 import type { KeyrailError } from '../src/runtime/errors.ts'
 import { listen } from './fetch-server.ts'
@@ -15,6 +15,10 @@ const { service, settings, connection, issue, vendor } = await startKeyrail()
 const rate_limits = [{ id: 'a', limit: 100, window_ms: 2_678_400_000, algorithm: 'fixed', scope: 'key' }]
 const admin = createAdmin(connection)
 
+async function secretWith(...permissions: string[]): Promise<string> {
+  return (await admin.secretKeys.create({ env: 'live', permissions: permissions as never })).key ?? ''
+}
+
 function open(options: KeyrailOptions = {}) {
   const errors: KeyrailError[] = []
   const keyrail = createKeyrail({
@@ -25,6 +29,7 @@ function open(options: KeyrailOptions = {}) {
     onError: error => errors.push(error),
     ...options,
   })
+  after(() => keyrail.close({ timeoutMs: 0 }))
   return { keyrail, errors }
 }
 
@@ -47,8 +52,10 @@ test('of 160 requests of a key with a limit of 100, 100 pass and are counted', a
     secretKey: (await admin.secretKeys.create({ env: 'live', preset: 'node' })).key ?? '',
   })
   await keyrail.ready()
-  const ask = await serve([requireKey(keyrail), limit(keyrail)])
-  const statuses = await Promise.all(Array.from({ length: 160 }, () => ask(key)))
+  const ask = await serve([requireKey(keyrail)])
+  const statuses: number[] = []
+  for (let batch = 0; batch < 16; batch++)
+    statuses.push(...(await Promise.all(Array.from({ length: 10 }, () => ask(key)))))
   assert.deepEqual(
     [200, 429].map(status => statuses.filter(each => each === status).length),
     [100, 60],
@@ -56,6 +63,44 @@ test('of 160 requests of a key with a limit of 100, 100 pass and are counted', a
   await keyrail.close()
   const { body } = await service.ask('GET', `/v1/keys/${id}/usage?days=90`, { token: vendor.live })
   assert.equal(body.total, 100)
+  assert.deepEqual(
+    errors.filter(({ code }) => code === 'insufficient_permission'),
+    [],
+  )
+})
+
+test('ready() says what the secret key may not do, and customers pass', async () => {
+  const secretKey = await secretWith('policy:read')
+  for (const isEarly of [true, false]) {
+    const { key } = await issue({ rate_limits: [{ ...rate_limits[0], limit: 1 }] })
+    const { keyrail, errors } = open({ secretKey })
+    const early = isEarly && requireKey(keyrail)
+    await keyrail.ready()
+    assert.equal(errors.length, isEarly ? 2 : 0, 'what no guard needs is not missing')
+    const ask = await serve([early || requireKey(keyrail)])
+    const said = errors.map(({ code, message }) => [
+      code,
+      /permission (\S+)\. (.+): give/.exec(message)?.slice(1),
+    ])
+    assert.deepEqual(said, [
+      ['insufficient_permission', ['ratelimit:check', 'Requests pass without limits']],
+      ['insufficient_permission', ['usage:report', 'Requests are not counted']],
+    ])
+    assert.deepEqual([await ask(key), await ask(key)], [200, 200])
+    await keyrail.usage.flush()
+    await keyrail.ready()
+    assert.equal(errors.length, 2, 'it is said once')
+    await keyrail.close({ timeoutMs: 0 })
+  }
+})
+
+test('a part that the guard turns off needs no permission, and is not mentioned', async () => {
+  const { key } = await issue({ rate_limits })
+  const { keyrail, errors } = open({ secretKey: await secretWith('policy:read', 'ratelimit:check') })
+  await keyrail.ready()
+  const ask = await serve([requireKey(keyrail, { usage: false })])
+  assert.equal(await ask(key), 200)
+  await keyrail.close()
   assert.deepEqual(errors, [])
 })
 

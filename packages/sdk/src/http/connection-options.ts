@@ -30,7 +30,10 @@ export const connectionNames: { readonly [Name in keyof Required<ConnectionOptio
 
 /** Reporting of errors outside a request. */
 export interface ErrorOptions {
-  /** Receives every failed call. Without it, the first failure of each code becomes a process warning. */
+  /**
+   * Receives every failed call; a missing permission only once until a call succeeds. Without it, the first failure of each
+   * code becomes a process warning.
+   */
   onError?: ((error: KeyrailError) => void) | undefined
 }
 

@@ -78,6 +78,7 @@ test('close sends the counts first, runs once, and leaves no part usable', async
   const { id: keyId } = await issue()
   const { keyrail, asked } = open()
   await keyrail.ready()
+  asked.splice(0)
   const { keys } = keyrail
   keyrail.usage.count({ keyId }, 2)
   await assert.rejects(keyrail.close({ timeoutMs: -1 }), /timeoutMs must be an integer/)

@@ -5,13 +5,21 @@
 
 import { type Admin, createAdmin } from '../admin/open.ts'
 import { createEmbed, type Embed } from '../embed/client.ts'
+import { readReports } from '../http/connection-options.ts'
 import { createIdempotency, type Idempotency } from '../idempotency/idempotent.ts'
 import { createKeyring, type Keyring, type KeyringStats } from '../keyring/keyring.ts'
-import { createLimiter, type Limiter } from '../limits/limit.ts'
+import { type Limiter, limiterWorld, openLimiter } from '../limits/limit.ts'
 import type { KeyrailErrorCode } from '../runtime/error-codes.ts'
 import { lasting } from '../runtime/errors.ts'
-import { createUsageReporter, type UsageCloseOptions, type UsageReporter } from '../usage/reporter.ts'
+import type { Reports } from '../runtime/reports.ts'
+import {
+  openUsageReporter,
+  type UsageCloseOptions,
+  type UsageReporter,
+  usageWorld,
+} from '../usage/reporter.ts'
 import { type KeyrailOptions, type KeyrailSettings, readKeyrailOptions } from './options.ts'
+import { type GuardPart, Permissions } from './permissions.ts'
 
 /** For a route such as `/readyz`. Holds no secret. */
 export interface KeyrailHealth {
@@ -41,7 +49,10 @@ export interface Keyrail extends AsyncDisposable {
   readonly admin: Admin
   /** Mints embed tokens, as `createEmbed` does: `embedHandler(keyrail.embed, …)`. The secret key needs `embed:mint`. */
   readonly embed: Embed
-  /** Resolves when keys are loaded, and rejects when `keys.ready()` does. */
+  /**
+   * Resolves when keys are loaded, and rejects when `keys.ready()` does. Asks what the secret key may do, for 1,000 ms at most;
+   * what a guard needs and the key may not do goes to `onError` as `insufficient_permission`, at once or when the guard is made.
+   */
   ready(): Promise<void>
   /** The state of `keys`. Never throws, also after `close()`. */
   health(): KeyrailHealth
@@ -66,10 +77,16 @@ export const createKeyrail = (options: KeyrailOptions = {}): Keyrail =>
 class LazyKeyrail implements Keyrail {
   readonly #settings: KeyrailSettings
   readonly #made: Partial<Parts> = {}
+  readonly #permissions: Permissions
+  /** One for each part, so that what `ready()` said is not said again by a request. */
+  readonly #reports: Readonly<Record<GuardPart, Reports>>
   #closing: Promise<void> | undefined
 
   constructor(settings: KeyrailSettings) {
     this.#settings = settings
+    const { connection } = settings
+    this.#permissions = new Permissions(connection)
+    this.#reports = { limiter: readReports(connection), usage: readReports(connection) }
   }
 
   get keys(): Keyring {
@@ -79,8 +96,8 @@ class LazyKeyrail implements Keyrail {
   }
 
   get limiter(): Limiter {
-    return this.#part('limiter', ({ limiter, connection, project }) =>
-      createLimiter({ ...limiter, ...connection, project }),
+    return this.#guardPart('limiter', ({ limiter, connection, project }, reports) =>
+      openLimiter({ ...limiter, ...connection, project }, { ...limiterWorld(), reports }),
     )
   }
 
@@ -91,7 +108,9 @@ class LazyKeyrail implements Keyrail {
   }
 
   get usage(): UsageReporter {
-    return this.#part('usage', ({ usage, connection }) => createUsageReporter({ ...usage, ...connection }))
+    return this.#guardPart('usage', ({ usage, connection }, reports) =>
+      openUsageReporter({ ...usage, ...connection }, { ...usageWorld, reports }),
+    )
   }
 
   get admin(): Admin {
@@ -112,7 +131,30 @@ class LazyKeyrail implements Keyrail {
     return part
   }
 
-  readonly ready = async (): Promise<void> => this.keys.ready()
+  #guardPart<Name extends GuardPart>(
+    name: Name,
+    make: (settings: KeyrailSettings, reports: Reports) => Parts[Name],
+  ): Parts[Name] {
+    const isNew = this.#made[name] === undefined
+    const part = this.#part(name, settings => make(settings, this.#reports[name]))
+    if (isNew) this.#sayLacking(name)
+    return part
+  }
+
+  /** Only about a part in use: a secret key need not be able to do more. */
+  #sayLacking(part: GuardPart): void {
+    const error = this.#permissions.lacking(part)
+    if (error !== undefined && this.#made[part] !== undefined) this.#reports[part].error(error)
+  }
+
+  readonly ready = async (): Promise<void> => {
+    await this.keys.ready()
+    const said = this.#permissions.ask().then(() => {
+      for (const part of ['limiter', 'usage'] as const) this.#sayLacking(part)
+    })
+    // Keys of the disk are served although the service may be away.
+    if (this.keys.stats().source === 'service') await said
+  }
 
   readonly health = (): KeyrailHealth => {
     if (this.#closing !== undefined)

@@ -111,7 +111,7 @@ test('without an answer of the service a request gets 503, or passes with `allow
 test('a refusal by the service is no outage: the request is refused also with `allow`', async () => {
   for (const [status, code] of [
     [401, 'unauthenticated'],
-    [403, 'insufficient_permission'],
+    [403, 'forbidden'],
     [400, 'validation_failed'],
   ] as const) {
     const refuse = async () => Response.json({ code }, { status })
@@ -121,6 +121,40 @@ test('a refusal by the service is no outage: the request is refused also with `a
       errors.map(error => error.code),
       [code],
     )
+  }
+})
+
+test('a secret key that may not check limits lets requests pass, and is reported once', async () => {
+  const code = 'insufficient_permission'
+  const detail = 'The secret key lacks the permission ratelimit:check.'
+  const errors: KeyrailError[] = []
+  const world = { time: 0, calls: 0, status: 403 }
+  const headers = { 'RateLimit-Policy': '"hour";q=1;w=1', RateLimit: '"hour";r=0;t=1' }
+  const fetch = async () => {
+    world.calls += 1
+    if (world.status === 403) return Response.json({ code, detail }, { status: 403 })
+    return Response.json({ object: 'ratelimit_check', allowed: true, headers })
+  }
+  for (const prepay of [undefined, {}]) {
+    Object.assign(world, { calls: 0, status: 403 })
+    const options = { ...settings, fetch, prepay, onError: (error: KeyrailError) => errors.push(error) }
+    const { limit } = openLimiter(options, { now: () => world.time })
+    const passes = async () => {
+      const { allowed, code } = await limit(someKey)
+      return [allowed, code, world.calls]
+    }
+    assert.deepEqual([await passes(), await passes()], Array(2).fill([true, 'unchecked', 1]))
+    world.time += 10_000
+    assert.deepEqual(await passes(), [true, 'unchecked', 2])
+    assert.deepEqual(
+      errors.splice(0).map(({ message }) => message),
+      [
+        'POST /v1/ratelimit/check was answered 403 insufficient_permission: The secret key lacks the permission ratelimit:check. Requests pass without limits: give it the preset node, or say limiter: false',
+      ],
+    )
+    world.time += 10_000
+    world.status = 200
+    assert.deepEqual(await passes(), [true, 'allowed', 3])
   }
 })
 

@@ -10,8 +10,10 @@ import {
   readReports,
   refuseUnknown,
 } from '../http/connection-options.ts'
+import { explainLacking, isLacking } from '../http/lacking.ts'
 import { readInteger, readProject } from '../http/option-values.ts'
 import { KeyrailError, lasting } from '../runtime/errors.ts'
+import type { Reports } from '../runtime/reports.ts'
 import { toWireRateLimits } from '../store/rate-limits.ts'
 import { requireValid } from '../verify/require-valid.ts'
 import type { Valid } from '../verify/verdict.ts'
@@ -34,7 +36,8 @@ export interface LimiterOptions extends ConnectionOptions, ErrorOptions {
   /**
    * What happens to a request if the service is unavailable: `deny`, the default, answers 503; `allow` lets it pass
    * uncounted. The same holds if the service has no room for a further counter. If the service refuses the call, as for a
-   * revoked secret key, the request is always refused.
+   * revoked secret key, the request is always refused. If the secret key only lacks the permission, requests pass uncounted,
+   * and `onError` receives it once.
    */
   onUnavailable?: OnUnavailable | undefined
   /**
@@ -94,6 +97,8 @@ const prepayNames: { readonly [Name in keyof Required<PrepayOptions>]: true } = 
   maxAgeMs: true,
 }
 
+/** For how long the service is not asked again after it said that the secret key lacks the permission. */
+const LACKING_MS = 10_000
 const ANSWER_MAX_BYTES = 64 * 1024
 const noRules: NonNullable<Valid['rateLimits']> = []
 
@@ -104,27 +109,32 @@ const noRules: NonNullable<Valid['rateLimits']> = []
  *
  * @throws TypeError naming a missing or wrong option
  */
-export const createLimiter = (options: LimiterOptions = {}): Limiter =>
-  openLimiter(options, {
-    now: awakeNow(
-      () => performance.now(),
-      () => Date.now(),
-    ),
-  })
+export const createLimiter = (options: LimiterOptions = {}): Limiter => openLimiter(options, limiterWorld())
+
+export const limiterWorld = () => ({
+  now: awakeNow(
+    () => performance.now(),
+    () => Date.now(),
+  ),
+})
 
 /** `createLimiter` with the caller's own clock. */
-export function openLimiter(options: LimiterOptions, { now }: { now: () => number }): Limiter {
+export function openLimiter(
+  options: LimiterOptions,
+  { now, reports: shared }: { now: () => number; reports?: Reports },
+): Limiter {
   refuseUnknown('createLimiter', options, known)
   const call = withBreaker(readConnection(options))
   const project = readProject(options.project)
   const timeoutMs = readInteger('timeoutMs', options.timeoutMs ?? 1_000, 1, 60_000)
   const onUnavailable = readOnUnavailable(options.onUnavailable ?? 'deny')
   const prepay = options.prepay === undefined ? undefined : readPrepay(options.prepay)
-  const reports = readReports(options)
+  const reports = shared ?? readReports(options)
   const denials = new Denials(prepay === undefined ? REMEMBERED_MS : Number.POSITIVE_INFINITY)
   const requests = { service: 0, prepaid: 0, remembered: 0 }
   let calls = 0
   let unitsUnused = 0
+  let lackingUntil = Number.NEGATIVE_INFINITY
 
   const ask: Ask = async ({ keyId, tenantId, env }, rules, cost) => {
     calls += 1
@@ -151,12 +161,13 @@ export function openLimiter(options: LimiterOptions, { now }: { now: () => numbe
       return answer
     } catch (error) {
       const failure = error instanceof KeyrailError ? error : badAnswer('it cannot be read')
-      if (isFailedCall(failure)) reports.error(failure)
+      if (isLacking(failure)) lackingUntil = now() + LACKING_MS
+      if (isFailedCall(failure)) reports.error(explainLacking(failure, 'limiter'))
       else calls -= 1
       throw failure
     }
   }
-  const passes = (error: unknown) => onUnavailable === 'allow' && isUnchecked(error)
+  const passes = (error: unknown) => isLacking(error) || (onUnavailable === 'allow' && isUnchecked(error))
   const onUnused = (units: number) => {
     unitsUnused += units
   }
@@ -169,6 +180,7 @@ export function openLimiter(options: LimiterOptions, { now }: { now: () => numbe
         const rules = key.rateLimits ?? noRules
         if (rules.length === 0) return noLimits
         noteAsked(key)
+        if (now() < lackingUntil) return unchecked
         const verdict = await charger.charge(key, rules, cost)
         if (verdict.source !== undefined) requests[verdict.source] += 1
         return verdict

@@ -21,7 +21,10 @@ export interface LimitNumbers {
 export type LimitVerdict =
   | (LimitNumbers & {
       allowed: true
-      /** `no_limits`: the key has none. `unchecked`: the service was unavailable, and `onUnavailable` is `allow`. */
+      /**
+       * `no_limits`: the key has none. `unchecked`: the service was unavailable, and `onUnavailable` is `allow`; or the secret
+       * key may not check limits.
+       */
       code: 'allowed' | 'no_limits' | 'unchecked'
     })
   | (LimitNumbers & {

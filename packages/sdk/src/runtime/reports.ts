@@ -34,6 +34,7 @@ export class Reports {
   /** The codes since the last success: an answer may be applied and have an error nevertheless, poll after poll. */
   #recent = new Set<string>()
   #isUnlabelled = false
+  #isLacking = false
 
   constructor(listeners: Listeners) {
     this.#listeners = listeners
@@ -41,11 +42,16 @@ export class Reports {
 
   error(error: KeyrailError): void {
     const { onError } = this.#listeners
+    const { code, message } = error
+    // Lasts until somebody changes it, and every request may meet it.
+    if (code === 'insufficient_permission') {
+      if (this.#isLacking) return
+      this.#isLacking = true
+    }
     if (onError) {
       callListener(() => onError(error))
       return
     }
-    const { code, message } = error
     this.#recent.add(code)
     if (this.#warned.has(code)) return
     this.#warned.add(code)
@@ -53,6 +59,7 @@ export class Reports {
   }
 
   success(): void {
+    this.#isLacking = false
     this.#warned = this.#recent
     this.#recent = new Set()
   }

@@ -9,6 +9,9 @@ const COUNT_MAX = 1_000_000_000
 
 type UsageRecords = UsageReport['records']
 
+export const requestsIn = ({ records }: UsageReport): number =>
+  records.reduce((sum, { count }) => sum + count, 0)
+
 /**
  * Counted requests by hour and key that are not yet in a report. Bounded: after `maxEntries` pairs of hour and key, new pairs
  * are dropped (and counted in `dropped`), while existing ones continue to count.

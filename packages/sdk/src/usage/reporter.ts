@@ -12,16 +12,18 @@ import {
   refuseUnknown,
 } from '../http/connection-options.ts'
 import { parseMembers } from '../http/json.ts'
+import { explainLacking } from '../http/lacking.ts'
 import { readInteger } from '../http/option-values.ts'
 import { delayAfterError } from '../http/schedule.ts'
 import type { KeyrailErrorCode } from '../runtime/error-codes.ts'
 import type { KeyrailError } from '../runtime/errors.ts'
+import type { Reports } from '../runtime/reports.ts'
 import { ServiceTime } from '../runtime/service-time.ts'
 import { systemTimer, type Timer } from '../runtime/timer.ts'
 import type { Valid } from '../verify/verdict.ts'
 import { beforeExit } from './at-exit.ts'
-import { UsageCounts } from './counts.ts'
-import { sampled } from './sampled.ts'
+import { requestsIn, UsageCounts } from './counts.ts'
+import { readSampleRate, sampled } from './sampled.ts'
 import { passedOver, unsent } from './uncounted.ts'
 
 /** Options of `createUsageReporter`. */
@@ -90,13 +92,15 @@ const maxBytes = 16 * 1024
  * @throws TypeError naming a missing or wrong option
  */
 export const createUsageReporter = (options: UsageReporterOptions = {}): UsageReporter =>
-  openUsageReporter(options, {
-    timer: systemTimer,
-    random: Math.random,
-    now: Date.now,
-    monotonic: () => performance.now(),
-    beforeExit,
-  })
+  openUsageReporter(options, usageWorld)
+
+export const usageWorld = {
+  timer: systemTimer,
+  random: Math.random,
+  now: Date.now,
+  monotonic: () => performance.now(),
+  beforeExit,
+}
 
 /** `createUsageReporter` with the caller's own timers, clock and randomness. */
 export function openUsageReporter(
@@ -108,20 +112,18 @@ export function openUsageReporter(
     monotonic?: () => number
     /** Calls the work when the process would end by itself. */
     beforeExit?: (work: () => void) => () => void
+    reports?: Reports
   },
 ): UsageReporter {
   refuseUnknown('createUsageReporter', options, known)
   const { timer, random, now, monotonic = now } = world
   const time = new ServiceTime({ wall: now, monotonic })
   const call = readConnection(options)
-  const { sampleRate = 1 } = options
-  if (typeof sampleRate !== 'number' || !(sampleRate >= 0.0001 && sampleRate <= 1)) {
-    throw new TypeError('sampleRate must be a number from 0.0001 to 1')
-  }
+  const sampleRate = readSampleRate(options.sampleRate)
   const flushIntervalMs = readInteger('flushIntervalMs', options.flushIntervalMs ?? 10_000, 100, 3_600_000)
   const counts = new UsageCounts(readInteger('maxEntries', options.maxEntries ?? 100_000, 1, 10_000_000))
   const timeoutMs = readInteger('timeoutMs', options.timeoutMs ?? 10_000, 1, 60_000)
-  const reports = readReports(options)
+  const reports = world.reports ?? readReports(options)
 
   /** The report in flight. Its id and records stay the same until it is acknowledged. */
   let sending: UsageReport | undefined
@@ -185,7 +187,7 @@ export function openUsageReporter(
       lastError = error.code
       retryAfterMs = error.retryAfterMs
       // Aborted by the end, which reports all that is left at once.
-      if (error.code !== 'aborted') reports.error(error)
+      if (error.code !== 'aborted') reports.error(explainLacking(error, 'usage'))
       // A report that is invalid in itself would block all later ones forever.
       if (error.status === 400 || error.status === 413) {
         refused += requestsIn(report)
@@ -296,5 +298,3 @@ export function openUsageReporter(
     [Symbol.asyncDispose]: () => close(),
   }
 }
-
-const requestsIn = ({ records }: UsageReport): number => records.reduce((sum, { count }) => sum + count, 0)

@@ -8,3 +8,14 @@ export function sampled(requests: number, rate: number, random: () => number): n
   for (let request = 0; request < requests; request++) if (random() < rate) counted++
   return counted
 }
+
+/**
+ * @returns 1 by default
+ * @throws TypeError
+ */
+export function readSampleRate(rate: unknown = 1): number {
+  if (typeof rate !== 'number' || !(rate >= 0.0001 && rate <= 1)) {
+    throw new TypeError('sampleRate must be a number from 0.0001 to 1')
+  }
+  return rate
+}
