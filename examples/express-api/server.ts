@@ -1,5 +1,5 @@
 import { createKeyrail } from '@keyrail/sdk'
-import { apiKeyOf, idempotent, keepRawBody, limit, requireKey } from '@keyrail/sdk/express'
+import { apiKeyOf, idempotent, keepRawBody, requireKey } from '@keyrail/sdk/express'
 import express from 'express'
 import { onStop, port, sayWhere, settings } from '../settings.ts'
 
@@ -9,7 +9,7 @@ const keyrail = createKeyrail(settings)
 await keyrail.ready()
 
 const app = express()
-app.use(requireKey(keyrail, { usage: keyrail }), limit(keyrail))
+app.use(requireKey(keyrail))
 app.use(express.json({ verify: keepRawBody }), idempotent(keyrail))
 
 app.get('/payments', (request, response) => {

@@ -7,7 +7,7 @@ const keyrail = createKeyrail(settings)
 await keyrail.ready()
 
 const app = fastify({ forceCloseConnections: true })
-await app.register(keyrailPlugin, { keyring: keyrail, limiter: keyrail, idempotency: keyrail })
+await app.register(keyrailPlugin, { keyring: keyrail, idempotency: keyrail })
 
 app.get('/payments', async request => ({ customer: apiKeyOf(request).tenantId }))
 let payments = 0

@@ -8,7 +8,7 @@ const keyrail = createKeyrail(settings)
 await keyrail.ready()
 
 const app = new Hono<KeyrailEnv>()
-app.use(requireKey(keyrail, { limiter: keyrail }), idempotent(keyrail))
+app.use(requireKey(keyrail), idempotent(keyrail))
 
 app.get('/payments', context => context.json({ customer: context.get('apiKey').tenantId }))
 let payments = 0

@@ -7,7 +7,6 @@ import { NestFactory } from '@nestjs/core'
 const { KEYRAIL_URL = 'http://127.0.0.1:8080', KEYRAIL_SECRET_KEY = '', KEYRAIL_PROJECT = '' } = process.env
 const keyrail = createKeyrail({ url: KEYRAIL_URL, secretKey: KEYRAIL_SECRET_KEY, project: KEYRAIL_PROJECT })
 await keyrail.ready()
-const { keys: keyring, limiter, idempotency } = keyrail
 
 let payments = 0
 
@@ -25,7 +24,7 @@ class PaymentsController {
 }
 
 @Module({
-  imports: [KeyrailModule.forRoot({ keyring, limiter, idempotency })],
+  imports: [KeyrailModule.forRoot({ keyring: keyrail, idempotency: keyrail })],
   controllers: [PaymentsController],
 })
 class AppModule {}

@@ -13,5 +13,5 @@ export function protection(): Protection {
     project: KEYRAIL_PROJECT,
   })
   const { keyrail } = held
-  return { keyring: keyrail, limiter: keyrail, idempotency: keyrail }
+  return { keyring: keyrail, idempotency: keyrail }
 }

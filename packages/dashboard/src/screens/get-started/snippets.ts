@@ -42,7 +42,7 @@ const started = 'node --env-file=.env server.mjs'
 const port = 'const port = Number(process.env.PORT ?? 3000)'
 const address = `\`Listening on http://localhost:\${port}\``
 
-/** An API in each framework that verifies keys, and reports requests. */
+/** An API in each framework that verifies keys, enforces their limits, and reports requests. */
 export const serverSamples = (place: Place): readonly [ServerSample, ...ServerSample[]] => [
   {
     name: 'Express',
@@ -56,7 +56,7 @@ ${start(place)}
 await keyrail.ready()
 
 const app = express()
-app.use(requireKey(keyrail, { usage: keyrail }))
+app.use(requireKey(keyrail))
 app.get('/payments', (request, response) => {
   response.json({ customer: request.apiKey.tenantId })
 })
@@ -76,7 +76,7 @@ ${start(place)}
 await keyrail.ready()
 
 const app = fastify()
-await app.register(keyrailPlugin, { keyring: keyrail, usage: keyrail })
+await app.register(keyrailPlugin, { keyring: keyrail })
 app.get('/payments', async request => ({ customer: request.apiKey.tenantId }))
 ${port}
 await app.listen({ port })
@@ -96,7 +96,7 @@ ${start(place)}
 await keyrail.ready()
 
 const app = new Hono()
-app.use(requireKey(keyrail, { usage: keyrail }))
+app.use(requireKey(keyrail))
 app.get('/payments', context => context.json({ customer: context.get('apiKey').tenantId }))
 ${port}
 serve({ fetch: app.fetch, port }, () => console.log(${address}))`,
@@ -113,7 +113,7 @@ import { withKey } from '@keyrail/sdk/next'
 
 function protection() {
   ${start(place, " ?? ''").replaceAll('\n', '\n  ')}
-  return { keyring: keyrail, usage: keyrail }
+  return keyrail
 }
 
 export const GET = withKey(protection, (_request, { apiKey }) =>
@@ -143,7 +143,7 @@ class PaymentsController {
 }
 
 @Module({
-  imports: [KeyrailModule.forRoot({ keyring: keyrail, usage: keyrail })],
+  imports: [KeyrailModule.forRoot({ keyring: keyrail })],
   controllers: [PaymentsController],
 })
 class AppModule {}
