@@ -3,6 +3,7 @@ import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findAccount, spawnIdentity } from '../packages/server/src/platform/db/embedded/account.ts'
+import { floorSql, versionSql } from '../packages/server/src/platform/db/raised.ts'
 import { versionsRaisedBy } from '../packages/server/src/platform/db/timeline.ts'
 import { query } from '../packages/server/test/dump-contents.ts'
 import { startScratchCluster } from '../packages/server/test/scratch.ts'
@@ -56,7 +57,10 @@ test('point-in-time recovery: pgBackRest goes back to a moment, and every versio
   const kept = await issueKey(stage, scene)
   pgbackrest('pgbackrest --stanza=keyrail backup')
   const version = async () => {
-    const found = await query(connection, 'select version, floor from policy_heads')
+    const found = await query(
+      connection,
+      `select ${versionSql('h')} as version, ${floorSql('h')} as floor from policy_heads h`,
+    )
     return (found as { version: string; floor: string }[]).map(head => [
       Number(head.version),
       Number(head.floor),

@@ -5,6 +5,7 @@ import { mkdtemp, readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { versionSql } from '../packages/server/src/platform/db/raised.ts'
 import { versionsRaisedBy } from '../packages/server/src/platform/db/timeline.ts'
 import { encryptionKey } from '../packages/server/test/encryption-key.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
@@ -102,7 +103,7 @@ test('point-in-time recovery: for a copy of the files a command raises every ver
   const harness = await startHarness()
   const vendor = await makeVendor(harness)
   const version = async (): Promise<number> => {
-    const text = 'select version from policy_heads where project_id = $1'
+    const text = `select ${versionSql('h')} as version from policy_heads h where project_id = $1`
     return Number((await harness.query(text, [vendor.projectId]))[0].version)
   }
   const before = await version()

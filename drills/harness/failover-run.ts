@@ -151,7 +151,7 @@ async function repeatRevocation(
 ): Promise<void> {
   const answer = await changes.revokeAgain(id, ask)
   if (answer === null) return void broken.push('a repeated revocation was refused')
-  const isNew = `select raised_at > service_now() - interval '90 seconds' as yes from store_timelines`
+  const isNew = `select raised_at > service_now() - interval '90 seconds' as yes from store_levels`
   const [{ yes }] = await pair.on('standby', isNew)
   if (yes && answer.acknowledged) broken.push('a revocation was acknowledged within 90 s of the failover')
 }

@@ -67,6 +67,7 @@ const platformTables: Record<string, string> = {
   replays: 'the answers of mutations, whatever their room, by Idempotency-Key',
   service_secrets: 'sealed secrets of the service',
   signing_keys: 'sealed keys that sign tokens',
+  store_levels: 'the Postgres timeline, and by how much versions were raised',
   store_timelines: 'the Postgres timelines for which versions were raised',
 }
 

@@ -15,8 +15,8 @@ export type Contents = Record<string, string[]>
 
 /** A restore raises the versions by the clock. */
 export const evenVersions = 'update policy_heads set version = 1, floor = 1'
-/** Makes equal what a restore changes after loading: it also ends sessions, devices, invitations and mailed links. */
-export const comparable = `${evenVersions};
+/** Makes equal what a restore changes after loading: it also ends sessions, devices, invitations and mailed links. Without a level no head catches up. */
+export const comparable = `delete from store_levels; ${evenVersions};
   update sessions set ended_at = null; update mail_tokens set used_at = null;
   update workspace_invites set revoked_at = null; update user_passwords set devices = '{}';
   update disownings set token_digest = null; update workspaces set billing_token_digest = null`
@@ -30,7 +30,7 @@ export async function contentsOf(connection: Connection, alter = 'select 1'): Pr
       `select relname as name from pg_class
        where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname <> all($1) order by relname`,
       // A restored database has its own identity.
-      [[migrationsTable, 'store_timelines']],
+      [[migrationsTable, 'store_levels', 'store_timelines']],
     )
     for (const { name } of tables) {
       const { rows } = await client.query(

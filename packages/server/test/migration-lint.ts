@@ -4,7 +4,13 @@
  */
 
 /** Tables with a handful of rows: a change of them takes no time. */
-const smallTables = ['service_secrets', 'signing_keys', 'store_timelines', 'keyrail_migrations']
+const smallTables = [
+  'service_secrets',
+  'signing_keys',
+  'store_timelines',
+  'store_levels',
+  'keyrail_migrations',
+]
 
 /** Bodies of functions, comments and texts say nothing about locks. */
 const bare = (text: string): string =>

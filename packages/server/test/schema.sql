@@ -330,6 +330,7 @@ table policy_heads row level security
   version bigint not null default 1
   floor bigint not null default 1
   project_deleted boolean not null default false
+  raised_by bigint not null default COALESCE(store_raised_by(), (0)::bigint)
   constraint policy_heads_floor CHECK (((floor >= 1) AND (floor <= version)))
   constraint policy_heads_version CHECK ((version >= 1))
   constraint policy_heads_workspace_id_project_id_fkey FOREIGN KEY (workspace_id, project_id) REFERENCES projects(workspace_id, id)
@@ -532,6 +533,15 @@ table signing_keys
   constraint signing_keys_kept CHECK (((private_key IS NOT NULL) OR (sealed IS NOT NULL)))
   constraint signing_keys_kid_form CHECK ((kid ~ '^[A-Za-z0-9_-]{43}$'::text))
   constraint signing_keys_pkey PRIMARY KEY (kid)
+
+table store_levels
+  database_id oid not null
+  system_id text not null
+  timeline text not null
+  raised_at timestamp(3) with time zone
+  raised_by bigint not null
+  lowest bigint not null
+  constraint store_levels_pkey PRIMARY KEY (database_id)
 
 table store_timelines
   database_id oid not null
@@ -839,6 +849,21 @@ CREATE OR REPLACE FUNCTION public.billing_recipient(address text, verified_hash 
 AS $function$ select case when verified_hash = sha256(convert_to(address, 'UTF8')) then address end $function$
   -- execute: public
 
+CREATE OR REPLACE FUNCTION public.catch_up_head()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  level bigint := public.store_raised_by();
+  raised bigint := greatest(old.version + level - old.raised_by, public.store_lowest());
+begin
+  new.floor := raised + case when new.floor = new.version then new.version - old.version else 0 end;
+  new.version := raised + new.version - old.version;
+  new.raised_by := level;
+  return new;
+end $function$
+  -- execute: public
+
 CREATE OR REPLACE FUNCTION public.charge_letter(sender bytea, most integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -1094,6 +1119,8 @@ declare
   room int;
   kept int;
   moment timestamptz(3) := service_now();
+  raised bigint := store_raised_by();
+  lowest bigint := store_lowest();
 begin
   with said as (
     select distinct on (w, p, s, n) w, p, s, n, v
@@ -1102,7 +1129,8 @@ begin
   )
   update policy_nodes k
     set version = case when said.v = 0 then k.version else said.v end, seen_at = moment
-    from said join policy_heads h on h.workspace_id = said.w and h.project_id = said.p and h.version >= said.v
+    from said join policy_heads h on h.workspace_id = said.w and h.project_id = said.p and said.v <=
+      case when h.raised_by < raised then greatest(h.version + raised - h.raised_by, lowest) else h.version end
     where k.workspace_id = said.w and k.project_id = said.p and k.sees = said.s and k.node = said.n;
 
   for fresh in
@@ -1113,7 +1141,8 @@ begin
     )
     select said.w, said.p, said.s = 'test' as is_test,
       array_agg(said.s) as sights, array_agg(said.n) as nodes, array_agg(said.v) as versions
-    from said join policy_heads h on h.workspace_id = said.w and h.project_id = said.p and h.version >= said.v
+    from said join policy_heads h on h.workspace_id = said.w and h.project_id = said.p and said.v <=
+      case when h.raised_by < raised then greatest(h.version + raised - h.raised_by, lowest) else h.version end
     where not exists (select from policy_nodes k where k.workspace_id = said.w and k.project_id = said.p
       and k.sees = said.s and k.node = said.n)
     group by said.w, said.p, said.s = 'test' order by said.w, said.p, said.s = 'test'
@@ -1270,6 +1299,42 @@ begin
 end $function$
   -- execute: keyrail_app
 
+CREATE OR REPLACE FUNCTION public.raise_store(by bigint, more boolean)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  timeline_now text;
+  known store_levels;
+  steps bigint;
+  by_clock constant bigint := least(extract(epoch from service_now()) * 16000, 1e14);
+begin
+  perform pg_advisory_xact_lock(hashtextextended('keyrail.timeline', 0));
+  timeline_now := store_wal_timeline();
+  if timeline_now = 'standby' or (not more and store_level_state() = 'same') then return 0; end if;
+  select * into known from store_levels t
+    where t.database_id = store_database_id() and t.system_id = store_system_id();
+  steps := case when known.timeline ~ '^[0-9A-F]{8}$' and timeline_now ~ '^[0-9A-F]{8}$'
+    then ('x' || timeline_now)::bit(32)::bigint - ('x' || known.timeline)::bit(32)::bigint else 0 end;
+  steps := least(1000, greatest(steps + case when more then 1 else 0 end, 1));
+  -- Heads have the level of the database from which they were copied, so its row counts too. Lost, only they know it.
+  select coalesce(max(raised_by), (select max(raised_by) from policy_heads), 0), coalesce(max(lowest), 0)
+    into known.raised_by, known.lowest from store_levels;
+  known.raised_at := null;
+  -- A database that is used for the first time begins without a raise.
+  if exists (select from policy_heads) then
+    known.raised_at := service_now();
+    known.raised_by := known.raised_by + by * steps;
+    known.lowest := greatest(known.lowest + by * steps, by_clock);
+  end if;
+  delete from store_levels;
+  delete from store_timelines;
+  insert into store_levels (database_id, system_id, timeline, raised_at, raised_by, lowest)
+    values (store_database_id(), store_system_id(), timeline_now, known.raised_at, known.raised_by, known.lowest);
+  return by * steps;
+end $function$
+  -- execute: public
+
 CREATE OR REPLACE FUNCTION public.rate_limits_valid(rules jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1389,12 +1454,55 @@ begin
 end $function$
   -- execute: public
 
+CREATE OR REPLACE FUNCTION public.store_level_is_same()
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return exists (select from store_levels t where t.timeline = store_wal_timeline());
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.store_level_state()
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  timeline_now text := store_wal_timeline();
+begin
+  if timeline_now = 'standby' then return 'standby'; end if;
+  return case when exists (
+    select from store_levels t
+    where t.database_id = store_database_id() and t.timeline = timeline_now and t.system_id = store_system_id()
+  ) then 'same' else 'new' end;
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.store_lowest()
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$select lowest from public.store_levels$function$
+  -- execute: public
+
 CREATE OR REPLACE FUNCTION public.store_raised_at()
  RETURNS timestamp with time zone
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
-AS $function$select raised_at from public.store_timelines$function$
+AS $function$
+  select max(raised_at) from (
+    select raised_at from public.store_levels union all select raised_at from public.store_timelines) raises
+$function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.store_raised_by()
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$select raised_by from public.store_levels$function$
   -- execute: public
 
 CREATE OR REPLACE FUNCTION public.store_state()

@@ -18,6 +18,7 @@ const global: Record<string, string> = {
   workspace_slugs: 'a slug is unique across workspaces',
   credentials: 'a credential is looked up by its digest, before its workspace is known',
   service_secrets: 'belongs to the service',
+  store_levels: 'belongs to the service',
   store_timelines: 'belongs to the service',
   signing_keys: 'belongs to the service',
   users: 'a person belongs to no workspace',

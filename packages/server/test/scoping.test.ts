@@ -31,6 +31,7 @@ const [mine, theirs] = [await makeFullWorkspace(), await makeFullWorkspace()]
 const global: Record<string, string> = {
   service_secrets: 'keys of the service itself',
   signing_keys: 'keys of the service itself',
+  store_levels: 'identifies this database',
   store_timelines: 'identifies this database',
   keyrail_migrations: 'the migrations that were applied',
   letter_counts: 'how much a person or network sent, in any workspace',
@@ -154,6 +155,7 @@ test('the role cannot change audit rows, and reads neither credentials nor servi
     'insert into signing_keys select',
     'delete from signing_keys',
     'select from keyrail_migrations',
+    'select from store_levels',
     'select from store_timelines',
     'select from letter_counts',
     'insert into letter_counts select',

@@ -2,6 +2,7 @@ import type { Env } from '@keyrail/contract/shared'
 import { activeKeysMax, attentionMax, examplesMax } from '@keyrail/contract/vendor/overview'
 import { isActiveSql } from '../gate/active.ts'
 import { sql } from '../platform/db/connection.ts'
+import { versionSql } from '../platform/db/raised.ts'
 import { readInOrder } from '../platform/db/read-in-order.ts'
 import type { ReadTx } from '../platform/db/transaction.ts'
 import { isLiveSql } from '../policy/live.ts'
@@ -90,7 +91,7 @@ const fleetStatement = sql(
      where n.workspace_id = $1 and n.sees in ($2, 'both') limit ${looksMax}
    ),
    fleet as materialized (
-     select n.*, greatest(h.version - n.version, 0) as behind
+     select n.*, greatest(${versionSql('h')} - n.version, 0) as behind
      from looked n join policy_heads h on h.workspace_id = $1 and h.project_id = n.project_id and not h.project_deleted
      where ${isLiveSql('n')}
    )

@@ -1,4 +1,5 @@
 import { sql } from '../platform/db/connection.ts'
+import { versionSql } from '../platform/db/raised.ts'
 import type { Tx } from '../platform/db/transaction.ts'
 
 /**
@@ -28,9 +29,9 @@ const closeHead = sql(
 )
 const versionOf = sql(
   'policy.version_of',
-  `select case when h.project_deleted then h.version else coalesce(
+  `select case when h.project_deleted then ${versionSql('h')} else coalesce(
      (select max(version) from policy_changes where workspace_id = $1 and project_id = $2 and key_id = $3),
-     h.version) end as version, store_raised_at() as raised_at
+     ${versionSql('h')}) end as version, store_raised_at() as raised_at
    from policy_heads h where h.workspace_id = $1 and h.project_id = $2`,
 )
 

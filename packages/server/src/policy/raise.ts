@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { versionsRaisedBy } from '../platform/db/timeline.ts'
 
-/** How long the raise of a million projects may take on slow disks, and how long it may wait for a mutation. */
+/** How long the raise may take, and how long it may wait for another one. */
 const raiseMs = 60_000
 
 /**
@@ -13,7 +13,7 @@ export async function raisePolicies(client: pg.ClientBase): Promise<number | nul
   await client.query(`begin; set local statement_timeout = ${raiseMs}; set local lock_timeout = ${raiseMs}`)
   try {
     const { rows } = await client.query(
-      `select adopt_store($1, true)::int as by,
+      `select raise_store($1, true)::int as by,
          (select count(*)::int from policy_heads) as projects`,
       [versionsRaisedBy],
     )

@@ -1,6 +1,7 @@
 import type { Env } from '@keyrail/contract/shared'
 import { recordColumns } from '../gate/lookup.ts'
 import { sql } from '../platform/db/connection.ts'
+import { floorSql, versionSql } from '../platform/db/raised.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import { isLiveSql, liveInterval } from './live.ts'
 import type { FeedStatements } from './statements.ts'
@@ -16,8 +17,8 @@ export interface PolicyHead {
 /** Policy heads of many projects, by their index in the arrays; the version is null for a missing project. */
 export const findHeads = sql(
   'policy.find_heads',
-  `select u.place, h.version, h.floor, h.project_deleted as deleted, s.same
-   from (select store_is_same() as same) s
+  `select u.place, ${versionSql('h')} as version, ${floorSql('h')} as floor, h.project_deleted as deleted, s.same
+   from (select store_level_is_same() as same) s
    cross join unnest($1::uuid[], $2::uuid[]) with ordinality u(w, p, place)
    left join policy_heads h on h.workspace_id = u.w and h.project_id = u.p`,
 )
@@ -31,8 +32,8 @@ export const findPolls = sql(
      join credentials c on c.digest = d.digest and c.kind = 'secret_key'
    )
    select f.place, f.workspace_id, f.id, ${recordColumns},
-     h.version, h.floor, h.project_deleted as deleted, s.same
-   from (select store_is_same() as same) s
+     ${versionSql('h')} as version, ${floorSql('h')} as floor, h.project_deleted as deleted, s.same
+   from (select store_level_is_same() as same) s
    cross join found f
    join secret_keys k on k.workspace_id = f.workspace_id and k.id = f.id
    left join policy_heads h on h.workspace_id = f.workspace_id and h.project_id = f.project`,
@@ -135,7 +136,7 @@ export const countNodes = sql(
      (select extract(epoch from now) * 1000 from clock)::float8 as now,
      count(k.node)::int as nodes, count(k.node) filter (where k.version >= u.v)::int as acknowledged,
      (array_agg(k.node order by k.node) filter (where k.version < u.v))[1:50] as pending
-   from (select store_is_same() as same) s left join store_timelines t on true
+   from (select store_level_is_same() as same) s cross join (select store_raised_at() as raised_at) t
    cross join unnest($1::uuid[], $2::uuid[], $3::text[], $4::bigint[]) with ordinality u(w, p, env, v, place)
    left join policy_nodes k on k.workspace_id = u.w and k.project_id = u.p and k.sees in (u.env, 'both')
      and k.seen_at > (select live_since from clock)
@@ -144,7 +145,8 @@ export const countNodes = sql(
 
 const openHead = sql(
   'policy.open_head_version',
-  'select version from policy_heads where workspace_id = $1 and project_id = $2 and not project_deleted',
+  `select ${versionSql('h')} as version from policy_heads h
+   where h.workspace_id = $1 and h.project_id = $2 and not h.project_deleted`,
 )
 /** The version of a project; null for a missing or deleted one. */
 export async function readOpenHead(tx: ReadTx, projectId: string): Promise<number | null> {
@@ -244,7 +246,7 @@ export const countFleets = sql(
      count(*) filter (where is_live and version < head)::int as behind,
      count(*) filter (where not is_live)::int as silent,
      coalesce(extract(epoch from max(age) filter (where is_live)), 0)::float8 as oldest
-   from (select k.version, h.version as head, ${isLiveSql('k')} as is_live,
+   from (select k.version, ${versionSql('h')} as head, ${isLiveSql('k')} as is_live,
            (select service_now()) - k.seen_at as age
          from policy_nodes k join policy_heads h on h.workspace_id = k.workspace_id and h.project_id = k.project_id
          where not h.project_deleted) nodes`,
@@ -256,7 +258,7 @@ export const oldestMissed = sql(
   `select coalesce(extract(epoch from service_now() - min(c.changed_at)), 0)::float8 as age
    from (select k.workspace_id, k.project_id, min(k.version) as version
          from policy_nodes k join policy_heads h on h.workspace_id = k.workspace_id and h.project_id = k.project_id
-         where not h.project_deleted and k.version > 0 and k.version < h.version and ${isLiveSql('k')}
+         where not h.project_deleted and k.version > 0 and k.version < ${versionSql('h')} and ${isLiveSql('k')}
          group by 1, 2) behind
    cross join lateral (
      select changed_at from policy_changes c

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { isActiveSql } from '../gate/active.ts'
 import { type Statement, sql } from '../platform/db/connection.ts'
+import { floorSql, versionSql } from '../platform/db/raised.ts'
 import type { Feature, Features } from './features.ts'
 
 /**
@@ -138,7 +139,7 @@ const cause = `case when k.revoked_at is not null
  * `json` is null beyond the limits: `$6` changes and `$7` bytes.
  */
 const changesText = ({ key, tenant, judgeable }: Choice) => `
-   select h.version, h.floor, h.project_deleted as deleted, l.logged${tenant === null ? '' : ' + n.logged as logged'},
+   select ${versionSql('h')} as version, ${floorSql('h')} as floor, h.project_deleted as deleted, l.logged${tenant === null ? '' : ' + n.logged as logged'},
      c.json, ${tenant === null ? 'null' : 'c.tenants'} as tenants, coalesce(c.bytes > $7, false) as is_large
    from policy_heads h
    cross join lateral (

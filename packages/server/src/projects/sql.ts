@@ -1,6 +1,7 @@
 import type { RateLimit } from '@keyrail/contract/shared'
 import { sql } from '../platform/db/connection.ts'
 import type { ListBounds } from '../platform/db/list-leg.ts'
+import { versionSql } from '../platform/db/raised.ts'
 import { touchesOne } from '../platform/db/touch.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
 import type { PrefixRange } from '../platform/prefix.ts'
@@ -50,7 +51,7 @@ export const insertProject = (tx: Tx, row: ProjectRow) =>
 
 const find = sql(
   'projects.find',
-  `select ${columns}, h.version as policy_version
+  `select ${columns}, ${versionSql('h')} as policy_version
    from projects p join policy_heads h on h.workspace_id = p.workspace_id and h.project_id = p.id
    where p.workspace_id = $1 and p.id = $2 and p.deleted_at is null`,
 )
@@ -71,7 +72,7 @@ export async function lockProject(tx: Tx, id: string): Promise<ProjectRow | null
 
 const list = sql(
   'projects.list',
-  `select ${columns}, h.version as policy_version
+  `select ${columns}, ${versionSql('h')} as policy_version
    from projects p join policy_heads h on h.workspace_id = p.workspace_id and h.project_id = p.id
    where p.workspace_id = $1 and p.deleted_at is null and ($2::uuid is null or p.id < $2)
      and ($4::uuid[] is null or p.id = any($4)) and ($5::text is null or p.slug = $5)
@@ -97,7 +98,7 @@ export const listProjectRows = (
 export interface FoundProjectRow extends VersionedProjectRow {
   name_folded: string
 }
-const found = `select ${columns}, p.name_folded, h.version as policy_version
+const found = `select ${columns}, p.name_folded, ${versionSql('h')} as policy_version
    from projects p join policy_heads h on h.workspace_id = p.workspace_id and h.project_id = p.id
    where p.workspace_id = $1 and p.deleted_at is null and p.name_folded between $2 and $3
      and ($4::uuid is null or p.id <> $4) and ($5::uuid[] is null or p.id = any($5))`

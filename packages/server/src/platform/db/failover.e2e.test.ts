@@ -166,7 +166,7 @@ async function loseTen({ pair, service: impatient, vendor, fleet, keys }: Stage)
   // A node whose record the database has lost may live: nothing is acknowledged for 90 s.
   const early = await revokeAndWait(ask, vendor, keys[0]?.id)
   assert.deepEqual([early.acknowledged, early.reason], [false, 'nodes_unknown'])
-  await pair.on('standby', `update store_timelines set raised_at = raised_at - interval '90 seconds'`)
+  await pair.on('standby', `update store_levels set raised_at = raised_at - interval '90 seconds'`)
   for (const { id } of keys.slice(1, 5)) {
     const { acknowledged, nodes, version } = await revokeAndWait(ask, vendor, id)
     assert.deepEqual([acknowledged, nodes], [true, 5])

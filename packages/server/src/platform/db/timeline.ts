@@ -6,11 +6,11 @@ import { isOvertaken, overtake, type ServerMark } from './fence.ts'
 /**
  * The least by which all policy versions and floors rise if the database may have lost some that were given out:
  * after a fail-over and by a restore. A node that saw fewer lost changes of a project than this polls from below
- * the floor, and so gets a whole snapshot. They rise at least to the clock's: `adopt_store` says why.
+ * the floor, and so gets a whole snapshot. They rise at least to the clock's: `raise_store` says why.
  */
 export const versionsRaisedBy = 2 ** 20
 
-/** How long a raise may take, of a million projects with slow disks; others wait for its lock meanwhile. */
+/** How long a raise may take, which writes one row and may wait for a standby to confirm it; others wait for its lock. */
 const raiseMs = 60_000
 
 /** SQLSTATE undefined_function: the schema is older than this code, which readiness reports. */
@@ -73,7 +73,7 @@ export const admitTo =
  * A machine that vanishes closes nothing: for two hours Postgres would keep its connections, which the process that replaces it
  * needs, and the turn of upkeep. With these it asks after 30 s, and ends them after a minute. On a socket file they do nothing.
  */
-const stateAndSettings = `select store_state() as state, store_wal_timeline() as timeline,
+const stateAndSettings = `select store_level_state() as state, store_wal_timeline() as timeline,
   nullif(store_system_id(), '') || '/' || store_database_id() as store, set_config('jit', 'off', false),
   set_config('client_min_messages', 'warning', false), set_config('tcp_keepalives_idle', '30', false),
   set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false),
@@ -95,9 +95,9 @@ async function askServer(
 
 /** After an error the connection is dropped, and its transaction with it. */
 const raise = `begin; set local statement_timeout = ${raiseMs}; set local lock_timeout = ${raiseMs};
-  select adopt_store(${versionsRaisedBy}, false); commit`
+  select raise_store(${versionsRaisedBy}, false); commit`
 
-/** @throws {NotThePrimary} unless the row of a statement with `store_is_same()` says that the server is the same. */
+/** @throws {NotThePrimary} unless the row of a statement with `store_level_is_same()` says that the server is the same. */
 export function requireSame(row: Record<string, unknown> | undefined): void {
   if (row?.same === false) throw new NotThePrimary('the database was replaced under an open connection')
 }

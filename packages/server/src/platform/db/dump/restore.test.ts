@@ -23,6 +23,7 @@ import { openDeps } from '../../../deps.ts'
 import { restore } from '../../../restore.ts'
 import { createLog } from '../../log.ts'
 import type { Connection } from '../connection.ts'
+import { floorSql, versionSql } from '../raised.ts'
 import { versionsRaisedBy } from '../timeline.ts'
 import { backup } from './backup.ts'
 
@@ -91,7 +92,7 @@ test('every row comes back, and each project’s version and floor is at least 2
   assert.deepEqual(await contentsOf(target, comparable), await contentsOf(source.connection, comparable))
   assert.deepEqual([projectsRaised, migrated, passedOver], [3, [], []])
 
-  const heads = 'select project_id, version, floor from policy_heads order by project_id'
+  const heads = `select project_id, ${versionSql('h')} as version, ${floorSql('h')} as floor from policy_heads h order by project_id`
   type Head = { project_id: string; version: string; floor: string }
   const [before = [], raised = []] = (await Promise.all(
     [source.connection, target].map(of => query(of, heads)),
@@ -149,7 +150,7 @@ test('a restored service knows its keys, cursors and replays, and its audit chai
 
     const [head] = await query(
       target,
-      `select version::float8 from policy_heads where project_id = '${vendor.projectId}'`,
+      `select (${versionSql('h')})::float8 as version from policy_heads h where project_id = '${vendor.projectId}'`,
     )
     const made = await service.ask('POST', '/v1/keys', live, {
       body: { project_id: vendor.projectId, tenant_id: vendor.tenantId, env: 'live' },

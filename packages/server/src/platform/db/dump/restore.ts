@@ -133,7 +133,7 @@ async function replace(
   await setSequences(client, header, foreign)
   const migrated = await migrateWithin(client, undefined, set)
   await grantServiceRights(client)
-  await client.query('select adopt_store($1, true)', [versionsRaisedBy])
+  await client.query('select raise_store($1, true)', [versionsRaisedBy])
   // Without statistics the first queries would scan whole tables.
   await client.query(`analyze ${(await ours()).map(({ name }) => tableName(name)).join(', ')}`)
   return { header, migrated, passedOver }

@@ -93,7 +93,9 @@ test('a backup of an older schema is migrated, even into a database with the new
       'alter table projects add column known_scopes text[], add column strict_scopes boolean not null default false'
     const billed =
       'alter table workspaces add column billing_verified_hash bytea, add column billing_token_digest bytea, add column billing_token_hash bytea, add column billing_token_expires_at timestamptz(3)'
-    const expected = await contentsOf(old, `${evenVersions}; ${folded}; ${themed}; ${scoped}; ${billed}`)
+    const raised = 'alter table policy_heads add column raised_by bigint not null default 0'
+    const changed = `${evenVersions}; ${folded}; ${themed}; ${scoped}; ${billed}; ${raised}`
+    const expected = await contentsOf(old, changed)
     assert.deepEqual(contents[migrationsTable], migrations)
     for (const table of ['workspaces', 'projects', 'policy_heads']) {
       assert.deepEqual(contents[table], expected[table])
