@@ -162,6 +162,7 @@ table endings row level security
   secret_keys_revoked integer not null default 0
   invitations_revoked integer not null default 0
   done_at timestamp(3) with time zone
+  tried_at timestamp(3) with time zone
   constraint endings_invitations_revoked CHECK ((invitations_revoked >= 0))
   constraint endings_maker_type CHECK ((maker_type = ANY (ARRAY['user'::text, 'secret_key'::text, 'session'::text])))
   constraint endings_secret_keys_revoked CHECK ((secret_keys_revoked >= 0))
@@ -1090,6 +1091,22 @@ begin
   end if;
 end $function$
   -- execute: public
+
+CREATE OR REPLACE FUNCTION public.next_endings(most integer)
+ RETURNS TABLE(workspace_id uuid, maker_type text, maker_id uuid)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select turn.workspace_id, turn.maker_type, turn.maker_id from (
+    select distinct on (e.workspace_id) e.workspace_id, e.maker_type, e.maker_id,
+      coalesce(max(e.tried_at) over own, min(e.began_at) over own) as last_turn
+    from public.endings e where e.done_at is null
+    window own as (partition by e.workspace_id)
+    order by e.workspace_id, e.tried_at nulls first, e.began_at) turn
+  order by turn.last_turn limit most
+$function$
+  -- execute: keyrail_app
 
 CREATE OR REPLACE FUNCTION public.policy_changed(of_workspace uuid, of_project uuid, key_ids uuid[])
  RETURNS bigint

@@ -121,14 +121,14 @@ export const noteEnded = (
   doneAt: Date | null,
 ): void => tx.send(note, [tx.workspaceId, type, id, secretKeys, invitations, doneAt])
 
-const undone = sql('endings.undone', 'select workspace_id, maker_type, maker_id from undone_endings($1)')
+const next = sql('endings.next', 'select workspace_id, maker_type, maker_id from next_endings($1)')
 export interface UndoneEnding {
   workspaceId: string
   maker: Maker
 }
-/** Those of every workspace, oldest first. */
-export async function listUndoneEndings(tx: ReadTx, most: number): Promise<UndoneEnding[]> {
-  const rows = await tx.query<{ workspace_id: string; maker_type: Maker['type']; maker_id: string }>(undone, [
+/** One of each workspace, those first whose turn is longest ago. */
+export async function listNextEndings(tx: ReadTx, most: number): Promise<UndoneEnding[]> {
+  const rows = await tx.query<{ workspace_id: string; maker_type: Maker['type']; maker_id: string }>(next, [
     most,
   ])
   return rows.map(row => ({
@@ -136,6 +136,19 @@ export async function listUndoneEndings(tx: ReadTx, most: number): Promise<Undon
     maker: { type: row.maker_type, id: row.maker_id },
   }))
 }
+
+const takeUp = sql(
+  'endings.take_up',
+  `update endings set tried_at = service_now() where (workspace_id, maker_type, maker_id) in (
+     select workspace_id, maker_type, maker_id from endings where ${which} and done_at is null
+     for update skip locked) returning maker_id`,
+)
+/**
+ * Notes that the ending has its turn, in a transaction before the batches, which may fail.
+ * @returns false when another process works at it, or it is done.
+ */
+export const takeUpEnding = async (tx: Tx, { type, id }: Maker): Promise<boolean> =>
+  (await tx.query(takeUp, [tx.workspaceId, type, id])).length > 0
 
 export const pruneEndingRows = `delete from endings where (workspace_id, maker_type, maker_id) in (
      select workspace_id, maker_type, maker_id from endings where done_at < service_now() - interval '30 days'

@@ -5,7 +5,7 @@ import { Deadline } from '../platform/deadline.ts'
 import type { MakeId } from '../platform/ids.ts'
 import type { Logger } from '../platform/log.ts'
 import { endNextBatch } from './ending.ts'
-import { listUndoneEndings } from './ending-sql.ts'
+import { listNextEndings, takeUpEnding } from './ending-sql.ts'
 import type { Maker } from './made-sql.ts'
 
 /** Ends what ended makers have made. */
@@ -34,7 +34,7 @@ const waits = 'the keys and invitations of an ended maker end later'
 const followMs = 1_000
 /** How often each process looks for endings that are undone. */
 const lookMs = 10_000
-/** How many it takes up in one look. */
+/** How many it takes up in one look, each of another workspace. */
 const foundMax = 20
 /** How long it works at each of them, so that none keeps the others waiting. */
 const turnMs = 5_000
@@ -51,12 +51,16 @@ export function openEndings({ pool, clock, makeId, randomBytes, log }: EndingsPa
       db.inWorkspace(workspaceId, tx => endNextBatch(needs, tx, maker), { changesRights: true })
     while (!closing.signal.aborted && deadline.leftMs() > 0 && (await batch()));
   }
+  const takeTurn = async (workspaceId: string, maker: Maker): Promise<void> => {
+    if (await own.inWorkspace(workspaceId, tx => takeUpEnding(tx, maker)))
+      await followBy(own, workspaceId, maker, new Deadline(turnMs))
+  }
   const resume = async (): Promise<void> => {
     // In no workspace: the rows belong to many, and the function shows their ids alone.
-    const undone = await own.readAtOnce(makeId(), tx => listUndoneEndings(tx, foundMax))
+    const undone = await own.readAtOnce(makeId(), tx => listNextEndings(tx, foundMax))
     for (const { workspaceId, maker } of undone) {
       if (closing.signal.aborted) return
-      await followBy(own, workspaceId, maker, new Deadline(turnMs)).catch(error =>
+      await takeTurn(workspaceId, maker).catch(error =>
         log.warn({ err: error, workspace_id: workspaceId, maker }, waits),
       )
     }
