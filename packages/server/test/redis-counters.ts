@@ -21,7 +21,7 @@ export interface WatchedCounters {
 /** Every workspace is proven, and every id is real. */
 export const withoutDatabase: Pick<RedisCountersOptions, 'limit' | 'factsOf' | 'inventedOf' | 'monotonic'> = {
   limit: 1_000_000,
-  factsOf: async () => ({ isProven: true, projectIds: [] }),
+  factsOf: async id => ({ isProven: true, projectIds: [], workspaceIds: [id], projects: 0 }),
   inventedOf: async () => [],
   monotonic: systemClock.monotonic,
 }

@@ -22,7 +22,7 @@ export async function checkRedis({ redisUrl }: Pick<Config, 'redisUrl'>): Promis
     }
     if (usedPart !== null && usedPart > fullPart) {
       const todo =
-        'Give it more memory, or lower SERVICE_MAX_COUNTERS_PER_WORKSPACE: a full server refuses all checks.'
+        'Give it more memory, or lower SERVICE_MAX_COUNTERS_PER_WORKSPACE: a full server takes no new counters.'
       const used = `${message}, which uses ${Math.floor(100 * usedPart)} % of its maxmemory`
       return [{ name, status: 'warning', message: used, todo }]
     }

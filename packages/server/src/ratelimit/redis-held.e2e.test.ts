@@ -102,7 +102,7 @@ test('all projects together have a limit, beyond which each real one has its par
   const [real, second] = [randomUUID(), randomUUID()]
   const { store } = await openWatched(server.url, undefined, {
     limit: 40,
-    factsOf: async () => ({ isProven: true, projectIds: [real, second] }),
+    factsOf: async id => ({ isProven: true, projectIds: [real, second], workspaceIds: [id], projects: 2 }),
   })
   const workspaceId = randomUUID()
   const invented = () => ({ workspaceId, projectId: randomUUID() })

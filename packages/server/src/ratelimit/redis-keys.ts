@@ -32,6 +32,21 @@ export function subjectOfKey(key: string): Subject | null {
   return { workspaceId, projectId, env: env as Subject['env'], kind: kind as Subject['kind'], id }
 }
 
+/** The sum of a workspace's environment, whose name is shorter than that of a project's. */
+const wholes = `keyrail:{${'?'.repeat(36)}:????}:held`
+
+/** Finds the environments of workspaces that hold most, on all servers. @returns their tags, the largest first. */
+export async function findWholes(link: Pick<Link, 'masters'>, most: number): Promise<string[]> {
+  let largest: [tag: string, units: number][] = []
+  await walkKeys(link, wholes, async (keys, node) => {
+    const sums = await Promise.all(keys.map(key => node.ask('HGET', key, 'all').catch(() => 0)))
+    const found = keys.map((key, i): [string, number] => [key.slice(0, -':held'.length), Number(sums[i])])
+    largest = [...largest, ...found].toSorted((a, b) => b[1] - a[1]).slice(0, most)
+    return true
+  })
+  return largest.map(([tag]) => tag)
+}
+
 /** Deletes all counters of a workspace. @returns how many keys there were. */
 export async function clearWorkspace(link: Pick<Link, 'masters'>, workspaceId: string): Promise<number> {
   let cleared = 0

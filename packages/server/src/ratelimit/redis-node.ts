@@ -1,5 +1,5 @@
 import { Redis, type RedisOptions } from 'ioredis'
-import { script, scriptDigest } from './redis-script.ts'
+import { type Script, script, scriptForFull } from './redis-script.ts'
 import type { Seed } from './redis-seeds.ts'
 
 /** Options of every connection. No command is queued: a check that is sent late has been answered 503 already. */
@@ -31,7 +31,7 @@ export class NotSent extends Error {
 export interface RedisNode {
   readonly place: string
   /**
-   * Runs the script once.
+   * Runs the script once; on a server that is full the script for that.
    * @param asking true for a slot that is being moved to this server.
    * @throws {NotSent} when there is no connection.
    */
@@ -92,17 +92,27 @@ export function openNode({ place, options }: Seed, observer: NodeObserver): Redi
     return answer
   }
 
+  const runScript = async ({ text, digest }: Script, rest: readonly string[], asking: boolean) => {
+    try {
+      return await send('evalsha', digest, rest, asking)
+    } catch (error) {
+      // The script was not run: the server was restarted, or its scripts were flushed.
+      if (!isOfText(error, /^NOSCRIPT/)) throw error
+      return await send('eval', text, rest, asking)
+    }
+  }
+
   return {
     place,
     async run(keys, args, asking = false) {
       await connected()
       const rest = [String(keys.length), ...keys, ...args]
       try {
-        return await send('evalsha', scriptDigest, rest, asking)
+        return await runScript(script, rest, asking)
       } catch (error) {
-        // The script was not run: the server was restarted, or its scripts were flushed.
-        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-        return await send('eval', script, rest, asking)
+        // The script was not run.
+        if (!isOfText(error, refusedAsFull)) throw error
+        return await runScript(scriptForFull, rest, asking)
       }
     },
     async slots() {
@@ -120,6 +130,11 @@ export function openNode({ place, options }: Seed, observer: NodeObserver): Redi
     },
   }
 }
+
+/** The error of a server that is full, before a script starts. That of a command within a script goes on with `script:`. */
+const refusedAsFull = /^OOM (?!.*script:)/
+
+const isOfText = (error: unknown, text: RegExp) => error instanceof Error && text.test(error.message)
 
 function newAttempt(): PromiseWithResolvers<void> {
   const attempt = Promise.withResolvers<void>()

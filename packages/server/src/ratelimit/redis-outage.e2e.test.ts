@@ -96,10 +96,6 @@ test('a server that cannot write refuses whole batches and charges nothing until
   await counters.store.check(asked)
   const spells: [on: string[], off: string[]][] = [
     [
-      ['CONFIG', 'SET', 'maxmemory', '1'],
-      ['CONFIG', 'SET', 'maxmemory', '0'],
-    ],
-    [
       ['CONFIG', 'SET', 'min-replicas-to-write', '1'],
       ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
     ],

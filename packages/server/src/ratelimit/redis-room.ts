@@ -1,148 +1,173 @@
-import type { WorkspaceFacts } from '../gate/workspace-facts.ts'
 import { fullProjects } from '../platform/db/allowance.ts'
-import { recentlyUsed } from '../platform/recently-used.ts'
 import { unprovenPart } from './counter-rows.ts'
 import type { Check } from './fold.ts'
-import type { Change } from './redis-batch.ts'
-
-/**
- * How many units the counters of a project may take in Redis. The script keeps a project to that number. This part knows what
- * all projects of an environment take together, and what kind of workspace it is: then it gives the script a smaller number.
- */
-export interface RedisRoom {
-  /** The most units of a project, unless `unitsOf` says otherwise. */
-  usual(): number
-  /** Undefined: the usual number. */
-  unitsOf(check: Pick<Check, 'workspaceId' | 'projectId' | 'env'>): number | undefined
-  /** Takes in what a call has changed. */
-  learn(changes: readonly Change[]): void
-  /** The part of its limit that the fullest place has used, as far as this process knows. */
-  nearest(): number
-  /** Learns how much memory a server has. */
-  setMemory(bytes: number | null): void
-  close(): void
-}
+import { type Change, tagOf } from './redis-batch.ts'
+import { fullestOf, type ServerMemory } from './redis-memory.ts'
+import { RedisPressure, unitBytes } from './redis-pressure.ts'
+import { type CounterFacts, type Whole, Wholes } from './redis-wholes.ts'
 
 export interface RoomParts {
   /** `SERVICE_MAX_COUNTERS_PER_WORKSPACE`. */
   readonly limit: number
-  readonly factsOf: (workspaceId: string) => Promise<WorkspaceFacts>
-  /** Adds units under the name of a workspace and environment. @param adds ends and units in turn. */
+  readonly factsOf: (workspaceId: string) => Promise<CounterFacts>
+  /**
+   * Adds units under the name of a workspace and environment, and has the sum learned.
+   * @param adds ends and units in turn.
+   */
   readonly note: (tag: string, adds: readonly number[]) => void
   /** Hears of a tag that is near its bound. A whole environment is named `keyrail:{workspace:env}`. */
   readonly isNear: (tag: string) => void
+  /** The server that has a tag. */
+  readonly placeOf: (tag: string) => string
+  /** Hears that much was added since the memory was read. */
+  readonly hasAdded: () => void
   readonly monotonic: () => number
 }
 
-/** About what a unit takes: a key with one counter, measured with Redis 8 and Valkey. */
-const unitBytes = 400
+type CheckPlace = Pick<Check, 'workspaceId' | 'projectId' | 'env'>
+
 /** One project takes at most so much of a server, so that no workspace fills it. */
 const memoryPart = 1 / 16
 /** Units of one environment are added up for so long before they are noted. */
 const gatherMs = 200
-const factsMs = 60_000
-const wholesMax = 50_000
+/**
+ * Below this part of its payer's most, a whole needs no look-up: the 25 workspaces that a person may own by default have
+ * fewer wholes than that.
+ */
+const tinyPart = 1 / 64
 
-interface Whole {
-  readonly workspaceId: string
-  held: number
-  /** Units that are not noted yet, by their ends. */
-  unsent: Map<number, number>
-  facts: WorkspaceFacts | null
-  projects: ReadonlySet<string>
-  factsAt: number
-}
+/**
+ * How many units the counters of a project may take in Redis. The script keeps a project to that number. This part knows what
+ * all projects of an environment take together, what kind of workspace it is, and how full the servers are: then it gives the
+ * script a smaller number.
+ */
+export class RedisRoom {
+  readonly #parts: RoomParts
+  readonly #wholes: Wholes
+  readonly #pressure = new RedisPressure()
+  readonly #unsent = new Set<Whole>()
+  #most: number
+  #timer: NodeJS.Timeout | undefined
+  #nearest = 0
 
-export function openRedisRoom(parts: RoomParts): RedisRoom {
-  const { limit, factsOf, note, isNear, monotonic } = parts
-  const wholes = recentlyUsed<Whole>(wholesMax)
-  const due = new Set<string>()
-  let most = limit
-  let timer: NodeJS.Timeout | undefined
-  let nearest = 0
+  constructor(parts: RoomParts) {
+    const { factsOf, note, monotonic } = parts
+    this.#parts = parts
+    this.#most = parts.limit
+    this.#wholes = new Wholes({ factsOf, monotonic, ask: whole => note(nameOf(whole), []) })
+  }
 
-  const wholeOf = (workspaceId: string, env: string): Whole => {
-    const name = `${workspaceId}:${env}`
-    let whole = wholes.get(name)
-    if (whole === undefined) {
-      const unsent = new Map<number, number>()
-      whole = { workspaceId, held: 0, unsent, facts: null, projects: new Set(), factsAt: never }
-      wholes.set(name, whole)
-    }
-    return whole
+  /** The most units of a project, unless `unitsOf` says otherwise. */
+  usual(): number {
+    return this.#most
   }
-  const ownMost = ({ facts }: Whole) => Math.floor(most * (facts?.isProven === false ? unprovenPart : 1))
-  const lookUp = async (whole: Whole) => {
-    if (whole.held < (most * unprovenPart) / 2 || monotonic() - whole.factsAt < factsMs) return
-    whole.factsAt = monotonic()
-    try {
-      whole.facts = await factsOf(whole.workspaceId)
-      whole.projects = new Set(whole.facts.projectIds)
-    } catch {
-      // What was known stays, and is looked up again.
+
+  /** Whether a server is nearly full. */
+  get isTight(): boolean {
+    return this.#pressure.isTight
+  }
+
+  /** Undefined: the usual number. */
+  unitsOf(check: CheckPlace): number | undefined {
+    const units = this.#unitsByBounds(check)
+    return this.#pressure.isTight ? this.#unitsUnderPressure(check, units) : units
+  }
+
+  #unitsByBounds({ workspaceId, projectId, env }: CheckPlace): number | undefined {
+    const whole = this.#wholes.get(workspaceId, env)
+    if (whole === undefined) return undefined
+    const own = this.#ownMost(whole)
+    if (whole.held < own * fullProjects) return own === this.#most ? undefined : own
+    if (!whole.projects.has(projectId)) return 0
+    return Math.min(own, Math.floor((own * fullProjects) / whole.projects.size))
+  }
+
+  /** Where its payer holds too much, a project that exists still has its equal part of the payer's most. */
+  #unitsUnderPressure(check: CheckPlace, units: number | undefined): number | undefined {
+    const place = this.#parts.placeOf(tagOf(check))
+    const whole = this.#wholes.of(check.workspaceId, check.env)
+    const most = this.#pressure.mostAt(place, whole.facts?.isProven !== false)
+    if (most === null) return units
+    const held = this.#wholes.heldByPayer(whole)
+    if (held >= most * unprovenPart * tinyPart) this.#wholes.lookUp(whole)
+    if (held < most) return units
+    if (whole.facts === null || !whole.projects.has(check.projectId)) return 0
+    return Math.min(units ?? this.#most, Math.floor(most / whole.facts.projects))
+  }
+
+  /** Takes in what a call has changed. */
+  learn(changes: readonly Change[]): void {
+    for (const change of changes) {
+      const [workspaceId = '', ...rest] = change.tag.slice('keyrail:{'.length, -1).split(':')
+      const whole = this.#wholes.of(workspaceId, rest.at(-1) ?? '')
+      const own = this.#ownMost(whole)
+      if (rest.length === 2) {
+        this.#add(whole, change.added)
+        this.#nearest = Math.max(this.#nearest * decay, change.held / Math.max(1, own))
+        if (change.isNear) this.#parts.isNear(change.tag)
+        continue
+      }
+      this.#wholes.heard(whole, change.held)
+      this.#nearest = Math.max(this.#nearest * decay, change.held / Math.max(1, own * fullProjects))
+      this.#lookUpIfLarge(whole)
+      if (change.held >= (own * fullProjects * 7) / 8) this.#parts.isNear(change.tag)
     }
   }
-  const send = () => {
-    timer = undefined
-    for (const name of due) {
-      const whole = wholes.get(name)
-      if (whole === undefined || whole.unsent.size === 0) continue
-      const adds = [...whole.unsent].flat()
-      whole.unsent = new Map()
-      note(`keyrail:{${name}}`, adds)
-    }
-    due.clear()
+
+  /** The part of its limit that the fullest place has used, as far as this process knows. */
+  nearest(): number {
+    return this.#nearest
   }
-  const add = (workspaceId: string, env: string, added: readonly number[]) => {
+
+  /** Learns how full the servers are. */
+  learnMemory(servers: readonly ServerMemory[]): void {
+    const { limit } = this.#parts
+    this.#pressure.learn(servers)
+    const fullest = fullestOf(servers)
+    this.#most =
+      fullest === null ? limit : Math.min(limit, Math.floor((fullest.most * memoryPart) / unitBytes))
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #ownMost({ facts }: Whole): number {
+    return Math.floor(this.#most * (facts?.isProven === false ? unprovenPart : 1))
+  }
+
+  #lookUpIfLarge(whole: Whole): void {
+    if (whole.held >= (this.#most * unprovenPart) / 2) this.#wholes.lookUp(whole)
+  }
+
+  #add(whole: Whole, added: readonly number[]): void {
     if (added.length === 0) return
-    const whole = wholeOf(workspaceId, env)
+    let sum = 0
     for (let i = 0; i < added.length; i += 2) {
       const [ends = 0, units = 0] = [added[i], added[i + 1]]
       whole.unsent.set(ends, (whole.unsent.get(ends) ?? 0) + units)
-      // Until the sum of all processes is known again.
-      whole.held += units
+      sum += units
     }
-    void lookUp(whole)
-    due.add(`${workspaceId}:${env}`)
-    timer ??= setTimeout(send, gatherMs).unref()
+    // Until the sum of all processes is known again.
+    whole.held += sum
+    if (this.#pressure.add(sum)) this.#parts.hasAdded()
+    this.#lookUpIfLarge(whole)
+    this.#unsent.add(whole)
+    this.#timer ??= setTimeout(() => this.#send(), gatherMs).unref()
   }
 
-  return {
-    usual: () => most,
-    unitsOf({ workspaceId, projectId, env }) {
-      const whole = wholes.get(`${workspaceId}:${env}`)
-      if (whole === undefined) return undefined
-      const own = ownMost(whole)
-      if (whole.held < own * fullProjects) return own === most ? undefined : own
-      if (!whole.projects.has(projectId)) return 0
-      return Math.min(own, Math.floor((own * fullProjects) / whole.projects.size))
-    },
-    learn(changes) {
-      for (const change of changes) {
-        const [workspaceId = '', ...rest] = change.tag.slice('keyrail:{'.length, -1).split(':')
-        const env = rest.at(-1) ?? ''
-        const whole = wholeOf(workspaceId, env)
-        const own = ownMost(whole)
-        if (rest.length === 2) {
-          add(workspaceId, env, change.added)
-          nearest = Math.max(nearest * decay, change.held / Math.max(1, own))
-          if (change.isNear) isNear(change.tag)
-          continue
-        }
-        whole.held = change.held
-        nearest = Math.max(nearest * decay, change.held / Math.max(1, own * fullProjects))
-        void lookUp(whole)
-        if (change.held >= (own * fullProjects * 7) / 8) isNear(change.tag)
-      }
-    },
-    nearest: () => nearest,
-    setMemory(bytes) {
-      most = bytes === null ? limit : Math.min(limit, Math.floor((bytes * memoryPart) / unitBytes))
-    },
-    close: () => clearTimeout(timer),
+  #send(): void {
+    this.#timer = undefined
+    for (const whole of this.#unsent) {
+      const adds = [...whole.unsent].flat()
+      whole.unsent = new Map()
+      if (adds.length > 0) this.#parts.note(nameOf(whole), adds)
+    }
+    this.#unsent.clear()
   }
 }
 
-const never = Number.NEGATIVE_INFINITY
+const nameOf = ({ workspaceId, env }: Whole): string => `keyrail:{${workspaceId}:${env}}`
+
 /** The fullest place that was heard of fades, as its counters end. */
 const decay = 0.999

@@ -58,6 +58,7 @@ end
 local function tagOf(key) return string.match(key, '^keyrail:{[^}]*}') end
 
 local function takeRoom(key, most)
+  if isFull then return false end
   local hold = holdOf(tagOf(key))
   if hold.all + hold.coming >= most then sweep(hold, 1000) end
   if hold.all + hold.coming >= most * 7 / 8 then hold.isNear = true end

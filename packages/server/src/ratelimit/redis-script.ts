@@ -15,10 +15,12 @@ import { graceMs, mostCounters } from './store.ts'
  * for which there is no room, and the three values of each cell; and beside that list what has changed in each tag.
  *
  * The first line makes Redis 7 check before the script starts whether it may write: a server that is full, or a replica,
- * refuses the whole batch. A foreign value under a key, or a counter in it that no check can have written, counts as empty and
+ * refuses the whole batch. For a server that is full there is a second script, which runs there all the same: a check that needs
+ * a new counter is answered 2, the others are charged as ever, in place, and drops make room. A foreign value under a key, or a counter in it that no check can have written, counts as empty and
  * is overwritten; the other checks of the batch do not notice.
  */
-export const script = `#!lua
+const scriptOf = (isForFull: boolean) => `#!lua${isForFull ? ' flags=allow-oom' : ''}
+local isFull = ${isForFull}
 local policies, checks, adds, drops = unpack(cjson.decode(ARGV[1]))
 local given = tonumber(ARGV[2])
 local unitsMost = tonumber(ARGV[3])
@@ -175,4 +177,13 @@ for i in pairs(charged) do write(KEYS[i], subjects[i], notes[i]) end
 return { answer, changes() }
 `
 
-export const scriptDigest = createHash('sha1').update(script).digest('hex')
+/** A script with the name under which a server has it. */
+export interface Script {
+  readonly text: string
+  readonly digest: string
+}
+
+const named = (text: string): Script => ({ text, digest: createHash('sha1').update(text).digest('hex') })
+
+export const script = named(scriptOf(false))
+export const scriptForFull = named(scriptOf(true))

@@ -1,15 +1,8 @@
 import type { Logger } from '../platform/log.ts'
 import { keyOf, tagOf } from './redis-batch.ts'
-import { subjectOfKey, walkKeys } from './redis-keys.ts'
+import { findWholes, subjectOfKey, walkKeys } from './redis-keys.ts'
 import type { Link } from './redis-link.ts'
 import type { Subject } from './subject.ts'
-
-/** Makes room in Redis near a bound. */
-export interface RedisUpkeep {
-  /** Drops the counters of invented ids, of a project or of all projects of an environment, beside the checks. */
-  makeRoom(tag: string): void
-  close(): Promise<void>
-}
 
 export interface UpkeepParts {
   readonly link: Pick<Link, 'masters'>
@@ -26,39 +19,85 @@ const restMs = 5_000
 const restTimes = 20
 /** At most so many in one walk. */
 const keysMost = 100_000
+/** How often the largest wholes are looked for while a server is nearly full, and how many are walked then. */
+const findMs = 60_000
+const wholesMost = 100
 
-export function openRedisUpkeep({ link, drop, inventedOf, monotonic, log }: UpkeepParts): RedisUpkeep {
-  let walking: Promise<void> | null = null
-  let restUntil = Number.NEGATIVE_INFINITY
-  let isClosed = false
+/** Makes room in Redis beside the checks, near a bound and on a server that is nearly full: drops counters of invented ids. */
+export class RedisUpkeep {
+  readonly #parts: UpkeepParts
+  #walking: Promise<void> | null = null
+  #restUntil = Number.NEGATIVE_INFINITY
+  #isClosed = false
+  #isTight = false
+  /** Whether the last walk was for a server that is nearly full. */
+  #wasForServer = false
+  /** Wholes to walk, the largest first, and when they were found. */
+  #largest: string[] = []
+  #foundAt = Number.NEGATIVE_INFINITY
 
-  const dropInvented = async (tag: string) => {
+  constructor(parts: UpkeepParts) {
+    this.#parts = parts
+  }
+
+  /** Drops the counters of invented ids, of a project or of all projects of an environment. */
+  makeRoom(tag: string): void {
+    // Checks near a bound, which come all the time, must not take every turn.
+    if (this.#isTight && !this.#wasForServer) return
+    if (this.#begin(async () => void (await this.#dropInvented(tag)))) this.#wasForServer = false
+  }
+
+  /** Hears often whether a server is nearly full: then the workspaces that hold most have to make room. */
+  learnPressure(isTight: boolean): void {
+    this.#isTight = isTight
+    if (!isTight) this.#largest = []
+    if (isTight && this.#begin(() => this.#relieve())) this.#wasForServer = true
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#walking
+  }
+
+  #begin(walk: () => Promise<void>): boolean {
+    const { monotonic, log } = this.#parts
+    const began = monotonic()
+    if (this.#walking !== null || this.#isClosed || began < this.#restUntil) return false
+    this.#walking = walk()
+      .catch(error => log.warn({ err: error }, 'counters of invented ids could not be dropped'))
+      .then(() => {
+        const ended = monotonic()
+        this.#restUntil = ended + Math.max(restMs, restTimes * (ended - began))
+        this.#walking = null
+      })
+    return true
+  }
+
+  async #relieve(): Promise<void> {
+    const { link, monotonic } = this.#parts
+    if (this.#largest.length === 0) {
+      if (monotonic() - this.#foundAt < findMs) return
+      this.#largest = await findWholes(link, wholesMost)
+      this.#foundAt = monotonic()
+    }
+    const [tag] = this.#largest
+    if (tag === undefined) return
+    const dropped = await this.#dropInvented(tag)
+    if (dropped < keysMost) this.#largest.shift()
+  }
+
+  async #dropInvented(tag: string): Promise<number> {
+    const { link, inventedOf, drop, log } = this.#parts
     let dropped = 0
     await walkKeys(link, patternOf(tag), async keys => {
       const subjects = keys.map(subjectOfKey).filter(subject => subject !== null)
       const invented = subjects.length === 0 ? [] : await inventedOf(subjects)
       for (const [own, some] of Map.groupBy(invented, tagOf)) await drop(own, some.map(keyOf))
       dropped += invented.length
-      return dropped < keysMost && !isClosed
+      return dropped < keysMost && !this.#isClosed
     })
     if (dropped > 0) log.info({ keys: dropped }, 'counters of invented ids were dropped')
-  }
-  return {
-    makeRoom(tag) {
-      if (walking !== null || isClosed || monotonic() < restUntil) return
-      const began = monotonic()
-      walking = dropInvented(tag)
-        .catch(error => log.warn({ err: error }, 'counters of invented ids could not be dropped'))
-        .then(() => {
-          const ended = monotonic()
-          restUntil = ended + Math.max(restMs, restTimes * (ended - began))
-          walking = null
-        })
-    },
-    async close() {
-      isClosed = true
-      await walking
-    },
+    return dropped
   }
 }
 

@@ -1,4 +1,3 @@
-import type { WorkspaceFacts } from '../gate/workspace-facts.ts'
 import { answerCalls, openBatching } from '../platform/batching.ts'
 import { serviceBudgets } from '../platform/budgets.ts'
 import { observeBatch } from '../platform/db/lane.ts'
@@ -8,11 +7,12 @@ import { Refusal } from '../platform/refusal.ts'
 import type { Check, Tally } from './fold.ts'
 import { bytesOf, type Returned, tagOf, toBatch, toChanges, toTallies } from './redis-batch.ts'
 import { openLink } from './redis-link.ts'
-import { readMemory } from './redis-memory.ts'
+import { MemoryWatch } from './redis-memory.ts'
 import { watchOutages } from './redis-outage.ts'
-import { openRedisRoom } from './redis-room.ts'
+import { RedisRoom } from './redis-room.ts'
 import { seedsOf } from './redis-seeds.ts'
-import { openRedisUpkeep } from './redis-upkeep.ts'
+import { RedisUpkeep } from './redis-upkeep.ts'
+import type { CounterFacts } from './redis-wholes.ts'
 import type { CounterStore } from './store.ts'
 import type { Subject } from './subject.ts'
 
@@ -25,7 +25,7 @@ export interface RedisCountersOptions {
   /** `SERVICE_MAX_COUNTERS_PER_WORKSPACE`. */
   limit: number
   /** Reads from the database, beside the checks. */
-  factsOf(workspaceId: string): Promise<WorkspaceFacts>
+  factsOf(workspaceId: string): Promise<CounterFacts>
   /** @returns those of the subjects that belong to no key, tenant or project. */
   inventedOf(subjects: readonly Subject[]): Promise<Subject[]>
   monotonic(): number
@@ -42,9 +42,6 @@ export interface RedisCounters extends CounterStore {
   readMemory(): Promise<number | null>
 }
 
-/** How often the memory of the servers is read, which bounds what a project may take. */
-const memoryMs = 30_000
-
 /**
  * Counters in Redis, one key a subject. Checks that arrive together are one call of one script: a single call on one
  * server; in a cluster one call for each workspace, project and environment, whose keys share a slot. Checks of a call that
@@ -57,10 +54,8 @@ export async function openRedisCounters(
   options: RedisCountersOptions,
 ): Promise<RedisCounters> {
   const { log, observer, now, requestMs = serviceBudgets.requestMs, limit, monotonic } = options
-  const link = await openLink(
-    seedsOf(setting),
-    watchOutages(log, () => observer.laneReconnected(laneName)),
-  )
+  const outages = watchOutages(log, () => observer.laneReconnected(laneName))
+  const link = await openLink(seedsOf(setting), outages)
   const call = async (group: string, keys: readonly string[], input: string) => {
     const args = [input, String(now?.() ?? ''), String(room.usual())]
     const [numbers, changes] = (await link.run(group, keys, args)) as Returned
@@ -75,21 +70,20 @@ export async function openRedisCounters(
   const drop = async (tag: string, keys: readonly string[]) => {
     await call(link.groupOf(tag), keys, JSON.stringify([[], [], [], keys.map((_, i) => i + 1)]))
   }
-  const upkeep = openRedisUpkeep({ link, drop, inventedOf: options.inventedOf, monotonic, log })
-  const room = openRedisRoom({ limit, factsOf: options.factsOf, note, isNear: upkeep.makeRoom, monotonic })
-  const readMemoryNow = async () => {
-    try {
-      const { most, usedPart } = await readMemory(link)
-      room.setMemory(most)
-      return usedPart
-    } catch {
-      return null
-    }
-  }
-  await readMemoryNow()
-  const memoryTimer = setInterval(() => void readMemoryNow(), memoryMs).unref()
+  const upkeep = new RedisUpkeep({ link, drop, inventedOf: options.inventedOf, monotonic, log })
+  const room = new RedisRoom({
+    ...{ limit, monotonic, note, factsOf: options.factsOf },
+    isNear: tag => upkeep.makeRoom(tag),
+    placeOf: tag => link.placeOf(link.groupOf(tag)),
+    hasAdded: () => void memory.read(),
+  })
+  const memory = new MemoryWatch(link, servers => {
+    room.learnMemory(servers)
+    upkeep.learnPressure(room.isTight)
+  })
+  await memory.read()
   const runScript = async (group: string, checks: readonly Check[]) => {
-    const batch = toBatch(checks, room.unitsOf)
+    const batch = toBatch(checks, check => room.unitsOf(check))
     try {
       return toTallies(await call(group, batch.keys, batch.checks), checks)
     } catch (error) {
@@ -102,11 +96,10 @@ export async function openRedisCounters(
     groupOf: check => link.groupOf(tagOf(check)),
     serverOf: link.placeOf,
     bytesOf,
-    async carry(calls, group) {
-      await observeBatch(observer, laneName, calls.length, () =>
+    carry: (calls, group) =>
+      observeBatch(observer, laneName, calls.length, () =>
         answerCalls(calls, checks => runScript(group, checks)),
-      )
-    },
+      ),
   })
   return {
     async check(check, deadline) {
@@ -115,10 +108,10 @@ export async function openRedisCounters(
       return tally
     },
     depth: batching.depth,
-    nearestToLimit: room.nearest,
-    readMemory: readMemoryNow,
+    nearestToLimit: () => room.nearest(),
+    readMemory: () => memory.read(),
     async close() {
-      clearInterval(memoryTimer)
+      memory.close()
       room.close()
       await batching.close()
       await upkeep.close()

@@ -95,3 +95,24 @@ export const pickInvented = sql(
   `select c.nth from ${subjects} with ordinality c(workspace_id, project_id, env, kind, subject_id, nth)
    where not ${isReal}`,
 )
+
+/**
+ * The workspaces whose first owner is that of the given one, and how many projects they have. A workspace without an owner is
+ * alone.
+ */
+export const findPaidTogether = sql(
+  'ratelimit.find_paid_together',
+  `with payer as (
+     select user_id from workspace_members where workspace_id = $1 and role = 'owner' and removed_at is null
+     order by joined_at, user_id limit 1
+   ), paid as (
+     select $1::uuid as workspace_id union
+     select m.workspace_id from payer p join workspace_members m on m.user_id = p.user_id
+     where m.role = 'owner' and m.removed_at is null and not exists (
+       select from workspace_members o where o.workspace_id = m.workspace_id and o.role = 'owner' and o.removed_at is null
+         and (o.joined_at, o.user_id) < (m.joined_at, m.user_id))
+     limit $2
+   )
+   select array(select workspace_id::text from paid) as workspace_ids,
+     (select count(*)::int from projects p join paid using (workspace_id) where p.deleted_at is null) as projects`,
+)
