@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { answerCalls, type BatchingSpec, mostWaiting, openBatching, sendDistinct } from './batching.ts'
+import {
+  answerCalls,
+  type BatchingSpec,
+  mostBytes,
+  mostWaiting,
+  openBatching,
+  sendDistinct,
+} from './batching.ts'
 import { Deadline } from './deadline.ts'
 import { Refusal } from './refusal.ts'
 
@@ -142,4 +149,47 @@ test('items with the same name are sent once and share the answer', async () => 
     return items.map(item => item * 2)
   })
   assert.deepEqual([answers, sent], [[14, 6, 14, 14, 6], [[7, 3]]])
+})
+
+/** Sends batch after batch until none waits. @returns the batches. */
+async function sendAllOf({ batching, sent, underWay, untilSent }: ReturnType<typeof openDoubler>) {
+  for (let batches = 1; ; batches++) {
+    await untilSent(batches)
+    underWay[batches - 1]?.resolve()
+    if (batching.depth() === 0) return sent
+  }
+}
+/** A party has the items of a hundred. */
+const partyOf = (item: number) => `${Math.floor(item / 100)}`
+
+test('when more waits than a batch holds, parties take turns, and each keeps its order', async () => {
+  const doubler = openDoubler({ partyOf, bytesOf: () => mostBytes / 4 })
+  const items = [100, 101, 102, 103, 104, 105, 106, 107, 200, 201, 300]
+  const answers = Promise.all(items.map(item => doubler.batching.run(item)))
+  assert.deepEqual(await sendAllOf(doubler), [
+    [100, 200, 300, 101],
+    [201, 102, 103, 104],
+    [105, 106, 107],
+  ])
+  assert.deepEqual(
+    await answers,
+    items.map(item => item * 2),
+  )
+})
+
+test('parties whose calls fill a batch each take turns with those that come later', async () => {
+  const doubler = openDoubler({ partyOf, bytesOf: () => mostBytes })
+  const first = [100, 101, 102, 200, 201, 202].map(item => doubler.batching.run(item))
+  await doubler.untilSent(1)
+  const later = doubler.batching.run(300)
+  const sent = await sendAllOf(doubler)
+  assert.deepEqual(sent, [[100], [200], [300], [101], [201], [102], [202]])
+  await Promise.all([...first, later])
+})
+
+test('what fits into one batch goes in the order in which it came', async () => {
+  const doubler = openDoubler({ partyOf })
+  const answers = [100, 101, 200, 102].map(item => doubler.batching.run(item))
+  assert.deepEqual(await sendAllOf(doubler), [[100, 101, 200, 102]])
+  await Promise.all(answers)
 })

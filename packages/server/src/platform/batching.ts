@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Deadline } from './deadline.ts'
 import { type Call, type Line, PendingCall, watchDeadlines } from './pending-calls.ts'
 import { Refusal } from './refusal.ts'
+import { Turns } from './turns.ts'
 
 /**
  * Calls that arrive while a batch is under way share the next one, so that the price of a round trip is paid once for many.
@@ -21,6 +22,8 @@ export interface BatchingSpec<In, Out> {
   nameOf?(item: In): string
   /** About how many bytes an item takes in a batch, or more. */
   bytesOf?(item: In): number
+  /** Who asks. Parties take turns when more waits than a batch holds. Without it calls go in their order. */
+  partyOf?(item: In): string
 }
 
 export interface Batching<In, Out> {
@@ -48,12 +51,13 @@ const bytesOfPlainItem = 64
 interface Group<In, Out> {
   waiting: PendingCall<In, Out>[]
   underWay: PendingCall<In, Out>[]
+  readonly turns: Turns<In> | null
   /** Settles when none waits and none is under way. */
   ended: Promise<void>
 }
 
 export function openBatching<In, Out>(spec: BatchingSpec<In, Out>): Batching<In, Out> {
-  const { carry, requestMs, groupOf = oneForAll, serverOf = oneForAll } = spec
+  const { carry, requestMs, groupOf = oneForAll, serverOf = oneForAll, partyOf } = spec
   const groups = new Map<string, Group<In, Out>>()
   const lines = new Map<string, Line>()
   const beginWatch = watchDeadlines(() =>
@@ -79,7 +83,8 @@ export function openBatching<In, Out>(spec: BatchingSpec<In, Out>): Batching<In,
     beginWatch()
     const group = groups.get(name)
     if (group !== undefined) return void group.waiting.push(call)
-    const own: Group<In, Out> = { waiting: [call], underWay: [], ended: Promise.resolve() }
+    const turns = partyOf === undefined ? null : new Turns(partyOf)
+    const own: Group<In, Out> = { waiting: [call], underWay: [], turns, ended: Promise.resolve() }
     groups.set(name, own)
     own.ended = sendAll(name, own)
   }
@@ -129,8 +134,25 @@ async function untilNoneArrives(queue: readonly unknown[]): Promise<void> {
 /** Makes the calls of one batch those under way. Calls that were answered 503 meanwhile are dropped. */
 function takeBatch<In, Out>(
   group: Group<In, Out>,
+  spec: BatchingSpec<In, Out>,
+): readonly PendingCall<In, Out>[] {
+  let { batch, taken } = fill(group.waiting, spec)
+  // Only what does not fit makes turns matter, so nothing else pays for them.
+  if (group.turns !== null && taken < group.waiting.length) {
+    group.waiting = group.turns.order(group.waiting.filter(({ isAnswered }) => !isAnswered))
+    ;({ batch, taken } = fill(group.waiting, spec))
+    group.turns.note(batch)
+  }
+  group.waiting = group.waiting.slice(taken)
+  group.underWay = batch
+  return batch
+}
+
+/** @returns the first calls that fit into a batch, and how many are taken from the queue with those that were answered. */
+function fill<In, Out>(
+  waiting: readonly PendingCall<In, Out>[],
   { nameOf, bytesOf = () => bytesOfPlainItem }: BatchingSpec<In, Out>,
-): readonly Call<In, Out>[] {
+): { batch: PendingCall<In, Out>[]; taken: number } {
   const names = new Set<string>()
   /** What an item adds to the batch: nothing, if another one asks for the same. */
   const addedBytes = (item: In): number => {
@@ -143,7 +165,7 @@ function takeBatch<In, Out>(
   const batch: PendingCall<In, Out>[] = []
   let bytes = 0
   let taken = 0
-  for (const call of group.waiting) {
+  for (const call of waiting) {
     if (batch.length === mostItems) break
     const added = call.isAnswered ? 0 : addedBytes(call.item)
     if (batch.length > 0 && bytes + added > mostBytes) break
@@ -152,9 +174,7 @@ function takeBatch<In, Out>(
     bytes += added
     batch.push(call)
   }
-  group.waiting = group.waiting.slice(taken)
-  group.underWay = batch
-  return batch
+  return { batch, taken }
 }
 
 /** Sends the items of calls and gives each call its answer. @param send returns one answer for each item, in order. */

@@ -48,6 +48,8 @@ export function openReports(lanes: Lanes): Reports {
       const tallies = await takeAll(ask, [...firstOfEach(reports).values()])
       return reports.map(report => tallies.get(nameOf(report)) ?? null)
     },
+    // One key can keep thousands of reports waiting.
+    partyOf: ({ workspaceId }) => workspaceId,
     bytesOf: ({ records, projectIds }) => 160 + 64 * records.length + 40 * (projectIds?.length ?? 0),
   })
 }

@@ -36,6 +36,8 @@ interface LaneTraits<In> {
   nameOf?(item: In): string
   /** About how many bytes an item takes in a batch. */
   bytesOf?(item: In): number
+  /** Who asks. Parties take turns when more waits than a batch holds. */
+  partyOf?(item: In): string
   /** How many items wait, if they wait somewhere else before they enter the lane. */
   depth?(): number
 }

@@ -58,7 +58,7 @@ export function openLane<In, Out>(
   }
 
   const batching = openBatching<In, Out>({
-    // Its `nameOf` and `bytesOf`.
+    // Its `nameOf`, `bytesOf` and `partyOf`.
     ...spec,
     requestMs: budgets.requestMs,
     async carry(calls) {
