@@ -96,7 +96,7 @@ test('a wrong secret and a missing project reject ready with the service’s err
   await assert.rejects(start({ secretKey: drawKey('krsk_live') }), {
     code: 'unauthenticated',
     status: 401,
-    docUrl: 'https://keys.example/errors/unauthenticated',
+    docUrl: `${service.deps.config.publicUrl}/errors/unauthenticated`,
   })
   await assert.rejects(start({ project: vendor.tenantId }), { code: 'not_found', status: 404 })
 })

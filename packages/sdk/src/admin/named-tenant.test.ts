@@ -83,7 +83,7 @@ test('an unknown, foreign or deleted external id is `not_found`, like an unknown
   const { externalId: foreign } = await theirs.tenants.create({ externalId: randomUUID() })
   const { id: gone, externalId: deleted } = await makeTenant()
   await admin.tenants.delete(gone)
-  const factsOf = ({ code, status, docUrl, retryable }: KeyrailError) => ({ code, status, docUrl, retryable })
+  const factsOf = ({ code, status, retryable }: KeyrailError) => ({ code, status, retryable })
   const { admin: client, sent } = open()
   for (const externalId of [randomUUID(), foreign, deleted]) {
     const named = `external:${externalId}`

@@ -14,7 +14,7 @@ export interface KeyrailErrorFacts {
   status?: number | undefined
   /** The service's id of the request, for its log. */
   requestId?: string | undefined
-  /** Documentation of the error code. */
+  /** The page about the error code, as the answer of the service names it: one of the installation. */
   docUrl?: string | undefined
   /** With `validation_failed`: the rejected fields. */
   errors?: readonly FieldFault[] | undefined
