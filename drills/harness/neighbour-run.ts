@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { peakRssBytes, resetPeakRss } from '../../bench/harness/proc.ts'
 import { madePassword, makePerson } from '../../packages/server/test/people.ts'
-import { makeTenant } from '../../packages/server/test/vendor.ts'
-import { type Api, openApi, plainly } from './api.ts'
+import { type Api, openApi } from './api.ts'
 import { AttackerProcess } from './attacker-process.ts'
 import { connectDirectly, startDrillCluster } from './cluster.ts'
 import { type AttackName, attacks, elsewhere, type Tally, type Target } from './neighbour-attacks.ts'
@@ -43,20 +42,15 @@ export async function runNeighbours(
   const attacker = new AttackerProcess()
   try {
     const query = async (text: string, values?: unknown[]) => (await client.query(text, values)).rows
-    const person: Neighbour = {
-      ...(await makeDrillScene(api)),
-      email: (await makePerson(query)).email,
-      password: madePassword,
-    }
+    const person = { email: (await makePerson(query)).email, password: madePassword }
     const target = await makeTarget(api, query, service.url, run)
-    await probe(api, person, 2 * run.turnMs)
+    await probe(api, { ...person, ...(await makeDrillScene(api)) }, 2 * run.turnMs)
     const own = { service: service.pid, attacker: attacker.pid, postmaster: cluster.pid }
     const attacked: Attacked[] = []
     for (const name of run.names ?? (Object.keys(attacks) as AttackName[])) {
       if (run.signal?.aborted) break
-      // Each attack gets another tenant: the keys of all rounds together are more than one tenant may have.
-      const tenant = await makeTenant({ ask: plainly(api) }, person)
-      const neighbour = { ...person, tenantId: tenant.id }
+      // Another one for each attack: the keys of all rounds together are more than a tenant may have, or a poll may bring.
+      const neighbour: Neighbour = { ...person, ...(await makeDrillScene(api)) }
       const rounds: Round[] = []
       const tally: Tally = {}
       let grownBytes = 0
