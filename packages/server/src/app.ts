@@ -142,7 +142,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
     if (principal === null) {
       const line: Line =
         signed === null
-          ? { kind: 'stranger', network: networkOf(clientOf(request).ip) }
+          ? { kind: 'stranger', ip: clientOf(request).ip }
           : { kind: 'service', name: 'codehost' }
       return { deadline: null, right: null, line, isConfirmed: isMutation, holdRows }
     }

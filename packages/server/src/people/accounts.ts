@@ -7,7 +7,7 @@ import { queueMail } from '../platform/mail/queue.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { recordEvent } from '../security-events/record.ts'
 import { addressKey } from './address.ts'
-import { hasherName, laneOfPerson } from './device-lane.ts'
+import { laneOfPerson } from './device-lane.ts'
 import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { refuseWeakPassword } from './password-rules.ts'
@@ -35,7 +35,7 @@ export async function signUp(
   ip: string,
 ): Promise<void> {
   await refuseWeakPassword(deps, password, email)
-  const hash = await deps.passwords.hash(password, hasherName(ip, 'stranger'))
+  const hash = await deps.passwords.hash(password, { ip, standing: 'stranger' })
   const address = addressKey(email)
   // One turn for each address, known or not: the order of letters would reveal which.
   const letter = { throttle: 'sign_up', address, askedFrom: { ip, isToVerified: false } } as const
@@ -100,11 +100,11 @@ export async function changePassword(
   if (user === null || old === null) throw new Refusal('unauthenticated')
   await refuseWeakPassword(deps, password, user.email)
   const address = addressKey(user.email)
-  const name = hasherName(client.ip, 'signed in')
-  const verify = () => deps.passwords.verify(old, current_password, name)
+  const caller = { ip: client.ip, standing: 'signed in' } as const
+  const verify = () => deps.passwords.verify(old, current_password, caller)
   const isRight = await deps.signIns.check(address, laneOfPerson(id), verify)
   if (!isRight) throw wrongPassword()
-  const hash = await deps.passwords.hash(password, name)
+  const hash = await deps.passwords.hash(password, caller)
   const replace = async (tx: PersonTx) => {
     endPersonRights(tx)
     if (!(await replacePassword(tx, hash, old))) throw wrongPassword()

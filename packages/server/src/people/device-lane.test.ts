@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { madePassword, makeMailedToken, makePerson } from '../../test/people.ts'
-import type { Passwords } from '../platform/crypto/password.ts'
+import type { HashCaller, Passwords } from '../platform/crypto/password.ts'
 
 const harness = await startHarness({ authPerIp: 5 })
 const { ask, query, clock, deps } = harness
@@ -85,18 +85,18 @@ test('a signed-in person changes the password beside guesses of the same network
   nextMinute()
 })
 
-test('neither devices nor persons are names in the line for the hasher', async () => {
+test('what a caller has proved is its standing in the line for the hasher', async () => {
   const [a, b] = [await makePerson(query), await makePerson(query)]
-  const names: string[] = []
+  const standings: string[] = []
   const { passwords } = deps
   const noted: Passwords = {
     ...passwords,
-    hash: (password, name) => passwords.hash(password, noteOf(name)),
-    verify: (phc, password, name) => passwords.verify(phc, password, noteOf(name)),
+    hash: (password, caller) => passwords.hash(password, noteOf(caller)),
+    verify: (phc, password, caller) => passwords.verify(phc, password, noteOf(caller)),
   }
-  const noteOf = (name: string) => {
-    names.push(name)
-    return name
+  const noteOf = (caller: HashCaller) => {
+    standings.push(`${caller.standing} ${caller.ip}`)
+    return caller
   }
   Object.assign(deps, { passwords: noted })
   for (const { email, token } of [a, b]) {
@@ -105,5 +105,8 @@ test('neither devices nor persons are names in the line for the hasher', async (
     const body = { current_password: madePassword, password: 'another long enough word' }
     await ask('POST', '/v1/auth/me/password', { token, body })
   }
-  assert.deepEqual(new Set(names), new Set(['127.0.0.1', 'known 127.0.0.1', 'signed in 127.0.0.1']))
+  assert.deepEqual(
+    new Set(standings),
+    new Set(['stranger 127.0.0.1', 'known 127.0.0.1', 'signed in 127.0.0.1']),
+  )
 })

@@ -50,12 +50,5 @@ export const deviceToken = ({ cursors, clock }: Needs, address: string, { id }: 
 export const laneOf = (device: Device, ip: string): string =>
   device.isKnown ? `device ${device.id}` : networkOf(ip)
 
-/**
- * The name in which a caller waits for the hasher of passwords: one that proved something does not wait behind strangers of the
- * network. No device and no person is such a name, since somebody can have any number of these, and names take turns.
- */
-export const hasherName = (ip: string, who: 'stranger' | 'known' | 'signed in'): string =>
-  who === 'stranger' ? networkOf(ip) : `${who} ${networkOf(ip)}`
-
 /** The line in which the failures of a signed-in person count, beside those of strangers in the network. */
 export const laneOfPerson = (userId: string): string => `person ${userId}`

@@ -9,7 +9,6 @@ import { queueMail } from '../platform/mail/queue.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { recordEvent } from '../security-events/record.ts'
 import { addressKey } from './address.ts'
-import { hasherName } from './device-lane.ts'
 import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { refuseWeakPassword } from './password-rules.ts'
@@ -101,7 +100,7 @@ export async function resetPassword(
   )
   if (user === null || !(isMailed || isAsked)) throw new Refusal('invalid_token')
   await refuseWeakPassword(deps, password, user.email)
-  const hash = await deps.passwords.hash(password, hasherName(client.ip, 'known'))
+  const hash = await deps.passwords.hash(password, { ip: client.ip, standing: 'known' })
   const reset = async (tx: PersonTx) => {
     const isLive = await (isAsked
       ? consumeDisowningToken(tx, digest)

@@ -168,7 +168,7 @@ test('a sign-in whose password is replaced during it opens no session', async ()
       const isRight = await verify(...asked)
       await query(`update user_passwords set hash = $2 where user_id = $1`, [
         userId,
-        await passwords.hash('another', 'test'),
+        await passwords.hash('another', { ip: '192.0.2.1', standing: 'known' }),
       ])
       return isRight
     },

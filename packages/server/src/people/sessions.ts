@@ -12,7 +12,7 @@ import { Refusal } from '../platform/refusal.ts'
 import { deviceOf, isKnownDevice } from '../security-events/devices.ts'
 import { recordEvent } from '../security-events/record.ts'
 import { addressKey } from './address.ts'
-import { deviceToken, hasherName, laneOf, readDevice } from './device-lane.ts'
+import { deviceToken, laneOf, readDevice } from './device-lane.ts'
 import type { PeopleNeeds } from './needs.ts'
 import { eventOf } from './own-event.ts'
 import { toSession, toUser } from './resource.ts'
@@ -47,8 +47,8 @@ export async function signIn(
   const account = await deps.accounts.run(address)
   const device = readDevice(deps, address, body.device_token, account?.devices ?? [])
   const lane = laneOf(device, ip)
-  const name = hasherName(ip, device.isKnown ? 'known' : 'stranger')
-  const verify = () => deps.passwords.verify(account?.hash ?? null, body.password, name)
+  const caller = { ip, standing: device.isKnown ? 'known' : 'stranger' } as const
+  const verify = () => deps.passwords.verify(account?.hash ?? null, body.password, caller)
   const isRight = await deps.signIns.check(address, lane, verify, hangUp)
   if (!isRight || account === null) {
     // Recorded for known and unknown addresses, and written later, so that the response reveals nothing.

@@ -133,13 +133,16 @@ test('a flood delays a newcomer by one turn', async () => {
   await fourth.come
 })
 
-test('a party that has filled the queue does not block the others', () => {
-  const queue = new FairQueue({ places: 1, placesOfOne: 1, waitingOfOne: 10, waitingOfAll: 10 })
-  for (let i = 0; i < 11; i++) assert.notEqual(queue.take('flood'), null)
-  assert.equal(queue.take('flood'), null)
+test('a party that has filled its queue blocks no other, and none of its smaller names', async () => {
+  const queue = new FairQueue({ places: 1, placesOfOne: 1, waitingOfOne: 10 })
+  const large = { path: ['large'] }
+  const flood = Array.from({ length: 11 }, () => queue.take('flood', large) as Turn)
+  assert.ok(!flood.includes(null as unknown as Turn))
+  assert.equal(queue.take('flood', large), null)
+  const newest = assert.rejects(flood.at(-1)?.come ?? Promise.resolve(), { code: 'too_many_in_flight' })
+  assert.notEqual(queue.take('flood', { path: ['small'] }), null)
+  await newest
   for (let i = 0; i < 30; i++) assert.notEqual(queue.take(`newcomer ${i}`), null)
-  assert.equal(queue.take('newcomer 0'), null, 'the second caller of a party')
-  assert.equal(queue.take('newcomer 30'), null, 'the queue has an end')
 })
 
 test('a party takes less while others are active, and its whole share a second later', async () => {

@@ -12,11 +12,6 @@ export interface FairLimits {
   readonly waitingOfOne: number
   /** How many of one name within a party may wait; unset: as many as of the party. */
   readonly waitingOfName?: number
-  /**
-   * Once this many wait, only the first caller of a party may join, up to four times as many; unset: no such
-   * limit.
-   */
-  readonly waitingOfAll?: number
 }
 
 interface BesideOthers {
@@ -110,7 +105,8 @@ export class FairQueue {
       const holder = this.#hold(party, isMinor)
       return { come: null, isPassed: () => false, end: once(() => this.#giveBack(name, party, holder)) }
     }
-    if (!this.#mayWait(party)) return null
+    // A full party makes room among its own.
+    if (this.#limits.waitingOfOne === 0) return null
     this.#parties.set(name, party)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const { served } = party
@@ -171,13 +167,6 @@ export class FairQueue {
     let minors = 0
     for (const { isMinor } of holding) minors += Number(isMinor)
     return minors
-  }
-
-  /** Whether one more may join. A full party makes room among its own. */
-  #mayWait({ waiting }: Party): boolean {
-    const { waitingOfOne, waitingOfAll = Number.POSITIVE_INFINITY } = this.#limits
-    const room = waiting.size === 0 ? 4 * waitingOfAll : waitingOfAll
-    return waitingOfOne > 0 && this.#waiting < room
   }
 
   #hold(party: Party, isMinor: boolean): Holder {

@@ -25,7 +25,7 @@ test('what cannot be loaded at its first use is loaded at a later one', async t 
     await thread.close()
   })
   const uses = [
-    () => passwords.hash('correct horse battery', 'me'),
+    () => passwords.hash('correct horse battery', { ip: '192.0.2.1', standing: 'stranger' }),
     () => thread.parse(Buffer.from('{}'), 'me'),
     () => weaknessOf('correct horse battery', 'a@example.com'),
   ]

@@ -7,8 +7,11 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { isMainThread } from 'node:worker_threads'
 import { Refusal } from '../refusal.ts'
-import { openPasswords, waitingMax } from './password.ts'
+import { type HashCaller, openPasswords, waitingMax } from './password.ts'
 
+/** A caller that has proved nothing. */
+const from = (ip: string): HashCaller => ({ ip, standing: 'stranger' })
+const caller = from('192.0.2.1')
 const logged: unknown[][] = []
 let hashed = 0
 const open = (threads?: number) =>
@@ -28,8 +31,8 @@ after(() => passwords.close())
 test('a hash is argon2id with 19 MiB, two passes, one lane and a random salt', async () => {
   const form = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/
   const [a, b] = await Promise.all([
-    passwords.hash('correct horse', 'name'),
-    passwords.hash('correct horse', 'name'),
+    passwords.hash('correct horse', caller),
+    passwords.hash('correct horse', caller),
   ])
   assert.match(a, form)
   assert.match(b, form)
@@ -37,10 +40,10 @@ test('a hash is argon2id with 19 MiB, two passes, one lane and a random salt', a
 })
 
 test('only the right password verifies', async () => {
-  const phc = await passwords.hash('correct horse', 'name')
-  assert.equal(await passwords.verify(phc, 'correct horse', 'name'), true)
+  const phc = await passwords.hash('correct horse', caller)
+  assert.equal(await passwords.verify(phc, 'correct horse', caller), true)
   for (const other of ['correct horsf', 'Correct horse', 'correct horse ', '', 'c'])
-    assert.equal(await passwords.verify(phc, other, 'name'), false, other)
+    assert.equal(await passwords.verify(phc, other, caller), false, other)
 })
 
 test('a password is used as given: nothing is normalised, trimmed or cut, not even at a NUL', async () => {
@@ -52,21 +55,21 @@ test('a password is used as given: nothing is normalised, trimmed or cut, not ev
     ['\u{1f511}'.repeat(256), '\u{1f511}'.repeat(255)],
     [`${'x'.repeat(1023)}y`, `${'x'.repeat(1023)}z`],
   ] as const) {
-    const phc = await passwords.hash(given, 'name')
-    assert.equal(await passwords.verify(phc, given, 'name'), true)
-    assert.equal(await passwords.verify(phc, other, 'name'), false)
+    const phc = await passwords.hash(given, caller)
+    assert.equal(await passwords.verify(phc, given, caller), true)
+    assert.equal(await passwords.verify(phc, other, caller), false)
   }
 })
 
 test('a missing account also costs one call of the hasher, and no password matches it', async () => {
-  const phc = await passwords.hash('x', 'name')
+  const phc = await passwords.hash('x', caller)
   for (const stored of [phc, null]) {
     const before = hashed
-    assert.equal(await passwords.verify(stored, 'y', 'name'), false)
+    assert.equal(await passwords.verify(stored, 'y', caller), false)
     assert.equal(hashed - before, 1)
   }
-  assert.equal(await passwords.verify(null, 'x', 'name'), false)
-  assert.equal(await passwords.verify(null, '', 'name'), false)
+  assert.equal(await passwords.verify(null, 'x', caller), false)
+  assert.equal(await passwords.verify(null, '', caller), false)
 })
 
 test('a stored value that is not a hash never verifies, is logged once and is not quoted', async () => {
@@ -77,18 +80,18 @@ test('a stored value that is not a hash never verifies, is logged once and is no
     '$argon2id$v=19$m=19456,t=2,p=1$bogus',
     '$2b$10$abcdefghijklmnopqrstuv',
   ])
-    assert.equal(await passwords.verify(stored, 'a secret word', 'name'), false)
+    assert.equal(await passwords.verify(stored, 'a secret word', caller), false)
   assert.equal(logged.length, 1)
   assert.doesNotMatch(JSON.stringify(logged), /secret word|plain text|bogus/)
 })
 
 test('callers wait while there is room, the next one gets 503, and later there is room again', async () => {
   const one = open(1)
-  const phc = await one.hash('x', 'name')
-  const calls = Array.from({ length: 1 + waitingMax }, () => one.verify(phc, 'x', 'name'))
+  const phc = await one.hash('x', caller)
+  const calls = Array.from({ length: 1 + waitingMax }, () => one.verify(phc, 'x', caller))
   assert.equal(one.waiting(), waitingMax)
   const before = hashed
-  await assert.rejects(one.verify(phc, 'x', 'name'), error => {
+  await assert.rejects(one.verify(phc, 'x', caller), error => {
     assert.ok(error instanceof Refusal)
     assert.deepEqual([error.code, error.headers['retry-after']], ['unavailable', '1'])
     return true
@@ -96,18 +99,40 @@ test('callers wait while there is room, the next one gets 503, and later there i
   assert.ok((await Promise.all(calls)).every(isRight => isRight))
   assert.equal(hashed - before, waitingMax + 1, 'a refused call costs nothing')
   assert.equal(one.waiting(), 0)
-  assert.equal(await one.verify(phc, 'x', 'name'), true)
+  assert.equal(await one.verify(phc, 'x', caller), true)
   await one.close()
 })
 
 test('a flood from one network delays others by one turn, and cannot fill their queue', async () => {
   const one = open(1)
-  const phc = await one.hash('x', 'a')
+  const phc = await one.hash('x', caller)
   const ended: string[] = []
-  const verify = (name: string) => one.verify(phc, 'x', name).then(() => ended.push(name))
-  const flood = Array.from({ length: 1 + waitingMax }, () => verify('flood'))
-  await Promise.all([verify('other'), ...flood])
-  assert.ok(ended.indexOf('other') <= 2, `after ${ended.indexOf('other')}`)
+  const verify = (ip: string) => one.verify(phc, 'x', from(ip)).then(() => ended.push(ip))
+  const flood = Array.from({ length: 1 + waitingMax }, () => verify('192.0.2.1'))
+  const settled = Promise.allSettled(flood)
+  await verify('192.0.2.2')
+  const refused = (await settled).filter(({ status }) => status === 'rejected')
+  assert.equal(refused.length, 1, 'its newest makes room')
+  assert.ok(ended.indexOf('192.0.2.2') <= 2, `after ${ended.indexOf('192.0.2.2')}`)
+  await one.close()
+})
+
+test('the networks of one site do not keep out other sites, nor known devices', async () => {
+  const one = open(1)
+  const phc = await one.hash('x', caller)
+  const ended: string[] = []
+  const verify = (who: HashCaller) =>
+    one.verify(phc, 'x', who).then(() => ended.push(`${who.standing} ${who.ip}`))
+  const flood = Array.from({ length: 400 }, (_, i) => verify(from(`2001:db8:1:${i.toString(16)}::1`)))
+  const settled = Promise.allSettled(flood)
+  await Promise.all([
+    verify(from('2001:db8:2::1')),
+    verify({ ip: '2001:db8:1::1', standing: 'known' }),
+    verify({ ip: '2001:db8:1::1', standing: 'signed in' }),
+  ])
+  assert.ok(ended.length <= 6, `${ended.length} ended before the last of them`)
+  const refused = (await settled).filter(({ status }) => status === 'rejected').length
+  assert.equal(refused, 400 - waitingMax)
   await one.close()
 })
 
@@ -115,8 +140,8 @@ test('hashing threads have a lower priority than the thread that serves requests
   assert.ok(isMainThread)
   const niceness = () =>
     readdirSync('/proc/self/task').map(id => Number(statFields(`/proc/self/task/${id}/stat`)[16]))
-  const phc = await passwords.hash('x', 'name')
-  await Promise.all([passwords.verify(phc, 'x', 'name'), passwords.verify(phc, 'x', 'name')])
+  const phc = await passwords.hash('x', caller)
+  await Promise.all([passwords.verify(phc, 'x', caller), passwords.verify(phc, 'x', caller)])
   const own = Number(statFields('/proc/self/stat')[16])
   assert.ok(niceness().includes(Math.min(19, own + 10)), String(niceness()))
 })
@@ -126,8 +151,8 @@ const statFields = (path: string) => readFileSync(path, 'utf8').split(') ').at(-
 
 test('closing ends the threads and answers the callers that still wait', async () => {
   const closing = open(1)
-  const phc = await closing.hash('x', 'name')
-  const calls = Promise.allSettled([closing.verify(phc, 'x', 'name'), closing.verify(phc, 'x', 'name')])
+  const phc = await closing.hash('x', caller)
+  const calls = Promise.allSettled([closing.verify(phc, 'x', caller), closing.verify(phc, 'x', caller)])
   await closing.close()
   for (const { status } of await calls) assert.equal(status, 'rejected')
   await open().close()
@@ -139,11 +164,12 @@ test('a system that refuses a lower priority refuses no password, and one line s
     os.setPriority = () => { throw new Error('setPriority returned EACCES') }; syncBuiltinESMExports()`
   const program = `import { randomBytes } from 'node:crypto'
     import { openPasswords } from ${JSON.stringify(new URL('password.ts', import.meta.url).href)}
+    const caller = ${JSON.stringify(caller)}
     const said = []
     const log = { error: (...line) => said.push(line), warn: (...line) => said.push(line) }
     const passwords = openPasswords({ randomBytes, log, metrics: { passwordHashed() {} } })
-    const hashes = await Promise.all(['a', 'b'].map(name => passwords.hash('correct horse', name)))
-    await passwords.verify(hashes[0], 'correct horse', 'name')
+    const hashes = await Promise.all([caller, caller].map(who => passwords.hash('correct horse', who)))
+    await passwords.verify(hashes[0], 'correct horse', caller)
     console.log(JSON.stringify({ hashes: hashes.length, said }))
     await passwords.close()`
   const modules = (text: string) => `data:text/javascript,${encodeURIComponent(text)}`

@@ -3,13 +3,11 @@ import type { Piscina } from 'piscina'
 import { FairQueue } from '../fair-queue.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import { networkOf, siteOf } from '../network/client-network.ts'
 import { Refusal } from '../refusal.ts'
 import { openThreadPool } from '../thread-pool.ts'
 
-/**
- * Callers that may wait for a thread: at 10 ms per hash and core, half a second of two cores. Beyond that, each
- * name that has no waiting caller may add one.
- */
+/** Callers of one standing that may wait for a thread: at 10 ms per hash and core, half a second of two cores. */
 export const waitingMax = 100
 
 /**
@@ -29,23 +27,31 @@ const saltBytes = 16
 const standInHash =
   '$argon2id$v=19$m=19456,t=2,p=1$a2V5cmFpbCBub2JvZHkuLg$3j3z1aEPLiyDOP8zsvIIvPkA4vqZo803Peas69uaRlA'
 
-/**
- * Hashes passwords, one per core at a time, in threads with a lower priority than those that serve requests.
- * Callers take turns by name: their network or person.
- */
+/** Who waits for a thread. Within a standing, sites take turns, and the networks of a site. */
+export interface HashCaller {
+  readonly ip: string
+  /**
+   * What the caller has proved: nothing; a device that has signed in to the account, or a mailed token of it; a session.
+   * The standings take turns, so those that proved something do not wait behind strangers, however many there are.
+   * No device and no person has turns: somebody can have any number of these.
+   */
+  readonly standing: 'stranger' | 'known' | 'signed in'
+}
+
+/** Hashes passwords, one per core at a time, in threads with a lower priority than those that serve requests. */
 export interface Passwords {
   /**
    * Returns a PHC string: argon2id, with its parameters and salt. The password is used as given, as its UTF-8
    * bytes.
    * @throws {Refusal} `unavailable` if too many wait already.
    */
-  hash(password: string, inNameOf: string): Promise<string>
+  hash(password: string, caller: HashCaller): Promise<string>
   /**
    * @param phc null if the account does not exist. That also costs exactly one call of the hasher, and is never
    * true.
    * @throws {Refusal} `unavailable` if too many wait already.
    */
-  verify(phc: string | null, password: string, inNameOf: string): Promise<boolean>
+  verify(phc: string | null, password: string, caller: HashCaller): Promise<boolean>
   /** The number of callers that wait for a thread. */
   waiting(): number
   close(): Promise<void>
@@ -65,7 +71,6 @@ export function openPasswords(options: PasswordOptions): Passwords {
     places: threads,
     placesOfOne: threads,
     waitingOfOne: waitingMax,
-    waitingOfAll: waitingMax,
   })
   let hasToldOfMalformed = false
   let hasToldOfPriority = false
@@ -86,8 +91,8 @@ export function openPasswords(options: PasswordOptions): Passwords {
     return pool
   }
   const pool = openThreadPool(open, err => log.error({ err }, 'a password hashing thread failed'))
-  const call = async <T>(name: 'hash' | 'verify', task: object, inNameOf: string): Promise<T> => {
-    const turn = line.take(inNameOf)
+  const call = async <T>(name: 'hash' | 'verify', task: object, { ip, standing }: HashCaller): Promise<T> => {
+    const turn = line.take(standing, { path: [siteOf(ip), networkOf(ip)] })
     if (turn === null) throw new Refusal('unavailable', '', { headers: retryAfter })
     try {
       await turn.come
@@ -102,9 +107,9 @@ export function openPasswords(options: PasswordOptions): Passwords {
   }
 
   return {
-    hash: (password, inNameOf) => call<string>('hash', { password, salt: randomBytes(saltBytes) }, inNameOf),
-    async verify(phc, password, inNameOf) {
-      const isRight = await call<boolean | null>('verify', { phc: phc ?? standInHash, password }, inNameOf)
+    hash: (password, caller) => call<string>('hash', { password, salt: randomBytes(saltBytes) }, caller),
+    async verify(phc, password, caller) {
+      const isRight = await call<boolean | null>('verify', { phc: phc ?? standInHash, password }, caller)
       if (isRight === null && !hasToldOfMalformed) {
         hasToldOfMalformed = true
         log.error('a stored password hash is malformed; its owner cannot sign in before a reset')

@@ -24,8 +24,7 @@ function openOwn(context: TestContext) {
   context.after(() => pool.close())
   return { pool, db: pool.bind(unbound) }
 }
-const forStranger = (pool: Pool, network: string): Db =>
-  pool.bind({ ...unbound, line: { kind: 'stranger', network } })
+const forStranger = (pool: Pool, ip: string): Db => pool.bind({ ...unbound, line: { kind: 'stranger', ip } })
 const forService = (pool: Pool): Db => pool.bind({ ...unbound, line: { kind: 'service', name: 'codehost' } })
 
 /** What a name holds of twenty connections beside others, on this machine. */
@@ -143,6 +142,18 @@ test('strangers share a tenth, in which networks take turns; a proven person lea
   await elsewhere.settled
   await flood.settled
   assert.deepEqual(lineOf(pool), none)
+})
+
+test('a stranger waits for one network of a site with many, and not for all', async () => {
+  const lines = createLines(20, 2)
+  const enter = (network: number) =>
+    lines.enter({ kind: 'stranger', ip: `2001:db8:1:${network.toString(16)}::1` })
+  const flood = Array.from({ length: 102 }, (_, network) => enter(network))
+  assert.equal(lines.depth().waiting, 100)
+  assert.throws(() => enter(102), { code: 'too_many_in_flight' })
+  const other = lines.enter({ kind: 'stranger', ip: '2001:db8:2::1' })
+  for (const holding of flood.slice(0, 2)) holding.end()
+  await other.come
 })
 
 test('a caller that waits beyond the deadline gets 503, and its place is free again', async context => {

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { FairQueue, type Manners, type Turn } from '../fair-queue.ts'
+import { networkOf, siteOf } from '../network/client-network.ts'
 import { Refusal, tooManyInFlight } from '../refusal.ts'
 import type { TurnPath } from '../turn-tree.ts'
 
@@ -16,8 +17,8 @@ export type Line =
   | { readonly kind: 'party'; readonly name: string; readonly isLong?: boolean; readonly place?: Place }
   /** The service's own work, such as a report of leaked keys: it keeps half of the connections even beside other names. */
   | { readonly kind: 'service'; readonly name: string }
-  /** A caller without a credential, known only by its network. */
-  | { readonly kind: 'stranger'; readonly network: string }
+  /** A caller without a credential, known only by its address. */
+  | { readonly kind: 'stranger'; readonly ip: string }
 
 export interface Lines {
   /**
@@ -33,7 +34,7 @@ export interface Lines {
 const waitingMax = 500
 /** The part of one name within a party. */
 const waitingOfNameMax = 256
-/** Waiting callers of one network. */
+/** Waiting callers of one site. */
 const strangersWaitingMax = 100
 
 /** A mutation takes about 6 ms; one that takes 50 ms waits for a lock. */
@@ -45,7 +46,7 @@ const slowMs = 50
  * - One name holds at most half of the connections. While other names are active it holds a tenth, and at most half as many
  *   as there are cores: the mutations of one project wait for each other anyway, and two of them keep a core busy that other
  *   names need. A transaction that waits for a lock does not count. The service's own work keeps its half.
- * - All strangers share one more name with a tenth, in which networks take turns. A flood of anonymous requests thus takes a
+ * - All strangers share one more name with a tenth, in which sites take turns, and the networks of a site. A flood of anonymous requests thus takes a
  *   small part, leaves room for other anonymous requests, and takes no connection from anyone with a credential.
  * - Long works, of up to a minute, run one at a time in each name, and take half of the pool in total.
  */
@@ -81,7 +82,9 @@ export function createLines(connections: number, cores: number = availableParall
   return {
     enter(line) {
       if (line.kind === 'stranger')
-        return inTurn(take(strangers, line.network), () => take(all, 'strangers', { isUnnoticed: true }))
+        return inTurn(take(strangers, siteOf(line.ip), { path: [networkOf(line.ip)] }), () =>
+          take(all, 'strangers', { isUnnoticed: true }),
+        )
       if (line.kind === 'service') return take(all, line.name, { isUnsparing: true })
       const { name, isLong = false, place } = line
       return isLong

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type pg from 'pg'
 import { sql } from '../db/connection.ts'
 import type { Transaction } from '../db/transaction.ts'
-import { networkOf } from '../network/client-network.ts'
+import { siteOf } from '../network/client-network.ts'
 
 export interface QueuedMail {
   /** The kind of letter: the name of its writer. Lower-case letters and `_`. */
@@ -28,7 +28,7 @@ export interface QueuedMail {
   readonly isAlarm?: true
   /**
    * Set where a client can cause the letter that has proved nothing about the address. It comes behind other letters, and
-   * the networks of such clients take turns. Not for alarms.
+   * the sites of such clients take turns. Not for alarms.
    */
   readonly askedFrom?: { readonly ip: string; readonly isToVerified: boolean }
 }
@@ -58,5 +58,5 @@ const valuesOf = ({ kind, throttle, workspaceId, address, ids, isAlarm, askedFro
   JSON.stringify(ids),
   ...(isAlarm || askedFrom === undefined
     ? []
-    : [hash('sha256', `turn ${networkOf(askedFrom.ip)}`, 'buffer'), askedFrom.isToVerified]),
+    : [hash('sha256', `turn ${siteOf(askedFrom.ip)}`, 'buffer'), askedFrom.isToVerified]),
 ]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { networkOf } from './client-network.ts'
+import { networkOf, siteOf } from './client-network.ts'
 
 test('an IPv4 address is itself, also when written as IPv6', () => {
   for (const ip of ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:c000:0201', '0:0:0:0:0:ffff:192.0.2.1'])
@@ -37,4 +37,11 @@ test('an invalid address counts as itself, and is never longer than a valid one'
   assert.equal(networkOf(''), '')
   assert.equal(networkOf('unknown'), 'unknown')
   assert.equal(networkOf('x'.repeat(9_000)).length, 45)
+})
+
+test('a site is an IPv4 address, or the /48 of an IPv6 one', () => {
+  assert.equal(siteOf('192.0.2.1'), '192.0.2.1')
+  assert.equal(siteOf('::ffff:192.0.2.1'), '192.0.2.1')
+  for (const ip of ['2001:db8:1::1', '2001:db8:1:ffff::1']) assert.equal(siteOf(ip), '2001:db8:1::/48')
+  assert.equal(siteOf('unknown'), 'unknown')
 })

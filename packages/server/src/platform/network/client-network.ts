@@ -5,7 +5,16 @@ import { isIPv6 } from 'node:net'
  * client with one address of it has them all. An IPv4 address written as IPv6 (`::ffff:192.0.2.1`) is the IPv4
  * one.
  */
-export function networkOf(ip: string): string {
+export const networkOf = (ip: string): string => prefixOf(ip, 4)
+
+/**
+ * The party of a client in the lines where strangers take turns: an IPv4 address, or the /48 of an IPv6 one. A provider
+ * gives a customer up to a /48, which is 65,536 networks.
+ */
+export const siteOf = (ip: string): string => prefixOf(ip, 3)
+
+/** The first groups of an IPv6 address, of 16 bits each; an IPv4 address as it is. */
+function prefixOf(ip: string, count: number): string {
   const address = ip.split('%', 1)[0] ?? ''
   // A proxy may send anything here; what is kept is no longer than an address can be.
   if (!isIPv6(address)) return address.slice(0, 45)
@@ -13,10 +22,8 @@ export function networkOf(ip: string): string {
   const [a = 0, b = 0] = groups.slice(6)
   if (groups.slice(0, 5).every(group => group === 0) && groups[5] === 0xffff)
     return [a >> 8, a & 255, b >> 8, b & 255].join('.')
-  return `${groups
-    .slice(0, 4)
-    .map(group => group.toString(16))
-    .join(':')}::/64`
+  const written = groups.slice(0, count).map(group => group.toString(16))
+  return `${written.join(':')}::/${16 * count}`
 }
 
 /** The eight groups of an IPv6 address. `URL` normalises every form to that of RFC 5952. */
