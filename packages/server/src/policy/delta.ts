@@ -38,7 +38,8 @@ export async function answerDelta(deps: PolicyNeeds, call: DeltaCall): Promise<A
     // Before it is held: a revocation that waits for nodes waits for this acknowledgement.
     await noted
     const gone = AbortSignal.any([call.hangUp(), deps.closing])
-    const change = policy.watch.change(scope, since, wait * 1_000, gone)
+    const who = { ...scope, reach: call.principal.reach }
+    const change = policy.watch.change(who, since, wait * 1_000, gone)
     // There is no room to hold it. The response omits Preference-Applied, so the node polls at its own pace.
     if (change === null) applied = {}
     else {

@@ -7,13 +7,14 @@ import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
 import { feedFeatures } from './features.ts'
 import { type Heads, openHeads } from './heads.ts'
+import type { HeldMax } from './held-places.ts'
 import { type Nodes, openNodes } from './nodes.ts'
 import { createPages, type FeedPage, type Pages } from './pages.ts'
 import { openPollKeys, type PollKeys } from './polls.ts'
 import { createSendTurns, type SendTurns } from './send-turns.ts'
 import { type FeedStatements, feedStatements } from './statements.ts'
 import { createWaits, type Waits } from './waits.ts'
-import { createWatch, type HeldMax, type Watch } from './watch.ts'
+import { createWatch, type Watch } from './watch.ts'
 
 /** State of the feed between requests; no other process needs it. */
 export interface PolicyFeed {

@@ -93,7 +93,7 @@ test('a change between the look-up of a poll and its wait is not missed', async 
   const { deps } = harness
   const since = await version()
   await issueKey(harness, vendor)
-  const ref = { workspaceId: vendor.workspaceId, projectId: vendor.projectId }
+  const ref = { workspaceId: vendor.workspaceId, projectId: vendor.projectId, reach: 'both' } as const
   let looks = 0
   const heads = {
     ...deps.policy.heads,

@@ -1,23 +1,24 @@
 import type { Hints } from '../platform/db/hints.ts'
 import { policyTopic } from './changes.ts'
 import { type Heads, type ProjectRef, refKey } from './heads.ts'
+import { type HeldMax, HeldPlaces } from './held-places.ts'
 import type { PolicyHead } from './sql.ts'
 
 /** Holds requests until the policy of a project has another version than they have. */
 export interface Watch {
   /**
+   * @param who whose places it takes. Test keys hold at most half of those of a workspace.
    * @returns null when the maximum of held requests is reached; otherwise a promise of the head that ended the wait, or of
-   *   null when there was no change.
+   *   null when there was no change, or when its place went to a workspace that holds fewer.
    */
-  change(ref: ProjectRef, version: number, ms: number, gone: AbortSignal): Promise<PolicyHead | null> | null
+  change(
+    who: ProjectRef & { readonly reach: 'test' | 'both' },
+    version: number,
+    ms: number,
+    gone: AbortSignal,
+  ): Promise<PolicyHead | null> | null
   /** How many requests are held, and the most of one workspace. */
   held(): { all: number; mostOfOne: number }
-}
-
-/** How many requests may be held in total and per workspace. Each is a request, a response and a timer. */
-export interface HeldMax {
-  readonly all: number
-  readonly ofWorkspace: number
 }
 
 /** A hint may be lost, so the heads are also read periodically. All waiters of a project share the read. */
@@ -30,9 +31,7 @@ interface Watched {
 }
 
 export function createWatch(heads: Heads, hints: Pick<Hints, 'listen'>, max: HeldMax): Watch {
-  /** By workspace. */
-  const held = new Map<string, number>()
-  let all = 0
+  const places = new HeldPlaces(max)
   const watched = new Map<string, Watched>()
 
   const start = (ref: ProjectRef): Watched => {
@@ -60,33 +59,19 @@ export function createWatch(heads: Heads, hints: Pick<Hints, 'listen'>, max: Hel
     }
   }
 
-  /** @returns whether there was room. */
-  const takePlace = (workspaceId: string): boolean => {
-    const own = held.get(workspaceId) ?? 0
-    if (all >= max.all || own >= max.ofWorkspace) return false
-    all += 1
-    held.set(workspaceId, own + 1)
-    return true
-  }
-  const leavePlace = (workspaceId: string) => {
-    const left = (held.get(workspaceId) ?? 1) - 1
-    all -= 1
-    if (left === 0) held.delete(workspaceId)
-    else held.set(workspaceId, left)
-  }
-
   return {
-    held: () => ({ all, mostOfOne: [...held.values()].reduce((most, own) => Math.max(most, own), 0) }),
-    change(ref, version, ms, gone) {
-      if (!takePlace(ref.workspaceId)) return null
+    held: () => places.held,
+    change({ workspaceId, projectId, reach }, version, ms, gone) {
+      const giveUp = () => end(null)
+      const leave = places.take(workspaceId, reach === 'test', giveUp)
+      if (leave === null) return null
+      const ref = { workspaceId, projectId }
       const key = refKey(ref)
       const own = watched.get(key) ?? start(ref)
       watched.set(key, own)
       const { promise, resolve } = Promise.withResolvers<PolicyHead | null>()
-      let isHeld = true
       const end = (head: PolicyHead | null) => {
-        if (isHeld) leavePlace(ref.workspaceId)
-        isHeld = false
+        leave()
         clearTimeout(timer)
         gone.removeEventListener('abort', giveUp)
         own.waiting.delete(hear)
@@ -96,7 +81,6 @@ export function createWatch(heads: Heads, hints: Pick<Hints, 'listen'>, max: Hel
         }
         resolve(head)
       }
-      const giveUp = () => end(null)
       const hear = (head: PolicyHead | null) => {
         if (head !== null && head.version !== version) end(head)
       }
