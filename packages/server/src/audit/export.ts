@@ -28,7 +28,7 @@ export async function exportAuditLogs(
 ): Promise<Readable> {
   let lines: Readable | null = null
   const cut = () => void lines?.destroy()
-  const place = auditExports.begin(principal.workspaceId, cut)
+  const place = auditExports.begin(principal.workspaceId, principal.id ?? principal.kind, cut)
   try {
     const source = { db, principal, judgeAgain }
     const [last, first] = await db.readAtOnce(principal.workspaceId, tx =>

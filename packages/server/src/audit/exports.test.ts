@@ -10,7 +10,7 @@ function startAll() {
   const time = { now: 0 }
   const exports = new Exports(() => time.now)
   const cut: string[] = []
-  const begin = (name: string) => exports.begin(name, () => cut.push(name))
+  const begin = (name: string, callerId = 'reader') => exports.begin(name, callerId, () => cut.push(name))
   const places = new Map(Array.from({ length: exportsMax }, (_, i) => [`w${i}`, begin(`w${i}`)]))
   return { time, exports, cut, begin, places }
 }
@@ -21,6 +21,20 @@ test('a workspace has one export at a time', () => {
   assert.deepEqual([exports.underWay, cut], [exportsMax, []])
   places.get('w0')?.end()
   begin('w0')
+})
+
+test('an export ends for another caller of its workspace, but not in its first 30 s', () => {
+  const { time, exports, cut, begin, places } = startAll()
+  time.now = holdMs - 1
+  assert.throws(() => begin('w0', 'owner'), isRefused)
+  time.now = holdMs
+  assert.throws(() => begin('w0'), isRefused, 'the same caller has it')
+  const later = begin('w0', 'owner')
+  assert.deepEqual([cut, exports.underWay], [['w0'], exportsMax])
+  places.get('w0')?.end()
+  assert.equal(exports.underWay, exportsMax, 'the first has no place to give back')
+  later.end()
+  assert.equal(exports.underWay, exportsMax - 1)
 })
 
 test('when all places are taken, the slowest export ends, but not in its first 30 s', () => {

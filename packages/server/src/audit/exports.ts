@@ -2,10 +2,11 @@ import { Refusal } from '../platform/refusal.ts'
 
 /** Exports per process: each holds a page of up to 128 KiB, and a connection only while it reads one. */
 export const exportsMax = 32
-/** After this time an export may be ended in favour of another one, in ms. */
+/** After this time an export may be ended in favour of another caller's, in ms. */
 export const holdMs = 30_000
 
 interface Export {
+  readonly callerId: string
   readonly began: number
   bytes: number
   cut(): void
@@ -19,8 +20,9 @@ export interface ExportPlace {
 }
 
 /**
- * The running exports, one per workspace. When all places are taken, the slowest export older than half a minute ends, so
- * that slow readers cannot block other workspaces. A client can continue after its last complete line.
+ * The running exports, one per workspace. An export older than half a minute ends when another caller of the workspace
+ * begins one; when all places are taken, the slowest such export ends for another workspace. So slow readers block neither
+ * their own workspace nor others. A client can continue after its last complete line.
  */
 export class Exports {
   readonly #monotonic: () => number
@@ -36,14 +38,15 @@ export class Exports {
   }
 
   /**
+   * @param callerId the credential or the person that reads it.
    * @param cut ends this export at once, in favour of another one.
    * @throws {Refusal} `too_many_requests`.
    */
-  begin(workspaceId: string, cut: () => void): ExportPlace {
-    if (this.#underWay.has(workspaceId)) throw tooMany('Another export of this workspace is running.')
+  begin(workspaceId: string, callerId: string, cut: () => void): ExportPlace {
+    this.#endOfAnother(workspaceId, callerId)
     if (this.#underWay.size >= exportsMax && !this.#makeRoom())
       throw tooMany('Too many exports are running. Try again in a moment.')
-    const own: Export = { began: this.#monotonic(), bytes: 0, cut }
+    const own: Export = { callerId, began: this.#monotonic(), bytes: 0, cut }
     this.#underWay.set(workspaceId, own)
     return {
       took(bytes) {
@@ -53,6 +56,16 @@ export class Exports {
         if (this.#underWay.get(workspaceId) === own) this.#underWay.delete(workspaceId)
       },
     }
+  }
+
+  /** @throws {Refusal} unless the workspace has none, or one of another caller that has had its time. */
+  #endOfAnother(workspaceId: string, callerId: string): void {
+    const running = this.#underWay.get(workspaceId)
+    if (running === undefined) return
+    if (running.callerId === callerId || this.#monotonic() - running.began < holdMs)
+      throw tooMany('Another export of this workspace is running.')
+    this.#underWay.delete(workspaceId)
+    running.cut()
   }
 
   /** @returns whether an export ended to make room. */
