@@ -8,10 +8,15 @@ import { type EventRow, rowOf } from './sql.ts'
 const foldMs = 60_000
 /** Rows that one workspace may fill in a minute; further events are counted in one row of their kind, without details. */
 export const rowsPerWorkspace = 60
-/** The same for events without a workspace, which any client can cause. */
+/**
+ * The same for events without a workspace, which any client can cause: of each kind, those about a known person apart from
+ * those about unknown ones.
+ */
 export const rowsOfNobody = 200
-/** Rows buffered while the database is unavailable, about 500 bytes each. */
+/** Rows of the running minute and rows that the database has not taken, about 500 bytes each. */
 export const heldMax = 10_000
+/** Once half of them are taken, a workspace may fill so many: workspaces that fill theirs do not cost others their events. */
+const rowsBesideMany = 6
 
 export interface Tally {
   /** Counts an event. Neither waits nor throws. */
@@ -52,14 +57,14 @@ export function createTally(clock: Clock, makeId: MakeId, dropped: () => void): 
   }
 
   const entryOf = (event: NewEvent, now: number): Entry | null => {
-    const scope = event.workspaceId ?? nowhere
+    const scope = scopeOf(event)
     const name = nameOf(event)
     const known = current.get(name)
     if (known !== undefined) return known
     const rows = rowsBy.get(scope) ?? 0
-    const isFull = rows >= (scope === nowhere ? rowsOfNobody : rowsPerWorkspace)
-    if (isFull && !isBare(event)) return entryOf(bareOf(event), now)
-    if (current.size + late.length >= heldMax) return null
+    const held = current.size + late.length
+    if (rows >= mostRows(event, held) && !isBare(event)) return entryOf(bareOf(event), now)
+    if (held >= heldMax) return null
     const entry = { row: rowOf(event, makeId(), new Date(now), 0), writtenCount: 0 }
     current.set(name, entry)
     rowsBy.set(scope, rows + 1)
@@ -94,6 +99,15 @@ const isUnwritten = ({ row, writtenCount }: Entry) => row.count > writtenCount
 
 const nameOf = ({ kind, workspaceId, userId, actor, client, details }: NewEvent): string =>
   JSON.stringify([kind, workspaceId, userId, actor, client && networkOf(client.ip), details])
+
+/** Whose rows an event counts among. */
+const scopeOf = ({ workspaceId, kind, userId }: NewEvent): string =>
+  workspaceId ?? `${nowhere} ${kind} ${userId === null ? 'unknown' : 'known'}`
+
+function mostRows({ workspaceId }: NewEvent, held: number): number {
+  if (workspaceId === null) return rowsOfNobody
+  return held < heldMax / 2 ? rowsPerWorkspace : rowsBesideMany
+}
 
 /** What is recorded of an event when the workspace has no row left for it. */
 const bareOf = ({ kind, workspaceId }: NewEvent): NewEvent => ({
