@@ -89,6 +89,38 @@ test('another person who signs in over a page does not see it', async () => {
   await visit.leave()
 })
 
+test('a page that waits for its first answer starts again for another person', async () => {
+  const [uma, vic] = [await makeAnn('uma'), await makeAnn('vic')]
+  const visit = await stage.visit('/app/account', { as: uma })
+  await visit.page.getByRole('button', { name: 'Account of uma' }).waitFor()
+  const answered = Promise.withResolvers<void>()
+  const asked = Promise.withResolvers<void>()
+  await visit.page.route(
+    '**/v1/auth/me',
+    async route => {
+      const answer = await route.fetch()
+      asked.resolve()
+      await answered.promise
+      await route.fulfill({ response: answer }).catch(() => {})
+    },
+    { times: 1 },
+  )
+  const loaded = visit.page.reload({ waitUntil: 'commit' })
+  await Promise.all([loaded, asked.promise])
+  const tab = await visit.newTab('/app/account')
+  await tab.evaluate(
+    session => {
+      sessionStorage.setItem('keyrail.session', JSON.stringify(session))
+      new BroadcastChannel('keyrail.session').postMessage({ type: 'started', session })
+    },
+    { token: vic.token, userId: vic.userId },
+  )
+  answered.resolve()
+  await visit.page.getByRole('button', { name: 'Account of vic' }).waitFor()
+  await visit.assertForgotten('uma@example.com')
+  await visit.leave()
+})
+
 test('a switch of the workspace in one tab stops the others before they change anything', async () => {
   const fay = await makeAnn('fay')
   const other = await makeVendor(stage.harness)

@@ -15,13 +15,8 @@ const storageKey = 'keyrail.session'
 const answerWithinMs = 250
 
 let held: HeldSession | null = null
-/** Whose data this page shows. */
+/** Whose data this page may hold: the person of its first token. */
 let shownUserId: string | null = null
-
-/** From now on, a session of another person starts the page again. */
-export function showPerson(userId: string): void {
-  shownUserId = userId
-}
 
 const listeners = new Set<() => void>()
 const channel = new BroadcastChannel('keyrail.session')
@@ -37,6 +32,7 @@ export function onToken(listener: () => void): () => void {
 function set(next: HeldSession | null): void {
   // The page may hold what another person may not see, so it starts again.
   const isOther = next !== null && shownUserId !== null && next.userId !== shownUserId
+  shownUserId ??= next?.userId ?? null
   if (next?.token !== held?.token) {
     held = next
     if (!isOther) for (const listener of [...listeners]) listener()

@@ -33,7 +33,7 @@ function EditForm({ of: key, onClose }: Omit<KeyDialogProps, 'isOpen'>) {
   const submission = useFormAction(form, async values => {
     await updateKey({ id: key.id, body: changesOf(key, readForm(values)) })
     await client.invalidateQueries({ queryKey: ['keys'] })
-    void client.invalidateQueries({ queryKey: ['audit'] })
+    void client.invalidateQueries({ queryKey: ['audit_logs'] })
     onClose()
     notifications.show({ message: 'The key is saved.' })
   })

@@ -12,7 +12,7 @@ const rowsAPage = 20
 
 /** What happened to one key, newest first. */
 export function KeyAudit({ of: { id, rotated_from } }: { readonly of: Pick<Key, 'id' | 'rotated_from'> }) {
-  const list = useList('audit', listAuditLogs, { target_id: id, order: 'desc', limit: rowsAPage })
+  const list = useList('audit_logs', listAuditLogs, { target_id: id, order: 'desc', limit: rowsAPage })
   return (
     <ListTable
       label="Rows of the audit log"

@@ -97,7 +97,7 @@ function Revoke({ of: key, onClose }: Omit<KeyDialogProps, 'isOpen'>) {
     setRevokedAt(Date.now())
     void nodes.refetch()
     void client.invalidateQueries({ queryKey: ['keys'] })
-    void client.invalidateQueries({ queryKey: ['audit'] })
+    void client.invalidateQueries({ queryKey: ['audit_logs'] })
     await wait()
   }
 

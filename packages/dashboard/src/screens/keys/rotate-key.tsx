@@ -27,7 +27,7 @@ export function RotateKeyDialog({ of: key, isOpen, onClose }: KeyDialogProps) {
     const id = issued?.id ?? key.id
     setIssued(null)
     void client.invalidateQueries({ queryKey: ['keys'] })
-    void client.invalidateQueries({ queryKey: ['audit'] })
+    void client.invalidateQueries({ queryKey: ['audit_logs'] })
     void navigate({ to: '/keys/$keyId', params: { keyId: id } })
   }
   return (
