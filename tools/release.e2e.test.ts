@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -31,6 +31,8 @@ git('add', '-A')
 git(...author, 'commit', '-qm', 'As it is', '--allow-empty')
 // Its packages link to the clone's own workspaces.
 execFileSync('cp', ['-a', join(checkout, 'node_modules'), packages])
+for (const place of globSync('packages/*/node_modules', { cwd: checkout }))
+  execFileSync('cp', ['-a', join(checkout, place), join(clone, place)])
 
 /** Runs the command in the clone, as a maintainer does. */
 const release = (...args: string[]) =>
