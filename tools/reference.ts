@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { build } from '../packages/sdk/build.ts'
+import { writePackage } from '../packages/sdk/write-package.ts'
 import { readCommandLine } from './command-line.ts'
 
 /** `npm run reference`: writes the reference of `@keyrail/sdk` as pages of HTML, from the published types. */
@@ -41,7 +41,7 @@ const ofService = (declarations: readonly string[]): string[] => {
 /** @returns the faults, a line each: an undocumented export, a broken link */
 export const writeReference = (into: string): Promise<string[]> =>
   inWorkFolder(async folder => {
-    await build(folder)
+    await writePackage(folder)
     const types = entries().map(name => join(folder, 'cjs', `${name}.d.ts`))
     const declarations = globSync(join(folder, 'cjs', '*.d.ts'))
     return writePages(folder, types, into, ofService(declarations))

@@ -149,7 +149,7 @@ test('a failed build names the source, leaves the old one, and is tried again', 
 /** Mounting takes root. */
 if (mayMount)
   test('a build on a full disk leaves the old one and nothing else', async () => {
-    const disk = mountSmallDisk(8)
+    const disk = mountSmallDisk(16)
     after(() => disk.unmount())
     const copy = copyDashboard(disk.directory)
     await run(copy)

@@ -3,12 +3,13 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path'
 import { build } from 'vite'
 import { bundleWidget, servedName } from '../embed/bundle.ts'
+import { writeArchives } from './archives.ts'
 import { config } from './config.ts'
 import { writeGuides } from './guides/write.ts'
 
 const checkout = join(import.meta.dirname, '..', '..')
 
-/** Writes a build of the dashboard into a folder, with the widget beside its hashed files, and the guides. */
+/** Writes a build of the dashboard into a folder, with the widget beside its hashed files, the guides and the packages. */
 export async function bundle(into: string): Promise<void> {
   await build({
     ...config,
@@ -18,6 +19,7 @@ export async function bundle(into: string): Promise<void> {
   })
   await addWidget(into)
   writeGuides(checkout, into)
+  await writeArchives(checkout, into)
 }
 
 /** Adds the widget to a build, named by its content, and writes `widget.json`, by which the service finds it. */

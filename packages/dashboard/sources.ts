@@ -9,12 +9,14 @@ const patterns = [
   '{package-lock,tsconfig.base}.json',
   'packages/contract/package.json',
   'packages/contract/src/**/*',
-  'packages/dashboard/{index.html,package.json,tsconfig.json,build.ts,bundle.ts,config.ts}',
+  'packages/dashboard/{index.html,package.json,tsconfig.json,archives.ts,build.ts,bundle.ts,config.ts}',
   'packages/dashboard/{guides,public,src}/**/*',
   'docs/{*,runbooks/*,sdk/*}.md',
   'docs/pictures/*',
-  'packages/embed/{package.json,tsconfig.json,bundle.ts}',
-  'packages/embed/src/**/*',
+  'packages/embed/{LICENSE,README.md,package.json,tsconfig.json,bundle.ts,write-package.ts}',
+  'packages/embed/{src,types}/**/*',
+  'packages/sdk/{LICENSE,README.md,package.json,bundle-code.ts,entries.ts,write-package.ts}',
+  'packages/sdk/{src,types}/**/*',
 ]
 
 const isTest = (path: string) => /\.test\.tsx?$/.test(path)

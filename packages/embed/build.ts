@@ -4,14 +4,13 @@ import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { errors } from '@keyrail/contract/errors'
 import { declarationsOf } from '../sdk/write-types.ts'
-import { bundlePackage } from './bundle.ts'
+import { typesFolder, writePackage } from './write-package.ts'
 
-/** Writes the package as npm gets it: ES modules that import Preact, and types that need no contract. */
 const folder = import.meta.dirname
 
-export async function buildPackage(into: string): Promise<void> {
+/** Writes the types that the package ships, which need no contract. */
+export async function declareTypes(into: string): Promise<void> {
   rmSync(into, { recursive: true, force: true })
-  await bundlePackage(into)
   const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
   execFileSync(process.execPath, [compiler, '-p', join(folder, 'tsconfig.build.json'), '--outDir', into], {
     stdio: 'inherit',
@@ -39,4 +38,7 @@ export interface Problem {
 }
 `
 
-if (import.meta.main) await buildPackage(resolve(process.argv[2] ?? join(folder, 'dist')))
+if (import.meta.main) {
+  await declareTypes(typesFolder)
+  await writePackage(resolve(process.argv[2] ?? join(folder, 'dist')))
+}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import { archiveOf } from '@keyrail/contract/packages'
 import { makePerson } from '../../server/test/people.ts'
 import { readText } from '../../server/test/source-files.ts'
 import { makeVendor } from '../../server/test/vendor.ts'
@@ -56,7 +57,7 @@ test('a new owner goes from nothing to the first verified request, and each step
   await visit.assertForgotten(secret)
   await visit.text('The secret key of your server exists.')
   await visit.page.getByRole('button', { name: 'Create another secret key' }).waitFor()
-  await visit.text('npm install @keyrail/sdk hono @hono/node-server')
+  await visit.text(`npm install ./${archiveOf('sdk')} hono @hono/node-server`)
   await visit.look('get-started-connect')
 
   const feed = `/v1/policy/snapshot?project_id=${project.id}&env=live&node=first-server`

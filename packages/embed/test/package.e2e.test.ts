@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
-import { buildPackage } from '../build.ts'
+import { writePackage } from '../write-package.ts'
 
 const folder = join(import.meta.dirname, '..')
 // Below this folder, so that it finds Preact and React.
@@ -12,7 +12,7 @@ const work = mkdtempSync(join(import.meta.dirname, '.work-'))
 after(() => rmSync(work, { recursive: true, force: true }))
 const own = join(work, 'node_modules/@keyrail/embed')
 mkdirSync(own, { recursive: true })
-await buildPackage(join(own, 'dist'))
+await writePackage(join(own, 'dist'))
 writeFileSync(join(own, 'package.json'), readFileSync(join(folder, 'package.json')))
 
 test('the package names no contract, and imports only Preact and React', () => {

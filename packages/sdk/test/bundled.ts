@@ -1,10 +1,6 @@
-import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
 
 /** Programs bundled as by a vendor, with the bundler of the SDK. */
-
-interface Installer {
-  ensureInstalled(options: { root: string; dev?: boolean }): Promise<void>
-}
 
 interface Bundle {
   /** Names of the modules to write, and the source of each. */
@@ -16,15 +12,11 @@ interface Bundle {
 
 /** Writes self-contained ES modules for any runtime. */
 export async function bundle({ entries, into, conditions }: Bundle): Promise<void> {
-  const home = new URL('../bundling/', import.meta.url)
-  const installer: Installer = await import(new URL('../../../bin/runtime.mjs', import.meta.url).href)
-  await installer.ensureInstalled({ root: fileURLToPath(home), dev: true })
-  const { rolldown } = await import(new URL('bundle.mjs', home).href)
   const made = await rolldown({
     input: entries,
     external: (id: string) => id.startsWith('node:') || id.startsWith('cloudflare:'),
     platform: 'neutral',
-    resolve: { conditionNames: conditions },
+    resolve: { conditionNames: [...conditions] },
   })
   await made.write({ dir: into, format: 'es', entryFileNames: '[name].js', chunkFileNames: '[name].js' })
   await made.close()

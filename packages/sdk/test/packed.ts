@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { promisify } from 'node:util'
-import { build } from '../build.ts'
+import { writePackage } from '../write-package.ts'
 
 /** The package installed from its archive. */
 
@@ -29,7 +29,7 @@ export async function installPacked(above: string): Promise<Packed> {
   mkdirSync(workshop)
   for (const file of ['package.json', 'README.md', 'LICENSE'])
     cpSync(join(source, file), join(workshop, file))
-  await build(join(workshop, 'dist'))
+  await writePackage(join(workshop, 'dist'))
   const { stdout: packed } = await run('npm', ['pack', '--json', '--ignore-scripts'], { cwd: workshop })
   const [archive] = JSON.parse(packed) as { filename: string; files: Packed['files'] }[]
   writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')

@@ -14,8 +14,8 @@ export interface SourceFile {
 
 export const readText = (path: string) => readFileSync(checkout + path, 'utf8')
 
-/** Dependencies and builds. */
-const notOurs = /(?:^|\/)(?:node_modules|dist|\.next|\.work[^/]*)\//
+/** Dependencies, builds, and the types of packages, which `npm run build` writes. */
+const notOurs = /(?:^|\/)(?:node_modules|dist|\.next|\.work[^/]*)\/|^packages\/\w+\/types\//
 
 /** The files that match a pattern. Tests are left out unless the pattern only matches tests. */
 export const sourceFiles = (pattern: string): SourceFile[] =>

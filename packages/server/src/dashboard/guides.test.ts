@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -11,6 +11,9 @@ import { checkout } from '../../test/source-files.ts'
 
 const folder = makeBuild()
 writeGuides(checkout, folder)
+const archive = Buffer.from('1f8b08', 'hex')
+mkdirSync(join(folder, 'packages'))
+writeFileSync(join(folder, 'packages', 'keyrail-sdk-0.1.0.tgz'), archive)
 const harness = await startHarness({ publicUrl: 'https://keys.example' }, null, undefined, {
   dashboard: { folder },
 })
@@ -93,4 +96,12 @@ test('a name in angle brackets is text, and a missing document fails the build',
   } finally {
     rmSync(root, { recursive: true })
   }
+})
+
+test('packages are served as files, and others are not there', async () => {
+  const { statusCode, headers, rawPayload } = await get('/packages/keyrail-sdk-0.1.0.tgz')
+  assert.deepEqual([statusCode, headers['content-type']], [200, 'application/gzip'])
+  assert.deepEqual(rawPayload, archive)
+  for (const path of ['/packages/keyrail-sdk-9.9.9.tgz', '/packages/..%2findex.html', '/packages/'])
+    assert.equal((await get(path)).statusCode, 404, path)
 })

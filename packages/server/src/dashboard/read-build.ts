@@ -13,8 +13,8 @@ export interface Build {
   readonly files: ReadonlyMap<string, KeptFile>
   /** The files of the widget, by their names below `/embed/v1/`. */
   readonly widget: ReadonlyMap<string, KeptFile>
-  /** The guides and the pages of errors, by their paths: `/guides/people`. */
-  readonly guides: ReadonlyMap<string, KeptFile>
+  /** The guides, the pages of errors and the packages, by their paths: `/guides/people`. */
+  readonly beside: ReadonlyMap<string, KeptFile>
 }
 
 /** Vite writes files here whose names contain a hash of their content. */
@@ -35,6 +35,7 @@ const types: Record<string, string> = {
   '.json': 'application/json; charset=utf-8',
   '.png': 'image/png',
   '.svg': 'image/svg+xml',
+  '.tgz': 'application/gzip',
   '.txt': 'text/plain; charset=utf-8',
   '.wasm': 'application/wasm',
   '.webmanifest': 'application/manifest+json; charset=utf-8',
@@ -42,8 +43,8 @@ const types: Record<string, string> = {
   '.woff2': 'font/woff2',
 }
 
-/** What is not part of the application, but of the manual. */
-const manual = /^(?:guides|errors)\//
+/** What is not part of the application, but stands beside it. */
+const besides = /^(?:guides|errors|packages)\//
 
 /** A build is replaced by two renames, between which it is missing. */
 const triesMax = 20
@@ -91,14 +92,14 @@ async function readFiles(folder: string): Promise<Build> {
   all.delete(widgetName)
   const widget = keepWidget(all, facts)
   const kept = [...all].map(([path, body]) => [path, keep(path, body)] as const)
-  const [files, guides] = [false, true].map(isManual =>
-    kept.filter(([path]) => manual.test(path) === isManual),
+  const [files, beside] = [false, true].map(isBeside =>
+    kept.filter(([path]) => besides.test(path) === isBeside),
   )
   return {
     index: index.toString(),
     files: new Map(files),
     widget,
-    guides: new Map(guides?.map(([path, file]) => [addressOf(path), file])),
+    beside: new Map(beside?.map(([path, file]) => [addressOf(path), file])),
   }
 }
 

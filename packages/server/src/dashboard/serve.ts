@@ -8,7 +8,7 @@ import type { DashboardNeeds } from './needs.ts'
 import { buildingNotice, buildingRetryAfter, failedNotice } from './notice.ts'
 import { pageHeadersWith } from './policy.ts'
 import { sendNotice, unavailable } from './send-notice.ts'
-import { serveGuides } from './serve-guides.ts'
+import { serveBeside } from './serve-beside.ts'
 import { serveWidget } from './serve-widget.ts'
 
 /**
@@ -16,7 +16,7 @@ import { serveWidget } from './serve-widget.ts'
  *
  * `dashboard.ts` holds the build or what happened to it, `read-build.ts` reads the files, `notice.ts` and `link-notice.ts`
  * have the pages without a build, `policy.ts` the headers. `widget.ts` keeps the widget, which is built with the dashboard, and
- * `serve-widget.ts` serves it. `serve-guides.ts` serves the manual, `send-notice.ts` sends a page in place of one that is not there.
+ * `serve-widget.ts` serves it. `serve-beside.ts` serves the manual and the packages, `send-notice.ts` sends a page in place of one that is not there.
  */
 
 const linkAddresses: readonly string[] = Object.values(mailedPages)
@@ -67,7 +67,7 @@ export function serveDashboard(app: FastifyInstance, needs: DashboardNeeds): voi
   }
   for (const address of addresses) app.get(address, sendPage)
   serveWidget(app, dashboard)
-  serveGuides(app, dashboard)
+  serveBeside(app, dashboard)
 
   app.get('/app/assets/*', async (request, reply) => {
     const shown = await dashboard.shown()

@@ -1,3 +1,4 @@
+import { archiveOf } from '@keyrail/contract/packages'
 import { Anchor, Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -62,7 +63,7 @@ export function Embed() {
               secret key
             </Anchor>{' '}
             of the preset <code>embed</code>, of the environment that the page is for, as KEYRAIL_EMBED_KEY.
-            It installs <code>@keyrail/sdk</code>; a page with a bundler installs <code>@keyrail/embed</code>.
+            It installs <Archive of="sdk" />; a page with a bundler installs <Archive of="embed" />.
           </>
         }
       >
@@ -126,3 +127,10 @@ function Samples() {
     </Loaded>
   )
 }
+
+/** A package, which the service has. */
+const Archive = ({ of }: { of: 'sdk' | 'embed' }) => (
+  <Anchor underline="always" inherit href={`/packages/${archiveOf(of)}`}>
+    @keyrail/{of}
+  </Anchor>
+)

@@ -1,3 +1,4 @@
+import { installLines } from '@keyrail/contract/packages'
 import type { Env } from '@keyrail/contract/shared'
 
 export interface Place {
@@ -32,9 +33,9 @@ export interface ServerSample {
   readonly start: string
 }
 
-const installed = (packages: string) => `mkdir first-api && cd first-api
+const installed = ({ url }: Place, packages: string) => `mkdir first-api && cd first-api
 npm init --yes
-npm install @keyrail/sdk ${packages}`
+${installLines(url, 'sdk', packages)}`
 
 /** Node reads the settings; they are in no code. */
 const started = 'node --env-file=.env server.mjs'
@@ -46,7 +47,7 @@ const address = `\`Listening on http://localhost:\${port}\``
 export const serverSamples = (place: Place): readonly [ServerSample, ...ServerSample[]] => [
   {
     name: 'Express',
-    install: installed('express'),
+    install: installed(place, 'express'),
     file: 'server.mjs',
     code: `import { createKeyrail } from '@keyrail/sdk'
 import { requireKey } from '@keyrail/sdk/express'
@@ -66,7 +67,7 @@ app.listen(port, () => console.log(${address}))`,
   },
   {
     name: 'Fastify',
-    install: installed('fastify'),
+    install: installed(place, 'fastify'),
     file: 'server.mjs',
     code: `import { createKeyrail } from '@keyrail/sdk'
 import { keyrailPlugin } from '@keyrail/sdk/fastify'
@@ -85,7 +86,7 @@ console.log(${address})`,
   },
   {
     name: 'Hono',
-    install: installed('hono @hono/node-server'),
+    install: installed(place, 'hono @hono/node-server'),
     file: 'server.mjs',
     code: `import { serve } from '@hono/node-server'
 import { createKeyrail } from '@keyrail/sdk'
@@ -106,7 +107,7 @@ serve({ fetch: app.fetch, port }, () => console.log(${address}))`,
     name: 'Next',
     install: `npx create-next-app@latest first-api --yes
 cd first-api
-npm install @keyrail/sdk`,
+${installLines(place.url, 'sdk')}`,
     file: 'app/payments/route.ts',
     code: `import { createKeyrail } from '@keyrail/sdk'
 import { withKey } from '@keyrail/sdk/next'
@@ -125,7 +126,7 @@ export const GET = withKey(protection, (_request, { apiKey }) =>
     name: 'Nest',
     install: `npx @nestjs/cli new first-api --package-manager npm
 cd first-api
-npm install @keyrail/sdk`,
+${installLines(place.url, 'sdk')}`,
     file: 'src/main.ts',
     code: `import { createKeyrail, type Valid } from '@keyrail/sdk'
 import { ApiKey, KeyrailModule } from '@keyrail/sdk/nest'

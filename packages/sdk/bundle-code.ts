@@ -1,22 +1,25 @@
 import { basename, dirname } from 'node:path'
-import { rolldown } from 'rolldown'
-import { dts } from 'rolldown-plugin-dts'
-
-/** Tests bundle programs with it. */
-export { rolldown }
+import { type OutputChunk, type Plugin, rolldown } from 'rolldown'
+import type { Entries } from './entries.ts'
 
 /** Imports of other packages stay imports. */
-const external = id => !/^(?:[./]|@keyrail\/contract\/)/.test(id)
+export const external = (id: string): boolean => !/^(?:[./]|@keyrail\/contract\/)/.test(id)
+
+/** A module of an entry. */
+export interface Written {
+  name: string
+  exports: string[]
+  /** Modules of Node. */
+  needs: string[]
+  /** Modules of a framework, which the ES module imports for it. */
+  peers: string[]
+}
 
 /**
  * Writes CommonJS modules into a folder: one for each entry, and others for shared code. Names and lines stay as in the
  * source, so that the code is readable; comments are in the source maps.
- *
- * @param {{ entries: Readonly<Record<string, string>>, into: string }} options
- * @returns {Promise<{ name: string, exports: string[], needs: string[], peers: string[] }[]>} the modules of the entries, what each
- *   exports, which modules of Node it needs, and which of the framework
  */
-export async function bundleCode({ entries, into }) {
+export async function bundleCode({ entries, into }: { entries: Entries; into: string }): Promise<Written[]> {
   const bundle = await rolldown({
     input: entries,
     external,
@@ -41,13 +44,14 @@ export async function bundleCode({ entries, into }) {
     entryFileNames: '[name].js',
     chunkFileNames: chunk => `${sharedName(chunk)}.js`,
   })
-  return output
+  const chunks = output.filter(one => one.type === 'chunk')
+  return chunks
     .filter(({ isEntry }) => isEntry)
     .map(({ name, exports, fileName, code }) => ({
       name,
       exports,
-      needs: needsOf(output, fileName),
-      peers: Array.from(code.matchAll(/ require\("(@nestjs\/\w+)"\)/g), ([, peer]) => peer),
+      needs: needsOf(chunks, fileName),
+      peers: Array.from(code.matchAll(/ require\("(@nestjs\/\w+)"\)/g), ([, peer = '']) => peer),
     }))
 }
 
@@ -59,60 +63,32 @@ const shorter = {
 }
 
 /** The modules of Node that a module needs, itself or by those that it loads. */
-function needsOf(output, entry) {
+function needsOf(chunks: readonly OutputChunk[], entry: string): string[] {
   const reached = new Set([entry])
-  const needs = new Set()
+  const needs = new Set<string>()
   for (const file of reached) {
-    const { code = '' } = output.find(({ fileName }) => fileName === file) ?? {}
-    for (const [, other] of code.matchAll(/require\("\.\/([\w-]+\.js)"\)/g)) reached.add(other)
-    for (const [, needed] of code.matchAll(/ require\("(node:[\w/]+)"\)/g)) needs.add(needed)
+    const code = chunks.find(({ fileName }) => fileName === file)?.code ?? ''
+    for (const [, other = ''] of code.matchAll(/require\("\.\/([\w-]+\.js)"\)/g)) reached.add(other)
+    for (const [, needed = ''] of code.matchAll(/ require\("(node:[\w/]+)"\)/g)) needs.add(needed)
   }
   return [...needs].toSorted()
 }
 
 /**
  * An ES module that imports modules of Node, so that a bundler keeps the imports, and gives them to the code in CommonJS.
- *
- * @param {readonly string[]} names
  */
-export function giveModules(names) {
+export function giveModules(names: readonly string[]): string {
   const imports = names.map((name, at) => `import m${at} from '${name}'\n`).join('')
   return `${imports}${given} = { ${names.map((name, at) => `'${name}': m${at}`).join(', ')} }\n`
 }
 
 /**
  * The same for modules of Nest: from version 12 on they are ES modules, which CommonJS cannot require before Node 20.19.
- *
- * @param {readonly string[]} names
  */
-export function givePeers(names) {
+export function givePeers(names: readonly string[]): string {
   const imports = names.map((name, at) => `import * as m${at} from '${name}'\n`).join('')
   const given = names.map((name, at) => `'${name}': m${at}.default ?? m${at}`).join(', ')
   return `${imports}${peers} = { ${given} }\n`
-}
-
-/**
- * The same for declarations. Keeps only those reachable from an entry.
- *
- * @param {{ entries: Readonly<Record<string, string>> }} options
- * @returns {Promise<{ name: string, text: string }[]>}
- */
-export async function bundleTypes({ entries }) {
-  const bundle = await rolldown({
-    input: entries,
-    external,
-    plugins: [dts({ dtsInput: true })],
-    onLog: refuse,
-  })
-  const { output } = await bundle.generate({
-    format: 'es',
-    codeSplitting: { groups: [{ name: 'core', test: /./, minShareCount: 2 }] },
-    // Readable names in declarations.
-    minifyInternalExports: false,
-    entryFileNames: '[name].d.ts',
-    chunkFileNames: chunk => `${sharedName(chunk)}.d.ts`,
-  })
-  return output.map(({ fileName, code }) => ({ name: fileName, text: code }))
 }
 
 /**
@@ -125,7 +101,7 @@ const core = {
 }
 
 /** Names a shared module by its room too, because two rooms may have a file with the same name. */
-function sharedName({ name, moduleIds }) {
+export function sharedName({ name, moduleIds }: { name: string; moduleIds: readonly string[] }): string {
   const ours = moduleIds.find(id => basename(id).replace(/(\.d)?\.ts$/, '') === name.replace(/\.d$/, ''))
   return ours === undefined ? name : `${basename(dirname(ours))}-${name.replace(/\.d$/, '')}`
 }
@@ -139,7 +115,7 @@ const peers = 'globalThis[Symbol.for("@keyrail/sdk peers")]'
  * startup. Node returns its modules by name since 20.16. On older versions, an ES module has imported them before
  * (`giveModules`), and CommonJS uses `require`.
  */
-const nodeByName = {
+const nodeByName: Plugin = {
   name: 'node-by-name',
   renderChunk: code => ({
     // Adds and moves no line, so the map stays right.
@@ -159,7 +135,7 @@ const nodeByName = {
  * The bundler exports shared names by getters, in case a value changes later, which took 8 KB of the package.
  * None of ours changes. A shared module exports all of them at once; Node would not find the names of an entry.
  */
-const plainExports = {
+const plainExports: Plugin = {
   name: 'plain-exports',
   renderChunk: (code, { isEntry }) => ({
     // They are at the end, after every line of the map.
@@ -167,9 +143,8 @@ const plainExports = {
       isEntry,
       code.replaceAll(
         /^Object\.defineProperty\(exports, "([\w$]+)", \{\s+enumerable: true,\s+get: function ?\(\) \{\s+return ([\w$]+);\s+\}\s+\}\);$/gm,
-        (_, name, value) => {
-          if (new RegExp(`^let ${RegExp.escape(value)} `, 'm').test(code))
-            throw new Error(`${value} may change: make it a const`)
+        (_, name: string, value: string) => {
+          if (code.includes(`\nlet ${value} `)) throw new Error(`${value} may change: make it a const`)
           return `exports.${name} = ${value};`
         },
       ),
@@ -178,7 +153,7 @@ const plainExports = {
   }),
 }
 
-function joined(isEntry, code) {
+function joined(isEntry: boolean, code: string): string {
   const lines = [...code.matchAll(/^exports\.([\w$]+) = ([\w$]+);\n?/gm)]
   if (isEntry || lines.length === 0) return code
   const names = lines.map(([, name, value]) => (name === value ? name : `${name}: ${value}`))
@@ -189,6 +164,6 @@ function joined(isEntry, code) {
 }
 
 /** A warning of the bundler is a mistake in the package. */
-function refuse(level, { message }) {
+export function refuse(level: string, { message }: { message: string }): void {
   if (level === 'warn') throw new Error(message)
 }

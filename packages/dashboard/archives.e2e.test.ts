@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { archiveOf } from '@keyrail/contract/packages'
+import { list } from 'tar'
+import { declareTypes as declareEmbed } from '../embed/build.ts'
+import { declareTypes as declareSdk } from '../sdk/declare.ts'
+import { writeArchives } from './archives.ts'
+
+const checkout = join(import.meta.dirname, '..', '..')
+const work = mkdtempSync(join(tmpdir(), 'keyrail-archives-'))
+after(() => rmSync(work, { recursive: true, force: true }))
+
+const written = async (name: string) => {
+  const into = join(work, name)
+  await writeArchives(checkout, into)
+  return join(into, 'packages')
+}
+
+test('the archives have the same bytes whenever they are made', async () => {
+  const [first, second] = [await written('first'), await written('second')]
+  const names = [archiveOf('embed'), archiveOf('sdk')]
+  for (const folder of [first, second]) assert.deepEqual(readdirSync(folder).toSorted(), names)
+  for (const name of names)
+    assert.ok(readFileSync(join(first, name)).equals(readFileSync(join(second, name))))
+})
+
+test('npm installs the SDK from its archive, with its types', async () => {
+  const folder = await written('installed')
+  const project = join(work, 'project')
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), '{ "private": true }\n')
+  const npm = ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund']
+  execFileSync('npm', [...npm, join(folder, archiveOf('sdk'))], { cwd: project })
+  const asked = `import { createKeyrail } from '@keyrail/sdk'; console.log(typeof createKeyrail)`
+  const node = ['--input-type=module', '--eval', asked]
+  assert.equal(execFileSync(process.execPath, node, { cwd: project, encoding: 'utf8' }), 'function\n')
+  const home = join(project, 'node_modules/@keyrail/sdk')
+  assert.match(readFileSync(join(home, 'dist/cjs/index.d.ts'), 'utf8'), /createKeyrail/)
+})
+
+test('the archive of the widget has what its package.json names', async () => {
+  const file = join(await written('widget'), archiveOf('embed'))
+  const paths = new Set<string>()
+  await list({ file, onReadEntry: entry => void paths.add(entry.path) })
+  const { exports } = JSON.parse(readFileSync(join(checkout, 'packages/embed/package.json'), 'utf8'))
+  const named = JSON.stringify(exports).matchAll(/"\.\/(dist\/[^"]+)"/g)
+  for (const [, path] of named) assert.ok(paths.has(`package/${path}`), path)
+})
+
+for (const [name, declareTypes] of [
+  ['sdk', declareSdk],
+  ['embed', declareEmbed],
+] as const)
+  test(`the types of the package ${name} in the checkout are those of its sources`, async () => {
+    const into = join(work, `types-${name}`)
+    await declareTypes(into)
+    const kept = join(checkout, 'packages', name, 'types')
+    const namesIn = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted()
+    assert.deepEqual(namesIn(kept), namesIn(into))
+    for (const file of namesIn(into).filter(path => path.endsWith('.ts')))
+      assert.equal(
+        readFileSync(join(kept, file), 'utf8'),
+        readFileSync(join(into, file), 'utf8'),
+        `${file}: run npm run build -w packages/${name}`,
+      )
+  })

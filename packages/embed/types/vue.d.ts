@@ -1,0 +1,18 @@
+import type { KeyrailEvents, KeyrailProps } from './index.js'
+
+type Handler<N extends keyof KeyrailEvents> = (event: CustomEvent<KeyrailEvents[N]>) => void
+
+/** `<keyrail-keys>` in the templates of Vue, which sets properties and hears events by itself. */
+declare module 'vue' {
+  interface GlobalComponents {
+    'keyrail-keys': new () => {
+      readonly $props: KeyrailProps & {
+        onKeyrailCreated?: Handler<'created'>
+        onKeyrailRotated?: Handler<'rotated'>
+        onKeyrailRevoked?: Handler<'revoked'>
+        onKeyrailSessionEnded?: Handler<'session-ended'>
+        onKeyrailError?: Handler<'error'>
+      }
+    }
+  }
+}

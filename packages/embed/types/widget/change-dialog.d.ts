@@ -1,0 +1,20 @@
+import type { ComponentChildren } from 'preact';
+import type { At } from './at.js';
+interface ChangeDialogProps {
+    readonly at: At;
+    readonly title: ComponentChildren;
+    /** The text of the button that makes the change. */
+    readonly action: ComponentChildren;
+    readonly kind: 'primary' | 'danger';
+    /** Makes the change and ends the dialog. */
+    readonly make: () => Promise<void>;
+    readonly onClose: () => void;
+    /** The fields. */
+    readonly children: ComponentChildren;
+}
+/**
+ * A form for one change at a time. A failure is shown where it was asked for; the fields stay as they are. It stays open until the
+ * change is answered: a late answer would close another dialog, and a key that is shown only once with it.
+ */
+export declare function ChangeDialog({ at, title, action, kind, make, onClose, children }: ChangeDialogProps): import("preact").JSX.Element;
+export {};

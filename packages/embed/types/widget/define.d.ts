@@ -1,0 +1,2 @@
+/** A page may load two versions; the first one stays. */
+export declare function defineKeyrailKeys(): void;

@@ -1,0 +1,11 @@
+import type { EmbedKey } from '../types.js';
+import type { At } from './at.js';
+import type { Words } from './words/words.js';
+export declare const nameOf: ({ name }: EmbedKey, words: Words) => string;
+export declare const prefixOf: ({ display_prefix }: EmbedKey) => string;
+/** @param now the service's time. */
+export declare const hasEnded: ({ expires_at }: EmbedKey, now: number) => boolean;
+/** When the key was made and used, and until when it works. */
+export declare function lifeOf(key: EmbedKey, { words, keyring, hasDates }: At): string[];
+/** Until when the old key of a rotation works. */
+export declare const oldEndsOf: (end: string | number, { words, keyring }: At) => string;

@@ -1,0 +1,2 @@
+import type { Catalogue } from './words.js';
+export declare const de: Catalogue;

@@ -1,0 +1,1 @@
+export { KeyedHandler, KeyringSource, Protection, WithKeyOptions, embedHandler, withKey } from "./core.js";
