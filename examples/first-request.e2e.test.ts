@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { codeBlocks, readDocument, section } from '../docs/documents.ts'
 import { Installation, type Serving } from '../packages/server/test/installation.ts'
@@ -18,6 +20,7 @@ const masked = (text: string) =>
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UUID')
     .replace(/(kr|krsk)_live_\w{4}\.\.\./g, '$1_live_...')
     .replace(/http:\S+ +/g, 'URL ')
+    .replace(/ \S+\/first-request-key/g, ' FILE')
     .trim()
 
 test('the first request is verified, and refused once its key is revoked', async () => {
@@ -29,6 +32,9 @@ test('the first request is verified, and refused once its key is revoked', async
   const tenants = [...out.matchAll(/[Tt]enant +([0-9a-f-]{36})/g)].map(([, id]) => id)
   assert.equal(tenants.length, 2)
   assert.equal(tenants[0], tenants[1])
+  const file = join(installation.dataDir, 'first-request-key')
+  assert.match(readFileSync(file, 'utf8'), /^krsk_live_\w+\n$/)
+  assert.equal(statSync(file).mode & 0o077, 0)
 })
 
 test('it works a second time on the same service', async () => {

@@ -4,7 +4,7 @@
 #   sh examples/first-request.sh
 #
 # KEYRAIL_URL names the service (default http://127.0.0.1:8080), SERVICE_DATA_DIR its data (default ./data).
-# No secret is printed whole.
+# No secret is printed whole; the workspace's own key is in a file for the dashboard.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -82,3 +82,8 @@ post "keys/$key_id/revoke?wait=true" "$owner_key" '{"reason":"contract ended"}'
 step Revoke "$(field display_prefix)..." "acknowledged by $(field propagation.nodes_acknowledged) of $(field propagation.nodes) nodes"
 request GET "$api/payments" "$key"
 step Request "GET /payments" "$status, $(field code)"
+
+# The workspace has no members yet: who shows its first secret key in the dashboard becomes its owner.
+key_file=${SERVICE_DATA_DIR:-data}/first-request-key
+(umask 077 && printf '%s\n' "$owner_key" >"$key_file")
+step Dashboard "$KEYRAIL_URL/app/workspaces/adopt" "yours with the secret key in $key_file"

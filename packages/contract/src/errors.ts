@@ -35,6 +35,7 @@ export const errors = {
   slug_taken: [409, 'The slug is in use'],
   external_id_taken: [409, 'Another tenant has this external_id'],
   already_member: [409, 'This person is already a member'],
+  workspace_taken: [409, 'The workspace has members already'],
   workspace_limit_reached: [409, 'The person owns the maximum number of workspaces'],
   last_owner: [409, 'A workspace keeps at least one owner'],
   key_not_active: [409, 'The key is revoked or expired'],

@@ -156,5 +156,15 @@ export const PasswordChanged = strictObject({
 })
 export type PasswordChanged = Static<typeof PasswordChanged>
 
+/** A workspace without members, named by one of its secret keys. */
+export const WorkspaceAdoption = strictObject({
+  secret_key: Type.String({
+    minLength: 1,
+    maxLength: 256,
+    description: 'An active live secret key of the workspace, with the role `owner` and without limits.',
+  }),
+})
+export type WorkspaceAdoption = Static<typeof WorkspaceAdoption>
+
 export const InviteAccept = strictObject({ token: MailedToken })
 export type InviteAccept = Static<typeof InviteAccept>

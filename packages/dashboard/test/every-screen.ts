@@ -16,6 +16,7 @@ export const titles: Readonly<Record<string, string>> = {
   '/accept-invite': 'This link is incomplete',
   '/workspaces': 'Choose a workspace',
   '/workspaces/new': 'Create a workspace',
+  '/workspaces/adopt': 'Open a workspace by its secret key',
   '/': 'Overview',
   '/get-started': 'Get started',
   '/keys': 'Keys',

@@ -86,3 +86,31 @@ test('the first secret is shown although the workspace cannot be opened yet', as
   await visit.heading('Get started')
   await visit.leave()
 })
+
+test('a workspace that a script has made opens for a person who shows its secret key', async () => {
+  const { ask, deps, query } = stage.harness
+  const body = { name: 'Scripted', slug: 'scripted' }
+  const made = await ask('POST', '/v1/workspaces', { token: deps.config.bootstrapToken ?? '', body })
+  const secret: string = made.body.secret_key.key
+  const visit = await stage.visit('/app/', { as: await makePerson(query, { name: 'Cem' }) })
+  await visit.heading('Create your workspace')
+  await visit.page.getByRole('link', { name: 'I have a secret key' }).click()
+  await visit.heading('Open a workspace by its secret key')
+  await visit.look('adopt-workspace')
+  await visit.fill('Secret key', `${secret.slice(0, -1)}x`)
+  await visit.press('Open workspace')
+  await visit.text('No active secret key has this text.')
+  await visit.look('adopt-workspace-fault')
+  await visit.fill('Secret key', ` ${secret} `)
+  await visit.press('Open workspace')
+  await visit.heading('Get started')
+  await visit.text('Scripted')
+  await visit.assertForgotten(secret)
+  await visit.leave()
+
+  const late = await stage.visit('/app/workspaces/adopt', { as: await makePerson(query, { name: 'Dan' }) })
+  await late.fill('Secret key', secret)
+  await late.press('Open workspace')
+  await late.text('The workspace has members. Ask one of its owners for an invitation.')
+  await late.leave()
+})

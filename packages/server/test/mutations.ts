@@ -27,6 +27,8 @@ export interface MutationRequest {
   url: string
   token: string
   body?: unknown
+  /** The workspace of its audit row, where that is not the one of the scene. */
+  workspaceId?: string
 }
 
 interface Means {
@@ -182,6 +184,16 @@ export const auditedMutations: Record<string, PrepareMutation> = {
     token: (await makePerson(means.query)).token,
     body: { token: (await makeInvite(means, means.scene)).token },
   }),
+  adoptWorkspace: async ({ ask, query, bootstrapToken }) => {
+    const body = { name: 'Orphan', slug: uniqueSlug('orphan') }
+    const made = await ask('POST', '/v1/workspaces', { token: bootstrapToken, body })
+    return {
+      url: '/v1/auth/workspaces/adopt',
+      workspaceId: made.body.id,
+      token: (await makePerson(query)).token,
+      body: { secret_key: made.body.secret_key.key },
+    }
+  },
   keepWorkspace: async means => ({
     url: `/v1/auth/workspaces/${means.scene.workspaceId}/keep`,
     token: await disowner(means),

@@ -54,6 +54,7 @@ export const betweenRooms: Record<string, string[]> = {
     'people/vouching',
     'secret-keys/ending',
     'secret-keys/endings',
+    'secret-keys/held',
     'secret-keys/issue',
     'secret-keys/made',
   ],

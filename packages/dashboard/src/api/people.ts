@@ -17,6 +17,7 @@ import type {
   User,
   VerificationConsume,
   Verified,
+  WorkspaceAdoption,
   WorkspaceSwitch,
 } from '@keyrail/contract/people'
 import type { JoinedMember } from '@keyrail/contract/vendor/members'
@@ -49,6 +50,10 @@ export const resetPassword = endpoint<{ body: ResetConsume; answer: PasswordChan
   'POST',
   '/v1/auth/password_resets/consume',
   'open',
+)
+export const adoptWorkspace = endpoint<{ body: WorkspaceAdoption; answer: Membership }>(
+  'POST',
+  '/v1/auth/workspaces/adopt',
 )
 export const acceptInvite = endpoint<{ body: InviteAccept; answer: JoinedMember }>(
   'POST',

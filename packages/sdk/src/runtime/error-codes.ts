@@ -53,6 +53,7 @@ export type KeyrailErrorCode =
   | 'slug_taken'
   | 'external_id_taken'
   | 'already_member'
+  | 'workspace_taken'
   | 'workspace_limit_reached'
   | 'last_owner'
   | 'key_not_active'

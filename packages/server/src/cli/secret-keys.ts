@@ -11,14 +11,10 @@ import {
 import type { CreatedSecretKey, SecretKeyRole } from '@keyrail/contract/vendor/secret-keys'
 import { type Command, Option } from 'commander'
 import { appendAudit } from '../audit/append.ts'
-import { serviceBudgets } from '../platform/budgets.ts'
 import { systemClock } from '../platform/clock.ts'
-import { unbound } from '../platform/db/db.ts'
-import { createIdleConnections } from '../platform/db/idle.ts'
-import { openPool } from '../platform/db/pool.ts'
+import type { Db } from '../platform/db/db.ts'
 import { isUuid } from '../platform/http/validate.ts'
 import { idMaker } from '../platform/ids.ts'
-import { uncounted } from '../platform/metrics.ts'
 import { readNetwork } from '../platform/network/cidr.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { issueSecretKey, type StoredLimits, secretKeyCreated } from '../secret-keys/issue.ts'
@@ -28,6 +24,7 @@ import { askChoice, askText, requireFlags } from './ask.ts'
 import { type CommandDatabase, openDatabase, requireSchema } from './database.ts'
 import { CommandFailed } from './failure.ts'
 import { inform, print, printJson } from './output.ts'
+import { withDb } from './own-db.ts'
 import { withProgress } from './progress.ts'
 import type { Settings } from './settings.ts'
 
@@ -162,16 +159,8 @@ async function create({ direct }: CommandDatabase, wanted: Wanted): Promise<Crea
   const { workspace, env, role, name, limits } = wanted
   const deps = { randomBytes, clock: systemClock, makeId: idMaker(systemClock, randomBytes) }
   const operator = { type: 'operator', id: null } as const
-  const pool = openPool({
-    connection: direct,
-    size: 1,
-    budgets: serviceBudgets,
-    hints: { announce() {} },
-    lanes: { idle: createIdleConnections() },
-    observer: uncounted,
-  })
-  try {
-    return await pool.bind(unbound).inWorkspace(workspace, async tx => {
+  const issue = (db: Db) =>
+    db.inWorkspace(workspace, async tx => {
       if (!(await areProjectsThere(tx, limits.project_ids))) {
         throw new CommandFailed('One of the projects is not in the workspace, or is deleted.')
       }
@@ -190,11 +179,11 @@ async function create({ direct }: CommandDatabase, wanted: Wanted): Promise<Crea
       appendAudit(deps, tx, operator, at, [secretKeyCreated(created)])
       return shown
     })
+  try {
+    return await withDb(direct, issue)
   } catch (error) {
     if (!(error instanceof Refusal) || error.code !== 'not_found') throw error
     throw new CommandFailed(`Workspace ${workspace} does not exist.`)
-  } finally {
-    await pool.close()
   }
 }
 

@@ -89,3 +89,43 @@ describe('keyrail workspace delete', () => {
     }
   })
 })
+
+describe('keyrail workspace adopt', () => {
+  let installation: Installation
+  let service: Serving
+  before(async () => {
+    installation = new Installation()
+    service = await installation.serve()
+  })
+  after(() => installation.remove())
+  const adopt = (...args: string[]) => installation.start(['workspace', 'adopt', ...args]).ended
+
+  test('it gives a workspace without members to a person, once, and the audit log says so', async () => {
+    const body = { name: 'Acme', slug: 'acme' }
+    const made = await ask(`${service.url}/v1/workspaces`, { token: installation.token, body })
+    const token = made?.body.secret_key.key as string
+    const id = made?.body.id as string
+    const nobody = await adopt(id, 'ann@example.com')
+    assert.equal(nobody.code, 1)
+    assert.match(nobody.err, /No account has the address ann@example\.com/)
+    for (const email of ['ann@example.com', 'bea@example.com'])
+      await ask(`${service.url}/v1/auth/users`, { body: { email, password: 'a long enough word' } })
+    const given = await adopt(id, 'Ann@example.com', '--json')
+    assert.deepEqual(
+      [given.code, JSON.parse(given.out)],
+      [0, { id, name: 'Acme', slug: 'acme', role: 'owner' }],
+    )
+    const members = await ask(`${service.url}/v1/members`, { token })
+    assert.deepEqual(
+      members?.body.data.map((one: { email: string }) => one.email),
+      ['ann@example.com'],
+    )
+    const log = await ask(`${service.url}/v1/audit_logs`, { token })
+    const row = log?.body.data.at(-1)
+    assert.deepEqual([row.action, row.actor_type], ['workspace_member.joined', 'operator'])
+    const again = await adopt(id, 'bea@example.com')
+    assert.equal(again.code, 1)
+    assert.match(again.err, /The workspace has members\./)
+    assert.match((await adopt('nothing', 'ann@example.com')).err, /is not a workspace id/)
+  })
+})

@@ -14,6 +14,7 @@ import { CommandFailed, explain } from './failure.ts'
 import { canAsk, print, printJson } from './output.ts'
 import { withProgress } from './progress.ts'
 import type { Settings } from './settings.ts'
+import { addAdoptCommand } from './workspace-adopt.ts'
 
 interface Flags {
   yes?: true
@@ -25,6 +26,7 @@ export function addWorkspaceCommand(program: Command, settings: Settings): void 
     .command('workspace')
     .summary('manage workspaces as the operator')
     .description('Manages workspaces as the operator. The API creates them: POST /v1/workspaces.')
+  addAdoptCommand(workspace, settings)
   workspace
     .command('delete')
     .summary('remove a workspace for good')

@@ -4,7 +4,7 @@ import type { Entry } from '../audit/append.ts'
 import type { PersonTx, Tx } from '../platform/db/transaction.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { toMember } from './resource.ts'
-import { countOwnedRows, insertMember, removeRow } from './sql.ts'
+import { countOwnedRows, hasMemberRows, insertMember, removeRow } from './sql.ts'
 
 /** The person who joins, the role, and the invited address, if there was one. */
 export interface Joining {
@@ -13,11 +13,16 @@ export interface Joining {
   name: string | null
   role: Role
   invitedEmail?: string
+  /** The secret key that the person has shown. */
+  shownKeyId?: string
 }
 
 /** Ends a membership, after `endMakers`. The caller appends the audit entry. */
 export const leaveWorkspace = (tx: Tx, userId: string, at: number): void =>
   removeRow(tx, userId, new Date(at))
+
+/** Whether the workspace of the transaction has any member. */
+export const hasMembers = (tx: Tx): Promise<boolean> => hasMemberRows(tx)
 
 /** The number of workspaces that the person of the transaction owns. */
 export const countOwned = (tx: PersonTx): Promise<number> => countOwnedRows(tx)
@@ -29,7 +34,7 @@ export const countOwned = (tx: PersonTx): Promise<number> => countOwnedRows(tx)
 export async function joinWorkspace(
   tx: Tx,
   at: number,
-  { id, email, name, role, invitedEmail }: Joining,
+  { id, email, name, role, invitedEmail, shownKeyId }: Joining,
 ): Promise<{ member: Member; joined: Entry }> {
   const joinedAt = new Date(at)
   if (!(await insertMember(tx, id, role, joinedAt))) throw new Refusal('already_member')
@@ -37,6 +42,7 @@ export async function joinWorkspace(
     role,
     email,
     ...(invitedEmail !== undefined && { invited_email: invitedEmail }),
+    ...(shownKeyId !== undefined && { secret_key_id: shownKeyId }),
   }
   return {
     member: toMember({ user_id: id, email, name, role, joined_at: joinedAt }),

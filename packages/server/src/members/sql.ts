@@ -40,6 +40,15 @@ const lock = sql(
 export const lockMemberAndOwners = (tx: Tx, userId: string) =>
   tx.query<MemberRow>(lock, [tx.workspaceId, userId])
 
+const anyMember = sql(
+  'members.any',
+  'select exists (select from workspace_members where workspace_id = $1 and removed_at is null) as any',
+)
+export async function hasMemberRows(tx: Tx): Promise<boolean> {
+  const [row] = await tx.query<{ any: boolean }>(anyMember, [tx.workspaceId])
+  return row?.any === true
+}
+
 const lockPerson = sql('members.lock_person', 'select id from users where id = $1 for no key update')
 const countOwned = sql(
   'members.count_owned',

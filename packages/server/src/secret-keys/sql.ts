@@ -113,6 +113,13 @@ const endOverlap = sql(
   touchesOne(`update secret_keys set expires_at = $3, rotated_to = $4, original_expires_at = $5
      where workspace_id = $1 and id = $2`),
 )
+const hold = sql(
+  'secret_keys.hold',
+  `select id from secret_keys where workspace_id = $1 and id = $2 and ${isActive} for share`,
+)
+export const holdRow = async (tx: Tx, id: string): Promise<boolean> =>
+  (await tx.query(hold, [tx.workspaceId, id])).length > 0
+
 export const endSecretKeyOverlap = (
   tx: Tx,
   id: string,

@@ -97,13 +97,13 @@ async function joinAsOwner(
   const asPerson = asPersonTx(tx, userId)
   const [owned, person] = await Promise.all([countOwned(asPerson), readPerson(asPerson)])
   if (person === null) throw new Refusal('unauthenticated')
-  if (owned >= config.maxWorkspacesPerPerson) throw tooMany(config.maxWorkspacesPerPerson)
+  if (owned >= config.maxWorkspacesPerPerson) throw tooManyWorkspaces(config.maxWorkspacesPerPerson)
   const { joined } = await joinWorkspace(tx, at, { ...person, role: 'owner' })
   if (principal.workspaceId === null) await actIn(asPerson, sessionId, tx.workspaceId)
   return [joined]
 }
 
-const tooMany = (most: number) =>
+export const tooManyWorkspaces = (most: number) =>
   new Refusal('workspace_limit_reached', `You own ${most} workspaces, which is the limit for a person.`)
 
 export async function getWorkspace(db: Db, { workspaceId }: VendorPrincipal): Promise<Workspace> {

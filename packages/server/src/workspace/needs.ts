@@ -1,3 +1,4 @@
+import type { Authenticate } from '../gate/authenticate.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { MakeId } from '../platform/ids.ts'
 import type { Endings } from '../secret-keys/endings.ts'
@@ -7,6 +8,8 @@ import type { Disownings } from './disownings.ts'
 export interface WorkspaceNeeds {
   readonly config: { readonly maxWorkspacesPerPerson: number }
   readonly clock: Clock
+  /** Reads a secret key that a person shows. */
+  readonly authenticate: Authenticate
   readonly makeId: MakeId
   readonly randomBytes: (size: number) => Buffer
   /** Ends what a person made in a workspace that they give up. */

@@ -1,4 +1,4 @@
-import { Membership } from '@keyrail/contract/people'
+import { Membership, WorkspaceAdoption } from '@keyrail/contract/people'
 import { deleted } from '@keyrail/contract/shared'
 import {
   CreatedWorkspace,
@@ -10,6 +10,7 @@ import { liveEditors, readers } from '../gate/access.ts'
 import { routesFor } from '../gate/make-route.ts'
 import type { Route } from '../gate/route.ts'
 import { createWorkspace, getWorkspace, updateWorkspace } from './actions.ts'
+import { adoptWorkspace } from './adopt.ts'
 import type { WorkspaceNeeds } from './needs.ts'
 import { giveUpWorkspace, keepWorkspace } from './unproven.ts'
 
@@ -50,6 +51,25 @@ export const workspaceRoutes: Route<WorkspaceNeeds>[] = [
     refusals: ['email_not_verified'],
     handle: async (deps, { db, principal, body, client }) => ({
       body: await updateWorkspace(deps, db, principal, body, client),
+    }),
+  }),
+  personRoute('POST', '/v1/auth/workspaces/adopt', {
+    operation: 'adoptWorkspace',
+    forVerified: true,
+    summary: 'Adopt a workspace without members',
+    description:
+      'Makes the signed-in person the owner of a workspace without members, such as one that was made with the bootstrap token. The person shows a secret key of an owner there. A session without a workspace moves into it.',
+    body: WorkspaceAdoption,
+    answer: Membership,
+    refusals: [
+      'invalid_token',
+      'owner_required',
+      'ip_not_allowed',
+      'workspace_taken',
+      'workspace_limit_reached',
+    ],
+    handle: async (deps, { db, principal, body, client }) => ({
+      body: await adoptWorkspace(deps, db, principal, body.secret_key, { ip: client.ip }),
     }),
   }),
   personRoute('POST', '/v1/auth/workspaces/:id/keep', {

@@ -108,7 +108,7 @@ for (const mutation of mutations) {
   test(`${route.operation} that came first is done before its right ends`, async () => {
     for (const prepare of preparationsOf(mutation)) {
       const { request, ending } = await prepare(mutation)
-      const held = auditHeadOf(vendor.workspaceId)
+      const held = auditHeadOf(request.workspaceId ?? vendor.workspaceId)
       const answers = await meet<Pick<Heard, 'status'>>(barrier, held, [() => send(request), ending.end])
       assert.deepEqual(answers.map(isDone), [true, true], `${ending.name} ${JSON.stringify(answers)}`)
     }

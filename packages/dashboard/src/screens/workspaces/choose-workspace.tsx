@@ -26,6 +26,9 @@ export function ChooseWorkspace() {
       aside={
         <>
           <Anchor renderRoot={props => <Link to="/workspaces/new" {...props} />}>Create a workspace</Anchor>
+          <Anchor renderRoot={props => <Link to="/workspaces/adopt" {...props} />}>
+            I have a secret key
+          </Anchor>
           <Anchor component="button" type="button" ta="start" onClick={() => void signOut()}>
             Sign out
           </Anchor>

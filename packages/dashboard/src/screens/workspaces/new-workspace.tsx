@@ -1,6 +1,7 @@
 import { Anchor } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { createWorkspace } from '../../api/workspaces.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
@@ -50,13 +51,21 @@ function NameWorkspace({ onMade }: { onMade: OnMade }) {
       aside={
         isFirst ? (
           <>
+            <Anchor renderRoot={props => <Link to="/workspaces/adopt" {...props} />}>
+              I have a secret key
+            </Anchor>
             <span>Signed in as {me.email}</span>
             <Anchor component="button" type="button" ta="start" onClick={() => void signOut()}>
               Sign out
             </Anchor>
           </>
         ) : (
-          <Anchor href="/app/">Back to the dashboard</Anchor>
+          <>
+            <Anchor renderRoot={props => <Link to="/workspaces/adopt" {...props} />}>
+              I have a secret key
+            </Anchor>
+            <Anchor href="/app/">Back to the dashboard</Anchor>
+          </>
         )
       }
     >

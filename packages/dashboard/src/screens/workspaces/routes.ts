@@ -20,4 +20,10 @@ export const workspacesRoutes = [
     beforeLoad: signedIn,
     component: lazyRouteComponent(() => import('./new-workspace.tsx'), 'NewWorkspace'),
   }),
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path: '/workspaces/adopt',
+    beforeLoad: signedIn,
+    component: lazyRouteComponent(() => import('./adopt-workspace.tsx'), 'AdoptWorkspace'),
+  }),
 ] as const
