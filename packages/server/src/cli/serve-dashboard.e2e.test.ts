@@ -210,8 +210,10 @@ describe('keyrail serve and the dashboard', () => {
   if (isRoot) {
     test('started by root, the owner of the sources builds, and owns the build', async () => {
       // With its own packages, because the owner may not be able to enter the folder of this checkout.
-      rmSync(join(copy.root, 'node_modules'))
-      execFileSync('cp', ['-a', join(root, 'node_modules'), copy.root])
+      for (const place of ['.', 'packages/dashboard']) {
+        rmSync(join(copy.root, place, 'node_modules'))
+        execFileSync('cp', ['-a', join(root, place, 'node_modules'), join(copy.root, place)])
+      }
       execFileSync('chown', ['-R', '--no-dereference', '65534:65534', copy.root])
       const service = await serve({}, join(copy.root, relative(root, process.execPath)))
       await until(async () => (await page(service.url)).status === 200)
