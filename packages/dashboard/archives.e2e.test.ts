@@ -20,8 +20,12 @@ const written = async (name: string) => {
   return join(into, 'packages')
 }
 
-test('the archives have the same bytes whenever they are made', async () => {
-  const [first, second] = [await written('first'), await written('second')]
+test('the archives have the same bytes whenever they are made, whatever the umask is', async () => {
+  const first = await written('first')
+  const umask = process.umask(0o077)
+  after(() => process.umask(umask))
+  const second = await written('second')
+  process.umask(umask)
   const names = [archiveOf('embed'), archiveOf('sdk')]
   for (const folder of [first, second]) assert.deepEqual(readdirSync(folder).toSorted(), names)
   for (const name of names)

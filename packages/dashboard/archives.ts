@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { create } from 'tar'
 import { writePackage as writeEmbed } from '../embed/write-package.ts'
@@ -24,6 +24,7 @@ export async function writeArchives(checkout: string, into: string): Promise<voi
     const work = join(into, '.package')
     await write(join(work, 'dist'))
     for (const name of named) cpSync(join(checkout, folder, name), join(work, name))
+    openToAll(work)
     const { name, version } = JSON.parse(readFileSync(join(work, 'package.json'), 'utf8'))
     const file = join(out, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)
     const options = {
@@ -37,4 +38,10 @@ export async function writeArchives(checkout: string, into: string): Promise<voi
     await create({ ...options, noPax: true }, [...named, 'dist'])
     rmSync(work, { recursive: true })
   }
+}
+
+/** The modes of the files are part of an archive, and a checkout has them by its owner's umask. */
+function openToAll(folder: string): void {
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }))
+    chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644)
 }
