@@ -7,7 +7,7 @@ export const drill: Drill = {
   name: 'p4',
   title: 'A node that is cut off serves for one minute and no longer',
   promise:
-    'A node that is cut off accepts keys until 60,000 ms after it sent its last answered request, and then refuses all of them, from any source and with any change of its clock.',
+    'A node that is cut off accepts keys until 60,000 ms after the service last confirmed them, and then refuses all of them, from any source and with any change of its clock.',
   async run({ cycles = cyclesDefault, seed, signal, say }) {
     const { seen, broken, serverVersion } = await runStaleness({ cycles, seed, signal, say })
     return {

@@ -30,7 +30,9 @@ interface Machine {
   isCut: boolean
   /** How long the next answers take. */
   slowMs: number
-  /** When the last answered request was sent. */
+  /** The service holds answers for a second. With a number, that is what they say instead of how long they were held. */
+  holds: boolean | number
+  /** When the service last confirmed the keys: when the last answered request was sent, or as much later as the answer says. */
   heardAt: number
 }
 
@@ -49,15 +51,16 @@ async function openNode(machine: Machine): Promise<Keyring> {
       async fetch(input, init) {
         const sentAt = at.monotonic
         if (machine.isCut) throw new TypeError('the way is cut off')
-        // Held answers would make the drill wait for real time to pass.
+        // Held answers make the drill wait for real time to pass.
         const headers = new Headers(init?.headers)
         headers.delete('prefer')
+        if (machine.holds !== false) headers.set('prefer', 'wait=1')
         const response = await ask(input, { ...init, headers })
         if (machine.isCut) throw new TypeError('the way is cut off')
-        const dated = await datedAt(response, machine.serviceAt)
+        const { heldMs, ...answer } = await rewritten(response, machine)
         pass(machine, machine.slowMs)
-        machine.heardAt = sentAt
-        return dated
+        machine.heardAt = Math.min(sentAt + heldMs, at.monotonic)
+        return new Response(answer.text, answer)
       },
     },
     {
@@ -70,14 +73,16 @@ async function openNode(machine: Machine): Promise<Keyring> {
   return keyring
 }
 
-/** An answer as the service gives it at that time, whose clock runs by itself here. */
-async function datedAt(response: Response, at: number): Promise<Response> {
-  const date = new Date(at)
+/** An answer as the service gives it at its time, whose clock runs by itself here, and for how long it says it was held. */
+async function rewritten(response: Response, { serviceAt, holds }: Machine) {
+  const date = new Date(serviceAt)
   const { status } = response
   const headers = new Headers(response.headers)
   headers.set('date', date.toUTCString())
-  const text = await response.text()
-  return new Response(text.replace(/(?<="generated_at":")[^"]*/, date.toISOString()), { status, headers })
+  const text = (await response.text())
+    .replace(/(?<="generated_at":")[^"]*/, date.toISOString())
+    .replace(/(?<="held_ms":)\d+/, said => (typeof holds === 'number' ? String(holds) : said))
+  return { text, status, headers, heldMs: Number(/"held_ms":(\d+)/.exec(text)?.[1] ?? 0) }
 }
 
 function pass(machine: Machine, ms: number): void {
@@ -86,6 +91,17 @@ function pass(machine: Machine, ms: number): void {
   at.wall += ms
   at.uptime += ms
   machine.serviceAt += ms
+}
+
+/** The last answer was held, and was on its way for 20 s in all. */
+async function afterHeld(machine: Machine, holds: Machine['holds']): Promise<Keyring> {
+  const keyring = await openNode(machine)
+  Object.assign(machine, { holds, slowMs: 20_000 })
+  const { heard } = polls(keyring)
+  await until('the held answer has come', () => polls(keyring).heard > heard)
+  Object.assign(machine, { holds: false, slowMs: 0 })
+  await cutOff(machine, keyring)
+  return keyring
 }
 
 const polls = (keyring: Keyring) => {
@@ -138,6 +154,8 @@ export const situations: Record<string, Situation> = {
     await cutOff(machine, keyring)
     return keyring
   },
+  'after an answer that was held': machine => afterHeld(machine, true),
+  'after an answer that claims to have been held for a day': machine => afterHeld(machine, 86_400_000),
   async 'started anew from the disk'(machine, key) {
     const first = await openNode(machine)
     await cutOff(machine, first)
@@ -199,6 +217,7 @@ export async function runStaleness({
           serviceAt: house.now(),
           isCut: false,
           slowMs: 0,
+          holds: false,
           heardAt: 0,
         }
         const keyring = await (situations[situation] as Situation)(machine, key)

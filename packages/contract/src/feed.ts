@@ -29,7 +29,7 @@ const Features = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), 
   minItems: 1,
   maxItems: 32,
   description:
-    'What the node understands, repeated or comma-separated: `external_id`, `key_meta` and `labels` add fields; `labels` requires the permission `policy:labels`. Keys that need a feature not named here are left out.',
+    'What the node understands, repeated or comma-separated: `external_id`, `key_meta` and `labels` add fields; `held_ms` adds one to answers that were held; `labels` requires the permission `policy:labels`. Keys that need a feature not named here are left out.',
 })
 
 const scope = {
@@ -131,7 +131,7 @@ const head = {
   features: Type.Optional(
     Type.Array(Type.String(), {
       description:
-        'The requested features that the service knows and the secret key may see, sorted. Absent if none was requested. `names` and `meta` of earlier nodes stand for `external_id` and `key_meta`, with labels where the key may see them.',
+        'The requested features that the service knows and the secret key may see, sorted, without `held_ms`. Absent if none was requested. `names` and `meta` of earlier nodes stand for `external_id` and `key_meta`, with labels where the key may see them.',
     }),
   ),
   tenants: Type.Optional(
@@ -154,6 +154,13 @@ export const PolicyDelta = strictObject({
   object: Type.Literal('policy_delta'),
   ...head,
   since: Type.Integer({ minimum: 0 }),
+  held_ms: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description:
+        'Only with the feature `held_ms`, of an answer that was held: how long after the request came the service last saw, by its monotonic clock, that the project had this version or an earlier one.',
+    }),
+  ),
   changes: Type.Array(PolicyChange),
 })
 export type PolicyDelta = Static<typeof PolicyDelta>

@@ -50,6 +50,8 @@ export class FeedService {
   deleted = false
   pageKeys = 1_000
   offersWait = false
+  /** What deltas say for how long they were held; undefined: nothing, as before the service could. */
+  heldMs: number | undefined
   /** Its clock, and how far that is ahead in ms. */
   clock: () => number = Date.now
   aheadMs = 0
@@ -173,7 +175,8 @@ export class FeedService {
     const last = new Map<string, PolicyChange>()
     for (const { version, change } of this.#changes) if (version > since) last.set(change.key_id, change)
     const changes = this.deleted ? [] : [...last.values()]
-    const body = { object: 'policy_delta' as const, ...this.#head(), since, changes }
+    const held = this.heldMs === undefined ? {} : { held_ms: this.heldMs }
+    const body = { object: 'policy_delta' as const, ...this.#head(), since, changes, ...held }
     assert.ok(isDelta(body), ajv.errorsText(isDelta.errors))
     return body
   }

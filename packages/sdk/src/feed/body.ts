@@ -37,6 +37,8 @@ type Change = { upsert: StoredKey } | { gone: KeyNames; cause: string | undefine
 export interface Delta extends Head {
   kind: 'delta'
   since: number
+  /** For how long it was held before the service last looked at the version; 0 if it does not say. */
+  heldMs: number
   /** Null: the delta has a change of an unknown kind, so a snapshot is needed. */
   changes: Change[] | null
 }
@@ -64,7 +66,7 @@ export function readFeedBody(body: unknown, scope: Scope): Snapshot | Delta {
   }
   return body.object === 'policy_snapshot'
     ? { kind: 'snapshot', ...head, ...readKeys(body, scope) }
-    : { kind: 'delta', ...head, ...readChanges(body, version, scope) }
+    : { kind: 'delta', ...head, heldMs: readHeld(body), ...readChanges(body, version, scope) }
 }
 
 /** Those with names or with the `meta` of tenants, for which a secret key needs a permission. */
@@ -80,6 +82,9 @@ function readFeatures(
   const isUnlabelled = isListed && asked.some(name => labelled.includes(name) && !given.includes(name))
   return { features: given, isUnlabelled, tenants: readTenants(tenants) }
 }
+
+const readHeld = ({ held_ms }: Json): number =>
+  typeof held_ms === 'number' && Number.isSafeInteger(held_ms) && held_ms > 0 ? held_ms : 0
 
 function readKeys(
   { keys, next_cursor = null }: Json,

@@ -1,19 +1,24 @@
-import { hasFeatures, type Scope } from './record.ts'
+import type { Scope } from './record.ts'
 
 /** Sent with every request: this node supports paging. The largest page that the service sends. */
 const PAGE_KEYS = 5_000
 
+/** With it, a held answer says for how long it was held. */
+const HELD = 'held_ms'
+
 /** The query parameters of both feed routes, and `more`. */
-export const feedQuery = (
+export function feedQuery(
   { scope, node }: { scope: Scope; node: string },
-  more: Record<string, string>,
-): URLSearchParams =>
-  new URLSearchParams({
+  more: { since?: string; cursor?: string },
+): URLSearchParams {
+  const features = [...(scope.features ?? []), ...(more.since === undefined ? [] : [HELD])]
+  return new URLSearchParams({
     project_id: scope.projectId,
     ...(scope.env !== 'both' && { env: scope.env }),
     ...(scope.tenantIds.length > 0 && { tenant_id: scope.tenantIds.join(',') }),
     node,
-    ...(hasFeatures(scope) && { features: scope.features?.join() ?? '' }),
+    ...(features.length > 0 && { features: features.join() }),
     max_keys: String(PAGE_KEYS),
     ...more,
   })
+}

@@ -134,7 +134,8 @@ export class Sync {
       signal,
     })
     const answer = readFeedBody(body, settings.scope)
-    this.#hold.answered(clock.monotonic())
+    const receivedAt = clock.monotonic()
+    this.#hold.answered(receivedAt)
     if (this.#isResumed && answer.workspaceId !== this.workspaceId) {
       // The same project id in another workspace: what the earlier process left belongs to something else.
       this.#forget()
@@ -153,7 +154,8 @@ export class Sync {
     const { maxKeys } = store
     applyDelta(answer, { store, ended: this.#ended, room: settings })
     if (store.maxKeys > maxKeys) this.#deps.onRaised(store.maxKeys)
-    store.confirm(answeredAt)
+    // What was answered before the request came from a cache, with all that it says. No answer confirms what comes after its receipt.
+    store.confirm(answeredAt < sentAt ? answeredAt : Math.min(sentAt + answer.heldMs, receivedAt))
     this.#report(answer.unreadable)
     const isNew = answer.version !== version || answer.changes.length > 0
     this.version = answer.version

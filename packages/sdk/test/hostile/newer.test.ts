@@ -155,7 +155,7 @@ test('without policy:labels a node gets what it may, and says once what is left 
     assert.match(witness.notices[0]?.message ?? '', /policy:labels/)
     assert.deepEqual(witness.errors, [])
   }
-  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), 'external_id,key_meta,labels')
+  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), 'external_id,key_meta,labels,held_ms')
   const quiet = await start({ externalId: true, keyMeta: true })
   assert.deepEqual([whoseOf(quiet), quiet.notices], [left, []])
 })

@@ -6,6 +6,7 @@ import { OpenBody } from '../platform/http/open-body.ts'
 import { matches } from '../platform/http/shared-body.ts'
 import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
+import { heldFeature } from './features.ts'
 import type { PolicyNeeds } from './needs.ts'
 import type { FeedPage } from './pages.ts'
 import { headReadWith } from './polls.ts'
@@ -22,7 +23,8 @@ type DeltaCall = Call<VendorPrincipal, DeltaQuery, unknown>
  */
 export async function answerDelta(deps: PolicyNeeds, call: DeltaCall): Promise<Answer> {
   const { since, node } = call.query
-  const { policy } = deps
+  const { policy, clock } = deps
+  const askedAt = clock.monotonic()
   const scope = scopeOf(policy.statements.features, call.principal, call.query)
   let head = headReadWith(call.principal, scope.projectId)
   if (head === undefined) head = await policy.heads.run(scope, call.deadline)
@@ -33,6 +35,7 @@ export async function answerDelta(deps: PolicyNeeds, call: DeltaCall): Promise<A
       : null
 
   const wait = preferredWait(call.header('prefer'))
+  let heldMs: number | null = null
   let applied: Record<string, string> = wait === null ? {} : { 'preference-applied': `wait=${wait}` }
   if (wait !== null && since === head.version) {
     // Before it is held: a revocation that waits for nodes waits for this acknowledgement.
@@ -44,12 +47,15 @@ export async function answerDelta(deps: PolicyNeeds, call: DeltaCall): Promise<A
     if (change === null) applied = {}
     else {
       call.hold()
-      head = (await change) ?? head
+      const ended = await change
+      head = ended.head ?? head
+      if (call.query.features?.includes(heldFeature))
+        heldMs = Math.max(0, Math.floor(ended.lookedAt - askedAt))
       // It was held for up to 30 s, and its credential may have ended in that time.
       await call.judgeAgain()
     }
   }
-  const [answer] = await Promise.all([sendChanges(deps, call, scope, head), noted])
+  const [answer] = await Promise.all([sendChanges(deps, call, scope, head, heldMs), noted])
   return { ...answer, headers: { ...answer.headers, ...applied } }
 }
 
@@ -58,10 +64,11 @@ async function sendChanges(
   call: DeltaCall,
   scope: FeedScope,
   head: PolicyHead,
+  heldMs: number | null,
 ): Promise<Answer> {
   const { since } = call.query
   if (since > head.version) return await sendSnapshot(deps, call, scope, head)
-  if (since === head.version || head.deleted) return sendNoChange(deps, call, scope, head)
+  if (since === head.version || head.deleted) return sendNoChange(deps, call, scope, head, heldMs)
   if (since < head.floor) return await sendSnapshot(deps, call, scope, head)
 
   const name = `delta ${scopeName(scope)} ${since} ${head.version}`
@@ -69,11 +76,17 @@ async function sendChanges(
     makeDelta(deps, sharedDb(deps, call.db), scope, since),
   )
   if (body === null) return await sendSnapshot(deps, call, scope, head)
-  return await sendPage(deps, call, scope, body, headersOf(etagOf(scope, head.version)))
+  return await sendPage(deps, call, scope, body, headersOf(etagOf(scope, head.version)), heldMs)
 }
 
 /** An empty answer: the node is current, or the project is deleted with all of its keys. */
-function sendNoChange(deps: PolicyNeeds, call: DeltaCall, scope: FeedScope, head: PolicyHead): Answer {
+function sendNoChange(
+  deps: PolicyNeeds,
+  call: DeltaCall,
+  scope: FeedScope,
+  head: PolicyHead,
+  heldMs: number | null,
+): Answer {
   const etag = etagOf(scope, head.version)
   const headers = headersOf(etag)
   const isCurrent = call.query.since === head.version
@@ -82,6 +95,7 @@ function sendNoChange(deps: PolicyNeeds, call: DeltaCall, scope: FeedScope, head
     ...headOfDelta(scope, call.query.since, head.version, head.deleted),
     ...(scope.hasTenants && { tenants: [] }),
     changes: [],
+    ...(heldMs !== null && { held_ms: heldMs }),
     generated_at: iso(new Date(deps.clock.now())),
   }
   return { body, headers }

@@ -37,6 +37,9 @@ export const feedFeatures: Features = {
   meta: { key: [metaOf('k')], tenant: [metaOf('t')], ...labelled, instead: 'key_meta' },
 }
 
+/** The answer to a held poll says for how long it was held. It adds nothing to keys, so answers do not list it. */
+export const heldFeature = 'held_ms'
+
 /**
  * The features that a node is given of those that it names, sorted and unique, which the answer depends on. Null when it names
  * none.
@@ -47,8 +50,9 @@ export function givenOf(
   named: readonly string[] | undefined,
   permissions: ReadonlySet<Permission> | null,
 ): readonly string[] | null {
-  if (named === undefined) return null
-  const given = named.flatMap(name => {
+  const others = named?.filter(name => name !== heldFeature) ?? []
+  if (named === undefined || (named.length > 0 && others.length === 0)) return null
+  const given = others.flatMap(name => {
     const feature = Object.hasOwn(features, name) ? features[name] : undefined
     if (feature === undefined) return []
     const { permission, instead } = feature

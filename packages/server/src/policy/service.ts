@@ -47,7 +47,7 @@ export function openPolicyFeed(
     nodes: openNodes(lanes, clock, storeClock, nodeNoteMs, observer?.changeAcknowledged ?? null),
     pages: createPages(),
     sendTurns: createSendTurns(),
-    watch: createWatch(heads, hints, heldMax),
+    watch: createWatch(heads, hints, heldMax, () => clock.monotonic()),
     waits: createWaits(),
     statements: feedStatements(feedFeatures),
   }

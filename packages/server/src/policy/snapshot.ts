@@ -88,15 +88,20 @@ export async function sendSnapshot(
 /** Builds a page for all who ask: the time of one caller must not end it for the others. */
 export const sharedDb = ({ budgets }: PolicyNeeds, db: Db): Db => db.by(new Deadline(budgets.requestMs))
 
-/** Sends a shared body with the time of this answer. */
+/**
+ * Sends a shared body with the time of this answer.
+ * @param heldMs for how long the answer was held before the last look at the head; null: it says nothing of that.
+ */
 export async function sendPage(
   { clock, policy }: PolicyNeeds,
   call: Pick<Call<VendorPrincipal, unknown, unknown>, 'header'>,
   scope: FeedScope,
   page: OpenBody,
   headers: Record<string, string>,
+  heldMs: number | null = null,
 ): Promise<Answer> {
-  const end = `,"generated_at":${JSON.stringify(iso(new Date(clock.now())))}}`
+  const held = heldMs === null ? '' : `,"held_ms":${heldMs}`
+  const end = `${held},"generated_at":${JSON.stringify(iso(new Date(clock.now())))}}`
   const { body, encoding } = await page.encoded(call.header('accept-encoding'), end)
   await policy.sendTurns(scope.workspaceId, body.bytes)
   return {

@@ -104,9 +104,9 @@ test('a change between the look-up of a poll and its wait is not missed', async 
   }
   const room = { all: 1, ofWorkspace: 1 }
   // No hints, and a deadline before the next timed look: only the look at the start of the wait can find the change.
-  const watch = createWatch(heads, { listen: () => () => {} }, room)
-  const head = await watch.change(ref, since, 900, new AbortController().signal)
-  assert.deepEqual([head?.version, looks], [since + 1, 1])
+  const watch = createWatch(heads, { listen: () => () => {} }, room, () => 0)
+  const ended = await watch.change(ref, since, 900, new AbortController().signal)
+  assert.deepEqual([ended?.head?.version, looks], [since + 1, 1])
 })
 
 test('a change by another process ends the wait too', async () => {

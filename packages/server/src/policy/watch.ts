@@ -8,17 +8,24 @@ import type { PolicyHead } from './sql.ts'
 export interface Watch {
   /**
    * @param who whose places it takes. Test keys hold at most half of those of a workspace.
-   * @returns null when the maximum of held requests is reached; otherwise a promise of the head that ended the wait, or of
-   *   null when there was no change, or when its place went to a workspace that holds fewer.
+   * @returns null when the maximum of held requests is reached.
    */
   change(
     who: ProjectRef & { readonly reach: 'test' | 'both' },
     version: number,
     ms: number,
     gone: AbortSignal,
-  ): Promise<PolicyHead | null> | null
+  ): Promise<WaitEnd> | null
   /** How many requests are held, and the most of one workspace. */
   held(): { all: number; mostOfOne: number }
+}
+
+/** How a wait ended. */
+interface WaitEnd {
+  /** The head that ended it; null when there was no change, or when its place went to a workspace that holds fewer. */
+  readonly head: PolicyHead | null
+  /** When the last successful look at the head began, by the monotonic clock. */
+  readonly lookedAt: number
 }
 
 /** A hint may be lost, so the heads are also read periodically. All waiters of a project share the read. */
@@ -26,11 +33,18 @@ const lookMs = 1_000
 
 interface Watched {
   waiting: Set<(head: PolicyHead | null) => void>
+  readonly lookedAt: number
   look(): Promise<void>
   stop(): void
 }
 
-export function createWatch(heads: Heads, hints: Pick<Hints, 'listen'>, max: HeldMax): Watch {
+/** @param monotonic milliseconds. */
+export function createWatch(
+  heads: Heads,
+  hints: Pick<Hints, 'listen'>,
+  max: HeldMax,
+  monotonic: () => number,
+): Watch {
   const places = new HeldPlaces(max)
   const watched = new Map<string, Watched>()
 
@@ -38,11 +52,14 @@ export function createWatch(heads: Heads, hints: Pick<Hints, 'listen'>, max: Hel
     const waiting: Watched['waiting'] = new Set()
     let looking = false
     let again = false
+    let lookedAt = Number.NEGATIVE_INFINITY
     const look = async (): Promise<void> => {
       again = looking
       if (looking) return
       looking = true
+      const beganAt = monotonic()
       const head = await heads.run(ref).catch(() => null)
+      if (head !== null) lookedAt = beganAt
       for (const hear of waiting) hear(head)
       looking = false
       if (again) await look()
@@ -51,6 +68,9 @@ export function createWatch(heads: Heads, hints: Pick<Hints, 'listen'>, max: Hel
     const silence = hints.listen(policyTopic(ref.workspaceId, ref.projectId), look)
     return {
       waiting,
+      get lookedAt() {
+        return lookedAt
+      },
       look,
       stop() {
         clearInterval(timer)
@@ -69,7 +89,7 @@ export function createWatch(heads: Heads, hints: Pick<Hints, 'listen'>, max: Hel
       const key = refKey(ref)
       const own = watched.get(key) ?? start(ref)
       watched.set(key, own)
-      const { promise, resolve } = Promise.withResolvers<PolicyHead | null>()
+      const { promise, resolve } = Promise.withResolvers<WaitEnd>()
       const end = (head: PolicyHead | null) => {
         leave()
         clearTimeout(timer)
@@ -79,7 +99,7 @@ export function createWatch(heads: Heads, hints: Pick<Hints, 'listen'>, max: Hel
           watched.delete(key)
           own.stop()
         }
-        resolve(head)
+        resolve({ head, lookedAt: own.lookedAt })
       }
       const hear = (head: PolicyHead | null) => {
         if (head !== null && head.version !== version) end(head)
