@@ -30,7 +30,7 @@ export function createMetrics(build: { version: string; node: string }): Metrics
   )
   const deadlocks = counter(
     'keyrail_deadlocks_retried_total',
-    'Transactions that were retried after a deadlock.',
+    'Transactions that ran again after a deadlock or a serialization failure.',
   )
   const redisFailures = counter(
     'keyrail_redis_failures_total',

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { isDeadlock } from '../platform/db/errors.ts'
+import { isUndone } from '../platform/db/errors.ts'
 import { untilNone } from '../platform/db/upkeep.ts'
 
 /**
@@ -101,7 +101,7 @@ async function removeBound(client: pg.ClientBase, id: string): Promise<Record<st
       return removed
     } catch (error) {
       await client.query('rollback').catch(() => {})
-      if (!isDeadlock(error) || tries === triesMax) throw error
+      if (!isUndone(error) || tries === triesMax) throw error
     }
   }
 }

@@ -11,16 +11,11 @@ const wrongServer = new Set([
 /** SQLSTATEs and socket errors after which the store may well answer again in a moment. */
 const unavailable = new Set([
   ...wrongServer,
-  '53000',
-  '53100', // disk_full
-  '53200',
-  '53300', // too_many_connections
   '55P03', // lock_not_available: lock_timeout
   '57014', // query_canceled: statement_timeout
-  '57P01',
-  '57P02',
-  '57P03', // cannot_connect_now: starting up or shutting down
   '58030', // io_error
+  '40001', // serialization_failure: also a read of a standby that its primary overtook
+  '40P01', // deadlock_detected
   'ECONNREFUSED',
   'ECONNRESET',
   'ENOENT', // the socket of a stopped Postgres
@@ -38,7 +33,8 @@ const lost =
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '')
 
-export const isDeadlock = (error: unknown) => codeOf(error) === '40P01'
+/** Whether Postgres undid a transaction for the sake of another one. The same again may succeed. */
+export const isUndone = (error: unknown) => ['40001', '40P01'].includes(codeOf(error))
 
 /** Whether a statement has waited for a lock for as long as it may. */
 export const isLockTimeout = (error: unknown) => codeOf(error) === '55P03'
@@ -50,11 +46,24 @@ export function declaredRefusal(refusals: ConstraintRefusals, error: unknown): u
   return code === undefined ? error : new Refusal(code, '', { cause: error })
 }
 
-/** Whether the store itself is at fault: gone, full, overloaded or too slow. */
+/**
+ * Classes: connection_exception, invalid_authorization_specification (as while a password is changed), insufficient_resources,
+ * operator_intervention.
+ */
+const unavailableClasses = ['08', '28', '53', '57P']
+
+/** A grant was taken away. A row that its policy forbids has the same code, and is a fault of ours. */
+const lacksRight = (error: unknown) =>
+  codeOf(error) === '42501' && (error as { routine?: unknown }).routine !== 'ExecWithCheckOptions'
+
+/** Whether the store itself is at fault: gone, full, overloaded, too slow or closed to the service. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error)
   return (
-    unavailable.has(code) || code.startsWith('08') || (error instanceof Error && lost.test(error.message))
+    unavailable.has(code) ||
+    unavailableClasses.some(one => code.startsWith(one)) ||
+    lacksRight(error) ||
+    (error instanceof Error && lost.test(error.message))
   )
 }
 
@@ -119,7 +128,7 @@ export const atCommit = (error: unknown): unknown =>
  */
 export function refusalOf(error: unknown): unknown {
   if (error instanceof Refusal) return error
-  if (isUnavailable(error) || isDeadlock(error)) return new Refusal('unavailable', '', { cause: error })
+  if (isUnavailable(error)) return new Refusal('unavailable', '', { cause: error })
   const code = codeOf(error)
   if (code === 'KR401') return new RightGone('', { cause: error })
   if (code === 'KR404' || code === '23503') return new Refusal('not_found', '', { cause: error })

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { type Connection, connect } from './connection.ts'
-import { isDeadlock, isLockTimeout } from './errors.ts'
+import { isLockTimeout, isUndone } from './errors.ts'
 
 /** How long a migration waits for locks, in ms. */
 export interface LockPatience {
@@ -44,7 +44,7 @@ export async function untilUnlocked(
       try {
         return await work()
       } catch (error) {
-        if (!isLockTimeout(error) && !isDeadlock(error)) throw error
+        if (!isLockTimeout(error) && !isUndone(error)) throw error
         await client.query('rollback')
         if (performance.now() >= giveUpAt)
           throw new LocksHeld(tooLong(watch.last(), patience), { cause: error })

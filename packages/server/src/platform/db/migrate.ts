@@ -85,6 +85,7 @@ export async function migrate(
 export async function prepareServer(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query(`select current_setting('server_version_num')::int as number`)
   if (rows[0].number < 150_000) throw new Error('Postgres 15 or later is needed')
+  await client.query(`set default_transaction_isolation = 'read committed'`)
   await ensureRoles(client)
 }
 

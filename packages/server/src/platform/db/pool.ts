@@ -6,7 +6,7 @@ import { attempt, type Conduct, type Source, type Terms } from './attempt.ts'
 import { type Connection, clientConfig, prepareClient } from './connection.ts'
 import type { Bound, Db, PersonWorkOptions, WorkOptions } from './db.ts'
 import { destroySocket } from './destroy-socket.ts'
-import { beforeCommit, isBroken, isDeadlock, LostUncommitted, refusalOf } from './errors.ts'
+import { beforeCommit, isBroken, isUndone, LostUncommitted, refusalOf } from './errors.ts'
 import type { Hints } from './hints.ts'
 import type { Lanes } from './lanes.ts'
 import { createLines, type Line } from './lines.ts'
@@ -61,7 +61,7 @@ export function openPool({ connection, size, budgets, hints, lanes: { idle }, ob
   const lines = createLines(size)
   const source: Source = { pool, lines, connection, budgets, idle }
 
-  /** Runs a transaction again, once, if it loses a deadlock, or its connection before it sent COMMIT. */
+  /** Runs a transaction again, once, if Postgres undid it for another one, or it lost its connection before it sent COMMIT. */
   const runTraced: Run = (terms, conduct) => span('transaction', postgres, () => run(terms, conduct))
   const attemptOnce: Run = async (terms, conduct) => {
     try {
@@ -75,7 +75,7 @@ export function openPool({ connection, size, budgets, hints, lanes: { idle }, ob
     try {
       return await attemptOnce(terms, conduct)
     } catch (error) {
-      if (isDeadlock(error)) observer.deadlockRetried()
+      if (isUndone(error)) observer.deadlockRetried()
       else if (!(error instanceof LostUncommitted)) throw refusalOf(error)
       return await attemptOnce(terms, conduct).catch(second => Promise.reject(refusalOf(second)))
     }

@@ -66,6 +66,20 @@ export const admitTo =
     admit(client, connectMsOf(connection))
 
 /**
+ * What statements rely on, whatever the server, the database or the role has set. At a higher isolation than they are written for,
+ * transactions of one workspace end each other; times are read in the ISO style alone.
+ */
+const reliedOn = {
+  default_transaction_isolation: 'read committed',
+  default_transaction_deferrable: 'off',
+  row_security: 'on',
+  standard_conforming_strings: 'on',
+  DateStyle: 'ISO, MDY',
+  IntervalStyle: 'postgres',
+  TimeZone: 'UTC',
+}
+
+/**
  * The same query applies settings to every connection. A commit that no standby confirmed is known by its warning, which a
  * setting of the role could suppress. Without statistics for a table, as after a restore,
  * Postgres may estimate a small page as so expensive that it compiles the statement, which takes seconds.
@@ -77,7 +91,8 @@ const stateAndSettings = `select store_level_state() as state, store_wal_timelin
   nullif(store_system_id(), '') || '/' || store_database_id() as store, set_config('jit', 'off', false),
   set_config('client_min_messages', 'warning', false), set_config('tcp_keepalives_idle', '30', false),
   set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false),
-  set_config('tcp_user_timeout', '60s', false)`
+  set_config('tcp_user_timeout', '60s', false),
+  ${Object.entries(reliedOn).map(([name, value]) => `set_config('${name}', '${value}', false)`).join(', ')}`
 
 async function askServer(
   client: pg.ClientBase,
