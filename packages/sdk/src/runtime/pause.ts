@@ -1,7 +1,8 @@
-/** Waits until the time is over or the signal aborts. Never rejects. Keeps the process alive. */
+/** Waits until the time is over or the signal aborts; not at all if it is over already. Never rejects. Keeps the process alive. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
-    const timer = setTimeout(end, milliseconds)
+    // Node warns of negative times.
+    const timer = setTimeout(end, Math.max(0, milliseconds))
     signal.addEventListener('abort', end, { once: true })
     if (signal.aborted) end()
     function end() {
