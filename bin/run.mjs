@@ -19,8 +19,8 @@ export async function runInPlace(file, args, { dev }) {
     process.exitCode = 1
     return
   }
-  // The published SDK is built; in the checkout its sources run as they are.
-  const child = spawn(node, ['--conditions=keyrail-source', file, ...args], {
+  // The published SDK is built; in the checkout its sources run as they are. SIGUSR1 opens a debugger, which reads all secrets.
+  const child = spawn(node, ['--disable-sigusr1', '--conditions=keyrail-source', file, ...args], {
     stdio: 'inherit',
     // The compile cache: a restart takes two thirds of the time.
     env: { NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'node'), ...process.env },
@@ -52,6 +52,8 @@ function passSignals(child) {
     ['SIGTERM', pass],
     ['SIGHUP', pass],
     ['SIGUSR2', pass],
+    // Without a listener it would open the debugger of this process, whose environment has the same secrets.
+    ['SIGUSR1', () => {}],
   ]
   for (const [name, listener] of listeners) process.on(name, listener)
   return listeners

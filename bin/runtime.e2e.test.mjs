@@ -179,6 +179,21 @@ describe('signals', () => {
     }
   })
 
+  test('SIGUSR1 opens no debugger, in the command or the server, and ends neither', async () => {
+    const root = makeCheckout('debugged', `${SERVER}\n console.log('pid ' + process.pid)`)
+    const { child, ended, output } = start(root)
+    await until(() => /pid \d+\n/.test(output.out))
+    const server = Number(/pid (\d+)/.exec(output.out)?.[1])
+    for (const pid of [child.pid, server]) process.kill(pid, 'SIGUSR1')
+    await new Promise(resolve => setTimeout(resolve, 500))
+    child.kill('SIGTERM')
+    await until(() => output.out.includes('SIGTERM'))
+    child.kill('SIGINT')
+    const { code, err } = await ended
+    assert.equal(code, 7)
+    assert.doesNotMatch(err, /debugger/i)
+  })
+
   test('if a signal ends the server, the command ends by the same signal', async () => {
     const root = makeCheckout('killed', "process.kill(process.pid, 'SIGKILL')")
     assert.equal((await start(root).ended).signal, 'SIGKILL')
