@@ -163,6 +163,8 @@ describe('the steps of the Dockerfile', () => {
     const [check = ''] = textsOf(last, 'HEALTHCHECK')
     const [program, ...parts] = JSON.parse(check.slice(check.indexOf('['))) as string[]
     assert.equal(program, 'node')
+    // While the database is away a restart of the process would help no one.
+    assert.match(check, /'\/healthz'/)
     const probe = async (port: string, env: Record<string, string> = {}) => {
       const child = spawn(node, parts, { env: { SERVICE_PORT: port, ...env }, stdio: 'ignore' })
       const [exitCode] = await once(child, 'close')

@@ -49,7 +49,9 @@ test('installed as its page says, the SDK sends the spans of a request to a coll
   })
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
   const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` }
-  assert.equal((await fetch(`${serving.url}/readyz`, { headers })).status, 200)
+  // The first reads the database; the second is in the log, where probes are not.
+  for (const path of ['/readyz', '/.well-known/jwks.json'])
+    assert.equal((await fetch(`${serving.url}${path}`, { headers })).status, 200, path)
   // What waits to be sent is sent before the end.
   serving.child.kill('SIGTERM')
   const { code, out, err } = await serving.ended

@@ -176,6 +176,7 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
       isBodyRaw: signed !== null,
       bodyReader: reader?.module ?? null,
       isHot: route.plane === 'hot' || route.plane === 'feed',
+      isProbe: route.probe,
     },
     // Before the body is read: authentication, access, and memory for the body.
     onRequest: async (request, reply) => {

@@ -43,7 +43,7 @@ describe('a standard output that takes nothing', () => {
     const headers = { 'user-agent': 'words '.repeat(33) }
     while ((await dropped()) === 0) {
       const answers = Array.from({ length: 300 }, async () => {
-        const response = await fetch(`${url}/healthz`, { headers })
+        const response = await fetch(`${url}/.well-known/jwks.json`, { headers })
         await response.arrayBuffer()
         return response.status
       })
@@ -109,7 +109,7 @@ describe('a standard output that takes nothing', () => {
       readAll()
       return /"msg":"log lines were dropped[^\n]+\n/.test(text)
     })
-    assert.equal((await ask(`${url}/healthz?late`))?.status, 200)
+    assert.equal((await ask(`${url}/.well-known/jwks.json?late`))?.status, 200)
     const total = await dropped()
     await until(() => {
       readAll()

@@ -25,6 +25,7 @@ interface RouteParts<Needs, Query extends TSchema, Body extends TSchema, P, Read
   endsRights?: boolean
   target?: TargetKind
   conditional?: boolean
+  probe?: boolean
   bodyLimit?: number
   reader?: BodyReader<Static<Body>, Read>
   handle(deps: Needs, call: Call<P, ReadQuery<Query>, Read>): Promise<Answer>
@@ -156,6 +157,7 @@ function route<Needs, Query extends TSchema, Body extends TSchema, P extends Pri
     endsRights: parts.endsRights ?? false,
     target: parts.target ?? null,
     conditional: parts.conditional ?? false,
+    probe: parts.probe ?? false,
     bodyLimit: parts.bodyLimit ?? (parts.access.open ? openBodyLimit : bodyLimit),
     reader: (parts.reader as BodyReader<unknown, unknown> | undefined) ?? null,
     handle: (deps, call) => parts.handle(deps, call as never),

@@ -97,6 +97,8 @@ export interface Route<Needs = never> {
   endsRights: boolean
   /** What the `:id` names, where that is looked up before the call waits for a turn or a lock. */
   target: TargetKind | null
+  /** Asked by machines every few seconds: only failures are logged at info. */
+  probe: boolean
   /** Answers with an `ETag`, and with 304 to a client that sends it as `If-None-Match` while nothing has changed. */
   conditional: boolean
   /** The maximum length of the body in bytes. */

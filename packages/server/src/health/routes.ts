@@ -23,6 +23,7 @@ const Ready = strictObject({
 export const healthRoutes: Route<HealthNeeds>[] = ['', '/v1'].flatMap(prefix => [
   openRoute('GET', `${prefix}/healthz`, {
     operation: prefix === '' ? 'health' : 'healthV1',
+    probe: true,
     summary: 'Check liveness',
     description: 'Returns 200 while the process runs.',
     answer: strictObject({ status: Type.Literal('ok') }),
@@ -30,6 +31,7 @@ export const healthRoutes: Route<HealthNeeds>[] = ['', '/v1'].flatMap(prefix => 
   }),
   openRoute('GET', `${prefix}/readyz`, {
     operation: prefix === '' ? 'readiness' : 'readinessV1',
+    probe: true,
     summary: 'Check readiness',
     description:
       'Returns 200 while the database responds, is the primary and has a schema that this version can use, and the process is not about to stop. `status` is `degraded`, with `reasons`, while a part of the service fails that another process would not do better.',

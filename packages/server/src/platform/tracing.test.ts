@@ -19,10 +19,10 @@ const loadSdk = () => {
 
 test('without an SDK the service warns once and traces nothing', async () => {
   const { logged, ask } = await startHarness({ isTraced: true })
-  assert.equal((await ask('GET', '/healthz')).status, 200)
+  assert.equal((await ask('GET', '/.well-known/jwks.json')).status, 200)
   const lines = logged.map(line => JSON.parse(line))
   assert.equal(lines.filter(({ level, msg }) => level === 'warn' && msg.includes('OTEL_')).length, 1)
-  assert.equal(lines.find(({ route }) => route === '/healthz')?.trace_id, undefined)
+  assert.equal(lines.find(({ route }) => route === '/.well-known/jwks.json')?.trace_id, undefined)
 })
 
 test('a request is a span below the caller’s, above its lanes and its transaction', async () => {
@@ -60,9 +60,9 @@ test('a request is a span below the caller’s, above its lanes and its transact
 test('a request without a trace begins one, and its log line has it', async () => {
   const { ask, logged } = await startHarness({ isTraced: true })
   exporter.reset()
-  await ask('GET', '/healthz')
+  await ask('GET', '/.well-known/jwks.json')
   const [request] = exporter.getFinishedSpans()
-  const line = logged.map(text => JSON.parse(text)).find(({ route }) => route === '/healthz')
+  const line = logged.map(text => JSON.parse(text)).find(({ route }) => route === '/.well-known/jwks.json')
   assert.equal(line.trace_id, request?.spanContext().traceId)
   assert.equal(line.parent_span_id, undefined)
 })

@@ -92,7 +92,9 @@ const stateAndSettings = `select store_level_state() as state, store_wal_timelin
   set_config('client_min_messages', 'warning', false), set_config('tcp_keepalives_idle', '30', false),
   set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '3', false),
   set_config('tcp_user_timeout', '60s', false),
-  ${Object.entries(reliedOn).map(([name, value]) => `set_config('${name}', '${value}', false)`).join(', ')}`
+  ${Object.entries(reliedOn)
+    .map(([name, value]) => `set_config('${name}', '${value}', false)`)
+    .join(', ')}`
 
 async function askServer(
   client: pg.ClientBase,

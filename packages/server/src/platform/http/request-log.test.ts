@@ -14,7 +14,7 @@ const linesOf = ({ logged }: Harness): any[] =>
 
 test('a log line has the caller’s address and user agent, on refusals too', async () => {
   const harness = await startHarness()
-  await harness.app.inject({ url: '/healthz', headers: { 'user-agent': 'probe/1.0' } })
+  await harness.app.inject({ url: '/.well-known/jwks.json', headers: { 'user-agent': 'probe/1.0' } })
   await harness.app.inject({ url: '/v1/keys', headers: { 'user-agent': 'thief/1.0' } })
   await harness.app.inject({ url: '/nowhere', headers: { 'user-agent': 'x\u009b31m'.repeat(500) } })
   const logged = linesOf(harness).map(({ status, ip, user_agent }) => [status, ip, user_agent])
@@ -29,7 +29,7 @@ test('a log line has the caller’s address and user agent, on refusals too', as
 test('the address is the one before the trusted proxies, and never forged text', async () => {
   const trusting = await startHarness({ trustProxy: 1 })
   const from = (forwarded: string) =>
-    trusting.app.inject({ url: '/healthz', headers: { 'x-forwarded-for': forwarded } })
+    trusting.app.inject({ url: '/.well-known/jwks.json', headers: { 'x-forwarded-for': forwarded } })
   await from('198.51.100.7, 203.0.113.9')
   await from('198.51.100.7, [2001:DB8::9]:51234')
   await from(`<script>${'x'.repeat(500)}`)
@@ -38,7 +38,10 @@ test('the address is the one before the trusted proxies, and never forged text',
     ['203.0.113.9', '2001:db8::9', '127.0.0.1'],
   )
   const trustsNobody = await startHarness()
-  await trustsNobody.app.inject({ url: '/healthz', headers: { 'x-forwarded-for': '203.0.113.9' } })
+  await trustsNobody.app.inject({
+    url: '/.well-known/jwks.json',
+    headers: { 'x-forwarded-for': '203.0.113.9' },
+  })
   assert.deepEqual(
     linesOf(trustsNobody).map(({ ip }) => ip),
     ['127.0.0.1'],
@@ -49,7 +52,7 @@ test('forwarded addresses that are not trusted are logged once, and trusted ones
   const warnings = async (trustProxy: number) => {
     const harness = await startHarness({ trustProxy })
     for (const ip of ['203.0.113.9', '203.0.113.10'])
-      await harness.app.inject({ url: '/healthz', headers: { 'x-forwarded-for': ip } })
+      await harness.app.inject({ url: '/.well-known/jwks.json', headers: { 'x-forwarded-for': ip } })
     return harness.logged.filter(line => line.includes('SERVICE_TRUST_PROXY')).length
   }
   assert.equal(await warnings(0), 1)
@@ -67,7 +70,7 @@ test('requests that share a proxy’s connection are each logged with their own 
   ]
   const heads = clients.map(
     ([ip, agent], i) =>
-      `GET /healthz HTTP/1.1\r\nhost: here\r\nx-forwarded-for: ${ip}\r\nuser-agent: ${agent}\r\n` +
+      `GET /.well-known/jwks.json HTTP/1.1\r\nhost: here\r\nx-forwarded-for: ${ip}\r\nuser-agent: ${agent}\r\n` +
       `connection: ${i === 3 ? 'close' : 'keep-alive'}\r\n\r\n`,
   )
   assert.equal((await wire.send(heads.join(''))).length, 4)
@@ -118,6 +121,23 @@ test('a 503 for lack of room logs no stack; a database that does not answer logs
   )
 })
 
+test('answers to probes are logged at debug, and their failures as any other', async () => {
+  const harness = await startHarness()
+  const probes = ['/healthz', '/readyz', '/v1/healthz', '/v1/readyz']
+  const levels = () => linesOf(harness).map(({ route, level }) => `${route} ${level}`)
+  for (const url of probes) assert.equal((await harness.ask('GET', url)).status, 200)
+  assert.deepEqual(levels(), [])
+  toggleDebug(harness.deps.log)
+  for (const url of probes) await harness.ask('GET', url)
+  assert.deepEqual(
+    levels(),
+    probes.map(url => `${url} debug`),
+  )
+  toggleDebug(harness.deps.log)
+  await harness.ask('POST', '/healthz')
+  assert.equal(linesOf(harness).at(-1)?.status, 405)
+})
+
 test('a sample of hot answers is logged at info, the rest at debug, refusals always', async () => {
   const harness = await startHarness({ logSample: 3 })
   const vendor = await makeVendor(harness)
@@ -152,7 +172,7 @@ test('the trace of a caller is in the line of its request, and a malformed one i
   const harness = await startHarness()
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
   for (const traceparent of [`00-${traceId}-00f067aa0ba902b7-01`, 'x'.repeat(100)])
-    await harness.app.inject({ url: '/healthz', headers: { traceparent } })
+    await harness.app.inject({ url: '/.well-known/jwks.json', headers: { traceparent } })
   assert.deepEqual(
     linesOf(harness).map(({ trace_id, parent_span_id }) => [trace_id, parent_span_id]),
     [

@@ -26,6 +26,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Asked so often by each server of a vendor that a sample of the log lines may do. */
     isHot?: boolean
+    /** Asked every few seconds by what watches the process: only failures are logged at info. */
+    isProbe?: boolean
   }
 }
 
@@ -70,12 +72,13 @@ export function logRequests(app: FastifyInstance, { config, log, metrics }: Requ
     // Refused for lack of room and otherwise healthy: logging an error with a stack each time would cost most
     // under load.
     const isTurnedAway = cause === null && refusal?.headers['retry-after'] !== undefined
+    const { isProbe = false, isHot = false } = request.routeOptions.config
     // An answer in lines may fail after its status was sent.
     const status = refusal === null ? reply.statusCode : Math.max(reply.statusCode, errors[refusal.code][0])
     if (status === 503 && isTurnedAway) lines.warn(line, 'request turned away')
     else if (status >= 500) log.error({ ...line, err: cause ?? refusal }, 'request failed')
-    else if (status >= 400 || config.logSample === 1 || request.routeOptions.config.isHot !== true)
-      lines.info(line, 'request')
+    else if (status < 400 && isProbe) lines.debug(line, 'request')
+    else if (status >= 400 || config.logSample === 1 || !isHot) lines.info(line, 'request')
     else if (hotAnswers++ % config.logSample === 0)
       lines.info({ ...line, sample: config.logSample }, 'request')
     else lines.debug(line, 'request')
