@@ -27,6 +27,8 @@ export const settingsOfChart = (): Record<string, object> =>
   )
 
 function schemaOf({ kind, min, max, oneOf }: Setting): object {
-  if (kind === 'integer') return { type: 'integer', minimum: min, maximum: max }
+  const number = { type: 'integer', minimum: min, maximum: max }
+  if (kind === 'integer') return number
+  if (kind === 'proxies') return { anyOf: [number, { type: 'string', pattern: '^[0-9a-fA-F.:/, ]+$' }] }
   return oneOf === undefined ? { type: 'string' } : { enum: [...oneOf] }
 }

@@ -19,6 +19,7 @@ interface Setting {
 const bounds = ({ kind, min, max }: Setting) => {
   if (kind === 'url') return 'URL'
   if (kind === 'secret') return min === undefined ? kind : `secret, ${min} characters or more`
+  if (kind === 'proxies') return `${min} to ${max}, or networks`
   return kind === 'integer' ? `${min} to ${max}` : kind
 }
 
@@ -43,7 +44,8 @@ const isTaken = (name: string, value: string): boolean => {
 }
 
 test('the bounds of the table are those that the service enforces', () => {
-  const integers = Object.entries<Setting>(settings).filter(([, { kind }]) => kind === 'integer')
+  const numbers = ['integer', 'proxies']
+  const integers = Object.entries<Setting>(settings).filter(([, { kind }]) => numbers.includes(kind))
   assert.ok(integers.length >= 10)
   for (const [name, { min = 0, max = 0 }] of integers) {
     for (const value of [min, max]) assert.ok(isTaken(name, `${value}`), `${name} ${value}`)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { ConfigError, fieldOf, readConfig } from './config.ts'
+import { networkText } from './platform/network/cidr.ts'
 import { type Setting, settings } from './settings.ts'
 
 test('by default the service listens on loopback with an embedded database', () => {
@@ -25,7 +26,8 @@ test('a setting is a field named after it, with the default of the table', () =>
     const expected = kind === 'path' && byDefault !== null ? resolve(byDefault) : byDefault
     const value = config[fieldOf(name)]
     assert.equal(value === null ? null : String(value), expected, name)
-    if (value !== null) assert.equal(typeof value, kind === 'integer' ? 'number' : 'string', name)
+    const isNumber = kind === 'integer' || kind === 'proxies'
+    if (value !== null) assert.equal(typeof value, isNumber ? 'number' : 'string', name)
   }
 })
 
@@ -45,6 +47,35 @@ test('a word or a URL that a setting does not take is a fault that says what it 
     readConfig({ SERVICE_PUBLIC_URL: 'https://a.example//' }).config.publicUrl,
     'https://a.example',
   )
+})
+
+test('SERVICE_TRUST_PROXY takes a number of proxies or their networks, and names a fault', () => {
+  const read = (text: string) => readConfig({ SERVICE_TRUST_PROXY: text }).config.trustProxy
+  assert.equal(read('2'), 2)
+  const networks = read('10.42.7.0/24, 2001:DB8:7::/64,192.0.2.1,::ffff:192.0.2.2')
+  assert.ok(typeof networks !== 'number')
+  assert.deepEqual(networks.map(networkText), [
+    '10.42.7.0/24',
+    '2001:db8:7::/64',
+    '192.0.2.1/32',
+    '192.0.2.2/32',
+  ])
+  for (const [text, message] of [
+    ['11', /^SERVICE_TRUST_PROXY must be a whole number from 0 to 10, not "11"$/],
+    ['-1', /^SERVICE_TRUST_PROXY must be a whole number from 0 to 10, not "-1"$/],
+    ['everybody', /^SERVICE_TRUST_PROXY must be .*: "everybody" must be an IPv4 or IPv6 address/],
+    ['10.42.7.1/24', /^SERVICE_TRUST_PROXY must be .*: "10.42.7.1\/24" has bits set after its prefix of 24$/],
+    ['10.42.7.0/24,', /^SERVICE_TRUST_PROXY must be .*: "" must be an IPv4 or IPv6 address/],
+    ['10.42.7.0/33', /^SERVICE_TRUST_PROXY must be .*prefix length of at most 32$/],
+    ['1,10.42.7.0/24', /^SERVICE_TRUST_PROXY must be .*: "1" must be an IPv4 or IPv6 address/],
+    ['10.42.7.0/24 10.42.8.0/24', /^SERVICE_TRUST_PROXY must be /],
+  ] as const)
+    assert.throws(
+      () => read(text),
+      error =>
+        error instanceof ConfigError && error.faults.length === 1 && message.test(error.faults[0] ?? ''),
+      text,
+    )
 })
 
 test('DATABASE_URL takes the forms in which Postgres names a socket', () => {

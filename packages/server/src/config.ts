@@ -1,6 +1,7 @@
 import { type EncryptionKey, readEncryptionKeys } from './platform/crypto/encryption-keys.ts'
 import { isSigningPem } from './platform/crypto/signing-keys.ts'
 import { type MailSettings, readMailSettings } from './platform/mail/settings.ts'
+import type { TrustedProxies } from './platform/network/trusted-proxies.ts'
 import { unknownNames } from './setting-names.ts'
 import { readValue, writtenValue } from './setting-values.ts'
 import { type Setting, settings } from './settings.ts'
@@ -23,9 +24,11 @@ export const fieldOf = (name: string): string =>
 
 type Value<S> = S extends { kind: 'integer' }
   ? number
-  : S extends { oneOf: readonly (infer Word)[] }
-    ? Word
-    : string
+  : S extends { kind: 'proxies' }
+    ? TrustedProxies
+    : S extends { oneOf: readonly (infer Word)[] }
+      ? Word
+      : string
 
 /** Each setting as its kind has it; null where it is unset and has no default. */
 type Given = {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { splitHosts } from './platform/db/host-list.ts'
+import { readProxyNetworks, type TrustedProxies } from './platform/network/trusted-proxies.ts'
 import type { Setting } from './settings.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -21,8 +22,14 @@ export function writtenValue(name: string, env: Environment, fault: Fault): stri
 }
 
 /** The value of a setting as its kind has it. A bad one is a fault, and returned all the same. */
-export function readValue(name: string, setting: Setting, text: string, fault: Fault): string | number {
+export function readValue(
+  name: string,
+  setting: Setting,
+  text: string,
+  fault: Fault,
+): string | number | TrustedProxies {
   if (setting.kind === 'integer') return readInteger(name, setting, text, fault)
+  if (setting.kind === 'proxies') return readProxies(name, setting, text, fault)
   // Absolute, because the listening process may have another working directory.
   if (setting.kind === 'path') return resolve(text)
   if (setting.kind === 'url' && setting.schemes !== undefined)
@@ -43,6 +50,15 @@ function readInteger(
     fault(`${name} must be a whole number from ${min} to ${max}, not "${text}"`)
   }
   return number
+}
+
+/** How many proxies, or the networks of them. */
+function readProxies(name: string, setting: Setting, text: string, fault: Fault): TrustedProxies {
+  if (/^-?\d+$/.test(text)) return readInteger(name, setting, text, fault)
+  const networks = readProxyNetworks(text)
+  if (typeof networks !== 'string') return networks
+  fault(`${name} must be a number of proxies, or their networks, separated by commas: ${networks}`)
+  return 0
 }
 
 const isPostgres = /^postgres(?:ql)?:/

@@ -1,5 +1,5 @@
 export interface Setting {
-  kind: 'text' | 'integer' | 'url' | 'path' | 'secret'
+  kind: 'text' | 'integer' | 'url' | 'path' | 'secret' | 'proxies'
   default: string | null
   min?: number
   max?: number
@@ -254,11 +254,11 @@ export const settings = {
     why: 'Maximum failed sign-ins a minute per client address (IPv6: per /64) in each process; unset: no limit',
   },
   SERVICE_TRUST_PROXY: {
-    kind: 'integer',
+    kind: 'proxies',
     default: '0',
     min: 0,
     max: 10,
-    why: 'Number of trusted proxies in front of the service, for X-Forwarded-For',
+    why: 'Trusted proxies, for X-Forwarded-For: how many are in front of the service, or their networks, separated by commas',
   },
   SERVICE_CODEHOST_KEYS_URL: {
     kind: 'url',

@@ -135,6 +135,20 @@ describe('keyrail doctor and the embedded Postgres', () => {
     assert.equal((await examine(installation, {})).found('proxies'), undefined)
   })
 
+  test('a trusted network that holds more than proxies is a warning that names it', async () => {
+    const proxiesOf = async (networks: string) =>
+      (await examine(installation, { SERVICE_TRUST_PROXY: networks })).found('proxies')
+    const narrow = await proxiesOf('10.42.0.0/16,2001:db8::/32,::ffff:192.0.0.0/112')
+    assert.deepEqual(
+      [narrow?.status, narrow?.message],
+      ['ok', 'trusted in 10.42.0.0/16, 2001:db8::/32, 192.0.0.0/16'],
+    )
+    const wide = await proxiesOf('10.42.0.0/15,192.0.2.1,2000::/31')
+    assert.equal(wide?.status, 'warning')
+    assert.match(wide?.message ?? '', /^10\.42\.0\.0\/15, 2000::\/31 is trusted: /)
+    assert.match(wide?.todo ?? '', /SERVICE_TRUST_PROXY/)
+  })
+
   test('every configuration fault is one line, with exit code 1', async () => {
     const env = { SERVICE_PORT: 'x', SERVICE_TRUST_PROXY: '-1' }
     const { code, out } = await installation.start(['doctor'], env).ended

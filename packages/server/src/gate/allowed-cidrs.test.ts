@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { type Harness, startHarness } from '../../test/harness.ts'
 import { sampleOf } from '../../test/samples.ts'
 import { makeVendor, type Vendor } from '../../test/vendor.ts'
+import { readStoredNetworks } from '../platform/network/cidr.ts'
 import { routes } from '../routes.ts'
 
 /** A secret key that is bound to networks works only from there. */
@@ -136,4 +137,25 @@ test('exactly the trusted number of proxies is skipped, and no header of a clien
   assert.equal(await asked('[::ffff:203.0.113.7]:51234, 10.0.0.1'), 200)
   assert.equal(await asked('203.0.113.7, unknown, 10.0.0.1'), 403, 'an invalid address ends the list')
   assert.equal(await asked(), 403, 'without the proxies')
+})
+
+test('with trusted networks, no header of anybody else opens a key that is limited to networks', async () => {
+  const proxied = await startHarness({ trustProxy: readStoredNetworks(['10.42.7.0/24', '2001:db8:7::/64']) })
+  const { key } = await makeKey(proxied, await makeVendor(proxied), ['203.0.113.7'])
+  const asked = async (remoteAddress: string, forwarded?: string) => {
+    const headers = { authorization: `Bearer ${key}`, ...(forwarded && { 'x-forwarded-for': forwarded }) }
+    return (await proxied.app.inject({ url: '/v1/workspace', remoteAddress, headers })).statusCode
+  }
+  assert.equal(await asked('10.42.7.2', '203.0.113.7'), 200)
+  assert.equal(await asked('::ffff:10.42.7.2', '203.0.113.7, 2001:db8:7::9'), 200, 'two proxies')
+  assert.equal(await asked('203.0.113.7', '203.0.113.8'), 200, 'the caller itself, past the proxies')
+  assert.equal(await asked('10.42.8.2', '203.0.113.7'), 403, 'a neighbour of the proxies')
+  assert.equal(await asked('10.42.8.2', '203.0.113.7, 10.42.7.2'), 403)
+  assert.equal(
+    await asked('10.42.7.2', '203.0.113.7, 203.0.113.8'),
+    403,
+    'a header of the client comes first',
+  )
+  assert.equal(await asked('10.42.7.2', '203.0.113.7, unknown, 10.42.7.3'), 403)
+  assert.equal(await asked('10.42.7.2'), 403, 'the proxy itself')
 })

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from '../log.ts'
-import { clientAddress } from '../network/client-address.ts'
+import { clientAddress, trustsPeer } from '../network/client-address.ts'
+import type { TrustedProxies } from '../network/trusted-proxies.ts'
 import { keptAgent } from '../user-agent.ts'
 
 /** The source of a request, as logs, sessions and security events keep it. */
@@ -16,22 +17,27 @@ declare module 'fastify' {
     client: Client | null
   }
   interface FastifyInstance {
-    /** How many proxies in front of the service are trusted. */
-    proxies: number
+    /** Which proxies in front of the service are trusted. */
+    proxies: TrustedProxies
   }
 }
 
 /** Read when the request begins, because a closed socket has no address. */
-export function readClients(app: FastifyInstance, proxies: number, log: Pick<Logger, 'warn'>): void {
+export function readClients(app: FastifyInstance, proxies: TrustedProxies, log: Pick<Logger, 'warn'>): void {
   app.decorateRequest('client', null)
-  app.decorate('proxies', proxies)
-  let isLogged = proxies > 0
+  app.decorate<TrustedProxies, 'proxies'>('proxies', proxies)
+  let isLogged = false
   app.addHook('onRequest', (request, _reply, done) => {
     clientOf(request)
     // Once: everyone can send the header.
-    if (!isLogged && request.headers['x-forwarded-for'] !== undefined) {
+    const { remoteAddress } = request.socket
+    if (
+      !isLogged &&
+      request.headers['x-forwarded-for'] !== undefined &&
+      !trustsPeer(proxies, remoteAddress)
+    ) {
       isLogged = true
-      log.warn({ remote: clientOf(request).ip }, untrustedProxy)
+      log.warn({ remote: clientOf(request).ip }, proxies === 0 ? untrustedProxy : unknownProxy)
     }
     done()
   })
@@ -40,6 +46,9 @@ export function readClients(app: FastifyInstance, proxies: number, log: Pick<Log
 const untrustedProxy =
   'A request has X-Forwarded-For, and SERVICE_TRUST_PROXY is 0: if a proxy of yours wrote it, set SERVICE_TRUST_PROXY, ' +
   'or all callers count as one network.'
+const unknownProxy =
+  'A request has X-Forwarded-For, and its sender is in no network of SERVICE_TRUST_PROXY: if it is a proxy of yours, add ' +
+  'its address, or all callers behind it count as one network.'
 
 /** By connection. Its requests mostly have the same client, and reading it again took 4 % of a rate-limit check. */
 const seen = new WeakMap<object, { forwarded: unknown; agent: unknown; client: Client }>()

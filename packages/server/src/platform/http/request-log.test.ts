@@ -6,6 +6,8 @@ import { until } from '../../../test/until.ts'
 import { makeVendor } from '../../../test/vendor.ts'
 import { openWire } from '../../../test/wire.ts'
 import { toggleDebug } from '../log.ts'
+import { readStoredNetworks } from '../network/cidr.ts'
+import type { TrustedProxies } from '../network/trusted-proxies.ts'
 import { Refusal } from '../refusal.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line, checked by the assertions of its test.
@@ -49,7 +51,7 @@ test('the address is the one before the trusted proxies, and never forged text',
 })
 
 test('forwarded addresses that are not trusted are logged once, and trusted ones never', async () => {
-  const warnings = async (trustProxy: number) => {
+  const warnings = async (trustProxy: TrustedProxies) => {
     const harness = await startHarness({ trustProxy })
     for (const ip of ['203.0.113.9', '203.0.113.10'])
       await harness.app.inject({ url: '/.well-known/jwks.json', headers: { 'x-forwarded-for': ip } })
@@ -57,6 +59,8 @@ test('forwarded addresses that are not trusted are logged once, and trusted ones
   }
   assert.equal(await warnings(0), 1)
   assert.equal(await warnings(1), 0)
+  assert.equal(await warnings(readStoredNetworks(['10.42.7.0/24'])), 1, 'the peer is in no trusted network')
+  assert.equal(await warnings(readStoredNetworks(['10.42.7.0/24', '127.0.0.1'])), 0)
 })
 
 test('requests that share a proxy’s connection are each logged with their own client', async () => {

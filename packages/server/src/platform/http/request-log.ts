@@ -2,6 +2,7 @@ import { errors } from '@keyrail/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import type { TrustedProxies } from '../network/trusted-proxies.ts'
 import { type RequestSpan, requestSpan } from '../tracing.ts'
 import { whenAnswered } from './answered.ts'
 import { clientOf, readClients } from './client.ts'
@@ -9,7 +10,7 @@ import { readTraceParent, type TraceParent } from './traceparent.ts'
 
 interface RequestLogNeeds {
   /** One in so many lines about answers of hot routes is logged at info. */
-  readonly config: { readonly logSample: number; readonly trustProxy: number }
+  readonly config: { readonly logSample: number; readonly trustProxy: TrustedProxies }
   readonly log: Logger
   readonly metrics: Pick<Metrics, 'requestEnded' | 'heldPollEnded'>
 }

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { FastifyHttpOptions, FastifyInstance, FastifyReply } from 'fastify'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import type { TrustedProxies } from '../network/trusted-proxies.ts'
 import { Refusal } from '../refusal.ts'
 import { followCertificate, readCertificate, tlsOptions } from './certificate.ts'
 import { headerValues, safeHeaders } from './headers.ts'
@@ -30,7 +31,7 @@ const handshakeMs = 5_000
 
 interface ServerNeeds {
   readonly config: {
-    readonly trustProxy: number
+    readonly trustProxy: TrustedProxies
     readonly maxConnections: number
     readonly drainDelayS: number
     readonly databasePool: number

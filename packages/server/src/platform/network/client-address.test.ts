@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import ipaddr from 'ipaddr.js'
-import { clientAddress, readAddress } from './client-address.ts'
+import { readStoredNetworks } from './cidr.ts'
+import { clientAddress, readAddress, trustsPeer } from './client-address.ts'
 
 const port = fc.nat(65_535)
 const upper = fc.boolean()
@@ -70,4 +71,38 @@ test('the client is as many hops away as proxies are trusted, up to an invalid o
   assert.equal(clientAddress('10.0.0.1', 'unknown, 198.51.100.2', 2), '198.51.100.2')
   assert.equal(clientAddress('10.0.0.1', undefined, 1), '10.0.0.1')
   assert.equal(clientAddress(undefined, undefined, 1), '')
+})
+
+const proxies = readStoredNetworks(['10.42.7.0/24', '2001:db8:7::/64', '192.0.2.1'])
+
+test('with networks the client is the first address from the right that is in none of them', () => {
+  const from = (remote: string | undefined, header: string | readonly string[] | undefined) =>
+    clientAddress(remote, header, proxies)
+  assert.equal(from('10.42.7.9', '198.51.100.1'), '198.51.100.1')
+  assert.equal(from('::ffff:10.42.7.9', '198.51.100.1'), '198.51.100.1', 'an IPv4-mapped proxy')
+  assert.equal(from('2001:db8:7::1', '198.51.100.1, ::ffff:10.42.7.9'), '198.51.100.1')
+  assert.equal(from('10.42.7.9', 'forged, 203.0.113.7, 198.51.100.1:80, 192.0.2.1'), '198.51.100.1')
+  assert.equal(from('10.42.7.9', ['203.0.113.7', '198.51.100.1', '[2001:db8:7::2]:443']), '198.51.100.1')
+  assert.equal(from('10.42.7.9', undefined), '10.42.7.9')
+})
+
+test('with networks the header of anybody else is ignored, and an invalid entry ends it', () => {
+  for (const remote of ['10.42.8.1', '::10.42.7.9', '2001:db8:7:1::1', '127.0.0.1', '192.0.2.2'])
+    assert.equal(clientAddress(remote, '203.0.113.7, 10.42.7.9', proxies), readAddress(remote), remote)
+  assert.equal(clientAddress(undefined, '203.0.113.7', proxies), '')
+  assert.equal(clientAddress('10.42.7.9', '203.0.113.7, unknown, 192.0.2.1', proxies), '192.0.2.1')
+  assert.equal(clientAddress('10.42.7.9', '203.0.113.7,', proxies), '10.42.7.9')
+})
+
+test('where every hop is in a network, the client is the leftmost', () => {
+  assert.equal(clientAddress('10.42.7.9', '10.42.7.3, 2001:DB8:7::2, 192.0.2.1', proxies), '10.42.7.3')
+})
+
+test('a peer is trusted in a network, or with any number of proxies but none', () => {
+  const asked = ['10.42.7.9', '::ffff:10.42.7.9', '2001:db8:7::1%eth0', '10.42.8.1', '', undefined]
+  assert.deepEqual(
+    asked.map(remote => trustsPeer(proxies, remote)),
+    [true, true, true, false, false, false],
+  )
+  assert.deepEqual([trustsPeer(0, '10.42.7.9'), trustsPeer(1, '10.42.8.1')], [false, true])
 })

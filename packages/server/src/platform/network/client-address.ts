@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { parseAddress } from './cidr.ts'
+import { isInside, parseAddress } from './cidr.ts'
+import type { TrustedProxies } from './trusted-proxies.ts'
 
 /**
  * Reads an address as a proxy writes it into `X-Forwarded-For`, or as a socket has it: with or without a port, brackets or a
@@ -28,23 +29,29 @@ const withPort = /^([\d.]+):\d{1,5}$/
 
 /**
  * The address before the trusted proxies. Each of them has added the address that it was called from at the end of the header.
- * An invalid one ends the list: who wrote the rest is unknown.
+ * An invalid one ends the list: who wrote the rest is unknown. The first address from the right that is not in a trusted
+ * network ends it too: everybody can have written what is left of it.
  *
  * @param remote the address of the connection; absent for a socket that has none
  * @param forwarded the header `X-Forwarded-For`
- * @param proxies how many proxies are trusted
+ * @param proxies which proxies are trusted
  */
 export function clientAddress(
   remote: string | undefined,
   forwarded: string | readonly string[] | undefined,
-  proxies: number,
+  proxies: TrustedProxies,
 ): string {
   let nearest = readAddress(remote ?? '') ?? ''
-  if (proxies === 0 || forwarded === undefined) return nearest
-  for (const hop of String(forwarded).split(',').slice(-proxies).reverse()) {
-    const address = readAddress(hop)
+  if (forwarded === undefined || proxies === 0) return nearest
+  for (const [passed, hop] of String(forwarded).split(',').reverse().entries()) {
+    const isProxy = typeof proxies === 'number' ? passed < proxies : isInside(proxies, nearest)
+    const address = isProxy ? readAddress(hop) : null
     if (address === null) break
     nearest = address
   }
   return nearest
 }
+
+/** Whether the other end of a connection is a trusted proxy, so that its `X-Forwarded-For` counts. */
+export const trustsPeer = (proxies: TrustedProxies, remote: string | undefined): boolean =>
+  typeof proxies === 'number' ? proxies > 0 : isInside(proxies, readAddress(remote ?? '') ?? undefined)
