@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { readConfig } from '../packages/server/src/config.ts'
+import { networkText } from '../packages/server/src/platform/network/cidr.ts'
 import { buildRenderer, type Manifest } from './rendered-chart.ts'
 
 const renderer = buildRenderer()
@@ -110,13 +111,55 @@ test('the pods read files of their Secret, and only the migration has the URL of
     assert.deepEqual([secret.secretName, secret.defaultMode], ['keyrail-secrets', 0o440])
     assert.equal(pod.securityContext.fsGroup, pod.securityContext.runAsUser)
     assert.equal(container.securityContext.readOnlyRootFilesystem, true)
-    assert.equal(env.SERVICE_ENCRYPTION_KEY_FILE, '/run/secrets/keyrail/encryption-key')
   }
+  assert.equal(service.env.SERVICE_ENCRYPTION_KEY_FILE, '/run/secrets/keyrail/encryption-key')
   assert.deepEqual([service.container.args, migration.container.args], [['serve'], ['migrate']])
   assert.equal(service.env.DATABASE_URL_FILE, '/run/secrets/keyrail/database-url')
   assert.equal(migration.env.DATABASE_URL_FILE, '/run/secrets/keyrail/owner-url')
   const hooks = one(manifests, 'Job', 'keyrail-migrate').metadata as unknown as { annotations: object }
   assert.deepEqual(Object.values(hooks.annotations)[0], 'pre-install,pre-upgrade')
+})
+
+test('each pod gets those keys of the Secret that its settings read, and no other', () => {
+  const keysOf = (values: Record<string, unknown>, kind: string, name = 'keyrail') => {
+    const { pod, env } = podOf(one(renderer.render(values), kind, name))
+    const { secret } = pod.volumes.find(({ name }: { name: string }) => name === 'secrets')
+    for (const { key, path } of secret.items) assert.equal(path, key)
+    const keys: string[] = secret.items.map(({ key }: { key: string }) => key)
+    const read = Object.values(env).filter(value => value.startsWith('/run/secrets/keyrail/'))
+    assert.deepEqual(
+      keys.map(key => `/run/secrets/keyrail/${key}`),
+      read,
+    )
+    return keys.toSorted()
+  }
+  assert.deepEqual(keysOf(plain, 'Deployment'), ['database-url', 'encryption-key'])
+  assert.deepEqual(keysOf(plain, 'Job', 'keyrail-migrate'), ['owner-url'])
+  assert.deepEqual(keysOf(full, 'Deployment'), [
+    ...['database-url', 'direct-url', 'encryption-key', 'key', 'mail', 'redis', 'token'],
+  ])
+  assert.deepEqual(keysOf(full, 'Job', 'keyrail-migrate'), ['owner-url'])
+  const migration = podOf(one(renderer.render(full), 'Job', 'keyrail-migrate'))
+  assert.ok(!mountsOf(migration).some(([name]) => name === 'tls'), 'it serves nothing')
+  assert.equal(migration.env.SERVICE_TLS_CERT_FILE, undefined)
+})
+
+test('by default a proxy is trusted only where just an ingress reaches plain pods', () => {
+  const trusted = (values: object) => {
+    const { SERVICE_TRUST_PROXY } = podOf(one(renderer.render({ ...plain, ...values }), 'Deployment')).env
+    const { trustProxy } = readConfig({ SERVICE_TRUST_PROXY }).config
+    return typeof trustProxy === 'number' ? trustProxy : trustProxy.map(networkText)
+  }
+  const tls = { existingSecret: 'keyrail-tls' }
+  assert.equal(trusted({}), 1)
+  assert.equal(trusted({ tls }), 0)
+  assert.equal(trusted({ networkPolicy: { enabled: false } }), 0)
+  assert.equal(trusted({ networkPolicy: { ingressFrom: 'everywhere' } }), 0)
+  assert.equal(trusted({ tls, settings: { SERVICE_TRUST_PROXY: 2 } }), 2)
+  assert.equal(trusted({ settings: { SERVICE_TRUST_PROXY: 0 } }), 0)
+  assert.equal(trusted({ settings: { SERVICE_TRUST_PROXY: '3' } }), 3)
+  const networks = '10.42.7.0/24,2001:db8:7::/64'
+  assert.deepEqual(trusted({ tls, settings: { SERVICE_TRUST_PROXY: networks } }), networks.split(','))
 })
 
 test('with one login the migration uses its URL, past a pooler where there is one', () => {
@@ -177,11 +220,11 @@ test('every value has its place, and large numbers stay whole', () => {
   assert.deepEqual(warnings, [])
   assert.deepEqual(
     [config.maxStoredAnswerBytesPerWorkspace, config.trustProxy, config.drainDelayS],
-    [10_737_418_240, 1, 10],
+    [10_737_418_240, 0, 10],
   )
 })
 
-test('what is switched off is not there, and metrics are closed where no pod may read them', () => {
+test('what is switched off is not there, and each port is open to its own callers alone', () => {
   const off = renderer.render({
     ...plain,
     metrics: { enabled: false },
@@ -192,16 +235,20 @@ test('what is switched off is not there, and metrics are closed where no pod may
   assert.equal(podOf(one(off, 'Deployment')).env.SERVICE_METRICS_PORT, undefined)
   const ingress = (values: object) =>
     one(renderer.render({ ...plain, ...values }), 'NetworkPolicy').spec.ingress.map(
-      ({ ports, from }: { ports: { port: string }[]; from?: unknown[] }) => [
-        ports[0]?.port,
-        from?.length ?? 'all',
-      ],
+      ({ ports, from }: { ports: { port: string }[]; from?: unknown[] }) => [ports[0]?.port, from ?? 'all'],
     )
+  const inNamespace = (name: string) => [
+    { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } },
+  ]
   assert.deepEqual(ingress({}), [
-    ['http', 'all'],
-    ['metrics', 1],
+    ['http', inNamespace('ingress-nginx')],
+    ['metrics', inNamespace('monitoring')],
   ])
-  assert.deepEqual(ingress({ networkPolicy: { metricsFrom: [] } }), [['http', 'all']])
+  assert.deepEqual(ingress({ networkPolicy: { metricsFrom: [] } }), [['http', inNamespace('ingress-nginx')]])
+  const ingressFrom = [{ podSelector: { matchLabels: { app: 'traefik' } } }, ...inNamespace('backend')]
+  assert.deepEqual(ingress({ networkPolicy: { ingressFrom, metricsFrom: [] } }), [['http', ingressFrom]])
+  const open = { ingressFrom: 'everywhere', metricsFrom: [] }
+  assert.deepEqual(ingress({ networkPolicy: open }), [['http', 'all']])
 })
 
 test('without a Secret nothing is installed, and the reason says what to set', () => {

@@ -45,6 +45,7 @@ volumes:
     secret:
       secretName: {{ required "existingSecret: name the Secret with the URL of the database and the encryption key" .Values.existingSecret }}
       defaultMode: 0440
+      items: {{- include "keyrail.secrets" (list .Values.secretKeys "keyrail.secretItem") | nindent 8 }}
 {{- with .Values.tls.existingSecret }}
   - name: tls
     secret:
@@ -87,14 +88,10 @@ env:
   - name: SERVICE_METRICS_PORT
     value: '9464'
 {{- end }}
-{{- with .Values.secretKeys }}
-{{- include "keyrail.secret" (list "DATABASE_URL_FILE" .databaseUrl) }}
-{{- include "keyrail.secret" (list "SERVICE_ENCRYPTION_KEY_FILE" .encryptionKey) }}
-{{- include "keyrail.secret" (list "DATABASE_DIRECT_URL_FILE" .databaseDirectUrl) }}
-{{- include "keyrail.secret" (list "SERVICE_BOOTSTRAP_TOKEN_FILE" .bootstrapToken) }}
-{{- include "keyrail.secret" (list "SERVICE_MAIL_URL_FILE" .mailUrl) }}
-{{- include "keyrail.secret" (list "REDIS_URL_FILE" .redisUrl) }}
-{{- include "keyrail.secret" (list "SERVICE_SIGNING_KEY_FILE" .signingKey) }}
+{{- include "keyrail.secrets" (list .Values.secretKeys "keyrail.secretVariable") | nindent 2 }}
+{{- if not (hasKey .Values.settings "SERVICE_TRUST_PROXY") }}
+  - name: SERVICE_TRUST_PROXY
+    value: {{ include "keyrail.trustedProxies" . | quote }}
 {{- end }}
 {{- range $name, $value := .Values.settings }}
   - name: {{ $name }}
@@ -103,11 +100,38 @@ env:
 {{- end }}
 {{- end }}
 
-{{/* A setting that is read from a key of the Secret, if the values name the key. */}}
-{{- define "keyrail.secret" -}}
+{{/* How many proxies are trusted if the values do not say it: none where the pods may be reached past an ingress. */}}
+{{- define "keyrail.trustedProxies" -}}
+{{- $isPublic := eq (toString .Values.networkPolicy.ingressFrom) "everywhere" }}
+{{- if or .Values.tls.existingSecret $isPublic (not .Values.networkPolicy.enabled) }}0{{ else }}1{{ end }}
+{{- end }}
+
+{{/* What a template makes of each setting that is read from a key of the Secret. A pod gets no other key. */}}
+{{- define "keyrail.secrets" -}}
+{{- $template := last . }}
+{{- with first . }}
+{{- include $template (list "DATABASE_URL_FILE" .databaseUrl) }}
+{{- include $template (list "SERVICE_ENCRYPTION_KEY_FILE" .encryptionKey) }}
+{{- include $template (list "DATABASE_DIRECT_URL_FILE" .databaseDirectUrl) }}
+{{- include $template (list "SERVICE_BOOTSTRAP_TOKEN_FILE" .bootstrapToken) }}
+{{- include $template (list "SERVICE_MAIL_URL_FILE" .mailUrl) }}
+{{- include $template (list "REDIS_URL_FILE" .redisUrl) }}
+{{- include $template (list "SERVICE_SIGNING_KEY_FILE" .signingKey) }}
+{{- end }}
+{{- end }}
+
+{{- define "keyrail.secretVariable" -}}
 {{- $key := last . }}
 {{- if $key }}
-  - name: {{ first . }}
-    value: /run/secrets/keyrail/{{ $key }}
+- name: {{ first . }}
+  value: /run/secrets/keyrail/{{ $key }}
+{{- end }}
+{{- end }}
+
+{{- define "keyrail.secretItem" -}}
+{{- $key := last . }}
+{{- if $key }}
+- key: {{ $key }}
+  path: {{ $key }}
 {{- end }}
 {{- end }}
