@@ -90,6 +90,21 @@ test('a signed-in person accepts as that person, or with another account', async
   await visit.leave()
 })
 
+test('a session that another tab has replaced accepts nothing for the person shown', async () => {
+  const { link } = await invite('kim@example.com')
+  const kim = await makePerson(query, { email: 'kim@example.com' })
+  const lee = await makePerson(query, { email: 'lee@example.com' })
+  const visit = await stage.visit(link, { as: kim })
+  await visit.text('You are signed in as kim@example.com.')
+  const tab = await visit.newTab('/app/account')
+  await tab.evaluate(session => {
+    sessionStorage.setItem('keyrail.session', JSON.stringify(session))
+    new BroadcastChannel('keyrail.session').postMessage({ type: 'started', session })
+  }, lee)
+  await visit.text('Do you have a Keyrail account?')
+  await visit.leave()
+})
+
 test('a session that has ended does not stand before the invitation of another person', async () => {
   const { link } = await invite('eve@example.com')
   const fay = await makePerson(query, { email: 'fay@example.com' })

@@ -2,13 +2,14 @@ import type { Me, Membership } from '@keyrail/contract/people'
 import type { Role } from '@keyrail/contract/shared'
 import { type QueryClient, queryOptions, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { endCurrentSession, getMe, switchWorkspace } from '../api/people.ts'
-import { endSession } from './token.ts'
+import { endSession, showPerson } from './token.ts'
 import { shownWorkspaceId, showWorkspace } from './workspace.ts'
 
 /** The signed-in person. The first answer decides which workspace this tab shows. */
 export const meQuery = queryOptions({
   queryKey: ['me'],
   async queryFn({ signal }) {
+    showPerson()
     const me = await getMe({}, { signal })
     if (shownWorkspaceId() === null) showWorkspace(me.workspace_id)
     return me

@@ -15,8 +15,13 @@ const storageKey = 'keyrail.session'
 const answerWithinMs = 250
 
 let held: HeldSession | null = null
-/** Whose data this page may hold: the person of its first token. */
+/** Whose data this page may hold. */
 let shownUserId: string | null = null
+
+/** Before data of the signed-in person is asked for: from now on a session of another person starts the page again. */
+export function showPerson(): void {
+  shownUserId ??= held?.userId ?? null
+}
 
 const listeners = new Set<() => void>()
 const channel = new BroadcastChannel('keyrail.session')
@@ -32,7 +37,6 @@ export function onToken(listener: () => void): () => void {
 function set(next: HeldSession | null): void {
   // The page may hold what another person may not see, so it starts again.
   const isOther = next !== null && shownUserId !== null && next.userId !== shownUserId
-  shownUserId ??= next?.userId ?? null
   if (next?.token !== held?.token) {
     held = next
     if (!isOther) for (const listener of [...listeners]) listener()
