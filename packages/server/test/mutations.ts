@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { mintToken } from './embed.ts'
 import { addMember, makePerson, type Query } from './people.ts'
+import { until } from './until.ts'
 import {
   issueKey,
   makeInvite,
@@ -187,11 +188,16 @@ export const auditedMutations: Record<string, PrepareMutation> = {
   adoptWorkspace: async ({ ask, query, bootstrapToken }) => {
     const body = { name: 'Orphan', slug: uniqueSlug('orphan') }
     const made = await ask('POST', '/v1/workspaces', { token: bootstrapToken, body })
+    const { id, key } = made.body.secret_key
+    // Its first use is noted in the background.
+    await ask('GET', '/v1/workspace', { token: key })
+    const used = 'select from secret_keys where id = $1 and last_used_at is not null'
+    await until(async () => (await query(used, [id])).length > 0, 'the note of its use')
     return {
       url: '/v1/auth/workspaces/adopt',
       workspaceId: made.body.id,
       token: (await makePerson(query)).token,
-      body: { secret_key: made.body.secret_key.key },
+      body: { secret_key: key },
     }
   },
   keepWorkspace: async means => ({
