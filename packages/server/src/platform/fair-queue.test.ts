@@ -257,3 +257,14 @@ test('a caller that has to go for another name gets too_many_in_flight', async (
   kept?.end()
   assert.deepEqual(queue.depth(), { waiting: 1, parties: 1 })
 })
+
+test('a party that holds all it may waits behind itself as soon as another gives a place back', () => {
+  const queue = new FairQueue({ places: 4, placesOfOne: 2, waitingOfOne: 10 })
+  for (const party of ['slow', 'slow']) queue.take(party)
+  const [waiting, other] = [queue.take('slow'), queue.take('other')]
+  // Nothing has ended: perhaps nothing can, and that is not the fault of one party.
+  assert.equal(waiting?.isPassed(), false)
+  other?.end()
+  assert.equal(waiting?.isPassed(), true)
+  assert.equal(queue.depth().waiting, 1)
+})

@@ -42,7 +42,10 @@ export interface Turn {
    * @throws {Refusal} `too_many_in_flight`, when too many of its party or name wait.
    */
   readonly come: Promise<void> | null
-  /** Whether its party has got places since it began to wait: then it waits behind its own party. */
+  /**
+   * Whether it waits behind its own party: this has got places since it began to wait, or holds all that it may while others give
+   * theirs back.
+   */
   isPassed(): boolean
   /** Gives the place back, or stops waiting for it. A second call does nothing. */
   end(): void
@@ -83,6 +86,8 @@ export class FairQueue {
   readonly #ring = new Set<string>()
   #free: number
   #waiting = 0
+  /** How many places were given back. */
+  #ended = 0
   readonly #company: Company
   readonly #now: () => number
 
@@ -110,6 +115,7 @@ export class FairQueue {
     this.#parties.set(name, party)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const { served } = party
+    const ended = this.#ended
     let holder: Holder | null = null
     const waiter: Waiter = {
       isMinor,
@@ -129,7 +135,7 @@ export class FairQueue {
     this.#enter(name, party)
     return {
       come: promise,
-      isPassed: () => party.served > served,
+      isPassed: () => party.served > served || (this.#ended > ended && !this.#mayHold(name, party, isMinor)),
       end: once(() => {
         if (holder === null) this.#leave(name, party, waiter)
         else this.#giveBack(name, party, holder)
@@ -179,6 +185,7 @@ export class FairQueue {
 
   #giveBack(name: string, party: Party, holder: Holder): void {
     this.#free += 1
+    this.#ended += 1
     party.holding.delete(holder)
     this.#enter(name, party)
     this.#forget(name, party)

@@ -50,6 +50,9 @@ export class NoRoom extends Refusal {
   }
 }
 
+/** The client hung up while its response was made: no client gets this refusal. */
+export class ClientGone extends NoRoom {}
+
 /** The caller's own requests keep this one out, not the service. */
 export const tooManyInFlight = (detail = 'Too many of your requests are under way.') =>
   new Refusal('too_many_in_flight', detail, { headers: { 'retry-after': '1' } })

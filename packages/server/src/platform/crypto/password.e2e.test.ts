@@ -85,7 +85,7 @@ test('a stored value that is not a hash never verifies, is logged once and is no
   assert.doesNotMatch(JSON.stringify(logged), /secret word|plain text|bogus/)
 })
 
-test('callers wait while there is room, the next one gets 503, and later there is room again', async () => {
+test('callers wait while there is room, the next one gets 429, and later there is room again', async () => {
   const one = open(1)
   const phc = await one.hash('x', caller)
   const calls = Array.from({ length: 1 + waitingMax }, () => one.verify(phc, 'x', caller))
@@ -93,7 +93,7 @@ test('callers wait while there is room, the next one gets 503, and later there i
   const before = hashed
   await assert.rejects(one.verify(phc, 'x', caller), error => {
     assert.ok(error instanceof Refusal)
-    assert.deepEqual([error.code, error.headers['retry-after']], ['unavailable', '1'])
+    assert.deepEqual([error.code, error.headers['retry-after']], ['too_many_in_flight', '1'])
     return true
   })
   assert.ok((await Promise.all(calls)).every(isRight => isRight))

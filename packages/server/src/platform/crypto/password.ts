@@ -4,7 +4,7 @@ import { FairQueue } from '../fair-queue.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import { networkOf, siteOf } from '../network/client-network.ts'
-import { Refusal } from '../refusal.ts'
+import { Refusal, tooManyInFlight } from '../refusal.ts'
 import { openThreadPool } from '../thread-pool.ts'
 
 /** Callers of one standing that may wait for a thread: at 10 ms per hash and core, half a second of two cores. */
@@ -43,13 +43,13 @@ export interface Passwords {
   /**
    * Returns a PHC string: argon2id, with its parameters and salt. The password is used as given, as its UTF-8
    * bytes.
-   * @throws {Refusal} `unavailable` if too many wait already.
+   * @throws {Refusal} `too_many_in_flight` if too many wait already, most of them of its network.
    */
   hash(password: string, caller: HashCaller): Promise<string>
   /**
    * @param phc null if the account does not exist. That also costs exactly one call of the hasher, and is never
    * true.
-   * @throws {Refusal} `unavailable` if too many wait already.
+   * @throws {Refusal} `too_many_in_flight` if too many wait already, most of them of its network.
    */
   verify(phc: string | null, password: string, caller: HashCaller): Promise<boolean>
   /** The number of callers that wait for a thread. */
@@ -93,13 +93,15 @@ export function openPasswords(options: PasswordOptions): Passwords {
   const pool = openThreadPool(open, err => log.error({ err }, 'a password hashing thread failed'))
   const call = async <T>(name: 'hash' | 'verify', task: object, { ip, standing }: HashCaller): Promise<T> => {
     const turn = line.take(standing, { path: [siteOf(ip), networkOf(ip)] })
-    if (turn === null) throw new Refusal('unavailable', '', { headers: retryAfter })
+    // The newest one of the network that has most here.
+    if (turn === null) throw tooManyInFlight()
     try {
       await turn.come
       const opened = await pool.threads()
       metrics.passwordHashed()
       return await opened.run(task, { name })
     } catch (cause) {
+      if (cause instanceof Refusal) throw cause
       throw new Refusal('unavailable', '', { cause, headers: retryAfter })
     } finally {
       turn.end()

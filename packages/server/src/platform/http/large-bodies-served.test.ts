@@ -54,7 +54,7 @@ async function hear(call: ClientRequest) {
   return { response, body: JSON.parse(Buffer.concat(chunks).toString()) }
 }
 
-test('large bodies get 503 beyond half of the room per workspace, and small ones pass', async () => {
+test('large bodies get 429 beyond half of the room per workspace, and small ones pass', async () => {
   const other = await makeVendor(harness)
   const began = []
   for (const owner of [vendor, other]) {
@@ -63,13 +63,13 @@ test('large bodies get 503 beyond half of the room per workspace, and small ones
       await until(() => largeBodies.held() > began.length * large)
     }
     const { response } = await beginLarge(await claimScope(harness, owner), owner.live).heard
-    assert.equal(response.statusCode, 503)
+    assert.equal(response.statusCode, 429)
   }
 
   const scope = await claimScope(harness, vendor)
   const { response, body } = await beginLarge(scope).heard
-  assert.deepEqual([response.statusCode, response.headers['retry-after']], [503, '1'])
-  assert.equal(body.code, 'unavailable')
+  assert.deepEqual([response.statusCode, response.headers['retry-after']], [429, '1'])
+  assert.equal(body.code, 'too_many_in_flight')
   const small = await harness.ask('POST', '/v1/idempotency/heartbeat', { token: vendor.live, body: scope })
   assert.equal(small.body.verdict, 'extended', 'a small request succeeds, and the refused one did nothing')
   const unknown = await beginLarge(scope, 'krsk_live_nobody').heard

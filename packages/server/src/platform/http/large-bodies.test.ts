@@ -18,6 +18,9 @@ const saying = (headers: Record<string, string>) => ({ headers }) as unknown as 
 const isUnavailable = (error: unknown) =>
   error instanceof Refusal && error.code === 'unavailable' && error.headers['retry-after'] === '1'
 
+const isOwnShare = (error: unknown) =>
+  error instanceof Refusal && error.code === 'too_many_in_flight' && error.headers['retry-after'] === '1'
+
 /** Lets a body arrive, a mebibyte at a time. */
 function arrive(bodies: LargeBodies, bytes: number, answer: ServerResponse, headers = {}) {
   const request = saying({ 'content-length': String(bytes), ...headers })
@@ -149,13 +152,14 @@ test('one owner takes at most half of the room, or one larger thing', () => {
   arrive(bodies, 2 * mebibyte, mine[0])
   bodies.holdAnswer(mine[1], 3 * mebibyte)
   bodies.holdAnswer(mine[1], 2 * mebibyte)
-  assert.throws(() => bodies.holdAnswer(mine[2], smallBytesMax + 1), isUnavailable)
-  assert.throws(() => bodies.holdSent(of('mine'), Buffer.alloc(mebibyte), true), isUnavailable)
+  assert.throws(() => bodies.holdAnswer(mine[2], smallBytesMax + 1), isOwnShare)
+  assert.throws(() => bodies.holdSent(of('mine'), Buffer.alloc(mebibyte), true), isOwnShare)
   const more = saying({ 'content-length': String(mebibyte) })
-  assert.throws(() => bodies.holdBody(more, of('mine'), 8 * mebibyte), isUnavailable)
+  assert.throws(() => bodies.holdBody(more, of('mine'), 8 * mebibyte), isOwnShare)
   const theirs = of('theirs')
   bodies.holdSent(theirs, Buffer.alloc(5 * mebibyte), true)
   assert.equal(bodies.held(), 10 * mebibyte)
+  assert.throws(() => bodies.holdAnswer(of('third'), 2 * mebibyte), isUnavailable)
   for (const answer of [...mine, theirs]) answer.emit('close')
   bodies.holdAnswer(of('mine'), 9 * mebibyte)
   assert.equal(bodies.held(), 9 * mebibyte)
@@ -170,7 +174,7 @@ test('one caller of an owner takes at most half of the owner’s share, or one l
   }
   const slow = of('workspace', 'a member')
   bodies.holdAnswer(slow, 4 * mebibyte)
-  assert.throws(() => bodies.holdAnswer(of('workspace', 'a member'), smallBytesMax + 1), isUnavailable)
+  assert.throws(() => bodies.holdAnswer(of('workspace', 'a member'), smallBytesMax + 1), isOwnShare)
   bodies.holdAnswer(of('workspace', 'the owner'), 4 * mebibyte)
   bodies.holdAnswer(of('elsewhere', 'a member'), 8 * mebibyte)
   slow.emit('close')

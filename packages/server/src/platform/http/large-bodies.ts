@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { NoRoom } from '../refusal.ts'
+import { ClientGone, NoRoom, Refusal, tooManyInFlight } from '../refusal.ts'
 
 /** Bytes of bodies and responses at once, over all requests of the process. The memory used is several times this. */
 export const largeBytesMax = 64 * 1_048_576
@@ -21,21 +21,21 @@ export interface LargeBodies {
   /**
    * Reserves the bytes of a response, unless it is small. Another response to the same request reserves only
    * what it exceeds the first by.
-   * @throws {NoRoom} `unavailable` if others have reserved the room.
+   * @throws {Refusal} `unavailable` if others have reserved the room, `too_many_in_flight` if the owner has.
    */
   holdAnswer(response: ServerResponse, bytes: number): void
   /**
    * Reserves the bytes of a response that is about to be sent, unless it is small. Bytes that are sent to many
    * callers at once exist once and count once.
    * @param mayRefuse false if the operation is done already and only its response would be lost.
-   * @throws {NoRoom} `unavailable` if others have reserved the room.
+   * @throws {Refusal} `unavailable` if others have reserved the room, `too_many_in_flight` if the owner has.
    */
   holdSent(response: ServerResponse, payload: string | Buffer, mayRefuse: boolean): void
   /**
    * Reserves the bytes of a request's body as they arrive, whatever its announced length, so that a sender that
    * sends nothing blocks no other. A small body reserves nothing.
-   * @returns what reserves so many bytes in all, before they are kept; null for a small body. It throws `unavailable`.
-   * @throws {NoRoom} `unavailable` at once if the body has no room now.
+   * @returns what reserves so many bytes in all, before they are kept; null for a small body. It throws the same.
+   * @throws {Refusal} as `holdAnswer`, at once if the body has no room now.
    */
   holdBody(
     request: IncomingMessage,
@@ -48,6 +48,9 @@ export interface LargeBodies {
 
 /** An owner, and who of the owner's. */
 type Names = readonly string[]
+
+/** Whose bytes leave no room: those of the same owner, or of all. */
+type Obstacle = 'owner' | 'others'
 
 /** Sets the total bytes of one request. If it may not refuse, it exceeds the room. */
 type Share = (bytes: number, mayRefuse?: boolean) => void
@@ -69,21 +72,26 @@ export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies
   /** Payloads that are being sent, and the number of their receivers. */
   const sent = new Map<Buffer, number>()
   const roomFor = (bytes: number) => (bytes > mediumMax ? bytesMax : bytesMax + mediumBytesMax)
-  /** @param had the bytes that the request has reserved already and would release. */
-  const hasRoom = (owner: Names, bytes: number, had = 0) =>
-    held - had + bytes <= roomFor(bytes) &&
-    owner.every((name, level) => {
+  /**
+   * @param had the bytes that the request has reserved already and would release.
+   * @returns who keeps it from that room: its owner, or others; null: there is room.
+   */
+  const keptBy = (owner: Names, bytes: number, had = 0): Obstacle | null => {
+    const isOwn = owner.some((name, level) => {
       const others = (heldBy.get(name) ?? 0) - had
-      return others <= 0 || others + bytes <= bytesMax / 2 ** (level + 1)
+      return others > 0 && others + bytes > bytesMax / 2 ** (level + 1)
     })
+    if (isOwn) return 'owner'
+    return held - had + bytes > roomFor(bytes) ? 'others' : null
+  }
   const openShare = (response: ServerResponse): Share => {
     let own = 0
     const owner = ownerOf(response)
     return (bytes, mayRefuse = true) => {
       if (bytes <= Math.max(own, smallBytesMax)) return
       // A response that is already gone never closes, and would keep its share.
-      if (isGone(response)) throw new NoRoom()
-      if (mayRefuse && !hasRoom(owner, bytes, own)) throw noRoom()
+      if (isGone(response)) throw new ClientGone()
+      if (mayRefuse) refuseWithout(keptBy(owner, bytes, own))
       // It closes after its last byte, and when the caller hangs up.
       if (own === 0) response.once('close', () => take(owner, -own))
       take(owner, bytes - own)
@@ -100,7 +108,7 @@ export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies
     const owner = ownerOf(response)
     const holders = sent.get(bytes) ?? 0
     if (holders === 0) {
-      if (mayRefuse && !hasRoom(owner, bytes.length)) throw noRoom()
+      if (mayRefuse) refuseWithout(keptBy(owner, bytes.length))
       take(owner, bytes.length)
     }
     sent.set(bytes, holders + 1)
@@ -130,13 +138,13 @@ export function createLargeBodies(bytesMax: number = largeBytesMax): LargeBodies
       if (announced > most || (length !== undefined && announced <= smallBytesMax)) return null
       // The announced length reserves nothing, since the body may never come. But a body without room need not
       // begin.
-      if (!hasRoom(ownerOf(response), announced)) throw noRoom()
+      refuseWithout(keptBy(ownerOf(response), announced))
       const share = openShare(response)
       return arrived => {
         try {
           share(arrived)
-        } catch {
-          throw noRoom(stayingOpen(response))
+        } catch (error) {
+          throw error instanceof Refusal ? withHeaders(error, stayingOpen(response)) : error
         }
       }
     },
@@ -153,4 +161,16 @@ const stayingOpen = (response: ServerResponse): Record<string, string> =>
 
 const isGone = ({ destroyed, closed }: ServerResponse) => destroyed || closed
 
-const noRoom = (headers: Record<string, string> = {}) => new NoRoom({ 'retry-after': '1', ...headers })
+/** @throws {Refusal} if there is an obstacle: who fills a share alone gets 429, and 503 is for a full process. */
+function refuseWithout(obstacle: Obstacle | null): void {
+  if (obstacle === 'owner')
+    throw tooManyInFlight('Your large bodies and answers use up your share of the memory.')
+  if (obstacle === 'others') throw new NoRoom({ 'retry-after': '1' })
+}
+
+function withHeaders(refusal: Refusal, more: Record<string, string>): Refusal {
+  if (refusal instanceof ClientGone) return refusal
+  const { code, detail } = refusal
+  const headers = { ...refusal.headers, ...more }
+  return refusal instanceof NoRoom ? new NoRoom(headers) : new Refusal(code, detail, { headers })
+}
