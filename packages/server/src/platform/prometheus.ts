@@ -1,10 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import { outcomes } from './mail/deliver.ts'
 import type { Metrics } from './metrics.ts'
-import { laneMetrics, refusalMetrics, upkeepMetrics } from './prometheus-parts.ts'
-
-/** Buckets of the OpenTelemetry HTTP conventions, in seconds. */
-const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+import { laneMetrics, refusalMetrics, requestMetrics, upkeepMetrics } from './prometheus-parts.ts'
 
 /** From a held poll that hears at once to a node that polls every minute, in seconds. */
 const propagationBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60, 300]
@@ -16,13 +13,6 @@ export function createMetrics(build: { version: string; node: string }): Metrics
   const refreshes: (() => Promise<void>)[] = []
   const counter = (name: string, help: string, labelNames: string[] = []) =>
     new Counter({ name, help, labelNames, registers: [register] })
-  const duration = new Histogram({
-    name: 'http_server_request_duration_seconds',
-    help: 'Time from the first byte of a request to the end of its response, by route template.',
-    labelNames: ['method', 'route', 'status'],
-    buckets: durationBuckets,
-    registers: [register],
-  })
   const heldPolls = counter('keyrail_held_polls_ended_total', 'Held polls that were answered.')
   const refusedConnections = counter(
     'keyrail_connections_refused_total',
@@ -44,6 +34,7 @@ export function createMetrics(build: { version: string; node: string }): Metrics
     'keyrail_security_events_dropped_total',
     'Security events dropped for lack of room while the database was away.',
   )
+  const workspaces = counter('keyrail_workspaces_created_total', 'Workspaces that were created.')
   const verdicts = counter('keyrail_verdicts_total', 'Verdicts that were returned.', ['kind', 'verdict'])
   const propagation = new Histogram({
     name: 'keyrail_policy_propagation_seconds',
@@ -58,17 +49,8 @@ export function createMetrics(build: { version: string; node: string }): Metrics
     registers: [register],
   }).set({ version: build.version, node: build.node }, 1)
 
-  // Labels are sorted and hashed once per combination, not once per request.
-  const durations = new Map<string, { observe(seconds: number): void }>()
-  const durationOf = (method: string, route: string, status: number) => {
-    const name = `${method} ${route} ${status}`
-    const known = durations.get(name) ?? duration.labels({ method, route, status: String(status) })
-    durations.set(name, known)
-    return known
-  }
-
   return {
-    requestEnded: (method, route, status, seconds) => durationOf(method, route, status).observe(seconds),
+    ...requestMetrics(register),
     heldPollEnded: () => heldPolls.inc(),
     connectionRefused: () => refusedConnections.inc(),
     verdictCounter(kind, possible) {
@@ -76,6 +58,7 @@ export function createMetrics(build: { version: string; node: string }): Metrics
       for (const count of counts.values()) count.inc(0)
       return verdict => counts.get(verdict)?.inc()
     },
+    workspaceCreated: () => workspaces.inc(),
     changeAcknowledged: seconds => propagation.observe(seconds),
     ...laneMetrics(register),
     ...refusalMetrics(register),

@@ -1,6 +1,7 @@
 import type { Authenticate } from '../gate/authenticate.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { MakeId } from '../platform/ids.ts'
+import type { Metrics } from '../platform/metrics.ts'
 import type { Endings } from '../secret-keys/endings.ts'
 import type { Disownings } from './disownings.ts'
 
@@ -8,6 +9,7 @@ import type { Disownings } from './disownings.ts'
 export interface WorkspaceNeeds {
   readonly config: { readonly maxWorkspacesPerPerson: number }
   readonly clock: Clock
+  readonly metrics: Pick<Metrics, 'workspaceCreated'>
   /** Reads a secret key that a person shows. */
   readonly authenticate: Authenticate
   readonly makeId: MakeId

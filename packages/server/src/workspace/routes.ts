@@ -30,8 +30,11 @@ export const workspaceRoutes: Route<WorkspaceNeeds>[] = [
     answer: CreatedWorkspace,
     refusals: ['slug_taken', 'workspace_limit_reached', 'email_not_verified'],
     replayable: true,
-    handle: (deps, { db, principal, body, replay, client }) =>
-      createWorkspace(deps, db, principal, body, replay, client),
+    handle: async (deps, { db, principal, body, replay, client }) => {
+      const made = await createWorkspace(deps, db, principal, body, replay, client)
+      if (made.replayed === undefined) deps.metrics.workspaceCreated()
+      return made
+    },
   }),
   vendorRoute('GET', '/v1/workspace', {
     operation: 'getWorkspace',

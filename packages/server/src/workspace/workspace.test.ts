@@ -43,6 +43,18 @@ test('a workspace slug is unique in the whole service, and a refusal writes noth
   assert.deepEqual(await query('select count(*) from workspaces'), before)
 })
 
+test('each created workspace is counted once, from 0 and without refusals and repeats', async () => {
+  const { ask, deps } = await startHarness()
+  const count = async () => /^keyrail_workspaces_created_total (\d+)$/m.exec(await deps.metrics.text())?.[1]
+  assert.equal(await count(), '0')
+  const body = { name: 'n', slug: uniqueSlug() }
+  const again = { token: bootstrapToken, body, headers: { 'idempotency-key': 'one' } }
+  for (const status of [201, 201]) assert.equal((await ask('POST', '/v1/workspaces', again)).status, status)
+  const taken = { token: bootstrapToken, body: { ...body, name: 'other' } }
+  assert.equal((await ask('POST', '/v1/workspaces', taken)).status, 409)
+  assert.equal(await count(), '1')
+})
+
 test('only the bootstrap token and sessions create workspaces, and it can do nothing else', async () => {
   const made = await ask('POST', '/v1/workspaces', { token: live, body: { name: 'n', slug: uniqueSlug() } })
   assert.equal(made.body.code, 'credential_not_accepted')

@@ -8,7 +8,7 @@ import { openWire } from '../../../test/wire.ts'
 import { toggleDebug } from '../log.ts'
 import { readStoredNetworks } from '../network/cidr.ts'
 import type { TrustedProxies } from '../network/trusted-proxies.ts'
-import { Refusal } from '../refusal.ts'
+import { ClientGone, NoRoom, Refusal, tooManyInFlight } from '../refusal.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line, checked by the assertions of its test.
 const linesOf = ({ logged }: Harness): any[] =>
@@ -140,6 +140,30 @@ test('answers to probes are logged at debug, and their failures as any other', a
   toggleDebug(harness.deps.log)
   await harness.ask('POST', '/healthz')
   assert.equal(linesOf(harness).at(-1)?.status, 405)
+})
+
+test('each request is counted by what became of it, from 0', async () => {
+  const harness = await startHarness()
+  const { app, deps } = harness
+  const counts = async () =>
+    Object.fromEntries(
+      [...(await deps.metrics.text()).matchAll(/^keyrail_requests_total\{outcome="(\w+)"\} (\d+)$/gm)].map(
+        ([, outcome, count]) => [outcome, Number(count)],
+      ),
+    )
+  assert.deepEqual(await counts(), { answered: 0, failed: 0, turned_away: 0, unavailable: 0, gone: 0 })
+  const errors = [
+    new Error('a fault'),
+    new NoRoom({ 'retry-after': '1' }),
+    new Refusal('unavailable'),
+    new ClientGone(),
+    tooManyInFlight(),
+  ]
+  for (const error of errors) {
+    deps.auditHeads.verifierKey = () => Promise.reject(error)
+    await app.inject({ url: '/.well-known/audit-checkpoint-key' })
+  }
+  assert.deepEqual(await counts(), { answered: 1, failed: 1, turned_away: 1, unavailable: 1, gone: 1 })
 })
 
 test('a sample of hot answers is logged at info, the rest at debug, refusals always', async () => {

@@ -1,8 +1,9 @@
 import { errors } from '@keyrail/contract/errors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from '../log.ts'
-import type { Metrics } from '../metrics.ts'
+import type { Metrics, RequestOutcome } from '../metrics.ts'
 import type { TrustedProxies } from '../network/trusted-proxies.ts'
+import { ClientGone } from '../refusal.ts'
 import { type RequestSpan, requestSpan } from '../tracing.ts'
 import { whenAnswered } from './answered.ts'
 import { clientOf, readClients } from './client.ts'
@@ -12,7 +13,7 @@ interface RequestLogNeeds {
   /** One in so many lines about answers of hot routes is logged at info. */
   readonly config: { readonly logSample: number; readonly trustProxy: TrustedProxies }
   readonly log: Logger
-  readonly metrics: Pick<Metrics, 'requestEnded' | 'heldPollEnded'>
+  readonly metrics: Pick<Metrics, 'requestEnded' | 'requestCounted' | 'heldPollEnded'>
 }
 
 declare module 'fastify' {
@@ -76,7 +77,9 @@ export function logRequests(app: FastifyInstance, { config, log, metrics }: Requ
     const { isProbe = false, isHot = false } = request.routeOptions.config
     // An answer in lines may fail after its status was sent.
     const status = refusal === null ? reply.statusCode : Math.max(reply.statusCode, errors[refusal.code][0])
-    if (status === 503 && isTurnedAway) lines.warn(line, 'request turned away')
+    const outcome = refusal instanceof ClientGone ? 'gone' : outcomeOf(status, isTurnedAway)
+    metrics.requestCounted(outcome)
+    if (outcome === 'turned_away') lines.warn(line, 'request turned away')
     else if (status >= 500) log.error({ ...line, err: cause ?? refusal }, 'request failed')
     else if (status < 400 && isProbe) lines.debug(line, 'request')
     else if (status >= 400 || config.logSample === 1 || !isHot) lines.info(line, 'request')
@@ -84,6 +87,12 @@ export function logRequests(app: FastifyInstance, { config, log, metrics }: Requ
       lines.info({ ...line, sample: config.logSample }, 'request')
     else lines.debug(line, 'request')
   })
+}
+
+function outcomeOf(status: number, isTurnedAway: boolean): RequestOutcome {
+  if (status < 500) return 'answered'
+  if (status !== 503) return 'failed'
+  return isTurnedAway ? 'turned_away' : 'unavailable'
 }
 
 /** Reads the trace of each request, and handles it below a span if there is an SDK of OpenTelemetry. */
