@@ -12,6 +12,7 @@ import {
   query,
   untilUsesAreRecorded,
 } from '../../test/dump-contents.ts'
+import { freePort } from '../../test/free-port.ts'
 import { startHarness } from '../../test/harness.ts'
 import { Installation, urlOf } from '../../test/installation.ts'
 import { until } from '../../test/until.ts'
@@ -59,10 +60,13 @@ async function holdBackups() {
 test('backups are made, checked and replaced until a signal, and say so to a monitor', async () => {
   const folder = newFolder()
   const metrics = join(installation.place.temp, 'keyrail.prom')
-  const running = start(folder, '--keep', '1', '--metrics-file', metrics)
+  const port = await freePort()
+  const running = start(folder, '--keep', '1', '--metrics-file', metrics, '--metrics-port', String(port))
   await until(() => checkedIn(folder).length > 0)
   const [first = ''] = checkedIn(folder)
   await until(() => checkedIn(folder).length > 0 && !checkedIn(folder).includes(first))
+  const served = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  assert.match(served, /^keyrail_backup_last_checked_timestamp_seconds [1-9]\d{9}$/m)
   assert.equal(await isOver(running), 0, running.output.err)
   const [file = '', ...more] = filesIn(folder)
   assert.deepEqual(more, [])
@@ -255,6 +259,7 @@ test('one backup can be checked too, and flags that do not fit are refused', asy
     [['--every', '1h'], /--every needs --recipient/],
     [['--keep', '3'], /--keep needs --every/],
     [['--metrics-file', 'x'], /--metrics-file needs --every/],
+    [['--metrics-port', '9465'], /--metrics-port needs --every/],
     [['--every', '15d', '--recipient', recipient], /Give a time such as 30m, 6h or 1d/],
     [['--every', '1h', '--recipient', recipient], /is not a directory/],
     [['--every', '1h', '--recipient', identity], /is an identity, which must stay secret/],

@@ -5,7 +5,7 @@ import { makeOwnKey, refuseRecipients } from '../platform/db/dump/age.ts'
 import { backup } from '../platform/db/dump/backup.ts'
 import { checkBackup, refuseUncheckable } from './backup-check.ts'
 import type { CheckDatabase, CheckPlace } from './backup-check-database.ts'
-import { type BackupFigures, writeFigures } from './backup-figures.ts'
+import { type BackupFigures, serveFigures, writeFigures } from './backup-figures.ts'
 import { type BackupFolder, openBackupFolder } from './backup-folder.ts'
 import { openDatabase } from './database.ts'
 import { CommandFailed, explain } from './failure.ts'
@@ -19,6 +19,7 @@ export interface Schedule {
   readonly recipients: readonly string[]
   readonly checkDatabase: string | undefined
   readonly metricsFile: string | undefined
+  readonly metricsPort: number | undefined
 }
 
 /** What one run of the command knows. */
@@ -41,7 +42,7 @@ export async function backupEvery(path: string, config: Config, schedule: Schedu
   const stop = listenForStop()
   await refuseRecipients(schedule.recipients)
   const folder = await openBackupFolder(path)
-  const { everyMs, metricsFile } = schedule
+  const { everyMs, metricsFile, metricsPort } = schedule
   const lastCheckedAt = folder.newestAt('checked')
   const figures = { lastSuccessAt: folder.newestAt('any'), lastCheckedAt, failures: 0, everyMs }
   const run: Run = { config, folder, schedule, figures, stop, check: null, hasFailed: false }
@@ -57,6 +58,7 @@ export async function backupEvery(path: string, config: Config, schedule: Schedu
   })
   // A monitor must hear of a file that cannot be written now, and not in the first night.
   if (metricsFile !== undefined) writeFigures(metricsFile, figures)
+  if (metricsPort !== undefined) await serveFigures(config, metricsPort, figures)
   await proveCheckable(run)
   await repeat(run, systemClock)
   process.exit()

@@ -1,4 +1,9 @@
+import { randomBytes } from 'node:crypto'
+import type { Config } from '../config.ts'
+import { serveMetrics } from '../platform/http/metrics-server.ts'
 import { replaceOwnFile } from '../platform/own-files.ts'
+import { CommandFailed, explain } from './failure.ts'
+import { warn } from './output.ts'
 
 /** What a monitor needs to know about repeated backups. Times are ms since 1970; null: never. */
 export interface BackupFigures {
@@ -30,6 +35,31 @@ export function renderFigures({ lastSuccessAt, lastCheckedAt, failures, everyMs 
 /** The file appears with all of its text or not at all, and everybody may read it. */
 export const writeFigures = (path: string, figures: BackupFigures): void =>
   replaceOwnFile(path, renderFigures(figures), 0o644)
+
+/**
+ * Serves the figures as the service does its metrics, on the same address.
+ * @throws {CommandFailed} if the port cannot be opened.
+ */
+export async function serveFigures(
+  config: Pick<Config, 'host' | 'publicUrl'>,
+  port: number,
+  figures: BackupFigures,
+): Promise<void> {
+  try {
+    await serveMetrics({
+      host: config.host,
+      port,
+      metrics: { text: async () => renderFigures(figures) },
+      log: { error: ({ err }: { err: unknown }) => warn(explain(err)) },
+      randomBytes,
+      config,
+    })
+  } catch (error) {
+    throw new CommandFailed(`${config.host}:${port} cannot be opened for metrics: ${explain(error)}`, {
+      cause: error,
+    })
+  }
+}
 
 const gauge = (name: string, help: string, value: number) => metric(name, 'gauge', help, value)
 

@@ -28,6 +28,7 @@ interface Flags {
   every?: number
   keep?: number
   metricsFile?: string
+  metricsPort?: number
 }
 
 export function addBackupCommand(program: Command, settings: Settings): void {
@@ -50,6 +51,7 @@ export function addBackupCommand(program: Command, settings: Settings): void {
     )
     .option('--keep <count>', 'how many checked backups of --every to keep (default: 14)', asCount)
     .option('--metrics-file <file>', 'write the times of --every here, for a textfile collector')
+    .option('--metrics-port <port>', 'serve them as /metrics on this port of SERVICE_HOST', asPort)
     .option('--force', 'overwrite FILE if it exists')
     .option('--json', 'print the summary as JSON')
     .addHelpText(
@@ -62,9 +64,10 @@ export function addBackupCommand(program: Command, settings: Settings): void {
     )
     .action(async (file: string, flags: Flags) => {
       refuseUnfit(file, flags)
-      const { every: everyMs, keep = keepDefault, metricsFile, checkDatabase, recipient: recipients } = flags
+      const { every: everyMs, keep = keepDefault, metricsFile, metricsPort } = flags
+      const { checkDatabase, recipient: recipients } = flags
       if (everyMs === undefined) return await backupOnce(file, settings.read(), flags)
-      const schedule = { everyMs, keep, recipients, checkDatabase, metricsFile }
+      const schedule = { everyMs, keep, recipients, checkDatabase, metricsFile, metricsPort }
       return await backupEvery(file, settings.read(), schedule)
     })
 }
@@ -73,11 +76,12 @@ const keepDefault = 14
 
 /** @throws {CommandFailed} for flags that do not go together. */
 function refuseUnfit(file: string, flags: Flags): void {
-  const { every, recipient, keep, metricsFile, force, json, check, checkDatabase } = flags
+  const { every, recipient, keep, metricsFile, metricsPort, force, json, check, checkDatabase } = flags
   const fault =
     every === undefined
       ? (keep !== undefined && '--keep needs --every.') ||
         (metricsFile !== undefined && '--metrics-file needs --every.') ||
+        (metricsPort !== undefined && '--metrics-port needs --every.') ||
         (file === '-' &&
           (check || checkDatabase !== undefined) &&
           'Standard output cannot be checked: give a file.') ||
@@ -130,6 +134,12 @@ function asSpan(text: string): number {
 function asCount(text: string): number {
   if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('Give a number from 1 on.')
   return Number(text)
+}
+
+function asPort(text: string): number {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0
+  if (port < 1 || port > 65_535) throw new InvalidArgumentError('Give a port from 1 to 65535.')
+  return port
 }
 
 /** An option that may be given more than once. */
