@@ -1,3 +1,5 @@
+import { requestOutcomes } from '../packages/server/src/platform/metrics.ts'
+
 /** Series for a rule in promtool's notation, at one sample a minute: of one it fires, of the other it does not. */
 export interface AlertCase {
   readonly fires: Readonly<Record<string, string>>
@@ -50,10 +52,17 @@ const histogram = (
 }
 
 const refused = (reason: string) => `keyrail_database_refusals_total{${of}, reason="${reason}"}`
-const requests = 'http_server_request_duration_seconds'
-const answered = (status: string, more = 'method="GET", route="/v1/keys"') =>
-  `${requests}_count{${of}, ${more}, status="${status}"}`
-const creations = answered('201', 'method="POST", route="/v1/workspaces"')
+/** Requests of one process by outcome, all from 0 as a process shows them. */
+const outcomes = (values: Readonly<Record<string, string>>, instance = 'a') =>
+  Object.fromEntries(
+    requestOutcomes.map(outcome => [
+      `keyrail_requests_total{job="keyrail", instance="${instance}", outcome="${outcome}"}`,
+      values[outcome] ?? '0x70',
+    ]),
+  )
+const build = (instance: string, version: string) =>
+  `keyrail_build_info{job="keyrail", instance="${instance}", version="${version}", node="v24.0.0"}`
+const created = `keyrail_workspaces_created_total{${of}}`
 
 /** The cases of each alert, in the order of the rules. */
 export const alertCases: Readonly<Record<string, AlertCase>> = {
@@ -95,19 +104,44 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
     more: { ...both, reason: 'too_many_connections' },
   },
   KeyrailUnavailable: {
-    fires: { [answered('503')]: '0+1x30' },
-    quiet: { [answered('503')]: '7x30', [answered('200')]: '0+90x30' },
+    // Three of each kind in 200 a minute.
+    fires: outcomes({ answered: '0+194x30', turned_away: '0+3x30', unavailable: '0+3x30' }),
+    // 20 of 3,000 a minute; beside it a process with so few requests that one is a large part.
+    quiet: {
+      ...outcomes({ answered: '0+2980x30', unavailable: '0+20x30' }),
+      ...outcomes({ answered: '0+3x30', turned_away: '0+1x30' }, 'b'),
+    },
     at: '15m',
     more: instance,
   },
   KeyrailFailing: {
-    fires: { [answered('500')]: '0 0 1 1 1 1 1' },
-    quiet: { [answered('500')]: '3x6', [answered('404')]: '0+5x6' },
+    // The first 500 of a process.
+    fires: outcomes({ answered: '0+5x6', failed: '0 0 1 1 1 1 1' }),
+    quiet: outcomes({ answered: '0+5x6', failed: '3x6' }),
     at: '4m',
     more: instance,
   },
+  KeyrailRestarting: {
+    fires: { [`process_start_time_seconds{${of}}`]: '10 10 130 130 250 250 400x20' },
+    // Two in an upgrade that is taken back.
+    quiet: { [`process_start_time_seconds{${of}}`]: '10 10 130 130 250x20' },
+    at: '10m',
+    more: both,
+  },
+  KeyrailTwoReleases: {
+    fires: { [build('a', '0.1.0')]: '1x90', [build('b', '0.2.0')]: '1x90' },
+    // An upgrade of half an hour, of two processes.
+    quiet: {
+      [build('a', '0.1.0')]: '1x10 _x80',
+      [build('a', '0.2.0')]: '_x10 1x80',
+      [build('b', '0.1.0')]: '1x40 _x50',
+      [build('b', '0.2.0')]: '_x40 1x50',
+    },
+    at: '80m',
+    more: job,
+  },
   KeyrailSlow: histogram(
-    requests,
+    'http_server_request_duration_seconds',
     ', method="GET", route="/v1/keys", status="200"',
     ['0.1', '1', '2.5'],
     '2.5',
@@ -204,16 +238,17 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
     more: job,
   },
   KeyrailBackupLate: {
-    // Time begins at 0, and the interval is ten minutes. Backups are written; the last one that passed was at minute 10.
+    // Time begins at 0, and the interval is ten minutes. Backups are written; the last one that passed was at minute 10. From
+    // minute 30 on the process that makes them is away.
     fires: {
-      'keyrail_backup_interval_seconds{job="node"}': '600x120',
-      'keyrail_backup_last_success_timestamp_seconds{job="node"}': '0+60x120',
-      'keyrail_backup_last_checked_timestamp_seconds{job="node"}': '600x120',
+      'keyrail_backup_interval_seconds{job="keyrail-backup"}': '600x30 _x90',
+      'keyrail_backup_last_success_timestamp_seconds{job="keyrail-backup"}': '0+60x30 _x90',
+      'keyrail_backup_last_checked_timestamp_seconds{job="keyrail-backup"}': '600x30 _x90',
     },
     // One is an hour late, which a long backup may be.
     quiet: {
-      'keyrail_backup_interval_seconds{job="node"}': '600x120',
-      'keyrail_backup_last_checked_timestamp_seconds{job="node"}': '0+0x40 2400x80',
+      'keyrail_backup_interval_seconds{job="keyrail-backup"}': '600x120',
+      'keyrail_backup_last_checked_timestamp_seconds{job="keyrail-backup"}': '0+0x40 2400x80',
     },
     at: '110m',
   },
@@ -244,9 +279,10 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
     '65m',
   ),
   KeyrailManyWorkspaces: {
-    fires: { [creations]: '0+1x70' },
-    quiet: { [creations]: '0 1 2 3x60' },
-    at: '60m',
+    // All at once, as the first that a process creates.
+    fires: { [created]: '0x10 30x60' },
+    quiet: { [created]: '0 1 2 3x60' },
+    at: '40m',
     more: job,
   },
   KeyrailDeadlocks: {

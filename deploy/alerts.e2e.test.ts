@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { parse, stringify } from 'yaml'
 import { renderFigures } from '../packages/server/src/cli/backup-figures.ts'
+import { freePort } from '../packages/server/test/free-port.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
-import { root } from '../packages/server/test/installation.ts'
+import { Installation, root } from '../packages/server/test/installation.ts'
 import { makeVendor } from '../packages/server/test/vendor.ts'
 import { type AlertCase, alertCases } from './alert-cases.ts'
 
@@ -15,7 +16,7 @@ interface Rule {
   alert: string
   expr: string
   labels: Record<string, string>
-  annotations: { summary: string; runbook: string }
+  annotations: { summary: string; runbook_url: string }
 }
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -26,6 +27,10 @@ const board: { panels: { type: string; targets?: { expr: string }[] }[] } = JSON
   read('deploy/watch/grafana/keyrail.json'),
 )
 const panels = board.panels.filter(({ type }) => type !== 'row')
+
+/** Where the pages of the project are. */
+const pages = 'https://github.com/keyrail/keyrail/blob/main/'
+const runbookOf = ({ runbook_url: url }: Rule['annotations']) => url.replace(pages, '')
 
 /** Runs promtool of Debian's package prometheus. */
 function promtool(...args: string[]): string {
@@ -80,27 +85,36 @@ test('Prometheus takes the rules and its configuration', () => {
 test('every alert has a severity and a runbook, and an alert leads to every runbook', () => {
   for (const { alert, labels, annotations } of rules) {
     assert.match(labels.severity ?? '', /^(page|ticket)$/, alert)
-    assert.match(annotations.runbook, /^docs\/runbooks\/[a-z-]+\.md$/, alert)
-    assert.ok(existsSync(join(root, annotations.runbook)), annotations.runbook)
+    assert.ok(annotations.runbook_url.startsWith(pages), alert)
+    assert.match(runbookOf(annotations), /^docs\/runbooks\/[a-z-]+\.md$/, alert)
+    assert.ok(existsSync(join(root, runbookOf(annotations))), alert)
     assert.match(annotations.summary, /\.$/, alert)
   }
-  const named = new Set(rules.map(({ annotations: { runbook } }) => runbook))
+  const named = new Set(rules.map(({ annotations }) => runbookOf(annotations)))
   for (const file of readdirSync(join(root, 'docs/runbooks')).filter(name => name.endsWith('.md'))) {
     const page = read(`docs/runbooks/${file}`)
-    for (const alert of rules.filter(({ annotations: { runbook } }) => runbook === `docs/runbooks/${file}`))
-      assert.ok(page.includes(`\`${alert.alert}\``), `${file} names ${alert.alert}`)
+    for (const { alert } of rules.filter(
+      ({ annotations }) => runbookOf(annotations) === `docs/runbooks/${file}`,
+    ))
+      assert.ok(page.includes(`\`${alert}\``), `${file} names ${alert}`)
     if (named.has(`docs/runbooks/${file}`)) continue
     const isLinked = [...named].some(other => read(other).includes(`](${file}`))
     assert.ok(isLinked, `${file} is reached from no alert`)
   }
 })
 
+type Selected = [label: string, value: string]
+
 /** The metrics of an expression, with the labels that it selects by. */
-function metricsOf(expr: string): { name: string; selects: [label: string, value: string][] }[] {
+function metricsOf(expr: string): { name: string; selects: Selected[]; matches: Selected[] }[] {
   return [...expr.matchAll(/\b((?:keyrail|http_server|nodejs|process)_\w+)(?:\{([^}]*)\})?/g)].map(
     ([, name = '', selector = '']) => ({
       name,
       selects: [...selector.matchAll(/(\w+)="([^"]*)"/g)].map(([, label = '', value = '']) => [label, value]),
+      matches: [...selector.matchAll(/(\w+)=~"([^"]*)"/g)].map(([, label = '', value = '']) => [
+        label,
+        value,
+      ]),
     }),
   )
 }
@@ -108,7 +122,7 @@ function metricsOf(expr: string): { name: string; selects: [label: string, value
 const added = ['job', 'instance', 'le']
 /** Everything in an expression that is neither a metric nor one of its labels. */
 const words =
-  /\b(?:sum|max|min|by|rate|increase|histogram_quantile|max_over_time|absent|time|and|up|job|__rate_interval)\b/g
+  /\b(?:sum|count|max|min|by|rate|changes|increase|histogram_quantile|max_over_time|absent|time|and|up|job|__rate_interval)\b/g
 
 test('alerts and panels use only metrics of the service, with the labels that these have', async () => {
   const harness = await startHarness()
@@ -158,6 +172,33 @@ test('alerts and panels use only metrics of the service, with the labels that th
   const routes = new Set(harness.app.routesServed.map(({ url }) => url))
   for (const [, route = ''] of expressions.join('\n').matchAll(/route="([^"]+)"/g))
     assert.ok(routes.has(route), route)
+})
+
+test('every series that an alert reads is in the first scrape of a process', async () => {
+  const installation = new Installation({ SERVICE_METRICS_PORT: String(await freePort()) })
+  after(() => installation.remove())
+  await installation.serve()
+  const answer = await fetch(`http://127.0.0.1:${installation.env.SERVICE_METRICS_PORT}/metrics`)
+  const text = await answer.text()
+  const lines = text.split('\n')
+  for (const { alert, expr } of rules)
+    for (const { name, selects, matches } of metricsOf(expr)) {
+      if (name.startsWith('keyrail_backup_')) continue
+      const series = lines.filter(line => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+      assert.ok(series.length > 0, `${alert}: ${name}`)
+      const wanted = [
+        ...selects.map(([label, value]) => [label, value] as const),
+        ...matches.flatMap(([label, values]) => values.split('|').map(value => [label, value] as const)),
+      ]
+      for (const [label, value] of wanted.filter(([label]) => !added.includes(label)))
+        assert.ok(
+          series.some(line => line.includes(`${label}="${value}"`)),
+          `${alert}: ${name} with ${label}="${value}"`,
+        )
+      // A counter that no request has raised begins at 0, or its first rise is none.
+      if (name.endsWith('_total') && name !== 'keyrail_requests_total')
+        for (const line of series) assert.match(line, / 0$/, `${alert}: ${line}`)
+    }
 })
 
 test('no two panels overlap, and every panel has a title', () => {

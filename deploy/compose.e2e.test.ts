@@ -158,6 +158,7 @@ test('further services run by profile', () => {
     mail: ['dev'],
     redis: ['redis'],
     prometheus: ['watch'],
+    alertmanager: ['watch'],
     grafana: ['watch'],
   })
 })
@@ -178,6 +179,45 @@ test('Prometheus reads the metrics port of the service, and the alerts that are 
     `keyrail:${keyrail.environment?.SERVICE_METRICS_PORT}`,
   ])
   assert.ok(services.prometheus?.volumes?.some(volume => volume.endsWith(`/${rules[0]}:ro`)))
+})
+
+test('Prometheus reads when the last backup was made from the service that makes them', () => {
+  const [, backups] = parse(read('watch/prometheus.yaml')).scrape_configs
+  const [, port] = /^backup:(\d+)$/.exec(backups.static_configs[0].targets[0]) ?? []
+  assert.ok(services.backup?.command?.includes(`--metrics-port=${port}`))
+  // The address of the image, and not that of the command by itself.
+  assert.ok(
+    textsOf(shippedStages().at(-1) ?? assert.fail(), 'ENV')
+      .join()
+      .includes('SERVICE_HOST=0.0.0.0'),
+  )
+})
+
+test('alerts go to the Alertmanager, which has a receiver for each severity, to fill in', () => {
+  const { alerting, rule_files: files } = parse(read('watch/prometheus.yaml'))
+  const { alertmanager } = services
+  const [, port] = /^alertmanager:(\d+)$/.exec(alerting.alertmanagers[0].static_configs[0].targets[0]) ?? []
+  assert.deepEqual(alertmanager?.ports, [`127.0.0.1:${port}:${port}`])
+  const [mount = ''] = alertmanager?.volumes ?? []
+  assert.equal(filledIn(mount), './watch/alertmanager.yaml:/etc/alertmanager/alertmanager.yml:ro')
+  const { route, receivers } = parse(read('watch/alertmanager.yaml'))
+  const rules = parse(read(`watch/${files[0]}`)).groups[0].rules
+  const taken = (severity: string) =>
+    route.routes.find(({ matchers }: { matchers: string[] }) => matchers.includes(`severity="${severity}"`))
+      ?.receiver ?? route.receiver
+  for (const { alert, labels } of rules) assert.equal(taken(labels.severity), labels.severity, alert)
+  for (const severity of ['page', 'ticket']) {
+    const receiver = receivers.find(({ name }: { name: string }) => name === severity)
+    // Reserved by RFC 6761: the placeholder reaches no one, and says so in the log of Alertmanager.
+    assert.match(receiver.webhook_configs[0].url, /^http:\/\/\w+\.receiver\.invalid\/$/)
+  }
+  const { inhibit_rules: inhibits } = parse(read('watch/alertmanager.yaml'))
+  const named = JSON.stringify(inhibits).match(/Keyrail\w+/g) ?? []
+  for (const name of named)
+    assert.ok(
+      rules.some(({ alert }: { alert: string }) => alert === name),
+      name,
+    )
 })
 
 test('Grafana reads that Prometheus, and shows the board that is mounted', () => {
