@@ -210,6 +210,7 @@ const answers: typeof situations = [
   ['a snapshot whose pages do not end', () => answered(withoutEnd, { cachedTtlMs: 1_000 })],
   ['the end of its time', () => answered(withoutEnd, { cachedTtlMs: 1_000 }, 1)],
   ['too many keys', () => answered(() => {}, { maxCachedKeys: 1, maxAutoCachedKeys: 0 })],
+  ['a node that is nearly full', () => answered(() => {}, { maxCachedKeys: 2, maxAutoCachedKeys: 2 })],
   ['more keys than expected', () => answered(() => {}, { maxCachedKeys: 1 })],
   [
     'a secret key without a permission for names',

@@ -32,6 +32,8 @@ const Features = Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]{0,31}$' }), 
     'What the node understands, repeated or comma-separated: `external_id`, `key_meta` and `labels` add fields; `held_ms` adds one to answers that were held; `labels` requires the permission `policy:labels`. Keys that need a feature not named here are left out.',
 })
 
+const int4Max = 2_147_483_647
+
 const scope = {
   project_id: Uuid,
   env: Type.Optional(Env),
@@ -43,6 +45,16 @@ const scope = {
       minimum: 1,
       description:
         'The page size, up to the largest that the service allows. Without it the answer is one page.',
+    }),
+  ),
+  held_keys: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: int4Max, description: 'How many keys the node holds.' }),
+  ),
+  held_keys_max: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: int4Max,
+      description: 'How many keys the node may hold. The service shows which nodes are nearly full.',
     }),
   ),
 }

@@ -180,6 +180,10 @@ type FleetNode = {
 	version: number | null;
 /** How many versions the project is ahead of the node. Null for a test credential, since it would reveal changes of live keys. */
 	behind: number | null;
+/** How many keys the node holds. Null: it does not report that. */
+	heldKeys: number | null;
+/** How many keys the node may hold: `maxAutoCachedKeys` of its keyring. Null: it does not report that. */
+	heldKeysMax: number | null;
 	seenAt: string;
 /** Whether the node was seen within the last 90 s. */
 	live: boolean;
@@ -317,7 +321,7 @@ type Overview = {
 	};
 /** In this month so far. */
 	billableTenants: number;
-/** Active keys that expire within 14 days, the soonest first; that were not used for 90 days, the longest first; that never expire, the oldest first. Live nodes that are behind, the farthest first. */
+/** Active keys that expire within 14 days, the soonest first; that were not used for 90 days, the longest first; that never expire, the oldest first. Live nodes that are behind, the farthest first; that hold 80 % or more of the keys that they may hold, the fullest first. Beyond these a node refuses keys, and a new process does not start. */
 	needsAttention: {
 		expiringKeys: KeyExamples;
 		unusedKeys: KeyExamples;
@@ -326,6 +330,18 @@ type Overview = {
 			count: number;
 			capped: boolean;
 			examples: NodeExample[];
+		};
+		nodesFull: {
+			count: number;
+			capped: boolean;
+			examples: ({
+				projectId: string;
+				node: string;
+				env: "live" | "test" | "both";
+				heldKeys: number;
+				heldKeysMax: number;
+				seenAt: string;
+			})[];
 		};
 /** Whether the signed-in person has not verified their address. False for a secret key. */
 		unverifiedAddress: boolean;
@@ -561,7 +577,7 @@ type WorkspaceUpdate = {
  * Why a call of the service failed: a code of this package, a code of the service, or `http_` and the status of an answer
  * without one. A newer service may return other codes.
  */
-type KeyrailErrorCode = 'aborted' | 'bad_response' | 'cache_raised' | 'cached_answer' | 'closed' | 'date_back' | 'misused' | 'network_error' | 'policy_scope_too_large' | 'ready_timeout' | 'response_too_large' | 'secret_key_invalid' | 'secret_key_unavailable' | 'secret_lost' | 'service_hangs' | 'slow_snapshot' | 'timeout' | 'unreadable_key' | 'usage_ignored' | 'usage_unsent' | 'version_back' | 'malformed_request' | 'malformed_json' | 'validation_failed' | 'invalid_token' | 'unauthenticated' | 'invalid_credentials' | 'credential_not_accepted' | 'email_not_verified' | 'forbidden' | 'owner_required' | 'no_workspace' | 'workspace_unproven' | 'live_credential_required' | 'env_mismatch' | 'origin_not_allowed' | 'insufficient_permission' | 'whole_workspace_required' | 'ip_not_allowed' | 'insufficient_scope' | 'not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'workspace_changed' | 'slug_taken' | 'external_id_taken' | 'already_member' | 'workspace_taken' | 'workspace_limit_reached' | 'last_owner' | 'key_not_active' | 'key_limit_reached' | 'counter_limit_reached' | 'idempotency_key_reused' | 'length_required' | 'payload_too_large' | 'snapshot_too_large' | 'unsupported_media_type' | 'too_many_requests' | 'too_many_in_flight' | 'headers_too_large' | 'internal_error' | 'unavailable' | `http_${number}` | (string & {});
+type KeyrailErrorCode = 'aborted' | 'bad_response' | 'cache_raised' | 'cached_answer' | 'closed' | 'date_back' | 'misused' | 'nearly_full' | 'network_error' | 'policy_scope_too_large' | 'ready_timeout' | 'response_too_large' | 'secret_key_invalid' | 'secret_key_unavailable' | 'secret_lost' | 'service_hangs' | 'slow_snapshot' | 'timeout' | 'unreadable_key' | 'usage_ignored' | 'usage_unsent' | 'version_back' | 'malformed_request' | 'malformed_json' | 'validation_failed' | 'invalid_token' | 'unauthenticated' | 'invalid_credentials' | 'credential_not_accepted' | 'email_not_verified' | 'forbidden' | 'owner_required' | 'no_workspace' | 'workspace_unproven' | 'live_credential_required' | 'env_mismatch' | 'origin_not_allowed' | 'insufficient_permission' | 'whole_workspace_required' | 'ip_not_allowed' | 'insufficient_scope' | 'not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'workspace_changed' | 'slug_taken' | 'external_id_taken' | 'already_member' | 'workspace_taken' | 'workspace_limit_reached' | 'last_owner' | 'key_not_active' | 'key_limit_reached' | 'counter_limit_reached' | 'idempotency_key_reused' | 'length_required' | 'payload_too_large' | 'snapshot_too_large' | 'unsupported_media_type' | 'too_many_requests' | 'too_many_in_flight' | 'headers_too_large' | 'internal_error' | 'unavailable' | `http_${number}` | (string & {});
 /** A request field that the service rejected. */
 interface FieldFault {
 	/** Its path in body or query, such as `rateLimits.0.windowMs`. */
@@ -617,12 +633,12 @@ declare class PolicyScopeTooLargeError extends KeyrailError {
 }
 /**
  * A condition that does not stop the keyring. `cache_raised`: the store's limit was raised. `disk_unusable`: the node runs
- * without `cacheDir`. `disk_file_refused`, `disk_scope_mismatch`: the node starts without its file, which is damaged or
+ * without `cacheDir`. `nearly_full`: it holds 80 % of the keys that it may hold. `disk_file_refused`, `disk_scope_mismatch`: the node starts without its file, which is damaged or
  * foreign, or was written for other tenants. `disk_write_failed`: the file on the disk is older than it should be.
  * `labels_left_out`: the feed has no names, and no `meta` of tenants, though the options ask for them.
  */
 interface Notice {
-	code: 'cache_raised' | 'disk_unusable' | 'disk_file_refused' | 'disk_scope_mismatch' | 'disk_write_failed' | 'labels_left_out';
+	code: 'cache_raised' | 'disk_unusable' | 'disk_file_refused' | 'disk_scope_mismatch' | 'disk_write_failed' | 'labels_left_out' | 'nearly_full';
 	message: string;
 	/** With `cache_raised`: the new limit of the store, in keys. */
 	maxCachedKeys?: number;
@@ -899,8 +915,11 @@ interface KeyringOptions extends ConnectionOptions, ErrorOptions {
 	readyTimeoutMs?: number | undefined;
 	/** How many keys are held before the store raises this limit by itself. Default: 10,000. */
 	maxCachedKeys?: number | undefined;
-	/** How far the store may raise that limit. Default: 38,000. */
-	maxAutoCachedKeys?: number | undefined;
+	/**
+	 * How far the store may raise that limit; `memory`: as far as a quarter of the memory of the container or machine reaches.
+	 * Default: 38,000.
+	 */
+	maxAutoCachedKeys?: number | 'memory' | undefined;
 	/**
 	 * A directory for a copy of the keys, so that a new process can serve at once. Created with access for its owner only; one
 	 * that others can write to is not used. Use one directory for each set of `tenantIds`.

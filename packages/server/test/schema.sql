@@ -346,6 +346,8 @@ table policy_nodes row level security
   node text not null
   version bigint not null
   seen_at timestamp(3) with time zone not null
+  held_keys integer
+  held_keys_max integer
   constraint policy_nodes_node_bounds CHECK ((node ~ '^[A-Za-z0-9._:-]{1,128}$'::text))
   constraint policy_nodes_sees CHECK ((sees = ANY (ARRAY['live'::text, 'test'::text, 'both'::text])))
   constraint policy_nodes_version CHECK ((version >= 0))
@@ -1124,6 +1126,21 @@ begin
   insert into policy_changes (workspace_id, project_id, version, key_id)
     select of_workspace, of_project, next_version, key_id from unnest(key_ids) key_id;
   return next_version;
+end $function$
+  -- execute: public
+
+CREATE OR REPLACE FUNCTION public.policy_nodes_seen(ws uuid[], projects uuid[], sights text[], nodes text[], versions bigint[], helds integer[], held_maxes integer[], most integer, most_test integer)
+ RETURNS SETOF bigint
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return query select place from policy_nodes_seen(ws, projects, sights, nodes, versions, most, most_test) place;
+  update policy_nodes k set held_keys = said.held, held_keys_max = said.held_max
+    from (select distinct on (w, p, s, n) w, p, s, n, held, held_max
+      from unnest(ws, projects, sights, nodes, helds, held_maxes) with ordinality u(w, p, s, n, held, held_max, place)
+      order by w, p, s, n, place desc) said
+    where k.workspace_id = said.w and k.project_id = said.p and k.sees = said.s and k.node = said.n
+      and (k.held_keys, k.held_keys_max) is distinct from (said.held, said.held_max);
 end $function$
   -- execute: public
 

@@ -25,6 +25,16 @@ export const FleetNode = strictObject({
       description: `How many versions the project is ahead of the node. ${hidden}`,
     }),
   ),
+  held_keys: nullable(
+    Type.Integer({ minimum: 0, description: 'How many keys the node holds. Null: it does not report that.' }),
+  ),
+  held_keys_max: nullable(
+    Type.Integer({
+      minimum: 0,
+      description:
+        'How many keys the node may hold: `maxAutoCachedKeys` of its keyring. Null: it does not report that.',
+    }),
+  ),
   seen_at: Timestamp,
   live: Type.Boolean({ description: 'Whether the node was seen within the last 90 s.' }),
 })

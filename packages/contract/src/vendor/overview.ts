@@ -54,6 +54,16 @@ export const NodeExample = strictObject({
 })
 export type NodeExample = Static<typeof NodeExample>
 
+export const FullNodeExample = strictObject({
+  project_id: Uuid,
+  node: NodeId,
+  env: oneOf(['live', 'test', 'both']),
+  held_keys: Count,
+  held_keys_max: Count,
+  seen_at: Timestamp,
+})
+export type FullNodeExample = Static<typeof FullNodeExample>
+
 export const Overview = strictObject({
   object: Type.Literal('overview'),
   env: Env,
@@ -74,13 +84,14 @@ export const Overview = strictObject({
       unused_keys: KeyExamples,
       endless_keys: KeyExamples,
       nodes_behind: attention(NodeExample),
+      nodes_full: attention(FullNodeExample),
       unverified_address: Type.Boolean({
         description: 'Whether the signed-in person has not verified their address. False for a secret key.',
       }),
     },
     {
       description:
-        'Active keys that expire within 14 days, the soonest first; that were not used for 90 days, the longest first; that never expire, the oldest first. Live nodes that are behind, the farthest first.',
+        'Active keys that expire within 14 days, the soonest first; that were not used for 90 days, the longest first; that never expire, the oldest first. Live nodes that are behind, the farthest first; that hold 80 % or more of the keys that they may hold, the fullest first. Beyond these a node refuses keys, and a new process does not start.',
     },
   ),
 })

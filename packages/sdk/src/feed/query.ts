@@ -1,4 +1,5 @@
 import type { Scope } from './record.ts'
+import { mostKeys, type Room } from './room.ts'
 
 /** Sent with every request: this node supports paging. The largest page that the service sends. */
 const PAGE_KEYS = 5_000
@@ -6,9 +7,15 @@ const PAGE_KEYS = 5_000
 /** With it, a held answer says for how long it was held. */
 const HELD = 'held_ms'
 
-/** The query parameters of both feed routes, and `more`. */
+interface Asking extends Room {
+  scope: Scope
+  node: string
+}
+
+/** The query parameters of both feed routes, and `more`. The service learns how full the node is. */
 export function feedQuery(
-  { scope, node }: { scope: Scope; node: string },
+  { scope, node, ...room }: Asking,
+  heldKeys: number,
   more: { since?: string; cursor?: string },
 ): URLSearchParams {
   const features = [...(scope.features ?? []), ...(more.since === undefined ? [] : [HELD])]
@@ -19,6 +26,8 @@ export function feedQuery(
     node,
     ...(features.length > 0 && { features: features.join() }),
     max_keys: String(PAGE_KEYS),
+    held_keys: String(heldKeys),
+    held_keys_max: String(mostKeys(room)),
     ...more,
   })
 }

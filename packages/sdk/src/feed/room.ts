@@ -6,10 +6,13 @@ export interface Room {
   maxAutoCachedKeys: number
 }
 
+/** The most keys that the node may ever hold. */
+export const mostKeys = ({ maxCachedKeys, maxAutoCachedKeys }: Room): number =>
+  Math.max(maxCachedKeys, maxAutoCachedKeys)
+
 /** Whether a key fits. Raises the limit by a quarter if needed and allowed. */
-export function makeRoom(store: Store, keyId: string, { maxCachedKeys, maxAutoCachedKeys }: Room): boolean {
+export function makeRoom(store: Store, keyId: string, room: Room): boolean {
   if (store.size < store.maxKeys || store.hasId(keyId)) return true
-  const most = Math.max(maxCachedKeys, maxAutoCachedKeys)
-  store.maxKeys = Math.max(store.maxKeys, Math.min(most, Math.ceil(store.maxKeys * 1.25)))
+  store.maxKeys = Math.max(store.maxKeys, Math.min(mostKeys(room), Math.ceil(store.maxKeys * 1.25)))
   return store.size < store.maxKeys
 }

@@ -25,6 +25,20 @@ test('a snapshot beyond maxCachedKeys raises the limit up to maxAutoCachedKeys',
   assert.equal(served.store?.evictions, 0)
 })
 
+test('each poll says how many keys the node holds, and how many it may', async () => {
+  issue(3)
+  const { poll } = node({ maxCachedKeys: 4, maxAutoCachedKeys: 12 })
+  await poll()
+  await poll()
+  const said = service.asked.map(({ url: { searchParams } }) =>
+    ['held_keys', 'held_keys_max'].map(name => searchParams.get(name)),
+  )
+  assert.deepEqual(said, [
+    ['0', '12'],
+    ['3', '12'],
+  ])
+})
+
 test('if a project does not fit, a new node refuses to start and a serving one keeps its keys', async () => {
   const keys = issue(4)
   const bounds = { maxCachedKeys: 4, maxAutoCachedKeys: 4 }

@@ -44,6 +44,8 @@ export interface SyncDeps {
   settings: SyncSettings
   served: Served
   onRaised: (maxKeys: number) => void
+  /** Called after each poll with the number of keys that the node holds, and the most that it may hold. */
+  onHeld?: ((keys: number, most: number) => void) | undefined
   /** Called for each answer in which the service leaves out names and the `meta` of tenants. */
   onUnlabelled?: (() => void) | undefined
   /** Receives errors about answers that were applied nevertheless. */

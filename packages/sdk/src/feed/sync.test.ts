@@ -30,6 +30,8 @@ test('a node reads a snapshot page by page by the contract, and then knows every
     env: 'live',
     node: 'api:1',
     max_keys: '5000',
+    held_keys: '0',
+    held_keys_max: '38000',
   })
   assert.equal(headers.authorization, `Bearer ${secretKey}`)
 })

@@ -1,6 +1,6 @@
 /** Brings a store up to the service's version. `poller.ts` repeats that; `body.ts` checks each answer before it is applied. */
 
-import { HELD_TIMEOUT_SLACK_MS } from '../http/schedule.ts'
+import { HELD_TIMEOUT_SLACK_MS, plainTimeout, REQUEST_TIMEOUT_MS } from '../http/schedule.ts'
 import { badResponse } from '../runtime/errors.ts'
 import { EndedKeys } from '../verify/ended-keys.ts'
 import { applyDelta } from './apply.ts'
@@ -11,6 +11,7 @@ import { cachedAnswer, slowSnapshot, unreadableKeys, versionBack } from './odd.t
 import { feedQuery } from './query.ts'
 import { hasFeatures, type Unreadable } from './record.ts'
 import { Reseeds } from './reseeds.ts'
+import { mostKeys } from './room.ts'
 import type { AnswerTimes, Kept, SyncDeps, SyncResult } from './sync-deps.ts'
 import { walk } from './walk.ts'
 
@@ -20,14 +21,6 @@ const unless =
   (error: unknown): undefined => {
     if (!isOver()) throw error
   }
-
-const REQUEST_TIMEOUT_MS = 10_000
-/** Less than this is too little for an answer over a new connection. */
-const REQUEST_TIMEOUT_MIN_MS = 2_000
-
-/** A connection may be dead. Once the keys are stale, it may be slow, and a short timeout would end each attempt. */
-const plainTimeout = (lifeMs: number): number =>
-  lifeMs > 0 ? Math.min(REQUEST_TIMEOUT_MS, Math.max(REQUEST_TIMEOUT_MIN_MS, lifeMs / 2)) : REQUEST_TIMEOUT_MS
 
 /**
  * The part of the time that keys are served after which a walk is given up: what it brings counts from its beginning. If no
@@ -128,7 +121,7 @@ export class Sync {
     const wait = this.#hold.ask(this.#isResumed || this.#isInDoubt ? 0 : lifeMs, sentAt)
     const { body, waits, ...headers } = await client({
       path: '/v1/policy/delta',
-      query: feedQuery(settings, { since: String(version) }),
+      query: feedQuery(settings, store.size, { since: String(version) }),
       wait,
       timeoutMs: wait > 0 ? wait * 1_000 + HELD_TIMEOUT_SLACK_MS : plainTimeout(lifeMs),
       signal,
@@ -187,6 +180,8 @@ export class Sync {
   }
 
   #result(outcome: SyncResult['outcome'], waits: boolean): SyncResult {
+    const { onHeld, served, settings } = this.#deps
+    onHeld?.(served.store?.size ?? 0, mostKeys(settings))
     const lifeMs = this.lifeMs ?? 0
     const { cutToMs } = this.#hold
     const { count: reseeds, stuck } = this.#reseeds
@@ -251,9 +246,9 @@ export class Sync {
   }
 
   async #page(cursor: string | undefined, signal: AbortSignal, mostMs = REQUEST_TIMEOUT_MS): Promise<Page> {
-    const { client, clock, settings } = this.#deps
+    const { client, clock, served, settings } = this.#deps
     const sentAt = clock.monotonic()
-    const query = feedQuery(settings, cursor === undefined ? {} : { cursor })
+    const query = feedQuery(settings, served.store?.size ?? 0, cursor === undefined ? {} : { cursor })
     const { body, ...headers } = await client({
       path: '/v1/policy/snapshot',
       query,

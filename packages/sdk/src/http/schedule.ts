@@ -10,6 +10,16 @@ const RETRY_AFTER_MAX_MS = 30_000
 /** A request may take this much longer than its answer is held. */
 export const HELD_TIMEOUT_SLACK_MS = 5_000
 export const WAIT_MAX_SECONDS = 25
+export const REQUEST_TIMEOUT_MS = 10_000
+/** Less than this is too little for an answer over a new connection. */
+const REQUEST_TIMEOUT_MIN_MS = 2_000
+
+/**
+ * How long to wait for an answer that is not held. A connection may be dead. Once the keys are stale, it may be slow, and a
+ * short timeout would end each attempt.
+ */
+export const plainTimeout = (lifeMs: number): number =>
+  lifeMs > 0 ? Math.min(REQUEST_TIMEOUT_MS, Math.max(REQUEST_TIMEOUT_MIN_MS, lifeMs / 2)) : REQUEST_TIMEOUT_MS
 
 export interface Polled {
   outcome: 'snapshot' | 'delta' | 'unchanged'

@@ -101,6 +101,7 @@ export function openKeyring(
     settings,
     served,
     onRaised: maxKeys => reports.raised(maxKeys),
+    onHeld: (keys, most) => reports.holds(keys, most),
     onOdd: error => reports.error(error),
     onUnlabelled: () => reports.unlabelled(),
     onTime: times => time.answered(times),

@@ -5,6 +5,7 @@ import { createAdmin } from '../admin.ts'
 import { createIdempotency } from '../idempotency/idempotent.ts'
 import { createLimiter } from '../limits/limit.ts'
 import { createUsageReporter } from '../usage/reporter.ts'
+import { keysInMemory } from './memory-limit.ts'
 import { type KeyringOptions, readOptions } from './options.ts'
 import { createWorkerKeyring } from './worker-keyring.ts'
 
@@ -102,6 +103,17 @@ test('with a secretKey function the environment is live by default', () => {
   assert.equal(readOptions({ ...least, secretKey, env: 'test' }).env, 'test')
 })
 
+test('with `memory` the limit follows what the process may use, and labels take room', () => {
+  const most = readOptions({ ...least, maxAutoCachedKeys: 'memory' }).maxAutoCachedKeys
+  assert.equal(most, Math.min(10_000_000, keysInMemory(false)))
+  assert.ok(readOptions({ ...least, maxAutoCachedKeys: 'memory', keyMeta: true }).maxAutoCachedKeys < most)
+  const MiB = 2 ** 20
+  assert.deepEqual(
+    [keysInMemory(false, 512 * MiB), keysInMemory(true, 512 * MiB), keysInMemory(false, 64 * MiB)],
+    [262_144, 52_428, 32_768],
+  )
+})
+
 test('tenant ids are sorted and unique', () => {
   const { scope } = readOptions({ ...least, tenantIds: [id(3).toUpperCase(), id(2), id(3)] })
   assert.deepEqual(scope.tenantIds, [id(2), id(3)])
@@ -131,6 +143,7 @@ test('a wrong option is a TypeError that names it and never shows the secret', (
     ['cachedTtlMs', { cachedTtlMs: 60_001 }],
     ['maxCachedKeys', { maxCachedKeys: 0 }],
     ['maxAutoCachedKeys', { maxAutoCachedKeys: -1 }],
+    ['maxAutoCachedKeys', { maxAutoCachedKeys: 'Memory' }],
     ['node', { node: 'a b' }],
     ['node', { node: 'x'.repeat(129) }],
     ['fetch', { fetch: 'fetch' }],

@@ -17,6 +17,7 @@ import { readSecretKey, type SecretKeySource } from '../http/secret-key.ts'
 import { makeNodeId } from '../runtime/node-id.ts'
 import type { Notice } from '../runtime/reports.ts'
 import type { Refused, Verdict } from '../verify/verdict.ts'
+import { keysInMemory } from './memory-limit.ts'
 
 /** Options of `createKeyring`. */
 export interface KeyringOptions extends ConnectionOptions, ErrorOptions {
@@ -34,8 +35,11 @@ export interface KeyringOptions extends ConnectionOptions, ErrorOptions {
   readyTimeoutMs?: number | undefined
   /** How many keys are held before the store raises this limit by itself. Default: 10,000. */
   maxCachedKeys?: number | undefined
-  /** How far the store may raise that limit. Default: 38,000. */
-  maxAutoCachedKeys?: number | undefined
+  /**
+   * How far the store may raise that limit; `memory`: as far as a quarter of the memory of the container or machine reaches.
+   * Default: 38,000.
+   */
+  maxAutoCachedKeys?: number | 'memory' | undefined
   /**
    * A directory for a copy of the keys, so that a new process can serve at once. Created with access for its owner only; one
    * that others can write to is not used. Use one directory for each set of `tenantIds`.
@@ -133,12 +137,8 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
   const { readyTimeoutMs } = options
   if (readyTimeoutMs !== undefined) readInteger('readyTimeoutMs', readyTimeoutMs, 1, DAY_MS)
   const maxCachedKeys = readInteger('maxCachedKeys', options.maxCachedKeys ?? 10_000, 1, 10_000_000)
-  const maxAutoCachedKeys = readInteger(
-    'maxAutoCachedKeys',
-    options.maxAutoCachedKeys ?? 38_000,
-    0,
-    10_000_000,
-  )
+  const features = readFeatures(options)
+  const maxAutoCachedKeys = readMostKeys(options.maxAutoCachedKeys ?? 38_000, features.length > 0)
   if (typeof node !== 'string' || !/^[A-Za-z0-9._:-]{1,128}$/.test(node)) {
     throw new TypeError('node must be 1 to 128 of A-Z a-z 0-9 . _ : -')
   }
@@ -157,7 +157,7 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
       projectId: project,
       env,
       tenantIds: readTenantIds(options.tenantIds ?? []),
-      features: readFeatures(options),
+      features,
       service: url.origin + url.pathname,
     },
     pollIntervalMs,
@@ -172,6 +172,14 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
     onError: options.onError,
     onNotice: options.onNotice,
   }
+}
+
+const KEYS_MOST = 10_000_000
+
+function readMostKeys(given: number | 'memory', hasLabels: boolean): number {
+  if (given === 'memory') return Math.min(KEYS_MOST, keysInMemory(hasLabels))
+  if (typeof given === 'string') throw new TypeError("maxAutoCachedKeys must be a number or 'memory'")
+  return readInteger('maxAutoCachedKeys', given, 0, KEYS_MOST)
 }
 
 /** The feature of the feed that each option asks for, sorted by the features. */

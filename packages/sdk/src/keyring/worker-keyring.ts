@@ -1,6 +1,6 @@
 import { createFeedClient, type FeedClient } from '../feed/client.ts'
 import { Sync } from '../feed/sync.ts'
-import { delayAfterError } from '../http/schedule.ts'
+import { delayAfterError, REQUEST_TIMEOUT_MS } from '../http/schedule.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { asKeyrailError, PolicyScopeTooLargeError } from '../runtime/errors.ts'
 import { makeNodeId } from '../runtime/node-id.ts'
@@ -33,7 +33,6 @@ export interface WorkerKeyring {
 
 /** How long a request waits for changes if the keys held can still be served. */
 const PATIENCE_MS = 1_000
-const REQUEST_TIMEOUT_MS = 10_000
 /** Longer than a host lets work continue after an answer. A poll that is older ended with its request. */
 const LOST_MS = 30_000
 
@@ -80,6 +79,7 @@ export function openWorkerKeyring(
       settings,
       served,
       onRaised: maxKeys => reports.raised(maxKeys),
+      onHeld: (keys, most) => reports.holds(keys, most),
       onOdd: error => reports.error(error),
       onUnlabelled: () => reports.unlabelled(),
       onTime: times => time.answered(times),

@@ -11,6 +11,7 @@ export type KeyrailErrorCode =
   | 'closed'
   | 'date_back'
   | 'misused'
+  | 'nearly_full'
   | 'network_error'
   | 'policy_scope_too_large'
   | 'ready_timeout'

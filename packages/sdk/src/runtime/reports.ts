@@ -3,7 +3,7 @@ import { ofNode } from './of-node.ts'
 
 /**
  * A condition that does not stop the keyring. `cache_raised`: the store's limit was raised. `disk_unusable`: the node runs
- * without `cacheDir`. `disk_file_refused`, `disk_scope_mismatch`: the node starts without its file, which is damaged or
+ * without `cacheDir`. `nearly_full`: it holds 80 % of the keys that it may hold. `disk_file_refused`, `disk_scope_mismatch`: the node starts without its file, which is damaged or
  * foreign, or was written for other tenants. `disk_write_failed`: the file on the disk is older than it should be.
  * `labels_left_out`: the feed has no names, and no `meta` of tenants, though the options ask for them.
  */
@@ -15,6 +15,7 @@ export interface Notice {
     | 'disk_scope_mismatch'
     | 'disk_write_failed'
     | 'labels_left_out'
+    | 'nearly_full'
   message: string
   /** With `cache_raised`: the new limit of the store, in keys. */
   maxCachedKeys?: number
@@ -26,6 +27,9 @@ interface Listeners {
   onNotice: ((notice: Notice) => void) | undefined
 }
 
+/** From here on a node reports that it is nearly full: early enough to act before keys are refused. */
+const FULL_SHARE = 0.8
+
 /** Passes errors and notices to the listeners. A listener that throws or rejects is reported as a warning. */
 export class Reports {
   readonly #listeners: Listeners
@@ -35,6 +39,7 @@ export class Reports {
   #recent = new Set<string>()
   #isUnlabelled = false
   #isLacking = false
+  #isNearlyFull = false
 
   constructor(listeners: Listeners) {
     this.#listeners = listeners
@@ -85,8 +90,25 @@ export class Reports {
   raised(maxCachedKeys: number): void {
     const message = `There are more keys than maxCachedKeys: this node may now hold ${maxCachedKeys}`
     this.notice({ code: 'cache_raised', message, maxCachedKeys })
-    // Goes to both listeners. Without any, one warning is enough.
-    if (this.#listeners.onError) this.error(lasting('cache_raised', message))
+    this.#toBoth(lasting('cache_raised', message))
+  }
+
+  /** How many keys a node holds after a poll, of those that it may hold. */
+  holds(keys: number, most: number): void {
+    const isNearlyFull = keys >= most * FULL_SHARE
+    if (isNearlyFull && !this.#isNearlyFull) {
+      const message =
+        `This node holds ${keys} keys of the ${most} that it may hold. Beyond these it refuses keys as not_held, and a new ` +
+        "process does not start. Set maxAutoCachedKeys to 'memory', or raise it"
+      this.notice({ code: 'nearly_full', message })
+      this.#toBoth(lasting('nearly_full', message))
+    }
+    this.#isNearlyFull = isNearlyFull
+  }
+
+  /** A notice goes to both listeners. Without any, one warning is enough. */
+  #toBoth(error: KeyrailError): void {
+    if (this.#listeners.onError) this.error(error)
   }
 }
 

@@ -1,6 +1,7 @@
 import {
   activeKeysMax,
   attentionMax,
+  type FullNodeExample,
   type KeyExample,
   type NodeExample,
   type Overview,
@@ -10,7 +11,14 @@ import type { VendorPrincipal } from '../gate/principal.ts'
 import type { Db } from '../platform/db/db.ts'
 import { iso, isoOrNull } from '../platform/time.ts'
 import { countBillableTenants, readDailyUsage } from '../usage/figures.ts'
-import { isUnverified, type KeyExampleRow, type NodeExampleRow, readFleet, readKeys } from './sql.ts'
+import {
+  type FullNodeRow,
+  isUnverified,
+  type KeyExampleRow,
+  type NodeExampleRow,
+  readFleet,
+  readKeys,
+} from './sql.ts'
 
 /** The days of requests that the overview shows. */
 const days = 30
@@ -34,7 +42,7 @@ export async function getOverview(
       ]),
   )
   const { counts, expiring, unused, endless } = keys
-  const { live, current, is_cut, behind } = fleet
+  const { live, current, is_cut, behind, full_count, full_nodes } = fleet
   return {
     object: 'overview',
     env,
@@ -53,6 +61,7 @@ export async function getOverview(
         ...capped(live - current, attentionMax, is_cut),
         examples: behind.map(toNodeExample),
       },
+      nodes_full: { ...capped(full_count, attentionMax, is_cut), examples: full_nodes.map(toFullNode) },
       unverified_address: unverified,
     },
   }
@@ -88,5 +97,21 @@ const toNodeExample = ({
   env: sees,
   version,
   behind,
+  seen_at: iso(new Date(seen_at)),
+})
+
+const toFullNode = ({
+  sees,
+  seen_at,
+  project_id,
+  node,
+  held_keys,
+  held_keys_max,
+}: FullNodeRow): FullNodeExample => ({
+  project_id,
+  node,
+  env: sees,
+  held_keys,
+  held_keys_max,
   seen_at: iso(new Date(seen_at)),
 })

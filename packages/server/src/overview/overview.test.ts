@@ -175,6 +175,30 @@ test('nodes of the environment are current or behind; silent and deleted ones ar
   assert.deepEqual((await read(vendor)).nodes, { live: 0, current: 0, capped: false })
 })
 
+test('nodes that are nearly full need attention, the fullest first', async () => {
+  const vendor = await makeVendor(harness)
+  const poll = (node: string, held: number, most: number, more = '') =>
+    ask(
+      'GET',
+      `/v1/policy/delta?project_id=${vendor.projectId}&since=1&node=${node}&held_keys=${held}&held_keys_max=${most}${more}`,
+      { token: vendor.live },
+    )
+  await poll('roomy', 799, 1_000)
+  await poll('nearly', 800, 1_000)
+  await poll('over', 38_000, 38_000, '&env=live')
+  await poll('of-test', 10, 10, '&env=test')
+  const { count, capped, examples } = (await read(vendor)).needs_attention.nodes_full
+  assert.deepEqual([count, capped], [2, false])
+  assert.deepEqual(
+    examples.map(({ seen_at, ...row }: { seen_at: string }) => row),
+    [
+      { project_id: vendor.projectId, node: 'over', env: 'live', held_keys: 38_000, held_keys_max: 38_000 },
+      { project_id: vendor.projectId, node: 'nearly', env: 'both', held_keys: 800, held_keys_max: 1_000 },
+    ],
+  )
+  assert.equal((await read(vendor, 'env=test')).needs_attention.nodes_full.count, 2)
+})
+
 test('requests and billable tenants are those of the usage routes', async () => {
   const fleet = await makeFleet(harness)
   const [key, trial] = [await fleet.newKey(), await fleet.newKey({ env: 'test' })]

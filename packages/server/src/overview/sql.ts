@@ -5,7 +5,7 @@ import { sql } from '../platform/db/connection.ts'
 import { versionSql } from '../platform/db/raised.ts'
 import { readInOrder } from '../platform/db/read-in-order.ts'
 import type { ReadTx } from '../platform/db/transaction.ts'
-import { isLiveSql } from '../policy/live.ts'
+import { isFullSql, isLiveSql } from '../policy/live.ts'
 
 /** Rows that a figure reads at most where no index holds only the rows that count. */
 const looksMax = 10_000
@@ -87,18 +87,22 @@ export async function readKeys(tx: ReadTx, env: Env) {
 const fleetStatement = sql(
   'overview.fleet',
   `with looked as materialized (
-     select n.project_id, n.node, n.sees, n.version, n.seen_at from policy_nodes n
+     select n.project_id, n.node, n.sees, n.version, n.held_keys, n.held_keys_max, n.seen_at from policy_nodes n
      where n.workspace_id = $1 and n.sees in ($2, 'both') limit ${looksMax}
    ),
    fleet as materialized (
-     select n.*, greatest(${versionSql('h')} - n.version, 0) as behind
+     select n.*, greatest(${versionSql('h')} - n.version, 0) as behind, ${isFullSql('n')} as is_full
      from looked n join policy_heads h on h.workspace_id = $1 and h.project_id = n.project_id and not h.project_deleted
      where ${isLiveSql('n')}
    )
    select count(*)::int as live, count(*) filter (where f.behind = 0)::int as current,
      (select count(*) from looked) = ${looksMax} as is_cut,
      coalesce((select json_agg(e) from (
-       select * from fleet where behind > 0 order by behind desc, node, sees limit ${examplesMax}) e), '[]') as behind
+       select * from fleet where behind > 0 order by behind desc, node, sees limit ${examplesMax}) e), '[]') as behind,
+     count(*) filter (where f.is_full)::int as full_count,
+     coalesce((select json_agg(e) from (
+       select * from fleet where is_full order by held_keys::float8 / greatest(held_keys_max, 1) desc, node, sees
+       limit ${examplesMax}) e), '[]') as full_nodes
    from fleet f`,
 )
 export interface Fleet {
@@ -107,6 +111,17 @@ export interface Fleet {
   /** Whether more nodes may be live than were read. */
   is_cut: boolean
   behind: NodeExampleRow[]
+  full_count: number
+  full_nodes: FullNodeRow[]
+}
+export interface FullNodeRow {
+  project_id: string
+  node: string
+  sees: Env | 'both'
+  held_keys: number
+  held_keys_max: number
+  /** As JSON has it. */
+  seen_at: string
 }
 export interface NodeExampleRow {
   project_id: string

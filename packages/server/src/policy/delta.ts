@@ -8,6 +8,7 @@ import { Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
 import { heldFeature } from './features.ts'
 import type { PolicyNeeds } from './needs.ts'
+import { heldBy } from './nodes.ts'
 import type { FeedPage } from './pages.ts'
 import { headReadWith } from './polls.ts'
 import { preferredWait } from './prefer.ts'
@@ -31,7 +32,14 @@ export async function answerDelta(deps: PolicyNeeds, call: DeltaCall): Promise<A
   if (head === null) throw new Refusal('not_found')
   const noted =
     node !== undefined && since <= head.version
-      ? policy.nodes.note({ ...scope, sees: scope.env ?? 'both', node, version: since, floor: head.floor })
+      ? policy.nodes.note({
+          ...scope,
+          ...heldBy(call.query),
+          sees: scope.env ?? 'both',
+          node,
+          version: since,
+          floor: head.floor,
+        })
       : null
 
   const wait = preferredWait(call.header('prefer'))

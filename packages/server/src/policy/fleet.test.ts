@@ -21,11 +21,13 @@ async function seen(vendor: Vendor, ages: Record<string, number>): Promise<void>
     )
 }
 
+const unsaid = { held_keys: null, held_keys_max: null }
+
 test('nodes are listed as they reported: environment, version, how far behind, live or not', async () => {
   const vendor = await makeVendor(harness)
   await issueKey(harness, vendor)
   await issueKey(harness, vendor)
-  await poll(vendor, 3, 'current')
+  await poll(vendor, 3, 'current', '&held_keys=30412&held_keys_max=38000')
   await poll(vendor, 1, 'late', '&env=live')
   await ask('GET', `/v1/policy/snapshot?project_id=${vendor.projectId}&node=new&env=test`, {
     token: vendor.live,
@@ -36,9 +38,17 @@ test('nodes are listed as they reported: environment, version, how far behind, l
   assert.deepEqual(
     data.map(({ seen_at, ...row }: { seen_at: string }) => row),
     [
-      { node: 'current', env: 'both', version: 3, behind: 0, live: true },
-      { node: 'late', env: 'live', version: 1, behind: 2, live: true },
-      { node: 'new', env: 'test', version: 0, behind: 3, live: false },
+      {
+        node: 'current',
+        env: 'both',
+        version: 3,
+        behind: 0,
+        held_keys: 30_412,
+        held_keys_max: 38_000,
+        live: true,
+      },
+      { node: 'late', env: 'live', version: 1, behind: 2, ...unsaid, live: true },
+      { node: 'new', env: 'test', version: 0, behind: 3, ...unsaid, live: false },
     ],
   )
 })
@@ -74,7 +84,7 @@ test('a test credential sees nodes that hold nothing of live, and no version', a
   const { data } = await list(vendor, '', vendor.test)
   assert.deepEqual(
     data.map(({ seen_at, ...row }: { seen_at: string }) => row),
-    [{ node: 'of-test', env: 'test', version: null, behind: null, live: true }],
+    [{ node: 'of-test', env: 'test', version: null, behind: null, ...unsaid, live: true }],
   )
 })
 

@@ -40,12 +40,14 @@ export async function listNodes(
 /** A test credential sees no version, as in a project: it could count changes of live keys. */
 const seenBy = (
   { reach }: Principal,
-  { node, sees, version, seen_at, is_live, behind }: FleetRow & { behind: number },
+  { node, sees, version, held_keys, held_keys_max, seen_at, is_live, behind }: FleetRow & { behind: number },
 ): FleetNode => ({
   node,
   env: sees,
   version: reach === 'test' ? null : version,
   behind: reach === 'test' ? null : behind,
+  held_keys,
+  held_keys_max,
   seen_at: iso(seen_at),
   live: is_live,
 })

@@ -17,9 +17,18 @@ interface Sighting {
   node: string
   /** 0: it holds nothing yet. */
   version: number
+  /** How many keys it holds, of how many it may hold. Null: it does not report that. */
+  heldKeys: number | null
+  heldKeysMax: number | null
   /** The floor of the project. A failover raises it, and may have lost recorded nodes. */
   floor: number
 }
+
+/** What a poll says of the keys that its node holds. */
+export const heldBy = ({ held_keys, held_keys_max }: { held_keys?: number; held_keys_max?: number }) => ({
+  heldKeys: held_keys ?? null,
+  heldKeysMax: held_keys_max ?? null,
+})
 
 export interface FleetQuestion {
   workspaceId: string
@@ -90,6 +99,8 @@ export function openNodes(
       said.map(one => one.sees),
       said.map(one => one.node),
       said.map(one => one.version),
+      said.map(one => one.heldKeys),
+      said.map(one => one.heldKeysMax),
       mostNodes - mostTestNodes,
       mostTestNodes,
     ],

@@ -12,8 +12,8 @@ async function stage() {
   const at = (seconds: number) => harness.setStoreTime(new Date(noon + seconds * 1_000))
   await at(0)
   const vendor = await makeVendor(harness)
-  const poll = ({ live, projectId }: Vendor, since: number, node: string) =>
-    harness.ask('GET', `/v1/policy/delta?project_id=${projectId}&since=${since}&node=${node}`, {
+  const poll = ({ live, projectId }: Vendor, since: number, node: string, more = '') =>
+    harness.ask('GET', `/v1/policy/delta?project_id=${projectId}&since=${since}&node=${node}${more}`, {
       token: live,
     })
   return { harness, vendor, at, poll, read: figuresFrom(harness.deps.metrics) }
@@ -35,6 +35,26 @@ test('nodes are live, behind or silent, with the age of the oldest change that o
   assert.deepEqual(await read(...states, ...ages), [2, 1, 1, 30, 40])
   await poll(vendor, 2, 'slow')
   assert.deepEqual(await read(...states, ...ages), [2, 0, 1, 0, 30])
+})
+
+test('a live node is full from 80 % of the keys on that it may hold, by its last report', async () => {
+  const { harness, vendor, at, poll, read } = await stage()
+  const held = (keys: number, most: number) => `&held_keys=${keys}&held_keys_max=${most}`
+  const full = 'keyrail_nodes{state="full"}'
+  await poll(vendor, 1, 'room', held(30_399, 38_000))
+  await poll(vendor, 1, 'silent', held(38_000, 38_000))
+  await poll(vendor, 1, 'says-nothing')
+  harness.clock.skip(95_000)
+  await at(95)
+  assert.deepEqual(await read(full), [0])
+  await poll(vendor, 1, 'room', held(30_400, 38_000))
+  await poll(vendor, 1, 'none', held(0, 0))
+  assert.deepEqual(await read(full), [2])
+  harness.clock.skip(35_000)
+  await at(130)
+  await poll(vendor, 1, 'room', held(30_400, 1_000_000))
+  await poll(vendor, 1, 'none')
+  assert.deepEqual(await read(full), [0])
 })
 
 test('the time from a change to its acknowledgement is measured once for each node that follows', async () => {

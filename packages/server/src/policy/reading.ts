@@ -6,7 +6,7 @@ export const nodesReading: Reading = {
   figures: [
     {
       name: 'keyrail_nodes',
-      help: 'Nodes: live, live and behind their project, or silent for 90 s and seen within a day.',
+      help: 'Nodes: live, of these behind their project or full to 80 % or more, or silent for 90 s and seen within a day.',
       labels: ['state'],
     },
     {
@@ -21,12 +21,13 @@ export const nodesReading: Reading = {
   async read(client) {
     const { rows: fleets } = await client.query(countFleets.text)
     const { rows: missed } = await client.query(oldestMissed.text)
-    const [{ live, behind, silent, oldest }] = fleets
+    const [{ live, behind, silent, full, oldest }] = fleets
     return {
       keyrail_nodes: [
         { labels: { state: 'live' }, value: live },
         { labels: { state: 'behind' }, value: behind },
         { labels: { state: 'silent' }, value: silent },
+        { labels: { state: 'full' }, value: full },
       ],
       keyrail_nodes_oldest_acknowledgement_seconds: [{ value: Math.max(oldest, 0) }],
       keyrail_nodes_oldest_missed_change_seconds: [{ value: Math.max(missed[0].age, 0) }],

@@ -8,6 +8,7 @@ import { matches } from '../platform/http/shared-body.ts'
 import { invalidField, Refusal } from '../platform/refusal.ts'
 import { iso } from '../platform/time.ts'
 import type { PolicyNeeds } from './needs.ts'
+import { heldBy } from './nodes.ts'
 import type { FeedPage } from './pages.ts'
 import { headReadWith } from './polls.ts'
 import { etagOf, type FeedScope, scopeName, scopeOf } from './scope.ts'
@@ -43,6 +44,7 @@ export async function answerSnapshot(
     // During its first walk a node may already hold a key that is being revoked, so it counts as live from here on.
     await deps.policy.nodes.note({
       ...scope,
+      ...heldBy(query),
       sees: scope.env ?? 'both',
       node: query.node,
       version: 0,

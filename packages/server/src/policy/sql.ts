@@ -3,7 +3,7 @@ import { recordColumns } from '../gate/lookup.ts'
 import { sql } from '../platform/db/connection.ts'
 import { floorSql, versionSql } from '../platform/db/raised.ts'
 import type { ReadTx, Tx } from '../platform/db/transaction.ts'
-import { isLiveSql, liveInterval } from './live.ts'
+import { isFullSql, isLiveSql, liveInterval } from './live.ts'
 import type { FeedStatements } from './statements.ts'
 
 /** The version and the floor of a project's policy. */
@@ -103,7 +103,8 @@ export async function readChangesSince(
 /** Records many nodes at once; returns the indexes of those that it keeps. */
 export const noteNodes = sql(
   'policy.note_nodes',
-  `select place from policy_nodes_seen($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6, $7) place`,
+  `select place from policy_nodes_seen($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::int[], $7::int[],
+     $8, $9) place`,
 )
 
 /**
@@ -113,7 +114,7 @@ export const noteNodes = sql(
 export const noteAndTimeNodes = sql(
   'policy.note_and_time_nodes',
   `select s.place, extract(epoch from service_now() - c.changed_at)::float8 as age
-   from policy_nodes_seen($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6, $7) s(place)
+   from policy_nodes_seen($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::int[], $7::int[], $8, $9) s(place)
    join unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[])
      with ordinality u(w, p, sees, node, v, place) on u.place = s.place
    left join policy_nodes k on k.workspace_id = u.w and k.project_id = u.p and k.sees = u.sees and k.node = u.node
@@ -158,6 +159,8 @@ export interface FleetRow {
   node: string
   sees: Env | 'both'
   version: number
+  held_keys: number | null
+  held_keys_max: number | null
   seen_at: Date
   is_live: boolean
 }
@@ -170,7 +173,7 @@ export type NodePlace = Pick<FleetRow, 'seen_at' | 'sees' | 'node'>
  */
 const listFleetStatement = sql(
   'policy.list_fleet',
-  `select k.node, k.sees, k.version, k.seen_at, ${isLiveSql('k')} as is_live from policy_nodes k
+  `select k.node, k.sees, k.version, k.held_keys, k.held_keys_max, k.seen_at, ${isLiveSql('k')} as is_live from policy_nodes k
    where k.workspace_id = $1 and k.project_id = $2 and k.sees = any($3::text[])
      and ($4::timestamptz is null or (k.seen_at, k.sees, k.node) < ($4, $5::text, $6::text))
    order by k.seen_at desc, k.sees desc, k.node desc limit $7`,
@@ -245,9 +248,10 @@ export const countFleets = sql(
   `select count(*) filter (where is_live)::int as live,
      count(*) filter (where is_live and version < head)::int as behind,
      count(*) filter (where not is_live)::int as silent,
+     count(*) filter (where is_live and is_full)::int as full,
      coalesce(extract(epoch from max(age) filter (where is_live)), 0)::float8 as oldest
    from (select k.version, ${versionSql('h')} as head, ${isLiveSql('k')} as is_live,
-           (select service_now()) - k.seen_at as age
+           ${isFullSql('k')} as is_full, (select service_now()) - k.seen_at as age
          from policy_nodes k join policy_heads h on h.workspace_id = k.workspace_id and h.project_id = k.project_id
          where not h.project_deleted) nodes`,
 )
