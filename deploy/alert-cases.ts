@@ -217,6 +217,7 @@ export const alertCases: Readonly<Record<string, AlertCase>> = {
     at: '30m',
     more: job,
   },
+  KeyrailNodesFull: shared('keyrail_nodes', ', state="full"', '2', '0', '10m'),
   KeyrailMailStuck: shared('keyrail_mail_queue_oldest_seconds', '', '4000', '60', '10m'),
   KeyrailMailGivenUp: {
     fires: { [`keyrail_mail_total{${of}, kind="reset_password", outcome="given_up"}`]: '0x10 1x20' },

@@ -29,7 +29,7 @@ export async function look(page: Page, name: string, views: readonly View[] = al
     )
     if (pictures !== undefined) {
       mkdirSync(pictures, { recursive: true })
-      await page.screenshot({ path: join(pictures, `${name}-${colorScheme}-${width}.png`) })
+      await page.screenshot({ fullPage: true, path: join(pictures, `${name}-${colorScheme}-${width}.png`) })
     }
     assert.deepEqual(await accessibilityFaults(page), [], `${name}, ${colorScheme}, ${width} px`)
     assert.equal(

@@ -35,11 +35,13 @@ test('a person sees the state of the workspace and what needs attention, live an
     'select version::int from policy_heads where workspace_id = $1 and project_id = $2',
     [workspaceId, projectId],
   )
-  for (const [node, since] of [
-    ['api-1', version],
-    ['api-2', version - 1],
+  for (const [node, since, held] of [
+    ['api-1', version, '&held_keys=37500&held_keys_max=38000'],
+    ['api-2', version - 1, ''],
   ])
-    await ask('GET', `/v1/policy/delta?project_id=${projectId}&since=${since}&node=${node}`, { token: live })
+    await ask('GET', `/v1/policy/delta?project_id=${projectId}&since=${since}&node=${node}${held}`, {
+      token: live,
+    })
 
   const person = await makePerson(query, { workspaceId, verified: false, name: 'Ann' })
   const visit = await stage.visit('/app/', { as: person })
@@ -53,6 +55,8 @@ test('a person sees the state of the workspace and what needs attention, live an
   await visit.text('1 key was not used for 90 days')
   await visit.text('1 key never expires')
   await visit.text('1 node is behind')
+  await visit.text('1 node is nearly full')
+  await visit.text('37,500 of 38,000 keys. Beyond these it refuses keys, and its next start fails')
   assert.equal(await page.getByRole('figure', { name: 'Requests a day' }).getByRole('row').count(), 30)
   await page
     .getByRole('region', { name: 'Newest rows of the audit log' })

@@ -105,7 +105,7 @@ test('an admin changes default limits, warned that every node loads its keys aga
     `update policy_nodes set seen_at = service_now() - interval '3 hours' where workspace_id = $1 and node = 'eu-1'`,
     [acme.workspaceId],
   )
-  await poll(version + 1, 'us-1', '&env=live')
+  await poll(version + 1, 'us-1', '&env=live&held_keys=31000&held_keys_max=38000')
   await visit.page.reload()
   await fleet.getByText('Current').waitFor()
   await fleet.getByText('Silent').waitFor()

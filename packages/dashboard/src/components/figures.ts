@@ -21,3 +21,14 @@ export const counted = (value: number, noun: string): string =>
 /** A sentence about a number of things: "1 row is …", "2 rows are …". */
 export const countedAre = (value: number, noun: string): string =>
   `${counted(value, noun)} ${value === 1 ? 'is' : 'are'}`
+
+interface Held {
+  readonly held_keys: number | null
+  readonly held_keys_max: number | null
+}
+
+/** How many keys a node holds: "30,412 of 38,000". */
+export const heldInWords = ({ held_keys, held_keys_max }: Held): string =>
+  held_keys === null || held_keys_max === null
+    ? 'Not reported'
+    : `${shortFigure(held_keys)} of ${shortFigure(held_keys_max)}`

@@ -1,16 +1,16 @@
-import type { KeyExample, NodeExample, Overview } from '@keyrail/contract/vendor/overview'
+import type { FullNodeExample, KeyExample, NodeExample, Overview } from '@keyrail/contract/vendor/overview'
 import { Anchor } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { Clip } from '../../components/clip.tsx'
-import { figure, shortFigure } from '../../components/figures.ts'
+import { figure, heldInWords, shortFigure } from '../../components/figures.ts'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import classes from './overview.module.css'
 
 /** What a person may want to act on, each with its first examples. */
 export function Attention({ attention }: { attention: Overview['needs_attention'] }) {
-  const { expiring_keys, unused_keys, endless_keys, nodes_behind, unverified_address } = attention
-  const parts = [expiring_keys, unused_keys, endless_keys, nodes_behind]
+  const { expiring_keys, unused_keys, endless_keys, nodes_behind, nodes_full, unverified_address } = attention
+  const parts = [expiring_keys, unused_keys, endless_keys, nodes_behind, nodes_full]
   if (!unverified_address && parts.every(({ count }) => count === 0))
     return <p className={classes.quiet}>Nothing needs attention.</p>
   return (
@@ -69,6 +69,12 @@ export function Attention({ attention }: { attention: Overview['needs_attention'
         what={['node is behind', 'nodes are behind']}
         idOf={({ project_id, node, env }) => `${project_id} ${node} ${env}`}
         example={NodeLine}
+      />
+      <Group
+        {...nodes_full}
+        what={['node is nearly full', 'nodes are nearly full']}
+        idOf={({ project_id, node, env }) => `${project_id} ${node} ${env}`}
+        example={FullNodeLine}
       />
     </ul>
   )
@@ -129,6 +135,15 @@ const NodeLine = ({ node, project_id, behind, seen_at }: NodeExample) => (
     <Go to={`/projects/${project_id}`}>{node}</Go>
     <span className={classes.quiet}>
       {shortFigure(behind)} {behind === 1 ? 'version' : 'versions'} behind, seen <RelativeTime at={seen_at} />
+    </span>
+  </>
+)
+
+const FullNodeLine = ({ node, project_id, held_keys, held_keys_max }: FullNodeExample) => (
+  <>
+    <Go to={`/projects/${project_id}`}>{node}</Go>
+    <span className={classes.quiet}>
+      {heldInWords({ held_keys, held_keys_max })} keys. Beyond these it refuses keys, and its next start fails
     </span>
   </>
 )

@@ -3,7 +3,7 @@ import { Badge } from '@mantine/core'
 import { listProjectNodes } from '../../api/projects.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { Empty } from '../../components/empty.tsx'
-import { shortFigure } from '../../components/figures.ts'
+import { heldInWords, shortFigure } from '../../components/figures.ts'
 import { type Column, ListTable } from '../../components/list-table.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { rowsOf, useList } from '../../components/use-list.ts'
@@ -17,6 +17,7 @@ const columns: Column<FleetNode>[] = [
   { header: 'Environment', cell: ({ env }) => environments[env], from: 'sm' },
   { header: 'Version', cell: ({ version }) => versionInWords(version), isNumber: true, from: 'sm' },
   { header: 'Behind', cell: ({ behind }) => behindInWords(behind) },
+  { header: 'Keys', cell: heldInWords, isNumber: true, from: 'sm' },
   {
     header: 'Seen',
     cell: ({ seen_at, live }) => (
