@@ -77,7 +77,7 @@ done
 step API "$api" 'examples/vendor-api'
 
 request GET "$api/payments" "$key"
-step Request "GET /payments" "$status, for tenant $(field customer)"
+step Request "GET /payments" "$status, for customer $(field customer)"
 post "keys/$key_id/revoke?wait=true" "$owner_key" '{"reason":"contract ended"}'
 step Revoke "$(field display_prefix)..." "acknowledged by $(field propagation.nodes_acknowledged) of $(field propagation.nodes) nodes"
 request GET "$api/payments" "$key"

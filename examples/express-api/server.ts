@@ -13,11 +13,11 @@ app.use(requireKey(keyrail))
 app.use(express.json({ verify: keepRawBody }), idempotent(keyrail))
 
 app.get('/payments', (request, response) => {
-  response.json({ customer: apiKeyOf(request).tenantId })
+  response.json({ customer: apiKeyOf(request).externalId })
 })
 let payments = 0
 app.post('/payments', (request, response) => {
-  response.status(201).json({ id: ++payments, customer: apiKeyOf(request).tenantId })
+  response.status(201).json({ id: ++payments, customer: apiKeyOf(request).externalId })
 })
 
 const server = app.listen(port, '127.0.0.1', () => sayWhere(server.address()))

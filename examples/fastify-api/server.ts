@@ -9,11 +9,11 @@ await keyrail.ready()
 const app = fastify({ forceCloseConnections: true })
 await app.register(keyrailPlugin, { keyring: keyrail, idempotency: keyrail })
 
-app.get('/payments', async request => ({ customer: apiKeyOf(request).tenantId }))
+app.get('/payments', async request => ({ customer: apiKeyOf(request).externalId }))
 let payments = 0
 app.post('/payments', async (request, reply) => {
   reply.code(201)
-  return { id: ++payments, customer: apiKeyOf(request).tenantId }
+  return { id: ++payments, customer: apiKeyOf(request).externalId }
 })
 
 await app.listen({ port, host: '127.0.0.1' })

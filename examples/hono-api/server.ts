@@ -10,10 +10,10 @@ await keyrail.ready()
 const app = new Hono<KeyrailEnv>()
 app.use(requireKey(keyrail), idempotent(keyrail))
 
-app.get('/payments', context => context.json({ customer: context.get('apiKey').tenantId }))
+app.get('/payments', context => context.json({ customer: context.get('apiKey').externalId }))
 let payments = 0
 app.post('/payments', context =>
-  context.json({ id: ++payments, customer: context.get('apiKey').tenantId }, 201),
+  context.json({ id: ++payments, customer: context.get('apiKey').externalId }, 201),
 )
 
 const server = serve({ fetch: app.fetch, port, hostname: '127.0.0.1' }, sayWhere)

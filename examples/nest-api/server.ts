@@ -14,12 +14,12 @@ let payments = 0
 class PaymentsController {
   @Get()
   list(@ApiKey() key: Valid) {
-    return { customer: key.tenantId }
+    return { customer: key.externalId }
   }
 
   @Post()
   create(@ApiKey() key: Valid) {
-    return { id: ++payments, customer: key.tenantId }
+    return { id: ++payments, customer: key.externalId }
   }
 }
 

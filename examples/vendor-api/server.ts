@@ -9,7 +9,7 @@ await keyrail.ready()
 const api = express()
 api.use(requireKey(keyrail))
 api.get('/payments', (request, response) => {
-  response.json({ customer: request.apiKey?.tenantId, payments: [{ id: 1, amount: '12.50' }] })
+  response.json({ customer: request.apiKey?.externalId, payments: [{ id: 1, amount: '12.50' }] })
 })
 
 const server = api.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {

@@ -158,6 +158,9 @@ test('the first server of each framework runs as it is shown', async () => {
     (await ask('POST', path, { token: vendor.live, body: { env: 'live', ...body } })).body.key as string
   const secret = await made('/v1/secret_keys', { preset: 'node', project_ids: [vendor.projectId] })
   const key = await made('/v1/keys', { project_id: vendor.projectId, tenant_id: vendor.tenantId })
+  const { external_id: customer } = (
+    await ask('GET', `/v1/tenants/${vendor.tenantId}`, { token: vendor.live })
+  ).body
   const place = { url, projectId: vendor.projectId, env: 'live', secret } as const
   const onNode = serverSamples(place).filter(({ file }) => file === 'server.mjs')
   assert.deepEqual(
@@ -168,6 +171,6 @@ test('the first server of each framework runs as it is shown', async () => {
     const api = await startFirstServer({ environment: `KEYRAIL_SECRET_KEY=${secret}`, ...sample })
     assert.equal((await call(api, 'kr_live_unknown')).status, 401, sample.name)
     const answer = await call(api, key)
-    assert.deepEqual([answer.status, await answer.json()], [200, { customer: vendor.tenantId }], sample.name)
+    assert.deepEqual([answer.status, await answer.json()], [200, { customer }], sample.name)
   }
 })

@@ -15,7 +15,10 @@ const { query, ask } = stage.harness
 test('a person reads who made the requests of a month, and downloads them', async () => {
   const fleet = await makeFleet(stage.harness)
   const { workspaceId, tenantId, projectId, live } = fleet
-  await ask('PATCH', `/v1/tenants/${tenantId}`, { token: live, body: { name: '=Globex, "Inc"' } })
+  const { body: tenant } = await ask('PATCH', `/v1/tenants/${tenantId}`, {
+    token: live,
+    body: { name: '=Globex, "Inc"' },
+  })
   const [{ now }] = await query('select service_now() as now')
   const months = monthsBefore(now)
   const hour = now.toISOString()
@@ -51,7 +54,7 @@ test('a person reads who made the requests of a month, and downloads them', asyn
   assert.equal(file.suggestedFilename(), `usage-${month}-live.csv`)
   assert.equal(
     readFileSync(await file.path(), 'utf8'),
-    `month,tenant_id,tenant,project_id,project,env,requests,estimated\r\n${month},${tenantId},"'=Globex, ""Inc""",${projectId},Payments,live,77,false\r\n`,
+    `month,tenant_id,your_id,tenant,project_id,project,env,requests,estimated\r\n${month},${tenantId},${tenant.external_id},"'=Globex, ""Inc""",${projectId},Payments,live,77,false\r\n`,
   )
   await visit.text(`1 row is in usage-${month}-live.csv.`)
   await page.getByRole('combobox', { name: 'Month' }).selectOption(String(months[0]).slice(0, 7))

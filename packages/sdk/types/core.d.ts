@@ -934,9 +934,9 @@ interface KeyringOptions extends ConnectionOptions, ErrorOptions {
 	node?: string | undefined;
 	/** Receives notices: conditions that do not stop the keyring. Without it, they become process warnings. */
 	onNotice?: ((notice: Notice) => void) | undefined;
-	/** Adds `externalId` to verdicts. What this and the next four options add is held in memory. Default: false. */
+	/** Verdicts have `externalId`, your own id of the tenant. Default: true. */
 	externalId?: boolean | undefined;
-	/** Adds `meta` of the key to verdicts, null if it exceeds 2 KiB. Default: false. */
+	/** Verdicts have the `meta` of the key, null if it exceeds 2 KiB. It is held in memory. Default: true. */
 	keyMeta?: boolean | undefined;
 	/**
 	 * Adds `keyName`, `tenantName` and `tenantMeta` to verdicts, if the secret key has the permission `policy:labels`. Default: false.

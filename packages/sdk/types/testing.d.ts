@@ -37,9 +37,9 @@ interface TestKeyOptions {
 	/** In verdicts of a keyring with `labels` or `names`. */
 	keyName?: string | undefined;
 	tenantName?: string | undefined;
-	/** In verdicts of a keyring with `externalId` or `names`. */
+	/** In verdicts, unless the option `externalId` is false. Default: the tenant id. */
 	externalId?: string | undefined;
-	/** In verdicts of a keyring with `keyMeta` or `meta`; `tenantMeta` with `labels` or `meta`. */
+	/** In verdicts, unless the option `keyMeta` is false; `tenantMeta` with `labels` or `meta`. Default: `{}`. */
 	meta?: Whose['meta'];
 	tenantMeta?: Whose['meta'];
 }

@@ -7,9 +7,11 @@ export type Noun = 'projects' | 'tenants'
 /** How many names the service reads at once. */
 export const namesMost = 50
 
-interface Named {
+export interface Named {
   readonly id: string
   readonly name: string
+  /** The vendor's own id of a tenant. */
+  readonly yourId?: string
 }
 
 type ReadNames = (ids: readonly string[], options?: { signal?: AbortSignal }) => Promise<readonly Named[]>
@@ -19,19 +21,24 @@ const reads: Record<Noun, ReadNames> = {
   projects: async (ids, options) => (await listProjects({ query: { ids: [...ids], limit } }, options)).data,
   tenants: async (ids, options) => {
     const { data } = await listTenants({ query: { ids: [...ids], limit } }, options)
-    return data.map(({ id, name, external_id }) => ({ id, name: name ?? external_id }))
+    return data.map(({ id, name, external_id }) => ({ id, name: name ?? external_id, yourId: external_id }))
   },
 }
 
-/** The names of these projects or tenants. What does not exist any more has none. */
-export async function readNames(
+/** These projects or tenants. What does not exist any more is missing. */
+export async function readNamed(
   noun: Noun,
   ids: readonly string[],
   options?: { signal?: AbortSignal },
-): Promise<Map<string, string>> {
-  const names = new Map<string, string>()
+): Promise<Map<string, Named>> {
+  const found = new Map<string, Named>()
   for (let at = 0; at < ids.length; at += namesMost) {
-    for (const { id, name } of await reads[noun](ids.slice(at, at + namesMost), options)) names.set(id, name)
+    for (const each of await reads[noun](ids.slice(at, at + namesMost), options)) found.set(each.id, each)
   }
-  return names
+  return found
+}
+
+/** The names of these projects or tenants. What does not exist any more has none. */
+export async function readNames(...asked: Parameters<typeof readNamed>): Promise<Map<string, string>> {
+  return new Map(Array.from(await readNamed(...asked), ([id, { name }]) => [id, name]))
 }

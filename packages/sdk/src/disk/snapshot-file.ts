@@ -186,7 +186,8 @@ function foreignness(
   }
   if (service !== undefined && scope.service !== undefined && service !== scope.service)
     return { refused: 'foreign', why: 'it belongs to another service' }
-  if ((features?.asked ?? []).join() !== (scope.features ?? []).join())
+  // What it lacks comes with the next answer of the service, which names more features than the file does.
+  if (!(features?.asked ?? []).every(name => scope.features?.includes(name)))
     return { refused: 'scope', why: 'it was written for other features' }
   if (writer === undefined) {
     if (scope.tenantIds.length === 0) return undefined

@@ -1,5 +1,4 @@
 import type { Scope } from './record.ts'
-import { mostKeys, type Room } from './room.ts'
 
 /** Sent with every request: this node supports paging. The largest page that the service sends. */
 const PAGE_KEYS = 5_000
@@ -7,15 +6,21 @@ const PAGE_KEYS = 5_000
 /** With it, a held answer says for how long it was held. */
 const HELD = 'held_ms'
 
-interface Asking extends Room {
+interface Asking {
   scope: Scope
   node: string
 }
 
+/** How many keys the node holds, and how many it may. */
+interface Held {
+  keys: number
+  most: number
+}
+
 /** The query parameters of both feed routes, and `more`. The service learns how full the node is. */
 export function feedQuery(
-  { scope, node, ...room }: Asking,
-  heldKeys: number,
+  { scope, node }: Asking,
+  held: Held,
   more: { since?: string; cursor?: string },
 ): URLSearchParams {
   const features = [...(scope.features ?? []), ...(more.since === undefined ? [] : [HELD])]
@@ -26,8 +31,8 @@ export function feedQuery(
     node,
     ...(features.length > 0 && { features: features.join() }),
     max_keys: String(PAGE_KEYS),
-    held_keys: String(heldKeys),
-    held_keys_max: String(mostKeys(room)),
+    held_keys: String(held.keys),
+    held_keys_max: String(held.most),
     ...more,
   })
 }

@@ -5,6 +5,7 @@ import type { Store } from '../store/store.ts'
 import type { Served } from '../verify/verify.ts'
 import type { FeedClient } from './client.ts'
 import type { Scope } from './record.ts'
+import type { Room } from './room.ts'
 
 /** The inputs and outputs of `Sync`. */
 
@@ -22,12 +23,10 @@ export interface Kept {
 }
 
 /** The settings that decide what a node asks for and holds. */
-export interface SyncSettings {
+export interface SyncSettings extends Room {
   scope: Scope
   node: string
   cachedTtlMs: number
-  maxCachedKeys: number
-  maxAutoCachedKeys: number
 }
 
 /** The time in the body of an answer, when its request was sent, and what its headers say. */

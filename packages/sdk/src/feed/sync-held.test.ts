@@ -33,8 +33,12 @@ test('keys live from the last look of the service at their version, by what a he
   assert.equal(code(key), 'valid')
   time.monotonic += 1
   assert.notEqual(code(key), 'valid')
-  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), 'held_ms')
-  assert.equal(service.asked[0]?.url.searchParams.get('features'), null, 'a snapshot is never held')
+  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), 'external_id,key_meta,held_ms')
+  assert.equal(
+    service.asked[0]?.url.searchParams.get('features'),
+    'external_id,key_meta',
+    'a snapshot is never held',
+  )
 })
 
 test('a held answer with changes says so too', async () => {

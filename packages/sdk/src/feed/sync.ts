@@ -121,7 +121,7 @@ export class Sync {
     const wait = this.#hold.ask(this.#isResumed || this.#isInDoubt ? 0 : lifeMs, sentAt)
     const { body, waits, ...headers } = await client({
       path: '/v1/policy/delta',
-      query: feedQuery(settings, store.size, { since: String(version) }),
+      query: feedQuery(settings, this.#held, { since: String(version) }),
       wait,
       timeoutMs: wait > 0 ? wait * 1_000 + HELD_TIMEOUT_SLACK_MS : plainTimeout(lifeMs),
       signal,
@@ -146,7 +146,7 @@ export class Sync {
     }
     const { maxKeys } = store
     applyDelta(answer, { store, ended: this.#ended, room: settings })
-    if (store.maxKeys > maxKeys) this.#deps.onRaised(store.maxKeys)
+    if (store.maxKeys > maxKeys) this.#raised(store.maxKeys)
     // What was answered before the request came from a cache, with all that it says. No answer confirms what comes after its receipt.
     store.confirm(answeredAt < sentAt ? answeredAt : Math.min(sentAt + answer.heldMs, receivedAt))
     this.#report(answer.unreadable)
@@ -179,9 +179,19 @@ export class Sync {
     return this.#result(outcome, waits)
   }
 
+  /** Where the limit follows the memory, it is meant to rise. */
+  #raised(maxKeys: number): void {
+    if (this.#deps.settings.keyMemory === undefined) this.#deps.onRaised(maxKeys)
+  }
+
+  get #held(): { keys: number; most: number } {
+    const { served, settings } = this.#deps
+    return { keys: served.store?.size ?? 0, most: mostKeys(settings, served.store) }
+  }
+
   #result(outcome: SyncResult['outcome'], waits: boolean): SyncResult {
-    const { onHeld, served, settings } = this.#deps
-    onHeld?.(served.store?.size ?? 0, mostKeys(settings))
+    const { keys, most } = this.#held
+    this.#deps.onHeld?.(keys, most)
     const lifeMs = this.lifeMs ?? 0
     const { cutToMs } = this.#hold
     const { count: reseeds, stuck } = this.#reseeds
@@ -234,7 +244,7 @@ export class Sync {
       for (const digest of renewed) this.#ended.forget(digest)
     }
     store.confirm(confirmedAt)
-    if (store.maxKeys > (served.store?.maxKeys ?? settings.maxCachedKeys)) this.#deps.onRaised(store.maxKeys)
+    if (store.maxKeys > (served.store?.maxKeys ?? settings.maxCachedKeys)) this.#raised(store.maxKeys)
     served.evictions += served.store?.evictions ?? 0
     served.store = store
     served.isPartial = false
@@ -246,9 +256,9 @@ export class Sync {
   }
 
   async #page(cursor: string | undefined, signal: AbortSignal, mostMs = REQUEST_TIMEOUT_MS): Promise<Page> {
-    const { client, clock, served, settings } = this.#deps
+    const { client, clock, settings } = this.#deps
     const sentAt = clock.monotonic()
-    const query = feedQuery(settings, served.store?.size ?? 0, cursor === undefined ? {} : { cursor })
+    const query = feedQuery(settings, this.#held, cursor === undefined ? {} : { cursor })
     const { body, ...headers } = await client({
       path: '/v1/policy/snapshot',
       query,

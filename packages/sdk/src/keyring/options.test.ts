@@ -5,7 +5,7 @@ import { createAdmin } from '../admin.ts'
 import { createIdempotency } from '../idempotency/idempotent.ts'
 import { createLimiter } from '../limits/limit.ts'
 import { createUsageReporter } from '../usage/reporter.ts'
-import { keysInMemory } from './memory-limit.ts'
+import { keyMemory } from './memory-limit.ts'
 import { type KeyringOptions, readOptions } from './options.ts'
 import { createWorkerKeyring } from './worker-keyring.ts'
 
@@ -31,7 +31,7 @@ test('three options are enough, and the others have their documented defaults', 
     projectId: id(1),
     env: 'live',
     tenantIds: [],
-    features: [],
+    features: ['external_id', 'key_meta'],
     service: 'https://keys.example.com/',
   })
   assert.equal(fetch, globalThis.fetch)
@@ -103,15 +103,11 @@ test('with a secretKey function the environment is live by default', () => {
   assert.equal(readOptions({ ...least, secretKey, env: 'test' }).env, 'test')
 })
 
-test('with `memory` the limit follows what the process may use, and labels take room', () => {
-  const most = readOptions({ ...least, maxAutoCachedKeys: 'memory' }).maxAutoCachedKeys
-  assert.equal(most, Math.min(10_000_000, keysInMemory(false)))
-  assert.ok(readOptions({ ...least, maxAutoCachedKeys: 'memory', keyMeta: true }).maxAutoCachedKeys < most)
-  const MiB = 2 ** 20
-  assert.deepEqual(
-    [keysInMemory(false, 512 * MiB), keysInMemory(true, 512 * MiB), keysInMemory(false, 64 * MiB)],
-    [262_144, 52_428, 32_768],
-  )
+test('with `memory` the limit follows what the process may use', () => {
+  const { maxAutoCachedKeys, keyMemory: bytes } = readOptions({ ...least, maxAutoCachedKeys: 'memory' })
+  assert.equal(bytes, keyMemory())
+  assert.equal(maxAutoCachedKeys, Math.min(10_000_000, Math.floor(keyMemory() / 256)))
+  assert.equal(keyMemory(512 * 2 ** 20), 64 * 2 ** 20)
 })
 
 test('tenant ids are sorted and unique', () => {

@@ -1,4 +1,5 @@
 import type { Scope } from '../feed/record.ts'
+import { KEY_BYTES } from '../feed/room.ts'
 import {
   type ConnectionOptions,
   connectionNames,
@@ -17,7 +18,7 @@ import { readSecretKey, type SecretKeySource } from '../http/secret-key.ts'
 import { makeNodeId } from '../runtime/node-id.ts'
 import type { Notice } from '../runtime/reports.ts'
 import type { Refused, Verdict } from '../verify/verdict.ts'
-import { keysInMemory } from './memory-limit.ts'
+import { keyMemory } from './memory-limit.ts'
 
 /** Options of `createKeyring`. */
 export interface KeyringOptions extends ConnectionOptions, ErrorOptions {
@@ -54,9 +55,9 @@ export interface KeyringOptions extends ConnectionOptions, ErrorOptions {
   node?: string | undefined
   /** Receives notices: conditions that do not stop the keyring. Without it, they become process warnings. */
   onNotice?: ((notice: Notice) => void) | undefined
-  /** Adds `externalId` to verdicts. What this and the next four options add is held in memory. Default: false. */
+  /** Verdicts have `externalId`, your own id of the tenant. Default: true. */
   externalId?: boolean | undefined
-  /** Adds `meta` of the key to verdicts, null if it exceeds 2 KiB. Default: false. */
+  /** Verdicts have the `meta` of the key, null if it exceeds 2 KiB. It is held in memory. Default: true. */
   keyMeta?: boolean | undefined
   /**
    * Adds `keyName`, `tenantName` and `tenantMeta` to verdicts, if the secret key has the permission `policy:labels`. Default: false.
@@ -79,6 +80,7 @@ export interface Settings {
   readyTimeoutMs: number | undefined
   maxCachedKeys: number
   maxAutoCachedKeys: number
+  keyMemory?: number | undefined
   cacheDir: string | undefined
   onUnavailable: KeyringOptions['onUnavailable']
   node: string
@@ -137,8 +139,7 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
   const { readyTimeoutMs } = options
   if (readyTimeoutMs !== undefined) readInteger('readyTimeoutMs', readyTimeoutMs, 1, DAY_MS)
   const maxCachedKeys = readInteger('maxCachedKeys', options.maxCachedKeys ?? 10_000, 1, 10_000_000)
-  const features = readFeatures(options)
-  const maxAutoCachedKeys = readMostKeys(options.maxAutoCachedKeys ?? 38_000, features.length > 0)
+  const most = readMostKeys(options.maxAutoCachedKeys ?? 38_000)
   if (typeof node !== 'string' || !/^[A-Za-z0-9._:-]{1,128}$/.test(node)) {
     throw new TypeError('node must be 1 to 128 of A-Z a-z 0-9 . _ : -')
   }
@@ -157,14 +158,14 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
       projectId: project,
       env,
       tenantIds: readTenantIds(options.tenantIds ?? []),
-      features,
+      features: readFeatures(options),
       service: url.origin + url.pathname,
     },
     pollIntervalMs,
     cachedTtlMs,
     readyTimeoutMs,
     maxCachedKeys,
-    maxAutoCachedKeys,
+    ...most,
     cacheDir,
     onUnavailable: options.onUnavailable,
     node,
@@ -176,10 +177,13 @@ export function readOptions(options: KeyringOptions, host?: string): Settings {
 
 const KEYS_MOST = 10_000_000
 
-function readMostKeys(given: number | 'memory', hasLabels: boolean): number {
-  if (given === 'memory') return Math.min(KEYS_MOST, keysInMemory(hasLabels))
+function readMostKeys(given: number | 'memory'): Pick<Settings, 'maxAutoCachedKeys' | 'keyMemory'> {
+  if (given === 'memory') {
+    const bytes = keyMemory()
+    return { maxAutoCachedKeys: Math.min(KEYS_MOST, Math.floor(bytes / KEY_BYTES)), keyMemory: bytes }
+  }
   if (typeof given === 'string') throw new TypeError("maxAutoCachedKeys must be a number or 'memory'")
-  return readInteger('maxAutoCachedKeys', given, 0, KEYS_MOST)
+  return { maxAutoCachedKeys: readInteger('maxAutoCachedKeys', given, 0, KEYS_MOST) }
 }
 
 /** The feature of the feed that each option asks for, sorted by the features. */
@@ -191,9 +195,12 @@ const featureOf = {
   names: 'names',
 } as const
 
+/** What belongs to the vendor and is in every verdict. Names, and the `meta` of tenants, need a permission. */
+const ours: ReadonlySet<string> = new Set<keyof typeof featureOf>(['externalId', 'keyMeta'])
+
 function readFeatures(options: KeyringOptions): string[] {
   return (Object.keys(featureOf) as (keyof typeof featureOf)[])
-    .filter(name => readBoolean(name, options[name] ?? false))
+    .filter(name => readBoolean(name, options[name] ?? ours.has(name)))
     .map(name => featureOf[name])
 }
 

@@ -25,27 +25,47 @@ export interface Whose {
 export interface SavedLabels {
   keys: readonly (readonly [number, KeyLabel])[]
   tenants: readonly (readonly [string, TenantLabel])[]
+  /** The label of every key that is not in `keys`. Absent: they have none. */
+  blank?: KeyLabel | undefined
 }
 
+/** The labels of keys without a name and with an empty `meta`, one for each set of fields that the feed gives. */
+const none: Meta = Object.freeze({})
+const blanks: readonly KeyLabel[] = [{ meta: none }, { name: null }, { name: null, meta: none }].map(
+  Object.freeze,
+)
+
+const isBlank = ({ name = null, meta = none }: KeyLabel): boolean =>
+  name === null && meta !== null && Object.keys(meta).length === 0
+
 /**
- * Names and `meta` of keys and tenants, for nodes that ask for them. Keeps each tenant once, as long as a key belongs to it.
+ * Ids and names of tenants, and names and `meta` of keys, for nodes that ask for them. Keeps each tenant once, as long as a key
+ * belongs to it. A key without name and `meta` takes no room.
  */
 export class Labels {
-  readonly #keys = new Map<number, { tenantId: string; label: KeyLabel | undefined }>()
+  readonly #keys = new Map<number, { label: KeyLabel; bytes: number }>()
   readonly #tenants = new Map<string, { label: TenantLabel | undefined; keys: number }>()
+  #blank: KeyLabel | undefined
+  #keyBytes = 0
 
-  set(slot: number, tenantId: string, label: KeyLabel | undefined): void {
-    const former = this.#keys.get(slot)?.tenantId
+  /** @param former the tenant that the slot's key had before; undefined for a new key */
+  set(slot: number, tenantId: string, label: KeyLabel | undefined, former?: string): void {
     this.#tenant(tenantId).keys++
     if (former !== undefined) this.#leave(former)
-    this.#keys.set(slot, { tenantId, label })
+    this.#drop(slot)
+    if (label === undefined) return
+    if (isBlank(label)) {
+      this.setBlank(label)
+      return
+    }
+    const bytes = sizeOf(label)
+    this.#keyBytes += bytes
+    this.#keys.set(slot, { label, bytes })
   }
 
-  clear(slot: number): void {
-    const key = this.#keys.get(slot)
-    if (key === undefined) return
-    this.#keys.delete(slot)
-    this.#leave(key.tenantId)
+  clear(slot: number, tenantId: string): void {
+    this.#drop(slot)
+    this.#leave(tenantId)
   }
 
   /** Call it before the keys of the same answer, and `prune` after them. */
@@ -62,23 +82,45 @@ export class Labels {
     return this.#tenants.size
   }
 
-  of(slot: number): Whose {
-    const { tenantId = '', label: key } = this.#keys.get(slot) ?? {}
-    const tenant = this.#tenants.get(tenantId)?.label
-    return {
-      ...(tenant?.externalId !== undefined && { externalId: tenant.externalId }),
-      ...(tenant?.name !== undefined && { tenantName: tenant.name }),
-      ...(key?.name !== undefined && { keyName: key.name }),
-      ...(key?.meta !== undefined && { meta: key.meta }),
-      ...(tenant?.meta !== undefined && { tenantMeta: tenant.meta }),
-    }
+  /** What the labels take in memory, in bytes, estimated. */
+  get bytes(): number {
+    return this.#keyBytes + this.#tenants.size * TENANT_BYTES
+  }
+
+  /** Adds the labels of a key to its verdict. */
+  add(verdict: Whose & { tenantId: string }, slot: number): void {
+    const tenant = this.#tenants.get(verdict.tenantId)?.label
+    const key = this.#keys.get(slot)?.label ?? this.#blank
+    if (tenant?.externalId !== undefined) verdict.externalId = tenant.externalId
+    if (key?.meta !== undefined) verdict.meta = key.meta
+    if (tenant?.name !== undefined) verdict.tenantName = tenant.name
+    if (key?.name !== undefined) verdict.keyName = key.name
+    if (tenant?.meta !== undefined) verdict.tenantMeta = tenant.meta
   }
 
   /** @param slots the used slots, in the order in which their records are saved */
   dump(slots: Iterable<number>): SavedLabels {
-    const keys = Array.from(slots, (slot, at) => [at, this.#keys.get(slot)?.label ?? {}] as const)
+    const keys: [number, KeyLabel][] = []
+    let at = 0
+    for (const slot of slots) {
+      const key = this.#keys.get(slot)
+      if (key !== undefined) keys.push([at, key.label])
+      at++
+    }
     const tenants = Array.from(this.#tenants, ([id, { label = {} }]) => [id, label] as const)
-    return { keys, tenants }
+    return { keys, tenants, blank: this.#blank }
+  }
+
+  /** Sets the label of all keys without name and `meta`: the feed gives the same fields for each key. */
+  setBlank({ name, meta }: KeyLabel): void {
+    this.#blank = blanks.find(
+      one => 'name' in one === (name !== undefined) && 'meta' in one === (meta !== undefined),
+    )
+  }
+
+  #drop(slot: number): void {
+    this.#keyBytes -= this.#keys.get(slot)?.bytes ?? 0
+    this.#keys.delete(slot)
   }
 
   #tenant(id: string) {
@@ -94,3 +136,10 @@ export class Labels {
     if (tenant !== undefined && --tenant.keys === 0) this.#tenants.delete(tenantId)
   }
 }
+
+/** An entry of a tenant with an external id, or of a key without its text. */
+const TENANT_BYTES = 320
+const KEY_BYTES = 160
+
+/** What the label of a key takes, in bytes. Parsed JSON takes some four times the room of its text. */
+const sizeOf = (label: KeyLabel): number => KEY_BYTES + 4 * JSON.stringify(label).length

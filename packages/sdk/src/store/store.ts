@@ -84,8 +84,9 @@ export class Store {
     const byId = this.#slotOfId(key.keyId)
     const used = ++this.#uses
     if (byDigest !== -1 && byDigest === byId) {
+      const former = this.labels && this.records.tenantId(byDigest)
       this.records.update(byDigest, key, used)
-      this.labels?.set(byDigest, key.tenantId, key.label)
+      this.labels?.set(byDigest, key.tenantId, key.label, former)
       return
     }
     // The id has another digest, or the digest another id: remove both old records, which the feed no longer has.
@@ -136,6 +137,7 @@ export class Store {
       this.#byId.add(slot)
     }
     if (this.labels === undefined) return
+    if (labels?.blank !== undefined) this.labels.setBlank(labels.blank)
     const keyLabels = new Map(labels?.keys)
     for (let slot = 0; slot < this.size; slot++)
       this.labels.set(slot, this.records.tenantId(slot), freeze(keyLabels.get(slot)))
@@ -172,7 +174,7 @@ export class Store {
     this.revision++
     this.#byDigest.remove(slot)
     this.#byId.remove(slot)
-    this.labels?.clear(slot)
+    this.labels?.clear(slot, this.records.tenantId(slot))
     this.records.remove(slot)
   }
 }

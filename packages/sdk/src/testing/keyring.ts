@@ -21,9 +21,9 @@ export interface TestKeyOptions {
   /** In verdicts of a keyring with `labels` or `names`. */
   keyName?: string | undefined
   tenantName?: string | undefined
-  /** In verdicts of a keyring with `externalId` or `names`. */
+  /** In verdicts, unless the option `externalId` is false. Default: the tenant id. */
   externalId?: string | undefined
-  /** In verdicts of a keyring with `keyMeta` or `meta`; `tenantMeta` with `labels` or `meta`. */
+  /** In verdicts, unless the option `keyMeta` is false; `tenantMeta` with `labels` or `meta`. Default: `{}`. */
   meta?: Whose['meta']
   tenantMeta?: Whose['meta']
 }
@@ -80,8 +80,10 @@ const none = '00000000-0000-4000-8000-000000000000'
 export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring {
   refuseUnknown('createTestKeyring', options, known)
   const { env = 'live' } = options
+  const { externalId: hasId = true, keyMeta = true } = options
+  const given: TestKeyringOptions = { ...options, externalId: hasId, keyMeta }
   const has = (...names: (keyof typeof known & keyof TestKeyringOptions)[]) =>
-    names.some(name => options[name] === true)
+    names.some(name => given[name] === true)
   const [hasExternalId, hasKeyMeta] = [has('externalId', 'names'), has('keyMeta', 'meta')]
   const [hasNames, hasTenantMeta] = [has('labels', 'names'), has('labels', 'meta')]
   let monotonic = 0
@@ -101,7 +103,7 @@ export function createTestKeyring(options: TestKeyringOptions = {}): TestKeyring
     const keyEnv = of ?? (env === 'both' ? 'live' : env)
     const key = drawKey(`kr_${keyEnv}_`)
     const keyId = randomUUID()
-    const { keyName = null, tenantName = null, externalId = tenantId, meta = null, tenantMeta = null } = given
+    const { keyName = null, tenantName = null, externalId = tenantId, meta = {}, tenantMeta = {} } = given
     const label = { ...(hasNames && { name: keyName }), ...(hasKeyMeta && { meta }) }
     const ofTenant = {
       ...(hasNames && { name: tenantName }),

@@ -82,7 +82,8 @@ export function createVerify(
     if (expiresAt !== NEVER && !(clock.wall(now) < expiresAt)) return refused.expired_key
     if (!hasAllOf(records.scopes(slot), requirements)) return refused.insufficient_scope
     const verdict = validVerdict(records, slot, form)
-    return store.labels === undefined ? verdict : { ...verdict, ...store.labels.of(slot) }
+    store.labels?.add(verdict, slot)
+    return verdict
   }
 
   /** The vendor's own verdict, which must meet the same conditions. */

@@ -53,14 +53,14 @@ function whoseOf({ keyring }: Witness) {
   return { externalId, tenantName, keyName, meta, tenantMeta }
 }
 
-test('a node gets frozen names and meta only if it asks for them', async () => {
+test('a node gets frozen labels, and only those that it asks for', async () => {
   service.misbehave = asked =>
     isDelta(asked) ? deltaOf(service, [], { features: ['meta', 'names'] }) : whole()
   const asking = await start(both)
   assert.deepEqual(whoseOf(asking), whose)
   assert.throws(() => Object.assign(whoseOf(asking).meta?.plan as object, { seats: 4 }), TypeError)
-  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), 'meta,names')
-  const other = await start({})
+  assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), 'external_id,key_meta,meta,names')
+  const other = await start({ externalId: false, keyMeta: false })
   assert.equal(service.asked.at(-1)?.url.searchParams.get('features'), null)
   const verdict = other.keyring.verify(key)
   for (const name of Object.keys(whose)) assert.ok(!(name in verdict), name)
@@ -123,6 +123,24 @@ test('a copy on disk keeps names and meta, and is not used with other features',
     ['disk_scope_mismatch'],
   )
   assert.equal(service.paths[0], 'snapshot')
+})
+
+test('a copy on disk of an earlier SDK is used, and the next answer brings ids and meta', async () => {
+  const cacheDir = join(root, 'upgraded')
+  service.misbehave = asked =>
+    isDelta(asked) ? deltaOf(service, []) : snapshotOf(service, { keys: [policyKey(key, 1)] })
+  await (await start({ externalId: false, keyMeta: false, cacheDir })).keyring.close()
+  const features = ['external_id', 'key_meta']
+  service.asked.length = 0
+  service.misbehave = asked =>
+    isDelta(asked)
+      ? deltaOf(service, [], { features })
+      : snapshotOf(service, { features, keys: [{ ...policyKey(key, 1), meta: {} }], tenants: [tenant] })
+  const upgraded = await start({ cacheDir })
+  assert.deepEqual([upgraded.keyring.verify(key).code, upgraded.notices], ['valid', []])
+  await until(() => whoseOf(upgraded).externalId === 'acme-1', 'the node knows the tenant')
+  assert.deepEqual(whoseOf(upgraded).meta, {})
+  assert.deepEqual(service.paths.slice(0, 2), ['delta', 'snapshot'])
 })
 
 test('without policy:labels a node gets what it may, and says once what is left out', async () => {

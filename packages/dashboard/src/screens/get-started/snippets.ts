@@ -59,7 +59,7 @@ await keyrail.ready()
 const app = express()
 app.use(requireKey(keyrail))
 app.get('/payments', (request, response) => {
-  response.json({ customer: request.apiKey.tenantId })
+  response.json({ customer: request.apiKey.externalId })
 })
 ${port}
 app.listen(port, () => console.log(${address}))`,
@@ -78,7 +78,7 @@ await keyrail.ready()
 
 const app = fastify()
 await app.register(keyrailPlugin, { keyring: keyrail })
-app.get('/payments', async request => ({ customer: request.apiKey.tenantId }))
+app.get('/payments', async request => ({ customer: request.apiKey.externalId }))
 ${port}
 await app.listen({ port })
 console.log(${address})`,
@@ -98,7 +98,7 @@ await keyrail.ready()
 
 const app = new Hono()
 app.use(requireKey(keyrail))
-app.get('/payments', context => context.json({ customer: context.get('apiKey').tenantId }))
+app.get('/payments', context => context.json({ customer: context.get('apiKey').externalId }))
 ${port}
 serve({ fetch: app.fetch, port }, () => console.log(${address}))`,
     start: started,
@@ -118,7 +118,7 @@ function protection() {
 }
 
 export const GET = withKey(protection, (_request, { apiKey }) =>
-  Response.json({ customer: apiKey.tenantId }),
+  Response.json({ customer: apiKey.externalId }),
 )`,
     start: 'npm run dev',
   },
@@ -139,7 +139,7 @@ ${start(place, " ?? ''")}
 class PaymentsController {
   @Get()
   list(@ApiKey() key: Valid) {
-    return { customer: key.tenantId }
+    return { customer: key.externalId }
   }
 }
 

@@ -183,6 +183,10 @@ function KeyFacts({ of: key }: { readonly of: Key }) {
             </Anchor>
           ),
         },
+        {
+          label: 'Your id',
+          ...(tenant.data === undefined ? { value: '…' } : { copied: tenant.data.external_id }),
+        },
         { label: 'Tenant id', copied: key.tenant_id },
         {
           label: 'Project',

@@ -1,5 +1,5 @@
 import type { Env } from '@keyrail/contract/shared'
-import { type Noun, readNames } from '../../api/names.ts'
+import { type Named, type Noun, readNamed } from '../../api/names.ts'
 import { pagesOf } from '../../api/read-all.ts'
 import { csvOf } from './csv.ts'
 import { listMonth } from './month-rows.ts'
@@ -10,7 +10,17 @@ interface Options {
   readonly onRows: (rows: number) => void
 }
 
-const header = ['month', 'tenant_id', 'tenant', 'project_id', 'project', 'env', 'requests', 'estimated']
+const header = [
+  'month',
+  'tenant_id',
+  'your_id',
+  'tenant',
+  'project_id',
+  'project',
+  'env',
+  'requests',
+  'estimated',
+]
 
 /** All rows of a month as CSV: page after page, each with the names that are new in it. */
 export async function readMonth(query: { month: string; env: Env }, { signal, onRows }: Options) {
@@ -24,9 +34,10 @@ export async function readMonth(query: { month: string; env: Env }, { signal, on
       lines.push([
         month.slice(0, 7),
         tenant_id,
-        tenants.get(tenant_id) ?? '',
+        tenants.get(tenant_id)?.yourId ?? '',
+        tenants.get(tenant_id)?.name ?? '',
         project_id,
-        projects.get(project_id) ?? '',
+        projects.get(project_id)?.name ?? '',
         env,
         request_count,
         String(estimated),
@@ -36,13 +47,13 @@ export async function readMonth(query: { month: string; env: Env }, { signal, on
   return { text: csvOf([header, ...lines]), rows: lines.length }
 }
 
-/** Reads each name once. */
+/** Reads each of them once. */
 function namer(noun: Noun, signal: AbortSignal) {
-  const known = new Map<string, string>()
+  const known = new Map<string, Named>()
   const asked = new Set<string>()
-  return async (ids: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+  return async (ids: readonly string[]): Promise<ReadonlyMap<string, Named>> => {
     const missing = [...new Set(ids)].filter(id => !asked.has(id))
-    for (const [id, name] of await readNames(noun, missing, { signal })) known.set(id, name)
+    for (const [id, named] of await readNamed(noun, missing, { signal })) known.set(id, named)
     for (const id of missing) asked.add(id)
     return known
   }
