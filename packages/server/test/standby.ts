@@ -14,8 +14,8 @@ export interface Pair {
   readonly connection: Connection
   /** Both servers, past the address. */
   readonly servers: Readonly<Record<'primary' | 'standby', Connection>>
-  /** Points the address to that server. Connections through it are cut. */
-  leadTo(server: 'primary' | 'standby'): void
+  /** Points the address to that server. Connections through it are cut, unless they are left. */
+  leadTo(server: 'primary' | 'standby', open?: 'cut' | 'left'): void
   /** Runs SQL on one server directly, not through the address. */
   // biome-ignore lint/suspicious/noExplicitAny: rows of any shape, read by the test that asked for them.
   on(server: 'primary' | 'standby', text: string, values?: unknown[]): Promise<any[]>
@@ -60,7 +60,7 @@ export async function startPair(bin?: string): Promise<Pair> {
   return {
     connection: { ...primary.connection, host: '127.0.0.1', port: address.port },
     servers: { primary: primary.connection, standby: standby.connection },
-    leadTo: server => address.leadTo(servers[server].connection),
+    leadTo: (server, open) => address.leadTo(servers[server].connection, open),
     on,
     async synchronous() {
       await on('primary', `alter system set synchronous_standby_names = '*'`)
@@ -112,7 +112,7 @@ async function copyAsStandby(
 
 interface Address {
   readonly port: number
-  leadTo(server: Connection): void
+  leadTo(server: Connection, open?: 'cut' | 'left'): void
   close(): Promise<void>
 }
 
@@ -141,9 +141,9 @@ async function openAddress(to: Connection): Promise<Address> {
   }
   return {
     port: (server.address() as AddressInfo).port,
-    leadTo(next) {
+    leadTo(next, open = 'cut') {
       target = next
-      cut()
+      if (open === 'cut') cut()
     },
     async close() {
       cut()

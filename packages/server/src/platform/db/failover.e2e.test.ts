@@ -57,6 +57,38 @@ test('a primary that lives on after a promotion loses its connections, and gets 
   await toNew.end()
 })
 
+for (const way of ['a list of hosts', 'an address that moves'] as const)
+  test(`with ${way} a running service leaves an old primary that lives on`, async () => {
+    const pair = await startPair()
+    after(() => pair.remove())
+    const hosts = [pair.servers.primary, pair.servers.standby].map(({ host = '', port = 0 }) => ({
+      host,
+      port,
+    }))
+    const connection = way === 'a list of hosts' ? { ...pair.servers.primary, hosts } : pair.connection
+    const service = await startHarness({}, { connection, drop: async () => {} }, budgets)
+    const isReady = async () => (await service.ask('GET', '/readyz')).status === 200
+    await until(isReady)
+    const vendor = await makeVendor(patiently(service))
+    await pair.on('standby', 'select pg_promote()')
+    pair.leadTo('standby', 'left')
+    const rename = async (name: string) =>
+      (await service.ask('PATCH', `/v1/projects/${vendor.projectId}`, { token: vendor.live, body: { name } }))
+        .status
+    const nameOn = async (server: 'primary' | 'standby') =>
+      (await pair.on(server, 'select name from projects where id = $1', [vendor.projectId]))[0].name
+    // What the old one acknowledges is lost, so it must soon acknowledge nothing.
+    await until(async () => (await rename('Renamed')) === 200 && (await nameOn('standby')) === 'Renamed')
+    for (let acknowledged = 0; acknowledged < 20; ) {
+      const name = `Name ${acknowledged}`
+      const status = await rename(name)
+      // A busy machine may be slow to answer, and says so.
+      if (status === 503) continue
+      assert.deepEqual([status, await nameOn('standby')], [200, name])
+      acknowledged++
+    }
+  })
+
 interface Stage {
   pair: Pair
   service: Harness

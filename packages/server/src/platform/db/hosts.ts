@@ -98,6 +98,16 @@ function findPrimary(config: Config): Promise<Host> {
   return searching
 }
 
+/**
+ * Asks every host, also while the last primary still says that it is one: another may have been promoted after it. The next
+ * connection goes to the newest.
+ */
+export async function lookAtAllHosts(config: Config): Promise<void> {
+  const last = newest(await readHostStates(config))
+  const { hosts = [] } = config
+  known.set(hosts, { searches: new Map(), ...known.get(hosts), last })
+}
+
 async function search(config: Config, known: Known): Promise<Host> {
   const { last } = known
   const { hosts = [] } = config

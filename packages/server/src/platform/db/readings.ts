@@ -76,16 +76,28 @@ const up: Figure = {
   help: '1 when the database took a connection and answered, 0 when not.',
 }
 
-/** Whether the address of the database leads to a standby, on which nothing can be changed. */
+/**
+ * Whether the address of the database leads to a standby, on which nothing can be changed, and the timeline there. Processes with
+ * different timelines have different primaries.
+ */
 export const recoveryReading: Reading = {
   figures: [
     {
       name: 'keyrail_database_in_recovery',
       help: '1 when the database is a standby, or is replaying its log; 0 when it is the primary.',
     },
+    {
+      name: 'keyrail_database_timeline',
+      help: 'The timeline of the primary, which rises with each promotion. Missing for a standby.',
+    },
   ],
   async read(client) {
-    const { rows } = await client.query('select pg_is_in_recovery()::int as value')
-    return { keyrail_database_in_recovery: [{ value: rows[0].value }] }
+    const { rows } = await client.query(`select pg_is_in_recovery()::int as recovers,
+      case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline`)
+    const [{ recovers, timeline }] = rows
+    return {
+      keyrail_database_in_recovery: [{ value: recovers }],
+      keyrail_database_timeline: timeline === null ? [] : [{ value: Number.parseInt(timeline, 16) }],
+    }
   },
 }
