@@ -10,6 +10,7 @@ import { type Check, orFault } from './doctor-check.ts'
 import { checkMailQueue } from './doctor-mail.ts'
 import { checkMigrationRights } from './doctor-rights.ts'
 import { checkOutside } from './doctor-server.ts'
+import { checkTables } from './doctor-tables.ts'
 import { findTransactionPooler, poolerTodo } from './pooler.ts'
 
 /** Beyond this, times in responses and in the database contradict each other. */
@@ -45,6 +46,7 @@ export function checkStore(config: Config, { kind, direct }: CommandDatabase): P
       ...(isBehind ? await checkMigrationRights(client) : []),
       await orFault('roles', () => checkRoles(client, facts, kind)),
       await orFault('migrations', async () => judgeMigrations(await appliedMigrations(client))),
+      ...(await checkTables(client)),
       await orFault('mail queue', () => checkMailQueue(client)),
       judgeClock(facts.clock.getTime() - now),
     ]

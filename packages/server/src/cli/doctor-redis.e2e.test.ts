@@ -5,13 +5,17 @@ import { checkRedis } from './doctor-redis.ts'
 
 test('the doctor reports a Redis that works, evicts counters, needs a password, or is down', async () => {
   assert.deepEqual(await checkRedis({ redisUrl: null }), [])
-  const plain = await startRedis()
+  const kept = ['--appendonly', 'yes']
+  const plain = await startRedis(kept)
   const look = async (redisUrl: string) => {
     const [check] = await checkRedis({ redisUrl })
     return `${check?.status}: ${check?.message}`
   }
   assert.match(await look(plain.url), /^ok: Redis \d+\.\d+\.\d+ at 127\.0\.0\.1:\d+$/)
-  assert.match(await look((await startRedis(['--cluster-enabled', 'yes'])).url), /^ok: Redis Cluster \d/)
+  assert.match(
+    await look((await startRedis([...kept, '--cluster-enabled', 'yes'])).url),
+    /^ok: Redis Cluster \d/,
+  )
   const evicting = await startRedis(['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'])
   assert.match(await look(evicting.url), /^warning: .* may evict counters \(allkeys-lru\)$/)
   const unbounded = await startRedis(['--maxmemory-policy', 'volatile-ttl'])
@@ -24,4 +28,19 @@ test('the doctor reports a Redis that works, evicts counters, needs a password, 
   assert.doesNotMatch(found, /right-word|wrong-word/)
   await plain.kill()
   assert.match(await look(plain.url), /^fault: Redis cannot be reached: .*ECONNREFUSED/)
+})
+
+test('the doctor reports a Redis that a restart empties, and one that does not report it', async () => {
+  const look = async (redisUrl: string) => {
+    const [check] = await checkRedis({ redisUrl })
+    return `${check?.status}: ${check?.message}`
+  }
+  const nothing = await startRedis()
+  assert.match(await look(nothing.url), /^warning: .* keeps nothing on its disk$/)
+  const snapshots = await startRedis(['--save', '3600 1'])
+  assert.match(await look(snapshots.url), /^ok: Redis \S+ at 127\.0\.0\.1:\d+$/)
+  const file = await startRedis(['--appendonly', 'yes'])
+  assert.match(await look(file.url), /^ok: Redis \S+ at 127\.0\.0\.1:\d+$/)
+  const silent = await startRedis(['--rename-command', 'CONFIG', ''])
+  assert.match(await look(silent.url), /^ok: .* does not report whether it saves snapshots$/)
 })

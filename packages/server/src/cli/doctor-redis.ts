@@ -12,7 +12,7 @@ const fullPart = 0.8
 export async function checkRedis({ redisUrl }: Pick<Config, 'redisUrl'>): Promise<Check[]> {
   if (redisUrl === null) return []
   try {
-    const { seed, version, isCluster, eviction, usedPart } = await readFacts(seedsOf(redisUrl))
+    const { seed, version, isCluster, eviction, usedPart, keeps } = await readFacts(seedsOf(redisUrl))
     const message = `${isCluster ? 'Redis Cluster' : 'Redis'} ${version} at ${seed.place}`
     if (eviction !== null) {
       const todo = 'Set maxmemory-policy noeviction: an evicted counter starts again from zero.'
@@ -26,7 +26,16 @@ export async function checkRedis({ redisUrl }: Pick<Config, 'redisUrl'>): Promis
       const used = `${message}, which uses ${Math.floor(100 * usedPart)} % of its maxmemory`
       return [{ name, status: 'warning', message: used, todo }]
     }
-    return [{ name, status: 'ok', message }]
+    if (keeps === 'nothing') {
+      const todo =
+        'Set appendonly yes, or save with intervals: after a restart each limit may be used once more.'
+      return [{ name, status: 'warning', message: `${message}, which keeps nothing on its disk`, todo }]
+    }
+    const unknown =
+      keeps === 'unknown'
+        ? '; it has no append-only file, and does not report whether it saves snapshots'
+        : ''
+    return [{ name, status: 'ok', message: message + unknown }]
   } catch (error) {
     const reason = explain(error)
     const message = error instanceof RedisRefused ? reason : `Redis cannot be reached: ${reason}`

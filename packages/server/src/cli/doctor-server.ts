@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import { connectionsOf } from '../platform/db/connection-need.ts'
 import { type OutsideFacts, readOutsideFacts } from '../platform/db/outside-facts.ts'
 import type { Check } from './doctor-check.ts'
+import { checkSlots, judgeStandbys } from './doctor-standbys.ts'
 
 /** Checks how an outside server and its login are set up. */
 export async function checkOutside(
@@ -15,6 +16,7 @@ export async function checkOutside(
     judgeLogin(found),
     judgeDurability(found),
     ...judgeStandbys(found),
+    ...(found.isStandby ? [] : await checkSlots(client)),
     judgeConnections(found, databasePool),
   ]
 }
@@ -63,35 +65,6 @@ function judgeDurability({ synchronousCommit, fsync, fullPageWrites }: OutsideFa
     message: `${off.join(' and ')} off: a crash loses changes that were confirmed, such as a revocation`,
     todo: `Set ${off.map(setting => `${setting} = on`).join(', ')} in Postgres, for this role and database too.`,
   }
-}
-
-/** Values of synchronous_commit with which a commit waits for no standby, or not until it is on its disk. */
-const waitsTooLittle = ['local', 'remote_write']
-
-/** A standby that lacks commits gives up what was confirmed when it is promoted. */
-function judgeStandbys({ isStandby, synchronousCommit, standbyNames, receivers }: OutsideFacts): Check[] {
-  if (isStandby || (standbyNames === '' && receivers === 0)) return []
-  const name = 'standbys'
-  const lost = 'a failover loses changes that were confirmed, such as a revocation'
-  if (standbyNames === '')
-    return [
-      {
-        name,
-        status: 'warning',
-        message: `${receivers} receive the log, and no commit waits for them: ${lost}`,
-        todo: 'Set synchronous_standby_names if one of them may be promoted.',
-      },
-    ]
-  if (waitsTooLittle.includes(synchronousCommit))
-    return [
-      {
-        name,
-        status: 'warning',
-        message: `synchronous_commit is ${synchronousCommit}, which is not enough: ${lost}`,
-        todo: 'Set synchronous_commit = on in Postgres, for this role and database too.',
-      },
-    ]
-  return [{ name, status: 'ok', message: `commits wait for ${standbyNames}` }]
 }
 
 function judgeConnections({ free }: OutsideFacts, poolSize: number): Check {

@@ -1,5 +1,5 @@
-import { isIP } from 'node:net'
 import type { Config } from '../config.ts'
+import { isLoopback } from '../platform/network/loopback.ts'
 import type { Check } from './doctor-check.ts'
 
 const name = 'sign-up'
@@ -15,7 +15,7 @@ export function checkSignUp({
 }: Pick<Config, 'host' | 'publicUrl' | 'signUp'>): Check {
   if (signUp === 'invited') return { name, status: 'ok', message: 'for addresses with a pending invitation' }
   if (signUp === 'closed') return { name, status: 'ok', message: 'closed: no one can make an account' }
-  const publicHost = new URL(publicUrl).hostname.replace(/^\[|\]$/g, '')
+  const publicHost = new URL(publicUrl).hostname
   const reached = [host, publicHost].find(each => !isLoopback(each))
   if (reached === undefined) return { name, status: 'ok', message: `open; only this machine reaches ${host}` }
   return {
@@ -25,9 +25,3 @@ export function checkSignUp({
     todo: 'Set SERVICE_SIGN_UP to invited, or to closed, unless this service is for the public.',
   }
 }
-
-const isLoopback = (host: string) =>
-  host === 'localhost' ||
-  host.endsWith('.localhost') ||
-  host === '::1' ||
-  (isIP(host) === 4 && host.startsWith('127.'))

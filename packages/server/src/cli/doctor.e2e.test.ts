@@ -59,6 +59,9 @@ describe('keyrail doctor and the embedded Postgres', () => {
       'database ok',
       'roles ok',
       'migrations ok',
+      'row security ok',
+      'triggers ok',
+      'autovacuum ok',
       'mail queue ok',
       'clock ok',
       'sealed secrets ok',
@@ -187,6 +190,18 @@ describe('keyrail doctor and an outside Postgres', () => {
     )
     assert.equal(found('data directory')?.message, 'not used: DATABASE_URL is set')
     assert.match(found('migrations')?.message ?? '', new RegExp(`all ${migrations.length} are applied`))
+  })
+
+  test('an address in plain HTTP, open metrics and no drain delay are warnings', async () => {
+    const { found } = await examine(installation, {
+      SERVICE_PUBLIC_URL: 'http://keys.example.com',
+      SERVICE_HOST: '0.0.0.0',
+      SERVICE_METRICS_PORT: '9464',
+    })
+    for (const name of ['public URL', 'metrics', 'drain']) {
+      assert.equal(found(name)?.status, 'warning', name)
+      assert.ok(found(name)?.todo, name)
+    }
   })
 
   test('one that cannot be reached is a fault', async () => {

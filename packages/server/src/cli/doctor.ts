@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { systemClock } from '../platform/clock.ts'
 import { findPlace } from '../platform/db/embedded/directory.ts'
 import { type CommandDatabase, openDatabase } from './database.ts'
+import { checkDrain, checkMetrics, checkPublicUrl } from './doctor-address.ts'
 import { checkCertificate } from './doctor-certificate.ts'
 import { type Check, orFault, worst } from './doctor-check.ts'
 import { checkDashboard } from './doctor-dashboard.ts'
@@ -24,10 +25,10 @@ export function addDoctorCommand(program: Command, settings: Settings): void {
     .command('doctor')
     .summary('check this installation for problems')
     .description(
-      'Checks configuration, process, data directory, bootstrap token, encryption key, sign-up, certificate, proxies,\n' +
-        'dashboard, Redis, mail, database, roles, migrations, mail queue, clock and sealed secrets; of a database of\n' +
-        'DATABASE_URL also poolers, the login, durability, standbys and connections. Every line is ok, a warning or a fault, with\n' +
-        'what to do. It changes nothing.',
+      'Checks configuration, process, data directory, bootstrap token, encryption key, sign-up, certificate, public URL,\n' +
+        'proxies, metrics, drain, dashboard, Redis, mail, database, roles, migrations, row-level security, triggers, autovacuum,\n' +
+        'mail queue, clock and sealed secrets; of a database of DATABASE_URL also poolers, the login, durability, standbys,\n' +
+        'replication slots and connections. Every line is ok, a warning or a fault, with what to do. It changes nothing.',
     )
     .option('--json', 'print {"status", "checks": [{"name", "status", "message", "todo"}]}')
     .addHelpText(
@@ -60,7 +61,10 @@ async function examine(settings: Settings): Promise<Check[]> {
     checkEncryptionKey(config),
     checkSignUp(config),
     ...checkCertificate(config, systemClock.now()),
+    ...checkPublicUrl(config),
     ...checkProxies(config),
+    ...checkMetrics(config),
+    ...checkDrain(config),
     await orFault('dashboard', () => checkDashboard(config)),
     ...(await checkRedis(config)),
     await checkMail(config),

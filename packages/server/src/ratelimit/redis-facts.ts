@@ -11,6 +11,8 @@ export interface RedisFacts {
   eviction: string | null
   /** The used part of its `maxmemory`; null: it has none. */
   usedPart: number | null
+  /** What a restart finds again: an append-only file, snapshots, or neither. `unknown`: it does not show its settings. */
+  keeps: 'file' | 'snapshots' | 'nothing' | 'unknown'
 }
 
 /**
@@ -35,6 +37,9 @@ export async function readFacts(seeds: readonly Seed[]): Promise<RedisFacts> {
 const turnedAway =
   /^(WRONGPASS|NOAUTH|NOPERM|ERR AUTH|ERR Client sent AUTH|ERR invalid (password|DB)|ERR DB index)/
 
+/** Beside what INFO says: no name of a line there has a space. */
+const saveSetting = 'config save'
+
 async function readInfo({ place, options }: Seed): Promise<Map<string, string>> {
   const redis = new Redis({
     ...connectionOptions,
@@ -49,10 +54,13 @@ async function readInfo({ place, options }: Seed): Promise<Map<string, string>> 
   })
   try {
     await redis.connect()
-    const text = await redis.info('server', 'cluster', 'memory')
+    const text = await redis.info('server', 'cluster', 'memory', 'persistence')
+    // Providers do not let it be read, and a user may lack the right.
+    const [, save] = (await redis.config('GET', 'save').catch(() => [])) as string[]
     // If the database does not exist, the library only emits the error, and uses database 0.
     if (reported !== undefined) throw reported
-    return new Map(text.split('\r\n').map(line => line.split(/:(.*)/s) as [string, string]))
+    const lines = text.split('\r\n').map(line => line.split(/:(.*)/s) as [string, string])
+    return new Map(save === undefined ? lines : [...lines, [saveSetting, save]])
   } catch (error) {
     throw explained(place, reported ?? error)
   } finally {
@@ -91,5 +99,13 @@ function judge(seed: Seed, info: ReadonlyMap<string, string>): RedisFacts {
     isCluster,
     eviction: policy === 'noeviction' ? null : policy,
     usedPart: most > 0 ? Number(info.get('used_memory') ?? 0) / most : null,
+    keeps: keepsOf(info),
   }
+}
+
+function keepsOf(info: ReadonlyMap<string, string>): RedisFacts['keeps'] {
+  if (info.get('aof_enabled') === '1') return 'file'
+  const save = info.get(saveSetting)
+  if (save === undefined) return 'unknown'
+  return save === '' ? 'nothing' : 'snapshots'
 }

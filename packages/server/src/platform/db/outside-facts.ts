@@ -12,6 +12,8 @@ export interface OutsideFacts {
   standbyNames: string
   /** Servers and programs that receive the log of this one. Anyone may count them. */
   receivers: number
+  /** Those receivers that commits wait for; null: the login may not see which. */
+  confirming: number | null
   fsync: string
   fullPageWrites: string
   /** Connections that other programs leave for Keyrail. */
@@ -25,6 +27,8 @@ const facts = `
     current_setting('synchronous_commit') as "synchronousCommit", current_setting('fsync') as fsync,
     current_setting('synchronous_standby_names') as "standbyNames",
     (select count(*)::int from pg_stat_replication) as receivers,
+    case when pg_has_role('pg_read_all_stats', 'usage')
+      then (select count(*)::int from pg_stat_replication where sync_state in ('sync', 'quorum')) end as confirming,
     current_setting('full_page_writes') as "fullPageWrites",
     least(
       current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
@@ -38,6 +42,25 @@ const facts = `
 export async function readOutsideFacts(client: pg.ClientBase): Promise<OutsideFacts> {
   const { rows } = await client.query(facts)
   return rows[0]
+}
+
+/** A replication slot that nothing reads from, and for which Postgres keeps its log. */
+export interface IdleSlot {
+  name: string
+  /** As in `pg_replication_slots`: `reserved`, `extended` beyond max_wal_size, `unreserved` or `lost`. */
+  state: string
+  /** Bytes of the log since the slot was read; 0 if none are kept any more. */
+  heldBytes: number
+}
+
+/** Anyone may read them. Only called on a primary: the slots of a standby wait for its promotion. */
+export async function readIdleSlots(client: pg.ClientBase): Promise<IdleSlot[]> {
+  const { rows } = await client.query(
+    `select slot_name as name, wal_status as state,
+       coalesce(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn), 0)::float as "heldBytes"
+     from pg_replication_slots where not active and wal_status is not null order by slot_name`,
+  )
+  return rows
 }
 
 /** The SQL that gives the user what migrations need and it lacks; none if it lacks nothing. */
