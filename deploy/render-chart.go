@@ -1,5 +1,5 @@
 // Renders a chart as Helm does: with Go's templates, the functions of sprig, and those that Helm adds. Debian has both libraries,
-// and no Helm. Its input is {"templates": {NAME: TEXT}, "values", "chart", "release"}, its output {NAME: RENDERED}.
+// and no Helm. Its input is {"templates": {NAME: TEXT}, "files": {NAME: TEXT}, "values", "chart", "release"}, its output {NAME: RENDERED}.
 package main
 
 import (
@@ -16,8 +16,14 @@ import (
 // A type with a name, as in Helm: functions that take a map must take it too.
 type values map[string]interface{}
 
+// Of the chart, below its folder.
+type files map[string]string
+
+func (all files) Get(name string) string { return all[name] }
+
 type input struct {
 	Templates map[string]string
+	Files     files
 	Values    values
 	Chart     struct{ Name, Version, AppVersion string }
 	Release   map[string]interface{}
@@ -40,6 +46,10 @@ func main() {
 			}
 			return value, nil
 		},
+		"fromYaml": func(text string) (map[string]interface{}, error) {
+			value := map[string]interface{}{}
+			return value, yaml.Unmarshal([]byte(text), &value)
+		},
 		"toYaml": func(value interface{}) (string, error) {
 			text, err := yaml.Marshal(value)
 			return strings.TrimSuffix(string(text), "\n"), err
@@ -50,7 +60,7 @@ func main() {
 		check(err)
 	}
 	rendered := map[string]string{}
-	data := map[string]interface{}{"Values": in.Values, "Chart": in.Chart, "Release": in.Release}
+	data := map[string]interface{}{"Values": in.Values, "Chart": in.Chart, "Release": in.Release, "Files": in.Files}
 	for name := range in.Templates {
 		if strings.HasPrefix(name, "_") {
 			continue

@@ -3,35 +3,10 @@ import { after, test } from 'node:test'
 import { readConfig } from '../packages/server/src/config.ts'
 import { networkText } from '../packages/server/src/platform/network/cidr.ts'
 import { buildRenderer, type Manifest } from './rendered-chart.ts'
+import { kindsOf, mountsOf, one, podOf } from './rendered-pods.ts'
 
 const renderer = buildRenderer()
 after(() => renderer.remove())
-
-const one = (manifests: readonly Manifest[], kind: string, name = 'keyrail'): Manifest => {
-  const found = manifests.filter(each => each.kind === kind && each.metadata.name === name)
-  assert.equal(found.length, 1, `${kind} ${name}`)
-  return found[0] as Manifest
-}
-const kindsOf = (manifests: readonly Manifest[]) =>
-  manifests.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`).sort()
-/** The pod of a Deployment or a Job, and its container. */
-function podOf({ spec }: Manifest) {
-  const pod = spec.template.spec
-  assert.equal(pod.containers.length, 1)
-  const [container] = pod.containers
-  const env: Record<string, string> = Object.fromEntries(
-    container.env.map(({ name, value }: Record<string, string>) => [name, value]),
-  )
-  assert.equal(Object.keys(env).length, container.env.length, 'no variable is set twice')
-  return { pod, container, env }
-}
-const mountsOf = ({ pod, container }: ReturnType<typeof podOf>): [volume: string, path: string][] => {
-  const volumes = pod.volumes.map(({ name }: { name: string }) => name)
-  return container.volumeMounts.map(({ name, mountPath }: Record<string, string>) => {
-    assert.ok(volumes.includes(name), `the volume ${name} exists`)
-    return [name, mountPath]
-  })
-}
 
 /** Only the Secret is named. */
 const plain = { existingSecret: 'keyrail-secrets' }
@@ -68,6 +43,7 @@ test('with nothing but a Secret a release gets its objects, and each selects the
     'batch/v1 Job',
     'networking.k8s.io/v1 NetworkPolicy',
     'policy/v1 PodDisruptionBudget',
+    'v1 Pod',
     'v1 Service',
     'v1 Service',
   ])
@@ -231,7 +207,7 @@ test('what is switched off is not there, and each port is open to its own caller
     networkPolicy: { enabled: false },
     podDisruptionBudget: { enabled: false },
   })
-  assert.deepEqual(kindsOf(off), ['apps/v1 Deployment', 'batch/v1 Job', 'v1 Service'])
+  assert.deepEqual(kindsOf(off), ['apps/v1 Deployment', 'batch/v1 Job', 'v1 Pod', 'v1 Service'])
   assert.equal(podOf(one(off, 'Deployment')).env.SERVICE_METRICS_PORT, undefined)
   const ingress = (values: object) =>
     one(renderer.render({ ...plain, ...values }), 'NetworkPolicy').spec.ingress.map(

@@ -20,6 +20,8 @@ export interface Renderer {
    * @throws what Helm would end with.
    */
   render(values: Values, release?: string): Manifest[]
+  /** What Helm says after an installation. */
+  notes(values: Values): string
   remove(): void
 }
 
@@ -44,24 +46,30 @@ export function buildRenderer(): Renderer {
     throw new Error(
       `install golang-go, golang-github-masterminds-sprig-dev and golang-k8s-sigs-yaml-dev: ${error ?? stderr}`,
     )
-  const templates = Object.fromEntries(
-    readdirSync(join(folder, 'templates')).map(name => [name, read(`templates/${name}`)]),
-  )
+  const textsIn = (below: string, prefix: string) =>
+    Object.fromEntries(
+      readdirSync(join(folder, below)).map(name => [prefix + name, read(`${below}/${name}`)]),
+    )
+  const [templates, files] = [textsIn('templates', ''), textsIn('files', 'files/')]
   const { name, version, appVersion } = parse(read('Chart.yaml'))
+  const textsOf = (values: Values, release: string): Record<string, string> => {
+    const input = JSON.stringify({
+      templates,
+      files,
+      values: merge(parse(read('values.yaml')), values),
+      chart: { name, version, appVersion },
+      release: { Name: release, Namespace: 'default', Service: 'Helm' },
+    })
+    const { status, stdout, stderr } = spawnSync(program, { input, encoding: 'utf8' })
+    if (status !== 0) throw new Error(stderr)
+    return JSON.parse(stdout)
+  }
   return {
-    render(values, release = 'keyrail') {
-      const input = JSON.stringify({
-        templates,
-        values: merge(parse(read('values.yaml')), values),
-        chart: { name, version, appVersion },
-        release: { Name: release, Namespace: 'default', Service: 'Helm' },
-      })
-      const { status, stdout, stderr } = spawnSync(program, { input, encoding: 'utf8' })
-      if (status !== 0) throw new Error(stderr)
-      return Object.entries<string>(JSON.parse(stdout)).flatMap(([file, text]) =>
+    render: (values, release = 'keyrail') =>
+      Object.entries(textsOf(values, release)).flatMap(([file, text]) =>
         file.endsWith('.yaml') ? manifestsIn(file, text) : [],
-      )
-    },
+      ),
+    notes: values => textsOf(values, 'keyrail')['NOTES.txt'] ?? '',
     remove: () => rmSync(place, { recursive: true, force: true }),
   }
 }

@@ -21,12 +21,17 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{/* What the pods of the service and of the migration share. */}}
 {{- define "keyrail.pod" -}}
 automountServiceAccountToken: false
+{{- with include "keyrail.serviceAccount" . }}
+serviceAccountName: {{ . }}
+{{- end }}
 enableServiceLinks: false
 securityContext:
   runAsNonRoot: true
+{{- if not .Values.openshift }}
   runAsUser: 1000
   runAsGroup: 1000
   fsGroup: 1000
+{{- end }}
   seccompProfile:
     type: RuntimeDefault
 {{- with .Values.image.pullSecrets }}
@@ -52,6 +57,21 @@ volumes:
       secretName: {{ . }}
       defaultMode: 0440
 {{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . | indent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* Empty: the account `default`. */}}
+{{- define "keyrail.serviceAccount" -}}
+{{- if .Values.serviceAccount.create }}{{ .Values.serviceAccount.name | default (include "keyrail.name" .) }}{{ else }}{{ .Values.serviceAccount.name }}{{ end }}
+{{- end }}
+
+{{- define "keyrail.confined" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
 {{- end }}
 
 {{/* What their containers share. */}}
@@ -59,11 +79,7 @@ volumes:
 name: keyrail
 image: {{ include "keyrail.image" . }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
-securityContext:
-  allowPrivilegeEscalation: false
-  readOnlyRootFilesystem: true
-  capabilities:
-    drop: [ALL]
+securityContext: {{- include "keyrail.confined" . | nindent 2 }}
 volumeMounts:
   - name: tmp
     mountPath: /tmp
@@ -74,6 +90,12 @@ volumeMounts:
   - name: tls
     mountPath: /run/secrets/keyrail-tls
     readOnly: true
+{{- end }}
+{{- with .Values.extraVolumeMounts }}
+{{ toYaml . | indent 2 }}
+{{- end }}
+{{- with .Values.extraEnvFrom }}
+envFrom: {{- toYaml . | nindent 2 }}
 {{- end }}
 env:
 {{- if .Values.tls.existingSecret }}
@@ -98,6 +120,35 @@ env:
     {{- /* Helm reads numbers as floats, and prints large ones with an exponent. */}}
     value: {{ (kindIs "float64" $value | ternary (printf "%.0f" (float64 $value)) ($value | toString)) | quote }}
 {{- end }}
+{{- with .Values.extraEnv }}
+{{ toYaml . | indent 2 }}
+{{- end }}
+{{- end }}
+
+{{/*
+The context of a pod that works as the login that owns the tables, and serves nothing. Of the Secret it gets the URL of that login,
+and the key of the list where there is one. An account that the release makes is not there before it.
+*/}}
+{{- define "keyrail.asOwner" -}}
+{{- $root := first . }}
+{{- $owner := $root.Values.secretKeys.ownerUrl | default $root.Values.secretKeys.databaseUrl }}
+{{- $direct := ternary "" $root.Values.secretKeys.databaseDirectUrl (ne $root.Values.secretKeys.ownerUrl "") }}
+{{- $keys := dict "databaseUrl" $owner "databaseDirectUrl" $direct }}
+{{- $values := set (set (deepCopy $root.Values) "secretKeys" (merge $keys (last .))) "tls" dict }}
+{{- if $root.Values.serviceAccount.create }}{{ $values = set $values "serviceAccount" (dict "create" false "name" "") }}{{ end }}
+{{- $values | toYaml }}
+{{- end }}
+
+{{/* How many connections a pod opens at most: those of its pool, and 33 more. */}}
+{{- define "keyrail.connectionsOfPod" -}}
+{{- add (index .Values.settings "SERVICE_DATABASE_POOL" | default 20) 33 }}
+{{- end }}
+
+{{/* How many pods there are at most, while they are replaced too. A part of a pod is a pod. */}}
+{{- define "keyrail.podsMax" -}}
+{{- $pods := ternary .Values.autoscaling.maxReplicas .Values.replicas .Values.autoscaling.enabled | int }}
+{{- $surge := .Values.strategy.maxSurge | toString }}
+{{- if hasSuffix "%" $surge }}{{ add $pods (ceil (divf (mulf $pods (trimSuffix "%" $surge | float64)) 100)) }}{{ else }}{{ add $pods (int $surge) }}{{ end }}
 {{- end }}
 
 {{/* How many proxies are trusted if the values do not say it: none where the pods may be reached past an ingress. */}}
