@@ -23,9 +23,10 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const rules: Rule[] = parse(read('deploy/watch/alerts.yaml')).groups.flatMap(
   (group: { rules: Rule[] }) => group.rules,
 )
-const board: { panels: { type: string; targets?: { expr: string }[] }[] } = JSON.parse(
-  read('deploy/watch/grafana/keyrail.json'),
-)
+const board: {
+  panels: { type: string; datasource: object; title: string; targets?: { expr: string }[] }[]
+  templating: { list: { name: string; type: string; query: { query: string } | string }[] }
+} = JSON.parse(read('deploy/watch/grafana/keyrail.json'))
 const panels = board.panels.filter(({ type }) => type !== 'row')
 
 /** Where the pages of the project are. */
@@ -199,6 +200,44 @@ test('every series that an alert reads is in the first scrape of a process', asy
       if (name.endsWith('_total') && name !== 'keyrail_requests_total')
         for (const line of series) assert.match(line, / 0$/, `${alert}: ${line}`)
     }
+})
+
+test('every panel has the data source and the jobs that are chosen above it', () => {
+  const variables = new Map(board.templating.list.map(one => [one.name, one]))
+  assert.deepEqual([...variables.keys()], ['datasource', 'job'])
+  assert.equal(variables.get('datasource')?.query, 'prometheus')
+  assert.match(JSON.stringify(variables.get('job')?.query), /label_values\(keyrail_build_info, job\)/)
+  for (const { title, datasource, targets = [] } of panels) {
+    assert.deepEqual(datasource, { type: 'prometheus', uid: `\${datasource}` }, title)
+    for (const { expr } of targets)
+      for (const { name, matches } of metricsOf(expr)) {
+        // The process that makes backups has another job.
+        const isBackup = name.startsWith('keyrail_backup_')
+        const chosen = matches.filter(([label, value]) => label === 'job' && value === '$job')
+        assert.equal(chosen.length, isBackup ? 0 : 1, `${title}: ${name}`)
+      }
+  }
+})
+
+test('the board shows what is degraded, refused, unheard, waiting, backed up and built', () => {
+  const shown = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => metricsOf(expr)))
+  for (const metric of [
+    ...[
+      'keyrail_degraded',
+      'keyrail_requests_total',
+      'keyrail_database_refusals_total',
+      'keyrail_lane_waiting',
+    ],
+    ...[
+      'keyrail_hints_heard_timestamp_seconds',
+      'keyrail_backup_last_checked_timestamp_seconds',
+      'keyrail_build_info',
+    ],
+  ])
+    assert.ok(
+      shown.some(({ name }) => name === metric),
+      metric,
+    )
 })
 
 test('no two panels overlap, and every panel has a title', () => {

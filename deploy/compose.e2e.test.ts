@@ -24,6 +24,8 @@ interface Service {
   depends_on?: Record<string, { condition: string }>
   read_only?: boolean
   tmpfs?: string
+  mem_limit?: string
+  logging?: { driver: string; options: Record<string, string> }
 }
 
 interface Compose {
@@ -93,6 +95,18 @@ test('every file that is mounted or built exists, and every secret is made and d
     for (const secret of used) assert.ok(secret in secrets, `${name}: ${secret}`)
     if (build !== undefined) assert.ok(existsSync(join(folder, build.context, build.dockerfile)), name)
   }
+})
+
+test('every log is rotated, and every service has a limit of memory that it fits into', () => {
+  for (const [name, { logging, mem_limit }] of all) {
+    assert.deepEqual(Object.keys(logging?.options ?? {}), ['max-size', 'max-file'], name)
+    assert.match(filledIn(mem_limit ?? ''), /^\d+[mg]$/, name)
+  }
+  // A full server refuses new counters, where one beyond its limit would be killed.
+  const command = services.redis?.command ?? []
+  const most = /^(\d+)mb$/.exec(command[command.indexOf('--maxmemory') + 1] ?? '')?.[1]
+  assert.equal(services.redis?.mem_limit, '1g')
+  assert.ok(Number(most) <= 512)
 })
 
 test('ports are open on loopback alone, and no variable has a secret', () => {
@@ -226,8 +240,9 @@ test('Grafana reads that Prometheus, and shows the board that is mounted', () =>
   assert.deepEqual(services.prometheus?.ports, [`127.0.0.1:${port}:${port}`])
   const board = JSON.parse(read('watch/grafana/keyrail.json'))
   for (const panel of board.panels)
-    if (panel.type !== 'row')
-      assert.deepEqual(panel.datasource, { type: source.type, uid: source.uid }, panel.title)
+    if (panel.type !== 'row') assert.equal(panel.datasource.type, source.type, panel.title)
+  const [chosen] = board.templating.list
+  assert.deepEqual([chosen.query, chosen.current.value], [source.type, source.uid])
   const [provider] = parse(read('watch/grafana/dashboards.yaml')).providers
   assert.ok(
     services.grafana?.volumes?.includes(
