@@ -51,6 +51,7 @@ const shown: Readonly<Record<string, string | RegExp>> = {
   'Session ended': 'Your session has ended',
   'Origin not allowed': 'Keys cannot be shown on this page',
   'Wrong baseUrl or getToken': 'The service is not available now',
+  'getToken does not answer': 'This page has not answered yet',
   Offline: 'You are offline',
   'Too many requests (429)': 'Too many requests at once',
   'Service unavailable (503)': 'The service is not available now',

@@ -15,7 +15,13 @@ import type { GetToken } from './client/tokens.ts'
 import type { Density, KeyrailKeys as KeyrailElement, KeyrailProps } from './widget/keyrail-keys.ts'
 import type { Messages } from './widget/words/words.ts'
 
-export interface KeyrailKeysProps {
+/** What an element of the page may have: `id`, `style`, `className`, `data-…`, `aria-…`, `onClick` and so on go to the element. */
+type ElementProps = Omit<
+  React.HTMLAttributes<KeyrailElement>,
+  'children' | 'dangerouslySetInnerHTML' | 'onError'
+>
+
+export interface KeyrailKeysProps extends ElementProps {
   /** It may be another function with each render. With another customer, give the component another `key`. */
   readonly getToken?: GetToken
   readonly client?: EmbedClient
@@ -23,7 +29,6 @@ export interface KeyrailKeysProps {
   readonly messages?: Messages
   readonly locale?: string
   readonly density?: Density
-  readonly className?: string
   readonly onCreated?: (detail: KeyrailEvents['created']) => void
   readonly onRotated?: (detail: KeyrailEvents['rotated']) => void
   readonly onRevoked?: (detail: KeyrailEvents['revoked']) => void
@@ -58,7 +63,9 @@ function Keys(props: KeyrailKeysProps, ref: React.ForwardedRef<KeyrailElement>) 
   const self = useRef<KeyrailElement>(null)
   useImperativeHandle(ref, () => self.current as KeyrailElement, [])
   const newest = useRef(props)
-  const { getToken, client, baseUrl, messages, locale, density, className } = props
+  const { getToken, client, baseUrl, messages, locale, density, className, ...others } = props
+  // The element itself says what happens; an attribute of such a name would say nothing.
+  const { onCreated, onRotated, onRevoked, onSessionEnded, onError, ...attributes } = others
   const hasToken = getToken !== undefined
   // One function for the life of the component, so that a render asks for no token.
   const [askNewest] = useState(() => async () => {
@@ -98,5 +105,5 @@ function Keys(props: KeyrailKeysProps, ref: React.ForwardedRef<KeyrailElement>) 
   useSetting(() => {
     if (self.current !== null) self.current.getToken = hasToken ? askNewest : null
   }, [hasToken, askNewest])
-  return createElement('keyrail-keys', { ref: self, class: className })
+  return createElement('keyrail-keys', { ...attributes, ref: self, class: className })
 }

@@ -109,7 +109,7 @@ const failures: Readonly<Record<string, Failure>> = {
   'the answer is 503': answered(503, 'unavailable', ['The service is not available now']),
   'the answer is 500': answered(500, 'internal_error', [
     'That did not work',
-    'The answer was lost. Look in the list before you try again.',
+    'The answer was lost. Look in the list first.',
     'Reference: req_of_the_test',
   ]),
   'the answer is 403': answered(403, 'insufficient_scope', [

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { compileScript, parse } from 'vue/compiler-sfc'
 import { bundlePage } from './bundle-page.ts'
 import { openStage, tokenOf } from './stage.ts'
 import { openTokenRoute } from './vendor-side.ts'
@@ -53,10 +56,12 @@ const misconfiguredPage = `
     onError: ({ code }) => heard.push(code),
   }))`
 
-for (const [version, alias] of [
-  ['19', {}],
-  ['18', { react: 'react18', 'react-dom': 'react-dom18' }],
-] as const) {
+const reacts: Record<string, Record<string, string>> = {
+  19: {},
+  18: { react: 'react18', 'react-dom': 'react-dom18' },
+}
+
+for (const [version, alias] of Object.entries(reacts)) {
   test(`React ${version}: a page refreshes by a ref after a new sign-in, and keeps what was typed`, async () => {
     const vendor = await stage.makeVendor()
     const route = openTokenRoute(stage, vendor)
@@ -113,6 +118,50 @@ for (const [version, alias] of [
     await visit.leave()
   })
 }
+
+const pageWithAttributes = `
+  import { createElement } from 'react'
+  import { createRoot } from 'react-dom/client'
+  import { KeyrailKeys } from '../../src/react.ts'
+  createRoot(document.getElementById('app')).render(createElement(KeyrailKeys, {
+    id: 'keys',
+    className: 'wide',
+    style: { maxWidth: 400, '--keyrail-radius': '3px' },
+    'data-section': 'keys',
+    'aria-label': 'Keys of Globex',
+    onClick: () => { globalThis.clicked = true },
+    onError: () => {},
+    baseUrl: ${JSON.stringify(stage.url)},
+    getToken: () => getToken('first'),
+  }))`
+
+for (const [version, alias] of Object.entries(reacts))
+  test(`React ${version} gives the element its id, class, style, data, label and clicks`, async () => {
+    const vendor = await stage.makeVendor()
+    const visit = await stage.visit({
+      body,
+      files: { 'app.js': await bundlePage(pageWithAttributes, alias) },
+      widget: '',
+      script: `await import('./app.js')`,
+      token: () => tokenOf(stage, vendor),
+    })
+    await visit.text('No keys yet')
+    const found = await visit.page.evaluate(`(element => ({
+      names: element.getAttributeNames().toSorted(),
+      className: element.className,
+      width: element.getBoundingClientRect().width,
+      radius: getComputedStyle(element.shadowRoot.querySelector('.primary')).borderTopLeftRadius,
+    }))(document.getElementById('keys'))`)
+    assert.deepEqual(found, {
+      names: ['aria-label', 'class', 'data-section', 'id', 'style'],
+      className: 'wide',
+      width: 400,
+      radius: '3px',
+    })
+    await visit.page.getByRole('heading', { name: 'API keys' }).click()
+    assert.equal(await visit.page.evaluate('clicked'), true)
+    await visit.leave()
+  })
 
 const vuePage = `
   import { createApp, h, ref } from 'vue'
@@ -183,32 +232,41 @@ for (const [framework, text, files] of [
     await visit.leave()
   })
 
-test('in a frame, the whole life of a key works, and a key that cannot be copied is selected', async () => {
-  const vendor = await stage.makeVendor()
-  const inner = await stage.visit({ token: () => tokenOf(stage, vendor) })
-  const address = inner.page.url()
-  await inner.leave()
-  const visit = await stage.visit({
-    token: () => tokenOf(stage, vendor),
-    body: `<iframe src="${address}" title="Keys" width="360" height="600"></iframe>`,
-    script: '',
+test('in a template of Vue, the property and the event are written as README says', async () => {
+  const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8')
+  const [, property, event] = /Vue and Svelte .+? with `(\S+)` and `(\S+)`/s.exec(readme) ?? []
+  const isCustomElement = (tag: string) => tag === 'keyrail-keys'
+  const template = `<p>{{ said }}</p><keyrail-keys base-url="${stage.url}" ${property}="ask" ${event}="hear"></keyrail-keys>`
+  const { descriptor } = parse(
+    `<script setup>
+    import { ref } from 'vue'
+    import '../../src/index.ts'
+    const said = ref('')
+    const ask = () => getToken('vue')
+    const hear = event => { said.value = 'Created ' + event.detail.name }
+    </script><template>${template}</template>`,
+    { templateParseOptions: { isCustomElement } },
+  )
+  const { content } = compileScript(descriptor, {
+    id: 'keys',
+    inlineTemplate: true,
+    templateOptions: { compilerOptions: { isCustomElement } },
   })
-  const frame = visit.page.frameLocator('iframe')
-  await frame.getByRole('button', { name: 'Create key' }).click()
-  await frame.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
-  const secret = await frame.locator('dialog code').textContent()
-  const inside = visit.page.frames().at(-1)
-  await inside?.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))`)
-  await frame.getByRole('button', { name: 'Copy key' }).click()
-  await frame.getByText('Copy the selected text.').waitFor()
-  assert.equal(String(await inside?.evaluate('String(getSelection())')).trim(), secret)
-  await frame.getByLabel('I have stored it').check()
-  await frame.getByRole('button', { name: 'Done' }).click()
-  await frame.getByRole('button', { name: /^Revoke/ }).click()
-  await frame
-    .getByRole('dialog')
-    .getByRole('button', { name: /^Revoke/ })
-    .click()
-  await frame.getByText('No keys yet').waitFor()
+  const page = `
+    import { createApp } from 'vue'
+    import Keys from './keys.js'
+    createApp(Keys).mount('#app')`
+  const vendor = await stage.makeVendor()
+  const visit = await stage.visit({
+    body,
+    files: { 'app.js': await bundlePage(page, {}, { 'keys.js': content }) },
+    widget: '',
+    script: `await import('./app.js')`,
+    token: () => tokenOf(stage, vendor),
+  })
+  await visit.button('Create key').click()
+  await visit.page.getByLabel('Name').fill('From a template')
+  await visit.page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+  await visit.text('Created From a template')
   await visit.leave()
 })

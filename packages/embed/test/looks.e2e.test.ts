@@ -219,7 +219,7 @@ test('a screen reader gets the names and states of the list and of each dialog',
   answer.resolve()
   await visit.text('The service is not available now')
   assert.deepEqual((await treeOf(visit)).slice(-3), [
-    'alert "The service is not available nowThe answer was lost. Look in the list before you try again."',
+    'alert "The service is not available nowThe answer was lost. Look in the list first."',
     'button "Cancel"',
     'button "Create key" focused',
   ])

@@ -36,7 +36,7 @@ test('a page with hostile styles changes nothing inside', async () => {
   const visit = await stage.visit({
     token: () => tokenOf(stage, vendor),
     style: `
-      * { color: red !important; background: red !important; font: 40px/1 cursive !important;
+      * { color: maroon !important; background: white !important; font: 40px/1 cursive !important;
           letter-spacing: 9px !important; text-transform: uppercase !important; visibility: visible }
       button, dialog, li, h2 { display: none !important }
       keyrail-keys { --accent: red; --text: red; line-height: 9; word-spacing: 40px; text-indent: 99px }`,

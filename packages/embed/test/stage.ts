@@ -163,7 +163,8 @@ async function respond(
   if (path === 'widget.js') return { type: script, body: widget }
   if (path.startsWith('token/'))
     return { type: 'application/json', body: JSON.stringify({ token: await visit.token(path.slice(6)) }) }
-  if (path === 'page.css') return { type: 'text/css', body: visit.style ?? '' }
+  if (path === 'page.css')
+    return { type: 'text/css', body: `html { background: Canvas; color: CanvasText }\n${visit.style ?? ''}` }
   if (path === 'page.js')
     return {
       type: script,

@@ -36,7 +36,7 @@ for (const [where, aheadMs] of [
     // An overlap never extends a life, and this key has less than an hour left.
     assert.equal(await works.textContent(), atMost)
     await dialog.getByRole('combobox').selectOption('No time')
-    await dialog.getByText('Requests with the old key are refused at once.').waitFor()
+    await dialog.getByText('The old key no longer works.').waitFor()
     await dialog.getByRole('combobox').selectOption('1 hour')
     await dialog.getByRole('button', { name: 'Rotate', exact: true }).click()
     await isMade(visit)

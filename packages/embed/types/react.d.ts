@@ -5,7 +5,9 @@ import type { EmbedClient } from './client/embed-client.js';
 import type { GetToken } from './client/tokens.js';
 import type { Density, KeyrailKeys as KeyrailElement, KeyrailProps } from './widget/keyrail-keys.js';
 import type { Messages } from './widget/words/words.js';
-export interface KeyrailKeysProps {
+/** What an element of the page may have: `id`, `style`, `className`, `data-…`, `aria-…`, `onClick` and so on go to the element. */
+type ElementProps = Omit<React.HTMLAttributes<KeyrailElement>, 'children' | 'dangerouslySetInnerHTML' | 'onError'>;
+export interface KeyrailKeysProps extends ElementProps {
     /** It may be another function with each render. With another customer, give the component another `key`. */
     readonly getToken?: GetToken;
     readonly client?: EmbedClient;
@@ -13,7 +15,6 @@ export interface KeyrailKeysProps {
     readonly messages?: Messages;
     readonly locale?: string;
     readonly density?: Density;
-    readonly className?: string;
     readonly onCreated?: (detail: KeyrailEvents['created']) => void;
     readonly onRotated?: (detail: KeyrailEvents['rotated']) => void;
     readonly onRevoked?: (detail: KeyrailEvents['revoked']) => void;
@@ -33,3 +34,4 @@ declare module 'react' {
  * itself, for its `refresh()`.
  */
 export declare const KeyrailKeys: React.ForwardRefExoticComponent<KeyrailKeysProps & React.RefAttributes<KeyrailElement>>;
+export {};

@@ -78,7 +78,7 @@ export function createSend({ baseUrl, tokens, closed }: Parts): Send {
     if (is === true && !(await canAsk(isChange)))
       return new EmbedError(
         'origin_not_allowed',
-        'The service refuses this origin, or has not issued this token.',
+        `The service refuses ${globalThis.origin}. Register it (Settings, Embed), in the token too. Or the token is not of this service.`,
       )
     return is === false ? notKeyrail(facts) : unreachable(facts)
   }

@@ -4,6 +4,7 @@ import type { ErrorCode, FieldFault } from '../errors.ts'
  * Why a call failed: a code of the service, or one of the browser.
  *
  * - `session_ended`: the service refused two tokens in a row, or the page gave none.
+ * - `token_awaited`: `getToken` has not resolved yet.
  * - `misconfigured`: `baseUrl` or `getToken` is not what it must be. The message says which, and what to pass.
  * - `tenant_changed`: the newest token belongs to another tenant than the call was made for.
  * - `offline`: the browser has no network. `unreachable`: the service cannot be reached, or what answered was not it.
@@ -12,6 +13,7 @@ import type { ErrorCode, FieldFault } from '../errors.ts'
 export type EmbedErrorCode =
   | ErrorCode
   | 'session_ended'
+  | 'token_awaited'
   | 'misconfigured'
   | 'tenant_changed'
   | 'offline'

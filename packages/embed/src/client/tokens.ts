@@ -18,14 +18,14 @@ export interface Held extends Claims {
   endsAt: number
 }
 
-/** What a new token changed. */
-export type TokenChange = 'tenant' | 'scopes'
+/** What a new token changed; or `late`, where the page has given none for five seconds, and is still awaited. */
+export type TokenChange = 'tenant' | 'scopes' | 'late'
 
 interface Parts {
   readonly getToken: GetToken
   /** Milliseconds that only grow. */
   readonly now: () => number
-  /** Called before any call continues with the new token. */
+  /** Called before any call continues with the new token, or while calls wait for one. */
   readonly onChange: (change: TokenChange) => void
 }
 
@@ -54,8 +54,10 @@ const earlyMs = 60_000
 const leastMs = 5_000
 /** The life of a token that does not say when it ends. */
 const assumedLifeMs = 300_000
-/** The page has not answered. */
-const hangMs = 15_000
+/** The page has not answered: the person reads so, and may try again. */
+const lateMs = 5_000
+/** A call waits no longer than that, too. */
+const hangMs = 10_000
 const retryMs = 10_000
 
 const isHidden = () => globalThis.document?.hidden
@@ -69,10 +71,18 @@ export function createTokens({ getToken: first, now, onChange }: Parts): Tokens 
   let wanted = 0
   let got = 0
   let renewal: Promise<Held> | null = null
+  /** What the page was asked for since the newest wish, and may still answer. */
+  let asked: Promise<string> | null = null
   let timer: ReturnType<typeof setTimeout> | undefined
   let isClosed = false
   /** The service's time minus the clock; null until an answer has shown it. */
   let ahead: number | null = null
+
+  /** What the page still answers may be another customer's token. */
+  const wish = () => {
+    wanted += 1
+    asked = null
+  }
 
   const leftMs = (one: Held) => one.endsAt - now()
 
@@ -89,12 +99,21 @@ export function createTokens({ getToken: first, now, onChange }: Parts): Tokens 
     const began = wanted
     let hang: ReturnType<typeof setTimeout> | undefined
     const hangs = new Promise<never>((_, reject) => {
-      hang = setTimeout(() => reject(new EmbedError('unavailable', 'getToken() has not resolved.')), hangMs)
+      hang = setTimeout(() => {
+        hang = setTimeout(() => reject(awaited()), hangMs)
+        // The next call asks anew: what hangs may hang for ever.
+        renewal = null
+        onChange('late')
+      }, lateMs)
     })
+    const mine = Promise.resolve().then(getToken)
+    // An answer to an earlier question is as good; its failure is not.
+    asked = Promise.race([mine, (asked ?? mine).catch(() => mine)])
     let token = ''
     let claims: Claims | null = null
     try {
-      token = await Promise.race([Promise.resolve().then(getToken), hangs])
+      token = await Promise.race([asked, hangs])
+      asked = null
       claims = typeof token === 'string' ? readClaims(token) : null
       if (wanted === began && claims === null) throw wrongSource(getToken, token)
     } catch (cause) {
@@ -115,10 +134,12 @@ export function createTokens({ getToken: first, now, onChange }: Parts): Tokens 
   }
 
   function renew(): Promise<Held> {
-    renewal ??= fetchToken().finally(() => {
-      renewal = null
+    if (renewal !== null) return renewal
+    const mine = fetchToken().finally(() => {
+      if (renewal === mine) renewal = null
     })
-    return renewal
+    renewal = mine
+    return mine
   }
 
   /** A hidden tab asks for nothing: it would keep the person signed in at the vendor. */
@@ -165,15 +186,13 @@ export function createTokens({ getToken: first, now, onChange }: Parts): Tokens 
     takeFrom(next) {
       if (next === getToken) return
       getToken = next
-      wanted += 1
+      wish()
     },
-    expire() {
-      wanted += 1
-    },
+    expire: wish,
     wake,
     close() {
       isClosed = true
-      wanted += 1
+      wish()
       clearTimeout(timer)
       held = null
       last = null
@@ -181,6 +200,9 @@ export function createTokens({ getToken: first, now, onChange }: Parts): Tokens 
     },
   }
 }
+
+/** For the developer, too. */
+export const awaited = () => new EmbedError('token_awaited', 'getToken() is awaited.')
 
 /** For the developer. It has nothing of the text, which may be a token in a wrong form. */
 function wrongSource(getToken: unknown, token: unknown): EmbedError {

@@ -122,6 +122,7 @@ function Keys({ shown, at: { words, keyring } }: { shown: Shown; at: At }) {
                 key={key.id}
                 of={key}
                 can={session.can}
+                isReplaced={listed.some(({ id }) => id === key.rotated_to)}
                 onRotate={() => ask({ kind: 'rotate', key })}
                 onRevoke={() => ask({ kind: 'revoke', key })}
               />

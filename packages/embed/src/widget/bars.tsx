@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { At } from './at.ts'
 
 const barWidth = 4
@@ -10,7 +10,7 @@ export function Bars({ at, id }: { at: At; id: string }) {
   const self = useRef<HTMLDivElement>(null)
   const usage = keyring.usage.of(id)
   // biome-ignore lint/correctness/useExhaustiveDependencies: again for each list, which wants newer figures.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (self.current === null) return
     const watch = new IntersectionObserver(seen => {
       if (seen.some(one => one.isIntersecting)) keyring.usage.want(id)

@@ -7,17 +7,19 @@ interface KeyRowProps {
   readonly at: At
   readonly of: EmbedKey
   readonly can: EmbedSession['can']
+  /** Whether the list has its successor: newer than the key, a successor that is missing there is revoked. */
+  readonly isReplaced: boolean
   readonly onRotate: () => void
   readonly onRevoke: () => void
 }
 
-export function KeyRow({ at, of: key, can, onRotate, onRevoke }: KeyRowProps) {
+export function KeyRow({ at, of: key, can, isReplaced, onRotate, onRevoke }: KeyRowProps) {
   const { words, keyring, hasDates } = at
   const name = nameOf(key, words)
   const isOver = hasEnded(key, keyring.now())
   // The successor has the same scopes, which the token must be able to give.
   const mayRotate =
-    can.write && !isOver && key.rotated_to === null && key.scopes.every(one => can.key_scopes.includes(one))
+    can.write && !isOver && !isReplaced && key.scopes.every(one => can.key_scopes.includes(one))
   return (
     <li part="key" tabIndex={-1}>
       <div class="what">

@@ -1,7 +1,7 @@
 import { changed } from '../client/calls.ts'
 import type { EmbedClient } from '../client/embed-client.ts'
 import { EmbedError, isEmbedError } from '../client/embed-error.ts'
-import type { TokenChange } from '../client/tokens.ts'
+import { awaited, type TokenChange } from '../client/tokens.ts'
 import type { EmbedKey, EmbedSession } from '../types.ts'
 import type { Emit } from './events.ts'
 import { createUsage, type UsageFigures } from './usage.ts'
@@ -114,9 +114,11 @@ export function createKeyring(client: EmbedClient, emit: Emit): Keyring {
     if (code === 'tenant_changed' || code === 'closed') return trouble
     emit('error', { code, message, request_id: requestId })
     if (code === 'session_ended') emit('session-ended', {})
-    const advice = adviceOn(trouble)
-    if (advice !== null && advice !== advised) console.error(`<keyrail-keys>: ${advice}`)
-    advised = advice ?? advised
+    // The person who reads the page cannot fix it; the developer who opens the console can.
+    if (['misconfigured', 'origin_not_allowed', 'token_awaited'].includes(code) && message !== advised) {
+      advised = message
+      console.error(`<keyrail-keys>: ${message}`)
+    }
     return trouble
   }
 
@@ -135,6 +137,11 @@ export function createKeyring(client: EmbedClient, emit: Emit): Keyring {
   }
 
   function onTokenChange(change: TokenChange): void {
+    if (change === 'late') {
+      // A form waits for its answer.
+      if (shown.isLoading) show({ trouble: report(awaited()), isLoading: false })
+      return
+    }
     if (change === 'tenant') forget()
     // After the call that got the token, which fails or answers for the tenant before.
     queueMicrotask(() => void load())
@@ -180,11 +187,3 @@ export function createKeyring(client: EmbedClient, emit: Emit): Keyring {
     },
   }
 }
-
-/** The person who reads the page cannot fix it; the developer who opens the console can. */
-const adviceOn = ({ code, message }: EmbedError): string | null =>
-  code === 'misconfigured'
-    ? message
-    : code === 'origin_not_allowed'
-      ? `the service refuses ${location.origin}. Register it (Settings, Embed), in the token too. Or the token is not of this service.`
-      : null

@@ -30,9 +30,9 @@ export function SecretDialog({ at, secret: { key, oldEndsAt }, onClose }: Secret
       await navigator.clipboard.writeText(key)
       setCopied('copied')
     } catch {
-      // A frame without permission, or a page without HTTPS.
+      // A frame without permission, or a page without HTTPS: the older way may still work.
       if (shown.current !== null) getSelection()?.selectAllChildren(shown.current)
-      setCopied('copyFailed')
+      setCopied(document.execCommand('copy') ? 'copied' : 'copyFailed')
     }
   }
   return (

@@ -67,7 +67,9 @@ export function Trouble({ at, trouble, onRetry, isBusy }: TroubleProps) {
 /** Counts down to the next try; tries again when the network is back. Null: there is nothing to count. */
 function useWait(trouble: EmbedError, onRetry: () => void): number | null {
   const { code, retryAfterS } = trouble
-  const seconds = ['too_many_requests', 'unavailable'].includes(code) ? (retryAfterS ?? waitS) : null
+  const seconds = ['too_many_requests', 'unavailable', 'token_awaited'].includes(code)
+    ? (retryAfterS ?? waitS)
+    : null
   const [left, setLeft] = useState(seconds)
   // At once: the network may be back before the browser paints again.
   // biome-ignore lint/correctness/useExhaustiveDependencies: each trouble has one countdown.
@@ -90,6 +92,7 @@ function useWait(trouble: EmbedError, onRetry: () => void): number | null {
 
 const names: Readonly<Partial<Record<EmbedError['code'], Parameters<Words['text']>[0]>>> = {
   session_ended: 'ended',
+  token_awaited: 'awaited',
   offline: 'offline',
   too_many_requests: 'busy',
   origin_not_allowed: 'origin',

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useLayoutEffect, useState } from 'preact/hooks'
 
 let isMade = false
 
@@ -8,7 +8,7 @@ let isMade = false
  */
 export function useDates(hasRows: boolean): boolean {
   const [, redraw] = useState({})
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isMade || !hasRows) return
     const next = () => {
       isMade = true

@@ -39,7 +39,8 @@ export interface EmbedClientOptions {
     readonly getToken: GetToken;
     /**
      * Called when a new token belongs to another tenant, project or environment (`tenant`), or may do something else
-     * (`scopes`). After `tenant`, running calls fail with `tenant_changed`.
+     * (`scopes`). After `tenant`, running calls fail with `tenant_changed`. `late` means that `getToken` has not resolved for five
+     * seconds: calls wait for it ten more, and then fail with `token_awaited`.
      */
     readonly onTokenChange?: (change: TokenChange) => void;
 }

@@ -3,12 +3,13 @@ import type { ErrorCode, FieldFault } from '../errors.js';
  * Why a call failed: a code of the service, or one of the browser.
  *
  * - `session_ended`: the service refused two tokens in a row, or the page gave none.
+ * - `token_awaited`: `getToken` has not resolved yet.
  * - `misconfigured`: `baseUrl` or `getToken` is not what it must be. The message says which, and what to pass.
  * - `tenant_changed`: the newest token belongs to another tenant than the call was made for.
  * - `offline`: the browser has no network. `unreachable`: the service cannot be reached, or what answered was not it.
  * - `timed_out`: no answer in time. `closed`: the client was closed.
  */
-export type EmbedErrorCode = ErrorCode | 'session_ended' | 'misconfigured' | 'tenant_changed' | 'offline' | 'unreachable' | 'timed_out' | 'closed';
+export type EmbedErrorCode = ErrorCode | 'session_ended' | 'token_awaited' | 'misconfigured' | 'tenant_changed' | 'offline' | 'unreachable' | 'timed_out' | 'closed';
 export interface EmbedErrorFacts {
     readonly status?: number | null;
     /** What the service calls the request in its log. */

@@ -1,4 +1,5 @@
 import { type Claims } from './claims.js';
+import { EmbedError } from './embed-error.js';
 /**
  * Gets a token from the vendor's server. The page calls it with the vendor's own credential, such as its cookie.
  *
@@ -12,13 +13,13 @@ export interface Held extends Claims {
     /** When it ends, on the client's clock. */
     endsAt: number;
 }
-/** What a new token changed. */
-export type TokenChange = 'tenant' | 'scopes';
+/** What a new token changed; or `late`, where the page has given none for five seconds, and is still awaited. */
+export type TokenChange = 'tenant' | 'scopes' | 'late';
 interface Parts {
     readonly getToken: GetToken;
     /** Milliseconds that only grow. */
     readonly now: () => number;
-    /** Called before any call continues with the new token. */
+    /** Called before any call continues with the new token, or while calls wait for one. */
     readonly onChange: (change: TokenChange) => void;
 }
 export interface Tokens {
@@ -42,4 +43,6 @@ export interface Tokens {
 }
 /** Holds one token in memory, and renews it in silence before it ends: one renewal at a time, however many calls wait. */
 export declare function createTokens({ getToken: first, now, onChange }: Parts): Tokens;
+/** For the developer, too. */
+export declare const awaited: () => EmbedError;
 export {};

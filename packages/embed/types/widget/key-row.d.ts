@@ -4,8 +4,10 @@ interface KeyRowProps {
     readonly at: At;
     readonly of: EmbedKey;
     readonly can: EmbedSession['can'];
+    /** Whether the list has its successor: newer than the key, a successor that is missing there is revoked. */
+    readonly isReplaced: boolean;
     readonly onRotate: () => void;
     readonly onRevoke: () => void;
 }
-export declare function KeyRow({ at, of: key, can, onRotate, onRevoke }: KeyRowProps): import("preact").JSX.Element;
+export declare function KeyRow({ at, of: key, can, isReplaced, onRotate, onRevoke }: KeyRowProps): import("preact").JSX.Element;
 export {};

@@ -1,6 +1,6 @@
 import type { EmbedClient } from '../client/embed-client.js';
 import { EmbedError } from '../client/embed-error.js';
-import type { TokenChange } from '../client/tokens.js';
+import { type TokenChange } from '../client/tokens.js';
 import type { EmbedKey, EmbedSession } from '../types.js';
 import type { Emit } from './events.js';
 import { type UsageFigures } from './usage.js';

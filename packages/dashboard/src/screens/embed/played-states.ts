@@ -95,6 +95,13 @@ export const playedStates = [
     fails: { of: 'session', code: 'misconfigured' },
   },
   {
+    value: 'awaited',
+    group: refused,
+    label: 'getToken does not answer',
+    says: 'After five seconds without a token. The keys appear as soon as it comes.',
+    fails: { of: 'session', code: 'token_awaited' },
+  },
+  {
     value: 'offline',
     group: refused,
     label: 'Offline',

@@ -20,7 +20,7 @@ export declare const en: {
     readonly overlap: 'The old key still works for';
     readonly overlapNone: 'No time';
     readonly oldEnds: 'The old key works until {date}.';
-    readonly oldEndsNow: 'Requests with the old key are refused at once.';
+    readonly oldEndsNow: 'The old key no longer works.';
     readonly revoke: 'Revoke';
     readonly revokeNamed: 'Revoke {name}';
     readonly revokeAsk: 'Revoke “{name}”?';
@@ -42,6 +42,7 @@ export declare const en: {
     readonly retry: 'Try again';
     readonly wait: 'Wait {time}.';
     readonly ended: 'Your session has ended';
+    readonly awaited: 'This page has not answered yet';
     readonly offline: 'You are offline';
     readonly busy: 'Too many requests at once';
     readonly unavailable: 'The service is not available now';
@@ -49,7 +50,7 @@ export declare const en: {
     readonly failed: 'That did not work';
     readonly refused: 'This is not accepted.';
     readonly reference: 'Reference: {id}';
-    readonly lost: 'The answer was lost. Look in the list before you try again.';
+    readonly lost: 'The answer was lost. Look in the list first.';
     readonly keyLimit: 'You have as many keys as you may have. Revoke one first.';
     readonly notActive: 'This key no longer works.';
 };
