@@ -1,4 +1,5 @@
 import { keepLinkToken } from './link-token.ts'
+import { isStorageDenied, tabStorage } from './session/storage.ts'
 
 /**
  * The code of a screen loads when a person opens the screen. It is missing when the service has changed to another release
@@ -40,9 +41,10 @@ export function reload(): void {
  * @returns whether the page reloads
  */
 export function reloadOnce(): boolean {
-  const before: string[] = JSON.parse(sessionStorage.getItem(storageKey) ?? '[]')
-  if (before.includes(build)) return false
-  sessionStorage.setItem(storageKey, JSON.stringify([...before, build]))
+  const before: string[] = JSON.parse(tabStorage.getItem(storageKey) ?? '[]')
+  // A tab that keeps nothing cannot know.
+  if (isStorageDenied || before.includes(build)) return false
+  tabStorage.setItem(storageKey, JSON.stringify([...before, build]))
   reload()
   return true
 }

@@ -54,7 +54,7 @@ test('a person reads who made the requests of a month, and downloads them', asyn
   assert.equal(file.suggestedFilename(), `usage-${month}-live.csv`)
   assert.equal(
     readFileSync(await file.path(), 'utf8'),
-    `month,tenant_id,your_id,tenant,project_id,project,env,requests,estimated\r\n${month},${tenantId},${tenant.external_id},"'=Globex, ""Inc""",${projectId},Payments,live,77,false\r\n`,
+    `\u{feff}month,tenant_id,your_id,tenant,project_id,project,env,requests,estimated\r\n${month},${tenantId},${tenant.external_id},"'=Globex, ""Inc""",${projectId},Payments,live,77,false\r\n`,
   )
   await visit.text(`1 row is in usage-${month}-live.csv.`)
   await page.getByRole('combobox', { name: 'Month' }).selectOption(String(months[0]).slice(0, 7))

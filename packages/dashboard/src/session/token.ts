@@ -1,3 +1,5 @@
+import { deviceStorage, tabStorage } from './storage.ts'
+
 /**
  * The token of the session, without a cookie. It is in the storage of this tab, or of this device when the person asked
  * for that. A new tab asks the others for it, so that a link that opens in a new tab is signed in.
@@ -24,7 +26,14 @@ export function showPerson(): void {
 }
 
 const listeners = new Set<() => void>()
-const channel = new BroadcastChannel('keyrail.session')
+/** A browser that denies storage may deny this too. The tab is then alone. */
+const channel = ((): Pick<BroadcastChannel, 'postMessage' | 'addEventListener'> => {
+  try {
+    return new BroadcastChannel('keyrail.session')
+  } catch {
+    return Object.assign(new EventTarget(), { postMessage() {} })
+  }
+})()
 
 export const currentToken = (): string | null => held?.token ?? null
 
@@ -46,10 +55,10 @@ function set(next: HeldSession | null): void {
 
 /** Signs this tab in, and the others that wait for it. */
 export function startSession(session: HeldSession, { keep }: { keep: boolean }): void {
-  localStorage.removeItem(storageKey)
+  deviceStorage.removeItem(storageKey)
   const text = JSON.stringify(session)
-  sessionStorage.setItem(storageKey, text)
-  if (keep) localStorage.setItem(storageKey, text)
+  tabStorage.setItem(storageKey, text)
+  if (keep) deviceStorage.setItem(storageKey, text)
   set(session)
   channel.postMessage({ type: 'started', session } satisfies Message)
 }
@@ -61,15 +70,15 @@ export function endSession(): void {
 }
 
 function forget(): void {
-  sessionStorage.removeItem(storageKey)
-  localStorage.removeItem(storageKey)
+  tabStorage.removeItem(storageKey)
+  deviceStorage.removeItem(storageKey)
   set(null)
 }
 
 /** Finds the token in this tab, on this device, or in another tab. Call it once, before the first request. */
 export async function findToken(): Promise<void> {
   channel.addEventListener('message', ({ data }: MessageEvent<Message>) => hear(data))
-  const stored = parse(sessionStorage.getItem(storageKey) ?? localStorage.getItem(storageKey))
+  const stored = parse(tabStorage.getItem(storageKey) ?? deviceStorage.getItem(storageKey))
   if (stored !== null) {
     set(stored)
     return
@@ -99,7 +108,7 @@ function hear(message: Message): void {
     if (held !== null) channel.postMessage({ type: 'started', session: held } satisfies Message)
   } else if (message.type === 'ended') forget()
   else {
-    sessionStorage.setItem(storageKey, JSON.stringify(message.session))
+    tabStorage.setItem(storageKey, JSON.stringify(message.session))
     set(message.session)
   }
 }

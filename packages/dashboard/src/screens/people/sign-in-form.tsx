@@ -4,8 +4,10 @@ import { useForm } from '@mantine/form'
 import { ApiError } from '../../api/api-error.ts'
 import { signIn } from '../../api/people.ts'
 import { DoorForm } from '../../components/form-frames.tsx'
+import { StorageNote } from '../../components/storage-note.tsx'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { deviceToken, keepDeviceToken } from '../../session/device.ts'
+import { isStorageDenied } from '../../session/storage.ts'
 import { startSession } from '../../session/token.ts'
 import { faultOfAddress } from './field-rules.ts'
 
@@ -62,7 +64,9 @@ export function SignInForm({
         key={form.key('password')}
         {...form.getInputProps('password')}
       />
+      <StorageNote />
       <Checkbox
+        disabled={isStorageDenied}
         label="Keep me signed in on this device"
         key={form.key('keep')}
         {...form.getInputProps('keep', { type: 'checkbox' })}

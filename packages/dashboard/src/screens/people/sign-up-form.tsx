@@ -3,6 +3,7 @@ import { PasswordInput, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { signIn, signUp } from '../../api/people.ts'
 import { DoorForm } from '../../components/form-frames.tsx'
+import { StorageNote } from '../../components/storage-note.tsx'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { keepDeviceToken } from '../../session/device.ts'
 import { startSession } from '../../session/token.ts'
@@ -61,6 +62,7 @@ export function SignUpForm({ action, onSignedIn }: SignUpFormProps) {
         key={form.key('password')}
         {...form.getInputProps('password')}
       />
+      <StorageNote />
     </DoorForm>
   )
 }

@@ -29,7 +29,8 @@ export function useSave(query: { month: string; env: Env }) {
       const onRows = (rows: number) => setSaving({ state: 'reading', rows })
       const { text, rows } = await readMonth(query, { signal: control.signal, onRows })
       const file = `usage-${query.month.slice(0, 7)}-${query.env}.csv`
-      saveFile(file, 'text/csv', [text])
+      // Excel reads a text as that of the machine's own language without the mark.
+      saveFile(file, 'text/csv', ['\u{feff}', text])
       setSaving({ state: 'saved', rows, file })
     } catch (error) {
       if (!control.signal.aborted) setSaving({ state: 'failed', error })
