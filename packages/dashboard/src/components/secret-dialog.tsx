@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { CopyButton } from './copy-button.tsx'
 import end from './dialog-end.module.css'
 import classes from './secret-dialog.module.css'
+import { useBackAsks } from './use-back-asks.ts'
 
 interface SecretDialogProps {
   /**
@@ -58,6 +59,10 @@ function OpenSecretDialog({
     addEventListener('beforeunload', warn)
     return () => removeEventListener('beforeunload', warn)
   }, [isStored])
+  useBackAsks(
+    () => !isStored,
+    () => setAsking(true),
+  )
   return (
     <Modal
       opened

@@ -1,11 +1,11 @@
 import type { CreatedKey } from '@keyrail/contract/vendor/keys'
-import { Modal } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { createKey } from '../../api/keys.ts'
 import { DialogForm } from '../../components/form-frames.tsx'
+import { FormModal } from '../../components/form-modal.tsx'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { useOnce } from '../../components/use-once.ts'
 import { useEnv } from '../../shell/shell-route.tsx'
@@ -35,13 +35,7 @@ export function CreateKeyDialog({ isOpen, onClose, projectId, tenantId }: Create
   }
   return (
     <>
-      <Modal
-        opened={isOpen}
-        onClose={onClose}
-        size="lg"
-        title={`Create ${env} key`}
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
+      <FormModal isOpen={isOpen} onClose={onClose} isLarge title={`Create ${env} key`}>
         <CreateForm
           values={{ ...emptyForm, project_id: projectId, tenant_id: tenantId }}
           onCancel={onClose}
@@ -50,7 +44,7 @@ export function CreateKeyDialog({ isOpen, onClose, projectId, tenantId }: Create
             setCreated(key)
           }}
         />
-      </Modal>
+      </FormModal>
       <KeySecret
         secret={created === null ? null : (created.key ?? '')}
         title={`Your new ${env} key`}

@@ -1,10 +1,10 @@
 import type { Key, KeyUpdate } from '@keyrail/contract/vendor/keys'
-import { Modal } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
 import { updateKey } from '../../api/keys.ts'
 import { DialogForm } from '../../components/form-frames.tsx'
+import { FormModal } from '../../components/form-modal.tsx'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { KeyFields } from './key-fields.tsx'
 import { formOf, type KeyFormValues, readForm, rules } from './key-form.ts'
@@ -16,15 +16,9 @@ export interface KeyDialogProps {
 }
 
 export const EditKeyDialog = ({ of: key, isOpen, onClose }: KeyDialogProps) => (
-  <Modal
-    opened={isOpen}
-    onClose={onClose}
-    size="lg"
-    title="Edit key"
-    closeButtonProps={{ 'aria-label': 'Close' }}
-  >
+  <FormModal isOpen={isOpen} onClose={onClose} isLarge title="Edit key">
     <EditForm of={key} onClose={onClose} />
-  </Modal>
+  </FormModal>
 )
 
 function EditForm({ of: key, onClose }: Omit<KeyDialogProps, 'isOpen'>) {

@@ -23,7 +23,7 @@ import { KeyAudit } from './key-audit.tsx'
 import { KeyStateBadge } from './key-state.tsx'
 import { KeyUsageSection } from './key-usage.tsx'
 import { stateOf, titleOf } from './key-words.ts'
-import { Lineage } from './lineage.tsx'
+import { Lineage, useRelatives } from './lineage.tsx'
 import { RevokeKeyDialog } from './revoke-key.tsx'
 import { RotateKeyDialog } from './rotate-key.tsx'
 
@@ -93,7 +93,10 @@ const OtherEnvironment = ({ of: key }: { readonly of: Key }) => (
 function Actions({ of: key }: { readonly of: Key }) {
   const [open, setOpen] = useState<'edit' | 'rotate' | 'revoke' | null>(null)
   const close = () => setOpen(null)
-  const isRotatable = stateOf(key) !== 'Expired' && key.rotated_to === null
+  const relatives = useRelatives(key)
+  // A successor that was revoked replaces nothing.
+  const isReplaced = key.rotated_to !== null && relatives.data?.successor?.revoked_at == null
+  const isRotatable = stateOf(key) !== 'Expired' && !isReplaced
   return (
     <>
       {key.revoked_at === null ? (

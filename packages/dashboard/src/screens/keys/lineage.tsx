@@ -9,18 +9,23 @@ import { exactTime } from '../../components/time.ts'
 import classes from './lineage.module.css'
 import { axisOf, type Life, lifeOf, overlapOf } from './lives.ts'
 
-/** The key before and the key after this one, and how long both worked. */
-export function Lineage({ of: key }: { readonly of: Key }) {
-  const { rotated_from, rotated_to } = key
-  const relatives = useQuery({
-    queryKey: ['keys', 'relatives', key.id, rotated_from, rotated_to],
+/** The key before and the key after this one. */
+export function useRelatives({ id, rotated_from, rotated_to }: Key) {
+  return useQuery({
+    queryKey: ['keys', 'relatives', id, rotated_from, rotated_to],
     queryFn: async ({ signal }) => {
       const read = async (id: string | null) => (id === null ? null : await getKey({ id }, { signal }))
       // One after the other: the page of a key asks for much at once.
       const predecessor = await read(rotated_from)
       return { predecessor, successor: await read(rotated_to) }
     },
+    enabled: rotated_from !== null || rotated_to !== null,
   })
+}
+
+/** The key before and the key after this one, and how long both worked. */
+export function Lineage({ of: key }: { readonly of: Key }) {
+  const relatives = useRelatives(key)
   return (
     <Section
       title="Lineage"

@@ -3,7 +3,7 @@ import type { FleetNode } from '@keyrail/contract/vendor/nodes'
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useRef, useState } from 'react'
-import { revokeKey } from '../../api/keys.ts'
+import { getKey, revokeKey } from '../../api/keys.ts'
 import { listProjectNodes } from '../../api/projects.ts'
 import { getTenant } from '../../api/tenants.ts'
 import { Facts } from '../../components/facts.tsx'
@@ -155,12 +155,21 @@ function WhatEnds({ of: key, holders, isPart }: WhatEndsProps) {
     queryKey: ['tenants', 'one', key.tenant_id],
     queryFn: ({ signal }) => getTenant({ id: key.tenant_id }, { signal }),
   })
+  // The page may be old, and a key in use is what a person must not revoke by mistake.
+  const { data: newest, isFetching } = useQuery({
+    queryKey: ['keys', 'one', key.id],
+    queryFn: ({ signal }) => getKey({ id: key.id }, { signal }),
+    refetchOnMount: 'always',
+  })
   return (
     <Facts
       facts={[
         { label: 'Key', value: <code>{key.display_prefix}…</code> },
         { label: 'Tenant', value: tenant.data?.name ?? tenant.data?.external_id ?? key.tenant_id },
-        { label: 'Last used', value: <RelativeTime at={key.last_used_at} /> },
+        {
+          label: 'Last used',
+          value: isFetching ? 'Asking' : <RelativeTime at={(newest ?? key).last_used_at} />,
+        },
         { label: 'Held by', value: holders === undefined ? 'Counting' : sayNodes(holders, isPart) },
       ]}
     />

@@ -1,10 +1,11 @@
 import type { Role } from '@keyrail/contract/shared'
 import type { CreatedInvite } from '@keyrail/contract/vendor/invites'
-import { Modal, NativeSelect, TextInput } from '@mantine/core'
+import { NativeSelect, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
 import { createInvite } from '../../api/invites.ts'
 import { DialogForm } from '../../components/form-frames.tsx'
+import { FormModal } from '../../components/form-modal.tsx'
 import { mailFolderNote } from '../../components/mail-folder.ts'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { useOnce } from '../../components/use-once.ts'
@@ -18,14 +19,9 @@ interface InviteDialogProps {
 }
 
 export const InviteDialog = (props: InviteDialogProps) => (
-  <Modal
-    opened={props.isOpen}
-    onClose={props.onClose}
-    title="Invite a person"
-    closeButtonProps={{ 'aria-label': 'Close' }}
-  >
+  <FormModal isOpen={props.isOpen} onClose={props.onClose} title="Invite a person">
     <InviteForm {...props} />
-  </Modal>
+  </FormModal>
 )
 
 function InviteForm({ onClose, onInvited }: InviteDialogProps) {

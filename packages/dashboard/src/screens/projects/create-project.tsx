@@ -1,9 +1,10 @@
-import { Modal, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { createProject } from '../../api/projects.ts'
 import { DialogForm } from '../../components/form-frames.tsx'
+import { FormModal } from '../../components/form-modal.tsx'
 import { faultOfDrafts, type LimitDraft, rulesOf } from '../../components/limit-draft.ts'
 import { LimitsEditor } from '../../components/limits-editor.tsx'
 import { NameAndSlug } from '../../components/name-and-slug.tsx'
@@ -18,15 +19,9 @@ interface CreateProjectProps {
 }
 
 export const CreateProject = ({ isOpen, onClose }: CreateProjectProps) => (
-  <Modal
-    opened={isOpen}
-    onClose={onClose}
-    size="lg"
-    title="Create project"
-    closeButtonProps={{ 'aria-label': 'Close' }}
-  >
+  <FormModal isOpen={isOpen} onClose={onClose} isLarge title="Create project">
     <ProjectForm onClose={onClose} />
-  </Modal>
+  </FormModal>
 )
 
 function ProjectForm({ onClose }: { onClose: () => void }) {

@@ -1,5 +1,5 @@
 import type { CreatedSecretKey, SecretKeyCreate } from '@keyrail/contract/vendor/secret-keys'
-import { Modal, NativeSelect, Radio, Stack, TextInput } from '@mantine/core'
+import { NativeSelect, Radio, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ApiError } from '../../api/api-error.ts'
@@ -7,6 +7,7 @@ import { listProjects } from '../../api/projects.ts'
 import { readAll } from '../../api/read-all.ts'
 import { createSecretKey } from '../../api/secret-keys.ts'
 import { DialogForm } from '../../components/form-frames.tsx'
+import { FormModal } from '../../components/form-modal.tsx'
 import { exactTime } from '../../components/time.ts'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { useOnce } from '../../components/use-once.ts'
@@ -23,14 +24,9 @@ interface CreateSecretKeyProps {
 export function CreateSecretKey(props: CreateSecretKeyProps) {
   const env = useEnv()
   return (
-    <Modal
-      opened={props.isOpen}
-      onClose={props.onClose}
-      title={`Create a secret key for ${env}`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <FormModal isOpen={props.isOpen} onClose={props.onClose} title={`Create a secret key for ${env}`}>
       <Form {...props} />
-    </Modal>
+    </FormModal>
   )
 }
 

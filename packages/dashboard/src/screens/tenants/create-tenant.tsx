@@ -1,9 +1,10 @@
-import { Modal, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { createTenant } from '../../api/tenants.ts'
 import { DialogForm } from '../../components/form-frames.tsx'
+import { FormModal } from '../../components/form-modal.tsx'
 import { faultOfMeta, readMeta } from '../../components/meta-text.ts'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { useOnce } from '../../components/use-once.ts'
@@ -15,9 +16,9 @@ interface CreateTenantProps {
 }
 
 export const CreateTenant = ({ isOpen, onClose }: CreateTenantProps) => (
-  <Modal opened={isOpen} onClose={onClose} title="Create tenant" closeButtonProps={{ 'aria-label': 'Close' }}>
+  <FormModal isOpen={isOpen} onClose={onClose} title="Create tenant">
     <TenantForm onClose={onClose} />
-  </Modal>
+  </FormModal>
 )
 
 function TenantForm({ onClose }: { onClose: () => void }) {

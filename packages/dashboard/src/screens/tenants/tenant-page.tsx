@@ -2,7 +2,7 @@ import type { Tenant } from '@keyrail/contract/vendor/tenants'
 import { Button, Skeleton } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { deleteTenant, endEmbedSessions, getTenant } from '../../api/tenants.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
@@ -32,6 +32,7 @@ export function TenantPage() {
   return (
     <PageFrame
       title={tenant.data === undefined ? 'Tenant' : nameOf(tenant.data)}
+      {...(isEditor && { action: <CreateKey tenantId={tenantId} /> })}
       {...(!isEditor && { lead: 'An admin or an owner can change this tenant.' })}
     >
       <Loaded query={tenant} skeleton={<Skeleton h={480} />} noun="tenant">
@@ -40,6 +41,18 @@ export function TenantPage() {
     </PageFrame>
   )
 }
+
+/** Opens the form of the keys screen, for this tenant. */
+const CreateKey = ({ tenantId }: { tenantId: string }) => (
+  // The screen of keys belongs to another folder, so its address is a plain text here.
+  <Button
+    renderRoot={props => (
+      <Link {...props} to={'/keys' as string} search={{ tenant: tenantId, create: 'open' } as object} />
+    )}
+  >
+    Create key
+  </Button>
+)
 
 function WholeTenant({ tenant, isEditor }: { tenant: Tenant; isEditor: boolean }) {
   const { id, external_id, meta, created_at, updated_at } = tenant
