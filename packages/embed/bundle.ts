@@ -84,8 +84,11 @@ export async function bundleWidget(into: string): Promise<void> {
   })
 }
 
-/** Writes the modules of the npm package into a folder. They import Preact, and React where a page has it. */
-export async function bundlePackage(into: string): Promise<void> {
+/**
+ * Writes the modules of the npm package into a folder. They import Preact, and React where a page has it. As CommonJS, which Jest
+ * loads, they have Preact inside: it comes as ES modules only.
+ */
+export async function bundlePackage(into: string, format: 'es' | 'cjs' = 'es'): Promise<void> {
   const names = ['index', 'react']
   await build({
     ...config,
@@ -94,10 +97,10 @@ export async function bundlePackage(into: string): Promise<void> {
       outDir: into,
       rolldownOptions: {
         input: Object.fromEntries(names.map(name => [name, join(folder, `src/${name}.ts`)])),
-        external: [/^preact/, 'react'],
+        external: format === 'es' ? [/^preact/, 'react'] : ['react'],
         preserveEntrySignatures: 'strict',
         output: {
-          format: 'es',
+          format,
           entryFileNames: '[name].js',
           chunkFileNames: 'shared.js',
           // A page of Next that a server renders may then import the component.

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
+import { installRuntimes, runtimesFolder } from '../../sdk/test/runtimes.ts'
 import { writePackage } from '../write-package.ts'
 
 const folder = join(import.meta.dirname, '..')
@@ -12,6 +13,8 @@ const work = mkdtempSync(join(import.meta.dirname, '.work-'))
 after(() => rmSync(work, { recursive: true, force: true }))
 const own = join(work, 'node_modules/@keyrail/embed')
 mkdirSync(own, { recursive: true })
+// Else the name would mean the sources around.
+writeFileSync(join(work, 'package.json'), '{ "private": true }\n')
 await writePackage(join(own, 'dist'))
 writeFileSync(join(own, 'package.json'), readFileSync(join(folder, 'package.json')))
 
@@ -35,7 +38,11 @@ test('the component of React is one of the client, also for a page that a server
 })
 
 /** Compiles pages as their author does, in strict mode. */
-function compile(pages: Readonly<Record<string, string>>): void {
+function compile(
+  pages: Readonly<Record<string, string>>,
+  more: Readonly<Record<string, unknown>> = {},
+  typescript = createRequire(import.meta.url).resolve('typescript/package.json'),
+): void {
   for (const [name, text] of Object.entries(pages)) writeFileSync(join(work, name), text)
   const compilerOptions = {
     strict: true,
@@ -45,9 +52,10 @@ function compile(pages: Readonly<Record<string, string>>): void {
     moduleResolution: 'bundler',
     noEmit: true,
     types: [],
+    ...more,
   }
   writeFileSync(join(work, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: Object.keys(pages) }))
-  const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc')
+  const compiler = join(dirname(typescript), 'bin/tsc')
   const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', work], { encoding: 'utf8' })
   assert.equal(status, 0, stdout)
 }
@@ -120,4 +128,61 @@ test('a server that renders a page can import the package', async () => {
   const { createEmbedClient, KeyrailKeys } = await import(join(own, 'dist/index.js'))
   assert.equal(typeof createEmbedClient, 'function')
   assert.equal(typeof KeyrailKeys, 'function')
+})
+
+/** Compilers and Jest are beside the runtimes of the SDK. */
+await installRuntimes()
+const ofRuntimes = createRequire(join(runtimesFolder, 'package.json'))
+
+const anyPage = `
+  import { createEmbedClient, type EmbedKey } from '@keyrail/embed'
+  import { KeyrailKeys } from '@keyrail/embed/react'
+  export const client = createEmbedClient({ baseUrl: 'https://a.example', getToken: async () => 'token' })
+  export const nameOf = (key: EmbedKey): string | null => key.name
+  export const component: typeof KeyrailKeys.displayName = KeyrailKeys.displayName
+  // @ts-expect-error a key has no such member
+  export const wrong = (key: EmbedKey) => key.meta`
+
+for (const [name, options] of Object.entries({
+  'resolved as by Node 10': { module: 'commonjs', moduleResolution: 'node10' },
+  'of a module and of CommonJS, as by Node': { module: 'node16', moduleResolution: 'node16' },
+}))
+  test(`the types, ${name}, are those of the package`, () =>
+    compile(
+      { 'any.mts': anyPage, 'any.cts': anyPage },
+      { ...options, skipLibCheck: true },
+      ofRuntimes.resolve('typescript/package.json'),
+    ))
+
+test('CommonJS can require the package, and has one EmbedError with its element', () => {
+  const { EmbedError, KeyrailKeys } = createRequire(join(work, 'any.cjs'))('@keyrail/embed')
+  assert.equal(typeof KeyrailKeys, 'function')
+  assert.equal(new EmbedError('closed', 'Closed.').code, 'closed')
+})
+
+test('under Jest with a DOM, a page that imports the element is tested', () => {
+  const home = join(work, 'jest')
+  mkdirSync(home)
+  const testEnvironment = ofRuntimes.resolve('jest-environment-jsdom')
+  writeFileSync(join(home, 'package.json'), JSON.stringify({ private: true, jest: { testEnvironment } }))
+  writeFileSync(
+    join(home, 'page.test.js'),
+    `test('imports', async () => {
+      const { createEmbedClient } = require('@keyrail/embed')
+      expect(typeof createEmbedClient).toBe('function')
+      expect(typeof require('@keyrail/embed/react').KeyrailKeys).toBe('object')
+      document.body.innerHTML = '<keyrail-keys></keyrail-keys>'
+      const element = document.querySelector('keyrail-keys')
+      expect(element.shadowRoot).not.toBe(null)
+      element.client = { session: async () => { throw Object.assign(new Error('Ended.'), { name: 'EmbedError', code: 'session_ended' }) } }
+      await new Promise(resolve => setTimeout(resolve, 50))
+      expect(element.shadowRoot.textContent).toContain('Your session has ended')
+    })`,
+  )
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [ofRuntimes.resolve('jest/bin/jest'), '--ci', '--rootDir', home],
+    { cwd: home, encoding: 'utf8' },
+  )
+  assert.equal(status, 0, stdout + stderr)
 })

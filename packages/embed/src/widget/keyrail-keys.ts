@@ -68,7 +68,8 @@ export class KeyrailKeys extends Base {
   constructor() {
     super()
     sheet ??= new CSSStyleSheet()
-    if (sheet.cssRules.length === 0) sheet.replaceSync(css)
+    // The DOM of Jest has no way to fill it.
+    if (sheet.cssRules.length === 0) sheet.replaceSync?.(css)
     this.attachShadow({ mode: 'open' }).adoptedStyleSheets = [sheet]
     // What a page has set before this script has run would hide the accessors.
     for (const [name, value] of Object.entries(this)) {
