@@ -3,7 +3,7 @@ import { isSigningPem } from './platform/crypto/signing-keys.ts'
 import { type MailSettings, readMailSettings } from './platform/mail/settings.ts'
 import type { TrustedProxies } from './platform/network/trusted-proxies.ts'
 import { unknownNames } from './setting-names.ts'
-import { readValue, writtenValue } from './setting-values.ts'
+import { fileOf, readValue, writtenValue } from './setting-values.ts'
 import { type Setting, settings } from './settings.ts'
 
 type Settings = typeof settings
@@ -46,9 +46,14 @@ export interface Config extends Omit<Given, 'publicUrl' | 'encryptionKey' | 'mai
   mail: MailSettings
   /** Whether the environment configures OpenTelemetry, whose own libraries read it. */
   isTraced: boolean
+  /** The files that these values were read from, and are read from again when a connection opens. */
+  valueFiles: ValueFiles
   /** Whether PGPASSWORD has a password for URLs without one; the driver reads it. */
   hasPgPassword: boolean
 }
+
+const readAgain = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'REDIS_URL'] as const
+type ValueFiles = { readonly [Name in (typeof readAgain)[number] as FieldOf<Name>]?: string }
 
 /** All faults of a configuration, so that one start shows everything to fix. */
 export class ConfigError extends Error {
@@ -106,8 +111,17 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
       encryptionKeys: keys,
       mail,
       isTraced,
+      valueFiles: valueFilesOf(env),
       hasPgPassword: Boolean(env.PGPASSWORD),
     },
     warnings,
   }
 }
+
+const valueFilesOf = (env: Record<string, string | undefined>): ValueFiles =>
+  Object.fromEntries(
+    readAgain.flatMap(name => {
+      const path = fileOf(name, env)
+      return path === null ? [] : [[fieldOf(name), path]]
+    }),
+  )

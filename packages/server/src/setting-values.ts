@@ -8,10 +8,16 @@ type Environment = Readonly<Record<string, string | undefined>>
 /** Takes what would be taken in place of a bad value. It never quotes a secret. */
 type Fault = (message: string) => void
 
+/** The file with the value of a setting, which `NAME_FILE` names; null: none. */
+export function fileOf(name: string, env: Environment): string | null {
+  const file = env[`${name}_FILE`]?.trim()
+  return file ? resolve(file) : null
+}
+
 /** What was written for a setting, in the environment or in the file that `NAME_FILE` names; null: nothing. */
 export function writtenValue(name: string, env: Environment, fault: Fault): string | null {
-  const file = env[`${name}_FILE`]
-  if (!file) return env[name] || null
+  const file = fileOf(name, env)
+  if (file === null) return env[name] || null
   if (env[name]) fault(`${name} and ${name}_FILE are both set; remove one`)
   try {
     return readFileSync(file, 'utf8').trim() || null

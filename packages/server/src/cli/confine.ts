@@ -1,13 +1,13 @@
 import { chownSync, existsSync, lstatSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Config } from '../config.ts'
-import { type Connection, connectionFromUrl } from '../platform/db/connection.ts'
 import { type Account, findServiceAccount } from '../platform/db/embedded/account.ts'
 import { canReach } from '../platform/db/embedded/directory.ts'
 import { type Confinement, findConfinement } from '../platform/host/confinement.ts'
 import type { Capability } from '../platform/host/process-status.ts'
 import { checkout, findUnreadable, mayConnect, mayRead, mayWriteIn } from '../platform/host/reach.ts'
 import { makeDirectories } from '../platform/make-directory.ts'
+import { allConnections } from './connections.ts'
 
 /** How the listening process will run, with a sentence for the banner and the doctor. */
 export interface Plan {
@@ -118,20 +118,17 @@ export function prepareMailFolder({ mail: { route } }: Config, uid: number): voi
 
 /** The sockets of a Postgres on this machine. */
 function socketsOf(config: Config): string[] {
-  return connectionsOf(config)
+  return allConnections(config)
     .filter(({ host }) => host?.startsWith('/'))
     .map(({ host, port }) => `${host}/.s.PGSQL.${port ?? 5432}`)
 }
-
-const connectionsOf = ({ databaseUrl, databaseDirectUrl }: Config): Connection[] =>
-  [databaseUrl, databaseDirectUrl].filter(url => url !== null).map(connectionFromUrl)
 
 /**
  * A local server without a password identifies the client by its account, or root's password file has the
  * password.
  */
 const logsInByName = (config: Config) =>
-  !config.hasPgPassword && connectionsOf(config).some(({ password }) => !password)
+  !config.hasPgPassword && allConnections(config).some(({ password }) => !password)
 
 const unprivilegedPorts = '/proc/sys/net/ipv4/ip_unprivileged_port_start'
 

@@ -1,6 +1,7 @@
 import { startService } from '../main.ts'
 import { fromPortable } from '../platform/db/connection.ts'
 import { createLog, type Logger, toggleDebug } from '../platform/log.ts'
+import { noteValueFile } from '../platform/value-file.ts'
 import { type FromService, revive, type Start } from './confined-messages.ts'
 import { explain } from './failure.ts'
 import { explainListening } from './listening.ts'
@@ -38,6 +39,7 @@ process.on('message', async (text: string) => {
   else if (message.kind === 'leave') (await service)?.leave()
   else if (message.kind === 'hurry') (await service)?.hurry()
   else if (message.kind === 'toggle debug') toggleLog()
+  else if (message.kind === 'value file') noteValueFile(message.path, message.text)
   else if (message.kind === 'dashboard') (await service)?.reportDashboard(message.state)
   else {
     await (await service)?.close()

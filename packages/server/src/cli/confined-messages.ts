@@ -17,6 +17,8 @@ export type ToService =
   | { kind: 'close' }
   | { kind: 'hurry' }
   | { kind: 'toggle debug' }
+  /** A file with an address has new content, which the listening process may not be able to read. */
+  | { kind: 'value file'; path: string; text: string }
   | { kind: 'dashboard'; state: BuildState }
 
 export type FromService =

@@ -5,6 +5,7 @@ import type { BuildState } from '../dashboard/dashboard.ts'
 import { type Connection, toPortable } from '../platform/db/connection.ts'
 import { type Confinement, isConfined } from '../platform/host/confinement.ts'
 import { type Capability, readProcessStatus } from '../platform/host/process-status.ts'
+import { followValueFiles } from '../platform/value-file.ts'
 import type { FromService, ToService } from './confined-messages.ts'
 import { CommandFailed } from './failure.ts'
 
@@ -94,6 +95,10 @@ async function start(
     throw new CommandFailed(answer.kind === 'failed' ? answer.message : kept)
   }
   isListening = true
+  const stopFollowing = followValueFiles(Object.values(config.valueFiles), (path, text) =>
+    send({ kind: 'value file', path, text }),
+  )
+  ended.then(stopFollowing)
   return {
     url: answer.url,
     metricsUrl: answer.metricsUrl,

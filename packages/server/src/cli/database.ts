@@ -2,13 +2,14 @@ import { accessSync, constants } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Config } from '../config.ts'
-import { type Connection, connect, connectionFromUrl } from '../platform/db/connection.ts'
+import { type Connection, connect } from '../platform/db/connection.ts'
 import { findPlace } from '../platform/db/embedded/directory.ts'
 import { DirectoryHeld } from '../platform/db/embedded/refusal.ts'
 import { findRunningEmbedded } from '../platform/db/embedded/running.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../platform/db/embedded/start.ts'
 import { appliedMigrations, migrations } from '../platform/db/migrate.ts'
 import { postgresMajorMin, readServerFacts, type ServerFacts } from '../platform/db/server-facts.ts'
+import { outsideConnections } from './connections.ts'
 import { CommandFailed, interruptedCode } from './failure.ts'
 import { inform, warn } from './output.ts'
 import { explainUnreachable } from './unreachable.ts'
@@ -38,14 +39,12 @@ const startingMs = 20_000
  * @throws {CommandFailed} saying why the database cannot be reached, that it is missing or older than Postgres 15.
  */
 export async function openDatabase(config: Config, { create = false } = {}): Promise<CommandDatabase> {
-  const { databaseUrl, databaseDirectUrl } = config
-  if (databaseUrl === null) {
+  const outside = outsideConnections(config)
+  if (outside === null) {
     if (!create) refuseMissing(config)
     return await openEmbedded(config)
   }
-  const connection = connectionFromUrl(databaseUrl)
-  const direct = databaseDirectUrl === null ? connection : connectionFromUrl(databaseDirectUrl)
-  return { kind: 'outside', connection, direct, facts: await inspectServer(direct), close: async () => {} }
+  return { kind: 'outside', ...outside, facts: await inspectServer(outside.direct), close: async () => {} }
 }
 
 /**

@@ -1,13 +1,13 @@
 import type { Config } from '../config.ts'
-import { connectionFromUrl, patientAtStart } from '../platform/db/connection.ts'
+import { patientAtStart } from '../platform/db/connection.ts'
 import { describeHost, readHostStates } from '../platform/db/hosts.ts'
+import { allConnections } from './connections.ts'
 import type { Check } from './doctor-check.ts'
 
 /** Asks each host of a list whether it is the primary. */
-export async function checkHosts({ databaseUrl, databaseDirectUrl }: Config): Promise<Check[]> {
-  const lists = [databaseUrl, databaseDirectUrl]
-    .filter(url => url !== null)
-    .map(url => patientAtStart(connectionFromUrl(url)))
+export async function checkHosts(config: Config): Promise<Check[]> {
+  const lists = allConnections(config)
+    .map(patientAtStart)
     .filter(({ hosts }) => hosts !== undefined)
   return await Promise.all(
     lists.map(async (list): Promise<Check> => {

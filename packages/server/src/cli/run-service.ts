@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import type { Service as WholeService } from '../main.ts'
-import { type Connection, connectionFromUrl, placeOf } from '../platform/db/connection.ts'
+import { type Connection, placeOf } from '../platform/db/connection.ts'
 import { startEmbedded } from '../platform/db/embedded/start.ts'
 import { patienceOf } from '../platform/db/lock-wait.ts'
 import { migrate } from '../platform/db/migrate.ts'
@@ -11,6 +11,7 @@ import { ensureBootstrapToken } from './bootstrap-token.ts'
 import { buildDashboard, type DashboardBuild } from './build-dashboard.ts'
 import { type Plan, planConfinement, prepareMailFolder } from './confine.ts'
 import { type Launched, launchConfined } from './confined-service.ts'
+import { outsideConnections } from './connections.ts'
 import { drain } from './drain.ts'
 import { type GivenKeys, missingKey, requireKeys } from './encryption-key.ts'
 import { CommandFailed } from './failure.ts'
@@ -110,9 +111,8 @@ function prepareListener(config: Config, log: Logger): Listener {
 
 async function openStore(config: Config, log: Logger, stop: StopSignals): Promise<Store | null> {
   try {
-    return config.databaseUrl === null
-      ? await openEmbedded(config, log)
-      : await openOutside(config, log, stop)
+    const outside = outsideConnections(config)
+    return outside === null ? await openEmbedded(config, log) : await openOutside(config, outside, log, stop)
   } catch (error) {
     // initdb runs in the foreground and gets the Ctrl-C too; ours arrives as soon as it has ended.
     await new Promise(setImmediate)
@@ -137,12 +137,14 @@ async function openEmbedded({ dataDir, bootstrapToken }: Config, log: Logger): P
 }
 
 /** Null: it was stopped while it waited. */
-async function openOutside(config: Config, log: Logger, stop: StopSignals): Promise<Store | null> {
-  const { databaseUrl, databaseDirectUrl, bootstrapToken, encryptionKeys } = config
+async function openOutside(
+  { bootstrapToken, encryptionKeys }: Config,
+  { connection, direct }: Pick<Store, 'connection' | 'direct'>,
+  log: Logger,
+  stop: StopSignals,
+): Promise<Store | null> {
   // Before any migration.
   if (encryptionKeys.length === 0) throw new CommandFailed(missingKey)
-  const connection = connectionFromUrl(databaseUrl ?? '')
-  const direct = databaseDirectUrl === null ? connection : connectionFromUrl(databaseDirectUrl)
   const stopped = new AbortController()
   const over = stop.first.then(() => {
     stopped.abort()

@@ -11,6 +11,7 @@ import type { CounterStore } from './store.ts'
 interface CounterSettings {
   readonly redisUrl: string | null
   readonly maxCountersPerWorkspace: number
+  readonly valueFiles: { readonly redisUrl?: string }
 }
 
 /** The store of the counters that the settings name. Loads the Redis library only if there is a Redis. */
@@ -20,13 +21,14 @@ export async function openCounters(
   log: Logger,
   metrics: Metrics,
 ): Promise<CounterStore> {
-  const { redisUrl, maxCountersPerWorkspace } = settings
+  const { redisUrl, maxCountersPerWorkspace, valueFiles } = settings
   if (redisUrl === null) {
     const rows = openCounterRows(store.connection, maxCountersPerWorkspace, systemClock, log)
     return openPostgresCounters(store.lanes, rows)
   }
   const { openRedisCounters, laneName } = await import('./redis.ts')
   const counters = await openRedisCounters(redisUrl, {
+    file: valueFiles.redisUrl,
     log,
     observer: metrics,
     limit: maxCountersPerWorkspace,

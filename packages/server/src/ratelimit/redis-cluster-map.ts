@@ -53,7 +53,7 @@ export function openClusterMap(seeds: readonly Seed[], seed: Seed, observer: Clu
     if (known !== undefined) return known
     const cut = place.lastIndexOf(':')
     const options = { ...seed.options, host: place.slice(0, cut), port: Number(place.slice(cut + 1)) }
-    const node = openNode({ place, options }, { lost })
+    const node = openNode({ place, options, login: seed.login }, { lost })
     nodes.set(place, node)
     return node
   }

@@ -40,10 +40,11 @@ const turnedAway =
 /** Beside what INFO says: no name of a line there has a space. */
 const saveSetting = 'config save'
 
-async function readInfo({ place, options }: Seed): Promise<Map<string, string>> {
+async function readInfo({ place, options, login }: Seed): Promise<Map<string, string>> {
   const redis = new Redis({
     ...connectionOptions,
     ...options,
+    ...login(),
     lazyConnect: true,
     enableReadyCheck: false,
     retryStrategy: null,

@@ -49,11 +49,16 @@ export interface NodeObserver {
   lost(place: string, error: unknown): void
 }
 
-export function openNode({ place, options }: Seed, observer: NodeObserver): RedisNode {
+export function openNode({ place, options, login }: Seed, observer: NodeObserver): RedisNode {
   const redis = new Redis({
     ...connectionOptions,
     ...options,
-    retryStrategy: () => retryMs,
+    ...login(),
+    // The library reads its options again for each connection.
+    retryStrategy() {
+      Object.assign(redis.options, { username: null, password: null, ...login() })
+      return retryMs
+    },
     // After a replica is promoted, the name may resolve to another server.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   })

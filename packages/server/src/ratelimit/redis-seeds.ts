@@ -1,15 +1,22 @@
+import { readValueFile } from '../platform/value-file.ts'
+
 /** The address of a Redis. `place` has no password, and may be logged. */
 export interface Seed {
   place: string
   options: SeedOptions
+  /** The login for a connection that opens now: that of the file of the setting, so that a password can be changed. */
+  login(): Login
 }
 
-interface SeedOptions {
+interface Login {
+  username?: string
+  password?: string
+}
+
+interface SeedOptions extends Login {
   host: string
   port: number
   db: number
-  username?: string
-  password?: string
   tls?: object
 }
 
@@ -21,10 +28,32 @@ export class RedisRefused extends Error {
 /**
  * Reads `REDIS_URL`: `redis://` or `rediss://` (TLS), for one server or any node of a cluster. Several nodes of a cluster
  * are separated by commas, so that one may be down when the service starts.
+ * @param file the file that the setting was read from.
  */
-export const seedsOf = (setting: string): Seed[] => setting.split(/,(?=rediss?:\/\/)/).map(toSeed)
+export const seedsOf = (setting: string, file?: string): Seed[] =>
+  split(setting).map((text, at) => {
+    const seed = toSeed(text)
+    return { ...seed, login: () => (file === undefined ? null : loginIn(file, at)) ?? loginOf(seed.options) }
+  })
 
-function toSeed(text: string): Seed {
+const split = (setting: string) => setting.split(/,(?=rediss?:\/\/)/)
+
+const loginOf = ({ username, password }: SeedOptions): Login => ({
+  ...(username !== undefined && { username }),
+  ...(password !== undefined && { password }),
+})
+
+/** The login of a file's address; null: it cannot be read now, or no address is there. */
+function loginIn(file: string, at: number): Login | null {
+  const all = split(readValueFile(file) ?? '')
+  try {
+    return loginOf(toSeed(all[at] ?? all[0] ?? '').options)
+  } catch {
+    return null
+  }
+}
+
+function toSeed(text: string): Omit<Seed, 'login'> {
   const { protocol, hostname, port, username, password, pathname } = new URL(text)
   const host = hostname.replace(/^\[|\]$/g, '') || 'localhost'
   const db = pathname.replace(/^\//, '') || '0'

@@ -21,6 +21,8 @@ export const laneName = 'ratelimit'
 
 export interface RedisCountersOptions {
   log: Logger
+  /** The file that the setting was read from, and that a login is read from again. */
+  file?: string | undefined
   observer: Pick<Metrics, 'batchSent' | 'batchEnded' | 'laneReconnected' | 'redisFailed'>
   /** `SERVICE_MAX_COUNTERS_PER_WORKSPACE`. */
   limit: number
@@ -55,7 +57,7 @@ export async function openRedisCounters(
 ): Promise<RedisCounters> {
   const { log, observer, now, requestMs = serviceBudgets.requestMs, limit, monotonic } = options
   const outages = watchOutages(log, () => observer.laneReconnected(laneName))
-  const link = await openLink(seedsOf(setting), outages)
+  const link = await openLink(seedsOf(setting, options.file), outages)
   const call = async (group: string, keys: readonly string[], input: string) => {
     const args = [input, String(now?.() ?? ''), String(room.usual())]
     const [numbers, changes] = (await link.run(group, keys, args)) as Returned

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@keyrail/contract/errors'
 import pg from 'pg'
-import { parseIntoClientConfig } from 'pg-connection-string'
 import { serviceBudgets } from '../budgets.ts'
+import { FreshClient, parseAddress } from './fresh-login.ts'
 import { type Host, nameOf, splitHosts } from './host-list.ts'
 import { ClientOfHosts } from './hosts.ts'
 import { failUnconfirmed } from './unconfirmed.ts'
@@ -13,14 +13,20 @@ import { failUnconfirmed } from './unconfirmed.ts'
 export interface Connection extends pg.ClientConfig {
   /** Several servers, of which each connection takes the primary. They replace `host` and `port`. */
   hosts?: readonly Host[]
+  /** The file with its URL. Each connection takes its login from there, so that a password can be changed while the service runs. */
+  urlFile?: string
 }
 
-/** The operator does not set the connect timeout, so one in the URL is ignored. */
-export function connectionFromUrl(url: string): Connection {
+/**
+ * The operator does not set the connect timeout, so one in the URL is ignored.
+ * @param urlFile the file that the URL was read from.
+ */
+export function connectionFromUrl(url: string, urlFile?: string): Connection {
   const split = splitHosts(url)
   return {
-    ...parseIntoClientConfig(split?.first ?? url),
+    ...parseAddress(url),
     ...(split !== null && { hosts: split.hosts }),
+    ...(urlFile !== undefined && { urlFile }),
     connectionTimeoutMillis: undefined,
   }
 }
@@ -86,16 +92,20 @@ const keepAliveMs = 10_000
 export function clientConfig(connection: Connection, name: string): pg.ClientConfig & { pipeline: true } {
   return {
     ...connection,
+    // Read by a pool.
+    ...{ Client: clientOf(connection) },
     application_name: `keyrail ${name}`,
     connectionTimeoutMillis: connectMsOf(connection),
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,
     pipeline: true,
     types,
-    // Read by a pool.
-    ...(connection.hosts !== undefined && { Client: ClientOfHosts }),
   }
 }
+
+/** The client that finds the primary of several hosts, or the one that knows its server. Both take the login of a file anew. */
+const clientOf = ({ hosts }: Connection): typeof pg.Client =>
+  hosts === undefined ? FreshClient : ClientOfHosts
 
 /** The error code for each constraint that a well-formed request can violate. */
 export type ConstraintRefusals = Readonly<Record<string, ErrorCode>>
@@ -134,7 +144,7 @@ export function prepareClient(client: pg.ClientBase): void {
 
 /** Opens a separate connection, for a lane or a long read. The caller ends it. */
 export async function connect(connection: Connection, name: string, pipeline = true): Promise<pg.Client> {
-  const Client = connection.hosts === undefined ? pg.Client : ClientOfHosts
+  const Client = clientOf(connection)
   const client = new Client({ ...clientConfig(connection, name), pipeline } as pg.ClientConfig)
   prepareClient(client)
   await client.connect()

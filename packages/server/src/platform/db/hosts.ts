@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { withFreshLogin } from './fresh-login.ts'
 import { type Host, nameOf } from './host-list.ts'
 
 export type HostState = Host & {
@@ -29,7 +30,7 @@ function whatIsWrong(states: readonly HostState[]): string {
 export const describeHost = (one: HostState): string =>
   one.state instanceof Error ? `${nameOf(one)}: ${one.state.message}` : `${nameOf(one)} is a ${one.state}`
 
-type Config = pg.ClientConfig & { readonly hosts?: readonly Host[] }
+type Config = pg.ClientConfig & { readonly hosts?: readonly Host[]; readonly urlFile?: string }
 
 /** What the process knows of a list of hosts. Connections that open at the same time share one search. */
 interface Known {
@@ -51,8 +52,9 @@ export class ClientOfHosts extends pg.Client {
   readonly #config: Config
 
   constructor(config: Config) {
-    super(config)
-    this.#config = config
+    const fresh = withFreshLogin(config)
+    super(fresh)
+    this.#config = fresh
   }
 
   override connect(): Promise<pg.Client>
