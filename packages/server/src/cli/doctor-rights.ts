@@ -1,10 +1,14 @@
 import type pg from 'pg'
 import { missingGrants } from '../platform/db/outside-facts.ts'
+import { schemaElsewhere } from '../platform/db/own-schema.ts'
 import { foreignOwner } from '../platform/db/service-rights.ts'
 import type { Check } from './doctor-check.ts'
 
 /** Checks what the login needs to migrate. Only called for a database that lacks a migration. */
 export async function checkMigrationRights(client: pg.ClientBase): Promise<Check[]> {
+  const elsewhere = await schemaElsewhere(client)
+  if (elsewhere !== null)
+    return [{ name: 'schema', status: 'fault', message: elsewhere.reason, todo: elsewhere.todo }]
   const owner = await foreignOwner(client)
   if (owner !== null) {
     const message = 'this login serves, and does not own the schema, which is older than this release'

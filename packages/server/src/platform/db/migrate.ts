@@ -9,6 +9,7 @@ import { installJobQueue, installJobQueueWithin, jobQueueRevision, jobSchemaRevi
 import { type LockPatience, migrationPatience, type OnWait, untilUnlocked } from './lock-wait.ts'
 import { indexesOf, readMigration, withinTransaction } from './migration-file.ts'
 import { migrationsTable } from './migrations-table.ts'
+import { schemaElsewhere } from './own-schema.ts'
 import { ensureRoles } from './roles.ts'
 import { foreignOwner, grantServiceRights, missingRights } from './service-rights.ts'
 
@@ -89,8 +90,16 @@ export async function prepareServer(client: pg.ClientBase): Promise<void> {
   await ensureRoles(client)
 }
 
-/** @throws with the SQL for an operator to run if the user may not make tables: since Postgres 15 only owners may. */
+/**
+ * @throws with the SQL for an operator to run if tables would come into another schema, or the user may not make any: since
+ * Postgres 15 only owners may.
+ */
 async function refuseWithoutSchema(client: pg.ClientBase): Promise<void> {
+  const elsewhere = await schemaElsewhere(client)
+  if (elsewhere !== null) {
+    const { reason, todo } = elsewhere
+    throw new Error(`The schema cannot be made or brought up to date: ${reason}. ${todo}\n`)
+  }
   const owner = await foreignOwner(client)
   if (owner !== null) {
     throw new Error(
@@ -160,6 +169,7 @@ export async function migrateWithin(
   upTo?: string,
   set: MigrationSet = ownMigrations,
 ): Promise<string[]> {
+  await refuseWithoutSchema(client)
   await installJobQueueWithin(client)
   const inside = {
     query: (text: string, values?: unknown[]) =>
