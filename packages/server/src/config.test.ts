@@ -128,7 +128,7 @@ test('an address of a database that cannot be meant is refused, and no piece of 
     ['postgres://keyrail:12#sEcret@a.example:5432,b.example:5433/keyrail', /encoded/],
     ['postgres://keyrail:sEcret@a.example,/keyrail', /list its hosts/],
     ['postgres://keyrail:sEcret@a.example,b.example:99999/keyrail', /list its hosts/],
-    ['postgres://keyrail:sEcret@a.example,b example/keyrail', /list its hosts/],
+    ['postgres://keyrail:sEcret@a.example,b example/keyrail', /white space/],
     ['postgres:///keyrail?host=/var/run/a,/var/run/b', /list its hosts/],
     ['postgres://keyrail:sEcret@a.example/keyrail?target_session_attrs=primary', /target_session_attrs/],
   ] as const)
@@ -218,4 +218,69 @@ test('mail goes into the data directory by default; a fault hides the password',
     () => readConfig({ SERVICE_MAIL_URL: 'smtp://keyrail:word@a/b', SERVICE_MAIL_FROM: 'a@b, c@d' }),
     error => error instanceof ConfigError && error.faults.length === 2 && !error.message.includes('word'),
   )
+})
+
+test('white space at the ends of a value is no part of it, whatever the setting', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'keyrail-config-')), 'token')
+  writeFileSync(file, `\ufeff${'t'.repeat(40)}\r\n`)
+  const values: Record<string, string> = {
+    SERVICE_HOST: '0.0.0.0',
+    SERVICE_PORT: '9090',
+    SERVICE_PUBLIC_URL: 'https://keys.example.com',
+    SERVICE_MAIL_URL: 'smtp://relay.example.com',
+    SERVICE_MAIL_FROM: 'Keyrail <keys@example.com>',
+    SERVICE_TRUST_PROXY: '10.0.0.0/8',
+    SERVICE_SIGN_UP: 'closed',
+    SERVICE_DATA_DIR: '/srv/keyrail',
+    SERVICE_BOOTSTRAP_TOKEN_FILE: file,
+    DATABASE_URL: 'postgres://keyrail:secret@db.example/keyrail',
+    REDIS_URL: 'redis://localhost',
+  }
+  const clean = readConfig(values)
+  assert.equal(clean.config.bootstrapToken, 't'.repeat(40))
+  for (const [before, behind] of [
+    ['', '\r'],
+    [' ', '\t\r\n'],
+  ]) {
+    const env = Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, `${before}${value}${behind}`]),
+    )
+    assert.deepEqual(readConfig(env), clean)
+  }
+  assert.equal(readConfig({ SERVICE_PUBLIC_URL: '\r' }).config.publicUrl, 'http://localhost:8080')
+})
+
+test('white space inside of a URL or a host is a fault that names the setting alone', () => {
+  for (const [name, value] of [
+    ['SERVICE_PUBLIC_URL', 'https://keys.example .com'],
+    ['SERVICE_PUBLIC_URL', 'https://keys.example\r.com'],
+    ['SERVICE_HOST', '0.0.0.0 8080'],
+    ['SERVICE_MAIL_URL', 'smtp://user:sEc\tret@relay.example.com'],
+    ['DATABASE_URL', 'postgres://keyrail:sEc\nret@db.example/keyrail'],
+    ['REDIS_URL', 'redis://:sEc ret@a:7000'],
+    ['SERVICE_CODEHOST_KEYS_URL', 'https://a.example/\r\nkeys'],
+  ] as const)
+    assert.throws(
+      () => readConfig({ [name]: value }),
+      error =>
+        error instanceof ConfigError &&
+        error.faults.some(fault => fault.startsWith(`${name} has white space`)) &&
+        !/sEc|ret@/.test(error.message),
+      name,
+    )
+  assert.equal(readConfig({ SERVICE_MAIL_URL: 'file:/srv/my mail' }).warnings.length, 0)
+})
+
+test('mail that leaves the machine with links to localhost is a warning', () => {
+  const warningsOf = (env: Record<string, string>) => readConfig(env).warnings
+  const elsewhere = { SERVICE_MAIL_URL: 'smtp://relay.example.com' }
+  assert.match(warningsOf(elsewhere)[0] ?? '', /SERVICE_PUBLIC_URL is not set.*links .* lead to localhost/)
+  for (const env of [
+    { ...elsewhere, SERVICE_PUBLIC_URL: 'https://keys.example.com' },
+    { SERVICE_MAIL_URL: 'smtp://localhost:1025' },
+    { SERVICE_MAIL_URL: 'smtp://127.0.0.1:1025' },
+    { SERVICE_MAIL_URL: 'smtp://[::1]:1025' },
+    {},
+  ])
+    assert.deepEqual(warningsOf(env), [])
 })

@@ -1,6 +1,7 @@
 import { type EncryptionKey, readEncryptionKeys } from './platform/crypto/encryption-keys.ts'
 import { isSigningPem } from './platform/crypto/signing-keys.ts'
 import { type MailSettings, readMailSettings } from './platform/mail/settings.ts'
+import { isLoopback } from './platform/network/loopback.ts'
 import type { TrustedProxies } from './platform/network/trusted-proxies.ts'
 import { unknownNames } from './setting-names.ts'
 import { fileOf, readValue, writtenValue } from './setting-values.ts'
@@ -67,12 +68,18 @@ export class ConfigError extends Error {
   }
 }
 
+const linksLeadHere =
+  'SERVICE_PUBLIC_URL is not set, and SERVICE_MAIL_URL sends mail elsewhere: links in letters lead to localhost'
+
+/** Whether people read its letters on other machines, as far as the server that takes them says. */
+const leavesMachine = ({ route }: MailSettings): boolean => route.kind === 'smtp' && !isLoopback(route.host)
+
 /** The files with secrets of the configuration, by setting. */
 export const secretFiles = (env: Record<string, string | undefined>): [setting: string, path: string][] =>
   Object.entries<Setting>(settings)
     .filter(([, { kind, holdsPassword, holdsSecret }]) => kind === 'secret' || holdsPassword || holdsSecret)
     .map(([name, { holdsSecret }]) => (holdsSecret ? name : `${name}_FILE`))
-    .map((name): [string, string] => [name, env[name] ?? ''])
+    .map((name): [string, string] => [name, env[name]?.trim() ?? ''])
     .filter(([, path]) => path !== '')
 
 /**
@@ -102,7 +109,10 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
   if ((tlsCertFile === null) !== (tlsKeyFile === null))
     fault('SERVICE_TLS_CERT_FILE and SERVICE_TLS_KEY_FILE must both be set, or neither')
   const isTraced = env.OTEL_SDK_DISABLED !== 'true' && Object.keys(env).some(name => name.startsWith('OTEL_'))
-  const warnings = unknownNames(env, Object.keys(settings))
+  const warnings = [
+    ...unknownNames(env, Object.keys(settings)),
+    ...(publicUrl === null && leavesMachine(mail) ? [linksLeadHere] : []),
+  ]
   if (faults.length > 0) throw new ConfigError(faults, warnings)
   return {
     config: {

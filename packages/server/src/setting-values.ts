@@ -14,10 +14,13 @@ export function fileOf(name: string, env: Environment): string | null {
   return file ? resolve(file) : null
 }
 
-/** What was written for a setting, in the environment or in the file that `NAME_FILE` names; null: nothing. */
+/**
+ * What was written for a setting, in the environment or in the file that `NAME_FILE` names; null: nothing. White space at its ends
+ * is no part of it: a file of variables with the line ends of Windows gives each value a carriage return.
+ */
 export function writtenValue(name: string, env: Environment, fault: Fault): string | null {
   const file = fileOf(name, env)
-  if (file === null) return env[name] || null
+  if (file === null) return env[name]?.trim() || null
   if (env[name]) fault(`${name} and ${name}_FILE are both set; remove one`)
   try {
     return readFileSync(file, 'utf8').trim() || null
@@ -34,6 +37,10 @@ export function readValue(
   text: string,
   fault: Fault,
 ): string | number | TrustedProxies {
+  if (mustBeWhole(setting, text) && holdsSpace.test(text)) {
+    fault(`${name} has white space or a control character inside; in a URL a space is written as %20`)
+    return text
+  }
   if (setting.kind === 'integer') return readInteger(name, setting, text, fault)
   if (setting.kind === 'proxies') return readProxies(name, setting, text, fault)
   // Absolute, because the listening process may have another working directory.
@@ -44,6 +51,12 @@ export function readValue(
     fault(`${name} must be one of ${setting.oneOf.join(', ')}`)
   return text
 }
+
+const holdsSpace = /[\s\p{Cc}]/u
+
+/** URLs and names of hosts. A folder of mail may have a space in its name. */
+const mustBeWhole = ({ kind, isHost }: Setting, text: string) =>
+  (kind === 'url' && !text.startsWith('file:')) || isHost === true
 
 function readInteger(
   name: string,

@@ -11,6 +11,8 @@ export interface Setting {
   isList?: true
   /** The URL contains a password. */
   holdsPassword?: true
+  /** The text is the name or the address of a machine. */
+  isHost?: true
   /** The path is that of a file which only the service should read. */
   holdsSecret?: true
   why: string
@@ -21,7 +23,7 @@ export interface Setting {
  * each. A test compares `docs/configuration.md` with this table, and nothing else reads the environment.
  */
 export const settings = {
-  SERVICE_HOST: { kind: 'text', default: '127.0.0.1', why: 'Address to listen on' },
+  SERVICE_HOST: { kind: 'text', isHost: true, default: '127.0.0.1', why: 'Address to listen on' },
   SERVICE_PORT: {
     kind: 'integer',
     default: '8080',
