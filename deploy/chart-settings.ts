@@ -1,4 +1,5 @@
-import { type Setting, settings } from '../packages/server/src/settings.ts'
+import type { Setting } from '../packages/server/src/setting.ts'
+import { settings } from '../packages/server/src/settings.ts'
 
 /** Set by the image or by another value of the chart, or a file that no volume brings. */
 const setElsewhere = new Set([

@@ -5,7 +5,8 @@ import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { ConfigError, fieldOf, readConfig } from './config.ts'
 import { networkText } from './platform/network/cidr.ts'
-import { type Setting, settings } from './settings.ts'
+import type { Setting } from './setting.ts'
+import { settings } from './settings.ts'
 
 test('by default the service listens on loopback with an embedded database', () => {
   const { config, warnings } = readConfig({})
@@ -17,7 +18,13 @@ test('by default the service listens on loopback with an embedded database', () 
 })
 
 /** Settings that depend on more than their own text. */
-const composed = ['SERVICE_PUBLIC_URL', 'SERVICE_ENCRYPTION_KEY', 'SERVICE_MAIL_URL', 'SERVICE_MAIL_FROM']
+const composed = [
+  'SERVICE_PUBLIC_URL',
+  'SERVICE_ENCRYPTION_KEY',
+  'SERVICE_MAIL_URL',
+  'SERVICE_MAIL_FROM',
+  'SERVICE_MAIL_EHLO_NAME',
+]
 
 test('a setting is a field named after it, with the default of the table', () => {
   const config: Record<string, unknown> = { ...readConfig({}).config }

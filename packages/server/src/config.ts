@@ -3,9 +3,10 @@ import { isSigningPem } from './platform/crypto/signing-keys.ts'
 import { type MailSettings, readMailSettings } from './platform/mail/settings.ts'
 import { isLoopback } from './platform/network/loopback.ts'
 import type { TrustedProxies } from './platform/network/trusted-proxies.ts'
+import type { Setting } from './setting.ts'
 import { unknownNames } from './setting-names.ts'
 import { fileOf, readValue, writtenValue } from './setting-values.ts'
-import { type Setting, settings } from './settings.ts'
+import { settings } from './settings.ts'
 
 type Settings = typeof settings
 
@@ -38,8 +39,10 @@ type Given = {
     : Value<Settings[Name]> | null
 }
 
+type MailField = 'mailUrl' | 'mailFrom' | 'mailEhloName'
+
 /** The settings, by fields of their names; some of them made ready for use. */
-export interface Config extends Omit<Given, 'publicUrl' | 'encryptionKey' | 'mailUrl' | 'mailFrom'> {
+export interface Config extends Omit<Given, 'publicUrl' | 'encryptionKey' | MailField> {
   /** Without a trailing slash. */
   publicUrl: string
   /** The first key seals, all of them open; empty: those of the embedded database. */
@@ -93,14 +96,13 @@ export function readConfig(env: Record<string, string | undefined>): { config: C
     const text = writtenValue(name, env, fault) ?? setting.default
     return [fieldOf(name), text === null ? null : readValue(name, setting, text, fault)]
   })
-  const { encryptionKey, mailUrl, mailFrom, ...given } = Object.fromEntries(fields) as Given
+  const { encryptionKey, mailUrl, mailFrom, mailEhloName, ...given } = Object.fromEntries(fields) as Given
   const { port, publicUrl, dataDir, bootstrapToken, signingKey, tlsCertFile, tlsKeyFile } = given
 
   const { keys, faults: keyFaults } = readEncryptionKeys(encryptionKey ?? '')
   for (const message of keyFaults) fault(`SERVICE_ENCRYPTION_KEY: ${message}`)
-  const mail = readMailSettings({ url: mailUrl, from: mailFrom, publicUrl, dataDir }, (setting, message) =>
-    fault(`SERVICE_MAIL_${setting.toUpperCase()} ${message}`),
-  )
+  const written = { url: mailUrl, from: mailFrom, ehloName: mailEhloName, publicUrl, dataDir }
+  const mail = readMailSettings(written, (setting, message) => fault(`SERVICE_MAIL_${setting} ${message}`))
   const { min } = settings.SERVICE_BOOTSTRAP_TOKEN
   if (bootstrapToken !== null && bootstrapToken.length < min)
     fault(`SERVICE_BOOTSTRAP_TOKEN must have at least ${min} characters`)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { splitHosts } from './platform/db/host-list.ts'
 import { readProxyNetworks, type TrustedProxies } from './platform/network/trusted-proxies.ts'
-import type { Setting } from './settings.ts'
+import type { Setting } from './setting.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 /** Takes what would be taken in place of a bad value. It never quotes a secret. */

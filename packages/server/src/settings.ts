@@ -1,22 +1,4 @@
-export interface Setting {
-  kind: 'text' | 'integer' | 'url' | 'path' | 'secret' | 'proxies'
-  default: string | null
-  min?: number
-  max?: number
-  /** The only allowed values of a text. */
-  oneOf?: readonly string[]
-  /** Allowed schemes of a URL; unset: the code that uses the URL checks it. */
-  schemes?: readonly string[]
-  /** Several URLs, separated by commas, are allowed. */
-  isList?: true
-  /** The URL contains a password. */
-  holdsPassword?: true
-  /** The text is the name or the address of a machine. */
-  isHost?: true
-  /** The path is that of a file which only the service should read. */
-  holdsSecret?: true
-  why: string
-}
+import type { Setting } from './setting.ts'
 
 /**
  * Every setting of the service: its name, kind, default, bounds and purpose, declared once. `config.ts` makes a field of
@@ -83,6 +65,12 @@ export const settings = {
     kind: 'text',
     default: null,
     why: 'Sender, as Name <address>; unset: no-reply at the host of SERVICE_PUBLIC_URL',
+  },
+  SERVICE_MAIL_EHLO_NAME: {
+    kind: 'text',
+    isHost: true,
+    default: null,
+    why: 'Name by which the service greets a mail server (EHLO); unset: the full name of its machine, or [127.0.0.1]',
   },
   DATABASE_URL: {
     kind: 'url',

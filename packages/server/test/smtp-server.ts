@@ -12,6 +12,8 @@ interface Received {
   readonly source: string
   readonly parsed: ParsedMail
   readonly user: string | null
+  /** The name by which the client greeted it. */
+  readonly greeting: string
   /** Whether it came over TLS. */
   readonly secure: boolean
 }
@@ -30,6 +32,8 @@ export interface MailServer {
 export interface Answers {
   mailFrom?: number
   recipient?: number
+  /** What follows the code of `recipient`, such as a class of RFC 3463. */
+  recipientText?: string
   data?: number
   /** Runs after the message has arrived and before the server confirms it. */
   beforeReply?: () => Promise<void>
@@ -45,10 +49,8 @@ export async function startMailServer(
 ): Promise<MailServer> {
   const received: Received[] = []
   const waiting = new Set<() => void>()
-  const refuse = (code: number | undefined) =>
-    code === undefined
-      ? null
-      : Object.assign(new Error('no, quoting <someone@example.com>'), { responseCode: code })
+  const refuse = (code: number | undefined, text = 'no, quoting <someone@example.com>') =>
+    code === undefined ? null : Object.assign(new Error(text), { responseCode: code })
   const make = () =>
     new SMTPServer({
       authOptional: true,
@@ -56,7 +58,7 @@ export async function startMailServer(
       disableReverseLookup: true,
       ...options,
       onMailFrom: (_address, _session, done) => done(refuse(answers.mailFrom)),
-      onRcptTo: (_address, _session, done) => done(refuse(answers.recipient)),
+      onRcptTo: (_address, _session, done) => done(refuse(answers.recipient, answers.recipientText)),
       onData(stream, session, done) {
         const pieces: Buffer[] = []
         stream.on('data', piece => pieces.push(piece))
@@ -72,6 +74,7 @@ export async function startMailServer(
             parsed: await simpleParser(source),
             user: typeof session.user === 'string' ? session.user : null,
             secure: session.secure,
+            greeting: session.hostNameAppearsAs,
           })
           for (const wake of waiting) wake()
           await answers.beforeReply?.()

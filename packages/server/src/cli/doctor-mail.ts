@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Config } from '../config.ts'
 import { jobQueueRevision, jobSchemaRevision } from '../platform/db/job-queue.ts'
 import { openTransport } from '../platform/mail/mail.ts'
-import { countGivenUpMail } from '../platform/mail/upkeep.ts'
+import { countGivenUpMail, countSenderRefused } from '../platform/mail/upkeep.ts'
 import type { Check } from './doctor-check.ts'
 import { explain } from './failure.ts'
 
@@ -43,6 +43,16 @@ export async function checkMailQueue(client: pg.ClientBase): Promise<Check> {
     const message = revision === 0 ? 'is missing' : `is at revision ${revision} of ${jobSchemaRevision}`
     return { name: queue, status: 'fault', message, todo: 'keyrail migrate' }
   }
+  const refused = await countSenderRefused(client)
+  if (refused > 0)
+    return {
+      name: queue,
+      status: 'fault',
+      message: `messages that the mail server did not take because of their sender: ${refused}`,
+      todo:
+        'Let the mail server accept mail of SERVICE_MAIL_FROM from here, or change SERVICE_MAIL_FROM, the login in SERVICE_MAIL_URL or SERVICE_MAIL_EHLO_NAME. ' +
+        'The log has its code, with refused: sender.',
+    }
   const count = await countGivenUpMail(client)
   if (count === 0) return { name: queue, status: 'ok', message: 'no message was given up' }
   return {

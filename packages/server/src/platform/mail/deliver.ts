@@ -11,8 +11,8 @@ import { NotSent, type Transport } from './transport.ts'
  */
 export type WriteLetter = (ids: Readonly<Record<string, string>>) => Promise<Letter | null>
 
-/** The outcome of an attempt: `failed` is tried again, `given_up` is not. */
-export const outcomes = ['sent', 'failed', 'given_up'] as const
+/** The outcome of an attempt: `failed` and `sender_refused` are tried again, `given_up` is not. */
+export const outcomes = ['sent', 'failed', 'sender_refused', 'given_up'] as const
 type Outcome = (typeof outcomes)[number]
 export type CountMail = (kind: string, outcome: Outcome) => void
 
@@ -62,10 +62,12 @@ async function attemptMail(delivery: Delivery, job: Job, closing: AbortSignal): 
     log.info({ kind, attempt }, 'mail sent')
   } catch (error) {
     const isOver = attempt >= job.attemptsMax || (error instanceof NotSent && error.isFinal)
-    count(kind, isOver ? 'given_up' : 'failed')
+    const isSenderRefused = error instanceof NotSent && error.isSenderRefused
+    count(kind, isOver ? 'given_up' : isSenderRefused ? 'sender_refused' : 'failed')
     // Logs only the codes of a transport's error; any other error is a fault of the service or its database.
     const reason = error instanceof NotSent ? { code: error.code } : { err: error }
-    log.warn({ kind, attempt, ...reason }, isOver ? 'mail given up' : 'mail not sent')
+    const about = { kind, attempt, ...reason, ...(isSenderRefused && { refused: 'sender' }) }
+    log[isSenderRefused ? 'error' : 'warn'](about, isOver ? 'mail given up' : 'mail not sent')
     if (error instanceof NotSent && error.isFinal) return
     throw error instanceof NotSent ? error : new NotSent('not written', false)
   }

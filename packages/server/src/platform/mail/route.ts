@@ -20,6 +20,8 @@ export interface SmtpRoute {
   /** Whether a connection that begins without TLS upgrades to it. The certificate is verified in any case. */
   readonly upgrade: Upgrade
   readonly login: { readonly user: string; readonly password: string } | null
+  /** Its name in EHLO and HELO; unset: what the library finds. */
+  readonly ehloName?: string
 }
 
 /** A URL that cannot be used, and why; it never quotes the URL, which may contain a password. */

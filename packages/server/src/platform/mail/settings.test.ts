@@ -130,7 +130,7 @@ test('an address that could be read as two, or as a header, is not sendable', ()
 })
 
 test('by default mail goes into the data directory, from the host of the public URL', () => {
-  const nothing = { url: null, from: null, publicUrl: null, dataDir: '/srv/100% keyrail/#1' }
+  const nothing = { url: null, from: null, ehloName: null, publicUrl: null, dataDir: '/srv/100% keyrail/#1' }
   const faults: string[] = []
   const settings = readMailSettings(nothing, (setting, message) => faults.push(`${setting} ${message}`))
   assert.deepEqual(settings, {

@@ -7,6 +7,7 @@ import { makeCertificate } from '../../../test/certificate.ts'
 import { startMailServer } from '../../../test/smtp-server.ts'
 import { openTransport } from './mail.ts'
 import { readMailRoute } from './route.ts'
+import { readMailSettings } from './settings.ts'
 import { NotSent } from './transport.ts'
 
 const letter = { to: 'ann@example.com', subject: 'Hello', paragraphs: ['Hello.'] }
@@ -129,4 +130,22 @@ test('a server that says nothing is disconnected when the service closes', async
   closing.abort()
   assert.equal(await sending, 'EABORT')
   await gone
+})
+
+test('a server is greeted by the name of the setting', async () => {
+  const server = await startMailServer()
+  const name = 'keys.example.com'
+  const from = { url: `smtp://127.0.0.1:${server.port}`, from: null, publicUrl: null, dataDir: '/' }
+  const faults: string[] = []
+  const read = (ehloName: string) =>
+    readMailSettings({ ...from, ehloName }, (setting, message) => faults.push(`${setting} ${message}`))
+  const transport = await openTransport(read(name).route)
+  await transport.send(letter, 'hello', postmark, never)
+  assert.equal(server.received[0]?.greeting, name)
+  for (const good of ['keyrail', '[192.0.2.1]', '[IPv6:2001:db8::1]']) read(good)
+  assert.deepEqual(faults, [])
+  for (const bad of ['a_b', '-a.example', 'a..example', '[keys]', 'a'.repeat(256), 'http://a.example'])
+    read(bad)
+  assert.equal(faults.length, 6)
+  assert.match(faults[0] ?? '', /^EHLO_NAME must be the full name of a machine/)
 })

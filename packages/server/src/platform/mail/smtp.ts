@@ -7,11 +7,12 @@ import { NotSent, type Transport } from './transport.ts'
 export const timeouts = { dns: 10_000, connection: 10_000, greeting: 10_000, socket: 20_000 }
 
 /** A mail server. One connection per message: mail is rare. */
-export function openSmtp({ host, port, secure, upgrade, login }: SmtpRoute): Transport {
+export function openSmtp({ host, port, secure, upgrade, login, ehloName }: SmtpRoute): Transport {
   const mailer = createTransport({
     host,
     port,
     secure,
+    ...(ehloName !== undefined && { name: ehloName }),
     requireTLS: upgrade === 'required' && !secure,
     ignoreTLS: upgrade === 'never',
     ...(login !== null && { auth: { user: login.user, pass: login.password } }),
@@ -40,14 +41,37 @@ interface Failure {
   readonly code?: string
   readonly command?: string
   readonly responseCode?: number
+  readonly response?: string
 }
 
 /**
  * Only "no such mailbox" is permanent. Everything else is retried, because accounts, limits and certificates get
  * fixed.
  */
-function notSent({ code, command, responseCode }: Failure): NotSent {
-  const parts = [code ?? 'unknown', command, responseCode].filter(part => part !== undefined)
-  const isFinal = command === 'RCPT TO' && responseCode !== undefined && responseCode >= 500
-  return new NotSent(parts.join(' '), isFinal)
+function notSent({ code, command, responseCode, response = '' }: Failure): NotSent {
+  const detail = /^\d{3}[ -]([245]\.\d{1,3}\.\d{1,3})\b/.exec(response)?.[1]
+  const parts = [code ?? 'unknown', command, responseCode, detail].filter(part => part !== undefined)
+  const refused = responseCode === undefined ? null : refusedPartOf(command, responseCode, detail)
+  return new NotSent(parts.join(' '), refused === 'mailbox', refused === 'sender')
+}
+
+/** Classes of RFC 3463 that say something about the recipient: 5.1 is an address, 5.2 a mailbox, 5.4.310 a domain without DNS. */
+const ofMailbox = /^5\.(?:1\.(?:0|1|2|3|6|10)|2\.\d+|4\.310)$/
+/** Answers that mean the mailbox where no class says otherwise: does not exist, has moved. */
+const mailboxCodes = new Set([550, 551])
+
+/**
+ * What a server refuses for good. A relay that does not take mail from this service, its sender or its greeting often says so only
+ * after the recipient (Postfix by default), with the codes 504, 530, 550, 553 and 554: that is no missing mailbox.
+ */
+function refusedPartOf(
+  command: string | undefined,
+  code: number,
+  detail: string | undefined,
+): 'mailbox' | 'sender' | null {
+  if (code < 500) return null
+  if (command === 'EHLO' || command === 'HELO' || command === 'MAIL FROM') return 'sender'
+  if (command !== 'RCPT TO') return null
+  const isMailbox = detail === undefined ? mailboxCodes.has(code) : ofMailbox.test(detail)
+  return isMailbox ? 'mailbox' : 'sender'
 }

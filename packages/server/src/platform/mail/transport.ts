@@ -15,14 +15,20 @@ export interface Transport {
   verify(): Promise<void>
 }
 
+/** How the error of a job begins whose sender was refused. */
+export const senderRefused = 'sender refused'
+
 /** Why a letter was not sent. It only contains codes: a server's words may quote the address. */
 export class NotSent extends Error {
   override name = 'NotSent'
   readonly code: string
   readonly isFinal: boolean
-  constructor(code: string, isFinal: boolean) {
-    super(`not sent: ${code}`)
+  /** The mail server takes no mail from this service: an operator must change a setting, here or there. */
+  readonly isSenderRefused: boolean
+  constructor(code: string, isFinal: boolean, isSenderRefused = false) {
+    super(`${isSenderRefused ? senderRefused : 'not sent'}: ${code}`)
     this.code = code
     this.isFinal = isFinal
+    this.isSenderRefused = isSenderRefused
   }
 }

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { type Chore, untilNone } from '../db/upkeep.ts'
+import { senderRefused } from './transport.ts'
 
 const rowsAtOnce = 1_000
 /** Far longer than an attempt takes: the process that locked a job this long ago was killed. */
@@ -71,6 +72,16 @@ export async function countGivenUpMail(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query(
     `select count(*)::int as count from graphile_worker.jobs
      where task_identifier = 'keyrail_mail' and attempts >= max_attempts and locked_at is null`,
+  )
+  return rows[0].count
+}
+
+/** The number of messages in the queue, given up or not, whose last attempt ended because the mail server refuses the sender. */
+export async function countSenderRefused(client: pg.ClientBase): Promise<number> {
+  const { rows } = await client.query(
+    `select count(*)::int as count from graphile_worker.jobs
+     where task_identifier = 'keyrail_mail' and starts_with(last_error, $1)`,
+    [senderRefused],
   )
   return rows[0].count
 }
