@@ -1,7 +1,7 @@
 import { mailedPages } from '@keyrail/contract/mailed-pages'
 import { drawMailedToken } from '../platform/crypto/mailed-token.ts'
 import type { WriteLetter } from '../platform/mail/deliver.ts'
-import { nameInSubject } from '../platform/mail/subject.ts'
+import { nameInLetter } from '../platform/mail/subject.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
 import { readWorkspace, storeMailedToken } from './sql.ts'
 
@@ -19,9 +19,9 @@ export function inviteLetters({ db, randomBytes, publicUrl }: WriterParts): Reco
         const { name } = await readWorkspace(tx)
         return {
           to: invite.email,
-          subject: `Join ${nameInSubject(name, 'a workspace')} on Keyrail`,
+          subject: `Join ${nameInLetter(name, 'a workspace')} on Keyrail`,
           paragraphs: [
-            `You have been invited to the workspace “${name}” on Keyrail, as ${roleNames[invite.role]}.`,
+            `${invite.invited_by ?? 'A secret key of the workspace'} invited you to ${nameInLetter(`the workspace “${name}”`, 'a workspace')} on Keyrail, as ${roleNames[invite.role]}.`,
           ],
           action: {
             label: 'Accept the invitation',

@@ -119,11 +119,24 @@ test('where the maker of a key is gone, its oldest owner stands behind it', asyn
   assert.equal((await invite(key.key)).status, 201)
 })
 
-test('an invitation’s subject has no name that holds the address of a page', async () => {
+test('an invitation names who made it, and no name that holds the address of a page', async () => {
   const person = await makePerson(query)
   const { status } = await makeWorkspace(person.token, { name: 'Win at https://evil.example' })
   assert.equal(status, 201)
   const email = uniqueEmail()
   await ask('POST', '/v1/invites', { token: person.token, body: { email, role: 'member' } })
-  assert.equal((await mailbox.take(email)).subject, 'Join a workspace on Keyrail')
+  const mail = await mailbox.take(email)
+  assert.equal(mail.subject, 'Join a workspace on Keyrail')
+  assert.doesNotMatch(mail.text, /evil/)
+  const [{ email: inviter }] = await query('select email from users where id = $1', [person.userId])
+  const words = (text: string) => text.replaceAll(/\s+/g, ' ')
+  assert.ok(
+    words(mail.text).includes(`${inviter} invited you to a workspace on Keyrail, as a member.`),
+    mail.text,
+  )
+  const other = uniqueEmail()
+  const key = await makeSecretKey(harness, { live: person.token })
+  await ask('POST', '/v1/invites', { token: key.key, body: { email: other, role: 'member' } })
+  const { text } = await mailbox.take(other)
+  assert.match(words(text), /A secret key of the workspace invited you to a workspace on Keyrail/)
 })

@@ -190,15 +190,20 @@ export async function readWorkspace(tx: Tx): Promise<{ id: string; name: string;
 const putMailed = sql(
   'invites.put_mailed',
   `update workspace_invites set mailed_digest = $3
-   where workspace_id = $1 and id = $2 and ${pending} returning email, role`,
+   where workspace_id = $1 and id = $2 and ${pending} returning email, role, (
+     select u.email from workspace_members m join users u on u.id = m.user_id
+     where m.workspace_id = $1 and m.removed_at is null
+       and m.user_id = case created_by_type when 'user' then created_by_id::uuid end) as invited_by`,
 )
+interface MailedInvite {
+  email: string
+  role: Role
+  /** The address of the person who made it; null for a key. */
+  invited_by: string | null
+}
 /** @returns null when it is no longer pending. */
-export async function storeMailedToken(
-  tx: Tx,
-  id: string,
-  digest: Buffer,
-): Promise<{ email: string; role: Role } | null> {
-  const [row] = await tx.query<{ email: string; role: Role }>(putMailed, [tx.workspaceId, id, digest])
+export async function storeMailedToken(tx: Tx, id: string, digest: Buffer): Promise<MailedInvite | null> {
+  const [row] = await tx.query<MailedInvite>(putMailed, [tx.workspaceId, id, digest])
   return row ?? null
 }
 

@@ -1,6 +1,6 @@
 import type { WriteLetter } from '../platform/mail/deliver.ts'
 import type { Letter } from '../platform/mail/letter.ts'
-import { nameInSubject, workspaceInWords } from '../platform/mail/subject.ts'
+import { nameInLetter, workspaceInWords } from '../platform/mail/subject.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
 import { type LeakedKind, type LetterRow, readGathered, readLeak, readLetter } from './sql.ts'
 
@@ -83,7 +83,7 @@ type Text = Pick<Letter, 'subject' | 'paragraphs'>
 function aboutOne(leak: LetterRow): Text {
   const noun = nouns[leak.kind]
   return {
-    subject: `${noun} of ${nameInSubject(leak.workspace_name, 'your workspace')} was found in public`,
+    subject: `${noun} of ${nameInLetter(leak.workspace_name, 'your workspace')} was found in public`,
     paragraphs: [
       `${noun} of ${workspaceInWords(leak.workspace_name)} that begins with ${leak.display_prefix} was reported as public. ${placeOf(leak)}`,
       done[leak.kind],
@@ -104,7 +104,7 @@ function aboutSeveral(rows: readonly LetterRow[], first: LetterRow): Text {
   const many = named_sessions > 0 ? 'credentials' : 'keys'
   const what = `${named} ${kinds.length > 1 ? many : kinds[0]?.many}`
   return {
-    subject: `${what} of ${nameInSubject(workspace_name, 'your workspace')} were found in public`,
+    subject: `${what} of ${nameInLetter(workspace_name, 'your workspace')} were found in public`,
     paragraphs: [
       `${what} of ${workspaceInWords(workspace_name)} were reported as public.`,
       ...rows.map(nameOf),

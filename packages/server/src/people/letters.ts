@@ -2,6 +2,7 @@ import { mailedPages } from '@keyrail/contract/mailed-pages'
 import { drawMailedToken } from '../platform/crypto/mailed-token.ts'
 import type { WriteLetter } from '../platform/mail/deliver.ts'
 import type { Letter } from '../platform/mail/letter.ts'
+import { nameInLetter } from '../platform/mail/subject.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
 import { iso } from '../platform/time.ts'
 import { agentInWords } from '../platform/user-agent.ts'
@@ -119,8 +120,10 @@ export function personLetters({ db, randomBytes, publicUrl }: WriterParts): Reco
 }
 
 /** A stranger can choose the name in a sign-up, also of an address that its owner verifies later: no letter greets with it. */
-const greetingOf = ({ name, name_is_own }: UserRow) =>
-  name === null || !name_is_own ? {} : { greeting: `Hello ${name},` }
+const greetingOf = ({ name, name_is_own }: UserRow) => {
+  const known = name_is_own ? nameInLetter(name, '') : ''
+  return known === '' ? {} : { greeting: `Hello ${known},` }
+}
 
 /** Where a session was found. A stranger can choose the place, so an unverified address does not get it. */
 const placeInWords = (url: string | null, { email_verified_at }: UserRow) => {

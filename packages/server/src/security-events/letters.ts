@@ -1,6 +1,6 @@
 import type { WriteLetter } from '../platform/mail/deliver.ts'
 import type { Letter } from '../platform/mail/letter.ts'
-import { nameInSubject, workspaceInWords } from '../platform/mail/subject.ts'
+import { nameInLetter, workspaceInWords } from '../platform/mail/subject.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
 import { iso } from '../platform/time.ts'
 import { agentInWords } from '../platform/user-agent.ts'
@@ -32,7 +32,7 @@ export function ownerLetters({ db }: Pick<WriterParts, 'db'>): Record<string, Wr
       })
   return {
     owner_added_gathered: gathering((rows, first) => ({
-      subject: `${nameInSubject(first.workspace_name, 'Your workspace')} has more new owners`,
+      subject: `${nameInLetter(first.workspace_name, 'Your workspace')} has more new owners`,
       paragraphs: [
         `Beyond the e-mails that you got, ${first.named} more times a person became an owner of ${workspaceInWords(first.workspace_name)}.`,
         ...rows.map(row => `${row.subject_name ?? 'Someone'}, at ${iso(row.created_at)}. ${byWhom(row)}`),
@@ -42,7 +42,7 @@ export function ownerLetters({ db }: Pick<WriterParts, 'db'>): Record<string, Wr
       afterword,
     })),
     owner_key_created_gathered: gathering((rows, first) => ({
-      subject: `${nameInSubject(first.workspace_name, 'Your workspace')} has more secret keys with an owner’s rights`,
+      subject: `${nameInLetter(first.workspace_name, 'Your workspace')} has more secret keys with an owner’s rights`,
       paragraphs: [
         `Beyond the e-mails that you got, ${first.named} more secret keys with an owner’s rights were created in ${workspaceInWords(first.workspace_name)}. They begin with:`,
         ...rows.map(
@@ -54,7 +54,7 @@ export function ownerLetters({ db }: Pick<WriterParts, 'db'>): Record<string, Wr
       afterword,
     })),
     owner_added: about(row => ({
-      subject: `${nameInSubject(row.workspace_name, 'Your workspace')} has a new owner`,
+      subject: `${nameInLetter(row.workspace_name, 'Your workspace')} has a new owner`,
       paragraphs: [
         `${row.subject_name ?? 'Someone'} became an owner of ${workspaceInWords(row.workspace_name)} at ${iso(row.created_at)}. ${byWhom(row)}`,
         'An owner can do everything in the workspace: read and revoke keys, create secret keys, and invite and remove people.',
@@ -63,7 +63,7 @@ export function ownerLetters({ db }: Pick<WriterParts, 'db'>): Record<string, Wr
       afterword,
     })),
     owner_key_created: about(row => ({
-      subject: `${nameInSubject(row.workspace_name, 'Your workspace')} has a new secret key with an owner’s rights`,
+      subject: `${nameInLetter(row.workspace_name, 'Your workspace')} has a new secret key with an owner’s rights`,
       paragraphs: [
         `A secret key with an owner’s rights was created in ${workspaceInWords(row.workspace_name)} at ${iso(row.created_at)}. It begins with ${row.subject_name ?? 'an unknown prefix'}. ${byWhom(row)}`,
         'Anyone with the key can change access to the workspace: remove people, or create secret keys.',

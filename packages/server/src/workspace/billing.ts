@@ -11,7 +11,7 @@ import type { Client } from '../platform/http/client.ts'
 import { chargeLetter } from '../platform/mail/charge.ts'
 import type { WriteLetter } from '../platform/mail/deliver.ts'
 import { queueMail } from '../platform/mail/queue.ts'
-import { nameInSubject } from '../platform/mail/subject.ts'
+import { nameInLetter } from '../platform/mail/subject.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
 import { findWorkspace, storeBillingToken, useBillingToken, type WorkspaceRow } from './sql.ts'
 
@@ -85,7 +85,7 @@ export function billingLetters({ db, randomBytes, publicUrl }: WriterParts): Rec
           to: row.billing_email,
           subject: 'Verify a billing address',
           paragraphs: [
-            `${nameInSubject(`The workspace “${row.name}”`, 'A workspace')} on Keyrail names this e-mail address for bills and for alarms, such as a key that was found in public. Verify that it is yours.`,
+            `${nameInLetter(`The workspace “${row.name}”`, 'A workspace')} on Keyrail names this e-mail address for bills and for alarms, such as a key that was found in public. Verify that it is yours.`,
           ],
           action: {
             label: 'Verify e-mail address',

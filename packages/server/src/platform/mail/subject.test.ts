@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nameInSubject } from './subject.ts'
+import { nameInLetter, workspaceInWords } from './subject.ts'
 
-test('a name that holds the address of a page is left out of a subject', () => {
+test('a name that holds the address of a page is left out of subject and text', () => {
   for (const name of [
     'Get paid: https://evil.example/x',
     'HTTP://EVIL',
@@ -17,7 +17,8 @@ test('a name that holds the address of a page is left out of a subject', () => {
     'пример.рф',
     '203.0.113.7',
   ]) {
-    assert.equal(nameInSubject(name, 'a workspace'), 'a workspace', name)
+    assert.equal(nameInLetter(name, 'a workspace'), 'a workspace', name)
+    assert.equal(workspaceInWords(name), 'your workspace', name)
   }
 })
 
@@ -31,5 +32,5 @@ test('any other name stands in a subject as it is', () => {
     'Größe 5.5',
     'e.V. München',
   ])
-    assert.equal(nameInSubject(name, 'a workspace'), name)
+    assert.equal(nameInLetter(name, 'a workspace'), name)
 })

@@ -15,12 +15,12 @@ const namesPage = (text: string): boolean =>
   )
 
 /**
- * The name of a workspace for a subject, which is read before anything else and without a look at the sender. One that
- * holds the address of a page is left out: the subject would be a letter of that page.
+ * A name that somebody else chose, for the subject or the text of a letter. One that holds the address of a page is left out: a
+ * program would show a link of a stranger in a letter of ours.
  * @param name null: the recipient's address is unverified.
  * @param instead what stands there then.
  */
-export const nameInSubject = (name: string | null, instead: string): string =>
+export const nameInLetter = (name: string | null, instead: string): string =>
   name === null || namesPage(name) ? instead : name
 
 /**
@@ -28,4 +28,4 @@ export const nameInSubject = (name: string | null, instead: string): string =>
  * @param name null: the recipient's address is unverified, so the letter holds no words that somebody else chose.
  */
 export const workspaceInWords = (name: string | null): string =>
-  name === null ? 'your workspace' : `the workspace “${name}”`
+  nameInLetter(name === null ? null : `the workspace “${name}”`, 'your workspace')
