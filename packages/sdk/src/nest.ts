@@ -25,6 +25,7 @@ import { afterAnswer, isOver } from './protect/answer-begins.ts'
 import { Gate } from './protect/gate.ts'
 import type { GateOptions } from './protect/gate-options.ts'
 import { holdResponse } from './protect/hold-response.ts'
+import { exchangeOf } from './protect/nest-exchange.ts'
 import { marksOf, type RouteMarks } from './protect/nest-marks.ts'
 import { headerValues, type ParsedRequest, readParsedBody } from './protect/node-request.ts'
 import type { KeyringOf } from './protect/parts.ts'
@@ -73,7 +74,7 @@ const OPTIONS = Symbol('keyrail:options')
 /** Injects the key of the request: undefined on a public route, or if none was sent where it is optional. */
 export const ApiKey: () => ParameterDecorator = createParamDecorator(
   (_data: unknown, context: ExecutionContext): Valid | undefined =>
-    context.switchToHttp().getRequest<PlatformRequest>().apiKey,
+    exchangeOf<PlatformRequest, PlatformResponse>(context)?.request.apiKey,
 )
 
 /** Protects every route that is not `@Public()`, on Express and Fastify. */
@@ -129,23 +130,26 @@ class KeyrailGuard implements CanActivate, OnModuleInit, OnApplicationShutdown {
     const marks = marksOf(this.#reflector, [context.getHandler(), context.getClass()])
     if (marks.isPublic && !marks.isDemanded) return true
     // Only HTTP requests have a key.
-    if (context.getType() !== 'http') return false
-    const http = context.switchToHttp()
-    const [request, response] = [http.getRequest<PlatformRequest>(), http.getResponse<PlatformResponse>()]
+    const exchange = exchangeOf<PlatformRequest, PlatformResponse>(context)
+    if (exchange === null) return false
+    const { request, response, isGraphql } = exchange
+    // One request may call many resolvers, each of which would claim the same key.
+    if (isGraphql && marks.idempotencyRequired)
+      throw new TypeError('a resolver cannot have IdempotencyRequired')
     const node = nodeRequest(request)
     const { key, headers, refusal } = await this.#gate.admit({
       exchange: node,
       rawHeaders: node.rawHeaders,
-      request: http.getRequest<KeyrailRequest>(),
+      request,
       route: marks,
-      claims: this.#asksForClaim(node, marks),
+      claims: !isGraphql && this.#asksForClaim(node, marks),
       answered: work => afterAnswer(nodeResponse(response), work),
     })
     if (refusal !== undefined) throw exceptionOf(response, refusal)
     setHeaders(response, headers)
     if (key === undefined) return true
     request.apiKey = key
-    if (this.#idempotency === undefined) return true
+    if (this.#idempotency === undefined || isGraphql) return true
     return this.#claim(this.#idempotency, key, request, response, marks.idempotencyRequired)
   }
 
