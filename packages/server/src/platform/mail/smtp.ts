@@ -62,7 +62,7 @@ const mailboxCodes = new Set([550, 551])
 
 /**
  * What a server refuses for good. A relay that does not take mail from this service, its sender or its greeting often says so only
- * after the recipient (Postfix by default), with the codes 504, 530, 550, 553 and 554: that is no missing mailbox.
+ * after the recipient (Postfix by default), with the codes 504, 530, 550, 553 and 554: the mailbox is not missing.
  */
 function refusedPartOf(
   command: string | undefined,
