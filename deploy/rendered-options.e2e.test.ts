@@ -74,7 +74,7 @@ test('the notes count the connections of all pods, and warn when Postgres has to
   assert.doesNotMatch(enough, /WARNING/)
   assert.match(notes({ database: { maxConnections: 4 * each + 5 } }), /WARNING: that is 1 too many/)
   const scaled = { autoscaling: { enabled: true, maxReplicas: 8 }, strategy: { maxSurge: '30%' } }
-  assert.match(notes({ ...scaled, settings: { SERVICE_DATABASE_POOL: 40 } }), /to 73 conn.* With 11 pods/)
+  assert.match(notes({ ...scaled, settings: { SERVICE_DATABASE_POOL: 40 } }), /to 74 conn.* With 11 pods/)
 })
 
 test('variables, volumes and an authority of the operator reach every pod of Keyrail', () => {
