@@ -154,12 +154,17 @@ test('no source turns text into code or HTML', () => {
 })
 
 test('only the session, the device token and the count of reloads are stored in the browser', () => {
-  const storing = browser.filter(({ code }) =>
-    /\b(?:localStorage|sessionStorage|indexedDB|document\.cookie)\b/.test(code),
-  )
-  assert.deepEqual(storing.map(({ path }) => path.slice('packages/dashboard/src/'.length)).toSorted(), [
+  const using = (word: RegExp) =>
+    browser
+      .filter(({ code }) => word.test(code))
+      .map(({ path }) => path.slice('packages/dashboard/src/'.length))
+      .toSorted()
+  const storage = 'session/storage.ts'
+  assert.deepEqual(using(/\b(?:localStorage|sessionStorage|indexedDB|document\.cookie)\b/), [storage])
+  assert.deepEqual(using(/\b(?:tabStorage|deviceStorage)\b/), [
     'missing-part.ts',
     'session/device.ts',
+    storage,
     'session/token.ts',
   ])
 })

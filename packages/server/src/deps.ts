@@ -38,7 +38,6 @@ import { type Connection, withConnectMs } from './platform/db/connection.ts'
 import { unbound } from './platform/db/db.ts'
 import { openHints } from './platform/db/hints.ts'
 import { type Lanes, openLanes } from './platform/db/lanes.ts'
-import { followNewestPrimary } from './platform/db/newest-primary.ts'
 import { openPool, type Pool } from './platform/db/pool.ts'
 import { openReadiness, type Readiness } from './platform/db/readiness.ts'
 import { watchStore } from './platform/db/readings.ts'
@@ -152,7 +151,6 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const counters = await openCounters(config, { connection, lanes, requestMs }, log, metrics)
   const sealed = await openSealedStore(connection, config, draw, requestMs)
   const cursorSecret = await serviceSecret(sealed, 'cursor', draw)
-  const stopFollowing = followNewestPrimary(connection)
   const hints = openHints({ connection: directConnection, lanes, clock, metrics })
   const pool = openPool({ connection, size: config.databasePool, budgets, hints, lanes, observer: metrics })
   const lookup = openLookup(lanes, config.sessionIdleS)
@@ -284,7 +282,6 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     drain: () => closing.abort(),
     async close() {
       closing.abort()
-      stopFollowing()
       hotCredentials.close()
       await Promise.all([stopUpkeep(), mail.close(), disownings.close(), endings.close()])
       await Promise.all([

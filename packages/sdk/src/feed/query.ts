@@ -1,4 +1,5 @@
 import type { Scope } from './record.ts'
+import type { Held } from './room.ts'
 
 /** Sent with every request: this node supports paging. The largest page that the service sends. */
 const PAGE_KEYS = 5_000
@@ -9,12 +10,6 @@ const HELD = 'held_ms'
 interface Asking {
   scope: Scope
   node: string
-}
-
-/** How many keys the node holds, and how many it may. */
-interface Held {
-  keys: number
-  most: number
 }
 
 /** The query parameters of both feed routes, and `more`. The service learns how full the node is. */

@@ -20,6 +20,17 @@ export function mostKeys({ maxCachedKeys, maxAutoCachedKeys, keyMemory }: Room, 
   return Math.max(1, Math.min(most, Math.floor(keyMemory / (KEY_BYTES + labels / store.size))))
 }
 
+/** How many keys a node holds, and how many it may. */
+export interface Held {
+  keys: number
+  most: number
+}
+
+export const holding = (room: Room, store: Store | undefined): Held => ({
+  keys: store?.size ?? 0,
+  most: mostKeys(room, store),
+})
+
 /** Whether a key fits. Raises the limit by a quarter if needed and allowed. */
 export function makeRoom(store: Store, keyId: string, room: Room): boolean {
   if (store.size < store.maxKeys || store.hasId(keyId)) return true

@@ -11,7 +11,7 @@ import { cachedAnswer, slowSnapshot, unreadableKeys, versionBack } from './odd.t
 import { feedQuery } from './query.ts'
 import { hasFeatures, type Unreadable } from './record.ts'
 import { Reseeds } from './reseeds.ts'
-import { mostKeys } from './room.ts'
+import { type Held, holding } from './room.ts'
 import type { AnswerTimes, Kept, SyncDeps, SyncResult } from './sync-deps.ts'
 import { walk } from './walk.ts'
 
@@ -146,7 +146,7 @@ export class Sync {
     }
     const { maxKeys } = store
     applyDelta(answer, { store, ended: this.#ended, room: settings })
-    if (store.maxKeys > maxKeys) this.#raised(store.maxKeys)
+    if (store.maxKeys > maxKeys) this.#deps.onRaised(store.maxKeys)
     // What was answered before the request came from a cache, with all that it says. No answer confirms what comes after its receipt.
     store.confirm(answeredAt < sentAt ? answeredAt : Math.min(sentAt + answer.heldMs, receivedAt))
     this.#report(answer.unreadable)
@@ -179,14 +179,8 @@ export class Sync {
     return this.#result(outcome, waits)
   }
 
-  /** Where the limit follows the memory, it is meant to rise. */
-  #raised(maxKeys: number): void {
-    if (this.#deps.settings.keyMemory === undefined) this.#deps.onRaised(maxKeys)
-  }
-
-  get #held(): { keys: number; most: number } {
-    const { served, settings } = this.#deps
-    return { keys: served.store?.size ?? 0, most: mostKeys(settings, served.store) }
+  get #held(): Held {
+    return holding(this.#deps.settings, this.#deps.served.store)
   }
 
   #result(outcome: SyncResult['outcome'], waits: boolean): SyncResult {
@@ -244,7 +238,7 @@ export class Sync {
       for (const digest of renewed) this.#ended.forget(digest)
     }
     store.confirm(confirmedAt)
-    if (store.maxKeys > (served.store?.maxKeys ?? settings.maxCachedKeys)) this.#raised(store.maxKeys)
+    if (store.maxKeys > (served.store?.maxKeys ?? settings.maxCachedKeys)) this.#deps.onRaised(store.maxKeys)
     served.evictions += served.store?.evictions ?? 0
     served.store = store
     served.isPartial = false

@@ -100,7 +100,7 @@ export function openKeyring(
     clock,
     settings,
     served,
-    onRaised: maxKeys => reports.raised(maxKeys),
+    onRaised: maxKeys => reports.raised(maxKeys, settings),
     onHeld: (keys, most) => reports.holds(keys, most),
     onOdd: error => reports.error(error),
     onUnlabelled: () => reports.unlabelled(),

@@ -86,8 +86,9 @@ export class Reports {
     })
   }
 
-  /** The store's limit was raised. */
-  raised(maxCachedKeys: number): void {
+  /** The store's limit was raised, as one that follows the memory is meant to be. */
+  raised(maxCachedKeys: number, { keyMemory }: { keyMemory?: number | undefined }): void {
+    if (keyMemory !== undefined) return
     const message = `There are more keys than maxCachedKeys: this node may now hold ${maxCachedKeys}`
     this.notice({ code: 'cache_raised', message, maxCachedKeys })
     this.#toBoth(lasting('cache_raised', message))

@@ -64,19 +64,19 @@ export async function checkSlots(client: pg.ClientBase): Promise<Check[]> {
 }
 
 function judgeSlot({ name: slot, state, heldBytes }: IdleSlot): Check {
-  const drop = `select pg_drop_replication_slot('${slot.replaceAll("'", "''")}');`
+  const drop = `pg_drop_replication_slot('${slot.replaceAll("'", "''")}')`
   const name = 'slots'
   if (state === 'lost')
     return {
       name,
       status: 'warning',
       message: `${slot} has lost the log that it was to keep: what used it can no longer follow`,
-      todo: `Build that standby again, and drop the slot: ${drop}`,
+      todo: `Build that standby again, and drop the slot: select ${drop};`,
     }
   return {
     name,
     status: fillsDisk.includes(state) ? 'fault' : 'warning',
     message: `nothing reads ${slot}, for which Postgres keeps ${Math.ceil(heldBytes / 1_048_576)} MiB of its log (${state})`,
-    todo: `Start what reads it, or drop it before the disk is full: ${drop}`,
+    todo: `Start what reads it, or drop it before the disk is full: select ${drop};`,
   }
 }

@@ -10,6 +10,7 @@ import { beforeCommit, isBroken, isUndone, LostUncommitted, refusalOf } from './
 import type { Hints } from './hints.ts'
 import type { Lanes } from './lanes.ts'
 import { createLines, type Line } from './lines.ts'
+import { followNewestPrimary } from './newest-primary.ts'
 import type { Scope, Standing } from './opening.ts'
 import { readAtOnce } from './read-at-once.ts'
 import { countRefusal, type RefusalObserver } from './refusals.ts'
@@ -46,6 +47,7 @@ export interface DbObserver extends RefusalObserver {
 const idleMs = 300_000
 
 export function openPool({ connection, size, budgets, hints, lanes: { idle }, observer }: PoolParts): Pool {
+  const stopFollowing = followNewestPrimary(connection)
   // Not pipelined by the driver: a flight carries what can go together, and the next waits for it.
   const pool = new pg.Pool({
     ...clientConfig(connection, 'pool'),
@@ -86,7 +88,10 @@ export function openPool({ connection, size, budgets, hints, lanes: { idle }, ob
       const { waiting, parties } = lines.depth()
       return { total: pool.totalCount, idle: pool.idleCount, waiting: waiting + pool.waitingCount, parties }
     },
-    close: () => pool.end(),
+    close() {
+      stopFollowing()
+      return pool.end()
+    },
   }
 }
 

@@ -216,6 +216,8 @@ test('every connection of the service is checked, except those that use no versi
     'platform/db/cancel-request.ts',
     'platform/db/connection.ts',
     'platform/db/hosts.ts',
+    // The search for the newest primary.
+    'platform/db/newest-primary.ts',
     'platform/db/pool.ts',
     'platform/mail/worker.ts',
   ])
