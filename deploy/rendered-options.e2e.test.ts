@@ -67,14 +67,14 @@ test('each container has its memory, and the autoscaler goes by it and by proces
 test('the notes count the connections of all pods, and warn when Postgres has too few', () => {
   const each = connectionsOf(Number(settings.SERVICE_DATABASE_POOL.default))
   const notes = (values: object) => renderer.notes({ ...plain, ...values })
-  const few = notes({})
-  assert.ok(few.includes(`A pod opens up to ${each} connections to Postgres. With 4 pods`), few)
-  assert.match(few, new RegExp(`WARNING: that is ${4 * each + 3 - 97} too many`))
+  const asIs = notes({})
+  assert.ok(asIs.includes(`A pod opens up to ${each} connections to Postgres. With 4 pods`), asIs)
+  assert.doesNotMatch(asIs, /WARNING/)
   const enough = notes({ database: { maxConnections: 4 * each + 6 } })
   assert.doesNotMatch(enough, /WARNING/)
   assert.match(notes({ database: { maxConnections: 4 * each + 5 } }), /WARNING: that is 1 too many/)
   const scaled = { autoscaling: { enabled: true, maxReplicas: 8 }, strategy: { maxSurge: '30%' } }
-  assert.match(notes({ ...scaled, settings: { SERVICE_DATABASE_POOL: 40 } }), /to 74 conn.* With 11 pods/)
+  assert.match(notes({ ...scaled, settings: { SERVICE_DATABASE_POOL: 40 } }), /to 54 conn.* With 11 pods/)
 })
 
 test('variables, volumes and an authority of the operator reach every pod of Keyrail', () => {
@@ -224,8 +224,7 @@ test('in a mesh the service has a sidecar and no Job waits for one', () => {
 
 test('two pods have enough of 100 connections, while they are replaced too', () => {
   const values = valuesOf('two-pods')
-  assert.match(renderer.notes(values), /With 2 pods/)
+  assert.match(renderer.notes(values), /With 3 pods/)
   assert.doesNotMatch(renderer.notes(values), /WARNING/)
-  const { replicas, strategy } = specOf(renderer.render(values), 'Deployment')
-  assert.deepEqual([replicas, strategy.rollingUpdate], [2, { maxSurge: 0, maxUnavailable: 1 }])
+  assert.equal(specOf(renderer.render(values), 'Deployment').replicas, 2)
 })

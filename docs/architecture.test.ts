@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path/posix'
 import { test } from 'node:test'
 import { connectionsOf, laneConnections } from '../packages/server/src/platform/db/connection-need.ts'
+import { settings } from '../packages/server/src/settings.ts'
 import { startHarness } from '../packages/server/test/harness.ts'
 import { importsOf, serviceFiles, sourceFiles } from '../packages/server/test/source-files.ts'
 import { checkout, codeBlocks, documents, readDocument, section, tableOf } from './documents.ts'
@@ -134,20 +135,25 @@ test('decisions are numbered without gaps, and each has the four parts of a reco
   assert.ok(decisions.length >= 10)
 })
 
-/** The lanes of docs/scaling.md, which the next test compares with the service. */
+/** The lanes of docs/scaling.md with their connections, which a test compares with the service. */
 const lanes = tableOf(section(readDocument('docs/scaling.md'), 'Lanes'))
-  .map(([name = '']) => name.replaceAll('`', ''))
+  .map(row => [row.at(0), row.at(-1)].map(cell => cell?.replaceAll('`', '') ?? ''))
   .toSorted()
 
 test('the page on scaling counts the connections of a process as the service does', () => {
-  assert.equal(lanes.length, laneConnections)
-  const [, others = ''] = /twenty-three lanes, ([^.]*)\./.exec(readDocument('docs/scaling.md')) ?? []
-  const counts: Record<string, number> = { one: 1, two: 2, four: 4 }
-  const sum = [...others.matchAll(/\b(?:one|two|four)\b/g)].reduce(
-    (all, [word]) => all + (counts[word] ?? 0),
-    0,
+  const [count = ''] = /Count connections\..*?errands/s.exec(readDocument('docs/scaling.md')) ?? []
+  const [ofLanes = '', others = ''] = count.split('The other eight are')
+  const sum = (text: string) => {
+    const words: Record<string, number> = { one: 1, two: 2 }
+    return text.matchAll(/\b(?:one|two)\b/g).reduce((all, [word]) => all + (words[word] ?? 0), 0)
+  }
+  assert.equal(sum(ofLanes.split('these:')[1] ?? ''), laneConnections)
+  assert.equal(laneConnections + sum(others), connectionsOf(0))
+  assert.match(
+    count,
+    new RegExp(`opens ${connectionsOf(6)} at most .* which is 6, and ${connectionsOf(0)} more`),
   )
-  assert.equal(lanes.length + sum, connectionsOf(0))
+  assert.equal(settings.SERVICE_DATABASE_POOL.default, '6')
 })
 
 test('the page on scaling has every table and every lane of the service', async () => {
@@ -162,11 +168,5 @@ test('the page on scaling has every table and every lane of the service', async 
     listed.toSorted(),
     tables.map(({ name }) => name),
   )
-  assert.deepEqual(
-    lanes,
-    deps.lanes
-      .depths()
-      .map(({ lane }) => lane)
-      .toSorted(),
-  )
+  assert.deepEqual(lanes, [...deps.lanes.sharing].toSorted())
 })

@@ -6,6 +6,7 @@ import { createSignHeads, type SignHeads } from './audit/signed-head.ts'
 import { createDeriveChain } from './audit/verify.ts'
 import { choresOf } from './chores.ts'
 import type { Config } from './config.ts'
+import { countedMetrics } from './counted-metrics.ts'
 import { type Dashboard, openDashboard } from './dashboard/dashboard.ts'
 import { type EmbedTokens, openEmbedTokens } from './embed/signed-token.ts'
 import { type Authenticate, createAuthenticate } from './gate/authenticate.ts'
@@ -36,6 +37,7 @@ import { openSigningKeys } from './platform/crypto/signing-keys.ts'
 import { type Cursors, createCursors } from './platform/cursor.ts'
 import { type Connection, withConnectMs } from './platform/db/connection.ts'
 import { unbound } from './platform/db/db.ts'
+import { Errands } from './platform/db/errands.ts'
 import { openHints } from './platform/db/hints.ts'
 import { type Lanes, openLanes } from './platform/db/lanes.ts'
 import { openPool, type Pool } from './platform/db/pool.ts'
@@ -128,12 +130,6 @@ export interface Deps {
   close(): Promise<void>
 }
 
-/** Loaded only if there is a metrics port: the library takes a tenth of the start time of the service. */
-async function countedMetrics(): Promise<Metrics> {
-  const { createMetrics } = await import('./platform/prometheus.ts')
-  return createMetrics({ version, node: process.version })
-}
-
 /**
  * Opens everything that the service depends on. The database must be migrated.
  * @throws {UnknownKey} when secrets in the database are sealed with a key that is not configured.
@@ -147,8 +143,9 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   if (config.isTraced) await openTracing(version, log)
   const metrics = config.metricsPort === null ? uncounted : await countedMetrics()
   const lanes = openLanes(connection, budgets, metrics)
+  const errands = new Errands(connection)
   // First, because it may refuse while nothing else is open: a lane opens its connection with its first item.
-  const counters = await openCounters(config, { connection, lanes, requestMs }, log, metrics)
+  const counters = await openCounters(config, { lanes, errands, requestMs }, log, metrics)
   const sealed = await openSealedStore(connection, config, draw, requestMs)
   const cursorSecret = await serviceSecret(sealed, 'cursor', draw)
   const hints = openHints({ connection: directConnection, lanes, clock, metrics })
@@ -161,7 +158,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const heldMax = { all: config.maxHeldPolls, ofWorkspace: config.maxHeldPollsPerWorkspace }
   const observer = config.metricsPort === null ? null : metrics
   const policy = openPolicyFeed(lanes, clock, hints, budgets, heldMax, observer, log)
-  const storedBytes = openStoredBytes(connection, config.maxStoredAnswerBytesPerWorkspace, systemClock, log)
+  const storedBytes = openStoredBytes(errands, config.maxStoredAnswerBytesPerWorkspace, systemClock, log)
   const idempotency = openIdempotency(lanes, storedBytes)
   const usageReports = openReports(lanes)
   const makeId = idMaker(clock, draw)
@@ -199,6 +196,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
       connection,
       log,
       monotonic: systemClock.monotonic,
+      errands,
     }),
     log,
     randomBytes: draw,
@@ -253,7 +251,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     targets: openTargets(lanes),
     readiness,
     auditExports: new Exports(clock.monotonic),
-    auditHeads: createSignHeads(sealed, config.publicUrl, draw, createDeriveChain(connection)),
+    auditHeads: createSignHeads(sealed, config.publicUrl, draw, createDeriveChain(connection, errands)),
     policy,
     counters,
     idempotency,
@@ -282,6 +280,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     drain: () => closing.abort(),
     async close() {
       closing.abort()
+      errands.close()
       hotCredentials.close()
       await Promise.all([stopUpkeep(), mail.close(), disownings.close(), endings.close()])
       await Promise.all([

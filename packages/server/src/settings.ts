@@ -88,10 +88,10 @@ export const settings = {
   },
   SERVICE_DATABASE_POOL: {
     kind: 'integer',
-    default: '20',
+    default: '6',
     min: 1,
     max: 200,
-    why: 'Connections for management requests, besides one per lane; one workspace uses at most half of them',
+    why: 'Connections for management requests, beside 14 for everything else; one workspace uses at most half of them',
   },
   SERVICE_MIGRATE_WAIT_S: {
     kind: 'integer',

@@ -16,7 +16,7 @@ export interface AbsentStandby {
 }
 
 const waits = `select pid from pg_stat_activity where wait_event = 'SyncRep'
-  and (application_name in ('keyrail pool', 'keyrail mail') or application_name like 'keyrail lane %')`
+  and (application_name in ('keyrail pool', 'keyrail mail') or application_name like 'keyrail lane%')`
 
 export function standbyOf({ query, connection }: Pick<Harness, 'query' | 'connection'>): AbsentStandby {
   /** Whether a commit ends without a standby. The processes of Postgres follow the setting one after the other. */

@@ -29,7 +29,7 @@ test('a lane that loses its connection while it is idle counts one reconnection 
   assert.ok(batches >= 1)
   await query(
     `select pg_terminate_backend(pid, 60000) from pg_stat_activity
-     where datname = current_database() and application_name = 'keyrail lane credential'`,
+     where datname = current_database() and application_name = 'keyrail lanes reads'`,
   )
   await use()
   assert.deepEqual(await read(...names), [batches + 1, errors, reconnects + 1])

@@ -1,6 +1,9 @@
 import type { Budgets } from '../src/platform/budgets.ts'
 import { type Connection, withConnectMs } from '../src/platform/db/connection.ts'
 import { createIdleConnections } from '../src/platform/db/idle.ts'
+import { type LaneObserver, type OwnedLane, openLane } from '../src/platform/db/lane.ts'
+import { openLaneConnections } from '../src/platform/db/lane-connections.ts'
+import type { LaneSpec } from '../src/platform/db/lane-spec.ts'
 import { type Lanes, openLanes } from '../src/platform/db/lanes.ts'
 import { openPool, type Pool } from '../src/platform/db/pool.ts'
 import { uncounted } from '../src/platform/metrics.ts'
@@ -48,3 +51,28 @@ export const openTestLanes = (
   batchSent: (lane: string, items: number) => void = () => {},
 ): Lanes =>
   openLanes(withConnectMs(connection, patientBudgets.connectMs), patientBudgets, { ...uncounted, batchSent })
+
+/** Opens one lane, with a connection of that lane alone. The caller closes it. */
+export function openTestLane<In, Out>(
+  connection: Connection,
+  spec: LaneSpec<In, Out>,
+  observer: LaneObserver = uncounted,
+): OwnedLane<In, Out> {
+  const budgets = patientBudgets
+  const own = openLaneConnections({
+    connection,
+    name: `lane ${spec.name}`,
+    most: 1,
+    isShared: false,
+    budgets,
+    idle: createIdleConnections(),
+  })
+  const lane = openLane(own, spec, budgets, observer)
+  return {
+    ...lane,
+    async close() {
+      await lane.close()
+      await own.close()
+    },
+  }
+}

@@ -139,9 +139,9 @@ and the key of the list where there is one. An account that the release makes is
 {{- $values | toYaml }}
 {{- end }}
 
-{{/* How many connections a pod opens at most: those of its pool, and 34 more. */}}
+{{/* How many connections a pod opens at most: those of its pool, and 14 more. */}}
 {{- define "keyrail.connectionsOfPod" -}}
-{{- add (index .Values.settings "SERVICE_DATABASE_POOL" | default 20) 34 }}
+{{- add (index .Values.settings "SERVICE_DATABASE_POOL" | default 6) 14 }}
 {{- end }}
 
 {{/* How many pods there are at most, while they are replaced too. A part of a pod is a pod. */}}

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { Connection } from '../platform/db/connection.ts'
+import { Errands } from '../platform/db/errands.ts'
 import type { Reading } from '../platform/db/readings.ts'
 import type { Chore } from '../platform/db/upkeep.ts'
 import type { Logger } from '../platform/log.ts'
@@ -17,6 +18,7 @@ interface VerifyParts {
   readonly log: Pick<Logger, 'error'>
   /** Milliseconds that never step back. */
   readonly monotonic: () => number
+  readonly errands?: Errands
 }
 
 /**
@@ -24,7 +26,12 @@ interface VerifyParts {
  * and is noted when it is verified, so a restart goes on with the next one. A broken chain is verified again every hour. One
  * that cannot be verified, as one that the database reads too slowly, stays due, and the others have their turn.
  */
-export const verifyChains = ({ connection, log, monotonic }: VerifyParts): Chore => ({
+export const verifyChains = ({
+  connection,
+  log,
+  monotonic,
+  errands = new Errands(connection),
+}: VerifyParts): Chore => ({
   name: 'audit chains',
   async run(client, signal) {
     const end = monotonic() + roundMs
@@ -38,12 +45,14 @@ export const verifyChains = ({ connection, log, monotonic }: VerifyParts): Chore
     try {
       for (const { id } of rows) {
         if (signal?.aborted || monotonic() >= end || failures.length >= failuresMost) break
-        const found = await thread.verify(id).catch(error => {
-          failures.push(error)
-          if (signal?.aborted) return null
-          log.error({ workspace_id: id, err: error }, 'an audit chain could not be verified')
-          return null
-        })
+        const found = await errands
+          .run('upkeep', () => thread.verify(id))
+          .catch(error => {
+            failures.push(error)
+            if (signal?.aborted) return null
+            log.error({ workspace_id: id, err: error }, 'an audit chain could not be verified')
+            return null
+          })
         if (found === null) continue
         const { valid, first_bad_seq, reason } = found
         if (!valid) log.error({ workspace_id: id, first_bad_seq, reason }, 'an audit chain is broken')

@@ -1,12 +1,10 @@
 import type { AuditChain, DerivedChain } from '@keyrail/contract/vendor/audit'
 import type { Connection } from '../platform/db/connection.ts'
-import { FairQueue, type Turn } from '../platform/fair-queue.ts'
+import { Errands } from '../platform/db/errands.ts'
+import type { Turn } from '../platform/fair-queue.ts'
 import { Refusal } from '../platform/refusal.ts'
 import type { ChainStep, Watch } from './verify-run.ts'
 import { openVerifyThread } from './verify-thread.ts'
-
-/** Concurrent runs per process; each keeps a connection busy, and they share a thread. */
-const mostRuns = 2
 
 /** @param watch hears how far the run is, also when the request shares a run that began before. */
 export type VerifyChain = (workspaceId: string, watch?: Watch) => Promise<AuditChain>
@@ -18,11 +16,11 @@ const waitMs = 15_000
 
 /**
  * Derives every hash of a workspace's chain again, from one snapshot and in constant memory. Requests during a run of their
- * workspace share its result. Workspaces take turns, so that long chains do not block the others.
+ * workspace share its result. Each run is an errand, and they share a thread. Workspaces take turns, so that long chains do not block
+ * the others.
  */
-export function createDeriveChain(connection: Connection): DeriveChain {
+export function createDeriveChain(connection: Connection, errands = new Errands(connection)): DeriveChain {
   const thread = openVerifyThread(connection)
-  const line = new FairQueue({ places: mostRuns, placesOfOne: 1, waitingOfOne: 1 })
   const runs = new Map<string, Run>()
   const derive = async (workspaceId: string, turn: Turn, watch: Watch): Promise<DerivedChain> => {
     // Not before its caller has noted the run: a run that failed at once would be kept.
@@ -36,7 +34,7 @@ export function createDeriveChain(connection: Connection): DeriveChain {
     }
   }
   const begin = (workspaceId: string): Run => {
-    const turn = line.depth().waiting < mostWaiting ? line.take(workspaceId) : null
+    const turn = errands.waiting < mostWaiting ? errands.take(workspaceId) : null
     if (turn === null) throw tooMany()
     const watchers = new Set<Watch>()
     const run: Run = { watchers, step: null, chain: derive(workspaceId, turn, step => tell(run, step)) }

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Config } from '../config.ts'
-import { connectionsOf } from '../platform/db/connection-need.ts'
+import { roomFor } from '../platform/db/connection-need.ts'
 import { type OutsideFacts, readOutsideFacts } from '../platform/db/outside-facts.ts'
 import type { Check } from './doctor-check.ts'
 import { checkSlots, judgeStandbys } from './doctor-standbys.ts'
@@ -69,8 +69,7 @@ function judgeDurability({ synchronousCommit, fsync, fullPageWrites }: OutsideFa
 
 function judgeConnections({ free }: OutsideFacts, poolSize: number): Check {
   const name = 'connections'
-  const need = connectionsOf(poolSize)
-  const fits = Math.floor(free / need)
+  const { need, fits } = roomFor(free, poolSize)
   const message = `a process opens up to ${need}, and ${free} are free: enough for ${fits}`
   if (fits >= 2) return { name, status: 'ok', message }
   return {

@@ -159,6 +159,7 @@ export function openLookup(lanes: Lanes, sessionIdleS: number): Lookup {
   return {
     find: lanes.open({
       name: 'credential',
+      shares: 'reads',
       statement: findStatement,
       repeatable: true,
       // All nodes of a vendor may poll with one key.
@@ -172,6 +173,7 @@ export function openLookup(lanes: Lanes, sessionIdleS: number): Lookup {
     }),
     touch: lanes.open({
       name: 'last_used',
+      shares: 'writes',
       statement: touchStatement,
       repeatable: false,
       values: used => [used.map(key => key.workspaceId), used.map(key => key.id)],
@@ -179,6 +181,7 @@ export function openLookup(lanes: Lanes, sessionIdleS: number): Lookup {
     }),
     sessions: lanes.open({
       name: 'session',
+      shares: 'reads',
       statement: findSessionStatement,
       repeatable: true,
       nameOf: digest => digest.toString('latin1'),
@@ -191,6 +194,7 @@ export function openLookup(lanes: Lanes, sessionIdleS: number): Lookup {
     }),
     touchSession: lanes.open({
       name: 'session_seen',
+      shares: 'writes',
       statement: touchSessionStatement,
       repeatable: false,
       values: ids => [ids, sessionIdleS],
@@ -198,6 +202,7 @@ export function openLookup(lanes: Lanes, sessionIdleS: number): Lookup {
     }),
     standing: lanes.open({
       name: 'embed_standing',
+      shares: 'reads',
       statement: standingStatement,
       repeatable: true,
       nameOf: ({ workspaceId, tenantId, projectId, mintedBy, externalId }) =>

@@ -50,6 +50,7 @@ export function openMakers(lanes: Lanes): FindMakers {
   const known = recentlyUsed<Made>(rememberedMax)
   const lane = lanes.open<{ workspaceId: string; id: string }, Level[]>({
     name: 'makers',
+    shares: 'reads',
     statement: makersStatement,
     repeatable: true,
     nameOf: ({ workspaceId, id }) => `${workspaceId} ${id}`,

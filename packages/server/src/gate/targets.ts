@@ -49,6 +49,7 @@ const targetsStatement = sql(
 export const openTargets = (lanes: Lanes): FindTarget =>
   lanes.open<Target, boolean>({
     name: 'targets',
+    shares: 'rights',
     statement: targetsStatement,
     repeatable: true,
     nameOf: ({ kind, ownerId, id }) => `${kind} ${ownerId} ${id}`,

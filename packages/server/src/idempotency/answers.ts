@@ -21,6 +21,7 @@ export type Answers = Lane<AnswerRef, StoredAnswer | null>
 export function openAnswers(lanes: Lanes): Answers {
   return lanes.open<AnswerRef, StoredAnswer | null>({
     name: 'idempotency_answer',
+    shares: 'reads',
     statement: readAnswers,
     repeatable: true,
     nameOf: ref => `${nameOfKey(ref)} ${ref.lockToken}`,

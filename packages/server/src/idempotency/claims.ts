@@ -16,6 +16,7 @@ export type Claims = Lane<Claim, Verdict | null>
 export function openClaims(lanes: Lanes): Claims {
   return lanes.open<Claim, Verdict | null>({
     name: 'idempotency_claim',
+    shares: 'writes',
     statement: claimRecords,
     // A claim that won before its answer was lost finds its own token, and wins again.
     repeatable: true,

@@ -21,6 +21,7 @@ export type Ends = Lane<End, Ending>
 export function openEnds(lanes: Lanes): Ends {
   return lanes.open<End, Ending>({
     name: 'idempotency_end',
+    shares: 'writes',
     // A release that is sent twice would be answered `lost`.
     repeatable: false,
     converse: settle,

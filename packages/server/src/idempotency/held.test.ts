@@ -8,6 +8,7 @@ import { openTestLanes } from '../../test/stores.ts'
 import { until } from '../../test/until.ts'
 import { makeVendor } from '../../test/vendor.ts'
 import { systemClock } from '../platform/clock.ts'
+import { Errands } from '../platform/db/errands.ts'
 import type { Claim } from './claims.ts'
 import type { End, Ending } from './ends.ts'
 import { type Idempotency, openIdempotency } from './service.ts'
@@ -109,7 +110,7 @@ test('a claim that takes over a locked record waits for the lock, other claims d
 /** The lanes of one process of the service. */
 function openProcess() {
   const lanes = openTestLanes(harness.connection)
-  const storedBytes = openStoredBytes(harness.connection, 1e9, systemClock, harness.deps.log)
+  const storedBytes = openStoredBytes(new Errands(harness.connection), 1e9, systemClock, harness.deps.log)
   after(() => lanes.close())
   return { ...openIdempotency(lanes, storedBytes), close: lanes.close }
 }
@@ -127,7 +128,7 @@ const deadlocks = async (): Promise<number> => {
   const haveEnded = async () => {
     const [row] = await query(
       `select count(*)::int as n from pg_stat_activity
-       where datname = current_database() and application_name like 'keyrail lane idempotency%'`,
+       where datname = current_database() and application_name = 'keyrail lanes writes'`,
     )
     return row.n === 0
   }

@@ -6,6 +6,7 @@ import { newScope, openCalls } from '../../test/idempotency-calls.ts'
 import { until } from '../../test/until.ts'
 import { makeProject, makeSecretKey, makeVendor } from '../../test/vendor.ts'
 import { systemClock } from '../platform/clock.ts'
+import { Errands } from '../platform/db/errands.ts'
 import { doChores } from '../platform/db/upkeep.ts'
 import { noProject, openStoredBytes } from './stored-bytes.ts'
 import { pruneStoredBytes } from './upkeep.ts'
@@ -68,7 +69,7 @@ test('what one process stores counts in another process too, until its hour is o
       .sum
   assert.equal(Number(await sum()), 10 * (9_512 + 2))
 
-  const elsewhere = openStoredBytes(harness.connection, limit, systemClock, harness.deps.log)
+  const elsewhere = openStoredBytes(new Errands(harness.connection), limit, systemClock, harness.deps.log)
   elsewhere.add(place, 4_000, 60_000)
   await until(() => !elsewhere.hasRoom(place, 1_000), 'the bytes of the other process are known')
   assert.equal(elsewhere.hasRoom(placeOf(other.workspaceId), 9_000), true)
@@ -79,7 +80,7 @@ test('what one process stores counts in another process too, until its hour is o
   ]).catch(() => query(`delete from idempotency_held where workspace_id = $1`, [vendor.workspaceId]))
   await doChores(harness.connection, [pruneStoredBytes], harness.deps.log)
   assert.equal(await sum(), null)
-  const fresh = openStoredBytes(harness.connection, limit, systemClock, harness.deps.log)
+  const fresh = openStoredBytes(new Errands(harness.connection), limit, systemClock, harness.deps.log)
   fresh.add(place, 4_000, 60_000)
   assert.equal(fresh.hasRoom(place, 90_000), true)
   await fresh.close()
@@ -89,7 +90,7 @@ test('bytes that could not be written are written later', async () => {
   const third = await makeVendor(harness)
   const warned: unknown[] = []
   // So large that it counts nothing meanwhile.
-  const own = openStoredBytes(harness.connection, 1_000 * limit, systemClock, {
+  const own = openStoredBytes(new Errands(harness.connection), 1_000 * limit, systemClock, {
     warn: (...line: unknown[]) => void warned.push(line),
   } as never)
   await query('alter table idempotency_held rename to elsewhere')

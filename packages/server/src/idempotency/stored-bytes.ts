@@ -2,8 +2,7 @@ import type pg from 'pg'
 import { readWorkspaceFacts } from '../gate/workspace-facts.ts'
 import type { Clock } from '../platform/clock.ts'
 import { createAllowance, type Place } from '../platform/db/allowance.ts'
-import type { Connection } from '../platform/db/connection.ts'
-import { connectPrimary } from '../platform/db/timeline.ts'
+import type { Errands } from '../platform/db/errands.ts'
 import type { Logger } from '../platform/log.ts'
 import { addStoredBytes, sumStoredBytes } from './sql.ts'
 
@@ -19,6 +18,7 @@ export interface StoredBytes {
   close(): Promise<void>
 }
 
+const statementMs = 5_000
 /** How often counts are written. A process that is killed loses so much of them. */
 const flushMs = 10_000
 /** The bytes of a row besides headers and body. */
@@ -46,7 +46,7 @@ const columnsOf = (counts: readonly Unwritten[]): unknown[][] => [
 ]
 
 export function openStoredBytes(
-  connection: Connection,
+  errands: Pick<Errands, 'ask'>,
   limit: number,
   { monotonic }: Clock,
   log: Pick<Logger, 'warn'>,
@@ -55,15 +55,8 @@ export function openStoredBytes(
   let timer: NodeJS.Timeout | undefined
   let flushing: Promise<void> = Promise.resolve()
 
-  const ask = async <Found>(work: (client: pg.Client) => Promise<Found>): Promise<Found> => {
-    const client = await connectPrimary(connection, 'stored answers', false)
-    try {
-      await client.query(`set statement_timeout = '5s'; set lock_timeout = '1s'`)
-      return await work(client)
-    } finally {
-      await client.end()
-    }
-  }
+  const ask = <Found>(work: (client: pg.Client) => Promise<Found>): Promise<Found> =>
+    errands.ask('stored answers', statementMs, work)
   const note = (place: Place, hours: number, bytes: number) => {
     const { workspaceId, env, projectId } = place
     const name = `${workspaceId} ${env} ${projectId} ${hours}`

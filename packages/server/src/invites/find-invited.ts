@@ -11,6 +11,7 @@ export type FindInvited = Lane<string, boolean>
 export function openFindInvited(lanes: Lanes): FindInvited {
   return lanes.open({
     name: 'invited',
+    shares: 'reads',
     statement: findInvited,
     repeatable: true,
     nameOf: addressKey => addressKey,

@@ -21,6 +21,7 @@ export type FindLeaked = Lane<Buffer, Leaked | null>
 export function openFindLeaked(lanes: Lanes): FindLeaked {
   return lanes.open({
     name: 'leaked',
+    shares: 'rights',
     statement: findLeaked,
     repeatable: true,
     values: digests => [digests],

@@ -18,6 +18,7 @@ export type FindAccount = Lane<string, Account | null>
 export function openFindAccount(lanes: Lanes): FindAccount {
   return lanes.open({
     name: 'account',
+    shares: 'reads',
     statement: findAccounts,
     repeatable: true,
     nameOf: addressKey => addressKey,

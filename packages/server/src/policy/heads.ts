@@ -21,6 +21,7 @@ export type Heads = Lane<ProjectRef, PolicyHead | null>
 export function openHeads(lanes: Lanes): Heads {
   return lanes.open<ProjectRef, PolicyHead | null>({
     name: 'policy_head',
+    shares: 'reads',
     statement: findHeads,
     repeatable: true,
     nameOf: refKey,

@@ -90,6 +90,7 @@ export function openNodes(
   const unwritten = new UnwrittenNodes(clock.monotonic)
   const writes = lanes.open<Sighting, boolean>({
     name: 'policy_nodes',
+    shares: 'writes',
     statement: acknowledged === null ? noteNodes : noteAndTimeNodes,
     // Recording a node twice has the same result.
     repeatable: true,
@@ -114,6 +115,7 @@ export function openNodes(
   })
   const counts = lanes.open<FleetQuestion, Fleet & { storeMs: number | null }>({
     name: 'policy_fleet',
+    shares: 'reads',
     statement: countNodes,
     repeatable: true,
     // Each count reads all nodes of its project. Many callers that wait for one version share it.

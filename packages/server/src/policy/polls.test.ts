@@ -140,7 +140,7 @@ test('a poll whose look-up is stuck is refused at its deadline, and the next one
   await until(async () => (await ask()).status === 200)
   await query(
     `select pg_terminate_backend(pid, 60000) from pg_stat_activity
-     where datname = current_database() and application_name = 'keyrail lane policy_poll'`,
+     where datname = current_database() and application_name = 'keyrail lanes reads'`,
   )
   assert.equal((await ask()).status, 200)
 })

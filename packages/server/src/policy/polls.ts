@@ -29,6 +29,7 @@ const projectIn = /[?&]project_id=([\da-f-]{36})(?:&|$)/i
 export function openPollKeys(lanes: Lanes): PollKeys {
   const polls = lanes.open<Poll, SecretKeyRecord | null>({
     name: 'policy_poll',
+    shares: 'reads',
     statement: findPolls,
     repeatable: true,
     // All nodes of a vendor may poll with one key.

@@ -6,6 +6,7 @@ import { makePerson } from '../../test/people.ts'
 import { until } from '../../test/until.ts'
 import { issueKey, makeProject, makeSecretKey, makeVendor } from '../../test/vendor.ts'
 import { systemClock } from '../platform/clock.ts'
+import { Errands } from '../platform/db/errands.ts'
 import { openCounterRows } from './counter-rows.ts'
 
 const most = 32
@@ -85,7 +86,7 @@ test('a project beyond its counters keeps the old and gets no new ones, others d
 })
 
 test('a process counts the rows that other processes made', async () => {
-  const rows = openCounterRows(harness.connection, most, systemClock, harness.deps.log)
+  const rows = openCounterRows(new Errands(harness.connection), most, systemClock, harness.deps.log)
   const place = { workspaceId: vendor.workspaceId, env: 'live', projectId: vendor.projectId }
   rows.add(place, 1)
   await until(() => !rows.hasRoom(place, 1), 'the rows are counted')
@@ -146,7 +147,7 @@ test('counters of projects that do not exist take no room of one that does', asy
 })
 
 test('a workspace whose owners have verified no address has a tenth of the counters', async () => {
-  const rows = openCounterRows(harness.connection, 320, systemClock, harness.deps.log)
+  const rows = openCounterRows(new Errands(harness.connection), 320, systemClock, harness.deps.log)
   const hasRoomBeyondTenth = async (verified: boolean) => {
     const { workspaceId, projectId } = await makeVendor(harness)
     await makePerson(harness.query, { workspaceId, role: 'owner', verified })

@@ -1,12 +1,12 @@
 import { readWorkspaceFacts } from '../gate/workspace-facts.ts'
 import type { Clock } from '../platform/clock.ts'
 import { type Allowance, createAllowance } from '../platform/db/allowance.ts'
-import type { Connection } from '../platform/db/connection.ts'
-import { connectPrimary } from '../platform/db/timeline.ts'
+import type { Errands } from '../platform/db/errands.ts'
 import type { Logger } from '../platform/log.ts'
 import { dropInvented } from './invented.ts'
 import { countAll, countOfProject } from './sql.ts'
 
+const statementMs = 30_000
 /** A workspace may have so much of its limits until an owner has verified an address. */
 export const unprovenPart = 1 / 10
 /** From this share of a limit on, counters of invented ids are dropped, down to the other share. */
@@ -15,7 +15,7 @@ const wantedPart = 3 / 4
 
 /** How many rows of counters each project has in Postgres, and may have. Near a limit it makes room. */
 export function openCounterRows(
-  connection: Connection,
+  errands: Pick<Errands, 'ask'>,
   limit: number,
   { monotonic }: Clock,
   log: Pick<Logger, 'warn' | 'info'>,
@@ -25,10 +25,8 @@ export function openCounterRows(
     unprovenPart,
     monotonic,
     log,
-    async count(place, mostOf) {
-      const client = await connectPrimary(connection, 'counter rows', false)
-      try {
-        await client.query(`set statement_timeout = '30s'; set lock_timeout = '1s'`)
+    count: (place, mostOf) =>
+      errands.ask('counter rows', statementMs, async client => {
         const { workspaceId, env, projectId } = place
         const facts = await readWorkspaceFacts(client, workspaceId)
         const most = mostOf(facts.isProven)
@@ -45,9 +43,6 @@ export function openCounterRows(
         if (dropped === 0) return { ...facts, held }
         log.info({ workspace_id: workspaceId, env, rows: dropped }, 'counters of invented ids were dropped')
         return { ...facts, held: await count() }
-      } finally {
-        await client.end()
-      }
-    },
+      }),
   })
 }

@@ -1,5 +1,5 @@
 import { systemClock } from '../platform/clock.ts'
-import type { Connection } from '../platform/db/connection.ts'
+import type { Errands } from '../platform/db/errands.ts'
 import type { Lanes } from '../platform/db/lanes.ts'
 import type { Logger } from '../platform/log.ts'
 import type { Metrics } from '../platform/metrics.ts'
@@ -17,13 +17,13 @@ interface CounterSettings {
 /** The store of the counters that the settings name. Loads the Redis library only if there is a Redis. */
 export async function openCounters(
   settings: CounterSettings,
-  store: { connection: Connection; lanes: Lanes; requestMs: number },
+  store: { lanes: Lanes; errands: Errands; requestMs: number },
   log: Logger,
   metrics: Metrics,
 ): Promise<CounterStore> {
   const { redisUrl, maxCountersPerWorkspace, valueFiles } = settings
   if (redisUrl === null) {
-    const rows = openCounterRows(store.connection, maxCountersPerWorkspace, systemClock, log)
+    const rows = openCounterRows(store.errands, maxCountersPerWorkspace, systemClock, log)
     return openPostgresCounters(store.lanes, rows)
   }
   const { openRedisCounters, laneName } = await import('./redis.ts')
@@ -32,7 +32,7 @@ export async function openCounters(
     log,
     observer: metrics,
     limit: maxCountersPerWorkspace,
-    ...databaseOf(store.connection),
+    ...databaseOf(store.errands),
     monotonic: systemClock.monotonic,
     requestMs: store.requestMs,
   })

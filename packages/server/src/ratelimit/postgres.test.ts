@@ -4,6 +4,7 @@ import { testStore } from '../../test/counter-store-suite.ts'
 import { makeDatabase, testCluster } from '../../test/database.ts'
 import { openTestLanes } from '../../test/stores.ts'
 import { systemClock } from '../platform/clock.ts'
+import { Errands } from '../platform/db/errands.ts'
 import { openCounterRows } from './counter-rows.ts'
 import { openPostgresCounters } from './postgres.ts'
 
@@ -18,7 +19,7 @@ await admin.query(
   `create or replace function service_now() returns timestamptz language sql stable as 'select now from store_time'`,
 )
 const processes = [openTestLanes(connection), openTestLanes(connection)] as const
-const rows = () => openCounterRows(connection, 1_000_000, systemClock, { warn() {}, info() {} })
+const rows = () => openCounterRows(new Errands(connection), 1_000_000, systemClock, { warn() {}, info() {} })
 const store = openPostgresCounters(processes[0], rows())
 const other = openPostgresCounters(processes[1], rows())
 after(async () => {

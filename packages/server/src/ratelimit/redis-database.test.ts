@@ -3,10 +3,11 @@ import { test } from 'node:test'
 import { startHarness } from '../../test/harness.ts'
 import { addMember, makePerson } from '../../test/people.ts'
 import { makeProject, makeVendor } from '../../test/vendor.ts'
+import { Errands } from '../platform/db/errands.ts'
 import { databaseOf } from './redis-database.ts'
 
 const harness = await startHarness()
-const { factsOf } = databaseOf(harness.connection)
+const { factsOf } = databaseOf(new Errands(harness.connection))
 const { query } = harness
 
 const own = async (workspaceId: string, userId: string) =>

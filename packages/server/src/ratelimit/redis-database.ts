@@ -1,24 +1,20 @@
+import type pg from 'pg'
 import { readWorkspaceFacts } from '../gate/workspace-facts.ts'
-import type { Connection } from '../platform/db/connection.ts'
-import { connectPrimary } from '../platform/db/timeline.ts'
+import type { Errands } from '../platform/db/errands.ts'
 import type { RedisCountersOptions } from './redis.ts'
 import { findPaidTogether, pickInvented } from './sql.ts'
 import { subjectColumns } from './stored-counters.ts'
 
+const statementMs = 5_000
 /** As many workspaces of one person are added up at most. */
 const workspacesMost = 100
 
 /** What counters in Redis need from the database. No check waits for it. */
-export function databaseOf(connection: Connection): Pick<RedisCountersOptions, 'factsOf' | 'inventedOf'> {
-  const ask = async <Found>(work: (client: Client) => Promise<Found>): Promise<Found> => {
-    const client = await connectPrimary(connection, 'counter rows', false)
-    try {
-      await client.query(`set statement_timeout = '5s'`)
-      return await work(client)
-    } finally {
-      await client.end()
-    }
-  }
+export function databaseOf(
+  errands: Pick<Errands, 'ask'>,
+): Pick<RedisCountersOptions, 'factsOf' | 'inventedOf'> {
+  const ask = <Found>(work: (client: pg.Client) => Promise<Found>): Promise<Found> =>
+    errands.ask('counter rows', statementMs, work)
   return {
     factsOf: workspaceId =>
       ask(async client => {
@@ -34,5 +30,3 @@ export function databaseOf(connection: Connection): Pick<RedisCountersOptions, '
       }),
   }
 }
-
-type Client = Awaited<ReturnType<typeof connectPrimary>>

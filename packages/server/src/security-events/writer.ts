@@ -32,6 +32,7 @@ export function openSecurityEvents(
   const tally = createTally(clock, makeId, () => observer.securityEventDropped())
   const lane = lanes.open<EventRow, null>({
     name: 'security_event',
+    shares: 'writes',
     statement: writeEvents,
     repeatable: true,
     // Those that the store did not take wait there too.

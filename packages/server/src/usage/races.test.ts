@@ -62,7 +62,7 @@ const lockWaits = async (): Promise<number> =>
   (
     await query(
       `select count(*)::int as n from pg_stat_activity
-       where datname = current_database() and wait_event_type = 'Lock' and application_name like 'keyrail lane usage%'`,
+       where datname = current_database() and wait_event_type = 'Lock' and application_name = 'keyrail lanes writes'`,
     )
   )[0].n
 const untilItWaits = async () => {
@@ -210,7 +210,7 @@ test('a report whose connection is killed midway leaves no row, and is then appl
   await untilItWaits()
   await query(
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()
-       and wait_event_type = 'Lock' and application_name like 'keyrail lane usage%'`,
+       and wait_event_type = 'Lock' and application_name = 'keyrail lanes writes'`,
   )
   await holder.query('rollback')
   assert.deepEqual(await first, { accepted: 1, ignored: 0 })

@@ -5,7 +5,7 @@ import type { Lane } from '../platform/db/lane.ts'
 import type { Ask } from '../platform/db/lane-spec.ts'
 import type { Lanes } from '../platform/db/lanes.ts'
 import { begin, commit, rollback } from '../platform/db/transaction-control.ts'
-import { readReports, takeReports } from './statements.ts'
+import { readReports, takeReports, waitForLocks } from './statements.ts'
 
 /** What a server has counted. Its id is unique within one workspace and environment. */
 export interface Report {
@@ -41,7 +41,7 @@ const lockMs = 300
 export function openReports(lanes: Lanes): Reports {
   return lanes.open<Report, Tally | null>({
     name: 'usage_report',
-    settings: `set lock_timeout = ${lockMs}`,
+    shares: 'writes',
     // A report that is sent again is recognised by its id.
     repeatable: true,
     async converse(ask, reports) {
@@ -96,8 +96,9 @@ async function takeUnlessHeld(ask: Ask, reports: readonly Report[]): Promise<Tal
     reports.map(({ projectIds }) => projectIds && arrayOf(projectIds)),
   ]
   try {
-    const [, , rows = []] = await ask(
+    const [, , , rows = []] = await ask(
       { statement: begin, values: [] },
+      { statement: waitForLocks, values: [String(lockMs)] },
       { statement: takeReports, values },
       { statement: readReports, values: keys },
       // A report that was taken before writes nothing, and its sender forgets it now.

@@ -118,6 +118,9 @@ const touched = `
     from stale s where k.workspace_id = s.workspace_id and k.id = s.key_id
   )`
 
+/** How long the statements behind it in a transaction wait for a lock, in ms. */
+export const waitForLocks = sql('usage.wait_for_locks', `select set_config('lock_timeout', $1, true)`)
+
 /**
  * Takes reports, no two with the same id: adds the counts of those that are new to the hours of keys and to the months and
  * days of tenants. Every process writes, and so locks, rows in one order, and none waits for another in a circle: reports

@@ -34,6 +34,7 @@ function openOwn(requestMs = patientBudgets.requestMs) {
   })
   const pidLane = (name: string): LaneSpec<null, number> => ({
     name,
+    settings: '',
     repeatable: true,
     async converse(ask, items) {
       const [rows = []] = await ask({ statement: pidOf, values: [] })
@@ -83,6 +84,7 @@ test('a deadline cuts its own connection and no other', async () => {
   const before = [await b.run(null), await poolPid()]
   const slow = lanes.open<null, void>({
     name: 'slow',
+    settings: '',
     repeatable: true,
     async converse(ask, items) {
       await ask({ statement: sql('test.wait', 'select pg_advisory_xact_lock(7)'), values: [] })

@@ -28,6 +28,7 @@ export function openHints({ connection, lanes, clock, metrics, ...more }: HintsP
   const lane = lanes.open<string, void>(
     {
       name: 'hints',
+      shares: 'writes',
       statement: notify,
       // Twice is as good as once.
       repeatable: true,

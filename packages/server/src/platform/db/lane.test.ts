@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { makeDatabase, testCluster } from '../../../test/database.ts'
-import { patientBudgets } from '../../../test/stores.ts'
+import { openTestLane } from '../../../test/stores.ts'
 import { Deadline } from '../deadline.ts'
 import { uncounted } from '../metrics.ts'
 import { Refusal } from '../refusal.ts'
 import { sql } from './connection.ts'
-import { openLane } from './lane.ts'
 import type { LaneSpec } from './lane-spec.ts'
 
 const database = await makeDatabase(testCluster())
@@ -29,6 +28,7 @@ const isUnavailable = (error: unknown) => error instanceof Refusal && error.code
 
 const double: LaneSpec<number, number> = {
   name: 'double',
+  shares: 'writes',
   statement: sql(
     'test.double',
     'select n * 2 as twice from unnest($1::int[]) with ordinality u(n, place) order by place',
@@ -40,6 +40,7 @@ const double: LaneSpec<number, number> = {
 const divide: LaneSpec<number, number> = {
   ...double,
   name: 'divide',
+  shares: 'writes',
   statement: sql(
     'test.divide',
     'select 100 / n as twice from unnest($1::int[]) with ordinality u(n, place) order by place',
@@ -48,6 +49,7 @@ const divide: LaneSpec<number, number> = {
 
 const count: LaneSpec<number, void> = {
   name: 'count',
+  shares: 'writes',
   statement: sql(
     'test.count',
     'insert into counted select n, 1 from unnest($1::int[]) n on conflict (id) do update set times = counted.times + 1',
@@ -58,7 +60,7 @@ const count: LaneSpec<number, void> = {
 }
 
 test('items that arrive during a statement ride the next one, and each caller gets its answer', async () => {
-  const lane = openLane(connection, double, patientBudgets, observer)
+  const lane = openTestLane(connection, double, observer)
   batches.length = 0
   const answers = await Promise.all(Array.from({ length: 1200 }, (_, i) => lane.run(i)))
   assert.deepEqual(
@@ -71,17 +73,17 @@ test('items that arrive during a statement ride the next one, and each caller ge
 
 test('a conversation that refuses is not run again, and every caller in it is answered', async () => {
   let begun = 0
-  const lane = openLane<number, number>(
+  const lane = openTestLane<number, number>(
     connection,
     {
       name: 'last word',
+      shares: 'writes',
       repeatable: false,
       async converse() {
         begun += 1
         throw new Refusal('unavailable')
       },
     },
-    patientBudgets,
     observer,
   )
   const told = await Promise.allSettled([1, 2, 3].map(n => lane.run(n)))
@@ -100,7 +102,7 @@ test('callers who ask for the same are asked for once, and all get the answer', 
       return [items]
     },
   }
-  const lane = openLane(connection, shared, patientBudgets, observer)
+  const lane = openTestLane(connection, shared, observer)
   assert.deepEqual(await Promise.all([7, 3, 7, 7, 3].map(n => lane.run(n))), [14, 6, 14, 14, 6])
   assert.deepEqual(sent, [[7, 3]])
   await lane.close()
@@ -109,12 +111,13 @@ test('callers who ask for the same are asked for once, and all get the answer', 
 test('a statement is planned for indexes, however small the tables are when it is first run', async () => {
   const plan: LaneSpec<string, string> = {
     name: 'plan',
+    shares: 'writes',
     statement: sql('test.plan', `select current_setting(name) as value from unnest($1::text[]) name`),
     values: names => [names],
     answers: rows => rows.map(row => String(row.value)),
     repeatable: true,
   }
-  const lane = openLane(connection, plan, patientBudgets, observer)
+  const lane = openTestLane(connection, plan, observer)
   const asked = ['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'plan_cache_mode']
   const settings = await Promise.all(asked.map(name => lane.run(name)))
   assert.deepEqual(settings, ['off', 'off', 'off', 'force_generic_plan'])
@@ -122,7 +125,7 @@ test('a statement is planned for indexes, however small the tables are when it i
 })
 
 test('a batch is cut at its bytes as well as at its items', async () => {
-  const lane = openLane(connection, { ...double, bytesOf: () => 100 * 1024 }, patientBudgets, observer)
+  const lane = openTestLane(connection, { ...double, bytesOf: () => 100 * 1024 }, observer)
   batches.length = 0
   await Promise.all(Array.from({ length: 6 }, (_, i) => lane.run(i)))
   assert.deepEqual(batches, [2, 2, 2])
@@ -130,12 +133,7 @@ test('a batch is cut at its bytes as well as at its items', async () => {
 })
 
 test('callers who share a question count as one for the bytes of a batch', async () => {
-  const lane = openLane(
-    connection,
-    { ...double, nameOf: String, bytesOf: () => 100 * 1024 },
-    patientBudgets,
-    observer,
-  )
+  const lane = openTestLane(connection, { ...double, nameOf: String, bytesOf: () => 100 * 1024 }, observer)
   batches.length = 0
   assert.deepEqual(
     await Promise.all([1, 1, 1, 1, 2, 2, 3, 1].map(n => lane.run(n))),
@@ -146,7 +144,7 @@ test('callers who share a question count as one for the bytes of a batch', async
 })
 
 test('one bad item fails alone, its neighbours are answered', async () => {
-  const lane = openLane(connection, divide, patientBudgets, observer)
+  const lane = openTestLane(connection, divide, observer)
   const answers = await Promise.allSettled([1, 2, 0, 4, 5].map(n => lane.run(n)))
   assert.deepEqual(
     answers.map(answer => (answer.status === 'fulfilled' ? answer.value : 'refused')),
@@ -156,7 +154,7 @@ test('one bad item fails alone, its neighbours are answered', async () => {
 })
 
 test('a lost connection is opened anew for a read, without its caller noticing', async () => {
-  const lane = openLane(connection, double, patientBudgets, observer)
+  const lane = openTestLane(connection, double, observer)
   await lane.run(1)
   await admin.query(
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'keyrail lane double'",
@@ -166,7 +164,7 @@ test('a lost connection is opened anew for a read, without its caller noticing',
 })
 
 test('a write whose connection is lost is answered 503 and never sent a second time', async () => {
-  const lane = openLane<number, void>(connection, count, patientBudgets, observer)
+  const lane = openTestLane<number, void>(connection, count, observer)
   await holder.query('begin; lock table counted in share mode')
   const write = lane.run(7)
   let answered = false
@@ -192,7 +190,7 @@ test('a write whose connection is lost is answered 503 and never sent a second t
 })
 
 test('a write whose connection died idle is sent on another one', async () => {
-  const lane = openLane<number, void>(connection, { ...count, name: 'count after' }, patientBudgets, observer)
+  const lane = openTestLane<number, void>(connection, { ...count, name: 'count after' }, observer)
   await lane.run(8)
   await admin.query(
     `select pg_terminate_backend(pid, 60000) from pg_stat_activity
@@ -204,17 +202,17 @@ test('a write whose connection died idle is sent on another one', async () => {
 })
 
 test('a caller is answered 503 at its own deadline, and those beside it when the store answers', async () => {
-  const lane = openLane<number, number>(
+  const lane = openTestLane<number, number>(
     connection,
     {
       name: 'slow',
+      shares: 'writes',
       repeatable: true,
       async converse(ask, items) {
         await ask({ statement: sql('test.wait', 'select pg_advisory_xact_lock(7)'), values: [] })
         return items.map(n => n * 2)
       },
     },
-    patientBudgets,
     observer,
   )
   await holder.query('select pg_advisory_lock(7)')
@@ -227,7 +225,7 @@ test('a caller is answered 503 at its own deadline, and those beside it when the
 
 test('an unreachable store is answered 503, and the lane works again when it is back', async () => {
   const nowhere = { ...connection, host: '/nonexistent' }
-  const lane = openLane(nowhere, double, patientBudgets, observer)
+  const lane = openTestLane(nowhere, double, observer)
   await assert.rejects(lane.run(1), isUnavailable)
   Object.assign(nowhere, { host: connection.host })
   assert.equal(await lane.run(1), 2)

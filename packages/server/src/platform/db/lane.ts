@@ -2,16 +2,15 @@ import { answerCalls, type Batching, openBatching } from '../batching.ts'
 import type { Budgets } from '../budgets.ts'
 import type { Call } from '../pending-calls.ts'
 import { Refusal } from '../refusal.ts'
-import type { Connection } from './connection.ts'
 import { isConnectionLost, isStatementForgotten, refusalOf } from './errors.ts'
-import { createIdleConnections } from './idle.ts'
-import { createLaneConnection } from './lane-connection.ts'
+import type { LaneConnections } from './lane-connections.ts'
+import { createSend } from './lane-send.ts'
 import type { LaneSpec } from './lane-spec.ts'
 import { countRefusal, type RefusalObserver } from './refusals.ts'
 
 /**
- * A lane makes a hot statement fast without a cache that goes stale: it sends batches of items over a connection of its
- * own, as arrays in and rows out. Measured at 64 callers: one statement each 11,000/s, a batch 60,000/s.
+ * A lane makes a hot statement fast without a cache that goes stale: it sends batches of items, one at a time, as arrays in and
+ * rows out. Measured at 64 callers: one statement each 11,000/s, a batch 60,000/s.
  */
 export type Lane<In, Out> = Omit<Batching<In, Out>, 'close'>
 
@@ -23,18 +22,17 @@ export interface LaneObserver extends RefusalObserver {
   batchSent(lane: string, items: number): void
   /** A batch has its answers. @param isFailed the store did not answer all of it at the first attempt. */
   batchEnded(lane: string, seconds: number, isFailed: boolean): void
-  /** A lane has another connection, because it lost the one before. */
+  /** A lane has opened a connection in place of one that was lost. */
   laneReconnected(lane: string): void
 }
 
 export function openLane<In, Out>(
-  connection: Connection,
+  connections: LaneConnections,
   spec: LaneSpec<In, Out>,
-  budgets: Budgets,
+  { requestMs }: Pick<Budgets, 'requestMs'>,
   observer: LaneObserver,
-  idle = createIdleConnections(),
 ): OwnedLane<In, Out> {
-  const store = createLaneConnection(connection, spec, budgets, observer.laneReconnected, idle)
+  const send = createSend(connections, spec, () => observer.laneReconnected(spec.name))
 
   const sendAfter = async (error: unknown, calls: readonly Call<In, Out>[]) => {
     const isLost = isConnectionLost(error)
@@ -50,7 +48,7 @@ export function openLane<In, Out>(
     const left = calls.filter(({ isAnswered }) => !isAnswered)
     if (left.length === 0) return
     try {
-      await answerCalls(left, store.send)
+      await answerCalls(left, send)
     } catch (error) {
       countRefusal(observer, error)
       for (const call of left) call.reject(refusalOf(error))
@@ -60,11 +58,11 @@ export function openLane<In, Out>(
   const batching = openBatching<In, Out>({
     // Its `nameOf`, `bytesOf` and `partyOf`.
     ...spec,
-    requestMs: budgets.requestMs,
+    requestMs,
     async carry(calls) {
       await observeBatch(observer, spec.name, calls.length, async fail => {
         try {
-          await answerCalls(calls, store.send)
+          await answerCalls(calls, send)
         } catch (error) {
           fail()
           countRefusal(observer, error)
@@ -76,10 +74,7 @@ export function openLane<In, Out>(
   return {
     run: batching.run,
     depth: spec.depth ?? batching.depth,
-    async close() {
-      await batching.close()
-      await store.close()
-    },
+    close: batching.close,
   }
 }
 

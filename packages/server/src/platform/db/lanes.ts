@@ -3,7 +3,8 @@ import { postgres, span } from '../tracing.ts'
 import type { Connection } from './connection.ts'
 import { createIdleConnections, type IdleConnections } from './idle.ts'
 import { type Lane, type LaneObserver, openLane } from './lane.ts'
-import type { LaneSpec } from './lane-spec.ts'
+import { type LaneConnections, type LaneConnectionsParts, openLaneConnections } from './lane-connections.ts'
+import type { LaneSpec, SharedConnections } from './lane-spec.ts'
 
 /** Every lane of a service. A lane that is opened here is measured and closed with the others. */
 export interface Lanes {
@@ -13,16 +14,45 @@ export interface Lanes {
   measure(name: string, depth: () => number): void
   /** How many items wait in each, in the order in which they were opened. */
   depths(): { lane: string; waiting: number }[]
+  /** Which connections each lane has, by its name: those that it shares, or its own. */
+  readonly sharing: ReadonlyMap<string, SharedConnections | 'its own'>
   /** The idle connections of these lanes, and of the pool of the same database. */
   readonly idle: IdleConnections
   /** Answers what waits, then takes no more. */
   close(): Promise<void>
 }
 
+/** How many connections lanes share. A lane with settings has one more. */
+export const sharedConnections: Readonly<Record<SharedConnections, number>> = {
+  reads: 2,
+  rights: 1,
+  writes: 2,
+}
+
 export function openLanes(connection: Connection, budgets: Budgets, observer: LaneObserver): Lanes {
   const idle = createIdleConnections()
   const depths = new Map<string, () => number>()
-  const closers: (() => Promise<void>)[] = []
+  const sharing = new Map<string, SharedConnections | 'its own'>()
+  const lanes: { close(): Promise<void> }[] = []
+  const sets: LaneConnections[] = []
+  const openSet = (name: string, most: number, more: Partial<LaneConnectionsParts> = {}) => {
+    const set = openLaneConnections({ connection, budgets, idle, name, most, isShared: false, ...more })
+    sets.push(set)
+    return set
+  }
+  const { reads, rights, writes } = sharedConnections
+  const shared: Readonly<Record<SharedConnections, LaneConnections>> = {
+    reads: openSet('lanes reads', reads, { isShared: true }),
+    rights: openSet('lanes rights', rights, { isShared: true }),
+    writes: openSet('lanes writes', writes),
+  }
+  const setOf = (spec: LaneSpec<never, unknown>, elsewhere: Connection): LaneConnections => {
+    const own = `lane ${spec.name}`
+    // What breaks elsewhere says nothing of this database.
+    if (elsewhere !== connection)
+      return openSet(own, 1, { connection: elsewhere, idle: createIdleConnections() })
+    return 'shares' in spec ? shared[spec.shares] : openSet(own, 1, { settings: spec.settings })
+  }
   const measure = (name: string, depth: () => number) => {
     if (depths.has(name)) throw new Error(`two lanes have the name ${name}`)
     depths.set(name, depth)
@@ -30,11 +60,10 @@ export function openLanes(connection: Connection, budgets: Budgets, observer: La
   }
   return {
     open(spec, elsewhere = connection) {
-      // What breaks elsewhere says nothing of this database.
-      const own = elsewhere === connection ? idle : createIdleConnections()
-      const lane = openLane(elsewhere, spec, budgets, observer, own)
+      const lane = openLane(setOf(spec, elsewhere), spec, budgets, observer)
       measure(spec.name, lane.depth)
-      closers.push(lane.close)
+      sharing.set(spec.name, 'shares' in spec ? spec.shares : 'its own')
+      lanes.push(lane)
       return {
         ...lane,
         run: (item, deadline) => span(`lane ${spec.name}`, postgres, () => lane.run(item, deadline)),
@@ -42,9 +71,11 @@ export function openLanes(connection: Connection, budgets: Budgets, observer: La
     },
     measure,
     idle,
+    sharing,
     depths: () => [...depths].map(([lane, depth]) => ({ lane, waiting: depth() })),
     async close() {
-      await Promise.all(closers.map(close => close()))
+      await Promise.all(lanes.map(lane => lane.close()))
+      await Promise.all(sets.map(set => set.close()))
     },
   }
 }

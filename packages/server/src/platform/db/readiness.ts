@@ -35,6 +35,7 @@ const staleMs = 3 * lookMs
 export function openReadiness(lanes: Lanes, clock: Pick<Clock, 'monotonic'>): Readiness {
   const schema = lanes.open<null, { isNewEnough: boolean; confirms: boolean }>({
     name: 'readiness',
+    shares: 'reads',
     statement: newest,
     repeatable: true,
     values: () => [],
@@ -46,6 +47,7 @@ export function openReadiness(lanes: Lanes, clock: Pick<Clock, 'monotonic'>): Re
   })
   const confirmation = lanes.open<null, null>({
     name: 'confirmation',
+    shares: 'writes',
     statement: confirmed,
     repeatable: true,
     values: () => [],

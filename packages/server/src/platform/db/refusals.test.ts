@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type pg from 'pg'
 import { startHarness } from '../../../test/harness.ts'
-import { patientBudgets } from '../../../test/stores.ts'
+import { openTestLane, patientBudgets } from '../../../test/stores.ts'
 import { createMetrics } from '../prometheus.ts'
 import { sql } from './connection.ts'
 import { unbound } from './db.ts'
 import { createIdleConnections } from './idle.ts'
-import { openLane } from './lane.ts'
 import type { LaneSpec } from './lane-spec.ts'
 import { openPool } from './pool.ts'
 import { runRound } from './upkeep.ts'
@@ -39,13 +38,14 @@ test('refusals of transactions, lanes and upkeep are counted by their reason, ot
   })
   const spec: LaneSpec<string, number> = {
     name: 'refuse',
+    shares: 'writes',
     repeatable: false,
     async converse(ask, items) {
       await ask({ statement: refuse, values: [items[0]] })
       return items.map(() => 0)
     },
   }
-  const lane = openLane(connection, spec, patientBudgets, metrics)
+  const lane = openTestLane(connection, spec, metrics)
   const round = (code: string) =>
     runRound({
       connection,

@@ -111,7 +111,7 @@ test('an answer that no standby has yet is not repeated', async t => {
   const key = { 'idempotency-key': randomUUID() }
   await standby.set('absent')
   t.after(() => standby.set(''))
-  const ended = await standby.cancelWait(() => complete(harness, scope, lockToken), 'lane idempotency_end')
+  const ended = await standby.cancelWait(() => complete(harness, scope, lockToken), 'lanes writes')
   assert.equal(ended.status, 503)
   assert.equal((await standby.cancelWait(() => createTenant(harness, externalId, key), 'pool')).status, 503)
 

@@ -83,6 +83,7 @@ test('a write of a lane that forgot its statement is sent again, once and as a w
   let isForgotten = false
   const lane: Lane<string, string> = lanes.open({
     name: 'marks',
+    shares: 'writes',
     repeatable: false,
     async converse(send, items) {
       if (isForgotten) {
@@ -115,6 +116,7 @@ test('a connection that forgot a statement says nothing of its neighbours, which
   })
   const neighbour: Lane<null, number> = lanes.open({
     name: 'neighbour',
+    shares: 'writes',
     repeatable: true,
     async converse(send) {
       const [[row] = []] = await send({ statement: pid, values: [] })

@@ -11,6 +11,8 @@ import type { Job } from './deliver.ts'
 /** The name under which `queue_mail` queues. */
 const taskName = 'keyrail_mail'
 const concurrency = 2
+/** One listens. What is sent to a mailbox holds none, so that the other is enough for all letters. */
+const mailConnections = 2
 /** NOTIFY announces a new job; polling finds one whose next attempt is due. */
 const lookMs = 5_000
 /** The pause after the worker itself has failed, for example while the database is away. */
@@ -52,8 +54,7 @@ function openPool(connection: Connection): pg.Pool {
     types: pg.types,
     pipeline: false,
     onConnect: admitTo(connection),
-    // One of them listens.
-    max: concurrency + 2,
+    max: mailConnections,
   } as pg.PoolConfig)
   pool.on('error', () => {})
   pool.on('connect', prepareClient)

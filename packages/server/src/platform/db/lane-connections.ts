@@ -1,0 +1,221 @@
+import type pg from 'pg'
+import type { Budgets } from '../budgets.ts'
+import { Refusal } from '../refusal.ts'
+import type { Connection } from './connection.ts'
+import { destroySocket } from './destroy-socket.ts'
+import { endRunning } from './end-running.ts'
+import { isBroken, isConnectionLost } from './errors.ts'
+import type { IdleConnections } from './idle.ts'
+import { connectPrimary } from './timeline.ts'
+
+/**
+ * Connections on which one lane or several send their batches. They open when batches need them, and again after they were
+ * lost: one that dies while it is idle is forgotten at once, so that no batch is sent into it.
+ */
+export interface LaneConnections {
+  /**
+   * Runs a batch on one of them.
+   * @param send gets a function that gives the connection up.
+   * @param reopened is called when its connection is opened in place of a lost one.
+   * @throws {Refusal} `unavailable` when none is free within the time of a request.
+   */
+  carry<T>(send: (client: pg.Client, giveUp: () => void) => Promise<T>, reopened: () => void): Promise<T>
+  /** Ends them. No batch may be under way. */
+  close(): Promise<void>
+}
+
+export interface LaneConnectionsParts {
+  readonly connection: Connection
+  /** Names them in `pg_stat_activity`. */
+  readonly name: string
+  readonly most: number
+  /**
+   * Whether a batch is sent while others are under way on the same connection, which answers them in turn. If not, each batch has a
+   * connection to itself until it has its answer.
+   */
+  readonly isShared: boolean
+  /** SQL that each runs when it opens, behind what every lane sets. */
+  readonly settings?: string
+  readonly budgets: Budgets
+  readonly idle: IdleConnections
+}
+
+/** An open connection. */
+interface Carrier {
+  readonly client: pg.Client
+  /** When each batch was sent that is under way, the oldest first. */
+  readonly sentAt: number[]
+  /** Fails when the connection is given up, and with it every batch that it carries. */
+  readonly gone: PromiseWithResolvers<never>
+}
+
+/** The pause after a further connection could not be opened beside those that are open, as at the server's limit. Milliseconds. */
+const growPauseMs = 1_000
+
+export function openLaneConnections(parts: LaneConnectionsParts): LaneConnections {
+  const { most, isShared, budgets, idle } = parts
+  const carriers = new Set<Carrier>()
+  const line = new Waiting()
+  /** Connections that are being opened, or that Postgres has not ended yet. */
+  let inBetween = 0
+  let lost = 0
+  let growsAt = 0
+  let isClosed = false
+
+  const forget = (carrier: Carrier, why: unknown = new Error('Connection terminated')): boolean => {
+    if (!carriers.delete(carrier)) return false
+    lost += 1
+    carrier.gone.reject(why)
+    line.callOne()
+    return true
+  }
+  const drop = (carrier: Carrier, why?: unknown): boolean => {
+    destroySocket(carrier.client)
+    return forget(carrier, why)
+  }
+  /** It broke by itself, unless it was dropped before. */
+  const lose = (carrier: Carrier, error: unknown) => {
+    if (drop(carrier, error) && isBroken(error)) idle.dropAll()
+  }
+  idle.add(() => {
+    for (const carrier of carriers) if (carrier.sentAt.length === 0) drop(carrier)
+  })
+
+  const open = async (sentAt: number[], reopened: () => void): Promise<Carrier> => {
+    inBetween += 1
+    try {
+      const client = await openClient(parts)
+      const carrier: Carrier = { client, sentAt, gone: Promise.withResolvers<never>() }
+      carrier.gone.promise.catch(() => {})
+      client.on('error', error => lose(carrier, error))
+      if (isClosed) destroySocket(client)
+      carriers.add(carrier)
+      if (lost > 0) {
+        lost -= 1
+        reopened()
+      }
+      return carrier
+    } finally {
+      inBetween -= 1
+      line.callOne()
+    }
+  }
+  const hasRoom = () => carriers.size + inBetween < most
+  /** Opens a further connection for the batches to come. This one does not wait for it. */
+  const grow = (reopened: () => void) => {
+    if (!hasRoom() || inBetween > 0 || performance.now() < growsAt) return
+    open([], reopened).catch(() => {
+      growsAt = performance.now() + growPauseMs
+    })
+  }
+  /** Chooses one that is free, or else the one whose answer is due last: so few wait behind a batch that is stuck. */
+  const choose = (): Carrier | null => {
+    let best: Carrier | null = null
+    for (const carrier of carriers)
+      if ((isShared || carrier.sentAt.length === 0) && (best === null || headOf(carrier) > headOf(best)))
+        best = carrier
+    return best
+  }
+  const take = async (sentAt: number, reopened: () => void): Promise<Carrier> => {
+    for (let isCalled = false; ; isCalled = true) {
+      const isMyTurn = isCalled || line.isEmpty
+      const chosen = isMyTurn ? choose() : null
+      if (chosen !== null) {
+        if (chosen.sentAt.push(sentAt) > 1) grow(reopened)
+        return chosen
+      }
+      if (isMyTurn && hasRoom()) return await open([sentAt], reopened)
+      await line.wait(sentAt + budgets.requestMs, isCalled)
+    }
+  }
+  /** Its place is free once Postgres has ended it. */
+  const end = async (carrier: Carrier, answering: Promise<unknown>) => {
+    if (!forget(carrier)) return
+    inBetween += 1
+    await endRunning(carrier.client, answering, budgets.silenceMs)
+    inBetween -= 1
+    line.callOne()
+  }
+
+  return {
+    async carry(send, reopened) {
+      const sentAt = performance.now()
+      const carrier = await take(sentAt, reopened)
+      const answering = send(carrier.client, () => drop(carrier)).catch(error => {
+        if (isConnectionLost(error)) lose(carrier, error)
+        throw error
+      })
+      // By then every caller has its answer.
+      const timer = setTimeout(() => void end(carrier, answering), budgets.requestMs)
+      try {
+        return await Promise.race([answering, carrier.gone.promise])
+      } finally {
+        clearTimeout(timer)
+        carrier.sentAt.splice(carrier.sentAt.indexOf(sentAt), 1)
+        if (carrier.sentAt.length === 0) line.callOne()
+      }
+    },
+    async close() {
+      isClosed = true
+      await Promise.all([...carriers].map(({ client }) => client.end()))
+      carriers.clear()
+    },
+  }
+}
+
+/** Batches that wait until a connection is free, in their order. */
+class Waiting {
+  readonly #waiting: PromiseWithResolvers<void>[] = []
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0
+  }
+
+  callOne(): void {
+    this.#waiting.shift()?.resolve()
+  }
+
+  /**
+   * @param until by the clock of `performance.now()`.
+   * @param isNext whether it was called before, and found that another had come first.
+   * @throws {Refusal} `unavailable` at that time.
+   */
+  async wait(until: number, isNext: boolean): Promise<void> {
+    const called = Promise.withResolvers<void>()
+    if (isNext) this.#waiting.unshift(called)
+    else this.#waiting.push(called)
+    const timer = setTimeout(() => called.reject(new Refusal('unavailable')), until - performance.now())
+    try {
+      await called.promise
+    } finally {
+      clearTimeout(timer)
+      const place = this.#waiting.indexOf(called)
+      if (place >= 0) this.#waiting.splice(place, 1)
+    }
+  }
+}
+
+/** When the batch was sent that the connection answers now; later than any time while it has none. */
+const headOf = ({ sentAt }: Carrier): number => sentAt[0] ?? Number.POSITIVE_INFINITY
+
+/**
+ * A lane looks rows up by their keys, and Postgres plans its statement once. A plan made while a table is small would
+ * read the whole table, and stay while the table grows.
+ */
+const plansForIndexes = `set plan_cache_mode = force_generic_plan; set enable_seqscan = off;
+  set enable_hashjoin = off; set enable_mergejoin = off`
+
+async function openClient({
+  connection,
+  name,
+  isShared,
+  settings = '',
+  budgets: { laneStatementMs, laneLockMs },
+}: LaneConnectionsParts): Promise<pg.Client> {
+  // The driver's own pipeline takes no flights, which is how a conversation travels.
+  const client = await connectPrimary(connection, name, isShared)
+  await client.query(
+    `set statement_timeout = ${laneStatementMs}; set lock_timeout = ${laneLockMs}; ${plansForIndexes}; ${settings}`,
+  )
+  return client
+}
