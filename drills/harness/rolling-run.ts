@@ -8,12 +8,14 @@ import {
 } from '../../deploy/proxy-stage.ts'
 import { until } from '../../packages/server/test/until.ts'
 import { makeScene } from '../../packages/server/test/vendor.ts'
-import { startDrillCluster } from './cluster.ts'
+import { connectDirectly, type ScratchCluster, startDrillCluster } from './cluster.ts'
 import type { DrillOptions } from './drill.ts'
 
 export interface Rolling {
   readonly proxies: { name: string; counts: Record<Kind, number>; acknowledged: number }[]
   readonly restarts: number
+  /** How many connections the processes had open together at most, of the 100 of a default Postgres. */
+  readonly connections: number
   readonly broken: string[]
   readonly serverVersion: string
 }
@@ -24,8 +26,9 @@ export async function runRolling({
   signal,
   say = () => {},
 }: { cycles: number } & Partial<Pick<DrillOptions, 'signal' | 'say'>>): Promise<Rolling> {
-  const cluster = await startDrillCluster({ durable: false, settings: { max_connections: 300 } })
+  const cluster = await startDrillCluster({ durable: false })
   const opened: Balancer[] = []
+  const watch = await watchConnections(cluster)
   const { processes, remove } = await startProcesses(cluster.connection)
   try {
     const ports = processes.map(({ port }) => port)
@@ -58,12 +61,39 @@ export async function runRolling({
         acknowledged: load.acknowledged(),
       })),
       restarts,
+      connections: watch.most(),
       broken,
       serverVersion: cluster.serverVersion,
     }
   } finally {
     for (const proxy of opened) await proxy.close()
     await remove()
+    await watch.end()
     await cluster.remove()
+  }
+}
+
+const lookMs = 100
+
+async function watchConnections(cluster: ScratchCluster): Promise<{ most(): number; end(): Promise<void> }> {
+  const client = await connectDirectly(cluster)
+  let most = 0
+  const look = async () => {
+    const { rows } = await client.query(
+      `select count(*) as open from pg_stat_activity where application_name like 'keyrail %'`,
+    )
+    most = Math.max(most, Number(rows[0].open))
+  }
+  let looking = Promise.resolve()
+  const timer = setInterval(() => {
+    looking = looking.then(look)
+  }, lookMs)
+  return {
+    most: () => most,
+    async end() {
+      clearInterval(timer)
+      await looking
+      await client.end()
+    },
   }
 }
