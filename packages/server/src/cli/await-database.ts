@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Connection, patientAtStart, placeOf } from '../platform/db/connection.ts'
-import { isUnavailable } from '../platform/db/errors.ts'
+import { isLoginRefused, isUnavailable } from '../platform/db/errors.ts'
 import type { ServerFacts } from '../platform/db/server-facts.ts'
 import type { Logger } from '../platform/log.ts'
 import { inspectServer } from './database.ts'
@@ -56,6 +56,6 @@ function reasonToWait(error: unknown, connection: Connection): string | null {
   if (error instanceof Standby) return error.message
   // What the connection failed with is the cause of the sentence about it.
   const cause = error instanceof CommandFailed ? error.cause : error
-  if (!isUnavailable(cause)) return null
+  if (!isUnavailable(cause) || isLoginRefused(cause)) return null
   return explainUnreachable(cause, connection) ?? (cause instanceof Error ? cause.message : String(cause))
 }

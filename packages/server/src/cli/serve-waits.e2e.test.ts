@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { after, test } from 'node:test'
-import { ask, Installation, looksLikeStack, type Running } from '../../test/installation.ts'
+import { testCluster } from '../../test/database.ts'
+import { ask, Installation, looksLikeStack, type Running, urlOf } from '../../test/installation.ts'
 import { startPair } from '../../test/standby.ts'
 import { until } from '../../test/until.ts'
 
@@ -42,6 +43,18 @@ test('serve waits for a database that is away, says why, and stops at a signal',
   const waiting = cases.map(([url, reason]) => ({ service: start(url), reason }))
   await Promise.all(waiting.map(({ service, reason }) => untilWaits(service, reason)))
   await Promise.all(waiting.map(({ service }) => stop(service)))
+})
+
+test('serve ends at once where the server refuses its login or has no such database', async () => {
+  const cluster = testCluster()
+  for (const [given, reason] of [
+    [{ password: 'not its password' }, /password/],
+    [{ database: 'no_such_database' }, /no_such_database/],
+  ] as const) {
+    const { code, err } = await start(urlOf({ ...cluster, ...given })).ended
+    assert.notEqual(code, 0)
+    assert.match(err, reason)
+  }
 })
 
 test('a signal ends the wait for a server that takes connections and says nothing', async () => {

@@ -56,6 +56,10 @@ const unavailableClasses = ['08', '28', '53', '57P']
 const lacksRight = (error: unknown) =>
   codeOf(error) === '42501' && (error as { routine?: unknown }).routine !== 'ExecWithCheckOptions'
 
+/** Whether the server refuses the login, or the database is missing. */
+export const isLoginRefused = (error: unknown): boolean =>
+  codeOf(error).startsWith('28') || codeOf(error) === '3D000'
+
 /** Whether the store itself is at fault: gone, full, overloaded, too slow or closed to the service. */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error)
