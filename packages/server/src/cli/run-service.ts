@@ -18,6 +18,7 @@ import { CommandFailed } from './failure.ts'
 import { explainListening } from './listening.ts'
 import { inform } from './output.ts'
 import { refuseTransactionPooler } from './pooler.ts'
+import { sayRoom } from './room.ts'
 import { listenForStop, type StopSignals } from './stop-signals.ts'
 
 /** A running service, in this process or in a separate one. */
@@ -138,7 +139,7 @@ async function openEmbedded({ dataDir, bootstrapToken }: Config, log: Logger): P
 
 /** Null: it was stopped while it waited. */
 async function openOutside(
-  { bootstrapToken, encryptionKeys }: Config,
+  { bootstrapToken, encryptionKeys, databasePool }: Config,
   { connection, direct }: Pick<Store, 'connection' | 'direct'>,
   log: Logger,
   stop: StopSignals,
@@ -155,6 +156,7 @@ async function openOutside(
   if (facts === null) return null
   const { version, database } = facts
   if ((await Promise.race([refuseTransactionPooler({ connection, direct }), over])) === null) return null
+  if ((await Promise.race([sayRoom(direct, databasePool, log), over])) === null) return null
   return {
     connection,
     direct,

@@ -199,8 +199,9 @@ test('every connection of the service is checked, except those that use no versi
       .toSorted()
   assert.deepEqual(opening(/[^.\w]connect(?:AtStart)?(?: = )?\(/), [
     // A command, a CancelRequest, a backup, a restore, a search for the primary, a migration, figures, a look for a
-    // pooler, a check that the server answers.
+    // pooler, a check that the server answers, a count of connections.
     'cli/database.ts',
+    'cli/room.ts',
     'platform/db/cancel-request.ts',
     'platform/db/connection.ts',
     'platform/db/dump/session.ts',
