@@ -16,6 +16,7 @@ import {
   type ReadQuery,
   resource,
   Scopes,
+  StoredName,
   strictObject,
   Timestamp,
   Uuid,
@@ -75,8 +76,8 @@ export type EmbedToken = Static<typeof EmbedToken>
 /** The tenant of an embed token, what the token may do and until when, and how the widget looks. */
 export const EmbedSession = strictObject({
   object: Type.Literal('embed_session'),
-  tenant: strictObject({ id: Uuid, external_id: Type.String(), name: nullable(Name) }),
-  project: strictObject({ id: Uuid, name: Name }),
+  tenant: strictObject({ id: Uuid, external_id: Type.String(), name: nullable(StoredName) }),
+  project: strictObject({ id: Uuid, name: StoredName }),
   env: Env,
   scopes: Type.Array(EmbedScope),
   can: strictObject({
@@ -102,7 +103,7 @@ export type EmbedKeyCreate = Static<typeof EmbedKeyCreate>
 
 /** A key as a tenant sees it: without the vendor's `meta`, and without the ids that the token implies. */
 const fields = {
-  name: nullable(Name),
+  name: nullable(StoredName),
   display_prefix: Type.String(),
   scopes: Scopes,
   rate_limits: nullable(RateLimits),

@@ -4,10 +4,10 @@ import {
   Cursor,
   Env,
   ExternalId,
-  Name,
   nullable,
   oneOf,
   RateLimits,
+  StoredName,
   strictObject,
   Timestamp,
   Uuid,
@@ -96,7 +96,7 @@ const policyKey = {
       description: 'The effective limits of the key. Absent: none.',
     }),
   ),
-  name: Type.Optional(nullable({ ...Name, description: 'Only with the feature `labels`.' })),
+  name: Type.Optional(nullable({ ...StoredName, description: 'Only with the feature `labels`.' })),
   meta: Type.Optional(FeedMeta),
 }
 
@@ -128,7 +128,7 @@ export const PolicyTenant = strictObject({
       description: 'Only with the feature `external_id`: your own id of the tenant.',
     }),
   ),
-  name: Type.Optional(nullable({ ...Name, description: 'Only with the feature `labels`.' })),
+  name: Type.Optional(nullable({ ...StoredName, description: 'Only with the feature `labels`.' })),
   meta: Type.Optional(FeedMeta),
 })
 export type PolicyTenant = Static<typeof PolicyTenant>

@@ -10,6 +10,7 @@ import {
   Role,
   resource,
   Slug,
+  StoredName,
   strictObject,
   Timestamp,
   Uuid,
@@ -51,7 +52,7 @@ export type SignIn = Static<typeof SignIn>
 const userFields = {
   email: Type.String(),
   email_verified: Type.Boolean(),
-  name: nullable(Name),
+  name: nullable(StoredName),
 }
 export const User = resource('user', userFields)
 export type User = Static<typeof User>
@@ -59,7 +60,7 @@ export type User = Static<typeof User>
 /** A workspace of which a person is a member, and the role. */
 export const Membership = strictObject({
   id: Uuid,
-  name: Name,
+  name: StoredName,
   slug: Slug,
   role: Role,
   unproven: Type.Boolean({

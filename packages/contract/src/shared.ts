@@ -4,8 +4,9 @@ import { Type } from './schema.ts'
 /**
  * Shapes that several resources use: the spec's "Shared field types" and the two envelopes.
  *
- * The schemas are plain JSON Schema 2020-12. Four `x-…` keywords hold rules that JSON Schema cannot
+ * The schemas are plain JSON Schema 2020-12. Five `x-…` keywords hold rules that JSON Schema cannot
  * express; the service's validator applies them, every other reader may ignore them:
+ * `x-name` (the rule of `names.ts`: a pattern would need `\p{…}`, which generated clients in Python and Go fail to read),
  * `x-unique-by` (member that is unique in an array), `x-max-bytes` (UTF-8 length of the compact JSON),
  * `x-max-members` (members an object may have, at every level), `x-unique` (no two equal strings; checked
  * after `maxItems` so that a long array costs nothing).
@@ -30,7 +31,20 @@ export const strictObject = <T extends Record<string, TSchema>>(properties: T, o
 export const Uuid = Type.String({ format: 'uuid', examples: ['01930c3e-8f5a-7c31-9b0e-2f1a6f0c9d11'] })
 export const Env = oneOf(['live', 'test'])
 export type Env = Static<typeof Env>
-export const Name = Type.String({ minLength: 1, maxLength: 200 })
+/** A text that is given as the name of something, and shown to people who did not give it. */
+const nameOf = (maxLength: number) =>
+  Type.String({
+    minLength: 1,
+    maxLength,
+    'x-name': true,
+    description:
+      'At least one visible character, no control character or end of a line, and none that turns, embeds or isolates the direction of text.',
+  })
+export const nameLengthMax = 200
+/** A name in a request. */
+export const Name = nameOf(nameLengthMax)
+/** A name in an answer or a filter. It may be older than the rule for names. */
+export const StoredName = Type.String({ minLength: 1, maxLength: nameLengthMax })
 /** RFC 3339 with `Z` or an offset; the date must exist. Stored to the millisecond, returned in UTC. */
 export const Timestamp = Type.String({ format: 'date-time', examples: ['2027-01-31T09:30:00.000Z'] })
 export const Email = Type.String({ format: 'email', maxLength: 320 })
@@ -90,17 +104,18 @@ export const KeyPrefix = Type.String({
 const themeFields = {
   accent: nullable(Type.String({ pattern: '^#[0-9A-Fa-f]{6}$', examples: ['#1d6a58'] })),
   radius: nullable(Type.Integer({ minimum: 0, maximum: 24 })),
-  logo_text: nullable(Type.String({ minLength: 1, maxLength: 40 })),
 }
-export const EmbedTheme = strictObject(themeFields, {
-  description: 'Colour of buttons, pixels of corners, and plain text in the place of a logo.',
-})
+const logoTextMax = 40
+export const EmbedTheme = strictObject(
+  { ...themeFields, logo_text: nullable(Type.String({ minLength: 1, maxLength: logoTextMax })) },
+  { description: 'Colour of buttons, pixels of corners, and plain text in the place of a logo.' },
+)
 export type EmbedTheme = Static<typeof EmbedTheme>
 export const EmbedThemeUpdate = strictObject(
   {
     accent: Type.Optional(themeFields.accent),
     radius: Type.Optional(themeFields.radius),
-    logo_text: Type.Optional(themeFields.logo_text),
+    logo_text: Type.Optional(nullable(nameOf(logoTextMax))),
   },
   { description: 'Replaces the fields that it names.' },
 )

@@ -257,6 +257,13 @@ export async function makeForms(harness: Harness, vendor: Vendor): Promise<reado
       done: 'The theme is saved.',
     },
     {
+      name: 'your name',
+      path: '/app/account',
+      type: visit => visit.fill('Name', 'Ann Lee'),
+      submit: 'Save name',
+      done: 'Your name is saved.',
+    },
+    {
       name: 'a password',
       isAlone: true,
       path: '/app/account',

@@ -26,9 +26,10 @@ const lastWordSeen = (page: Page, selector: string) =>
 
 test('a name turns no word of a title or a button around, and accessible names are plain', async () => {
   const vendor = await stage.makeVendor()
-  // Whatever follows the mark runs from right to left.
+  // Whatever follows the mark runs from right to left. Names from before may hold it.
   const name = 'Server \u202e1'
-  await makeKey(stage, vendor, name)
+  const { id } = await makeKey(stage, vendor, 'Server')
+  await stage.harness.query('update api_keys set name = $2 where id = $1', [id, name])
   // The German texts begin with the name.
   const visit = await stage.visit({ token: () => tokenOf(stage, vendor), lang: 'de' })
   const { page } = visit

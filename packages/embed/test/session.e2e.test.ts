@@ -11,11 +11,11 @@ test('the heading names the project whose keys they are, as its vendor renames i
   await heading('API keys Payments')
   const { status } = await stage.harness.ask('PATCH', `/v1/projects/${vendor.projectId}`, {
     token: vendor.live,
-    body: { name: '<b>Payments</b> \u202e2' },
+    body: { name: '<b>Payments</b> 2' },
   })
   assert.equal(status, 200)
   await visit.page.evaluate(`document.querySelector('keyrail-keys').refresh()`)
-  await heading('API keys <b>Payments</b> \u202e2')
+  await heading('API keys <b>Payments</b> 2')
   await visit.look('project')
   await visit.leave()
 })

@@ -1,7 +1,7 @@
 export type EmbedSession = { object: "embed_session"; tenant: { id: string; external_id: string; name: string | null }; project: { id: string; name: string }; env: "live" | "test"; scopes: string[]; can: { read: boolean; write: boolean; key_scopes: string[] }; /** Those of `can.key_scopes` that the project knows, to offer. Null: it has no list. */ known_scopes: string[] | null; /** Colour of buttons, pixels of corners, and plain text in the place of a logo. */ theme: { accent: string | null; radius: number | null; logo_text: string | null }; expires_at: string };
 export type EmbedKey = { object: "api_key"; id: string; name: string | null; display_prefix: string; scopes: string[]; rate_limits: ({ id: string; limit: number; window_ms: number; algorithm: "sliding" | "fixed"; scope: "key" | "tenant" })[] | null; expires_at: string | null; revoked_at: string | null; revoked_reason: string | null; rotated_from: string | null; rotated_to: string | null; last_used_at: string | null; updated_at: string; created_at: string };
 export type EmbedKeys = { object: "list"; data: EmbedKey[]; has_more: boolean; next_cursor: string | null };
-export type EmbedKeyCreate = { name?: string; scopes?: string[] };
+export type EmbedKeyCreate = { /** At least one visible character, no control character or end of a line, and none that turns, embeds or isolates the direction of text. */ name?: string; scopes?: string[] };
 export type CreatedEmbedKey = EmbedKey & { /** The key itself, only in this answer. */ key: string };
 export type RotatedEmbedKey = CreatedEmbedKey & { predecessor: { id: string; expires_at: string | null } };
 export type RotateBody = { overlap_hours?: number };

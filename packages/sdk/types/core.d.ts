@@ -149,7 +149,7 @@ type EmbedTokenCreate = {
 	externalId?: string;
 /** Creates the tenant if none has this `externalId`. */
 	createTenant?: {
-		name?: string;
+		/** At least one visible character, no control character or end of a line, and none that turns, embeds or isolates the direction of text. */name?: string;
 	};
 };
 type EmbedTokensRevoked = {
@@ -222,6 +222,7 @@ type Key = KeyExample & {
 type KeyCreate = {
 	projectId: string;
 	env: Env;
+/** At least one visible character, no control character or end of a line, and none that turns, embeds or isolates the direction of text. */
 	name?: string;
 	scopes?: string[];
 	meta?: Meta$1;
@@ -260,7 +261,7 @@ type KeyList = Paging & {
 	status?: "active" | "expiring" | "expired" | "revoked";
 };
 type KeyUpdate = {
-	name?: string | null;
+	/** At least one visible character, no control character or end of a line, and none that turns, embeds or isolates the direction of text. */name?: string | null;
 	scopes?: string[];
 	meta?: Meta$1;
 	rateLimits?: RateLimit$1[] | null;
@@ -367,7 +368,7 @@ type Project = {
 	createdAt: string;
 };
 type ProjectCreate = {
-	name: string;
+	/** At least one visible character, no control character or end of a line, and none that turns, embeds or isolates the direction of text. */name: string;
 	slug: string;
 	keyPrefix?: string;
 	defaultRateLimits?: RateLimit$1[];
@@ -382,7 +383,7 @@ type ProjectList = Paging & {
 	ids?: string[];
 };
 type ProjectUpdate = {
-	name?: string;
+	/** At least one visible character, no control character or end of a line, and none that turns, embeds or isolates the direction of text. */name?: string;
 	slug?: string;
 	defaultRateLimits?: RateLimit$1[];
 	knownScopes?: string[];
@@ -527,7 +528,7 @@ type TenantList = Paging & {
 	ids?: string[];
 };
 type TenantUpdate = {
-	name?: string | null;
+	/** At least one visible character, no control character or end of a line, and none that turns, embeds or isolates the direction of text. */name?: string | null;
 	meta?: Meta$1;
 };
 type TenantUsage = {
@@ -563,7 +564,7 @@ type Workspace = {
 	createdAt: string;
 };
 type WorkspaceUpdate = {
-	name?: string;
+	/** At least one visible character, no control character or end of a line, and none that turns, embeds or isolates the direction of text. */name?: string;
 	billingEmail?: string | null;
 	embedOrigins?: string[];
 /** Replaces the fields that it names. */

@@ -190,8 +190,8 @@ test('a route that ends a right looks its target up before it waits', () => {
   assert.deepEqual(others.map(nameOf), [], 'each revocation waits in the line of endings')
 })
 
-/** Keywords that describe and do not restrict, and the two bounds of `meta` that only this service has. */
-const harmless = ['description', 'examples', 'additionalProperties', 'x-max-bytes', 'x-max-members']
+/** Keywords that describe and do not restrict, the two bounds of `meta` and the rule for names: only this service has these. */
+const harmless = ['description', 'examples', 'additionalProperties', 'x-max-bytes', 'x-max-members', 'x-name']
 
 /** Asserts equal bounds: every keyword of the specification with its value, and no further restriction. */
 function assertHolds(at: string, expected: Fragment, found: Fragment): void {

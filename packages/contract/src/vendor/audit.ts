@@ -3,11 +3,11 @@ import { Type } from '../schema.ts'
 import {
   Env,
   listOf,
-  Name,
   nullable,
   oneOf,
   paging,
   type ReadQuery,
+  StoredName,
   strictObject,
   Timestamp,
   Uuid,
@@ -80,7 +80,7 @@ export const AuditLog = strictObject({
   actor_id: nullable(Type.String()),
   actor: Type.Optional(
     strictObject(
-      { email: Type.String(), name: nullable(Name) },
+      { email: Type.String(), name: nullable(StoredName) },
       { description: 'The person, if the actor is one and the account still exists.' },
     ),
   ),

@@ -4,13 +4,13 @@ import {
   BooleanText,
   deleted,
   listOf,
-  Name,
   nullable,
   paging,
   type ReadQuery,
   Role,
   resource,
   Slug,
+  StoredName,
   strictObject,
   Timestamp,
   Uuid,
@@ -20,7 +20,7 @@ import { Cascade, Descendants } from './secret-keys.ts'
 const fields = {
   user_id: Uuid,
   email: Type.String(),
-  name: nullable(Name),
+  name: nullable(StoredName),
   role: Role,
   joined_at: Timestamp,
 }
@@ -59,6 +59,6 @@ export type RemovedMember = Static<typeof RemovedMember>
 /** A new member, and the workspace. */
 export const JoinedMember = resource('member', {
   ...fields,
-  workspace: strictObject({ id: Uuid, name: Name, slug: Slug }),
+  workspace: strictObject({ id: Uuid, name: StoredName, slug: Slug }),
 })
 export type JoinedMember = Static<typeof JoinedMember>

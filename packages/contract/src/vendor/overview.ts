@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import { NodeId } from '../feed.ts'
 import { Type } from '../schema.ts'
-import { Env, Name, nullable, oneOf, type ReadQuery, strictObject, Timestamp, Uuid } from '../shared.ts'
+import { Env, nullable, oneOf, type ReadQuery, StoredName, strictObject, Timestamp, Uuid } from '../shared.ts'
 import { DailyUsage } from './usage.ts'
 
 /** The state of a workspace in one answer: what its people look at first. */
@@ -33,7 +33,7 @@ const attention = <T extends TSchema>(example: T) =>
 
 export const KeyExample = strictObject({
   id: Uuid,
-  name: nullable(Name),
+  name: nullable(StoredName),
   display_prefix: Type.String(),
   project_id: Uuid,
   tenant_id: Uuid,

@@ -14,6 +14,7 @@ import {
   type ReadQuery,
   resource,
   Slug,
+  StoredName,
   searchText,
   strictObject,
   Timestamp,
@@ -42,7 +43,7 @@ export const ProjectUpdate = strictObject({
 export type ProjectUpdate = Static<typeof ProjectUpdate>
 
 export const Project = resource('project', {
-  name: Name,
+  name: StoredName,
   slug: Slug,
   key_prefix: Type.String(),
   default_rate_limits: RateLimits,

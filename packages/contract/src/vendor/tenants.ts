@@ -12,6 +12,7 @@ import {
   paging,
   type ReadQuery,
   resource,
+  StoredName,
   searchText,
   strictObject,
   Timestamp,
@@ -30,7 +31,7 @@ export type TenantUpdate = Static<typeof TenantUpdate>
 
 export const Tenant = resource('tenant', {
   external_id: ExternalId,
-  name: nullable(Name),
+  name: nullable(StoredName),
   meta: Meta,
   updated_at: Timestamp,
 })

@@ -9,6 +9,7 @@ import {
   nullable,
   resource,
   Slug,
+  StoredName,
   strictObject,
   Timestamp,
 } from '../shared.ts'
@@ -38,7 +39,7 @@ export const WorkspaceUpdate = strictObject({
 export type WorkspaceUpdate = Static<typeof WorkspaceUpdate>
 
 const fields = {
-  name: Name,
+  name: StoredName,
   slug: Slug,
   billing_email: nullable(Email),
   billing_email_verified: Type.Boolean({

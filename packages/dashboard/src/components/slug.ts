@@ -1,7 +1,4 @@
-/** What names a workspace and a project: the rules of the service. A fault is null where the text is right. */
-
-export const faultOfName = (text: string): string | null => (text.trim() === '' ? 'Enter a name.' : null)
-
+/** The rule of the service for slugs. Null: the text is right. */
 export const faultOfSlug = (text: string): string | null =>
   /^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$/.test(text)
     ? null

@@ -42,7 +42,7 @@ async function makeLog() {
   const created = await ask('POST', '/v1/workspaces', {
     token: bootstrapToken,
     body: {
-      name: 'Line\u2028Separator\u2029 and 😀',
+      name: 'A name with 😀',
       slug: uniqueSlug(),
       billing_email: 'billing@example.com',
     },
@@ -51,7 +51,7 @@ async function makeLog() {
   for (let i = 0; i < 8; i++) {
     await ask('POST', '/v1/tenants', {
       token,
-      body: { external_id: `one\u2028${i}`, meta: { n: 1e21, z: -0 } },
+      body: { external_id: `one\u2028\u2029${i}`, meta: { n: 1e21, z: -0 } },
     })
   }
   return { token, workspaceId: created.body.id as string }

@@ -88,6 +88,11 @@ describe('keyrail secret-keys create', () => {
         ['--workspace', workspace, '--env', 'live', '--role', 'owner', '--name', 'x'.repeat(201)],
         /A name has 1 to 200 characters/,
       ],
+      [[...whole, '--name', '\u200b'], /The name must have at least one visible character/],
+      [
+        [...whole, '--name', 'gnp.\u202efdp'],
+        /The name must not have U\+202E, which changes the direction of text/,
+      ],
       [
         ['--workspace', '01890000-0000-7000-8000-000000000000', '--env', 'live', '--role', 'owner'],
         /Workspace 01890000-0000-7000-8000-000000000000 does not exist/,

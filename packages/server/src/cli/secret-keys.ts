@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Env } from '@keyrail/contract/shared'
+import { nameFault } from '@keyrail/contract/names'
+import { type Env, nameLengthMax } from '@keyrail/contract/shared'
 import {
   cidrsMax,
   type Permission,
@@ -30,7 +31,6 @@ import type { Settings } from './settings.ts'
 
 const envs: readonly Env[] = ['live', 'test']
 const roles: readonly SecretKeyRole[] = ['owner', 'admin']
-const nameLengthMax = 200
 
 interface Flags {
   workspace?: string
@@ -109,7 +109,7 @@ async function complete({ workspace, env, role, name, ...limits }: Flags): Promi
   requireFlags({ '--workspace ID': workspace, '--env live|test': env, '--role owner|admin': role })
   const faults = [
     workspace && workspaceFault(workspace),
-    name !== undefined && nameFault(name),
+    name !== undefined && faultOfName(name),
     ...limitFaults(limits),
   ].filter(Boolean)
   if (faults.length > 0) throw new CommandFailed(faults.join('\n'))
@@ -124,9 +124,11 @@ async function complete({ workspace, env, role, name, ...limits }: Flags): Promi
 
 const workspaceFault = (id: string) => (isUuid(id) ? undefined : `"${id}" is not a workspace id (a UUID).`)
 
-function nameFault(name: string): string | undefined {
+function faultOfName(name: string): string | undefined {
   const length = [...name].length
-  return length >= 1 && length <= nameLengthMax ? undefined : `A name has 1 to ${nameLengthMax} characters.`
+  if (length < 1 || length > nameLengthMax) return `A name has 1 to ${nameLengthMax} characters.`
+  const fault = nameFault(name)
+  return fault === null ? undefined : `The name ${fault}.`
 }
 
 type LimitFlags = Pick<Flags, 'preset' | 'permission' | 'project' | 'cidr'>

@@ -52,7 +52,7 @@ test('a search takes every character as it is', async () => {
     'a\\b',
     'é',
     '\u{1F600}\u{1F601}',
-    '\u{10FFFF}x',
+    '\u{10FFFD}x',
     "o'x",
     'z'.repeat(64),
   ]

@@ -28,7 +28,7 @@ test('the feed has names and meta only for nodes that name these features', asyn
   const { tenantId } = vendor
   await patch(vendor, `tenants/${tenantId}`, { name: 'Globex "\\', meta: { plan: { seats: 3 } } })
   const { external_id } = (await ask('GET', `/v1/tenants/${tenantId}`, { token: vendor.live })).body
-  const named = await issueKey(harness, vendor, { name: 'CI ü\u2028', meta: { z: 1, a: [null] } })
+  const named = await issueKey(harness, vendor, { name: 'CI ü', meta: { z: 1, a: [null] } })
   const bare = await issueKey(harness, vendor)
   const fetched = async (more: string) => {
     const { body } = await get(vendor, 'snapshot', more)

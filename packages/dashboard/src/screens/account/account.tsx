@@ -6,6 +6,7 @@ import { requestVerification, updateMe } from '../../api/people.ts'
 import { Facts } from '../../components/facts.tsx'
 import { PageForm } from '../../components/form-frames.tsx'
 import { mailFolderNote } from '../../components/mail-folder.ts'
+import { faultOfOptionalName, unlessStored } from '../../components/name-rules.ts'
 import { PageFrame } from '../../components/page-frame.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { Section } from '../../components/section.tsx'
@@ -69,10 +70,14 @@ export function Account() {
 
 function NameForm({ name }: { name: string }) {
   const client = useQueryClient()
-  const form = useForm({ mode: 'uncontrolled', initialValues: { name } })
+  const form = useForm({
+    mode: 'uncontrolled',
+    initialValues: { name },
+    validate: { name: unlessStored(name, faultOfOptionalName) },
+  })
   const submission = useFormAction(form, async values => {
     const next = values.name.trim()
-    await updateMe({ body: { name: next === '' ? null : next } })
+    if (values.name !== name) await updateMe({ body: { name: next === '' ? null : next } })
     await client.invalidateQueries(meQuery)
     form.resetDirty()
     notifications.show({ message: 'Your name is saved.' })

@@ -7,6 +7,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { updateWorkspace } from '../../api/workspaces.ts'
 import { Facts } from '../../components/facts.tsx'
 import { PageForm } from '../../components/form-frames.tsx'
+import { faultOfLogoText, unlessStored } from '../../components/name-rules.ts'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { workspaceQuery } from '../workspace/workspace-query.ts'
 import { ColourInput, isColour } from './colour-input.tsx'
@@ -48,10 +49,15 @@ export function ThemeEditor({ workspace }: { workspace: Workspace }) {
         text.trim() === '' || (/^\d+$/.test(text.trim()) && Number(text) <= radiusMax)
           ? null
           : `Enter a whole number from 0 to ${radiusMax}, or nothing.`,
+      logo_text: unlessStored(workspace.embed_theme.logo_text ?? '', faultOfLogoText),
     },
   })
+  const changed = (draft: Draft) => {
+    const { logo_text, ...rest } = toTheme(draft)
+    return draft.logo_text === (workspace.embed_theme.logo_text ?? '') ? rest : { ...rest, logo_text }
+  }
   const submission = useFormAction(form, async draft => {
-    const next = await updateWorkspace({ body: { embed_theme: toTheme(draft) } })
+    const next = await updateWorkspace({ body: { embed_theme: changed(draft) } })
     client.setQueryData(workspaceQuery().queryKey, next)
     form.setValues(toDraft(next.embed_theme))
     notifications.show({ message: 'The theme is saved.' })

@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { createProject } from '../../api/projects.ts'
 import { createTenant } from '../../api/tenants.ts'
 import { PageForm } from '../../components/form-frames.tsx'
+import { faultOfName, faultOfOptionalName } from '../../components/name-rules.ts'
 import { slugOf } from '../../components/slug.ts'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { useOnce } from '../../components/use-once.ts'
@@ -14,7 +15,8 @@ export function ProjectForm() {
     mode: 'uncontrolled',
     initialValues: { name: '' },
     validate: {
-      name: text => (slugOf(text).length < 3 ? 'Enter a name with at least three letters or digits.' : null),
+      name: text =>
+        slugOf(text).length < 3 ? 'Enter a name with at least three letters or digits.' : faultOfName(text),
     },
   })
   const once = useOnce()
@@ -45,7 +47,10 @@ export function TenantForm() {
   const form = useForm({
     mode: 'uncontrolled',
     initialValues: { external_id: '', name: '' },
-    validate: { external_id: text => (text.trim() === '' ? 'Enter the id.' : null) },
+    validate: {
+      external_id: text => (text.trim() === '' ? 'Enter the id.' : null),
+      name: faultOfOptionalName,
+    },
   })
   const once = useOnce()
   const submission = useFormAction(

@@ -5,6 +5,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { updateKey } from '../../api/keys.ts'
 import { DialogForm } from '../../components/form-frames.tsx'
 import { FormModal } from '../../components/form-modal.tsx'
+import { unlessStored } from '../../components/name-rules.ts'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { KeyFields } from './key-fields.tsx'
 import { formOf, type KeyFormValues, readForm, rules } from './key-form.ts'
@@ -23,7 +24,11 @@ export const EditKeyDialog = ({ of: key, isOpen, onClose }: KeyDialogProps) => (
 
 function EditForm({ of: key, onClose }: Omit<KeyDialogProps, 'isOpen'>) {
   const client = useQueryClient()
-  const form = useForm<KeyFormValues>({ mode: 'controlled', initialValues: formOf(key), validate: rules })
+  const form = useForm<KeyFormValues>({
+    mode: 'controlled',
+    initialValues: formOf(key),
+    validate: { ...rules, name: unlessStored(key.name ?? '', rules.name) },
+  })
   const submission = useFormAction(form, async values => {
     await updateKey({ id: key.id, body: changesOf(key, readForm(values)) })
     await client.invalidateQueries({ queryKey: ['keys'] })

@@ -3,6 +3,7 @@ import { PasswordInput, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { signIn, signUp } from '../../api/people.ts'
 import { DoorForm } from '../../components/form-frames.tsx'
+import { faultOfOptionalName } from '../../components/name-rules.ts'
 import { StorageNote } from '../../components/storage-note.tsx'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { keepDeviceToken } from '../../session/device.ts'
@@ -19,7 +20,7 @@ export function SignUpForm({ action, onSignedIn }: SignUpFormProps) {
   const form = useForm({
     mode: 'uncontrolled',
     initialValues: { name: '', email: '', password: '' },
-    validate: { email: faultOfAddress, password: faultOfNewPassword },
+    validate: { name: faultOfOptionalName, email: faultOfAddress, password: faultOfNewPassword },
   })
   const submission = useFormAction(
     form,

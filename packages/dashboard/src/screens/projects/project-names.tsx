@@ -5,7 +5,8 @@ import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
 import { updateProject } from '../../api/projects.ts'
 import { PageForm } from '../../components/form-frames.tsx'
-import { faultOfName, faultOfSlug } from '../../components/slug.ts'
+import { faultOfName, unlessStored } from '../../components/name-rules.ts'
+import { faultOfSlug } from '../../components/slug.ts'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { slugTaken } from './field-rules.ts'
 
@@ -15,12 +16,15 @@ export function ProjectNames({ project: { id, name, slug } }: { project: Project
   const form = useForm({
     mode: 'uncontrolled',
     initialValues: { name, slug },
-    validate: { name: faultOfName, slug: faultOfSlug },
+    validate: { name: unlessStored(name, faultOfName), slug: faultOfSlug },
   })
   const submission = useFormAction(
     form,
     async values => {
-      await updateProject({ id, body: { name: values.name.trim(), slug: values.slug } })
+      await updateProject({
+        id,
+        body: { ...(values.name !== name && { name: values.name.trim() }), slug: values.slug },
+      })
       await client.invalidateQueries({ queryKey: ['projects'] })
       notifications.show({ message: 'The name is saved.' })
     },

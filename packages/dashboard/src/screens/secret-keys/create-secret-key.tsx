@@ -8,6 +8,7 @@ import { readAll } from '../../api/read-all.ts'
 import { createSecretKey } from '../../api/secret-keys.ts'
 import { DialogForm } from '../../components/form-frames.tsx'
 import { FormModal } from '../../components/form-modal.tsx'
+import { faultOfOptionalName } from '../../components/name-rules.ts'
 import { exactTime } from '../../components/time.ts'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { useOnce } from '../../components/use-once.ts'
@@ -52,7 +53,9 @@ function Form({ onClose, onCreated }: CreateSecretKeyProps) {
   const form = useForm({
     mode: 'controlled',
     initialValues,
-    validate: { name: text => (text.trim() === '' ? 'Type what the key is for.' : null) },
+    validate: {
+      name: text => (text.trim() === '' ? 'Type what the key is for.' : faultOfOptionalName(text)),
+    },
   })
   const once = useOnce()
   const submission = useFormAction(

@@ -6,6 +6,7 @@ import { createTenant } from '../../api/tenants.ts'
 import { DialogForm } from '../../components/form-frames.tsx'
 import { FormModal } from '../../components/form-modal.tsx'
 import { faultOfMeta, readMeta } from '../../components/meta-text.ts'
+import { faultOfOptionalName } from '../../components/name-rules.ts'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { useOnce } from '../../components/use-once.ts'
 import { MetaField } from './meta-field.tsx'
@@ -30,6 +31,7 @@ function TenantForm({ onClose }: { onClose: () => void }) {
     validate: {
       external_id: text =>
         text.trim() === '' ? 'Enter the id that your system has for this customer.' : null,
+      name: faultOfOptionalName,
       meta: faultOfMeta,
     },
   })

@@ -6,6 +6,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { updateTenant } from '../../api/tenants.ts'
 import { PageForm } from '../../components/form-frames.tsx'
 import { faultOfMeta, readMeta, writeMeta } from '../../components/meta-text.ts'
+import { faultOfOptionalName, unlessStored } from '../../components/name-rules.ts'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { MetaField } from './meta-field.tsx'
 
@@ -14,11 +15,17 @@ export function EditTenant({ tenant: { id, name, meta } }: { tenant: Tenant }) {
   const form = useForm({
     mode: 'uncontrolled',
     initialValues: { name: name ?? '', meta: writeMeta(meta) },
-    validate: { meta: faultOfMeta },
+    validate: { name: unlessStored(name ?? '', faultOfOptionalName), meta: faultOfMeta },
   })
   const submission = useFormAction(form, async values => {
     const next = values.name.trim()
-    await updateTenant({ id, body: { name: next === '' ? null : next, meta: readMeta(values.meta) } })
+    await updateTenant({
+      id,
+      body: {
+        ...(values.name !== (name ?? '') && { name: next === '' ? null : next }),
+        meta: readMeta(values.meta),
+      },
+    })
     await client.invalidateQueries({ queryKey: ['tenants'] })
     notifications.show({ message: 'The tenant is saved.' })
   })

@@ -7,10 +7,10 @@ import { updateWorkspace } from '../../api/workspaces.ts'
 import { Facts } from '../../components/facts.tsx'
 import { PageForm } from '../../components/form-frames.tsx'
 import { Loaded } from '../../components/loaded.tsx'
+import { faultOfName, unlessStored } from '../../components/name-rules.ts'
 import { PageFrame } from '../../components/page-frame.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { Section } from '../../components/section.tsx'
-import { faultOfName } from '../../components/slug.ts'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { meQuery, useHasRole } from '../../session/me.ts'
 import { workspaceQuery } from './workspace-query.ts'
@@ -74,7 +74,7 @@ function SettingsForm({ workspace }: { workspace: Settings }) {
     mode: 'uncontrolled',
     initialValues: { name: workspace.name, billing_email: workspace.billing_email ?? '' },
     validate: {
-      name: faultOfName,
+      name: unlessStored(workspace.name, faultOfName),
       billing_email: text =>
         text.trim() === '' || /^\S+@\S+$/.test(text.trim()) ? null : 'Enter an e-mail address, or nothing.',
     },
@@ -82,7 +82,10 @@ function SettingsForm({ workspace }: { workspace: Settings }) {
   const submission = useFormAction(form, async ({ name, billing_email }) => {
     const address = billing_email.trim()
     const next = await updateWorkspace({
-      body: { name: name.trim(), billing_email: address === '' ? null : address },
+      body: {
+        ...(name !== workspace.name && { name: name.trim() }),
+        billing_email: address === '' ? null : address,
+      },
     })
     client.setQueryData(workspaceQuery().queryKey, next)
     await client.invalidateQueries(meQuery)

@@ -1,4 +1,5 @@
 import type { FieldFault } from '@keyrail/contract/errors'
+import { nameFault } from '@keyrail/contract/names'
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import ajvFormats from 'ajv-formats'
 import type { TSchema } from 'typebox'
@@ -61,6 +62,11 @@ function isAtMost(most: number, text: string): boolean {
   return text.length - pairs <= most
 }
 
+ajv.addKeyword({
+  keyword: 'x-name',
+  type: 'string',
+  validate: (_: true, text: string) => nameFault(text) === null,
+})
 ajv.addKeyword({
   keyword: 'x-unique-by',
   type: 'array',
@@ -161,6 +167,8 @@ function faultOf(error: ErrorObject, root: string): FieldFault {
       return { path: at(propertyName), message: `must not have more than ${bound} characters` }
     case 'minLength':
       return { path: at(propertyName), message: `must not have fewer than ${bound} characters` }
+    case 'x-name':
+      return { path: at(), message: nameFault(String(error.data)) ?? 'is not valid' }
     case 'x-unique-by':
       return { path: at(), message: 'rate limit ids must be unique' }
     case 'x-unique':
