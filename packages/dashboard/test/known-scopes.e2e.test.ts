@@ -43,6 +43,46 @@ test('an admin lists the scopes of a project, and its key form offers them', asy
   await visit.leave()
 })
 
+test('a form refuses a scope with a space or a *, and leaves those that are stored', async () => {
+  const { vendor, person } = await makeOne()
+  const refused = (scope: string) =>
+    visit.text(
+      `“${scope}” is not a scope: scopes match exactly, so a scope has no spaces and no wildcard (*).`,
+    )
+  const key = await issueKey(harness, vendor, { scopes: ['orders:*'] })
+  const visit = await stage.visit(`/app/projects/${vendor.projectId}`, { as: person })
+  const known = visit.page.getByRole('combobox', { name: 'Known scopes' })
+  await known.fill('refunds read')
+  await known.press('Enter')
+  await visit.press('Save scopes')
+  await refused('refunds read')
+
+  await visit.page.goto(`/app/keys?project=${vendor.projectId}&tenant=${vendor.tenantId}`)
+  await visit.press('Create key')
+  const dialog = visit.page.getByRole('dialog')
+  const scopes = dialog.getByRole('combobox', { name: 'Scopes (optional)' })
+  await scopes.fill('orders:*')
+  await scopes.press('Enter')
+  await dialog.getByRole('button', { name: 'Create key' }).click()
+  await refused('orders:*')
+  await visit.look('key-inexact-scope')
+
+  await visit.page.goto(`/app/keys/${key.id}`)
+  await visit.press('Edit')
+  await scopes.fill('refunds:*')
+  await scopes.press('Enter')
+  await visit.press('Save key')
+  await refused('refunds:*')
+  await scopes.press('Backspace')
+  await scopes.fill('refunds')
+  await scopes.press('Enter')
+  await visit.press('Save key')
+  await visit.text('The key is saved.')
+  const { body } = await ask('GET', `/v1/keys/${key.id}`, { token: vendor.live })
+  assert.deepEqual(body.scopes, ['orders:*', 'refunds'])
+  await visit.leave()
+})
+
 test('a strict project refuses a wrong scope at its field, with everything typed kept', async () => {
   const { vendor, person } = await makeOne()
   const visit = await stage.visit(`/app/projects/${vendor.projectId}`, { as: person })

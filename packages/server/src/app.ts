@@ -8,6 +8,7 @@ import { ownerOf, type Principal } from './gate/principal.ts'
 import { readReplayKey } from './gate/replay-key.ts'
 import { rightOf } from './gate/right.ts'
 import { parameterOf, type Route } from './gate/route.ts'
+import { scopeWarning, warningHeader } from './gate/scope-warnings.ts'
 import { readSignature, type Signature } from './gate/signature.ts'
 import { assertActsInStated } from './gate/stated-workspace.ts'
 import { assertThere } from './gate/targets.ts'
@@ -252,6 +253,8 @@ function serve(app: FastifyInstance, deps: Deps, route: Route<Deps>, shared: Sha
         await judgeAgain(request, reply)
         throw new Refusal('unavailable', '', { cause: error })
       })
+      const warning = scopeWarning(route, body)
+      if (warning !== null) reply.header(warningHeader, warning)
       return sendAnswer(reply, route, answer, room, shared.toProblem)
     },
   })

@@ -2,6 +2,7 @@ import { type ErrorCode, errors, statusOf } from '@keyrail/contract/errors'
 import { Type } from '@keyrail/contract/schema'
 import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify'
 import { parameterOf, type Route } from './gate/route.ts'
+import { scopeFieldsOf, warningHeader } from './gate/scope-warnings.ts'
 import { workspaceHeader } from './gate/stated-workspace.ts'
 import { linesType } from './platform/http/json-lines.ts'
 import { serveStatic } from './platform/http/serve-static.ts'
@@ -97,9 +98,10 @@ function describe(route: Route): FastifySchema {
   } as FastifySchema
 }
 
-function success({ answer: { schema, type, lines } }: Route) {
+function success(route: Route) {
+  const { schema, type, lines } = route.answer
   const description = 'Success'
-  if (type === undefined && lines === undefined) return { description, ...schema }
+  if (type === undefined && lines === undefined) return { description, ...schema, ...warningsOf(route) }
   return {
     description,
     content: {
@@ -108,6 +110,15 @@ function success({ answer: { schema, type, lines } }: Route) {
     },
   }
 }
+
+const warningsOf = (route: Route) =>
+  scopeFieldsOf(route).length > 0 && {
+    headers: {
+      [warningHeader]: Type.String({
+        description: 'Names scopes of the request with a space or a `*`: scopes match exactly.',
+      }),
+    },
+  }
 
 const describeRoute = ({ description, access }: Route) =>
   [

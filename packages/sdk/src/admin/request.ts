@@ -2,6 +2,7 @@ import type { HttpCaller } from '../http/call.ts'
 import { parseMembers } from '../http/json.ts'
 import { delayAfterError } from '../http/schedule.ts'
 import { type KeyrailError, passing } from '../runtime/errors.ts'
+import { warn } from '../runtime/reports.ts'
 import type { Timer } from '../runtime/timer.ts'
 import { requireSecret } from './lost-secret.ts'
 import { withTenantNamed } from './named-tenant.ts'
@@ -45,6 +46,9 @@ export type AdminRequest = <T>(call: AdminCall) => Promise<T>
 /** A page of 200 keys, each with 64 KiB of `meta`. */
 const ANSWER_MAX_BYTES = 32 * 1024 * 1024
 
+/** As many different warnings as one client passes on. */
+const warningsMax = 100
+
 /** The longest pause between two attempts, unless the service asks for a longer one. */
 const BACKOFF_MAX_MS = 8_000
 
@@ -58,6 +62,7 @@ export interface AdminDefaults {
 
 /** Sends one call and repeats it, with full jitter between attempts. */
 export function createAdminRequest(call: HttpCaller, defaults: AdminDefaults): AdminRequest {
+  const said = new Set<string>()
   return async function request<T>({
     method = 'GET',
     path,
@@ -87,7 +92,8 @@ export function createAdminRequest(call: HttpCaller, defaults: AdminDefaults): A
     const what = `${method} ${asked.path}`
     for (let failures = 1; ; failures++) {
       try {
-        const { text } = await call(asked)
+        const { text, headers } = await call(asked)
+        warnOnce(said, what, headers.get('keyrail-warning'))
         const answer = fromService(parseMembers(text))
         if (answer.object === object) {
           if (keyed) requireSecret(what, answer)
@@ -103,6 +109,14 @@ export function createAdminRequest(call: HttpCaller, defaults: AdminDefaults): A
       }
     }
   }
+}
+
+/** Passes a warning of the service to the process, such as one of a scope that matches nothing. A loop of calls hears it once. */
+function warnOnce(said: Set<string>, what: string, warning: string | null): void {
+  if (warning === null || said.has(warning)) return
+  if (said.size >= warningsMax) return
+  said.add(warning)
+  warn(`${what}: ${warning}`, 'service_warning')
 }
 
 /** Rejects what the service would reject, and `fetch` cannot send. */

@@ -6,6 +6,7 @@ import { updateKey } from '../../api/keys.ts'
 import { DialogForm } from '../../components/form-frames.tsx'
 import { FormModal } from '../../components/form-modal.tsx'
 import { unlessStored } from '../../components/name-rules.ts'
+import { ruleOfScopes } from '../../components/scope-rules.ts'
 import { useFormAction } from '../../components/use-form-action.ts'
 import { KeyFields } from './key-fields.tsx'
 import { formOf, type KeyFormValues, readForm, rules } from './key-form.ts'
@@ -27,7 +28,11 @@ function EditForm({ of: key, onClose }: Omit<KeyDialogProps, 'isOpen'>) {
   const form = useForm<KeyFormValues>({
     mode: 'controlled',
     initialValues: formOf(key),
-    validate: { ...rules, name: unlessStored(key.name ?? '', rules.name) },
+    validate: {
+      ...rules,
+      name: unlessStored(key.name ?? '', rules.name),
+      scopes: ruleOfScopes(key.scopes),
+    },
   })
   const submission = useFormAction(form, async values => {
     await updateKey({ id: key.id, body: changesOf(key, readForm(values)) })

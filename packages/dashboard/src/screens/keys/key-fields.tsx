@@ -37,7 +37,6 @@ export function KeyFields({ form }: { readonly form: UseFormReturnType<KeyFormVa
         }
         data={known.length > 0 || isStrict ? known : inUse}
         maxTags={64}
-        splitChars={[',', ' ']}
         key={form.key('scopes')}
         {...form.getInputProps('scopes')}
       />

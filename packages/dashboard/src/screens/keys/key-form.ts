@@ -1,6 +1,7 @@
 import type { Key } from '@keyrail/contract/vendor/keys'
 import { faultOfMeta, readMeta, writeMeta } from '../../components/meta-text.ts'
 import { faultOfOptionalName } from '../../components/name-rules.ts'
+import { ruleOfScopes } from '../../components/scope-rules.ts'
 import { draftLimits, faultOfLimits, type LimitsDraft, readLimits } from './limits-value.ts'
 
 /** The settings of a key while a person edits them, under the names that the service has for them. */
@@ -38,6 +39,7 @@ export const rules = {
   project_id: (id: string | null) => (id === null ? 'Choose a project.' : null),
   tenant_id: (id: string | null) => (id === null ? 'Choose a tenant.' : null),
   name: faultOfOptionalName,
+  scopes: ruleOfScopes(),
   rate_limits: faultOfLimits,
   expires_at: (at: string | null) => (at === '' ? 'Choose a date.' : null),
   meta: faultOfMeta,

@@ -5,17 +5,11 @@ import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
 import { updateProject } from '../../api/projects.ts'
 import { PageForm } from '../../components/form-frames.tsx'
+import { ruleOfScopes } from '../../components/scope-rules.ts'
 import { useFormAction } from '../../components/use-form-action.ts'
 
 /** As many as a project may have. */
 const scopesMax = 200
-const scopeLengthMax = 200
-
-/** The service names the place of a fault; the field has one message for all. */
-const faultOfScopes = (scopes: string[]): string | null =>
-  scopes.some(scope => scope.length > scopeLengthMax)
-    ? `A scope has at most ${scopeLengthMax} characters.`
-    : null
 
 /** Edits the scopes that forms offer for a new key. */
 export function KnownScopes({ project: { id, known_scopes, strict_scopes } }: { project: Project }) {
@@ -23,7 +17,7 @@ export function KnownScopes({ project: { id, known_scopes, strict_scopes } }: { 
   const form = useForm({
     mode: 'controlled',
     initialValues: { known_scopes, strict_scopes },
-    validate: { known_scopes: faultOfScopes },
+    validate: { known_scopes: ruleOfScopes(known_scopes) },
   })
   const submission = useFormAction(form, async body => {
     await updateProject({ id, body })
@@ -38,7 +32,6 @@ export function KnownScopes({ project: { id, known_scopes, strict_scopes } }: { 
         label="Known scopes"
         description="In the words of your API. Enter adds one."
         maxTags={scopesMax}
-        splitChars={[',', ' ']}
         {...form.getInputProps('known_scopes')}
       />
       <Checkbox
