@@ -105,14 +105,15 @@ export interface HttpSender {
   (request: HttpRequest, signal: AbortSignal): Promise<Response>
   /** Scheme, host and port of the service. */
   readonly origin: string
-  /** For the error of an exchange: where it went, and whether it still waits for the function `secretKey`. */
-  stateOf(signal: AbortSignal): { origin: string; waitsForSecret: boolean }
+  /** For the error of an exchange: where it went and how, and whether it still waits for the function `secretKey`. */
+  stateOf(signal: AbortSignal): { origin: string; waitsForSecret: boolean; isGlobalFetch: boolean }
 }
 
 /** Sends a request and reads the head of its answer. Rejects with a KeyrailError if the status is not expected. */
 export function createHttpSender({ url, secretKey: source, fetch }: HttpCallerOptions): HttpSender {
   const base = url.href.replace(/\/+$/, '')
   const { origin } = url
+  const isGlobalFetch = fetch === globalThis.fetch
   const waiting = new WeakSet<AbortSignal>()
   const currentSecret = async (signal: AbortSignal): Promise<string> => {
     if (typeof source === 'string') return source
@@ -127,6 +128,7 @@ export function createHttpSender({ url, secretKey: source, fetch }: HttpCallerOp
   ): Promise<Response> {
     const search = query === undefined || query.size === 0 ? '' : `?${query}`
     const secretKey = await currentSecret(signal)
+    // Without a receiver, because the fetch of some hosts rejects any other.
     const response = await fetch(`${base}${path}${search}`, {
       method,
       headers: {
@@ -152,7 +154,7 @@ export function createHttpSender({ url, secretKey: source, fetch }: HttpCallerOp
   }
   return Object.assign(send, {
     origin,
-    stateOf: (signal: AbortSignal) => ({ origin, waitsForSecret: waiting.has(signal) }),
+    stateOf: (signal: AbortSignal) => ({ origin, waitsForSecret: waiting.has(signal), isGlobalFetch }),
   })
 }
 

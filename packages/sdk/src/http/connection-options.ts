@@ -56,12 +56,7 @@ export function readConnectionParts(options: ConnectionOptions): HttpCallerOptio
   const { fetch = globalThis.fetch } = options
   const secretKey = readSecretKey(options.secretKey)
   if (typeof fetch !== 'function') throw new TypeError('fetch must be a function')
-  // Called without a receiver, because the fetch of some hosts rejects any other.
-  return {
-    url: readUrl(options.url, options.insecure),
-    secretKey,
-    fetch: (...asked) => fetch(...asked),
-  }
+  return { url: readUrl(options.url, options.insecure), secretKey, fetch }
 }
 
 /** Rejects unknown options, so that a misspelt one does not silently become the default. */

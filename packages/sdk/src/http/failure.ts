@@ -1,6 +1,7 @@
 import { type FieldFault, KeyrailError, lasting, passing } from '../runtime/errors.ts'
 import { parseMembers } from './json.ts'
 import { readRetryAfter } from './schedule.ts'
+import { unusedProxy } from './unused-proxy.ts'
 
 /** Turns every failure of an exchange into a KeyrailError. Foreign texts are cut, and never contain the secret key. */
 
@@ -48,19 +49,22 @@ interface Exchange {
   timedOut: boolean
   aborted: boolean | undefined
   waitsForSecret: boolean
+  /** Whether the global `fetch` sent it, and not one of the program. */
+  isGlobalFetch: boolean
 }
 
 /** No answer, unless it is an error of the service. Without the cause: what a custom `fetch` throws may contain the request, and so the secret key. */
 export function transportError(
   error: unknown,
-  { what, origin, timedOut, aborted, waitsForSecret }: Exchange,
+  { what, origin, timedOut, aborted, waitsForSecret, isGlobalFetch }: Exchange,
 ): KeyrailError {
   if (error instanceof KeyrailError) return error
   if (aborted) return abortedError(what)
+  const proxy = isGlobalFetch ? unusedProxy(origin) : ''
   if (timedOut) {
     const late = waitsForSecret
       ? `${what} was not sent: the function secretKey did not return in time`
-      : `${what} was not answered in time by ${origin}`
+      : `${what} was not answered in time by ${origin}${proxy}`
     return passing('timeout', late)
   }
   const { cause, code, name } = (error ?? {}) as {
@@ -75,7 +79,7 @@ export function transportError(
   }
   const why =
     matching(cause?.code, systemCode) ?? matching(code, systemCode) ?? matching(name, /^[A-Za-z]{1,40}Error$/)
-  const message = `${what} failed at ${origin}: ${why ?? 'no reason given'}${hintOf(why ?? '', origin)}`
+  const message = `${what} failed at ${origin}: ${why ?? 'no reason given'}${hintOf(why ?? '', origin)}${proxy}`
   return passing('network_error', message)
 }
 
