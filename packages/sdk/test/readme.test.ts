@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { optionNames, readOptions } from '../src/keyring/options.ts'
 import { toHttpRefusal } from '../src/protect/refusal.ts'
+import { refusalBy } from '../src/verify/ended-keys.ts'
 import { type RefusalCode, refusals, refused } from '../src/verify/verdict.ts'
 import { drawKey, id } from './keys.ts'
 
@@ -40,9 +41,26 @@ function table(name: string, heading: string): string[][] {
   )
 }
 
-test('the page lists every refusal in order, with its status in Express', () => {
+/** Why a key ends, as the statements of the service write it into the feed. Types may name causes of other releases. */
+function causesSent(): string[] {
+  const statements = readFileSync(join(checkout, 'packages/server/src/policy/statements.ts'), 'utf8')
+  const causes = Array.from(statements.matchAll(/"cause":"(\w+)"/g), ([, cause = '']) => cause)
+  assert.ok(causes.includes('revoked'))
+  return causes.toSorted()
+}
+
+test('the page of the feed lists the causes that the service sends', () => {
+  const feed = readFileSync(join(checkout, 'docs/policy-feed.md'), 'utf8')
+  const rows = feed.split('| `cause` ')[1]?.split('\n\n')[0] ?? assert.fail('it has no table of causes')
+  assert.deepEqual(Array.from(rows.matchAll(/^\| `(.*?)` /gm), ([, cause]) => cause).toSorted(), causesSent())
+})
+
+test('the page lists every refusal that can occur in order, with its status in Express', () => {
   const rows = table('verify-keys', 'Verdicts').map(([code, , status]) => [code, Number(status)])
-  const codes = Object.keys(refusals) as RefusalCode[]
+  const sent = new Set(causesSent().map(cause => refusalBy.get(cause)?.code))
+  const neverSent = [...refusalBy.values()].map(({ code }) => code).filter(code => !sent.has(code))
+  // Something else than a cause leads to each other refusal, as the tests of verification show.
+  const codes = (Object.keys(refusals) as RefusalCode[]).filter(code => !neverSent.includes(code))
   assert.deepEqual(
     rows,
     codes.map(code => [code, toHttpRefusal(refused[code]).status]),

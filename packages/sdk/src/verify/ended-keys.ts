@@ -5,7 +5,7 @@ import { type Refused, refused } from './verdict.ts'
 const KEYS_MAX = 10_000
 
 /** By the `cause` of a tombstone. A deleted tenant has lost its right to the key, so its keys count as revoked. */
-const refusalBy: ReadonlyMap<string, Refused> = new Map([
+export const refusalBy: ReadonlyMap<string, Refused> = new Map([
   ['revoked', refused.revoked_key],
   ['expired', refused.expired_key],
   ['deleted', refused.revoked_key],
