@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Check } from '../src/cli/doctor-check.ts'
-import { type Installation, looksLikeStack } from './installation.ts'
+import { Installation, looksLikeStack, urlOf } from './installation.ts'
 
 /** The doctor's findings by name; if a name has several, the last one. */
 export async function examine(installation: Installation, env: Record<string, string> = {}) {
@@ -9,4 +9,14 @@ export async function examine(installation: Installation, env: Record<string, st
   const { status, checks } = JSON.parse(out) as { status: string; checks: Check[] }
   const found = new Map(checks.map(check => [check.name, check]))
   return { code, status, checks, found: (name: string) => found.get(name) }
+}
+
+/** An installation on a database, which the doctor examines. */
+export function examinedOn(connection: Parameters<typeof urlOf>[0]) {
+  const installation = new Installation({ DATABASE_URL: urlOf(connection), SERVICE_DASHBOARD: 'off' })
+  return {
+    found: async (name: string, env?: Record<string, string>) =>
+      (await examine(installation, env)).found(name),
+    remove: () => installation.remove(),
+  }
 }

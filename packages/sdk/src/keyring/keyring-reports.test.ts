@@ -1,50 +1,10 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, test } from 'node:test'
+import { test } from 'node:test'
 import { inspect } from 'node:util'
-import { type FeedService, project, secretKey, startFeedService } from '../../test/feed-service.ts'
-import { drawKey, id, policyKey } from '../../test/keys.ts'
+import { secretKey } from '../../test/feed-service.ts'
+import { issue, service, start } from '../../test/keyring-stage.ts'
+import { id } from '../../test/keys.ts'
 import { until } from '../../test/until.ts'
-import type { KeyrailError } from '../runtime/errors.ts'
-import type { Notice } from '../runtime/reports.ts'
-import { type Keyring, openKeyring } from './keyring.ts'
-import type { KeyringOptions } from './options.ts'
-
-let service: FeedService
-const open: Keyring[] = []
-beforeEach(async () => {
-  service = await startFeedService()
-})
-afterEach(async () => {
-  for (const keyring of open.splice(0)) await keyring.close()
-  await service.close()
-})
-
-/** A keyring on the test's clock that polls often. */
-function start(options: Partial<KeyringOptions> = {}, random = Math.random) {
-  const time = { monotonic: () => performance.now() }
-  const errors: KeyrailError[] = []
-  const notices: Notice[] = []
-  const keyring = openKeyring(
-    {
-      url: service.url,
-      secretKey,
-      project,
-      pollIntervalMs: 100,
-      onError: error => errors.push(error),
-      onNotice: notice => notices.push(notice),
-      ...options,
-    },
-    { clock: { wall: () => Date.now(), monotonic: () => time.monotonic() }, random },
-  )
-  open.push(keyring)
-  return { keyring, time, errors, notices, code: (key: string) => keyring.verify(key).code }
-}
-
-function issue(number = 1): string {
-  const key = drawKey()
-  service.upsert(policyKey(key, number))
-  return key
-}
 
 test('raising the limit is reported to onError and onNotice', async () => {
   for (let number = 1; number <= 3; number++) issue(number)

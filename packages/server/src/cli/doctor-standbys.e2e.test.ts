@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
-import { examine } from '../../test/examine.ts'
-import { Installation, urlOf } from '../../test/installation.ts'
+import { examinedOn } from '../../test/examine.ts'
+import { urlOf } from '../../test/installation.ts'
 import { type ScratchCluster, startScratchCluster } from '../../test/scratch.ts'
 import { type Pair, startPair } from '../../test/standby.ts'
 import { until } from '../../test/until.ts'
@@ -10,18 +10,16 @@ import { migrate } from '../platform/db/migrate.ts'
 
 describe('keyrail doctor and servers that follow the primary', () => {
   let pair: Pair
-  let installation: Installation
+  let doctor: ReturnType<typeof examinedOn>
   before(async () => {
     pair = await startPair()
-    installation = new Installation({ DATABASE_URL: urlOf(pair.connection), SERVICE_DASHBOARD: 'off' })
+    doctor = examinedOn(pair.connection)
     await until(async () => (await pair.on('primary', 'select from pg_stat_replication')).length > 0)
   })
   after(async () => {
-    await installation.remove()
+    await doctor.remove()
     await pair.remove()
   })
-  const found = async (name: string, env?: Record<string, string>) =>
-    (await examine(installation, env)).found(name)
   async function waitFor(names: string) {
     await pair.on('primary', `alter system set synchronous_standby_names = '${names}'`)
     await pair.on('primary', 'select pg_reload_conf()')
@@ -33,12 +31,12 @@ describe('keyrail doctor and servers that follow the primary', () => {
 
   test('a synchronous standby that is there is ok, and another one that receives is not enough', async () => {
     await pair.synchronous()
-    assert.equal((await found('standbys'))?.status, 'ok')
+    assert.equal((await doctor.found('standbys'))?.status, 'ok')
     try {
       await waitFor('ANY 2 (*)')
-      assert.match((await found('standbys'))?.message ?? '', /and 1 of 2 that must confirm is there/)
+      assert.match((await doctor.found('standbys'))?.message ?? '', /and 1 of 2 that must confirm is there/)
       await waitFor('another')
-      const other = await found('standbys')
+      const other = await doctor.found('standbys')
       assert.match(`${other?.status}: ${other?.message}`, /^fault: commits wait for another, and 0 of 1 /)
     } finally {
       // Or every later change waits for ever.
@@ -49,10 +47,10 @@ describe('keyrail doctor and servers that follow the primary', () => {
   test('a synchronous standby that is away is a fault, for a login that sees less too', async () => {
     await pair.on('primary', `create role plain login password 'secret'`)
     const env = { DATABASE_URL: urlOf({ ...pair.connection, user: 'plain', password: 'secret' }) }
-    assert.equal((await found('standbys', env))?.status, 'ok')
+    assert.equal((await doctor.found('standbys', env))?.status, 'ok')
     await pair.holdBack()
     for (const login of [{}, env]) {
-      const away = await found('standbys', login)
+      const away = await doctor.found('standbys', login)
       assert.match(`${away?.status}: ${away?.message}`, /^fault: .* every change gets 503$/)
       assert.match(away?.todo ?? '', /standby-lost\.md/)
     }
@@ -62,17 +60,16 @@ describe('keyrail doctor and servers that follow the primary', () => {
 /** Without a standby: what removes the log of a slot may remove what a standby still needs. */
 describe('keyrail doctor and replication slots', () => {
   let cluster: ScratchCluster
-  let installation: Installation
+  let doctor: ReturnType<typeof examinedOn>
   before(async () => {
     cluster = await startScratchCluster()
     await migrate(cluster.connection)
-    installation = new Installation({ DATABASE_URL: urlOf(cluster.connection), SERVICE_DASHBOARD: 'off' })
+    doctor = examinedOn(cluster.connection)
   })
   after(async () => {
-    await installation.remove()
+    await doctor.remove()
     await cluster.remove()
   })
-  const found = async (name: string) => (await examine(installation)).found(name)
   async function run(statement: string) {
     const client = new pg.Client(cluster.connection)
     await client.connect()
@@ -81,20 +78,20 @@ describe('keyrail doctor and replication slots', () => {
   }
 
   test('a slot that nothing reads is a warning, and a fault once it keeps too much log', async () => {
-    assert.equal(await found('slots'), undefined)
+    assert.equal(await doctor.found('slots'), undefined)
     await run(`select pg_create_physical_replication_slot('gone', true)`)
-    const kept = await found('slots')
+    const kept = await doctor.found('slots')
     assert.match(`${kept?.status}: ${kept?.message}`, /^warning: nothing reads gone, .* keeps \d+ MiB /)
     await run(`alter system set max_wal_size = '32MB'`)
     await run(`alter system set min_wal_size = '32MB'`)
     await run('select pg_reload_conf()')
     for (let segment = 0; segment < 4; segment++)
       await run(`select pg_logical_emit_message(false, '', ''), pg_switch_wal()`)
-    const full = await found('slots')
+    const full = await doctor.found('slots')
     assert.match(`${full?.status}: ${full?.message}`, /^fault: nothing reads gone, .* \(extended\)$/)
     const drop = /select pg_drop_replication_slot\('gone'\);/.exec(full?.todo ?? '')?.[0] ?? assert.fail()
     await run(drop)
-    assert.equal(await found('slots'), undefined)
+    assert.equal(await doctor.found('slots'), undefined)
   })
 
   test('a slot that has lost its log is a warning that says so', async () => {
@@ -104,7 +101,7 @@ describe('keyrail doctor and replication slots', () => {
     for (let segment = 0; segment < 4; segment++)
       await run(`select pg_logical_emit_message(false, '', ''), pg_switch_wal()`)
     await run('checkpoint')
-    const lost = await found('slots')
+    const lost = await doctor.found('slots')
     assert.match(`${lost?.status}: ${lost?.message}`, /^warning: late has lost the log/)
     await run(`select pg_drop_replication_slot('late')`)
     await run('alter system reset max_slot_wal_keep_size')
