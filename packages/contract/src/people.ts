@@ -98,6 +98,12 @@ export type Sessions = Static<typeof Sessions>
 export const SessionList = Type.Object({ ...paging() })
 export type SessionList = ReadQuery<typeof SessionList>
 
+export const OtherSessionsEnded = strictObject({
+  status: Type.Literal('other_sessions_ended'),
+  ended: Type.Integer({ minimum: 0, description: 'How many sessions have ended.' }),
+})
+export type OtherSessionsEnded = Static<typeof OtherSessionsEnded>
+
 /** The only answer with the token. */
 export const SignedIn = resource('session', {
   ...sessionFields,

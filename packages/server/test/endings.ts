@@ -77,6 +77,12 @@ export const endSession = (
       ask('DELETE', `/v1/auth/sessions/${sessionId}`, { token: (await openSession(query, userId)).token }),
   },
   {
+    name: 'another session ends all others',
+    lastLock: () => ['select from sessions where id = $1 for update', [sessionId]],
+    end: async () =>
+      ask('DELETE', '/v1/auth/sessions/others', { token: (await openSession(query, userId)).token }),
+  },
+  {
     name: 'the password is changed',
     lastLock: () => ['select from sessions where id = $1 for update', [sessionId]],
     end: async () =>

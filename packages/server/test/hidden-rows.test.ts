@@ -18,6 +18,8 @@ const person = await makePerson(query, { workspaceId, role: 'owner' })
 const { token } = person
 const another = await openSession(query, person.userId, workspaceId)
 const leaked = await openSession(query, person.userId, workspaceId)
+// What the end of all others finds.
+await openSession(query, person.userId, workspaceId)
 const member = await makePerson(query, { workspaceId, role: 'admin' })
 const [key, leakedKey] = [await issueKey(harness, scene), await issueKey(harness, scene)]
 const secretKey = await makeSecretKey(harness, scene, { env: 'live' })
@@ -58,6 +60,7 @@ const calls: Record<string, () => Promise<Heard>> = {
   'deleting a project': () => ask('DELETE', `/v1/projects/${scene.projectId}`, { token: live }),
   'a leaked session': () => report(leaked.token),
   'ending another session': () => ask('DELETE', `/v1/auth/sessions/${another.sessionId}`, { token }),
+  'ending all other sessions': () => ask('DELETE', '/v1/auth/sessions/others', { token }),
   'changing the password': () =>
     ask('POST', '/v1/auth/me/password', { token, body: { current_password: madePassword, password } }),
   'resetting the password': () =>
@@ -111,7 +114,7 @@ for (const [what, command] of Object.entries({ change: 'update', 'read or change
 
 /** Where a transaction may change no row of one table, every call that ends rights in it and elsewhere fails as a whole. */
 const alone: [table: string, names: string[]][] = [
-  ['sessions', ['changing the password', 'resetting the password']],
+  ['sessions', ['ending all other sessions', 'changing the password', 'resetting the password']],
   ['mail_tokens', ['changing the password', 'resetting the password']],
   ['users', ['resetting the password']],
 ]

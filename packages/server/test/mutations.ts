@@ -234,6 +234,7 @@ const unauditedMutations: Record<string, string> = {
   updateMe: 'as an account',
   changePassword: 'as an account',
   endCurrentSession: 'as an account',
+  endOtherSessions: 'as an account',
   endSession: 'as an account',
   switchWorkspace: 'as an account',
   requestVerification: 'as an account',

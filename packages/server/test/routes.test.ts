@@ -31,6 +31,7 @@ const beyondRows: Record<string, string> = {
   'POST /v1/auth/workspaces/:id/keep':
     'the owner of a mailbox decides about workspaces that somebody else made',
   'DELETE /v1/auth/workspaces/:id': 'the owner of a mailbox decides about workspaces that somebody else made',
+  'DELETE /v1/auth/sessions/others': 'a person with a lost device does not end a hundred sessions one by one',
   'GET /v1/security_events': 'refused requests and their sources are not in the audit log',
   'GET /v1/auth/security_events': 'a person sees the security events of their account',
   'GET /v1/audit_logs/export': 'a log of a million rows is too long for pages of 200',

@@ -106,6 +106,7 @@ const personSamples: Record<string, (harness: Harness) => Promise<Omit<Sample, '
   listOwnSecurityEvents: async ({ query }) => ({ token: (await makePerson(query)).token }),
   listSessions: async ({ query }) => ({ token: (await makePerson(query)).token }),
   endCurrentSession: async ({ query }) => ({ token: (await makePerson(query)).token }),
+  endOtherSessions: async ({ query }) => ({ token: (await makePerson(query)).token }),
   endSession: async ({ query }) => {
     const { token, userId } = await makePerson(query)
     return { token, id: (await openSession(query, userId)).sessionId }

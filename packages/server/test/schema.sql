@@ -1470,6 +1470,17 @@ AS $function$
 $function$
   -- execute: owner
 
+CREATE OR REPLACE FUNCTION public.sessions_left(of_user uuid, but uuid)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select count(*) from public.sessions s
+  where s.user_id = of_user and s.ended_at is null and s.expires_at > public.service_now() and s.id <> but
+$function$
+  -- execute: keyrail_app
+
 CREATE OR REPLACE FUNCTION public.store_database_id()
  RETURNS oid
  LANGUAGE sql

@@ -4,6 +4,7 @@ import type {
   Me,
   Membership,
   MeUpdate,
+  OtherSessionsEnded,
   PasswordChange,
   PasswordChanged,
   ResetConsume,
@@ -30,7 +31,8 @@ export const updateMe = endpoint<{ body: MeUpdate; answer: User }>('PATCH', '/v1
 export const changePassword = endpoint<{ body: PasswordChange; answer: User }>('POST', '/v1/auth/me/password')
 export const listSessions = endpoint<{ query: SessionList; answer: Sessions }>('GET', '/v1/auth/sessions')
 export const endCurrentSession = endpoint<{ answer: unknown }>('DELETE', '/v1/auth/sessions/current')
-export const endOtherSession = endpoint<{ id: string; answer: unknown }>('DELETE', '/v1/auth/sessions/:id')
+export const endOneSession = endpoint<{ id: string; answer: unknown }>('DELETE', '/v1/auth/sessions/:id')
+export const endOtherSessions = endpoint<{ answer: OtherSessionsEnded }>('DELETE', '/v1/auth/sessions/others')
 export const switchWorkspace = endpoint<{ body: WorkspaceSwitch; answer: Session }>(
   'POST',
   '/v1/auth/sessions/current/workspace',

@@ -7,6 +7,7 @@ import {
   Accepted,
   Me,
   MeUpdate,
+  OtherSessionsEnded,
   PasswordChange,
   PasswordChanged,
   ResetConsume,
@@ -28,7 +29,7 @@ import type { Route } from '../gate/route.ts'
 import { changePassword, getMe, signUp, updateMe } from './accounts.ts'
 import type { PeopleNeeds } from './needs.ts'
 import { requestReset, requestVerification, resetPassword, verifyAddress } from './proofs.ts'
-import { endSession, listSessions, signIn, switchWorkspace } from './sessions.ts'
+import { endOtherSessions, endSession, listSessions, signIn, switchWorkspace } from './sessions.ts'
 
 const { openRoute, personRoute } = routesFor<PeopleNeeds>()
 
@@ -107,6 +108,16 @@ export const peopleRoutes: Route<PeopleNeeds>[] = [
     endsRights: true,
     handle: async (deps, { db, principal, client }) => ({
       body: await endSession(deps, db, principal, principal.sessionId, client),
+    }),
+  }),
+  personRoute('DELETE', '/v1/auth/sessions/others', {
+    operation: 'endOtherSessions',
+    summary: 'End all other sessions',
+    description: 'Ends every session of the signed-in person except the one that sends the request.',
+    answer: OtherSessionsEnded,
+    endsRights: true,
+    handle: async (deps, { db, principal, client }) => ({
+      body: await endOtherSessions(deps, db, principal, client),
     }),
   }),
   personRoute('DELETE', '/v1/auth/sessions/:id', {

@@ -177,6 +177,24 @@ export const endPersonRights = (tx: PersonTx): void => tx.send(endPersonRight, [
 export const endSessionRows = (tx: PersonTx, but: string | null): void =>
   tx.send(endSessions, [tx.userId, but])
 
+const endOthers = sql(
+  'people.end_other_sessions',
+  `with ended as (
+     update sessions set ended_at = service_now()
+     where user_id = $1 and id <> $2 and ended_at is null and expires_at > service_now() returning 1
+   ) select count(*)::int as ended from ended`,
+)
+const otherSessionsLeft = sql('people.other_sessions_left', 'select must_touch(0, sessions_left($1, $2))')
+/**
+ * Ends every session but one, after `endPersonRights`, and fails the transaction where one still works.
+ * @returns how many have ended.
+ */
+export async function endOtherSessionRows(tx: PersonTx, but: string): Promise<number> {
+  const [row] = await tx.query<{ ended: number }>(endOthers, [tx.userId, but])
+  tx.send(otherSessionsLeft, [tx.userId, but])
+  return row?.ended ?? 0
+}
+
 const leftRights = sql('people.left_rights', 'select must_touch(0, rights_left($1, $2))')
 /**
  * Fails the transaction where a session or a link of a reset still works: the writes before may have changed no row, and how many

@@ -114,6 +114,22 @@ test('an ended session is refused on the next request, whichever session ended i
   assert.equal((await me(token)).status, 401)
 })
 
+test('the end of all other sessions ends each of them and keeps the one that asks', async () => {
+  const { token, userId } = await makePerson(query)
+  const others = [await openSession(query, userId), await openSession(query, userId)]
+  const stranger = await makePerson(query)
+  const end = () => ask('DELETE', '/v1/auth/sessions/others', { token })
+  assert.deepEqual((await end()).body, { status: 'other_sessions_ended', ended: 2 })
+  for (const other of others) assert.equal((await me(other.token)).status, 401)
+  assert.equal((await me(stranger.token)).status, 200)
+  assert.deepEqual((await end()).body, { status: 'other_sessions_ended', ended: 0 })
+  const { body } = await ask('GET', '/v1/auth/security_events', { token })
+  assert.deepEqual(
+    body.data.map(({ kind, details }: { kind: string; details: { ended: number } }) => [kind, details.ended]),
+    [['session_ended', 2]],
+  )
+})
+
 test('a session ends seven days after sign-in, even if it is used', async () => {
   const { email } = await makePerson(query)
   const { body } = await signIn(email)

@@ -1,4 +1,4 @@
-import type { Membership, Session, SignedIn, SignIn } from '@keyrail/contract/people'
+import type { Membership, OtherSessionsEnded, Session, SignedIn, SignIn } from '@keyrail/contract/people'
 import type { Paging } from '@keyrail/contract/shared'
 import type { PersonPrincipal } from '../gate/principal.ts'
 import { drawToken, sessionPrefix, tokenDigest } from '../platform/crypto/token.ts'
@@ -20,6 +20,7 @@ import {
   addSession,
   endLeakedSessionRow,
   endOldestSessionRows,
+  endOtherSessionRows,
   endPersonRights,
   endSessionRow,
   endSessionUse,
@@ -171,6 +172,28 @@ export async function endSession(
   }
   await db.asPerson(id, end, { changesRights: true })
   return { object: 'session', id: sessionId, deleted: true }
+}
+
+/** Ends every session of the person but the one that asks. A sign-in that commits later is not one of them. */
+export async function endOtherSessions(
+  deps: PeopleNeeds,
+  db: Db,
+  { id, sessionId }: PersonPrincipal,
+  client: Client,
+): Promise<OtherSessionsEnded> {
+  const end = async (tx: PersonTx) => {
+    endPersonRights(tx)
+    const ended = await endOtherSessionRows(tx, sessionId)
+    if (ended > 0)
+      recordEvent(deps, tx, {
+        ...eventOf(id, client),
+        kind: 'session_ended',
+        details: { kept_session_id: sessionId, ended },
+      })
+    return ended
+  }
+  const ended = await db.asPerson(id, end, { changesRights: true })
+  return { status: 'other_sessions_ended', ended }
 }
 
 /** Waits for everything that the leaked session is still doing: first of all, as `endRights` for other credentials. */

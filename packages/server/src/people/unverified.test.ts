@@ -18,6 +18,7 @@ const own = [
   'acceptInvite',
   'changePassword',
   'endCurrentSession',
+    'endOtherSessions',
   'endSession',
   'getMe',
   'listOwnSecurityEvents',

@@ -1,12 +1,13 @@
 import type { Session } from '@keyrail/contract/people'
 import { Badge, Button } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { endOtherSession, listSessions } from '../../api/people.ts'
-import { readAll } from '../../api/read-all.ts'
+import { endOneSession, endOtherSessions, listSessions } from '../../api/people.ts'
 import { browserOf } from '../../components/browser-names.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Empty } from '../../components/empty.tsx'
+import { counted } from '../../components/figures.ts'
 import { type Column, ListTable } from '../../components/list-table.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { rowsOf, useList } from '../../components/use-list.ts'
@@ -16,17 +17,14 @@ export function Sessions() {
   const client = useQueryClient()
   const list = useList('sessions', listSessions, {})
   const end = useReported(async (id: string) => {
-    await endOtherSession({ id })
+    await endOneSession({ id })
     await client.invalidateQueries({ queryKey: ['sessions'] })
   })
   const [isAsking, setAsking] = useState(false)
   const endAll = async () => {
-    try {
-      for (const { id, current } of await readAll(cursor => listSessions({ query: { limit: 200, cursor } })))
-        if (!current) await endOtherSession({ id })
-    } finally {
-      await client.invalidateQueries({ queryKey: ['sessions'] })
-    }
+    const { ended } = await endOtherSessions()
+    await client.invalidateQueries({ queryKey: ['sessions'] })
+    notifications.show({ message: `${counted(ended, 'other session')} ended. This one goes on.` })
   }
   const columns: Column<Session>[] = [
     {
@@ -65,9 +63,9 @@ export function Sessions() {
         columns={columns}
         empty={<Empty title="No sessions" />}
       />
-      {rowsOf(list).length < 3 ? null : (
+      {rowsOf(list).length < 2 ? null : (
         <Button variant="default" mt="md" onClick={() => setAsking(true)}>
-          End all others
+          End all other sessions
         </Button>
       )}
       <ConfirmDialog
@@ -77,7 +75,8 @@ export function Sessions() {
         onClose={() => setAsking(false)}
         onConfirm={endAll}
       >
-        You are signed out everywhere else, in each browser of the list. This one goes on.
+        You are signed out at once in every other browser and program, also in those that this page has not
+        loaded yet. This session goes on, and your password stays the same.
       </ConfirmDialog>
     </>
   )
