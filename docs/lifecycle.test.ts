@@ -76,6 +76,12 @@ const calls: Record<string, Call> = {
     await harness.ask('POST', '/v1/invites', { token, body })
     return marked(stage, () => ask('DELETE', `/v1/members/${userId}?revoke_keys=true`))
   },
+  '`POST /v1/auth/workspaces/:id/leave`': async stage => {
+    const { token } = await makePerson(query, { workspaceId: stage.workspaceId })
+    return marked(stage, () =>
+      harness.ask('POST', `/v1/auth/workspaces/${stage.workspaceId}/leave`, { token }),
+    )
+  },
   '`POST /v1/secret_keys`': (_, ask) => ask('POST', '/v1/secret_keys', { env: 'live' }),
   '`POST /v1/secret_keys/:id/rotate`': ({ secretKeyId }, ask) =>
     ask('POST', `/v1/secret_keys/${secretKeyId}/rotate`),

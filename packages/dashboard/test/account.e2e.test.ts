@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { madePassword, makePerson, openSession } from '../../server/test/people.ts'
+import { addMember, madePassword, makePerson, openSession } from '../../server/test/people.ts'
 import { makeVendor } from '../../server/test/vendor.ts'
 import { look } from './look.ts'
 import { openStage } from './stage.ts'
@@ -36,10 +36,17 @@ test('a person changes the password, and sees and ends other sessions', async ()
   await visit.leave()
 })
 
-test('an owner leaves after typing the name of the workspace; a member reads why not', async () => {
+test('a person in any role leaves after typing the name, and lands where they still belong', async () => {
   const [bea, cyd] = [await makeMember('bea', 'owner'), await makeMember('cyd', 'member')]
+  const other = await makeVendor(stage.harness)
+  await query('update workspaces set name = $2 where id = $1', [other.workspaceId, 'Other'])
+  await addMember(query, other.workspaceId, cyd.userId, 'member')
   const member = await stage.visit('/app/account', { as: cyd })
-  await member.text('An owner of Acme can remove you from it.')
+  await member.press('Leave Acme')
+  await member.look('leave-as-member')
+  await member.fill('Type Acme to confirm', 'Acme')
+  await member.press('Leave workspace')
+  await member.page.getByRole('button', { name: 'Workspace: Other' }).waitFor()
   await member.leave()
 
   const visit = await stage.visit('/app/account', { as: bea })
@@ -49,6 +56,18 @@ test('an owner leaves after typing the name of the workspace; a member reads why
   await visit.look('leave')
   await visit.press('Leave workspace')
   await visit.heading('Create your workspace')
+  await visit.leave()
+})
+
+test('the last owner cannot leave, and reads why', async () => {
+  const sole = await makeVendor(stage.harness)
+  const as = await makePerson(query, { workspaceId: sole.workspaceId, role: 'owner' })
+  const visit = await stage.visit('/app/account', { as })
+  await visit.press('Leave Acme')
+  await visit.fill('Type Acme to confirm', 'Acme')
+  await visit.press('Leave workspace')
+  await visit.text('A workspace keeps at least one owner.')
+  await visit.look('leave-refused')
   await visit.leave()
 })
 

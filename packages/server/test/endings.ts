@@ -12,6 +12,8 @@ export interface Ending {
   /** The last row that the request locks before its commit. */
   lastLock(): [string, unknown[]]
   end(): Promise<Pick<Heard, 'status'>>
+  /** The audit rows that it writes in the name of the right's holder, who ended it. */
+  rows?: string[]
 }
 
 const auditHeadOf = (workspaceId: string): [string, unknown[]] => [
@@ -50,7 +52,7 @@ export const endEmbedTokens = (
 ]
 
 export const endMembership = (
-  { ask }: Harness,
+  { ask, query }: Harness,
   { live, workspaceId }: Vendor,
   { userId }: Pick<MadePerson, 'userId'>,
 ): Ending[] => [
@@ -63,6 +65,15 @@ export const endMembership = (
     name: 'the member is demoted',
     lastLock: () => auditHeadOf(workspaceId),
     end: () => ask('PATCH', `/v1/members/${userId}`, { token: live, body: { role: 'member' } }),
+  },
+  {
+    name: 'the member leaves in another session',
+    lastLock: () => auditHeadOf(workspaceId),
+    end: async () =>
+      ask('POST', `/v1/auth/workspaces/${workspaceId}/leave`, {
+        token: (await openSession(query, userId)).token,
+      }),
+    rows: ['workspace_member.removed'],
   },
 ]
 

@@ -21,6 +21,7 @@ const leaked = await openSession(query, person.userId, workspaceId)
 // What the end of all others finds.
 await openSession(query, person.userId, workspaceId)
 const member = await makePerson(query, { workspaceId, role: 'admin' })
+const leaver = await makePerson(query, { workspaceId, role: 'member' })
 const [key, leakedKey] = [await issueKey(harness, scene), await issueKey(harness, scene)]
 const secretKey = await makeSecretKey(harness, scene, { env: 'live' })
 const leakedSecretKey = await makeSecretKey(harness, scene, { env: 'live' })
@@ -49,6 +50,8 @@ const calls: Record<string, () => Promise<Heard>> = {
   'demoting a member': () =>
     ask('PATCH', `/v1/members/${member.userId}`, { token, body: { role: 'member' } }),
   'removing a member': () => ask('DELETE', `/v1/members/${member.userId}`, { token }),
+  'leaving a workspace': () =>
+    ask('POST', `/v1/auth/workspaces/${workspaceId}/leave`, { token: leaver.token }),
   'revoking an invitation': () => ask('POST', `/v1/invites/${invite.id}/revoke`, { token: live }),
   'accepting an invitation': () =>
     ask('POST', '/v1/auth/invites/accept', { token: joining.token, body: { token: accepted.token } }),

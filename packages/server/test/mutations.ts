@@ -208,6 +208,10 @@ export const auditedMutations: Record<string, PrepareMutation> = {
     url: `/v1/auth/workspaces/${means.scene.workspaceId}`,
     token: await disowner(means),
   }),
+  leaveWorkspace: async ({ query, scene: { workspaceId } }) => ({
+    url: `/v1/auth/workspaces/${workspaceId}/leave`,
+    token: (await makePerson(query, { workspaceId, role: 'admin' })).token,
+  }),
   changeMemberRole: async ({ query, scene: { workspaceId, live } }) => ({
     url: `/v1/members/${(await makePerson(query, { workspaceId })).userId}`,
     token: live,

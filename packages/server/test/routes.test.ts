@@ -30,6 +30,7 @@ const beyondRows: Record<string, string> = {
   'POST /v1/auth/workspaces/adopt': 'a person takes over what a program has made with the bootstrap token',
   'POST /v1/auth/workspaces/:id/keep':
     'the owner of a mailbox decides about workspaces that somebody else made',
+  'POST /v1/auth/workspaces/:id/leave': 'a person who moves on asks no owner to remove them',
   'DELETE /v1/auth/workspaces/:id': 'the owner of a mailbox decides about workspaces that somebody else made',
   'DELETE /v1/auth/sessions/others': 'a person with a lost device does not end a hundred sessions one by one',
   'GET /v1/security_events': 'refused requests and their sources are not in the audit log',

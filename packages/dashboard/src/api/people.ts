@@ -21,7 +21,7 @@ import type {
   WorkspaceAdoption,
   WorkspaceSwitch,
 } from '@keyrail/contract/people'
-import type { JoinedMember } from '@keyrail/contract/vendor/members'
+import type { JoinedMember, RemovedMember } from '@keyrail/contract/vendor/members'
 import { endpoint } from './endpoint.ts'
 
 export const signUp = endpoint<{ body: SignUp; answer: Accepted }>('POST', '/v1/auth/users', 'open')
@@ -64,5 +64,9 @@ export const acceptInvite = endpoint<{ body: InviteAccept; answer: JoinedMember 
 export const keepWorkspace = endpoint<{ id: string; answer: Membership }>(
   'POST',
   '/v1/auth/workspaces/:id/keep',
+)
+export const leaveWorkspace = endpoint<{ id: string; answer: RemovedMember }>(
+  'POST',
+  '/v1/auth/workspaces/:id/leave',
 )
 export const giveUpWorkspace = endpoint<{ id: string; answer: unknown }>('DELETE', '/v1/auth/workspaces/:id')

@@ -1,7 +1,7 @@
 import type { Paging } from '@keyrail/contract/shared'
 import type { ChangedMember, MemberUpdate, RemovedMember } from '@keyrail/contract/vendor/members'
-import { actorOf, appendAudit } from '../audit/append.ts'
-import { roles, type VendorPrincipal } from '../gate/principal.ts'
+import { type Actor, actorOf, appendAudit } from '../audit/append.ts'
+import { type PersonPrincipal, roles, type VendorPrincipal } from '../gate/principal.ts'
 import { page } from '../platform/cursor.ts'
 import type { Db } from '../platform/db/db.ts'
 import type { Tx } from '../platform/db/transaction.ts'
@@ -13,7 +13,14 @@ import { nothingMade, showMade } from '../secret-keys/made.ts'
 import { notifyOfOwner } from '../security-events/owners.ts'
 import type { MemberNeeds } from './needs.ts'
 import { toMember } from './resource.ts'
-import { listMemberRows, lockMemberAndOwners, type MemberRow, removeRow, updateRole } from './sql.ts'
+import {
+  isUnprovenRow,
+  listMemberRows,
+  lockMemberAndOwners,
+  type MemberRow,
+  removeRow,
+  updateRole,
+} from './sql.ts'
 
 export async function listMembers(
   { cursors }: MemberNeeds,
@@ -69,10 +76,7 @@ export async function changeRole(
   return { ...toMember({ ...row, role }), secret_keys: made, cascade }
 }
 
-/**
- * Ends a membership from the person's next request on; then the pending invitations made by the person or by keys
- * descending from the person end. The keys stay active, so the response lists them; `revokesKeys` ends them.
- */
+/** Ends the membership of another person, or of the caller. */
 export async function removeMember(
   deps: MemberNeeds,
   db: Db,
@@ -80,17 +84,66 @@ export async function removeMember(
   userId: string,
   { revokesKeys }: { revokesKeys: boolean },
 ): Promise<RemovedMember> {
-  const work = async (tx: Tx) => {
-    endMakers(tx, [userId])
-    const at = deps.clock.now()
-    const row = await lockMember(tx, userId, { stays: false })
-    removeRow(tx, userId, new Date(at))
-    const actor = actorOf(principal)
-    const payload = { email: row.email, role: row.role }
-    appendAudit(deps, tx, actor, at, [{ ...target(userId), action: 'workspace_member.removed', payload }])
-    return await beginEnding(tx, makerOf(userId), { revokesKeys, actor, at })
+  const actor = actorOf(principal)
+  const remove = (tx: Tx) => endMembership(deps, tx, userId, { actor, revokesKeys })
+  const hasMade = await db.inWorkspace(principal.workspaceId, remove, { changesRights: true })
+  return await followRemoval(deps, db, principal, userId, { hasMade, revokesKeys })
+}
+
+/**
+ * The signed-in person leaves a workspace, in whatever role. What follows is what follows a removal.
+ * @throws {Refusal} `workspace_unproven` before the person has decided about what their account made there.
+ */
+export async function leaveAsPerson(
+  deps: MemberNeeds,
+  db: Db,
+  principal: PersonPrincipal,
+  workspaceId: string,
+): Promise<RemovedMember> {
+  const { id: userId } = principal
+  const actor = actorOf(principal)
+  const leave = async (tx: Tx) => {
+    if (await isUnprovenRow(tx, userId)) throw new Refusal('workspace_unproven')
+    return await endMembership(deps, tx, userId, { actor, revokesKeys: false, reason: 'left' })
   }
-  const hasMade = await db.inWorkspace(principal.workspaceId, work, { changesRights: true })
+  const hasMade = await db.inWorkspace(workspaceId, leave, { userId, changesRights: true })
+  return await followRemoval(deps, db, { ...principal, workspaceId }, userId, { hasMade, revokesKeys: false })
+}
+
+interface Removal {
+  readonly actor: Actor
+  readonly revokesKeys: boolean
+  readonly reason?: 'left'
+}
+
+/**
+ * Ends a membership from the person's next request on; then the pending invitations made by the person or by keys
+ * descending from the person end. The keys stay active, so the response lists them; `revokesKeys` ends them.
+ * @returns whether anything follows.
+ */
+async function endMembership(
+  deps: MemberNeeds,
+  tx: Tx,
+  userId: string,
+  { actor, revokesKeys, reason }: Removal,
+): Promise<boolean> {
+  endMakers(tx, [userId])
+  const at = deps.clock.now()
+  const row = await lockMember(tx, userId, { stays: false })
+  removeRow(tx, userId, new Date(at))
+  const payload = { email: row.email, role: row.role, ...(reason !== undefined && { reason }) }
+  appendAudit(deps, tx, actor, at, [{ ...target(userId), action: 'workspace_member.removed', payload }])
+  return await beginEnding(tx, makerOf(userId), { revokesKeys, actor, at })
+}
+
+/** Ends the invitations and keys below a former member, and shows the keys. */
+async function followRemoval(
+  deps: MemberNeeds,
+  db: Db,
+  principal: VendorPrincipal,
+  userId: string,
+  { hasMade, revokesKeys }: { hasMade: boolean; revokesKeys: boolean },
+): Promise<RemovedMember> {
   if (hasMade) await deps.endings.follow(principal.workspaceId, makerOf(userId))
   const { made, cascade } = hasMade
     ? await showMade(deps, db, principal, makerOf(userId), revokesKeys)

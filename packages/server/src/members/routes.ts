@@ -14,7 +14,7 @@ import { owners, readers, unlimitedOnly } from '../gate/access.ts'
 import { routesFor } from '../gate/make-route.ts'
 import type { Route } from '../gate/route.ts'
 import { acceptInvite } from './accept.ts'
-import { changeRole, listMembers, removeMember } from './actions.ts'
+import { changeRole, leaveAsPerson, listMembers, removeMember } from './actions.ts'
 import type { MemberNeeds } from './needs.ts'
 
 const { personRoute, vendorRoute } = routesFor<MemberNeeds>()
@@ -60,6 +60,18 @@ export const memberRoutes: Route<MemberNeeds>[] = [
     handle: async (deps, { db, principal, id, query }) => ({
       body: await removeMember(deps, db, principal, id, { revokesKeys: query.revoke_keys === 'true' }),
     }),
+  }),
+  personRoute('POST', '/v1/auth/workspaces/:id/leave', {
+    operation: 'leaveWorkspace',
+    summary: 'Leave a workspace',
+    description:
+      'Ends the membership of the signed-in person, in whatever role, and revokes the pending invitations made by them. Their secret keys stay active. A session that acts there acts in no workspace from then on.',
+    forVerified: true,
+    answer: RemovedMember,
+    refusals: ['last_owner', 'workspace_unproven'],
+    endsRights: true,
+    target: 'own_workspace',
+    handle: async (deps, { db, principal, id }) => ({ body: await leaveAsPerson(deps, db, principal, id) }),
   }),
   personRoute('POST', '/v1/auth/invites/accept', {
     operation: 'acceptInvite',

@@ -40,6 +40,15 @@ const lock = sql(
 export const lockMemberAndOwners = (tx: Tx, userId: string) =>
   tx.query<MemberRow>(lock, [tx.workspaceId, userId])
 
+const unproven = sql(
+  'members.is_unproven',
+  `select from workspace_members m join users u on u.id = m.user_id
+   where m.workspace_id = $1 and m.user_id = $2 and m.removed_at is null and m.proven_count < u.disowned_count`,
+)
+/** Whether the account joined before it was shown to be the person's, and the person has not decided to stay. */
+export const isUnprovenRow = async (tx: Tx, userId: string): Promise<boolean> =>
+  (await tx.query(unproven, [tx.workspaceId, userId])).length > 0
+
 const anyMember = sql(
   'members.any',
   'select exists (select from workspace_members where workspace_id = $1 and removed_at is null) as any',

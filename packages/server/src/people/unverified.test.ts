@@ -18,7 +18,7 @@ const own = [
   'acceptInvite',
   'changePassword',
   'endCurrentSession',
-    'endOtherSessions',
+  'endOtherSessions',
   'endSession',
   'getMe',
   'listOwnSecurityEvents',

@@ -1,16 +1,22 @@
-import { Button } from '@mantine/core'
+import { Button, Stack } from '@mantine/core'
 import { useState } from 'react'
-import { removeMember } from '../../api/members.ts'
+import { leaveWorkspace, switchWorkspace } from '../../api/people.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
-import { useHasRole, useMe, useShownWorkspace } from '../../session/me.ts'
+import { useMe, useShownWorkspace } from '../../session/me.ts'
 
-/** Only an owner may remove a member, also the member itself. */
 export function LeaveWorkspace() {
-  const me = useMe()
-  const { name } = useShownWorkspace()
-  const isOwner = useHasRole('owner')
+  const { id, name, role } = useShownWorkspace()
+  const { workspaces } = useMe()
   const [isAsking, setAsking] = useState(false)
-  if (!isOwner) return <p>An owner of {name} can remove you from it.</p>
+  const others = workspaces.filter(other => other.id !== id)
+  const leave = async () => {
+    await leaveWorkspace({ id })
+    const [next, ...more] = others
+    // The page of `/app/` asks a person of several workspaces which one, and does so where the switch fails.
+    if (next !== undefined && more.length === 0)
+      await switchWorkspace({ body: { workspace_id: next.id } }).catch(() => {})
+    location.assign('/app/')
+  }
   return (
     <>
       <Button variant="default" onClick={() => setAsking(true)}>
@@ -23,13 +29,23 @@ export function LeaveWorkspace() {
         typedName={name}
         isFinal
         onClose={() => setAsking(false)}
-        onConfirm={async () => {
-          await removeMember({ id: me.id })
-          location.assign('/app/')
-        }}
+        onConfirm={leave}
       >
-        You lose access at once, and your pending invitations end. Secret keys that you made go on working.
-        Another owner can invite you again.
+        <Stack gap="xs">
+          <p>
+            You lose access at once, in all your sessions, and only an owner can invite you again. Pending
+            invitations that you made end.
+          </p>
+          {role === 'member' ? null : (
+            <p>Secret keys that you made go on working. Revoke first those that only you use.</p>
+          )}
+          {role === 'owner' ? (
+            <p>
+              A workspace keeps at least one owner: if you are the only one, make another person an owner
+              first.
+            </p>
+          ) : null}
+        </Stack>
       </ConfirmDialog>
     </>
   )
