@@ -83,6 +83,8 @@ const calls: Record<string, Call> = {
     )
   },
   '`POST /v1/secret_keys`': (_, ask) => ask('POST', '/v1/secret_keys', { env: 'live' }),
+  '`PATCH /v1/secret_keys/:id`': ({ secretKeyId }, ask) =>
+    ask('PATCH', `/v1/secret_keys/${secretKeyId}`, { name: 'other' }),
   '`POST /v1/secret_keys/:id/rotate`': ({ secretKeyId }, ask) =>
     ask('POST', `/v1/secret_keys/${secretKeyId}/rotate`),
   '`POST /v1/secret_keys/:id/revoke`': revokeSecretKey,

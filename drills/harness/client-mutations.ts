@@ -128,6 +128,14 @@ const kinds: Record<string, Kind> = {
       remember: body => void given.own.secretKeys.push(body.id),
     }),
   },
+  updateSecretKey: {
+    weight: 1,
+    needs: 'secretKeys',
+    plan: given => ({
+      call: ['PATCH', `/v1/secret_keys/${given.random.pick(given.own.secretKeys)}`, { name: given.marker }],
+      shows: byText('secret_key.updated', given),
+    }),
+  },
   rotateSecretKey: {
     weight: 1,
     needs: 'secretKeys',

@@ -8,7 +8,7 @@ type Meta$1 = {
 	[name: string]: unknown;
 };
 type Env = "live" | "test";
-type AuditAction = "workspace.created" | "workspace.updated" | "project.created" | "project.updated" | "project.deleted" | "tenant.created" | "tenant.updated" | "tenant.deleted" | "tenant.embed_tokens_revoked" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.ended_deleted" | "secret_key.created" | "secret_key.rotated" | "secret_key.revoked" | "secret_key.ended_deleted" | "workspace_member.joined" | "workspace_member.role_changed" | "workspace_member.removed" | "workspace_invite.created" | "workspace_invite.revoked" | "session.revoked";
+type AuditAction = "workspace.created" | "workspace.updated" | "project.created" | "project.updated" | "project.deleted" | "tenant.created" | "tenant.updated" | "tenant.deleted" | "tenant.embed_tokens_revoked" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "api_key.ended_deleted" | "secret_key.created" | "secret_key.updated" | "secret_key.rotated" | "secret_key.revoked" | "secret_key.ended_deleted" | "workspace_member.joined" | "workspace_member.role_changed" | "workspace_member.removed" | "workspace_invite.created" | "workspace_invite.revoked" | "session.revoked";
 type AuditChain = {
 	object: "audit_chain";
 	valid: boolean;
@@ -483,6 +483,10 @@ type SecretKeyRevoke = {
 /** Also revokes the secret keys made with this one, the keys made with those, and so on. */
 	cascade?: boolean;
 };
+type SecretKeyUpdate = {
+	/** At least one visible character, no control character or end of a line, and none that turns, embeds or isolates the direction of text. */name?: string | null;
+	meta?: Meta$1;
+};
 type SecurityEvent = {
 	object: "security_event";
 	id: string;
@@ -527,10 +531,7 @@ type TenantList = Paging & {
 	q?: string;
 	ids?: string[];
 };
-type TenantUpdate = {
-	/** At least one visible character, no control character or end of a line, and none that turns, embeds or isolates the direction of text. */name?: string | null;
-	meta?: Meta$1;
-};
+type TenantUpdate = SecretKeyUpdate;
 type TenantUsage = {
 	/** The first day of the month, in UTC. */month: string;
 	tenantId: string;
@@ -1354,6 +1355,8 @@ declare function openAdmin(): {
 		list: (query?: SecretKeyList, options?: CallOptions) => Listing<SecretKey>;
 /** `GET /v1/secret_keys/:id` */
 		get: (id: string, options?: CallOptions) => Promise<ReadSecretKey>;
+/** `PATCH /v1/secret_keys/:id`. Only the name and `meta` change. */
+		update: (id: string, body: SecretKeyUpdate, options?: CallOptions) => Promise<SecretKey>;
 /** `POST /v1/secret_keys/:id/rotate` */
 		rotate: (id: string, body?: RotateBody, options?: KeyedOptions) => Promise<RotatedSecretKey>;
 		/**
@@ -1527,4 +1530,4 @@ declare function withKey<R extends Request = Request, Host extends unknown[] = [
 	optional: true;
 }): (request: R, ...host: Host) => Promise<Response>;
 declare function withKey<R extends Request = Request, Host extends unknown[] = []>(keyring: KeyringSource, handler: KeyedHandler<R, Host>, options?: WithKeyOptions): (request: R, ...host: Host) => Promise<Response>;
-export { Admin, AdminOptions, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateVerdict, HeldClaim, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCreate, KeyExample, KeyExamples, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refused, RemovedMember, RequestParts, Requirements, RevokeBody, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecurityEvent, SecurityEventKind, SecurityEventList, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };
+export { Admin, AdminOptions, AnswerHeaders, AuditAction, AuditChain, AuditExport, AuditLog, AuditLogList, BillingUsage, BillingUsageQuery, CallOptions, Cascade, ChangedMember, ConnectionOptions, CreatedInvite, CreatedKey, CreatedSecretKey, DailyUsage, DailyUsageQuery, DeletedProject, DeletedTenant, Descendants, Embed, EmbedCustomer, EmbedOptions, EmbedToken, EmbedTokenCreate, EmbedTokenRequest, EmbedTokensRevoked, EndedKeysDeleted, EndedKeysQuery, EndedSecretKeysQuery, Env, ErrorOptions, FieldFault, FindCustomer, FleetNode, GateCode, GateOptions, GateVerdict, HeldClaim, HttpProblem, Idempotency, IdempotencyCode, IdempotencyOf, IdempotencyOptions, IdempotencyVerdict, IdempotentOptions, IdempotentRequest, Invite, InviteCreate, InviteList, Key, KeyCreate, KeyExample, KeyExamples, KeyList, KeyUpdate, KeyUsage, KeyUsageQuery, KeyedHandler, KeyedOptions, Keyrail, KeyrailError, KeyrailErrorCode, KeyrailErrorFacts, KeyrailHealth, KeyrailOptions, Keyring, KeyringOf, KeyringOptions, KeyringSource, KeyringStats, LimitNumbers, LimitRequirements, LimitSource, LimitState, LimitVerdict, Limiter, LimiterOf, LimiterOptions, LimiterStats, Listing, MakeEmbedHandler, Member, MemberList, MemberUpdate, Meta$1 as Meta, NodeExample, NodeList, Notice, OfWhole, OnUnavailable, Overview, OverviewQuery, Page, Paging, PartOptions, Permission, PolicyScopeTooLargeError, PrepayOptions, Project, ProjectCreate, ProjectList, ProjectUpdate, Protection, RateLimit, RateLimit$1, ReadSecretKey, RefusalCode, RefusalShape, Refused, RemovedMember, RequestParts, Requirements, RevokeBody, RevokedKey, RevokedSecretKey, Role, RotateBody, RotatedKey, RotatedSecretKey, RouteRequirements, SecretKey, SecretKeyCreate, SecretKeyList, SecretKeyRevoke, SecretKeySource, SecretKeyUpdate, SecurityEvent, SecurityEventKind, SecurityEventList, StoredAnswer, Tenant, TenantCreate, TenantList, TenantUpdate, TenantUsage, TenantUsageQuery, UsageCloseOptions, UsageOf, UsageReporter, UsageReporterOptions, UsageReporterStats, Valid, Verdict, Whose, WithKeyOptions, Workspace, WorkspaceUpdate, apiKeyOf, createAdmin, createEmbed, createIdempotency, createKeyrail, createKeyring, createLimiter, createUsageReporter, embedHandler, fingerprintOf, refusals, withKey };

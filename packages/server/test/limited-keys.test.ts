@@ -113,6 +113,7 @@ const ofAnother: Record<string, [status: number, code?: string]> = {
   deleteProject: [404, 'not_found'],
   listNodes: [404, 'not_found'],
   getSecretKey: [404, 'not_found'],
+  updateSecretKey: [404, 'not_found'],
   rotateSecretKey: [404, 'not_found'],
   revokeSecretKey: [404, 'not_found'],
   // Without project_ids this would be a key for every project.

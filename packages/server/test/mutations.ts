@@ -74,6 +74,11 @@ export const auditedMutations: Record<string, PrepareMutation> = {
     token: scene.live,
     body: { env: 'live', name: 'refused' },
   }),
+  updateSecretKey: async means => ({
+    url: `/v1/secret_keys/${(await makeSecretKey(means, means.scene, { env: 'test' })).id}`,
+    token: means.scene.live,
+    body: { name: 'Renamed', meta: { renamed: true } },
+  }),
   rotateSecretKey: async means => ({
     url: `/v1/secret_keys/${(await makeSecretKey(means, means.scene, { env: 'test' })).id}/rotate`,
     token: means.scene.live,

@@ -36,6 +36,7 @@ export const betweenRooms: Record<string, string[]> = {
   ratelimit: [],
   'secret-keys': [
     'audit/append',
+    'audit/changes',
     'invites/revocation',
     'keys/cascade',
     'keys/lifecycle',

@@ -85,6 +85,7 @@ const faults = `
   union all ${rotated('api_keys', 'api_key.rotated')}
   union all ${rotated('secret_keys', 'secret_key.rotated')}
   union all ${renamed('api_keys', 'api_key')}
+  union all ${renamed('secret_keys', 'secret_key')}
   union all ${renamed('projects', 'project')}
   union all ${renamed('tenants', 'tenant')}
   union all ${born('workspace_invites', created('workspace_invite.created'))}

@@ -41,6 +41,7 @@ export const auditActions = [
   'api_key.revoked',
   'api_key.ended_deleted',
   'secret_key.created',
+  'secret_key.updated',
   'secret_key.rotated',
   'secret_key.revoked',
   'secret_key.ended_deleted',

@@ -35,6 +35,12 @@ export const SecretKeyCreate = strictObject({
 })
 export type SecretKeyCreate = Static<typeof SecretKeyCreate>
 
+export const SecretKeyUpdate = strictObject(
+  { name: Type.Optional(nullable(Name)), meta: Type.Optional(Meta) },
+  { description: 'What people read. What the key may do never changes: create another one for that.' },
+)
+export type SecretKeyUpdate = Static<typeof SecretKeyUpdate>
+
 export const SecretKeyRevoke = strictObject({
   ...RevokeBody.properties,
   cascade: Type.Optional(

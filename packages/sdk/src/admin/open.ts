@@ -243,6 +243,12 @@ function secretKeyRoom(request: AdminRequest) {
     list: room.list as (query?: t.SecretKeyList, options?: CallOptions) => Listing<t.SecretKey>,
     /** `GET /v1/secret_keys/:id` */
     get: room.one as (id: string, options?: CallOptions) => Promise<t.ReadSecretKey>,
+    /** `PATCH /v1/secret_keys/:id`. Only the name and `meta` change. */
+    update: room.update as (
+      id: string,
+      body: t.SecretKeyUpdate,
+      options?: CallOptions,
+    ) => Promise<t.SecretKey>,
     /** `POST /v1/secret_keys/:id/rotate` */
     rotate: room.rotate as (
       id: string,

@@ -82,6 +82,7 @@ export type SecretKey = Camel<Static<typeof secretKeys.SecretKey>>
 export type SecretKeyCreate = Camel<Static<typeof secretKeys.SecretKeyCreate>>
 export type SecretKeyList = Camel<Static<typeof secretKeys.SecretKeyList>>
 export type SecretKeyRevoke = Camel<Static<typeof secretKeys.SecretKeyRevoke>>
+export type SecretKeyUpdate = Camel<Static<typeof secretKeys.SecretKeyUpdate>>
 export type SecurityEvent = Camel<Static<typeof securityEvents.SecurityEvent>>
 export type SecurityEventKind = Static<typeof securityEvents.SecurityEventKind>
 export type SecurityEventList = Camel<Static<typeof securityEvents.SecurityEventList>>

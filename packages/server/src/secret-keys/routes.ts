@@ -5,10 +5,12 @@ import {
   ReadSecretKey,
   RevokedSecretKey,
   RotatedSecretKey,
+  SecretKey,
   SecretKeyCreate,
   SecretKeyList,
   SecretKeyRevoke,
   SecretKeys,
+  SecretKeyUpdate,
 } from '@keyrail/contract/vendor/secret-keys'
 import { editors, owners, readers, withinProjects } from '../gate/access.ts'
 import { routesFor } from '../gate/make-route.ts'
@@ -16,6 +18,7 @@ import type { Route } from '../gate/route.ts'
 import { createSecretKey, getSecretKey, listSecretKeys, revokeSecretKey, rotateSecretKey } from './actions.ts'
 import { deleteEnded } from './delete-ended.ts'
 import type { SecretKeyNeeds } from './needs.ts'
+import { updateSecretKey } from './update.ts'
 
 const { vendorRoute } = routesFor<SecretKeyNeeds>()
 
@@ -63,6 +66,19 @@ export const secretKeyRoutes: Route<SecretKeyNeeds>[] = [
     access: withinProjects(readers('secret_keys:read')),
     answer: ReadSecretKey,
     handle: async (_, { db, principal, id }) => ({ body: await getSecretKey(db, principal, id) }),
+  }),
+  vendorRoute('PATCH', '/v1/secret_keys/:id', {
+    operation: 'updateSecretKey',
+    summary: 'Update a secret key',
+    description:
+      'Replaces the name or the meta. Role, environment, expiry and limits of a secret key never change. A revoked one cannot be updated.',
+    access: withinProjects(editors('secret_keys:write')),
+    body: SecretKeyUpdate,
+    answer: SecretKey,
+    refusals: ['key_not_active'],
+    handle: async (deps, { db, principal, id, body }) => ({
+      body: await updateSecretKey(deps, db, principal, id, body),
+    }),
   }),
   vendorRoute('POST', '/v1/secret_keys/:id/rotate', {
     operation: 'rotateSecretKey',

@@ -41,6 +41,42 @@ test('a revoked secret key is refused on the next request; revoking it again cha
   assert.equal(rows.length, 1)
 })
 
+test('a secret key gets another name and meta, and keeps everything else', async () => {
+  const { id, key, ...old } = await create({ env: 'live', name: 'CI', meta: { a: 1 }, preset: 'node' })
+  const patch = (body: object, token = live) => ask('PATCH', `/v1/secret_keys/${id}`, { token, body })
+  const { body } = await patch({ name: 'Payments', meta: { team: 'b' } })
+  assert.deepEqual(body, { ...old, id, name: 'Payments', meta: { team: 'b' } })
+  assert.deepEqual((await ask('GET', `/v1/secret_keys/${id}`, { token: live })).body, body)
+  await patch({ name: 'Payments', meta: { team: 'b' } })
+  await patch({ name: null })
+  const changes = await query(
+    "select payload::json as payload from audit_logs where target_id = $1 and action = 'secret_key.updated' order by seq",
+    [id],
+  )
+  assert.deepEqual(
+    changes.map(({ payload }) => payload),
+    [
+      { meta: { old: { a: 1 }, new: { team: 'b' } }, name: { old: 'CI', new: 'Payments' } },
+      { name: { old: 'Payments', new: null } },
+    ],
+  )
+  assert.equal((await patch({ name: 'Mine' }, key)).body.code, 'insufficient_permission')
+  for (const unchangeable of ['role', 'env', 'expires_at', 'permissions', 'project_ids', 'allowed_cidrs'])
+    assert.equal((await patch({ [unchangeable]: null })).body.code, 'validation_failed', unchangeable)
+  await ask('POST', `/v1/secret_keys/${id}/revoke`, { token: live })
+  assert.equal((await patch({ name: 'Late' })).body.code, 'key_not_active')
+})
+
+test('a test key and a key of another project rename no key that they cannot see', async () => {
+  const { id } = await create({ env: 'live' })
+  const test = await create({ env: 'test' })
+  const bound = await create({ env: 'live', project_ids: [vendor.projectId] })
+  for (const { key } of [test, bound]) {
+    const answer = await ask('PATCH', `/v1/secret_keys/${id}`, { token: key, body: { name: 'Mine' } })
+    assert.equal(answer.body.code, 'not_found')
+  }
+})
+
 test('a secret key may revoke itself', async () => {
   const { id, key } = await create()
   assert.equal((await ask('POST', `/v1/secret_keys/${id}/revoke`, { token: key })).status, 200)

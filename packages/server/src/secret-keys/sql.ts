@@ -128,6 +128,14 @@ export const endSecretKeyOverlap = (
   originalExpiresAt: Date | null,
 ) => tx.send(endOverlap, [tx.workspaceId, id, endsAt, successorId, originalExpiresAt])
 
+const label = sql(
+  'secret_keys.label',
+  touchesOne('update secret_keys set name = $3, meta = $4 where workspace_id = $1 and id = $2'),
+)
+/** Writes what people read of a key. */
+export const labelSecretKeyRow = (tx: Tx, { id, name, meta }: Pick<SecretKeyRow, 'id' | 'name' | 'meta'>) =>
+  tx.send(label, [tx.workspaceId, id, name, JSON.stringify(meta)])
+
 const revoke = sql(
   'secret_keys.revoke',
   `update secret_keys set revoked_at = $3, revoked_reason = $4

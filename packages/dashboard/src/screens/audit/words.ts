@@ -17,6 +17,7 @@ export const actionWords: Record<AuditAction, string> = {
   'api_key.revoked': 'Key revoked',
   'api_key.ended_deleted': 'Ended keys deleted',
   'secret_key.created': 'Secret key created',
+  'secret_key.updated': 'Secret key changed',
   'secret_key.rotated': 'Secret key rotated',
   'secret_key.revoked': 'Secret key revoked',
   'secret_key.ended_deleted': 'Ended secret keys deleted',

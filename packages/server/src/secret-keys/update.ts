@@ -1,0 +1,33 @@
+import type { SecretKey, SecretKeyUpdate } from '@keyrail/contract/vendor/secret-keys'
+import { actorOf, appendAudit } from '../audit/append.ts'
+import { changesOf } from '../audit/changes.ts'
+import { sightOf, type VendorPrincipal } from '../gate/principal.ts'
+import type { Db } from '../platform/db/db.ts'
+import { Refusal } from '../platform/refusal.ts'
+import type { SecretKeyNeeds } from './needs.ts'
+import { toSecretKey } from './resource.ts'
+import { labelSecretKeyRow, lockSecretKey } from './sql.ts'
+
+/** Replaces the fields that the body names. Values that are there already write nothing. */
+export function updateSecretKey(
+  deps: SecretKeyNeeds,
+  db: Db,
+  principal: VendorPrincipal,
+  id: string,
+  { name, meta }: SecretKeyUpdate,
+): Promise<SecretKey> {
+  return db.inWorkspace(principal.workspaceId, async tx => {
+    const row = await lockSecretKey(tx, id, sightOf(principal))
+    if (row === null) throw new Refusal('not_found')
+    if (row.revoked_at !== null)
+      throw new Refusal('key_not_active', 'A revoked secret key cannot be updated.')
+    const next = { ...row, ...(name !== undefined && { name }), ...(meta !== undefined && { meta }) }
+    const payload = changesOf(toSecretKey(row), toSecretKey(next))
+    if (Object.keys(payload).length === 0) return toSecretKey(row)
+    labelSecretKeyRow(tx, next)
+    appendAudit(deps, tx, actorOf(principal), deps.clock.now(), [
+      { action: 'secret_key.updated', targetType: 'secret_key', targetId: id, env: row.env, payload },
+    ])
+    return toSecretKey(next)
+  })
+}
