@@ -30,6 +30,7 @@ export const titles: Readonly<Record<string, string>> = {
   '/settings/workspace': 'Workspace',
   '/settings/members': 'Members',
   '/settings/secret-keys': 'Secret keys',
+  '/settings/secret-keys/$secretKeyId': 'Server',
   '/settings/embed': 'Embed',
   '/account': 'Account',
 }
@@ -43,7 +44,7 @@ async function fillScreens({ harness }: Stage) {
   const key = await issueKey(harness, vendor, named)
   const testKey = await issueKey(harness, vendor, { ...named, env: 'test' })
   await ask('POST', `/v1/keys/${key.id}/rotate`, { token: live, body: { overlap_hours: 24 } })
-  await makeSecretKey(harness, vendor, { name: 'Server', preset: 'node' })
+  const secretKey = await makeSecretKey(harness, vendor, { name: 'Server', preset: 'node' })
   await makeInvite(harness, vendor, { email: 'zoe@example.com' })
   await ask('PATCH', '/v1/workspace', { token: live, body: { embed_origins: ['https://app.example.com'] } })
   await ask('GET', `/v1/policy/snapshot?project_id=${projectId}&node=api-1`, { token: live })
@@ -57,6 +58,7 @@ async function fillScreens({ harness }: Stage) {
     $keyId: keyId,
     $tenantId: tenantId,
     $projectId: projectId,
+    $secretKeyId: secretKey.id,
   })
   return { as, ids: { live: idsOf(key.id), test: idsOf(testKey.id) } }
 }

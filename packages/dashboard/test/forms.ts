@@ -38,8 +38,16 @@ export async function makeForms(harness: Harness, vendor: Vendor): Promise<reado
   const doomed = await makeProject(harness, vendor)
   await makeSecretKey(harness, vendor, { name: 'Old server' })
   await makeSecretKey(harness, vendor, { name: 'Server' })
+  const renamed = await makeSecretKey(harness, vendor, { name: 'Renamed' })
 
   return [
+    {
+      name: 'the name of a secret key',
+      path: `/app/settings/secret-keys/${renamed.id}`,
+      type: visit => visit.fill('Name', 'Server of today'),
+      submit: 'Save name',
+      done: 'The name is saved.',
+    },
     {
       name: 'the first project',
       path: '/app/get-started',

@@ -46,6 +46,7 @@ test('every form with a name says what is wrong with one that no person could re
     'the first project',
     'the first tenant',
     'the name of a project',
+    'the name of a secret key',
     'the settings of a workspace',
     'the theme of the widget',
     'your name',

@@ -178,6 +178,14 @@ const screens: Readonly<Record<string, readonly Control[]>> = {
     },
     { name: 'Revoke Server', least: 'admin', call: ['POST', `/v1/secret_keys/${secretKey.id}/revoke`, {}] },
   ],
+  [`/settings/secret-keys/${secretKey.id}`]: [
+    { name: 'Name', least: 'admin', call: ['PATCH', `/v1/secret_keys/${secretKey.id}`, { name: 'Other' }] },
+    {
+      name: 'Save name',
+      least: 'admin',
+      call: ['PATCH', `/v1/secret_keys/${secretKey.id}`, { name: 'Other' }],
+    },
+  ],
   '/settings/embed': [
     { name: 'Add origin', least: 'admin', call: ['PATCH', '/v1/workspace', { embed_origins: [] }] },
     { name: 'Save origins', least: 'admin', call: ['PATCH', '/v1/workspace', { embed_origins: [] }] },
@@ -251,7 +259,10 @@ for (const { role, as } of people) {
 
 test('the list has every screen of a workspace', () => {
   const paths = Object.keys(screens).map(path =>
-    path.replace(/^\/(\w+)s\/[0-9a-f-]{36}$/, (_, noun) => `/${noun}s/$${noun}Id`),
+    path.replace(
+      /([\w-]+)s\/[0-9a-f-]{36}$/,
+      (_, noun: string) => `${noun}s/$${noun.replace(/-(\w)/, (_, next) => next.toUpperCase())}Id`,
+    ),
   )
   // A person changes the own account in any role.
   const others = declaredRoutes.filter(({ path, isInShell }) => isInShell && path !== '/account')

@@ -46,6 +46,38 @@ test('an admin creates a secret key for a server, and sees it once', async () =>
   await visit.leave()
 })
 
+test('an admin chooses the permissions of a key, reads them on its page, and renames it', async () => {
+  const acme = await makeVendor(harness)
+  const ann = await makeMember(acme.workspaceId, 'Flo', 'admin')
+  const visit = await stage.visit('/app/settings/secret-keys?create=open', { as: ann })
+  const { page } = visit
+  await visit.fill('Name', 'Backoffice')
+  await page.getByRole('radio', { name: 'Choose permissions' }).click()
+  await visit.press('Create')
+  await visit.text('Choose at least one permission.')
+  await page.getByRole('checkbox', { name: 'tenants:read', exact: true }).click()
+  await page.getByRole('checkbox', { name: 'keys:write', exact: true }).click()
+  await visit.look('choose-permissions')
+  await visit.press('Create')
+  await visit.shownOnce()
+  await visit.store()
+  await page.getByRole('link', { name: 'Backoffice' }).click()
+  await visit.heading('Backoffice')
+  await visit.text('Create, change, rotate and revoke keys')
+  await visit.text('List and read tenants')
+  await visit.look('secret-key')
+  await visit.fill('Name', 'Support desk')
+  await visit.press('Save name')
+  await visit.text('The name is saved.')
+  await visit.heading('Support desk')
+  const { body } = await ask('GET', '/v1/secret_keys', { token: acme.live })
+  assert.deepEqual(
+    [body.data[0].name, body.data[0].permissions],
+    ['Support desk', ['keys:write', 'tenants:read']],
+  )
+  await visit.leave()
+})
+
 test('an admin revokes a secret key, then sees and revokes a key that was made with it', async () => {
   const acme = await makeVendor(harness)
   const bob = await makeMember(acme.workspaceId, 'Bob', 'admin')

@@ -1,3 +1,4 @@
+import type { Permission } from '@keyrail/contract/vendor/permissions'
 import type { CreatedSecretKey, SecretKeyCreate } from '@keyrail/contract/vendor/secret-keys'
 import { NativeSelect, Radio, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
@@ -15,6 +16,7 @@ import { useOnce } from '../../components/use-once.ts'
 import { useShownWorkspace } from '../../session/me.ts'
 import { shownWorkspaceId } from '../../session/workspace.ts'
 import { useEnv } from '../../shell/shell-route.tsx'
+import { PermissionChoice } from './permission-choice.tsx'
 
 interface CreateSecretKeyProps {
   readonly isOpen: boolean
@@ -40,7 +42,14 @@ const lives = [
 const dayMs = 86_400_000
 const endOf = (days: string) => new Date(Date.now() + Number(days) * dayMs).toISOString()
 
-const initialValues = { name: '', rights: 'node', project_ids: '', expires_at: '', allowed_cidrs: '' }
+const initialValues = {
+  name: '',
+  rights: 'node',
+  permissions: [] as Permission[],
+  project_ids: '',
+  expires_at: '',
+  allowed_cidrs: '',
+}
 
 function Form({ onClose, onCreated }: CreateSecretKeyProps) {
   const env = useEnv()
@@ -55,6 +64,8 @@ function Form({ onClose, onCreated }: CreateSecretKeyProps) {
     initialValues,
     validate: {
       name: text => (text.trim() === '' ? 'Type what the key is for.' : faultOfOptionalName(text)),
+      permissions: (chosen, { rights }) =>
+        rights === 'chosen' && chosen.length === 0 ? 'Choose at least one permission.' : null,
     },
   })
   const once = useOnce()
@@ -88,8 +99,14 @@ function Form({ onClose, onCreated }: CreateSecretKeyProps) {
             label={`Everything that an ${role} may`}
             description="For a backend that manages keys"
           />
+          <Radio
+            value="chosen"
+            label="Choose permissions"
+            description="For a program that does a few things"
+          />
         </Stack>
       </Radio.Group>
+      {rights === 'chosen' ? <PermissionChoice {...form.getInputProps('permissions')} /> : null}
       <NativeSelect
         label="Project"
         data={[
@@ -134,7 +151,8 @@ function bodyOf(values: typeof initialValues, env: SecretKeyCreate['env']): Secr
   return {
     env,
     name: values.name.trim(),
-    ...(rights !== 'all' && { preset: rights === 'embed' ? 'embed' : 'node' }),
+    ...(rights === 'chosen' && { permissions: values.permissions }),
+    ...((rights === 'node' || rights === 'embed') && { preset: rights }),
     ...(project_ids !== '' && { project_ids: [project_ids] }),
     ...(expires_at !== '' && { expires_at: endOf(expires_at) }),
     ...(cidrs.length > 0 && { allowed_cidrs: cidrs }),

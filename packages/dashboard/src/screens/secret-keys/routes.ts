@@ -9,4 +9,9 @@ export const secretKeyRoutes = [
       search.revoked === 'shown' ? { revoked: 'shown' } : {},
     component: lazyRouteComponent(() => import('./secret-keys.tsx'), 'SecretKeys'),
   }),
+  createRoute({
+    getParentRoute: () => shellRoute,
+    path: '/settings/secret-keys/$secretKeyId',
+    component: lazyRouteComponent(() => import('./secret-key-page.tsx'), 'SecretKeyPage'),
+  }),
 ] as const

@@ -1,5 +1,6 @@
 import type { SecretKey } from '@keyrail/contract/vendor/secret-keys'
-import { Badge, Button } from '@mantine/core'
+import { Anchor, Badge, Button } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { listSecretKeys } from '../../api/secret-keys.ts'
 import { type Column, ListTable } from '../../components/list-table.tsx'
@@ -41,9 +42,16 @@ export function SecretKeyTable({ showsRevoked, changes, empty }: SecretKeyTableP
   const columns: Column<SecretKey>[] = [
     {
       header: 'Key',
-      cell: ({ name, display_prefix }) => (
+      cell: ({ id, name, display_prefix }) => (
         <>
-          {name === null ? null : <span className={classes.name}>{name}</span>}
+          <Anchor
+            className={classes.name}
+            renderRoot={props => (
+              <Link {...props} to="/settings/secret-keys/$secretKeyId" params={{ secretKeyId: id }} />
+            )}
+          >
+            {name ?? 'No name'}
+          </Anchor>
           <code className={classes.prefix}>{display_prefix}…</code>
         </>
       ),
