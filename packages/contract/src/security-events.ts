@@ -43,8 +43,17 @@ export const SecurityEvent = resource('security_event', {
 })
 export type SecurityEvent = Static<typeof SecurityEvent>
 export const SecurityEvents = listOf(SecurityEvent)
+export type SecurityEvents = Static<typeof SecurityEvents>
 
-const filters = { kind: Type.Optional(SecurityEventKind) }
+const filters = {
+  kind: Type.Optional(SecurityEventKind),
+  created_after: Type.Optional(
+    Type.Unsafe<string>({ ...Timestamp, description: 'Only events of this time and later.' }),
+  ),
+  created_before: Type.Optional(
+    Type.Unsafe<string>({ ...Timestamp, description: 'Only events before this time.' }),
+  ),
+}
 
 export const SecurityEventList = Type.Object({ ...filters, user_id: Type.Optional(Uuid), ...paging() })
 export type SecurityEventList = ReadQuery<typeof SecurityEventList>

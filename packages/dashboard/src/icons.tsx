@@ -55,6 +55,11 @@ export const AuditIcon = (props: IconProps) => (
     <path d="M6 3h9l4 4v14H6zM15 3v4h4M9 12h7M9 16h7M9 8h2" />
   </Drawn>
 )
+export const SecurityIcon = (props: IconProps) => (
+  <Drawn {...props}>
+    <path d="M12 3l8 3v6c0 4.5-3.2 7.8-8 9-4.8-1.2-8-4.5-8-9V6zM9 12l2 2 4-4" />
+  </Drawn>
+)
 export const WorkspaceIcon = (props: IconProps) => (
   <Drawn {...props}>
     <path d="M3 10 12 3l9 7v11H3zM9 21v-6h6v6" />

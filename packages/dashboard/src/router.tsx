@@ -13,6 +13,7 @@ import { overviewRoutes } from './screens/overview/routes.ts'
 import { peopleRoutes } from './screens/people/routes.ts'
 import { projectRoutes } from './screens/projects/routes.ts'
 import { secretKeyRoutes } from './screens/secret-keys/routes.ts'
+import { securityEventRoutes } from './screens/security-events/routes.ts'
 import { tenantRoutes } from './screens/tenants/routes.ts'
 import { usageRoutes } from './screens/usage/routes.ts'
 import { workspaceRoutes } from './screens/workspace/routes.ts'
@@ -30,6 +31,7 @@ const routeTree = rootRoute.addChildren([
     ...projectRoutes,
     ...usageRoutes,
     ...auditRoutes,
+    ...securityEventRoutes,
     ...workspaceRoutes,
     ...memberRoutes,
     ...secretKeyRoutes,

@@ -27,6 +27,7 @@ export const titles: Readonly<Record<string, string>> = {
   '/projects/$projectId': 'Payments',
   '/usage': 'Usage',
   '/audit-log': 'Audit log',
+  '/security-events': 'Security events',
   '/settings/workspace': 'Workspace',
   '/settings/members': 'Members',
   '/settings/secret-keys': 'Secret keys',

@@ -138,6 +138,7 @@ const screens: Readonly<Record<string, readonly Control[]>> = {
   ],
   '/usage': [],
   '/audit-log': [],
+  '/security-events': [],
   '/settings/workspace': [
     { name: 'Save settings', least: 'admin', call: ['PATCH', '/v1/workspace', { name: 'Other' }] },
   ],
@@ -199,7 +200,7 @@ const screens: Readonly<Record<string, readonly Control[]>> = {
 
 /** Controls that read, search, copy or choose what the page shows. */
 const reading =
-  /^(?:Copy.*|Verify chain|Export|Download .*|Clear .*|Load more|Try again|Try the widget|Month|\d+ days|Show revoked|By .*|Find .*|Search .*|Action|Environment|Framework of your server|Project|Actor|Target id|[A-Z][a-z -]+ (?:created|changed|rotated|revoked|deleted|joined|removed|sent)|.* ended)$/
+  /^(?:Copy.*|Verify chain|Export|Download .*|Clear .*|Load more|Try again|Try the widget|Month|\d+ days|Show revoked|By .*|Find .*|Search .*|Action|Kind|From|To|Environment|Framework of your server|Project|Actor|Target id|[A-Z][a-z -]+ (?:created|changed|rotated|revoked|deleted|joined|removed|sent)|.* ended)$/
 
 async function ready(page: Page): Promise<void> {
   await page.locator('main h1').waitFor()

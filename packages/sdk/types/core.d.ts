@@ -509,6 +509,10 @@ type SecurityEvent = {
 type SecurityEventKind = "sign_in" | "sign_in_failed" | "new_device" | "workspace_entered" | "session_ended" | "password_changed" | "reset_requested" | "password_reset" | "address_verified" | "owner_added" | "owner_key_created" | "permission_refused" | "address_refused" | "throttled" | "credential_leaked" | "workspace_deleted";
 type SecurityEventList = Paging & {
 	kind?: SecurityEventKind;
+/** Only events of this time and later. */
+	createdAfter?: string;
+/** Only events before this time. */
+	createdBefore?: string;
 	userId?: string;
 };
 type Tenant = {

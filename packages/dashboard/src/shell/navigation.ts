@@ -6,6 +6,7 @@ import {
   OverviewIcon,
   ProjectsIcon,
   SecretKeyIcon,
+  SecurityIcon,
   TenantsIcon,
   UsageIcon,
   WorkspaceIcon,
@@ -19,6 +20,7 @@ export const places = [
   { label: 'Projects', to: '/projects', Icon: ProjectsIcon },
   { label: 'Usage', to: '/usage', Icon: UsageIcon },
   { label: 'Audit log', to: '/audit-log', Icon: AuditIcon },
+  { label: 'Security events', to: '/security-events', Icon: SecurityIcon },
 ] as const
 
 export const settings = [

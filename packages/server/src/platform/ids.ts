@@ -4,6 +4,12 @@ import type { Clock } from './clock.ts'
 /** Makes UUIDv7 ids (RFC 9562), which are time-ordered, so that newest first is a walk down the primary key. */
 export type MakeId = () => string
 
+/** The lowest id that can be made at a time, for lists that are read between two times. */
+export function lowestIdAt(ms: number): string {
+  const hex = Math.max(0, ms).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
+}
+
 /**
  * Ids of one millisecond differ by a counter in the 32 bits after the time, so that this process makes them in
  * order. The counter starts at a random value in the lower half of its range.

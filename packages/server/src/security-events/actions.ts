@@ -2,22 +2,22 @@ import type { OwnSecurityEventList, SecurityEventList } from '@keyrail/contract/
 import type { PersonPrincipal, VendorPrincipal } from '../gate/principal.ts'
 import { page } from '../platform/cursor.ts'
 import type { Db } from '../platform/db/db.ts'
+import { lowestIdAt } from '../platform/ids.ts'
 import type { SecurityEventNeeds } from './needs.ts'
 import { toSecurityEvent } from './resource.ts'
-import { listEventRows, listOwnEventRows } from './sql.ts'
+import { listEventRows, listOwnEventRows, type Wanted } from './sql.ts'
 
 /** Security events of the workspace and of the accounts of its members. */
 export async function listSecurityEvents(
   { cursors }: SecurityEventNeeds,
   db: Db,
   { workspaceId }: VendorPrincipal,
-  { kind, user_id, limit, cursor }: SecurityEventList,
+  query: SecurityEventList,
 ) {
+  const { limit, cursor } = query
   const before = cursor === undefined ? null : cursors.open('security_events', workspaceId, cursor)
-  const userId = user_id?.toLowerCase() ?? null
-  const rows = await db.readAtOnce(workspaceId, tx =>
-    listEventRows(tx, { kind: kind ?? null, before, limit }, userId),
-  )
+  const userId = query.user_id?.toLowerCase() ?? null
+  const rows = await db.readAtOnce(workspaceId, tx => listEventRows(tx, wantedOf(query, before), userId))
   return page(rows, limit, toSecurityEvent, last => cursors.seal('security_events', workspaceId, last.id))
 }
 
@@ -26,9 +26,25 @@ export async function listOwnSecurityEvents(
   { cursors }: SecurityEventNeeds,
   db: Db,
   { id }: PersonPrincipal,
-  { kind, limit, cursor }: OwnSecurityEventList,
+  query: OwnSecurityEventList,
 ) {
+  const { limit, cursor } = query
   const before = cursor === undefined ? null : cursors.open('own_security_events', id, cursor)
-  const rows = await db.asPerson(id, tx => listOwnEventRows(tx, { kind: kind ?? null, before, limit }))
+  const rows = await db.asPerson(id, tx => listOwnEventRows(tx, wantedOf(query, before)))
   return page(rows, limit, toSecurityEvent, last => cursors.seal('own_security_events', id, last.id))
+}
+
+/** @param before the id at which the last page ended. */
+function wantedOf(
+  { kind, created_after, created_before, limit }: OwnSecurityEventList,
+  before: string | null,
+): Wanted {
+  const from = created_after === undefined ? null : lowestIdAt(Date.parse(created_after))
+  const end = created_before === undefined ? null : lowestIdAt(Date.parse(created_before))
+  return {
+    kind: kind ?? null,
+    from,
+    before: before !== null && (end === null || before < end) ? before : end,
+    limit,
+  }
 }

@@ -85,6 +85,9 @@ export const writeEvents: Statement = sql(
 
 export interface Wanted {
   readonly kind: string | null
+  /** The lowest id. */
+  readonly from: string | null
+  /** The id above the highest. */
   readonly before: string | null
   readonly limit: number
 }
@@ -97,7 +100,7 @@ const list = sql(
   'security_events.list',
   `(select ${columns} from security_events
     where workspace_id = $1 and ($2::text is null or kind = $2) and ($3::uuid is null or id < $3)
-      and ($4::uuid is null or user_id = $4)
+      and ($4::uuid is null or user_id = $4) and ($6::uuid is null or id >= $6)
     order by id desc limit $5)
    union all
    (select e.workspace_id, e.id, e.kind, e.user_id, e.actor_type, e.actor_id, null, null, e.count, e.details,
@@ -107,24 +110,26 @@ const list = sql(
       where o.workspace_id = '${nowhere}' and o.user_id = m.user_id and o.created_at >= m.joined_at
         and o.kind in ('sign_in_failed', 'reset_requested', 'password_changed', 'password_reset')
         and ($2::text is null or o.kind = $2) and ($3::uuid is null or o.id < $3)
+        and ($6::uuid is null or o.id >= $6)
       order by o.id desc limit $5) e
     where m.workspace_id = $1 and m.removed_at is null and ($4::uuid is null or m.user_id = $4)
     order by e.id desc limit $5)
    order by id desc limit $5`,
 )
 /** Newest first, one row more than the limit. */
-export const listEventRows = (tx: ReadTx, { kind, before, limit }: Wanted, userId: string | null) =>
-  tx.list<EventRow>(list, [tx.workspaceId, kind, before, userId, limit + 1], { most: limit + 1 })
+export const listEventRows = (tx: ReadTx, { kind, from, before, limit }: Wanted, userId: string | null) =>
+  tx.list<EventRow>(list, [tx.workspaceId, kind, before, userId, limit + 1, from], { most: limit + 1 })
 
 const listOwn = sql(
   'security_events.list_own',
   `select ${columns} from security_events
    where user_id = $1 and ($2::text is null or kind = $2) and ($3::uuid is null or id < $3)
+     and ($5::uuid is null or id >= $5)
    order by id desc limit $4`,
 )
 /** Newest first, one row more than the limit. */
-export const listOwnEventRows = (tx: PersonTx, { kind, before, limit }: Wanted) =>
-  tx.list<EventRow>(listOwn, [tx.userId, kind, before, limit + 1], { most: limit + 1 })
+export const listOwnEventRows = (tx: PersonTx, { kind, from, before, limit }: Wanted) =>
+  tx.list<EventRow>(listOwn, [tx.userId, kind, before, limit + 1, from], { most: limit + 1 })
 
 const findDevice = sql(
   'security_events.find_device',
