@@ -4,6 +4,7 @@ import { listOwnSecurityEvents, listSecurityEvents } from '../../api/security-ev
 import { browserOf } from '../../components/browser-names.ts'
 import { Empty } from '../../components/empty.tsx'
 import { type Column, ListTable } from '../../components/list-table.tsx'
+import { OnPhone } from '../../components/on-phone.tsx'
 import { PageFrame } from '../../components/page-frame.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { TwoLines } from '../../components/two-lines.tsx'
@@ -68,10 +69,15 @@ function Events({ list, filters }: { list: List<SecurityEvent>; filters: object 
     {
       header: 'Event',
       cell: event => (
-        <TwoLines
-          first={event.count > 1 ? `${eventWords[event.kind]}, ${event.count} times` : eventWords[event.kind]}
-          second={detailOf(event) ?? ''}
-        />
+        <>
+          <TwoLines
+            first={
+              event.count > 1 ? `${eventWords[event.kind]}, ${event.count} times` : eventWords[event.kind]
+            }
+            second={detailOf(event) ?? ''}
+          />
+          <OnPhone>{personOf(event)}</OnPhone>
+        </>
       ),
       isTall: true,
     },
