@@ -80,7 +80,9 @@ test('a Next build serves keys, scopes, limits and idempotency', async () => {
     [401, 'unknown_key'],
   ])
   const read = await ask(`${url}/payments`, key)
-  assert.deepEqual([read.status, read.text], [200, JSON.stringify({ customer: vendor.tenantId })], said())
+  const { body: tenant } = await service.ask('GET', `/v1/tenants/${vendor.tenantId}`, { token: vendor.live })
+  const ofCustomer = JSON.stringify({ customer: tenant.external_id })
+  assert.deepEqual([read.status, read.text], [200, ofCustomer], said())
   assert.match(read.headers.get('ratelimit') ?? '', /^"month";r=4;/)
 
   const narrow = await ask(`${url}/reports/2026`, key)

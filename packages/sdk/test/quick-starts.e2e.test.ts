@@ -24,26 +24,26 @@ const around: { heading: string; before: string; after: string }[] = [
   {
     heading: '## Protect an API',
     before: '',
-    after: `api.get('/', (request, response) => response.json({ customer: request.apiKey.tenantId }))
+    after: `api.get('/', (request, response) => response.json({ customer: request.apiKey.externalId }))
       const server = api.listen(0, () => console.log(server.address().port))`,
   },
   {
     heading: '## Express',
     before: `import express from 'express'\nconst app = express()`,
-    after: `app.get('/', (request, response) => response.json({ customer: request.apiKey.tenantId }))
+    after: `app.get('/', (request, response) => response.json({ customer: request.apiKey.externalId }))
       const server = app.listen(0, () => console.log(server.address().port))`,
   },
   {
     heading: '## Fastify',
     before: `import fastify from 'fastify'\nconst app = fastify()`,
-    after: `app.get('/', async request => ({ customer: request.apiKey.tenantId }))
+    after: `app.get('/', async request => ({ customer: request.apiKey.externalId }))
       await app.listen({ port: 0 })
       console.log(app.server.address().port)`,
   },
   {
     heading: '## Hono',
     before: `import { serve } from '@hono/node-server'\nimport { Hono } from 'hono'\nconst app = new Hono<KeyrailEnv>()`,
-    after: `app.get('/', context => context.json({ customer: context.get('apiKey').tenantId }))
+    after: `app.get('/', context => context.json({ customer: context.get('apiKey').externalId }))
       serve({ fetch: app.fetch, port: 0 }, ({ port }) => console.log(port))`,
   },
   {
@@ -66,7 +66,7 @@ const around: { heading: string; before: string; after: string }[] = [
       class PaymentsController {
         @Get()
         list(@ApiKey() key) {
-          return { customer: key.tenantId }
+          return { customer: key.externalId }
         }
       }`,
     after: `const nest = await NestFactory.create(AppModule, { logger: false })
@@ -75,7 +75,7 @@ const around: { heading: string; before: string; after: string }[] = [
   },
 ]
 
-const { settings, issue, vendor } = await startKeyrail()
+const { settings, issue, vendor, service } = await startKeyrail()
 // Below the packages that they import.
 const cache = join(root, 'node_modules', '.cache')
 mkdirSync(cache, { recursive: true })
@@ -138,7 +138,10 @@ for (const [number, { heading }] of around.entries()) {
       await ask(key),
     ]
     assert.deepEqual([open.status, wrong.status, right.status], [401, 401, 200])
-    assert.deepEqual(await right.json(), { customer: vendor.tenantId })
+    const { body: tenant } = await service.ask('GET', `/v1/tenants/${vendor.tenantId}`, {
+      token: vendor.live,
+    })
+    assert.deepEqual(await right.json(), { customer: tenant.external_id })
   })
 }
 

@@ -185,7 +185,8 @@ async function tryWorker(text: string, libraries: WorkerOptions['libraries'] = [
     answers.map(({ status }) => status),
     [401, 401, 200],
   )
-  assert.deepEqual(answers[2]?.body, { customer: vendor.tenantId })
+  const { body: tenant } = await service.ask('GET', `/v1/tenants/${vendor.tenantId}`, { token: vendor.live })
+  assert.deepEqual(answers[2]?.body, { customer: tenant.external_id })
 }
 
 test('the worker of docs/sdk protects an API', () =>
@@ -204,7 +205,7 @@ test('the line for Hono in docs/sdk keeps the keys of a worker current', async (
     const app = new Hono()
     ${line}
     app.use(requireKey(keyring))
-    app.get('/', c => c.json({ customer: c.get('apiKey').tenantId }))
+    app.get('/', c => c.json({ customer: c.get('apiKey').externalId }))
     export { app as default }
   `
   await tryWorker(text, [{ name: 'hono', folder: hono, entries: ['index.js'] }])
