@@ -45,7 +45,7 @@ interface Start {
 
 /** Appended to any code for Express. */
 const expressRoute = (app: string) => `
-  ${app}.get('/', (request, response) => { response.json({ customer: request.apiKey?.tenantId }) })
+  ${app}.get('/', (request, response) => { response.json({ customer: request.apiKey?.externalId }) })
   const server = ${app}.listen(0, '127.0.0.1', () => announce(server))`
 
 /** A program with the code of a page, and the routes that it protects. */
@@ -60,7 +60,7 @@ const onExpress = (page: string, heading: string): Start => ({
 
 /** The page whose code accepts the keys of another system too, and a customer that still sends one. */
 const fromElsewhere = 'Keys from another system'
-const oldTenant = randomUUID()
+const oldCustomer = { tenantId: randomUUID(), externalId: 'org_before' }
 
 const readme = 'packages/sdk/README.md'
 const frameworks = 'docs/sdk/frameworks.md'
@@ -81,7 +81,7 @@ const starts: readonly Start[] = [
     heading: 'Fastify',
     beside: { fastify: 'fastify' },
     before: `import fastify from 'fastify'\nimport { apiKeyOf } from '@keyrail/sdk/fastify'\nconst app = fastify()`,
-    after: `app.get('/', async request => ({ customer: apiKeyOf(request).tenantId }))
+    after: `app.get('/', async request => ({ customer: apiKeyOf(request).externalId }))
       await app.listen({ port: 0, host: '127.0.0.1' })
       announce(app.server)`,
   },
@@ -91,7 +91,7 @@ const starts: readonly Start[] = [
     heading: 'Hono',
     beside: onHono,
     before: `import { serve } from '@hono/node-server'\nimport { Hono } from 'hono'\nconst app = new Hono<KeyrailEnv>()`,
-    after: `app.get('/', context => context.json({ customer: context.get('apiKey').tenantId }))
+    after: `app.get('/', context => context.json({ customer: context.get('apiKey').externalId }))
       const server = serve({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' }, () => announce(server as import('node:net').Server))`,
   },
   {
@@ -128,7 +128,7 @@ import { ApiKey } from '@keyrail/sdk/nest'
 class PaymentsController {
   @Get()
   list(@ApiKey() key: Valid) {
-    return { customer: key.tenantId }
+    return { customer: key.externalId }
   }
 }`,
     after: `const nest = await NestFactory.create(AppModule, { logger: false })
@@ -144,7 +144,7 @@ class PaymentsController {
 ${keyrail}
 const server = createServer((request, response) => {
   const key = request.headers.authorization?.slice('Bearer '.length)
-  const use = (customer: string, ..._more: unknown[]) => response.end(JSON.stringify({ customer }))
+  const use = (customer: string | undefined, ..._more: unknown[]) => response.end(JSON.stringify({ customer }))
   const refuse = (code: string, message: string) => response.writeHead(401).end(code + message)`,
     after: `})
       server.listen(0, '127.0.0.1', () => announce(server))`,
@@ -155,10 +155,10 @@ const server = createServer((request, response) => {
     before: `import express from 'express'
 import type { Valid } from '@keyrail/sdk'
 const app = express()
-const tenantId = '${oldTenant}'
+const customer = ${JSON.stringify(oldCustomer)}
 const findOldKey = async (key: string): Promise<Valid | undefined> =>
   key === 'old-17'
-    ? { valid: true, code: 'valid', keyId: '17', tenantId, env: 'live', scopes: [], expiresAt: null }
+    ? { valid: true, code: 'valid', keyId: '17', ...customer, env: 'live', scopes: [], expiresAt: null }
     : undefined`,
   },
   onExpress('limits', 'Limits'),
@@ -196,7 +196,8 @@ interface ExportedHandler {
   fetch?(request: Request, env: unknown, context: { waitUntil(work: Promise<unknown>): void }): Promise<Response>
 }`
 
-const { settings: given, issue, vendor } = await startKeyrail()
+const { settings: given, issue, vendor, service } = await startKeyrail()
+const { body: tenant } = await service.ask('GET', `/v1/tenants/${vendor.tenantId}`, { token: vendor.live })
 const { key } = await issue({ scopes: ['orders:read'] })
 const env = {
   KEYRAIL_URL: given.url,
@@ -250,7 +251,7 @@ for (const [kind, letter] of Object.entries(kinds))
       const ask = (presented: string) => fetch(url, { headers: { authorization: `Bearer ${presented}` } })
       const [wrong, right] = [await ask(drawKey()), await ask(key)]
       assert.deepEqual([wrong.status, right.status], [401, 200])
-      assert.deepEqual(await right.json(), { customer: vendor.tenantId })
+      assert.deepEqual(await right.json(), { customer: tenant.external_id })
       child.kill()
     })
 
@@ -262,7 +263,7 @@ test('beside keys of another system, an old key passes and a wrong one does not'
   const ask = (authorization?: string) =>
     fetch(url, { headers: authorization === undefined ? {} : { authorization } })
   const old = await ask('Bearer old-17')
-  assert.deepEqual([old.status, await old.json()], [200, { customer: oldTenant }])
+  assert.deepEqual([old.status, await old.json()], [200, { customer: oldCustomer.externalId }])
   for (const wrong of [undefined, 'old-17', 'Bearer old-18', `Bearer ${drawKey()}`])
     assert.equal((await ask(wrong)).status, 401, wrong)
   child.kill()

@@ -96,14 +96,16 @@ test('it beats by itself', async () => {
 
 test('an idle connection is probed after 10 s', async () => {
   const client = await connect(proxy.connection, 'test')
-  const { localPort = 0 } = (client as unknown as { connection: { stream: { localPort?: number } } })
-    .connection.stream
-  const local = `0100007F:${localPort.toString(16).toUpperCase().padStart(4, '0')}`
+  const { localPort = 0, remotePort = 0 } = (
+    client as unknown as { connection: { stream: { localPort?: number; remotePort?: number } } }
+  ).connection.stream
+  const address = (port: number) => `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`
   const [, , , , , timer = ''] =
     readFileSync('/proc/net/tcp', 'utf8')
       .split('\n')
       .map(line => line.trim().split(/\s+/))
-      .find(([, from]) => from === local) ?? []
+      // An ended connection from the same port to another one is listed too.
+      .find(([, from, to]) => from === address(localPort) && to === address(remotePort)) ?? []
   // Which timer runs, and when it ends in hundredths of a second.
   const [kind = '', when = ''] = timer.split(':')
   assert.equal(kind, '02')
