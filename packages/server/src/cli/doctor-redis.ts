@@ -12,7 +12,7 @@ const fullPart = 0.8
 export async function checkRedis({ redisUrl }: Pick<Config, 'redisUrl'>): Promise<Check[]> {
   if (redisUrl === null) return []
   try {
-    const { seed, version, isCluster, eviction, usedPart, keeps } = await readFacts(seedsOf(redisUrl))
+    const { seed, version, isCluster, eviction, usedPart, keeps } = await readFacts(seedsOf(redisUrl), true)
     const message = `${isCluster ? 'Redis Cluster' : 'Redis'} ${version} at ${seed.place}`
     if (eviction !== null) {
       const todo = 'Set maxmemory-policy noeviction: an evicted counter starts again from zero.'

@@ -11,20 +11,21 @@ export interface RedisFacts {
   eviction: string | null
   /** The used part of its `maxmemory`; null: it has none. */
   usedPart: number | null
-  /** What a restart finds again: an append-only file, snapshots, or neither. `unknown`: it does not show its settings. */
+  /** What a restart finds again: an append-only file, snapshots, or neither. `unknown`: it was not asked, or does not say. */
   keeps: 'file' | 'snapshots' | 'nothing' | 'unknown'
 }
 
 /**
  * Asks the seeds in their order. The first that answers stands for all.
+ * @param readsSettings whether it asks for settings too, for which the service's user needs no right.
  * @throws {RedisRefused} when the server answers and cannot be used.
  * @throws the error of the last seed when no seed can be reached.
  */
-export async function readFacts(seeds: readonly Seed[]): Promise<RedisFacts> {
+export async function readFacts(seeds: readonly Seed[], readsSettings = false): Promise<RedisFacts> {
   let last: unknown
   for (const seed of seeds) {
     try {
-      return judge(seed, await readInfo(seed))
+      return judge(seed, await readInfo(seed, readsSettings))
     } catch (error) {
       if (error instanceof RedisRefused) throw error
       last = error
@@ -40,7 +41,10 @@ const turnedAway =
 /** Beside what INFO says: no name of a line there has a space. */
 const saveSetting = 'config save'
 
-async function readInfo({ place, options, login }: Seed): Promise<Map<string, string>> {
+async function readInfo(
+  { place, options, login }: Seed,
+  readsSettings: boolean,
+): Promise<Map<string, string>> {
   const redis = new Redis({
     ...connectionOptions,
     ...options,
@@ -57,11 +61,12 @@ async function readInfo({ place, options, login }: Seed): Promise<Map<string, st
     await redis.connect()
     const text = await redis.info('server', 'cluster', 'memory', 'persistence')
     // Providers do not let it be read, and a user may lack the right.
-    const [, save] = (await redis.config('GET', 'save').catch(() => [])) as string[]
+    const save = readsSettings ? await redis.config('GET', 'save').catch(() => []) : []
     // If the database does not exist, the library only emits the error, and uses database 0.
     if (reported !== undefined) throw reported
     const lines = text.split('\r\n').map(line => line.split(/:(.*)/s) as [string, string])
-    return new Map(save === undefined ? lines : [...lines, [saveSetting, save]])
+    const [, intervals] = save as string[]
+    return new Map(intervals === undefined ? lines : [...lines, [saveSetting, intervals]])
   } catch (error) {
     throw explained(place, reported ?? error)
   } finally {
