@@ -35,6 +35,7 @@ import { serveReference } from './reference.ts'
 import { routes } from './routes.ts'
 import { noteRefusals } from './security-events/watch.ts'
 import { sendAnswer } from './send-answer.ts'
+import { countRequests } from './workspace/count-requests.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -62,6 +63,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   answerProblems(app, toProblem)
   logRequests(app, deps)
   noteRefusals(app, deps)
+  countRequests(app, deps.workspaceLoads)
   const unreadBodies = leaveBodiesUnread(app)
   acceptJsonBodies(app, deps.jsonThread, request =>
     request.principal === null ? networkOf(clientOf(request).ip) : ownerOf(request.principal),

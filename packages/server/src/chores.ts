@@ -19,6 +19,7 @@ import { pruneCounters } from './ratelimit/upkeep.ts'
 import { pruneEndedSecretKeys, pruneEndings } from './secret-keys/upkeep.ts'
 import { pruneSecurityEvents } from './security-events/upkeep.ts'
 import { pruneUsageDays, pruneUsageHours, pruneUsageMonths, pruneUsageReports } from './usage/upkeep.ts'
+import { pruneWorkspaceLoads } from './workspace/upkeep.ts'
 
 /**
  * Everything that is deleted after its retention, or renewed when it is due.
@@ -48,6 +49,7 @@ export const choresOf = (
   pruneEndedKeys,
   queueLeftLetters,
   pruneSecurityEvents,
+  pruneWorkspaceLoads,
   pruneMailThrottles,
   pruneLetterCounts,
   pruneFailedMail,

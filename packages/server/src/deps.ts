@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { Exports } from './audit/exports.ts'
 import { createSignHeads, type SignHeads } from './audit/signed-head.ts'
 import { createDeriveChain } from './audit/verify.ts'
@@ -31,7 +30,7 @@ import { type FindAccount, openFindAccount } from './people/find-account.ts'
 import { type FirstAccount, openFirstAccount } from './people/first-account.ts'
 import { createSignInGuard, type SignInGuard } from './people/sign-in-guard.ts'
 import { type Budgets, serviceBudgets } from './platform/budgets.ts'
-import { type Clock, systemClock } from './platform/clock.ts'
+import { type Clock, sleepUnless, systemClock } from './platform/clock.ts'
 import { openPasswords, type Passwords } from './platform/crypto/password.ts'
 import { openSigningKeys } from './platform/crypto/signing-keys.ts'
 import { type Cursors, createCursors } from './platform/cursor.ts'
@@ -64,6 +63,7 @@ import { openReports, type Reports } from './usage/reports.ts'
 import { version } from './version.ts'
 import { proveBillingAddress } from './workspace/billing.ts'
 import { type Disownings, openDisownings } from './workspace/disownings.ts'
+import { WorkspaceLoads } from './workspace/loads.ts'
 
 /** Everything that the rooms need from outside: database, clock, randomness, logs and metrics. */
 export interface Deps {
@@ -107,6 +107,7 @@ export interface Deps {
   readonly securityEvents: SecurityEvents
   readonly endings: Endings
   readonly disownings: Disownings
+  readonly workspaceLoads: WorkspaceLoads
   readonly largeBodies: LargeBodies
   /** The same for bodies that only a signature authenticates. */
   readonly signedBodies: LargeBodies
@@ -149,7 +150,9 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const sealed = await openSealedStore(connection, config, draw, requestMs)
   const cursorSecret = await serviceSecret(sealed, 'cursor', draw)
   const hints = openHints({ connection: directConnection, lanes, clock, metrics })
-  const pool = openPool({ connection, size: config.databasePool, budgets, hints, lanes, observer: metrics })
+  const workspaceLoads = new WorkspaceLoads(lanes)
+  const { databasePool: size } = config
+  const pool = openPool({ connection, size, budgets, hints, lanes, observer: metrics, loads: workspaceLoads })
   const lookup = openLookup(lanes, config.sessionIdleS)
   const hotCredentials = openHotCredentials(lookup.find, config.hotAuthCacheMs, clock, hints)
   const authenticate = createAuthenticate(lookup, lookup.find, config.bootstrapToken)
@@ -170,19 +173,14 @@ export async function openDeps(outside: Outside): Promise<Deps> {
   const [leaving, closing] = [new AbortController(), new AbortController()]
   const signIns = createSignInGuard({
     clock,
-    // A closing service does not make clients wait.
-    sleep: milliseconds => setTimeout(milliseconds, undefined, { signal: closing.signal }).catch(() => {}),
+    sleep: sleepUnless(closing.signal),
     perNetworkMinute: config.authPerIp,
   })
-  const letterParts = {
-    db: pool.bind({ ...unbound, line: { kind: 'service', name: 'letters' } }),
-    randomBytes: draw,
-    publicUrl: config.publicUrl,
-  }
+  const ofLetters = pool.bind({ ...unbound, line: { kind: 'service', name: 'letters' } })
   const mail = openMail({
     ...config.mail,
     connection: directConnection,
-    letters: lettersOf(letterParts),
+    letters: lettersOf({ db: ofLetters, randomBytes: draw, publicUrl: config.publicUrl }),
     clock,
     randomBytes: draw,
     log,
@@ -263,6 +261,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
     securityEvents,
     endings,
     disownings,
+    workspaceLoads,
     largeBodies,
     signedBodies,
     jsonThread,
@@ -291,6 +290,7 @@ export async function openDeps(outside: Outside): Promise<Deps> {
         jsonThread.close(),
       ])
       await pool.close()
+      await workspaceLoads.close()
       // After everything that sends items to them.
       await Promise.all([lanes.close(), hints.close()])
       await flushTracing()

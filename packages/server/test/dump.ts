@@ -9,8 +9,8 @@ const noted = `('sign_in_failed', 'reset_requested', 'permission_refused', 'addr
 /**
  * Reads every row of every table in a stable order, so that two dumps can be compared. It leaves out
  * `last_used_at` of secret keys and `last_seen_at` of sessions, because the gate writes them for any request
- * with a valid credential. It also leaves out security events of refused requests unless `withNoted` is set:
- * flush them first.
+ * with a valid credential, and the counts of requests, which it writes once a minute. It also leaves out security
+ * events of refused requests unless `withNoted` is set: flush them first.
  */
 export async function dump(
   query: Query,
@@ -27,7 +27,12 @@ export async function dump(
 
 const rowsOf = (table: string, withNoted: boolean) =>
   `select '${table}' as table, to_jsonb(t) - 'last_used_at' - 'last_seen_at' as row from ${table} t
-   ${table === 'security_events' && !withNoted ? `where kind not in ${noted}` : ''}`
+   ${conditionOf(table, withNoted)}`
+
+function conditionOf(table: string, withNoted: boolean): string {
+  if (table === 'workspace_loads') return 'where false'
+  return table === 'security_events' && !withNoted ? `where kind not in ${noted}` : ''
+}
 
 export const tablesOf = async (query: Query): Promise<string[]> =>
   (

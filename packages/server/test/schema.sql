@@ -696,6 +696,18 @@ table workspace_invites row level security
   policy workspace_invites_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
   grant insert, select, update to keyrail_app
 
+table workspace_loads row level security
+  workspace_id uuid not null
+  hour timestamp(3) with time zone not null
+  requests bigint not null
+  connection_ms bigint not null
+  constraint workspace_loads_connection_ms CHECK ((connection_ms >= 0))
+  constraint workspace_loads_hour CHECK (((EXTRACT(epoch FROM hour) % (3600)::numeric) = (0)::numeric))
+  constraint workspace_loads_requests CHECK ((requests >= 0))
+  constraint workspace_loads_pkey PRIMARY KEY (workspace_id, hour)
+  CREATE INDEX workspace_loads_by_hour ON public.workspace_loads USING btree (hour)
+  policy workspace_loads_scope permissive for * to keyrail_app using ((workspace_id = app_workspace_id())) with check (the same)
+
 table workspace_members row level security
   workspace_id uuid not null
   user_id uuid not null

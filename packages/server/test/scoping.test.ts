@@ -178,6 +178,7 @@ const wholeInstallation: Record<string, string> = {
   'invites/restored.ts': 'no link from before a backup is used after it is restored',
   'people/removal.ts': 'an erased person is removed from every workspace',
   'policy/raise.ts': 'the versions of every workspace are raised',
+  'workspace/ranking-sql.ts': 'the operator compares workspaces',
   'workspace/restored.ts': 'no link from before a backup is used after it is restored',
 }
 
@@ -243,5 +244,6 @@ async function makeFullWorkspace() {
     headers: { 'idempotency-key': uniqueSlug() },
     body: { name: 'n', slug: uniqueSlug() },
   })
+  await harness.deps.workspaceLoads.flush()
   return vendor
 }

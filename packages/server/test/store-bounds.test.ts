@@ -53,6 +53,7 @@ const { userId } = await makePerson(query, { workspaceId: vendor.workspaceId })
 await makeMailedToken(query, userId, 'verification')
 await query('insert into disownings (user_id) values ($1)', [userId])
 await makeInvite(harness, vendor)
+await harness.deps.workspaceLoads.flush()
 await leakOnce(harness, vendor)
 await endOnce(harness, vendor)
 await query(
@@ -230,6 +231,9 @@ const bounds: Record<string, Bound> = {
   workspace_invites_email_bounds: length('email', 3, 320, false),
   workspace_invites_mailed_digest_length: bytes('mailed_digest', 32),
   workspace_invites_role: among('role', roles),
+  workspace_loads_connection_ms: bound('connection_ms', ['0', '1'], ['-1']),
+  workspace_loads_hour: bound('hour', [`'2028-02-29T23:00Z'`], [`'2028-02-29T23:00:00.001Z'`]),
+  workspace_loads_requests: bound('requests', ['0', '1'], ['-1']),
   workspace_members_role: among('role', roles),
   usage_days_env: among('env', environments),
   usage_days_requests_bounds: bound('requests', ['1e-9', '1', '1e30'], ['0', '-1']),

@@ -129,3 +129,63 @@ describe('keyrail workspace adopt', () => {
     assert.match((await adopt('nothing', 'ann@example.com')).err, /is not a workspace id/)
   })
 })
+
+describe('keyrail workspace list', () => {
+  const installation = new Installation()
+  after(() => installation.remove())
+  const list = (...args: string[]) => installation.start(['workspace', 'list', ...args]).ended
+
+  test('it lists the busiest first, by what a service wrote when it stopped', async () => {
+    const service = await installation.serve()
+    const create = async (slug: string) => {
+      const body = { name: `The ${slug}`, slug }
+      const made = await ask(`${service.url}/v1/workspaces`, { token: installation.token, body })
+      return { id: made?.body.id as string, token: made?.body.secret_key.key as string }
+    }
+    const [quiet, busy] = [await create('quiet'), await create('busy')]
+    for (let at = 0; at < 5; at++)
+      await ask(`${service.url}/v1/tenants`, { token: busy.token, body: { external_id: `org_${at}` } })
+    await ask(`${service.url}/v1/workspace`, { token: quiet.token })
+    service.child.kill('SIGTERM')
+    await service.ended
+
+    const shown = await list()
+    assert.equal(shown.code, 0, shown.err)
+    const [head, first, second, ...more] = shown.out.trimEnd().split('\n')
+    assert.match(head ?? '', /^WORKSPACE +ID +REQUESTS +CONNECTIONS$/)
+    assert.match(first ?? '', new RegExp(`^busy +${busy.id}  5 +\\d+\\.\\d s$`))
+    assert.match(second ?? '', new RegExp(`^quiet +${quiet.id}  1 +\\d+\\.\\d s$`))
+    assert.deepEqual(more, [])
+
+    const { out } = await list('--by', 'rows', '--limit', '1', '--json')
+    const [{ rows, largest, ...label }, ...others] = JSON.parse(out)
+    assert.deepEqual(label, { id: busy.id, name: 'The busy', slug: 'busy' })
+    // The workspace itself, its secret key and its tenants.
+    assert.deepEqual([largest, others], [{ table: 'audit_logs', rows: 7 }, []])
+    assert.ok(rows > 12, String(rows))
+    const connections = JSON.parse((await list('--by', 'connections', '--json')).out)
+    assert.deepEqual(
+      connections.map(({ slug, connection_ms }: { slug: string; connection_ms: number }) => [
+        slug,
+        connection_ms > 0,
+      ]),
+      [
+        ['busy', true],
+        ['quiet', true],
+      ],
+    )
+  })
+
+  test('a measure or a number that it does not know is a clear error', async () => {
+    for (const [flags, message] of [
+      [['--by', 'noise'], /requests, connections, rows/],
+      [['--limit', '0'], /--limit must be a whole number from 1 to 10000/],
+      [['--limit', 'many'], /--limit must be a whole number/],
+    ] as const) {
+      const { code, err, out } = await list(...flags)
+      assert.deepEqual([code, out], [1, ''])
+      assert.match(err, message)
+      assert.ok(!looksLikeStack(err), err)
+    }
+  })
+})

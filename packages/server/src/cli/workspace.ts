@@ -15,6 +15,7 @@ import { canAsk, print, printJson } from './output.ts'
 import { withProgress } from './progress.ts'
 import type { Settings } from './settings.ts'
 import { addAdoptCommand } from './workspace-adopt.ts'
+import { addListCommand } from './workspace-list.ts'
 
 interface Flags {
   yes?: true
@@ -26,6 +27,7 @@ export function addWorkspaceCommand(program: Command, settings: Settings): void 
     .command('workspace')
     .summary('manage workspaces as the operator')
     .description('Manages workspaces as the operator. The API creates them: POST /v1/workspaces.')
+  addListCommand(workspace, settings)
   addAdoptCommand(workspace, settings)
   workspace
     .command('delete')

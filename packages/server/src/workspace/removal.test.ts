@@ -76,6 +76,7 @@ describe('removing a workspace for good', () => {
       const query = `project_id=${vendor.projectId}&since=1&node=one`
       await house.ask('GET', `/v1/policy/delta?${query}`, { token: vendor.live })
     }
+    await house.deps.workspaceLoads.flush()
     const before = await countRows(kept.workspaceId)
     const empty = Object.entries(before).filter(([, n]) => n === 0)
     assert.deepEqual(empty, [], 'the test puts rows into every table')
@@ -114,6 +115,7 @@ describe('removing a workspace for good', () => {
     await house.ask('GET', `/v1/policy/delta?project_id=${vendor.projectId}&since=1&node=one`, {
       token: vendor.live,
     })
+    await house.deps.workspaceLoads.flush()
     return vendor
   }
   const loose = [
@@ -127,6 +129,7 @@ describe('removing a workspace for good', () => {
     'usage_hours',
     'usage_months',
     'usage_days',
+    'workspace_loads',
   ]
   const lockWaits = async (): Promise<number> => {
     const [row] = await house.query(

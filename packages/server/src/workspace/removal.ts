@@ -18,6 +18,7 @@ const looseTables = [
   'usage_months',
   'usage_days',
   'security_events',
+  'workspace_loads',
 ] as const
 
 /** Each before those that it refers to. `workspaces` itself comes last. */

@@ -15,6 +15,8 @@ import { watchForSilence } from './silence.ts'
 export interface Terms {
   readonly deadline: Deadline
   readonly line: Line
+  /** The workspace whose transaction it is; null: a person's. */
+  readonly workspaceId: string | null
   /** Work that may take longer than a request. */
   readonly isLong: boolean
 }
@@ -36,6 +38,12 @@ export interface Source {
   readonly connection: Connection
   readonly budgets: Budgets
   readonly idle: Pick<IdleConnections, 'dropAll'>
+  readonly loads: ConnectionLoads
+}
+
+export interface ConnectionLoads {
+  /** A transaction of a workspace gave its connection back. @param ms how long it had the connection. */
+  countConnection(workspaceId: string, ms: number): void
 }
 
 /**
@@ -55,13 +63,14 @@ const statementMsMin = 50
  */
 export async function attempt<T>(
   source: Source,
-  { deadline, line, isLong }: Terms,
+  { deadline, line, isLong, workspaceId }: Terms,
   conduct: Conduct<T>,
 ): Promise<T> {
   // The call has been answered already: take no connection for it.
   if (deadline.leftMs() <= 0) throw late()
   const turn = source.lines.enter(line)
   const client = await takeConnection(source, turn, deadline)
+  const takenAt = performance.now()
   const watch = isLong ? watchForSilence(source.connection, source.budgets.silenceMs) : null
   const lease: Lease = { isOver: false }
   let isUsable = false
@@ -69,6 +78,7 @@ export async function attempt<T>(
   const giveBack = () => {
     client.release(!isUsable)
     turn.end()
+    if (workspaceId !== null) source.loads.countConnection(workspaceId, performance.now() - takenAt)
   }
   const running = conduct(client, limitsOf(deadline, source.budgets), lease)
   try {

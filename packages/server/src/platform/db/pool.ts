@@ -2,7 +2,7 @@ import pg from 'pg'
 import type { Budgets } from '../budgets.ts'
 import { Deadline } from '../deadline.ts'
 import { postgres, span } from '../tracing.ts'
-import { attempt, type Conduct, type Source, type Terms } from './attempt.ts'
+import { attempt, type Conduct, type ConnectionLoads, type Source, type Terms } from './attempt.ts'
 import { type Connection, clientConfig, prepareClient } from './connection.ts'
 import type { Bound, Db, PersonWorkOptions, WorkOptions } from './db.ts'
 import { destroySocket } from './destroy-socket.ts'
@@ -34,6 +34,7 @@ export interface PoolParts {
   /** Beside which it runs: when a connection breaks, all drop those that are idle. */
   readonly lanes: Pick<Lanes, 'idle'>
   readonly observer: DbObserver
+  readonly loads?: ConnectionLoads
 }
 
 export interface DbObserver extends RefusalObserver {
@@ -46,7 +47,15 @@ export interface DbObserver extends RefusalObserver {
  */
 const idleMs = 300_000
 
-export function openPool({ connection, size, budgets, hints, lanes: { idle }, observer }: PoolParts): Pool {
+export function openPool({
+  connection,
+  size,
+  budgets,
+  hints,
+  lanes: { idle },
+  observer,
+  loads = { countConnection: () => {} },
+}: PoolParts): Pool {
   const stopFollowing = followNewestPrimary(connection)
   // Not pipelined by the driver: a flight carries what can go together, and the next waits for it.
   const pool = new pg.Pool({
@@ -61,7 +70,7 @@ export function openPool({ connection, size, budgets, hints, lanes: { idle }, ob
   pool.on('connect', prepareClient)
   idle.add(dropperOf(pool))
   const lines = createLines(size)
-  const source: Source = { pool, lines, connection, budgets, idle }
+  const source: Source = { pool, lines, connection, budgets, idle, loads }
 
   /** Runs a transaction again, once, if Postgres undid it for another one, or it lost its connection before it sent COMMIT. */
   const runTraced: Run = (terms, conduct) => span('transaction', postgres, () => run(terms, conduct))
@@ -134,6 +143,7 @@ class BoundDb implements Db {
       deadline: isLong ? new Deadline(longWorkMs) : this.#deadline(),
       line: this.#bound.line ?? this.#party(inNameOf, isLong),
       isLong,
+      workspaceId,
     }
     const standing = this.#standing(changesRights, isLong)
     return this.#transact(terms, { workspaceId, userId }, standing, tx => work(tx as Tx))
@@ -144,6 +154,7 @@ class BoundDb implements Db {
       deadline: this.#deadline(),
       line: this.#bound.line ?? this.#party(workspaceId),
       isLong: false,
+      workspaceId,
     }
     const read: Conduct<T> = async (client, limits) => {
       try {
@@ -161,6 +172,7 @@ class BoundDb implements Db {
       deadline: this.#deadline(),
       line: (isProven ? null : this.#bound.line) ?? this.#party(userId),
       isLong: false,
+      workspaceId: null,
     }
     const standing = this.#standing(changesRights, false)
     return this.#transact(terms, { workspaceId: null, userId }, standing, tx => work(tx as PersonTx))
