@@ -146,6 +146,12 @@ export const PlusIcon = (props: IconProps) => (
     <path d="M12 5v14M5 12h14" />
   </Drawn>
 )
+/** Something is done at once, or after a question. */
+export const ActIcon = (props: IconProps) => (
+  <Drawn {...props}>
+    <path d="M13 3 5 14h6l-1 7 8-11h-6z" />
+  </Drawn>
+)
 
 /** The mark of Keyrail. */
 export const Mark = ({ size = 24 }: IconProps) => (

@@ -182,7 +182,7 @@ test('a member is offered no change', async () => {
   assert.equal(await page.getByRole('dialog').count(), 0)
   await page.keyboard.press('Control+k')
   await option(page, 'Show the test environment').waitFor()
-  assert.equal(await option(page, /Create|Invite/).count(), 0)
+  assert.equal(await option(page, /Create|Invite|Rotate|Revoke|Edit|End/).count(), 0)
   await field(page).fill('test env')
   await page.keyboard.press('Enter')
   await page.getByRole('note').getByText('Test environment').waitFor()
@@ -207,5 +207,61 @@ test('an owner opens the dialogs that create something from anywhere', async () 
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.waitForURL(url => !url.search.includes('create'))
   }
+  await visit.leave()
+})
+
+test('an admin rotates, revokes and edits keys from anywhere, by their names', async () => {
+  const { vendor, person } = await makeOne('admin')
+  const billing = await issueKey(harness, vendor, { name: 'Billing' })
+  const old = await issueKey(harness, vendor, { name: 'Billing of old' })
+  await ask('POST', `/v1/keys/${old.id}/revoke`, { token: vendor.live })
+  const visit = await stage.visit('/app/', { as: person })
+  const { page } = visit
+  await visit.heading('Overview')
+  const find = async (text: string) => {
+    await page.keyboard.press('Control+k')
+    await field(page).and(page.locator(':focus')).waitFor()
+    await page.keyboard.type(text)
+  }
+  const leaveDialog = async (name: RegExp) => {
+    await page.getByRole('dialog', { name }).waitFor()
+    assert.ok(!page.url().includes('act='), page.url())
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  }
+
+  await find('revoke bill')
+  await option(page, /^Revoke Billing kr_live_/).waitFor()
+  assert.equal(await option(page, /of old/).count(), 0, 'it is revoked already')
+  await visit.look('palette-revoke')
+  await page.keyboard.press('Enter')
+  await leaveDialog(/Revoke/)
+  assert.match(page.url(), new RegExp(`/app/keys/${billing.id}$`))
+
+  await find('replace this')
+  assert.match(String(await chosen(page)), /^Rotate this key/)
+  await page.keyboard.press('Enter')
+  await leaveDialog(/Rotate/)
+
+  await page.goto('/app/usage')
+  await visit.heading('Usage')
+  await find('rotate')
+  await option(page, /^Rotate … a key/).waitFor()
+  await page.keyboard.press('Enter')
+  assert.equal(await field(page).inputValue(), 'Rotate ')
+  await option(page, /^Rotate …/).waitFor({ state: 'detached' })
+  await option(page, /^Rotate Billing kr_live_/).waitFor()
+  await visit.look('palette-rotate')
+  await option(page, /^Rotate Billing kr_live_/).click()
+  await leaveDialog(/Rotate/)
+
+  await find('end glob')
+  await option(page, /^End embed sessions of Globex/).click()
+  await leaveDialog(/End all embed sessions of Globex/)
+  assert.match(page.url(), new RegExp(`/app/tenants/${vendor.tenantId}$`))
+
+  await find('new tenant')
+  assert.match(String(await chosen(page)), /^Create tenant/)
+  await page.keyboard.press('Escape')
   await visit.leave()
 })

@@ -1,9 +1,12 @@
+import type { Key } from '@keyrail/contract/vendor/keys'
 import { useMantineColorScheme } from '@mantine/core'
-import { useNavigate } from '@tanstack/react-router'
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useReported } from '../components/use-reported.ts'
 import {
   AccountIcon,
+  ActIcon,
   CheckIcon,
   DocsIcon,
   EnvironmentIcon,
@@ -13,6 +16,7 @@ import {
   WorkspaceIcon,
 } from '../icons.tsx'
 import { useHasRole, useMe, useShownWorkspace, useSignOut, useSwitchWorkspace } from '../session/me.ts'
+import { type Act, actsOnKey, keyActs, readAsked, tenantActs } from './acts.ts'
 import { docsAddress, places, settings } from './navigation.ts'
 import { useEnv } from './shell-route.tsx'
 
@@ -22,8 +26,12 @@ export interface Entry {
   readonly label: string
   /** What distinguishes it from others with the same label. */
   readonly note?: string
+  /** Other words that find it. */
+  readonly also?: string
   readonly Icon: (props: { size?: number }) => ReactNode
   readonly run: () => void
+  /** Put into the field in place of closing the palette: a person types on. */
+  readonly fills?: string
 }
 
 export interface EntryGroup {
@@ -36,6 +44,36 @@ const schemes = [
   ['dark', 'Dark theme'],
   ['auto', 'Theme of the system'],
 ] as const
+
+/** They need the name of a thing, which a person types behind them. */
+const toFinish: readonly Entry[] = [...keyActs, ...tenantActs].map(({ act, label, also }) => ({
+  id: act,
+  label: `${label} …`,
+  note: act === 'end-sessions' ? 'a tenant' : 'a key',
+  also: also.join(' '),
+  Icon: ActIcon,
+  run: () => {},
+  fills: `${label.split(' ')[0]} `,
+}))
+
+/** What can be done with the key or the tenant that the page shows. */
+function useActsOfPage(): Entry[] {
+  const { keyId, tenantId } = useParams({ strict: false }) as { keyId?: string; tenantId?: string }
+  const navigate = useNavigate()
+  const client = useQueryClient()
+  const key = client.getQueryData<Key>(['keys', 'one', keyId])
+  const entryOf = ({ act, label, also }: Act, what: string): Entry => ({
+    id: `${act} here`,
+    label: `${label} ${what}`,
+    also: also.join(' '),
+    Icon: ActIcon,
+    run: () => void navigate({ to: '.', search: (now: object) => ({ ...now, act }) }),
+  })
+  return [
+    ...(key === undefined ? [] : actsOnKey(key).map(act => entryOf(act, 'this key'))),
+    ...(tenantId === undefined ? [] : tenantActs.map(act => entryOf(act, 'this tenant'))),
+  ]
+}
 
 /** Places and actions whose words begin with those of a text. What the role of the person does not allow is left out. */
 export function useOwnEntries(text: string): EntryGroup[] {
@@ -56,10 +94,13 @@ export function useOwnEntries(text: string): EntryGroup[] {
   const toCreate = (label: string, to: '/keys' | '/tenants' | '/projects' | '/settings/secret-keys') => ({
     id: `create ${to}`,
     label,
+    also: 'add new issue',
     Icon: PlusIcon,
     run: () => void navigate({ to, search: { create: 'open' } }),
   })
+  const ofPage = useActsOfPage()
   const groups: EntryGroup[] = [
+    { title: 'This page', entries: isAdmin ? ofPage : [] },
     { title: 'Places', entries: [...places, ...settings].map(toPlace) },
     {
       title: 'Actions',
@@ -70,6 +111,8 @@ export function useOwnEntries(text: string): EntryGroup[] {
               toCreate('Create tenant', '/tenants'),
               toCreate('Create project', '/projects'),
               toCreate('Create secret key', '/settings/secret-keys'),
+              // Behind the word for an act, the name of a thing follows.
+              ...(readAsked(text) === null ? toFinish : []),
             ]
           : []),
         ...(isOwner
@@ -77,6 +120,7 @@ export function useOwnEntries(text: string): EntryGroup[] {
               {
                 id: 'invite',
                 label: 'Invite person',
+                also: 'add new member',
                 Icon: PlusIcon,
                 run: () => void navigate({ to: '/settings/members', search: { create: 'open' } }),
               },
@@ -133,8 +177,8 @@ export function useOwnEntries(text: string): EntryGroup[] {
   const typed = wordsOf(text)
   return groups.map(({ title, entries }) => ({
     title,
-    entries: entries.filter(({ label, note }) => {
-      const words = wordsOf(`${label} ${note ?? ''}`)
+    entries: entries.filter(({ label, note, also }) => {
+      const words = wordsOf(`${label} ${note ?? ''} ${also ?? ''}`)
       return typed.every(one => words.some(word => word.startsWith(one)))
     }),
   }))

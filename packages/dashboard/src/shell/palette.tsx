@@ -57,7 +57,8 @@ function Finder() {
     whole.setFault(null)
     if (key !== null) void whole.open(key).then(opens => opens && palette.close())
   }
-  const choose = ({ run }: Entry) => {
+  const choose = ({ run, fills }: Entry) => {
+    if (fills !== undefined) return type(fills)
     palette.close()
     run()
   }

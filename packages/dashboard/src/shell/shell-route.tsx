@@ -5,12 +5,15 @@ import { rootRoute } from '../root-route.tsx'
 import { signUpMode } from '../service-facts.ts'
 import { meQuery } from '../session/me.ts'
 import { currentToken } from '../session/token.ts'
+import { acts } from './acts.ts'
 import { ShellPending } from './shell-pending.tsx'
 
 interface ShellSearch {
   env?: 'test' | undefined
   /** Opens the dialog in which the screen creates something. */
   create?: 'open' | undefined
+  /** Opens the dialog in which the page of one thing does something with it. */
+  act?: string | undefined
 }
 
 /** What every screen of a workspace is inside. The environment is in the address; live when it says nothing. */
@@ -20,6 +23,7 @@ export const shellRoute = createRoute({
   validateSearch: (search: Record<string, unknown>): ShellSearch => ({
     ...(search.env === 'test' && { env: 'test' }),
     ...(search.create === 'open' && { create: 'open' }),
+    ...(acts.some(act => act === search.act) && { act: search.act as string }),
   }),
   search: { middlewares: [retainSearchParams(['env'])] },
   async beforeLoad({ context, location }) {

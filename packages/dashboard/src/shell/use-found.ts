@@ -1,4 +1,6 @@
 import type { Env } from '@keyrail/contract/shared'
+import type { Key } from '@keyrail/contract/vendor/keys'
+import type { Tenant } from '@keyrail/contract/vendor/tenants'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -6,11 +8,13 @@ import { listKeys } from '../api/keys.ts'
 import { listProjects } from '../api/projects.ts'
 import { listTenants } from '../api/tenants.ts'
 import { usePeople } from '../components/use-people.ts'
-import { KeyIcon, MembersIcon, ProjectsIcon, TenantsIcon } from '../icons.tsx'
+import { ActIcon, KeyIcon, MembersIcon, ProjectsIcon, TenantsIcon } from '../icons.tsx'
 import { stateOf, titleOf } from '../screens/keys/key-words.ts'
 import { mayBeSecret } from '../screens/keys/whole-key.ts'
+import { useHasRole } from '../session/me.ts'
 import { shownWorkspaceId } from '../session/workspace.ts'
-import type { EntryGroup } from './own-entries.ts'
+import { type Act, actsOnKey, keyActs, readAsked, tenantActs } from './acts.ts'
+import type { Entry, EntryGroup } from './own-entries.ts'
 
 const waitMs = 200
 const lengthMin = 2
@@ -28,36 +32,76 @@ interface Found {
 export function useFound(typed: string): Found {
   const text = typed.trim().slice(0, lengthMax)
   const isSearch = text.length >= lengthMin && !mayBeSecret(text)
-  const [q] = useDebouncedValue(isSearch ? text : '', waitMs)
+  const isEditor = useHasRole('admin')
+  // With its last space: "revoke " asks for any key.
+  const [q] = useDebouncedValue(isSearch ? typed.trimStart().slice(0, lengthMax) : '', waitMs)
+  const asked = isEditor ? readAsked(q) : null
   const navigate = useNavigate()
   const people = usePeople(q !== '')
   const found = useQuery({
     queryKey: ['found', shownWorkspaceId(), q],
     async queryFn({ signal }) {
-      const [keys, tenants, projects] = await Promise.all([
-        listKeys({ query: { q, limit, include_revoked: 'true' } }, { signal }),
-        listTenants({ query: { q, limit } }, { signal }),
-        listProjects({ query: { q, limit } }, { signal }),
+      const whole = q.trim()
+      const of = asked?.name === '' ? {} : { q: asked?.name }
+      const none = Promise.resolve({ data: [] })
+      const [keys, tenants, projects, ofKeys, ofTenants] = await Promise.all([
+        listKeys({ query: { q: whole, limit, include_revoked: 'true' } }, { signal }),
+        listTenants({ query: { q: whole, limit } }, { signal }),
+        listProjects({ query: { q: whole, limit } }, { signal }),
+        asked !== null && keyActs.some(asked.isAsked)
+          ? listKeys({ query: { ...of, limit } }, { signal })
+          : none,
+        asked !== null && tenantActs.some(asked.isAsked)
+          ? listTenants({ query: { ...of, limit } }, { signal })
+          : none,
       ])
-      return { keys: keys.data, tenants: tenants.data, projects: projects.data }
+      return {
+        keys: keys.data,
+        tenants: tenants.data,
+        projects: projects.data,
+        ofKeys: ofKeys.data as Key[],
+        ofTenants: ofTenants.data as Tenant[],
+      }
     },
     enabled: q !== '',
   })
   if (!isSearch) return { groups: [], isSearching: false, error: null }
   const error = found.error ?? people.error
-  const isSearching = error === null && (q !== text || found.isFetching || people.isFetching)
+  const isSearching = error === null && (q.trim() !== text || found.isFetching || people.isFetching)
   if (isSearching || error !== null || found.data === undefined)
-    return { groups: [], isSearching, error: q === text ? error : null }
-  const { keys, tenants, projects } = found.data
+    return { groups: [], isSearching, error: q.trim() === text ? error : null }
+  const { keys, tenants, projects, ofKeys, ofTenants } = found.data
+  const isAsked = (act: Act) => asked?.isAsked(act) === true
+  const entriesOfKey = (key: Key): Entry[] =>
+    actsOnKey(key)
+      .filter(isAsked)
+      .map(({ act, label }) => ({
+        id: `${act} ${key.id}`,
+        label: `${label} ${titleOf(key)}`,
+        note: noteOf(key),
+        Icon: ActIcon,
+        run: () =>
+          void navigate({
+            to: '/keys/$keyId',
+            params: { keyId: key.id },
+            search: { ...inEnv(key.env), act },
+          }),
+      }))
+  const entriesOfTenant = ({ id, name, external_id }: Tenant): Entry[] =>
+    tenantActs.filter(isAsked).map(({ act, label }) => ({
+      id: `${act} ${id}`,
+      label: `${label} ${name ?? external_id}`,
+      ...(name !== null && { note: external_id }),
+      Icon: ActIcon,
+      run: () => void navigate({ to: '/tenants/$tenantId', params: { tenantId: id }, search: { act } }),
+    }))
   const groups: EntryGroup[] = [
     {
       title: 'Keys',
       entries: keys.map(key => ({
         id: key.id,
         label: titleOf(key),
-        note: [key.name === null ? null : `${key.display_prefix}…`, key.env, stateOf(key).toLowerCase()]
-          .filter(part => part !== null)
-          .join(', '),
+        note: noteOf(key),
         Icon: KeyIcon,
         run: () => void navigate({ to: '/keys/$keyId', params: { keyId: key.id }, search: inEnv(key.env) }),
       })),
@@ -99,8 +143,15 @@ export function useFound(typed: string): Found {
           run: () => void navigate({ to: '/settings/members' }),
         })),
     },
+    { title: 'Actions on keys', entries: ofKeys.flatMap(entriesOfKey) },
+    { title: 'Actions on tenants', entries: ofTenants.flatMap(entriesOfTenant) },
   ]
   return { groups, isSearching: false, error: null }
 }
+
+const noteOf = (key: Key): string =>
+  [key.name === null ? null : `${key.display_prefix}…`, key.env, stateOf(key).toLowerCase()]
+    .filter(part => part !== null)
+    .join(', ')
 
 const inEnv = (env: Env) => ({ env: env === 'test' ? ('test' as const) : undefined })

@@ -3,7 +3,6 @@ import type { Key } from '@keyrail/contract/vendor/keys'
 import { Anchor, Badge, Button, Group, Skeleton, Stack } from '@mantine/core'
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { useState } from 'react'
 import { getKey } from '../../api/keys.ts'
 import { getProject } from '../../api/projects.ts'
 import { getTenant } from '../../api/tenants.ts'
@@ -17,7 +16,9 @@ import { RelativeTime } from '../../components/relative-time.tsx'
 import { Section } from '../../components/section.tsx'
 import { exactTime } from '../../components/time.ts'
 import { useHasRole } from '../../session/me.ts'
+import type { KeyAct } from '../../shell/acts.ts'
 import { useEnv } from '../../shell/shell-route.tsx'
+import { useAct } from '../../shell/use-act.ts'
 import { EditKeyDialog } from './edit-key.tsx'
 import { KeyAudit } from './key-audit.tsx'
 import { KeyStateBadge } from './key-state.tsx'
@@ -91,7 +92,7 @@ const OtherEnvironment = ({ of: key }: { readonly of: Key }) => (
 )
 
 function Actions({ of: key }: { readonly of: Key }) {
-  const [open, setOpen] = useState<'edit' | 'rotate' | 'revoke' | null>(null)
+  const [open, setOpen] = useAct<KeyAct>()
   const close = () => setOpen(null)
   const relatives = useRelatives(key)
   // A successor that was revoked replaces nothing.

@@ -15,6 +15,8 @@ import { RelativeTime } from '../../components/relative-time.tsx'
 import { Section } from '../../components/section.tsx'
 import { useHasRole } from '../../session/me.ts'
 import { shownWorkspaceId } from '../../session/workspace.ts'
+import type { TenantAct } from '../../shell/acts.ts'
+import { useAct } from '../../shell/use-act.ts'
 import { EditTenant } from './edit-tenant.tsx'
 import { TenantKeys } from './tenant-keys.tsx'
 import { TenantDays, TenantUsage } from './tenant-usage.tsx'
@@ -97,17 +99,17 @@ function WholeTenant({ tenant, isEditor }: { tenant: Tenant; isEditor: boolean }
 }
 
 function EndSessions({ tenant }: { tenant: Tenant }) {
-  const [isAsking, setAsking] = useState(false)
+  const [act, setAct] = useAct<TenantAct>()
   return (
     <>
-      <Button variant="default" onClick={() => setAsking(true)}>
+      <Button variant="default" onClick={() => setAct('end-sessions')}>
         End all embed sessions
       </Button>
       <ConfirmDialog
-        isOpen={isAsking}
+        isOpen={act === 'end-sessions'}
         title={`End all embed sessions of ${nameOf(tenant)}`}
         action="End sessions"
-        onClose={() => setAsking(false)}
+        onClose={() => setAct(null)}
         onConfirm={async () => {
           await endEmbedSessions({ id: tenant.id })
           notifications.show({ message: `The embed sessions of ${nameOf(tenant)} have ended.` })
