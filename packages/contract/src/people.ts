@@ -175,3 +175,20 @@ export type WorkspaceAdoption = Static<typeof WorkspaceAdoption>
 
 export const InviteAccept = strictObject({ token: MailedToken })
 export type InviteAccept = Static<typeof InviteAccept>
+
+export const InviteIdentify = strictObject({ token: MailedToken })
+export type InviteIdentify = Static<typeof InviteIdentify>
+/** What the letter of an invitation says. A name is null where the letter leaves it out. */
+export const IdentifiedInvite = strictObject({
+  email: Type.String({ description: 'The invited address.' }),
+  role: Role,
+  workspace_name: nullable(StoredName),
+  invited_by: nullable(
+    strictObject(
+      { email: Type.String(), name: nullable(StoredName) },
+      { description: 'The person who made the invitation. Null: it was made with a secret key.' },
+    ),
+  ),
+  expires_at: Timestamp,
+})
+export type IdentifiedInvite = Static<typeof IdentifiedInvite>

@@ -18,6 +18,54 @@ const roleOf = async (email: string) => {
   return (body.data as { email: string; role: string }[]).find(one => one.email === email)?.role
 }
 
+test('the page says who invites whom to where, before anybody signs in or accepts', async () => {
+  const ada = await makePerson(query, {
+    workspaceId: acme.workspaceId,
+    role: 'owner',
+    name: 'Ada Lovelace',
+    email: 'ada@example.com',
+  })
+  const sent = { token: ada.token, body: { email: 'grace@example.com', role: 'admin' } }
+  assert.equal((await ask('POST', '/v1/invites', sent)).status, 201)
+  const link = await stage.linkTo('grace@example.com', '/accept-invite')
+  const said = 'Ada Lovelace (ada@example.com) invites you, grace@example.com, to Acme as an admin.'
+  // Opening it twice shows that the first time used nothing up.
+  for (const as of [undefined, await makePerson(query, { email: 'grace@example.com' })]) {
+    const visit = await stage.visit(link, { ...(as && { as }) })
+    await visit.text(said)
+    await visit.look(as === undefined ? 'accept-invited' : 'accept-invited-known')
+    await visit.assertForgotten(link.split('token=')[1] ?? '')
+    await visit.leave()
+  }
+  assert.equal(await roleOf('grace@example.com'), undefined)
+})
+
+test('where the invitation cannot be read, the page says so and can try again', async () => {
+  const { link } = await invite('joy@example.com')
+  const visit = await stage.visit('/accept-invite')
+  const path = '**/v1/auth/invites/identify'
+  await visit.page.route(path, route =>
+    route.fulfill({
+      status: 503,
+      contentType: 'application/problem+json',
+      body: JSON.stringify({
+        code: 'unavailable',
+        status: 503,
+        title: 'Unavailable',
+        detail: 'busy',
+        request_id: 'r',
+      }),
+    }),
+  )
+  await visit.page.goto(link)
+  await visit.text('Keyrail is busy.')
+  await visit.look('accept-unread')
+  await visit.page.unroute(path)
+  await visit.press('Try again')
+  await visit.text('A secret key of the workspace invites you, joy@example.com, to Acme as an admin.')
+  await visit.leave()
+})
+
 test('an invited person makes an account, joins and is in the workspace', async () => {
   const { link } = await invite('ann@example.com')
   const visit = await stage.visit(link)
@@ -148,7 +196,7 @@ test('a used, revoked or broken invitation is no longer valid; a member is recog
     ['member', broken.link, 'You are already a member'],
   ] as const) {
     const visit = await stage.visit(link, { as: hal })
-    await visit.press('Accept as hal@example.com')
+    if (name === 'joined' || name === 'member') await visit.press('Accept as hal@example.com')
     await visit.heading(title)
     if (name === 'used' || name === 'member') await visit.look(`accept-${name}`)
     await visit.leave()

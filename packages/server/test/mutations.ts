@@ -237,6 +237,7 @@ const unauditedMutations: Record<string, string> = {
   extendIdempotencyLock: 'as the check of rate limits',
   reportUsage: 'sent by every server every few minutes: no audit row, no workspace lock',
   identifyKey: 'reads; the key is in the body because it does not belong in a URL',
+  identifyInvite: 'reads; the token is in the body because it does not belong in a URL',
   receiveLeaks: 'audits in the workspace of each token; p12 of drills/ makes the audit log refuse it',
   signUp: 'an account belongs to no workspace, and every chain does',
   signIn: 'as an account',

@@ -28,6 +28,7 @@ const beyondRows: Record<string, string> = {
   'GET /v1/projects/:id/nodes': 'people see which servers hold the keys, and which are behind',
   'GET /v1/usage/daily': 'a chart of a project or tenant, or of all of them, and not of one key',
   'GET /v1/overview': 'the first screen of a person asks once and not nine times',
+  'POST /v1/auth/invites/identify': 'a person sees who invites whom before they sign in',
   'POST /v1/auth/workspaces/adopt': 'a person takes over what a program has made with the bootstrap token',
   'POST /v1/auth/workspaces/:id/keep':
     'the owner of a mailbox decides about workspaces that somebody else made',

@@ -125,6 +125,10 @@ const personSamples: Record<string, (harness: Harness) => Promise<Omit<Sample, '
     const { userId } = await makePerson(query, { verified: false })
     return { token: undefined, body: { token: await makeMailedToken(query, userId, 'verification') } }
   },
+  identifyInvite: async harness => {
+    const vendor = await makeVendor(harness)
+    return { token: undefined, body: { token: (await makeInvite(harness, vendor)).token } }
+  },
   requestReset: async ({ query }) => ({ token: undefined, body: { email: (await makePerson(query)).email } }),
   resetPassword: async ({ query }) => {
     const token = await makeMailedToken(query, (await makePerson(query)).userId, 'password_reset')

@@ -1,6 +1,8 @@
 import type {
   Accepted,
+  IdentifiedInvite,
   InviteAccept,
+  InviteIdentify,
   Me,
   Membership,
   MeUpdate,
@@ -60,6 +62,11 @@ export const adoptWorkspace = endpoint<{ body: WorkspaceAdoption; answer: Member
 export const acceptInvite = endpoint<{ body: InviteAccept; answer: JoinedMember }>(
   'POST',
   '/v1/auth/invites/accept',
+)
+export const identifyInvite = endpoint<{ body: InviteIdentify; answer: IdentifiedInvite }>(
+  'POST',
+  '/v1/auth/invites/identify',
+  'open',
 )
 export const keepWorkspace = endpoint<{ id: string; answer: Membership }>(
   'POST',

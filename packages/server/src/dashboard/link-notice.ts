@@ -15,7 +15,10 @@ const calls: Record<string, string> = {
 {"token": "…"}`,
   [mailedPages.resetPassword]: `POST /v1/auth/password_resets/consume
 {"token": "…", "password": "the new password"}`,
-  [mailedPages.acceptInvite]: `POST /v1/auth/users
+  [mailedPages.acceptInvite]: `POST /v1/auth/invites/identify
+{"token": "…"}
+
+POST /v1/auth/users
 {"email": "…", "password": "…"}
 
 POST /v1/auth/sessions

@@ -19,10 +19,20 @@ const invite = (email: string, role = 'member', { live } = vendor) =>
   ask('POST', '/v1/invites', { token: live, body: { email, role } })
 const accept = (token: string, invitation: unknown) =>
   ask('POST', '/v1/auth/invites/accept', { token, body: { token: invitation } })
+const identify = (invitation: unknown) =>
+  ask('POST', '/v1/auth/invites/identify', { body: { token: invitation } })
 const membersOf = async ({ workspaceId } = vendor) =>
   query('select user_id, role from workspace_members where workspace_id = $1 and removed_at is null', [
     workspaceId,
   ])
+
+/** Neither accepting nor reading says more than that the token does not work. */
+async function assertDead(session: string, invitation: unknown): Promise<void> {
+  const told = ({ status, body }: Awaited<ReturnType<typeof ask>>) => ({ status, ...body, request_id: '' })
+  const answers = [await accept(session, invitation), await identify(invitation)].map(told)
+  assert.deepEqual([answers[0]?.status, answers[0]?.code], [400, 'invalid_token'])
+  assert.deepEqual(answers[1], answers[0])
+}
 
 /** Waits until the mail job has generated and stored its token. */
 async function untilSent(): Promise<void> {
@@ -51,12 +61,58 @@ test('the owner’s copy and the mailed link are different tokens, and both are 
     // A session without a workspace moves into the one that it has joined.
     assert.equal((await ask('GET', '/v1/workspace', { token: person.token })).status, 200)
     const other = await makePerson(query)
-    for (const dead of [body.token, mail.token]) {
-      assert.equal((await accept(other.token, dead)).body.code, 'invalid_token')
-    }
+    for (const dead of [body.token, mail.token]) await assertDead(other.token, dead)
     const { body: list } = await ask('GET', '/v1/invites?limit=1', { token: vendor.live })
     assert.deepEqual([list.data[0].id, list.data[0].status], [body.id, 'accepted'])
   }
+})
+
+test('the holder of either token reads what the letter says, and uses nothing up', async () => {
+  const ada = await makePerson(query, {
+    workspaceId: vendor.workspaceId,
+    role: 'owner',
+    name: 'Ada Lovelace',
+  })
+  const email = uniqueEmail()
+  const { body } = await ask('POST', '/v1/invites', { token: ada.token, body: { email, role: 'admin' } })
+  const mail = await mailbox.take(email)
+  const said = `Ada Lovelace (${ada.email}) invited you to the workspace “Acme” on Keyrail, as an admin.`
+  assert.ok(mail.text.replaceAll(/\s+/g, ' ').includes(said), mail.text)
+  await untilSent()
+  const before = await dump(query)
+  for (const token of [body.token, mail.token, mail.token]) {
+    const shown = await identify(token)
+    assert.deepEqual(
+      [shown.status, shown.body],
+      [
+        200,
+        {
+          email,
+          role: 'admin',
+          workspace_name: 'Acme',
+          invited_by: { email: ada.email, name: 'Ada Lovelace' },
+          expires_at: body.expires_at,
+        },
+      ],
+    )
+  }
+  assert.deepEqual(await dump(query), before)
+  assert.equal((await accept((await makePerson(query)).token, mail.token)).status, 200)
+})
+
+test('a name that the letter leaves out is not read either, and a key has no name', async () => {
+  const owned = await makeVendor(harness)
+  await query('update workspaces set name = $2 where id = $1', [owned.workspaceId, 'Prizes at evil.example'])
+  const { body } = await invite(uniqueEmail(), 'member', owned)
+  const byKey = await identify(body.token)
+  assert.deepEqual([byKey.body.workspace_name, byKey.body.invited_by], [null, null])
+  const eve = await makePerson(query, { workspaceId: owned.workspaceId, role: 'owner' })
+  await query('update users set name = $2 where id = $1', [eve.userId, 'www.evil.example'])
+  const email = uniqueEmail()
+  const made = await ask('POST', '/v1/invites', { token: eve.token, body: { email, role: 'member' } })
+  assert.deepEqual((await identify(made.body.token)).body.invited_by, { email: eve.email, name: null })
+  const { text } = await mailbox.take(email)
+  assert.doesNotMatch(text, /evil\.example/)
 })
 
 test('a session that acts in another workspace stays there', async () => {
@@ -112,8 +168,8 @@ test('a token with a forged workspace half writes and reveals nothing', async ()
     `${scope} .${secret}`,
     `' or true --.${secret}`,
   ]) {
-    const { status, body: problem } = await accept(person.token, forged)
-    answers.push({ status, ...problem, request_id: '' })
+    for (const { status, body: problem } of [await accept(person.token, forged), await identify(forged)])
+      answers.push({ status, ...problem, request_id: '' })
   }
   for (const answer of answers) assert.deepEqual(answer, answers[0])
   assert.deepEqual([answers[0]?.status, answers[0]?.code], [400, 'invalid_token'])
@@ -132,8 +188,7 @@ test('a revocation ends both tokens, and repeating it changes nothing', async ()
   assert.deepEqual([(await revoke()).body.status], ['revoked'])
   assert.deepEqual(await dump(query), before)
   const { token } = await makePerson(query, { email })
-  for (const dead of [body.token, mail.token])
-    assert.equal((await accept(token, dead)).body.code, 'invalid_token')
+  for (const dead of [body.token, mail.token]) await assertDead(token, dead)
 })
 
 test('an invitation expires after exactly seven days', async () => {
@@ -145,7 +200,7 @@ test('an invitation expires after exactly seven days', async () => {
   await query(
     "update sessions set last_seen_at = service_now(), expires_at = service_now() + interval '1 day'",
   )
-  assert.equal((await accept(token, body.token)).body.code, 'invalid_token')
+  await assertDead(token, body.token)
   const { body: list } = await ask('GET', '/v1/invites', { token: vendor.live })
   assert.equal(list.data.find(({ id }: { id: string }) => id === body.id).status, 'expired')
   await setStoreTime(new Date(Date.parse(body.expires_at) - 1))
@@ -166,7 +221,7 @@ test('a new invitation retires the pending one for the address, also when concur
   )
   assert.equal(rows.length, 1)
   const { token } = await makePerson(query)
-  assert.equal((await accept(token, first.body.token)).body.code, 'invalid_token')
+  await assertDead(token, first.body.token)
   const { body: log } = await ask('GET', '/v1/audit_logs?limit=200', { token: vendor.live })
   const superseded = log.data.filter(
     // biome-ignore lint/suspicious/noExplicitAny: rows of the API, held against its schema.

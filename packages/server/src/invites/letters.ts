@@ -3,6 +3,7 @@ import { drawMailedToken } from '../platform/crypto/mailed-token.ts'
 import type { WriteLetter } from '../platform/mail/deliver.ts'
 import { nameInLetter } from '../platform/mail/subject.ts'
 import type { WriterParts } from '../platform/mail/writer-parts.ts'
+import { makerInWords } from './shown.ts'
 import { readWorkspace, storeMailedToken } from './sql.ts'
 
 const roleNames = { owner: 'an owner', admin: 'an admin', member: 'a member' } as const
@@ -17,11 +18,13 @@ export function inviteLetters({ db, randomBytes, publicUrl }: WriterParts): Reco
         // It was revoked or accepted after the job was queued.
         if (invite === null) return null
         const { name } = await readWorkspace(tx)
+        const maker =
+          invite.invited_by === null ? 'A secret key of the workspace' : makerInWords(invite.invited_by)
         return {
           to: invite.email,
           subject: `Join ${nameInLetter(name, 'a workspace')} on Keyrail`,
           paragraphs: [
-            `${invite.invited_by ?? 'A secret key of the workspace'} invited you to ${nameInLetter(`the workspace “${name}”`, 'a workspace')} on Keyrail, as ${roleNames[invite.role]}.`,
+            `${maker} invited you to ${nameInLetter(`the workspace “${name}”`, 'a workspace')} on Keyrail, as ${roleNames[invite.role]}.`,
           ],
           action: {
             label: 'Accept the invitation',

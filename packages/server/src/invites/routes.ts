@@ -1,16 +1,18 @@
 /**
- * Invitations. `actions.ts` creates and revokes them, `letters.ts` writes the mail, and `joining.ts` lets the room of
- * members accept one.
+ * Invitations. `actions.ts` creates and revokes them, `letters.ts` writes the mail, `shown.ts` says the same to the holder
+ * of a token, and `joining.ts` lets the room of members accept one.
  */
 
+import { IdentifiedInvite, InviteIdentify } from '@keyrail/contract/people'
 import { CreatedInvite, Invite, InviteCreate, InviteList, Invites } from '@keyrail/contract/vendor/invites'
 import { owners, readers, unlimitedOnly } from '../gate/access.ts'
 import { routesFor } from '../gate/make-route.ts'
 import type { Route } from '../gate/route.ts'
 import { createInvite, listInvites, revokeInvite } from './actions.ts'
 import type { InviteNeeds } from './needs.ts'
+import { identifyInvite } from './shown.ts'
 
-const { vendorRoute } = routesFor<InviteNeeds>()
+const { openRoute, vendorRoute } = routesFor<InviteNeeds>()
 
 export const inviteRoutes: Route<InviteNeeds>[] = [
   vendorRoute('POST', '/v1/invites', {
@@ -46,5 +48,15 @@ export const inviteRoutes: Route<InviteNeeds>[] = [
     endsRights: true,
     target: 'invite',
     handle: async (deps, { db, principal, id }) => ({ body: await revokeInvite(deps, db, principal, id) }),
+  }),
+  openRoute('POST', '/v1/auth/invites/identify', {
+    operation: 'identifyInvite',
+    summary: 'Read an invitation',
+    description:
+      'Returns what the letter of an invitation says, to a caller with its token. The token stays valid, and is in the body because it does not belong in a URL.',
+    body: InviteIdentify,
+    answer: IdentifiedInvite,
+    refusals: ['invalid_token'],
+    handle: async (_, { db, body }) => ({ body: await identifyInvite(db, body.token) }),
   }),
 ]

@@ -131,7 +131,7 @@ test('an invitation names who made it, and no name that holds the address of a p
   const [{ email: inviter }] = await query('select email from users where id = $1', [person.userId])
   const words = (text: string) => text.replaceAll(/\s+/g, ' ')
   assert.ok(
-    words(mail.text).includes(`${inviter} invited you to a workspace on Keyrail, as a member.`),
+    words(mail.text).includes(`Made (${inviter}) invited you to a workspace on Keyrail, as a member.`),
     mail.text,
   )
   const other = uniqueEmail()

@@ -160,11 +160,11 @@ const isEnding = `case when exists (select from endings where workspace_id = $1 
        select from above a join endings e on e.workspace_id = $1 and e.done_at is null and (
          (e.maker_type = a.type and e.maker_id::text = a.id) or (e.maker_type = 'session' and e.maker_id = a.session)))
      else false end`
+const byToken = `workspace_id = $1 and (digest = $2 or mailed_digest = $2) and ${pending} and not (${isEnding})`
 const findByToken = sql(
   'invites.find_by_token',
   `select id, email, address_key, role, coalesce(mailed_digest = $2, false) as is_mailed
-   from workspace_invites i where workspace_id = $1 and (digest = $2 or mailed_digest = $2) and ${pending}
-     and not (${isEnding}) for update`,
+   from workspace_invites i where ${byToken} for update`,
 )
 /**
  * Either token finds a pending invitation; of two concurrent requests, the second finds none. One that is about to end
@@ -172,6 +172,32 @@ const findByToken = sql(
  */
 export async function lockInviteByToken(tx: Tx, digest: Buffer): Promise<FoundInvite | null> {
   const [row] = await tx.query<FoundInvite>(findByToken, [tx.workspaceId, digest])
+  return row ?? null
+}
+
+/** The person who made it; null for a key. */
+const invitedBy = `(
+  select jsonb_build_object('email', u.email, 'name', u.name) from workspace_members m join users u on u.id = m.user_id
+  where m.workspace_id = $1 and m.removed_at is null
+    and m.user_id = case created_by_type when 'user' then created_by_id::uuid end) as invited_by`
+interface MailedInvite {
+  email: string
+  role: Role
+  invited_by: { email: string; name: string | null } | null
+}
+
+const showByToken = sql(
+  'invites.show_by_token',
+  `select email, role, expires_at, (select w.name from workspaces w where w.id = $1) as workspace_name, ${invitedBy}
+   from workspace_invites i where ${byToken}`,
+)
+export interface ShownInvite extends MailedInvite {
+  expires_at: Date
+  workspace_name: string
+}
+/** Finds what `lockInviteByToken` finds, and locks nothing. */
+export async function showInviteByToken(tx: ReadTx, digest: Buffer): Promise<ShownInvite | null> {
+  const [row] = await tx.query<ShownInvite>(showByToken, [tx.workspaceId, digest])
   return row ?? null
 }
 
@@ -190,17 +216,8 @@ export async function readWorkspace(tx: Tx): Promise<{ id: string; name: string;
 const putMailed = sql(
   'invites.put_mailed',
   `update workspace_invites set mailed_digest = $3
-   where workspace_id = $1 and id = $2 and ${pending} returning email, role, (
-     select u.email from workspace_members m join users u on u.id = m.user_id
-     where m.workspace_id = $1 and m.removed_at is null
-       and m.user_id = case created_by_type when 'user' then created_by_id::uuid end) as invited_by`,
+   where workspace_id = $1 and id = $2 and ${pending} returning email, role, ${invitedBy}`,
 )
-interface MailedInvite {
-  email: string
-  role: Role
-  /** The address of the person who made it; null for a key. */
-  invited_by: string | null
-}
 /** @returns null when it is no longer pending. */
 export async function storeMailedToken(tx: Tx, id: string, digest: Buffer): Promise<MailedInvite | null> {
   const [row] = await tx.query<MailedInvite>(putMailed, [tx.workspaceId, id, digest])

@@ -1,3 +1,4 @@
+import type { Role } from '@keyrail/contract/shared'
 import { Button, SegmentedControl, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -7,6 +8,7 @@ import { DoorFrame } from '../../components/door-frame.tsx'
 import { Trouble } from '../../components/trouble.tsx'
 import { linkToken } from '../../link-token.ts'
 import classes from './accept-invite.module.css'
+import { InvitationInWords, roleInWords, useInvitation } from './invitation.tsx'
 import { isDead } from './link-faults.ts'
 import { SignInForm } from './sign-in-form.tsx'
 import { SignUpForm } from './sign-up-form.tsx'
@@ -17,15 +19,14 @@ type Step =
   | 'dead'
   | 'incomplete'
   | 'known'
-  | { joined: { id: string; name: string }; role: string }
+  | { joined: { id: string; name: string }; role: Role }
   | { unverified: string }
 
-const roleNames: Record<string, string> = { owner: 'an owner', admin: 'an admin', member: 'a member' }
-
-/** A mailed invitation leads here. The person signs in or makes an account, then joins. */
+/** A mailed invitation leads here, and says who invites whom. The person signs in or makes an account, then joins. */
 export function AcceptInvite() {
   const [step, setStep] = useState<Step>(linkToken === null ? 'incomplete' : 'who')
   const [trouble, setTrouble] = useState<unknown>(null)
+  const invitation = useInvitation()
   const accept = async (email: string) => {
     setTrouble(null)
     try {
@@ -48,7 +49,7 @@ export function AcceptInvite() {
       />
     )
   }
-  if (step === 'dead') {
+  if (step === 'dead' || (step === 'who' && isDead(invitation.error))) {
     return (
       <DoorFrame
         title="This invitation is no longer valid"
@@ -65,14 +66,11 @@ export function AcceptInvite() {
       </DoorFrame>
     )
   }
-  if (step === 'who') return <Who accept={accept} trouble={trouble} tryTo={tryTo} />
+  if (step === 'who') return <Who accept={accept} trouble={trouble} tryTo={tryTo} invitation={invitation} />
   if ('joined' in step) {
     const { id, name } = step.joined
     return (
-      <DoorFrame
-        title={`Welcome to ${name}`}
-        lead={`You have joined as ${roleNames[step.role] ?? step.role}.`}
-      >
+      <DoorFrame title={`Welcome to ${name}`} lead={`You have joined as ${roleInWords[step.role]}.`}>
         <Stack gap="md">
           {trouble === null ? null : <Trouble error={trouble} />}
           <Button
@@ -97,13 +95,24 @@ interface StepProps {
   readonly tryTo: (action: () => Promise<void>) => () => void
 }
 
-function Who({ accept, trouble, tryTo }: StepProps) {
+function Who({
+  accept,
+  trouble,
+  tryTo,
+  invitation,
+}: StepProps & { readonly invitation: ReturnType<typeof useInvitation> }) {
   const [way, setWay] = useState('sign-in')
   const [me, forgetMe] = useSignedIn()
+  const { data, error, refetch } = invitation
+  // Accepting says more where the service cannot be reached, so the forms stay.
+  const lead = error === null ? <InvitationInWords invitation={data} /> : 'Who invites you could not be read.'
+  const unread = error === null ? null : <Trouble error={error} onRetry={() => void refetch()} />
   if (me !== null && way === 'sign-in') {
     return (
-      <DoorFrame title="Accept the invitation" lead={`You are signed in as ${me.email}.`}>
+      <DoorFrame title="Accept the invitation" lead={lead}>
         <Stack gap="md">
+          {unread}
+          <p>You are signed in as {me.email}.</p>
           {trouble === null ? null : <Trouble error={trouble} />}
           <Button fullWidth onClick={tryTo(() => accept(me.email))}>
             Accept as {me.email}
@@ -116,8 +125,10 @@ function Who({ accept, trouble, tryTo }: StepProps) {
     )
   }
   return (
-    <DoorFrame title="Accept the invitation" lead="Do you have a Keyrail account?">
+    <DoorFrame title="Accept the invitation" lead={lead}>
       <Stack gap="md">
+        {unread}
+        <p>Do you have a Keyrail account?</p>
         <SegmentedControl
           fullWidth
           aria-label="Do you have an account?"
